@@ -1,0 +1,197 @@
+//! One error type per operation.
+
+use crate::{Name, NameError, Pid, Reason};
+use std::fmt;
+use std::time::Duration;
+
+/// A message was not accepted; it is given back.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SendError<M> {
+    /// The mailbox is full (rule M5), or all workers of the pool are (rule P2).
+    Full(M),
+    /// The process is dead or was never there (rule M7).
+    NoProcess(M),
+    /// The pool has no workers (rule P5).
+    NoWorkers(M),
+    /// The receiver takes messages of another type: its own and the one sent.
+    WrongType {
+        /// The message.
+        message: M,
+        /// The type the receiver takes.
+        expected: &'static str,
+    },
+}
+
+impl<M> SendError<M> {
+    /// The message that was not accepted.
+    pub fn into_message(self) -> M {
+        match self {
+            SendError::Full(message)
+            | SendError::NoProcess(message)
+            | SendError::NoWorkers(message)
+            | SendError::WrongType { message, .. } => message,
+        }
+    }
+
+    /// The same error about another message: for a wrapper that puts a user's message
+    /// into one of its own.
+    pub fn map<N>(self, f: impl FnOnce(M) -> N) -> SendError<N> {
+        match self {
+            SendError::Full(message) => SendError::Full(f(message)),
+            SendError::NoProcess(message) => SendError::NoProcess(f(message)),
+            SendError::NoWorkers(message) => SendError::NoWorkers(f(message)),
+            SendError::WrongType { message, expected } => {
+                SendError::WrongType { message: f(message), expected }
+            }
+        }
+    }
+
+    /// Whether the receiver lives but has no room.
+    #[must_use]
+    pub const fn is_full(&self) -> bool {
+        matches!(self, SendError::Full(_))
+    }
+}
+
+impl<M> fmt::Display for SendError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SendError::Full(_) => f.write_str("mailbox full"),
+            SendError::NoProcess(_) => f.write_str("no such process"),
+            SendError::NoWorkers(_) => f.write_str("pool has no workers"),
+            SendError::WrongType { expected, .. } => write!(
+                f,
+                "wrong message type {}: the receiver takes {expected}",
+                std::any::type_name::<M>()
+            ),
+        }
+    }
+}
+
+impl<M> fmt::Debug for SendError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SendError::Full(_) => f.write_str("Full(..)"),
+            SendError::NoProcess(_) => f.write_str("NoProcess(..)"),
+            SendError::NoWorkers(_) => f.write_str("NoWorkers(..)"),
+            SendError::WrongType { expected, .. } => {
+                write!(f, "WrongType {{ expected: {expected} }}")
+            }
+        }
+    }
+}
+
+impl<M> std::error::Error for SendError<M> {}
+
+/// A call got no reply (rule C1).
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// No reply came in time. The request may still be handled; a late reply is
+    /// dropped (rule C3).
+    #[error("no reply within {0:?}")]
+    Timeout(Duration),
+    /// The callee ended, for this reason, before it answered (rule C2).
+    #[error("callee terminated: {0}")]
+    Terminated(Reason),
+    /// The callee's mailbox is full, or all workers of the pool are.
+    #[error("mailbox full")]
+    Full,
+    /// The pool has no workers.
+    #[error("pool has no workers")]
+    NoWorkers,
+    /// There is no such process.
+    #[error("no such process")]
+    NoProcess,
+    /// The reply token was dropped unanswered by a callee that lives on.
+    #[error("the request was dropped without a reply")]
+    NoReply,
+    /// A process called itself (rule C5).
+    #[error("process {0} calls itself")]
+    CallsItself(Pid),
+    /// `wait` was used inside a process, which must `await` instead.
+    #[error("a process must await, not wait: waiting would hold its worker")]
+    WaitInProcess,
+    /// The simulation has nothing left to do, so the reply can never come.
+    #[error("the simulation ran out of events before the reply came")]
+    Stalled,
+}
+
+/// A process was not spawned; nothing of it is left behind.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpawnError {
+    /// Its `init` failed or panicked, or was ended from outside (rule D2).
+    #[error("init failed: {0}")]
+    Init(Reason),
+    /// Another process has the name (rule N2).
+    #[error("name {name} is taken by {by}")]
+    NameTaken {
+        /// The name.
+        name: Name,
+        /// The process that has it.
+        by: Pid,
+    },
+    /// The text cannot be a name.
+    #[error(transparent)]
+    InvalidName(#[from] NameError),
+    /// A mailbox bound of 0 was asked for.
+    #[error("a mailbox bound of 0 would refuse every message")]
+    ZeroMailbox,
+    /// There is no dispatcher of that name.
+    #[error("unknown dispatcher {0:?}")]
+    UnknownDispatcher(String),
+    /// `init` did not return within the time set; the process was killed.
+    #[error("init did not return within {0:?}")]
+    Timeout(Duration),
+    /// The node is stopping or has stopped (rule X2).
+    #[error("node is stopping")]
+    NodeStopping,
+    /// `wait` was used inside a process, which must `await` instead.
+    #[error("a process must await, not wait: waiting would hold its worker")]
+    WaitInProcess,
+    /// The simulation has nothing left to do, so `init` can never return.
+    #[error("the simulation ran out of events before init returned")]
+    Stalled,
+}
+
+/// A name could not be resolved to a typed address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LookupError {
+    /// Nobody has the name or pid.
+    #[error("no process {0}")]
+    NoProcess(String),
+    /// The process takes messages of another type.
+    #[error("process {process} takes messages of type {expected}, not {found}")]
+    WrongType {
+        /// The name or pid looked up.
+        process: String,
+        /// The type the process takes.
+        expected: &'static str,
+        /// The type asked for.
+        found: &'static str,
+    },
+}
+
+/// A process or node did not stop as asked.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StopError {
+    /// There is no such process.
+    #[error("no such process")]
+    NoProcess,
+    /// It ended, but for another reason than the one asked for.
+    #[error("process ended with another reason: {0}")]
+    Other(Reason),
+    /// It has not ended within the time set, and was not killed.
+    #[error("process has not stopped within {0:?}")]
+    Timeout(Duration),
+    /// `wait` was used inside a process, which must `await` instead.
+    #[error("a process must await, not wait: waiting would hold its worker")]
+    WaitInProcess,
+    /// The simulation has nothing left to do, so the end can never come.
+    #[error("the simulation ran out of events before the process ended")]
+    Stalled,
+}

@@ -1,0 +1,158 @@
+//! What a process says of itself.
+
+use std::fmt;
+use std::time::Duration;
+
+/// What a process answers when inspected: named values in the order they were put in
+/// (Ergo's Inspect).
+///
+/// ```
+/// # use krarup_gen::Inspection;
+/// let answer = Inspection::new().with("orders", 3_u64).with("open", true);
+/// assert_eq!(answer.number("orders"), Some(3));
+/// assert_eq!(answer.to_string(), "orders=3 open=true");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inspection {
+    items: Vec<(String, Value)>,
+}
+
+impl Inspection {
+    /// An answer without items.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The answer with one item more; an item of the same name is replaced.
+    #[must_use]
+    pub fn with(mut self, item: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.set(item, value);
+        self
+    }
+
+    /// Puts an item in; an item of the same name is replaced.
+    pub fn set(&mut self, item: impl Into<String>, value: impl Into<Value>) {
+        let (item, value) = (item.into(), value.into());
+        match self.items.iter_mut().find(|(name, _)| *name == item) {
+            Some((_, old)) => *old = value,
+            None => self.items.push((item, value)),
+        }
+    }
+
+    /// The value of an item.
+    #[must_use]
+    pub fn value(&self, item: &str) -> Option<&Value> {
+        self.items.iter().find(|(name, _)| name == item).map(|(_, value)| value)
+    }
+
+    /// The value of an item that is a number.
+    #[must_use]
+    pub fn number(&self, item: &str) -> Option<u64> {
+        match self.value(item) {
+            Some(Value::Number(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The value of an item that is a text.
+    #[must_use]
+    pub fn text(&self, item: &str) -> Option<&str> {
+        match self.value(item) {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The items in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.items.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// Whether there are no items.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+}
+
+impl fmt::Display for Inspection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (name, value)) in self.items.iter().enumerate() {
+            if index > 0 {
+                f.write_str(" ")?;
+            }
+            write!(f, "{name}={value}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The value of one item of an [`Inspection`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Value {
+    /// A count.
+    Number(u64),
+    /// A measure.
+    Float(f64),
+    /// Yes or no.
+    Flag(bool),
+    /// A text.
+    Text(String),
+    /// A span of time.
+    Duration(Duration),
+    /// Several values.
+    List(Vec<Value>),
+    /// Values under names.
+    Record(Inspection),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(number) => fmt::Display::fmt(number, f),
+            Value::Float(float) => fmt::Display::fmt(float, f),
+            Value::Flag(flag) => fmt::Display::fmt(flag, f),
+            Value::Text(text) => f.write_str(text),
+            Value::Duration(duration) => fmt::Debug::fmt(duration, f),
+            Value::List(values) => {
+                f.write_str("[")?;
+                for (index, value) in values.iter().enumerate() {
+                    if index > 0 {
+                        f.write_str(", ")?;
+                    }
+                    fmt::Display::fmt(value, f)?;
+                }
+                f.write_str("]")
+            }
+            Value::Record(record) => write!(f, "{{{record}}}"),
+        }
+    }
+}
+
+macro_rules! value_from {
+    ($($from:ty => $to:expr),* $(,)?) => {
+        $(impl From<$from> for Value {
+            fn from(value: $from) -> Self {
+                $to(value)
+            }
+        })*
+    };
+}
+
+value_from! {
+    u64 => Value::Number,
+    u32 => |n| Value::Number(u64::from(n)),
+    usize => |n| Value::Number(n as u64),
+    f64 => Value::Float,
+    bool => Value::Flag,
+    String => Value::Text,
+    &str => |text: &str| Value::Text(text.to_owned()),
+    Duration => Value::Duration,
+    Vec<Value> => Value::List,
+    Inspection => Value::Record,
+    crate::Pid => |pid: crate::Pid| Value::Text(pid.to_string()),
+    crate::Name => |name: crate::Name| Value::Text(name.to_string()),
+    &crate::Reason => |reason: &crate::Reason| Value::Text(reason.to_string()),
+}

@@ -1,0 +1,38 @@
+//! The vocabulary of the Krarup node.
+//!
+//! Everything the other crates talk about, and nothing that runs: identities
+//! ([`Pid`], [`Ref`], [`Name`]), why a process ended ([`Reason`]), what it is told
+//! of others ([`Exit`], [`Down`]), errors, time stamps, and the records with which
+//! a process describes itself. No threads, no locks, no clock.
+
+#![forbid(unsafe_code)]
+
+mod error;
+mod inspection;
+mod name;
+mod notice;
+mod pid;
+mod priority;
+mod process_info;
+mod reason;
+mod reference;
+mod stats;
+mod timestamp;
+
+pub use error::{CallError, LookupError, SendError, SpawnError, StopError};
+pub use inspection::{Inspection, Value};
+pub use name::{Name, NameError};
+pub use notice::{Down, Exit, Target};
+pub use pid::{ParsePidError, Pid};
+pub use priority::Priority;
+pub use process_info::{ProcessInfo, ProcessState, ProcessTree};
+pub use reason::{Panic, Reason};
+pub use reference::{ParseRefError, Ref};
+pub use stats::{DispatcherStats, NodeStats};
+pub use timestamp::Timestamp;
+
+/// What callbacks return: `Ok`, or the [`Reason`] for which the process ends.
+///
+/// With its defaults it is `Result<(), Reason>`; both parameters can be given, so
+/// it may stand in for `std::result::Result` where the prelude is imported.
+pub type Result<T = (), E = Reason> = std::result::Result<T, E>;

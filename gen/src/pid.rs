@@ -1,0 +1,165 @@
+//! The identity of a process.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
+
+/// The identity of a process: copyable, untyped, 16 bytes, never reused within the
+/// life of a node (rule N1).
+///
+/// It prints as in Erlang, `<0.N.0>` for a process of this node and `<node.N.0>`
+/// for one of another, and parses back from that text.
+///
+/// A pid also carries the *creation* of its node, a number drawn when the node
+/// started. It is neither printed nor compared; the node looks at it so that a pid of
+/// another node in the same operating system process is unknown instead of hitting a
+/// stranger. A parsed pid has creation 0, which means "of this node".
+#[derive(Clone, Copy)]
+pub struct Pid {
+    id: u64,
+    node: u32,
+    creation: u32,
+}
+
+impl Pid {
+    /// The pid with number `id` of the local node with the given `creation`.
+    #[must_use]
+    pub const fn local(id: u64, creation: u32) -> Self {
+        Pid { id, node: 0, creation }
+    }
+
+    /// The number `N` in `<0.N.0>`. Number 0 is the node itself: the sender of what
+    /// comes from outside any process.
+    #[must_use]
+    pub const fn id(self) -> u64 {
+        self.id
+    }
+
+    /// The node number: 0 for the local node.
+    #[must_use]
+    pub const fn node(self) -> u32 {
+        self.node
+    }
+
+    /// The creation of the node, 0 if unknown (a parsed pid).
+    #[must_use]
+    pub const fn creation(self) -> u32 {
+        self.creation
+    }
+
+    /// Whether this is the node itself (`<0.0.0>`), not a process.
+    #[must_use]
+    pub const fn is_node(self) -> bool {
+        self.id == 0
+    }
+}
+
+impl PartialEq for Pid {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id && self.node == other.node
+    }
+}
+
+impl Eq for Pid {}
+
+impl Hash for Pid {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+        self.node.hash(state);
+    }
+}
+
+impl Ord for Pid {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.node, self.id).cmp(&(other.node, other.id))
+    }
+}
+
+impl PartialOrd for Pid {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for Pid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<{}.{}.0>", self.node, self.id)
+    }
+}
+
+impl fmt::Debug for Pid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The text is not a pid such as `<0.17.0>`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a pid: {text:?} (expected a form like <0.17.0>)")]
+pub struct ParsePidError {
+    text: String,
+}
+
+impl FromStr for Pid {
+    type Err = ParsePidError;
+
+    fn from_str(text: &str) -> Result<Self, ParsePidError> {
+        let parts = || {
+            let inner = text.strip_prefix('<')?.strip_suffix('>')?;
+            let mut numbers = inner.split('.');
+            let node = number(numbers.next()?)?;
+            let id = number(numbers.next()?)?;
+            let serial = number(numbers.next()?)?;
+            (serial == 0 && numbers.next().is_none()).then_some((node, id))
+        };
+        let (node, id) = parts().ok_or_else(|| ParsePidError { text: text.to_owned() })?;
+        let node = u32::try_from(node).map_err(|_| ParsePidError { text: text.to_owned() })?;
+        Ok(Pid { id, node, creation: 0 })
+    }
+}
+
+/// Decimal digits only: `+1` and the empty text, which `u64::from_str` or a sloppy
+/// split would take, are no part of a printed pid.
+fn number(text: &str) -> Option<u64> {
+    let canonical = !text.is_empty()
+        && text.bytes().all(|b| b.is_ascii_digit())
+        && (text == "0" || !text.starts_with('0'));
+    canonical.then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n1_a_pid_prints_and_parses_back() {
+        let pid = Pid::local(17, 99);
+        assert_eq!(pid.to_string(), "<0.17.0>");
+        assert_eq!("<0.17.0>".parse(), Ok(pid));
+        assert_eq!("<3.9.0>".parse::<Pid>().unwrap().to_string(), "<3.9.0>");
+    }
+
+    #[test]
+    fn n1_what_no_pid_prints_does_not_parse() {
+        for text in [
+            "",
+            "<>",
+            "<0.1>",
+            "<0.1.2>",
+            "<0.1.0.0>",
+            "<0.+1.0>",
+            "<0.01.0>",
+            "0.1.0",
+            "<0.99999999999999999999.0>",
+            "<4294967296.1.0>",
+        ] {
+            let error = text.parse::<Pid>().unwrap_err();
+            assert!(error.to_string().contains(text), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_pid_is_sixteen_bytes() {
+        assert_eq!(size_of::<Pid>(), 16);
+    }
+}

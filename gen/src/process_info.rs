@@ -1,0 +1,103 @@
+//! What the node knows of a process without asking it.
+
+use crate::{Name, Pid};
+use std::fmt;
+use std::time::Duration;
+
+/// Where a process is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ProcessState {
+    /// Its `init` has not returned.
+    Init,
+    /// It waits for a message and has none.
+    Idle,
+    /// It has something to do and waits for a worker.
+    Scheduled,
+    /// A worker runs it.
+    Running,
+    /// Inside a handler it waits for something: a call, a timer, a socket.
+    Waiting,
+    /// It has ended.
+    Terminated,
+}
+
+impl fmt::Display for ProcessState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ProcessState::Init => "init",
+            ProcessState::Idle => "idle",
+            ProcessState::Scheduled => "scheduled",
+            ProcessState::Running => "running",
+            ProcessState::Waiting => "waiting",
+            ProcessState::Terminated => "terminated",
+        })
+    }
+}
+
+/// A picture of a process, taken at once and without its help (rule X3).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ProcessInfo {
+    /// Its pid.
+    pub pid: Pid,
+    /// Its registered name.
+    pub name: Option<Name>,
+    /// The type of its behaviour.
+    pub behavior: &'static str,
+    /// Where it is in its life.
+    pub state: ProcessState,
+    /// The process that spawned it; `None` for one spawned from outside.
+    pub parent: Option<Pid>,
+    /// Whether it traps exit signals.
+    pub trapping: bool,
+    /// The processes it is linked to.
+    pub links: Vec<Pid>,
+    /// How many processes it monitors.
+    pub monitors: usize,
+    /// How many monitors are on it.
+    pub monitored_by: usize,
+    /// Messages waiting on the Urgent lane.
+    pub urgent: usize,
+    /// Messages waiting on the System lane.
+    pub system: usize,
+    /// Messages waiting on the Main lane.
+    pub main: usize,
+    /// The bound of the Main lane.
+    pub mailbox: Option<usize>,
+    /// Messages handled (its reductions).
+    pub handled: u64,
+    /// The dispatcher it runs on.
+    pub dispatcher: String,
+    /// Time since it was spawned.
+    pub uptime: Duration,
+}
+
+/// A process and the processes it spawned, in the order they were spawned (rule X4).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProcessTree {
+    /// The process.
+    pub process: ProcessInfo,
+    /// The processes it spawned that are still alive.
+    pub children: Vec<ProcessTree>,
+}
+
+impl fmt::Display for ProcessTree {
+    /// The tree, two columns deeper for each generation.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn line(tree: &ProcessTree, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            let process = &tree.process;
+            write!(f, "{:depth$}{} ", "", process.pid, depth = depth * 2)?;
+            if let Some(name) = &process.name {
+                write!(f, "{name} ")?;
+            }
+            writeln!(
+                f,
+                "{} {} main={} handled={}",
+                process.behavior, process.state, process.main, process.handled
+            )?;
+            tree.children.iter().try_for_each(|child| line(child, depth + 1, f))
+        }
+        line(self, 0, f)
+    }
+}

@@ -1,0 +1,201 @@
+//! Why a process ended.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+/// Why a process ended, or shall end: Erlang's exit reason (rule D8).
+///
+/// Any `std::error::Error` converts into [`Reason::Error`], so `?` in a callback ends
+/// the process with that error. For a plain text use [`Reason::error`].
+///
+/// | variant | abnormal | Erlang |
+/// |---|---|---|
+/// | `Normal` | no | `normal` |
+/// | `Shutdown` | no | `shutdown` |
+/// | `ShutdownWith(detail)` | no | `{shutdown, Detail}` |
+/// | `Kill` | yes | `kill`: as a signal untrappable, as a returned reason ordinary |
+/// | `Killed` | yes | `killed`: what an exit signal `kill` ends a process with |
+/// | `NoProcess` | yes | `noproc` |
+/// | `NoConnection` | yes | `noconnection` |
+/// | `Panic(panic)` | yes | `{Error, Stacktrace}` |
+/// | `Error(error)` | yes | any other term |
+///
+/// Two reasons are equal if they are the same variant and, where there is a detail,
+/// print the same text: errors have no other common ground.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub enum Reason {
+    /// It did its work.
+    #[default]
+    Normal,
+    /// It was asked to stop.
+    Shutdown,
+    /// It was asked to stop, or stopped in order, with a detail.
+    ShutdownWith(Arc<dyn Error + Send + Sync>),
+    /// As an exit signal: end at once, whatever the process wants.
+    Kill,
+    /// It was ended by an exit signal [`Reason::Kill`].
+    Killed,
+    /// There was no such process.
+    NoProcess,
+    /// The connection to its node was lost.
+    NoConnection,
+    /// One of its callbacks panicked.
+    Panic(Arc<Panic>),
+    /// One of its callbacks returned this error.
+    Error(Arc<dyn Error + Send + Sync>),
+}
+
+impl Reason {
+    /// An abnormal reason from a text or any boxed error.
+    pub fn error(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Reason::Error(Arc::from(error.into()))
+    }
+
+    /// An orderly stop with a detail: `{shutdown, Detail}`.
+    pub fn shutdown(detail: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Reason::ShutdownWith(Arc::from(detail.into()))
+    }
+
+    /// Everything but `Normal` and the two `Shutdown`s is abnormal: it ends linked
+    /// processes and restarts transient children.
+    #[must_use]
+    pub const fn is_abnormal(&self) -> bool {
+        !matches!(self, Reason::Normal | Reason::Shutdown | Reason::ShutdownWith(_))
+    }
+
+    /// Whether this is `Normal`, the reason that untrapping linked processes ignore.
+    #[must_use]
+    pub const fn is_normal(&self) -> bool {
+        matches!(self, Reason::Normal)
+    }
+
+    /// The error as a `T`, if that is what the process ended with.
+    #[must_use]
+    pub fn downcast_ref<T: Error + 'static>(&self) -> Option<&T> {
+        match self {
+            Reason::Error(error) | Reason::ShutdownWith(error) => error.downcast_ref(),
+            _ => None,
+        }
+    }
+}
+
+impl<E: Error + Send + Sync + 'static> From<E> for Reason {
+    fn from(error: E) -> Self {
+        Reason::Error(Arc::new(error))
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Normal => f.write_str("normal"),
+            Reason::Shutdown => f.write_str("shutdown"),
+            Reason::ShutdownWith(detail) => write!(f, "shutdown: {detail}"),
+            Reason::Kill => f.write_str("kill"),
+            Reason::Killed => f.write_str("killed"),
+            Reason::NoProcess => f.write_str("no process"),
+            Reason::NoConnection => f.write_str("no connection"),
+            Reason::Panic(panic) => write!(f, "panic: {panic}"),
+            Reason::Error(error) => fmt::Display::fmt(error, f),
+        }
+    }
+}
+
+/// The variant, and for an error its text: short enough for one line of a log, and
+/// what `fn main() -> krarup::Result` prints.
+impl fmt::Debug for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Normal => f.write_str("Normal"),
+            Reason::Shutdown => f.write_str("Shutdown"),
+            Reason::ShutdownWith(detail) => write!(f, "ShutdownWith({detail})"),
+            Reason::Kill => f.write_str("Kill"),
+            Reason::Killed => f.write_str("Killed"),
+            Reason::NoProcess => f.write_str("NoProcess"),
+            Reason::NoConnection => f.write_str("NoConnection"),
+            Reason::Panic(panic) => write!(f, "Panic({panic})"),
+            Reason::Error(error) => write!(f, "Error({error})"),
+        }
+    }
+}
+
+impl PartialEq for Reason {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Reason::ShutdownWith(a), Reason::ShutdownWith(b))
+            | (Reason::Error(a), Reason::Error(b)) => {
+                Arc::ptr_eq(a, b) || a.to_string() == b.to_string()
+            }
+            (Reason::Panic(a), Reason::Panic(b)) => a.message == b.message,
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+}
+
+/// A panic that ended a process (rule D4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Panic {
+    message: String,
+    location: Option<String>,
+}
+
+impl Panic {
+    /// A panic with the given message, raised at `file:line:column`.
+    #[must_use]
+    pub fn new(message: String, location: Option<String>) -> Self {
+        Panic { message, location }
+    }
+
+    /// What was panicked with.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// `file:line:column` of the panic, if it is known.
+    #[must_use]
+    pub fn location(&self) -> Option<&str> {
+        self.location.as_deref()
+    }
+}
+
+impl fmt::Display for Panic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.location {
+            Some(location) => write!(f, "{} at {location}", self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d8_abnormal_is_everything_but_normal_and_the_shutdowns() {
+        for reason in [Reason::Normal, Reason::Shutdown, Reason::shutdown("why")] {
+            assert!(!reason.is_abnormal(), "{reason}");
+        }
+        for reason in [
+            Reason::Kill,
+            Reason::Killed,
+            Reason::NoProcess,
+            Reason::NoConnection,
+            Reason::error("boom"),
+            Reason::Panic(Arc::new(Panic::new("boom".into(), None))),
+        ] {
+            assert!(reason.is_abnormal(), "{reason}");
+        }
+    }
+
+    #[test]
+    fn d8_any_error_is_a_reason() {
+        let reason = Reason::from("x".parse::<u8>().unwrap_err());
+        assert!(reason.downcast_ref::<std::num::ParseIntError>().is_some());
+        assert_eq!(Reason::error("boom"), Reason::error(String::from("boom")));
+        assert_ne!(Reason::error("boom"), Reason::shutdown("boom"));
+    }
+}

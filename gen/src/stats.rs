@@ -1,0 +1,42 @@
+//! Counters of a node.
+
+/// What a node has counted since it started (rule X4).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NodeStats {
+    /// Living processes.
+    pub processes: usize,
+    /// Processes spawned since the start.
+    pub spawned: u64,
+    /// Registered names.
+    pub names: usize,
+    /// Timers set and not yet fired or cancelled.
+    pub timers: usize,
+    /// Messages that were accepted and never handled, or sent to a dead process
+    /// (rules M7 and D7).
+    pub dead_letters: u64,
+    /// Replies that came after their call had timed out or was given up (rule C3).
+    pub late_replies: u64,
+    /// One entry per dispatcher.
+    pub dispatchers: Vec<DispatcherStats>,
+}
+
+/// What a dispatcher has counted since it started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DispatcherStats {
+    /// Its name.
+    pub name: String,
+    /// Its worker threads.
+    pub workers: usize,
+    /// Workers asleep now.
+    pub parked: usize,
+    /// Turns run.
+    pub turns: u64,
+    /// Processes put on the shared queue (from outside, or spilled).
+    pub injected: u64,
+    /// Batches stolen from another worker.
+    pub steals: u64,
+    /// Times a worker went to sleep.
+    pub parks: u64,
+}

@@ -1,0 +1,64 @@
+//! Points in a node's time.
+
+use std::fmt;
+use std::ops::{Add, Sub};
+use std::time::Duration;
+
+/// A point in a node's monotonic time: nanoseconds since the node started. In a
+/// simulation the time is virtual (rule T2).
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Timestamp(u64);
+
+impl Timestamp {
+    /// The start of the node.
+    pub const ZERO: Timestamp = Timestamp(0);
+    /// The end of time, 584 years after the start: what an addition saturates at.
+    pub const MAX: Timestamp = Timestamp(u64::MAX);
+
+    /// The point `nanos` nanoseconds after the start of the node.
+    #[must_use]
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Timestamp(nanos)
+    }
+
+    /// Nanoseconds since the start of the node.
+    #[must_use]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// The time from `earlier` to this point; zero if it is not earlier.
+    #[must_use]
+    pub const fn since(self, earlier: Timestamp) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Duration> for Timestamp {
+    type Output = Timestamp;
+
+    /// Saturates at [`Timestamp::MAX`]: `Duration::MAX` is a legal "never".
+    fn add(self, by: Duration) -> Timestamp {
+        Timestamp(self.0.saturating_add(u64::try_from(by.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+impl Sub for Timestamp {
+    type Output = Duration;
+
+    fn sub(self, earlier: Timestamp) -> Duration {
+        self.since(earlier)
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&Duration::from_nanos(self.0), f)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
