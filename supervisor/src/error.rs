@@ -1,0 +1,188 @@
+//! What a supervisor refuses, and why: one type per operation (rules S8 and B1).
+
+use crate::spec::{AutoShutdown, ChildId};
+use krarup_gen::{CallError, Pid, Reason};
+
+/// A supervisor, or a child added to one, is specified in a way that has no meaning.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpecError {
+    /// Two children have the same id.
+    #[error("two children have the id {id:?}")]
+    DuplicateId {
+        /// The id.
+        id: ChildId,
+    },
+    /// The period of the restart intensity is zero.
+    #[error("a restart period of 0 s would never count a restart")]
+    ZeroPeriod,
+    /// A significant child under a supervisor that does not look at significance.
+    #[error("child {id:?} is significant, but its supervisor has auto_shutdown never")]
+    SignificantWithoutAutoShutdown {
+        /// The child.
+        id: ChildId,
+    },
+    /// A significant child that is permanent, so that its end never counts.
+    #[error("child {id:?} is significant and permanent, so it would never end for good")]
+    SignificantPermanent {
+        /// The child.
+        id: ChildId,
+    },
+    /// `auto_shutdown` under simple_one_for_one, where all children are alike.
+    #[error("simple_one_for_one cannot have auto_shutdown {auto_shutdown}")]
+    AutoShutdownOfSimpleOneForOne {
+        /// What was asked for.
+        auto_shutdown: AutoShutdown,
+    },
+}
+
+/// A child failed to start, and the supervisor's own start with it (rule S2). It is
+/// the detail of the `Reason::ShutdownWith` with which such a supervisor ends; for a
+/// tree the reasons nest.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("child {id:?} failed to start: {reason}")]
+pub struct FailedToStartChild {
+    /// The child.
+    pub id: ChildId,
+    /// Why it failed.
+    pub reason: Reason,
+}
+
+/// `start_child` did not start a child.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartChildError {
+    /// There is a child of that id without a process; `restart_child` starts it.
+    #[error("child {id:?} is already present")]
+    AlreadyPresent {
+        /// The id.
+        id: ChildId,
+    },
+    /// There is a child of that id and it runs.
+    #[error("child {id:?} is already started as {pid}")]
+    AlreadyStarted {
+        /// The id.
+        id: ChildId,
+        /// Its process.
+        pid: Pid,
+    },
+    /// The specification is refused.
+    #[error(transparent)]
+    BadSpec(#[from] SpecError),
+    /// The child failed to start; its specification is not kept.
+    #[error("child {id:?} failed to start: {reason}")]
+    Failed {
+        /// The id.
+        id: ChildId,
+        /// Why it failed.
+        reason: Reason,
+    },
+    /// The supervisor did not answer.
+    #[error("supervisor: {0}")]
+    Call(#[from] CallError),
+}
+
+/// `terminate_child` found nothing to terminate.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TerminateChildError {
+    /// There is no such child.
+    #[error("no child {child}")]
+    NotFound {
+        /// The id or pid asked for.
+        child: String,
+    },
+    /// Under simple_one_for_one a child is named by its pid.
+    #[error("under simple_one_for_one a child is terminated by its pid, not its id")]
+    SimpleOneForOne,
+    /// The supervisor did not answer.
+    #[error("supervisor: {0}")]
+    Call(#[from] CallError),
+}
+
+/// `restart_child` did not start the child.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RestartChildError {
+    /// There is no such child.
+    #[error("no child {id:?}")]
+    NotFound {
+        /// The id.
+        id: ChildId,
+    },
+    /// The child runs.
+    #[error("child {id:?} is running as {pid}")]
+    Running {
+        /// The id.
+        id: ChildId,
+        /// Its process.
+        pid: Pid,
+    },
+    /// The supervisor is about to try to start the child again.
+    #[error("child {id:?} is restarting")]
+    Restarting {
+        /// The id.
+        id: ChildId,
+    },
+    /// Under simple_one_for_one a child that has ended is gone.
+    #[error("simple_one_for_one has no restart_child")]
+    SimpleOneForOne,
+    /// The child failed to start; its specification is kept, and nothing is retried.
+    #[error("child {id:?} failed to start: {reason}")]
+    Failed {
+        /// The id.
+        id: ChildId,
+        /// Why it failed.
+        reason: Reason,
+    },
+    /// The supervisor did not answer.
+    #[error("supervisor: {0}")]
+    Call(#[from] CallError),
+}
+
+/// `delete_child` did not delete the child.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeleteChildError {
+    /// There is no such child.
+    #[error("no child {id:?}")]
+    NotFound {
+        /// The id.
+        id: ChildId,
+    },
+    /// The child runs; terminate it first.
+    #[error("child {id:?} is running as {pid}")]
+    Running {
+        /// The id.
+        id: ChildId,
+        /// Its process.
+        pid: Pid,
+    },
+    /// The supervisor is about to try to start the child again; terminate it first.
+    #[error("child {id:?} is restarting")]
+    Restarting {
+        /// The id.
+        id: ChildId,
+    },
+    /// Under simple_one_for_one a child that has ended is gone.
+    #[error("simple_one_for_one has no delete_child")]
+    SimpleOneForOne,
+    /// The supervisor did not answer.
+    #[error("supervisor: {0}")]
+    Call(#[from] CallError),
+}
+
+/// `get_childspec` found no such child.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GetChildSpecError {
+    /// There is no such child.
+    #[error("no child {child}")]
+    NotFound {
+        /// The id or pid asked for.
+        child: String,
+    },
+    /// The supervisor did not answer.
+    #[error("supervisor: {0}")]
+    Call(#[from] CallError),
+}

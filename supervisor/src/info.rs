@@ -1,0 +1,67 @@
+//! What a supervisor tells of its children (rule S8).
+
+use crate::spec::{ChildId, ChildKind};
+use krarup_gen::Pid;
+use std::fmt;
+
+/// The process of a child, as its supervisor has been told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ChildState {
+    /// It has none: it was terminated, ended without a restart, or its `init` said
+    /// that there is nothing to do (OTP's `undefined`).
+    Undefined,
+    /// It failed to start when it was restarted, and is about to be tried again.
+    Restarting,
+    /// It runs.
+    Running(Pid),
+}
+
+impl ChildState {
+    /// The process, if it runs.
+    #[must_use]
+    pub const fn pid(self) -> Option<Pid> {
+        match self {
+            ChildState::Running(pid) => Some(pid),
+            ChildState::Undefined | ChildState::Restarting => None,
+        }
+    }
+}
+
+impl fmt::Display for ChildState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ChildState::Undefined => f.write_str("undefined"),
+            ChildState::Restarting => f.write_str("restarting"),
+            ChildState::Running(pid) => fmt::Display::fmt(pid, f),
+        }
+    }
+}
+
+/// A line of `which_children`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChildInfo {
+    /// Its id; under simple_one_for_one that of the template.
+    pub id: ChildId,
+    /// Its process.
+    pub state: ChildState,
+    /// Worker or supervisor.
+    pub kind: ChildKind,
+    /// How often it was restarted since it was added.
+    pub restarts: u64,
+}
+
+/// The answer to `count_children`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChildCounts {
+    /// Child specifications, whether or not they have a process; 1 under
+    /// simple_one_for_one.
+    pub specs: usize,
+    /// Children with a living process.
+    pub active: usize,
+    /// Children that are supervisors, with or without a process.
+    pub supervisors: usize,
+    /// Children that are workers, with or without a process.
+    pub workers: usize,
+}

@@ -1,0 +1,472 @@
+//! What a supervisor decides: state, event and time in, the next thing to do out.
+//!
+//! Nothing in this file starts, stops or messages a process, or reads a clock. The
+//! behaviour (`supervisor.rs`) tells the [`Plan`] what happened, does the one
+//! [`Action`] it gets back, and reports how that went, which brings the next.
+//!
+//! ```text
+//!                 Exited, TryAgain, Request, Stop
+//!                 (one item of the supervisor's lane)
+//!                               |
+//!             .-----------------v-----------------.
+//!             |               Resting             |
+//!             '--+------------------------------+-'
+//!   Begin,       |                              |  a group restart, terminate_child,
+//!   one_for_one, |                              |  the end of the supervisor
+//!   start_child  |    the group is stopped      |
+//!          .-----v------.<--------------.-------v-----.
+//!          |  Starting  |               |  Stopping   |
+//!          '-+--------+-'-------------->'-+---------+-'
+//!   Started, |        |  the first start  |         | all are stopped
+//!   Ignored, |        |  of all failed    | Stopped |
+//!   Failed   v        |                   v         v
+//!        next child   | a restart     child        End: nothing is
+//!        or Resting   v failed        before       decided any more
+//!                  TryAgain           it
+//! ```
+//!
+//! One thing at a time, as in OTP: while an action is under way the supervisor takes
+//! nothing from its lane, so an exit or a request finds the plan at rest. That is also
+//! why a failed restart is not repeated on the spot: `TryAgain` is a message to
+//! itself, and goes behind what is already waiting (rule S6).
+
+use crate::action::{Action, Answer, Ending, Event, Request};
+use crate::children::{Child, ChildKey, Children, Process};
+use crate::error::{
+    DeleteChildError, FailedToStartChild, RestartChildError, StartChildError, TerminateChildError,
+};
+use crate::intensity::RestartWindow;
+use crate::spec::{AutoShutdown, ChildId, ChildRules, Flags, RestartType, Strategy};
+use krarup_gen::{Pid, Reason, Timestamp};
+
+/// Why a child is being started, which decides what its failure means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// The supervisor's own start: all children, in order.
+    Begin,
+    /// A restart of this child alone.
+    Restart,
+    /// A restart of this child and those after it.
+    GroupRestart,
+    /// `start_child`.
+    Add,
+    /// `restart_child`.
+    Revive,
+}
+
+#[derive(Clone, Debug)]
+enum Phase {
+    Resting,
+    Starting {
+        key: ChildKey,
+        purpose: Purpose,
+    },
+    /// `key` is being stopped, then those before it down to `first`.
+    Stopping {
+        key: ChildKey,
+        first: ChildKey,
+        then: Then,
+    },
+    StoppingTogether(Reason),
+    /// `terminate_child`.
+    Terminating(ChildKey),
+    Ended,
+}
+
+/// What follows when a range of children has been stopped.
+#[derive(Clone, Debug)]
+enum Then {
+    StartAgain,
+    End(Reason),
+}
+
+/// The state of a supervisor's decisions. `F` is what the behaviour needs to start a
+/// child; the plan keeps it and hands it out.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan<F> {
+    flags: Flags,
+    children: Children<F>,
+    window: RestartWindow,
+    restarts: u64,
+    phase: Phase,
+    ending: Option<Ending>,
+}
+
+impl<F> Plan<F> {
+    /// A supervisor without children. What `Flags::check` refuses must not come here.
+    pub(crate) fn new(flags: Flags) -> Self {
+        let window = RestartWindow::new(flags.intensity, flags.period);
+        let (children, phase) = (Children::new(), Phase::Resting);
+        Plan { flags, children, window, restarts: 0, phase, ending: None }
+    }
+
+    /// Adds a static child, to be started by [`Event::Begin`].
+    pub(crate) fn add(&mut self, rules: ChildRules, start: F) {
+        self.children.add(rules, start);
+    }
+
+    pub(crate) fn flags(&self) -> &Flags {
+        &self.flags
+    }
+
+    pub(crate) fn children(&self) -> &Children<F> {
+        &self.children
+    }
+
+    /// Restarts counted since the supervisor began; one for a group.
+    pub(crate) fn restarts(&self) -> u64 {
+        self.restarts
+    }
+
+    /// Why the supervisor is ending, from the moment that is decided.
+    pub(crate) fn ending(&self) -> Option<&Ending> {
+        self.ending.as_ref()
+    }
+
+    /// Takes in what happened and says what to do next. A supervisor that has ended
+    /// does nothing.
+    pub(crate) fn step(&mut self, event: Event<F>, now: Timestamp) -> Option<Action> {
+        match std::mem::replace(&mut self.phase, Phase::Resting) {
+            Phase::Resting => self.decide(event, now),
+            Phase::Starting { key, purpose } => match event {
+                Event::Started(pid) => self.started(key, purpose, pid),
+                Event::Ignored => self.ignored(key, purpose),
+                Event::Failed(reason) => self.failed(key, purpose, reason),
+                _ => self.untimely(Phase::Starting { key, purpose }),
+            },
+            Phase::Stopping { key, first, then } => match event {
+                Event::Stopped => {
+                    self.forget(key);
+                    self.stop_before(Some(key), first, then)
+                }
+                _ => self.untimely(Phase::Stopping { key, first, then }),
+            },
+            Phase::StoppingTogether(reason) => match event {
+                Event::Stopped => self.end(reason),
+                _ => self.untimely(Phase::StoppingTogether(reason)),
+            },
+            Phase::Terminating(key) => match event {
+                Event::Stopped => {
+                    self.forget(key);
+                    Some(Action::Reply(Answer::Terminate(Ok(()))))
+                }
+                _ => self.untimely(Phase::Terminating(key)),
+            },
+            Phase::Ended => {
+                self.phase = Phase::Ended;
+                None
+            }
+        }
+    }
+
+    /// Something came off the lane.
+    fn decide(&mut self, event: Event<F>, now: Timestamp) -> Option<Action> {
+        match event {
+            Event::Begin => match self.children.from(ChildKey::FIRST) {
+                Some(key) if !self.is_simple() => self.start(key, Purpose::Begin),
+                _ => None,
+            },
+            Event::Exited { pid, reason } => self.exited(pid, &reason, now),
+            Event::TryAgain(key) => {
+                let restarting = self.children.get(key).map(Child::process);
+                match restarting {
+                    Some(Process::Restarting(_)) => self.restart(key, now),
+                    // Cancelled by terminate_child, or started by another restart.
+                    _ => None,
+                }
+            }
+            Event::Request(request) => self.request(request),
+            Event::Stop(reason) => self.stop_all(Ending::Told, reason),
+            _ => self.untimely(Phase::Resting),
+        }
+    }
+
+    /// The behaviour reported on something it was not asked to do, or took something
+    /// from its lane while it had something to do. It does neither.
+    fn untimely(&mut self, phase: Phase) -> Option<Action> {
+        debug_assert!(false, "an event out of turn while {phase:?}");
+        self.phase = phase;
+        None
+    }
+
+    // -- ends and restarts
+
+    /// A child ended by itself (rules S4 and S9).
+    fn exited(&mut self, pid: Pid, reason: &Reason, now: Timestamp) -> Option<Action> {
+        let key = self.children.running(pid)?;
+        let child = self.children.get(key)?;
+        let again = match child.rules.restart {
+            RestartType::Permanent => true,
+            RestartType::Transient => reason.is_abnormal(),
+            RestartType::Temporary => false,
+        };
+        if again {
+            return self.restart(key, now);
+        }
+        let ChildRules { id, significant, .. } = child.rules.clone();
+        self.forget(key);
+        let is_up = |child: &Child<F>| child.process() != Process::None;
+        let ends = significant
+            && match self.flags.auto_shutdown {
+                AutoShutdown::Never => false,
+                AutoShutdown::AnySignificant => true,
+                AutoShutdown::AllSignificant => {
+                    !self.children.iter().any(|(_, child)| child.rules.significant && is_up(child))
+                }
+            };
+        if ends { self.stop_all(Ending::AutoShutdown(id), Reason::Shutdown) } else { None }
+    }
+
+    /// Counts the restart and carries it out by the strategy (rules S1, S5, S6).
+    fn restart(&mut self, key: ChildKey, now: Timestamp) -> Option<Action> {
+        if !self.window.record(now) {
+            let id = self.children.get(key)?.rules.id.clone();
+            self.forget(key);
+            return self.stop_all(Ending::RestartIntensity(id), Reason::Shutdown);
+        }
+        self.restarts += 1;
+        let first = match self.flags.strategy {
+            Strategy::OneForOne | Strategy::SimpleOneForOne => {
+                return self.start(key, Purpose::Restart);
+            }
+            Strategy::RestForOne => key,
+            Strategy::OneForAll => ChildKey::FIRST,
+        };
+        self.children.set(key, Process::None);
+        self.stop_before(None, first, Then::StartAgain)
+    }
+
+    // -- requests (rule S8)
+
+    fn request(&mut self, request: Request<F>) -> Option<Action> {
+        match request {
+            Request::Start(rules, start) => self.start_child(rules, start),
+            Request::Terminate(id) => match self.children.by_id(&id) {
+                _ if self.is_simple() => terminated(Err(TerminateChildError::SimpleOneForOne)),
+                Some(key) => self.terminate(key),
+                None => terminated(Err(TerminateChildError::NotFound { child: format!("{id:?}") })),
+            },
+            Request::TerminatePid { pid, alive } => match self.children.by_pid(pid) {
+                Some(key) if self.is_simple() => self.terminate(key),
+                // It may have been a child: those that have ended are forgotten.
+                None if self.is_simple() && !alive => terminated(Ok(())),
+                _ => terminated(Err(TerminateChildError::NotFound { child: pid.to_string() })),
+            },
+            Request::Restart(id) => self.restart_child(id),
+            Request::Delete(id) => Some(Action::Reply(Answer::Delete(self.delete_child(id)))),
+        }
+    }
+
+    /// The specification is checked first: a bad one is refused whatever its id.
+    fn start_child(&mut self, rules: ChildRules, start: F) -> Option<Action> {
+        if !self.is_simple() {
+            let id = rules.id.clone();
+            let refused = match rules.check(self.flags.auto_shutdown) {
+                Err(bad) => Some(StartChildError::BadSpec(bad)),
+                Ok(()) => self.process_of(&id).map(|(_, process)| match process {
+                    Process::Running(pid) => StartChildError::AlreadyStarted { id, pid },
+                    Process::None | Process::Restarting(_) => {
+                        StartChildError::AlreadyPresent { id }
+                    }
+                }),
+            };
+            if let Some(error) = refused {
+                return Some(Action::Reply(Answer::Start(Err(error))));
+            }
+        }
+        let key = self.children.add(rules, start);
+        self.start(key, Purpose::Add)
+    }
+
+    /// No restart, and no auto-shutdown; a retry that is due is cancelled.
+    fn terminate(&mut self, key: ChildKey) -> Option<Action> {
+        let child = self.children.get(key)?;
+        if let Some(pid) = child.pid() {
+            let shutdown = child.rules.shutdown();
+            self.phase = Phase::Terminating(key);
+            return Some(Action::Stop { key, pid, shutdown });
+        }
+        self.forget(key);
+        terminated(Ok(()))
+    }
+
+    fn restart_child(&mut self, id: ChildId) -> Option<Action> {
+        let refused = if self.is_simple() {
+            RestartChildError::SimpleOneForOne
+        } else {
+            match self.process_of(&id) {
+                Some((key, Process::None)) => return self.start(key, Purpose::Revive),
+                Some((_, Process::Running(pid))) => RestartChildError::Running { id, pid },
+                Some((_, Process::Restarting(_))) => RestartChildError::Restarting { id },
+                None => RestartChildError::NotFound { id },
+            }
+        };
+        Some(Action::Reply(Answer::Restart(Err(refused))))
+    }
+
+    fn delete_child(&mut self, id: ChildId) -> Result<(), DeleteChildError> {
+        if self.is_simple() {
+            return Err(DeleteChildError::SimpleOneForOne);
+        }
+        match self.process_of(&id) {
+            Some((key, Process::None)) => {
+                self.children.remove(key);
+                Ok(())
+            }
+            Some((_, Process::Running(pid))) => Err(DeleteChildError::Running { id, pid }),
+            Some((_, Process::Restarting(_))) => Err(DeleteChildError::Restarting { id }),
+            None => Err(DeleteChildError::NotFound { id }),
+        }
+    }
+
+    fn process_of(&self, id: &ChildId) -> Option<(ChildKey, Process)> {
+        let key = self.children.by_id(id)?;
+        Some((key, self.children.get(key)?.process()))
+    }
+
+    // -- starting
+
+    fn start(&mut self, key: ChildKey, purpose: Purpose) -> Option<Action> {
+        self.phase = Phase::Starting { key, purpose };
+        Some(Action::Start(key))
+    }
+
+    fn started(&mut self, key: ChildKey, purpose: Purpose, pid: Pid) -> Option<Action> {
+        self.children.set(key, Process::Running(pid));
+        let is_simple = self.is_simple();
+        if let Some(child) = self.children.get_mut(key) {
+            if matches!(purpose, Purpose::Restart | Purpose::GroupRestart) {
+                child.restarts += 1;
+            }
+            if is_simple && child.is_temporary() {
+                child.start = None;
+            }
+        }
+        self.start_next(key, purpose, Some(pid))
+    }
+
+    /// Its slot stays empty; a temporary child has none (rule S2), nor has a dynamic
+    /// one. OTP 25 keeps a dynamic child without a process when it is ignored in a
+    /// restart, and crashes over it later.
+    fn ignored(&mut self, key: ChildKey, purpose: Purpose) -> Option<Action> {
+        self.forget(key);
+        self.start_next(key, purpose, None)
+    }
+
+    /// The one before has been started, or ignored.
+    fn start_next(&mut self, key: ChildKey, purpose: Purpose, pid: Option<Pid>) -> Option<Action> {
+        match purpose {
+            Purpose::Begin | Purpose::GroupRestart => {
+                let next = self.children.after(key)?;
+                self.start(next, purpose)
+            }
+            Purpose::Restart => None,
+            Purpose::Add => Some(Action::Reply(Answer::Start(Ok(pid)))),
+            Purpose::Revive => Some(Action::Reply(Answer::Restart(Ok(pid)))),
+        }
+    }
+
+    fn failed(&mut self, key: ChildKey, purpose: Purpose, reason: Reason) -> Option<Action> {
+        let child = self.children.get(key)?;
+        let id = child.rules.id.clone();
+        match purpose {
+            Purpose::Begin => {
+                let detail = FailedToStartChild { id: id.clone(), reason };
+                self.stop_all(Ending::StartFailed(id), Reason::shutdown(detail))
+            }
+            Purpose::Restart | Purpose::GroupRestart => {
+                let last = match child.process() {
+                    Process::Running(pid) => Some(pid),
+                    Process::Restarting(last) => last,
+                    Process::None => None,
+                };
+                self.children.set(key, Process::Restarting(last));
+                Some(Action::TryAgain(key))
+            }
+            Purpose::Add => {
+                self.children.remove(key);
+                Some(Action::Reply(Answer::Start(Err(StartChildError::Failed { id, reason }))))
+            }
+            Purpose::Revive => {
+                Some(Action::Reply(Answer::Restart(Err(RestartChildError::Failed { id, reason }))))
+            }
+        }
+    }
+
+    // -- stopping
+
+    /// Stops every child, and then the supervisor ends for this reason.
+    fn stop_all(&mut self, ending: Ending, reason: Reason) -> Option<Action> {
+        self.ending = Some(ending);
+        if !self.is_simple() {
+            return self.stop_before(None, ChildKey::FIRST, Then::End(reason));
+        }
+        let running = self.children.iter().filter_map(|(_, child)| Some((child, child.pid()?)));
+        let (children, pids): (Vec<_>, Vec<_>) = running.unzip();
+        // All dynamic children have the rules of the one template.
+        let Some(shutdown) = children.first().map(|child| child.rules.shutdown()) else {
+            return self.end(reason);
+        };
+        self.phase = Phase::StoppingTogether(reason);
+        Some(Action::StopTogether { pids, shutdown })
+    }
+
+    /// Stops the last child before `end` that has a process and is not before `first`;
+    /// what stands behind it has been stopped (rule S3).
+    fn stop_before(
+        &mut self,
+        mut end: Option<ChildKey>,
+        first: ChildKey,
+        then: Then,
+    ) -> Option<Action> {
+        while let Some(key) = self.children.last_between(first, end) {
+            let child = self.children.get(key)?;
+            if let Some(pid) = child.pid() {
+                let shutdown = child.rules.shutdown();
+                self.phase = Phase::Stopping { key, first, then };
+                return Some(Action::Stop { key, pid, shutdown });
+            }
+            self.forget(key);
+            end = Some(key);
+        }
+        match then {
+            Then::End(reason) => self.end(reason),
+            Then::StartAgain => {
+                let next = self.children.from(first)?;
+                self.start(next, Purpose::GroupRestart)
+            }
+        }
+    }
+
+    fn end(&mut self, reason: Reason) -> Option<Action> {
+        self.phase = Phase::Ended;
+        Some(Action::End(reason))
+    }
+
+    /// The child has no process any more and is not started again. A temporary
+    /// child's spec goes with it, and a dynamic child is gone.
+    fn forget(&mut self, key: ChildKey) {
+        let temporary = self.children.get(key).is_some_and(Child::is_temporary);
+        if temporary || self.is_simple() {
+            self.children.remove(key);
+        } else {
+            self.children.set(key, Process::None);
+        }
+    }
+
+    fn is_simple(&self) -> bool {
+        self.flags.strategy == Strategy::SimpleOneForOne
+    }
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "it stands where a step is wanted")]
+fn terminated(result: Result<(), TerminateChildError>) -> Option<Action> {
+    Some(Action::Reply(Answer::Terminate(result)))
+}
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod world;

@@ -1,0 +1,241 @@
+//! What holds of every plan, whatever happens: random children, deaths, failing
+//! starts and requests, served in every order.
+
+use super::world::{Mail, Outcome, World, child};
+use crate::action::{Action, Ending, Request};
+use crate::children::{ChildKey, Process};
+use crate::spec::{AutoShutdown, ChildRules, Flags, RestartType, Shutdown, Strategy};
+use krarup_gen::{Reason, Timestamp};
+use proptest::prelude::{
+    Just, ProptestConfig, TestCaseError, any, prop, prop_assert, prop_assert_eq, prop_oneof,
+    proptest,
+};
+use proptest::strategy::Strategy as Generator;
+use std::time::Duration;
+
+const IDS: [&str; 5] = ["a", "b", "c", "d", "e"];
+
+#[derive(Clone, Debug)]
+enum Op {
+    /// The child with this number among the living ends.
+    Dies(usize, Reason),
+    /// The same, while the coming actions are under way.
+    DieMidway(Vec<Option<usize>>),
+    Outcomes(&'static str, Vec<Outcome>),
+    Request(Request<()>),
+    /// Terminates the dynamic child with this number among the living.
+    TerminatePid(usize),
+    Stop,
+    Pass(u64),
+    Serve,
+}
+
+fn reason() -> impl Generator<Value = Reason> {
+    prop_oneof![
+        1 => Just(Reason::Normal),
+        1 => Just(Reason::Shutdown),
+        3 => Just(Reason::error("boom")),
+        1 => Just(Reason::Killed),
+    ]
+}
+
+fn rules(id: &'static str) -> impl Generator<Value = ChildRules> {
+    let restart = prop_oneof![
+        Just(RestartType::Permanent),
+        Just(RestartType::Transient),
+        Just(RestartType::Temporary),
+    ];
+    let shutdown = prop_oneof![Just(None), Just(Some(Shutdown::BrutalKill))];
+    (restart, shutdown, any::<bool>()).prop_map(move |(restart, shutdown, significant)| {
+        ChildRules { shutdown, significant, ..child(id, restart) }
+    })
+}
+
+fn op() -> impl Generator<Value = Op> {
+    let id = || prop::sample::select(&IDS[..]);
+    let outcome =
+        prop_oneof![2 => Just(Outcome::Up), 1 => Just(Outcome::Ignore), 3 => Just(Outcome::Fail)];
+    prop_oneof![
+        8 => (0_usize..8, reason()).prop_map(|(nth, reason)| Op::Dies(nth, reason)),
+        2 => prop::collection::vec(prop::option::of(0_usize..6), 1..8).prop_map(Op::DieMidway),
+        4 => (id(), prop::collection::vec(outcome, 1..4)).prop_map(|(id, o)| Op::Outcomes(id, o)),
+        2 => id().prop_flat_map(rules).prop_map(|rules| Op::Request(Request::Start(rules, ()))),
+        2 => id().prop_map(|id| Op::Request(Request::Terminate(id.into()))),
+        2 => id().prop_map(|id| Op::Request(Request::Restart(id.into()))),
+        1 => id().prop_map(|id| Op::Request(Request::Delete(id.into()))),
+        1 => (0_usize..8).prop_map(Op::TerminatePid),
+        1 => Just(Op::Stop),
+        3 => (0_u64..4).prop_map(Op::Pass),
+        12 => Just(Op::Serve),
+    ]
+}
+
+fn supervisor() -> impl Generator<Value = (Flags, Vec<ChildRules>)> {
+    let strategy = prop_oneof![
+        Just(Strategy::OneForOne),
+        Just(Strategy::OneForAll),
+        Just(Strategy::RestForOne),
+        Just(Strategy::SimpleOneForOne),
+    ];
+    let auto_shutdown = prop_oneof![
+        Just(AutoShutdown::Never),
+        Just(AutoShutdown::AnySignificant),
+        Just(AutoShutdown::AllSignificant),
+    ];
+    let children = (rules("a"), rules("b"), rules("c"), rules("d"));
+    (strategy, auto_shutdown, children, 0_u32..6).prop_map(
+        |(strategy, auto_shutdown, (a, b, c, d), intensity)| {
+            let simple = strategy == Strategy::SimpleOneForOne;
+            let auto_shutdown = if simple { AutoShutdown::Never } else { auto_shutdown };
+            let period = Duration::from_secs(3);
+            let mut children = if simple { Vec::new() } else { vec![a, b, c, d] };
+            for child in &mut children {
+                child.significant &= child.check(auto_shutdown).is_ok();
+            }
+            (Flags { strategy, intensity, period, auto_shutdown }, children)
+        },
+    )
+}
+
+/// The restart limit, counted in another way than the plan does.
+#[derive(Default)]
+struct Restarts(Vec<Timestamp>);
+
+impl Restarts {
+    /// Looks at the item that is served next: whether it restarts, and whether that
+    /// is one too many.
+    fn expect(&mut self, world: &World) -> Option<bool> {
+        let children = world.plan.children();
+        let restarts = match world.lane.front()? {
+            Mail::Exit(pid, reason) => {
+                let of = |process| process == Process::Running(*pid);
+                children.iter().find(|(_, child)| of(child.process())).is_some_and(|(_, child)| {
+                    match child.rules.restart {
+                        RestartType::Permanent => true,
+                        RestartType::Transient => reason.is_abnormal(),
+                        RestartType::Temporary => false,
+                    }
+                })
+            }
+            Mail::TryAgain(key) => children
+                .get(*key)
+                .is_some_and(|child| matches!(child.process(), Process::Restarting(_))),
+            Mail::Request(_) | Mail::Stop(_) => false,
+        };
+        if !restarts || world.ended.is_some() {
+            return None;
+        }
+        self.0.push(world.now);
+        let flags = world.plan.flags();
+        let recent = self.0.iter().filter(|&&time| world.now.since(time) <= flags.period).count();
+        Some(recent > flags.intensity as usize)
+    }
+}
+
+/// Serves one item and checks what was done about it.
+fn serve_one(world: &mut World, restarts: &mut Restarts) -> Result<bool, TestCaseError> {
+    let was_ended = world.ended.is_some();
+    let too_many = restarts.expect(world);
+    if !world.serve_one() {
+        return Ok(false);
+    }
+    if was_ended {
+        prop_assert!(world.actions.is_empty(), "a supervisor that has ended acts");
+        return Ok(true);
+    }
+    let gave_up = matches!(world.ending(), Some(Ending::RestartIntensity(_)));
+    prop_assert_eq!(gave_up, too_many == Some(true), "the limit is exact");
+    if gave_up {
+        let started = world.actions.iter().any(|action| matches!(action, Action::Start(_)));
+        prop_assert!(!started, "a child is started by a supervisor that gives up");
+    }
+    check_order(&world.actions)?;
+    check_agreement(world)?;
+    Ok(true)
+}
+
+/// Stops go down the start order, then starts go up it, and nothing follows the last
+/// word on an item.
+fn check_order(actions: &[Action]) -> Result<(), TestCaseError> {
+    let stops: Vec<ChildKey> = actions.iter().filter_map(stopped).collect();
+    let starts: Vec<ChildKey> = actions.iter().filter_map(started).collect();
+    prop_assert!(stops.is_sorted_by(|a, b| a > b), "stopped in order {stops:?}");
+    prop_assert!(starts.is_sorted_by(|a, b| a < b), "started in order {starts:?}");
+    let first_start = actions.iter().position(|action| started(action).is_some());
+    let last_stop = actions.iter().rposition(|action| stopped(action).is_some());
+    if let (Some(start), Some(stop)) = (first_start, last_stop) {
+        prop_assert!(stop < start, "a child is started before all are stopped: {actions:?}");
+    }
+    let is_last =
+        |action: &Action| matches!(action, Action::TryAgain(_) | Action::Reply(_) | Action::End(_));
+    let before = &actions[..actions.len().saturating_sub(1)];
+    prop_assert!(!before.iter().any(is_last), "{actions:?}");
+    Ok(())
+}
+
+fn stopped(action: &Action) -> Option<ChildKey> {
+    if let Action::Stop { key, .. } = action { Some(*key) } else { None }
+}
+
+fn started(action: &Action) -> Option<ChildKey> {
+    if let Action::Start(key) = action { Some(*key) } else { None }
+}
+
+/// The plan lists every living process, and nothing that is neither alive nor has an
+/// exit notice waiting.
+fn check_agreement(world: &World) -> Result<(), TestCaseError> {
+    let children = world.plan.children();
+    for (&pid, &key) in &world.alive {
+        prop_assert_eq!(children.running(pid), Some(key), "an unlisted process {}", pid);
+    }
+    let waits = |pid| world.lane.iter().any(|mail| matches!(mail, Mail::Exit(of, _) if *of == pid));
+    for (key, child) in children.iter() {
+        if let Some(pid) = child.pid() {
+            prop_assert!(world.alive.contains_key(&pid) || waits(pid), "{} is listed", pid);
+        }
+        if matches!(child.process(), Process::Restarting(_)) && world.ended.is_none() {
+            let again =
+                world.lane.iter().any(|mail| matches!(mail, Mail::TryAgain(k) if *k == key));
+            prop_assert!(again, "a restarting child is not tried again");
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn s1_to_s9_hold_whatever_happens(
+        (flags, children) in supervisor(),
+        first in prop_oneof![3 => Just(Outcome::Up), 1 => Just(Outcome::Ignore), 1 => Just(Outcome::Fail)],
+        ops in prop::collection::vec(op(), 1..60),
+    ) {
+        let mut world = World::new(flags, &children);
+        world.outcomes("c", &[first]);
+        world.begin();
+        check_agreement(&world)?;
+        let mut restarts = Restarts::default();
+        for op in ops {
+            match op {
+                Op::Dies(nth, reason) => world.nth_dies(nth, reason),
+                Op::DieMidway(who) => world.midway = who.into(),
+                Op::TerminatePid(nth) => {
+                    if let Some((&pid, _)) = world.alive.iter().nth(nth) {
+                        let request = Request::TerminatePid { pid, alive: true };
+                        world.lane.push_back(Mail::Request(request));
+                    }
+                }
+                Op::Outcomes(id, outcomes) => world.outcomes(id, &outcomes),
+                Op::Request(request) => world.lane.push_back(Mail::Request(request)),
+                Op::Stop => world.lane.push_back(Mail::Stop(Reason::Shutdown)),
+                Op::Pass(seconds) => world.pass(Duration::from_secs(seconds)),
+                Op::Serve => {
+                    serve_one(&mut world, &mut restarts)?;
+                }
+            }
+        }
+        // A child that always fails is tried until the limit, so the lane empties.
+        while serve_one(&mut world, &mut restarts)? {}
+    }
+}

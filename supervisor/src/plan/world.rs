@@ -1,0 +1,264 @@
+//! A world for a plan to act in: it does what the plan says, with processes that are
+//! just numbers, and writes down what was done. Time is whatever the test says.
+
+use crate::action::{Action, Answer, Ending, Event, Request};
+use crate::children::ChildKey;
+use crate::plan::Plan;
+use crate::spec::{
+    AutoShutdown, ChildId, ChildKind, ChildRules, Flags, RestartType, Shutdown, Strategy,
+};
+use krarup_gen::{Pid, Reason, Timestamp};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::time::Duration;
+
+pub(super) fn child(id: &str, restart: RestartType) -> ChildRules {
+    ChildRules { restart, ..ChildRules::new(id.into(), ChildKind::Worker) }
+}
+
+pub(super) fn permanent(id: &str) -> ChildRules {
+    child(id, RestartType::Permanent)
+}
+
+pub(super) fn transient(id: &str) -> ChildRules {
+    child(id, RestartType::Transient)
+}
+
+pub(super) fn temporary(id: &str) -> ChildRules {
+    child(id, RestartType::Temporary)
+}
+
+pub(super) fn significant(rules: ChildRules) -> ChildRules {
+    ChildRules { significant: true, ..rules }
+}
+
+/// Plenty of restarts, so that only a test about intensity meets the limit.
+pub(super) fn flags(strategy: Strategy) -> Flags {
+    Flags { intensity: 100, ..Flags::new(strategy) }
+}
+
+/// How the next start of a child goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Outcome {
+    Up,
+    Ignore,
+    Fail,
+}
+
+/// An item of the supervisor's lane.
+#[derive(Clone, Debug)]
+pub(super) enum Mail {
+    Exit(Pid, Reason),
+    TryAgain(ChildKey),
+    Request(Request<()>),
+    Stop(Reason),
+}
+
+pub(super) struct World {
+    pub(super) plan: Plan<()>,
+    pub(super) now: Timestamp,
+    pub(super) alive: BTreeMap<Pid, ChildKey>,
+    pub(super) lane: VecDeque<Mail>,
+    pub(super) answers: Vec<Answer>,
+    pub(super) ended: Option<Reason>,
+    /// The actions of the last item served.
+    pub(super) actions: Vec<Action>,
+    /// Who dies, by number among the living, while the coming actions are under way.
+    pub(super) midway: VecDeque<Option<usize>>,
+    outcomes: HashMap<ChildId, VecDeque<Outcome>>,
+    pids: u64,
+    log: Vec<String>,
+}
+
+impl World {
+    /// A supervisor that has not begun.
+    pub(super) fn new(flags: Flags, children: &[ChildRules]) -> Self {
+        flags.check(children).expect("a valid supervisor");
+        let mut plan = Plan::new(flags);
+        for rules in children {
+            plan.add(rules.clone(), ());
+        }
+        World {
+            plan,
+            now: Timestamp::ZERO,
+            alive: BTreeMap::new(),
+            lane: VecDeque::new(),
+            answers: Vec::new(),
+            ended: None,
+            actions: Vec::new(),
+            midway: VecDeque::new(),
+            outcomes: HashMap::new(),
+            pids: 0,
+            log: Vec::new(),
+        }
+    }
+
+    /// A supervisor whose children have all been started.
+    pub(super) fn running(flags: Flags, children: &[ChildRules]) -> Self {
+        let mut world = World::new(flags, children);
+        world.begin();
+        world.log.clear();
+        world
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.act(Event::Begin);
+    }
+
+    /// The coming starts of a child, before they go well again.
+    pub(super) fn outcomes(&mut self, id: &str, outcomes: &[Outcome]) {
+        self.outcomes.insert(id.into(), outcomes.iter().copied().collect());
+    }
+
+    pub(super) fn pass(&mut self, time: Duration) {
+        self.now = self.now + time;
+    }
+
+    pub(super) fn pid(&self, id: &str) -> Pid {
+        let of = |key: &ChildKey| self.plan.children().get(*key).map(|child| &child.rules.id);
+        let found = self.alive.iter().rev().find(|(_, key)| of(key) == Some(&id.into()));
+        *found.unwrap_or_else(|| panic!("{id} does not run")).0
+    }
+
+    /// A child ends by itself; its exit notice waits in the lane.
+    pub(super) fn dies(&mut self, id: &str, reason: Reason) -> Pid {
+        let pid = self.pid(id);
+        self.alive.remove(&pid);
+        self.lane.push_back(Mail::Exit(pid, reason));
+        pid
+    }
+
+    /// The child with this number among the living, if there is one, ends by itself.
+    pub(super) fn nth_dies(&mut self, nth: usize, reason: Reason) {
+        if let Some((&pid, _)) = self.alive.iter().nth(nth) {
+            self.alive.remove(&pid);
+            self.lane.push_back(Mail::Exit(pid, reason));
+        }
+    }
+
+    pub(super) fn crashes(&mut self, id: &str) -> Pid {
+        self.dies(id, Reason::error("boom"))
+    }
+
+    /// A request joins the lane and everything in it is served.
+    pub(super) fn request(&mut self, request: Request<()>) -> Answer {
+        self.lane.push_back(Mail::Request(request));
+        self.serve();
+        self.answers.pop().expect("an answer")
+    }
+
+    /// Serves the lane until it is empty.
+    pub(super) fn serve(&mut self) {
+        while self.serve_one() {}
+    }
+
+    /// Serves the first item of the lane.
+    pub(super) fn serve_one(&mut self) -> bool {
+        let Some(mail) = self.lane.pop_front() else { return false };
+        self.act(match mail {
+            Mail::Exit(pid, reason) => Event::Exited { pid, reason },
+            Mail::TryAgain(key) => Event::TryAgain(key),
+            Mail::Request(request) => Event::Request(request),
+            Mail::Stop(reason) => Event::Stop(reason),
+        });
+        true
+    }
+
+    /// What was done since this was last asked, such as `stop b, start a, a fails`.
+    pub(super) fn log(&mut self) -> String {
+        std::mem::take(&mut self.log).join(", ")
+    }
+
+    pub(super) fn note(&mut self, text: impl Into<String>) {
+        self.log.push(text.into());
+    }
+
+    /// The children in start order with their states.
+    pub(super) fn kids(&self) -> String {
+        let infos = self.plan.children().iter().map(|(_, child)| child.info());
+        let texts = infos.map(|info| match info.state.pid() {
+            Some(pid) => format!("{}#{}", info.id, pid.id()),
+            None => format!("{}:{}", info.id, info.state),
+        });
+        texts.collect::<Vec<_>>().join(" ")
+    }
+
+    fn act(&mut self, event: Event<()>) {
+        self.actions.clear();
+        let mut next = self.plan.step(event, self.now);
+        while let Some(action) = next.take() {
+            self.actions.push(action.clone());
+            if let Some(nth) = self.midway.pop_front().flatten() {
+                self.nth_dies(nth, Reason::error("midway"));
+            }
+            match action {
+                Action::Start(key) => next = self.start(key),
+                Action::Stop { key, pid, shutdown } => {
+                    let id = self.id(key);
+                    self.stop(&[pid], shutdown, &id.to_string());
+                    next = self.plan.step(Event::Stopped, self.now);
+                }
+                Action::StopTogether { pids, shutdown } => {
+                    let text = pids.iter().map(|pid| pid.id().to_string()).collect::<Vec<_>>();
+                    self.stop(&pids, shutdown, &format!("together {}", text.join(" ")));
+                    next = self.plan.step(Event::Stopped, self.now);
+                }
+                Action::TryAgain(key) => self.lane.push_back(Mail::TryAgain(key)),
+                Action::Reply(answer) => self.answers.push(answer),
+                Action::End(reason) => {
+                    assert!(self.alive.is_empty(), "children outlive their supervisor");
+                    assert!(self.plan.ending().is_some());
+                    self.note(format!("end {reason}"));
+                    self.ended = Some(reason);
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, key: ChildKey) -> Option<Action> {
+        let twin = self.alive.values().any(|&other| other == key);
+        assert!(!twin, "a child is started while it runs");
+        let id = self.id(key);
+        let outcomes = self.outcomes.get_mut(&id);
+        let event = match outcomes.and_then(VecDeque::pop_front).unwrap_or(Outcome::Up) {
+            Outcome::Up => {
+                self.pids += 1;
+                let pid = Pid::local(self.pids, 0);
+                self.alive.insert(pid, key);
+                self.note(format!("start {id}"));
+                Event::Started(pid)
+            }
+            Outcome::Ignore => {
+                self.note(format!("{id} ignores"));
+                Event::Ignored
+            }
+            Outcome::Fail => {
+                self.note(format!("{id} fails"));
+                Event::Failed(Reason::error("no"))
+            }
+        };
+        self.plan.step(event, self.now)
+    }
+
+    /// The processes end, if they have not; either way their exits are in the lane.
+    fn stop(&mut self, pids: &[Pid], shutdown: Shutdown, what: &str) {
+        let verb = if shutdown == Shutdown::BrutalKill { "kill" } else { "stop" };
+        self.note(format!("{verb} {what}"));
+        for &pid in pids {
+            if self.alive.remove(&pid).is_some() {
+                self.lane.push_back(Mail::Exit(pid, Reason::Shutdown));
+            }
+        }
+    }
+
+    fn id(&self, key: ChildKey) -> ChildId {
+        self.plan.children().get(key).expect("a child that exists").rules.id.clone()
+    }
+
+    pub(super) fn ending(&self) -> Option<&Ending> {
+        self.plan.ending()
+    }
+}
+
+pub(super) fn with_auto_shutdown(strategy: Strategy, auto_shutdown: AutoShutdown) -> Flags {
+    Flags { auto_shutdown, ..flags(strategy) }
+}

@@ -1,0 +1,333 @@
+//! What a supervisor is told of its children and of itself: plain values.
+
+use crate::error::SpecError;
+use std::borrow::Borrow;
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The id of a child, unique among its siblings. Cloning shares the text.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ChildId(Arc<str>);
+
+impl ChildId {
+    /// The text of the id.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for ChildId {
+    fn from(text: &str) -> Self {
+        ChildId(text.into())
+    }
+}
+
+impl From<String> for ChildId {
+    fn from(text: String) -> Self {
+        ChildId(text.into())
+    }
+}
+
+impl From<&ChildId> for ChildId {
+    fn from(id: &ChildId) -> Self {
+        id.clone()
+    }
+}
+
+impl Borrow<str> for ChildId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl AsRef<str> for ChildId {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PartialEq<str> for ChildId {
+    fn eq(&self, other: &str) -> bool {
+        *self.0 == *other
+    }
+}
+
+impl PartialEq<&str> for ChildId {
+    fn eq(&self, other: &&str) -> bool {
+        *self.0 == **other
+    }
+}
+
+impl fmt::Display for ChildId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for ChildId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+/// Which ends of a child are followed by a restart (rules S1 and S4).
+///
+/// | | normal, shutdown | abnormal | its spec after an end without restart |
+/// |---|---|---|---|
+/// | `Permanent` | restart | restart | - |
+/// | `Transient` | no | restart | kept |
+/// | `Temporary` | no | no | dropped |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RestartType {
+    /// Always restarted.
+    #[default]
+    Permanent,
+    /// Restarted when it ended abnormally.
+    Transient,
+    /// Never restarted; its spec goes with it.
+    Temporary,
+}
+
+impl fmt::Display for RestartType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            RestartType::Permanent => "permanent",
+            RestartType::Transient => "transient",
+            RestartType::Temporary => "temporary",
+        })
+    }
+}
+
+/// How a supervisor ends a child (rule S7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shutdown {
+    /// It is killed, not asked.
+    BrutalKill,
+    /// It is asked to stop and killed if it has not ended in time. Zero is legal:
+    /// killed right after it was asked.
+    Timeout(Duration),
+    /// It is asked to stop and waited for, however long it takes.
+    Infinity,
+}
+
+impl Shutdown {
+    /// What a child of this kind gets if nothing is said: 5 s for a worker, infinity
+    /// for a supervisor, which must have the time to end its own children.
+    #[must_use]
+    pub const fn default_for(kind: ChildKind) -> Self {
+        match kind {
+            ChildKind::Worker => Shutdown::Timeout(Duration::from_secs(5)),
+            ChildKind::Supervisor => Shutdown::Infinity,
+        }
+    }
+}
+
+impl From<Duration> for Shutdown {
+    fn from(time: Duration) -> Self {
+        Shutdown::Timeout(time)
+    }
+}
+
+impl fmt::Display for Shutdown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Shutdown::BrutalKill => f.write_str("brutal_kill"),
+            Shutdown::Timeout(time) => fmt::Debug::fmt(time, f),
+            Shutdown::Infinity => f.write_str("infinity"),
+        }
+    }
+}
+
+/// What a child is; it decides the default [`Shutdown`] and how it is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ChildKind {
+    /// It does the work.
+    #[default]
+    Worker,
+    /// It supervises others.
+    Supervisor,
+}
+
+impl fmt::Display for ChildKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ChildKind::Worker => "worker",
+            ChildKind::Supervisor => "supervisor",
+        })
+    }
+}
+
+/// Which children are restarted when one of them is (rule S1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Strategy {
+    /// That one alone.
+    #[default]
+    OneForOne,
+    /// All of them.
+    OneForAll,
+    /// That one and those started after it.
+    RestForOne,
+    /// That one alone; all children are made from one template, with their own
+    /// arguments, when they are asked for.
+    SimpleOneForOne,
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Strategy::OneForOne => "one_for_one",
+            Strategy::OneForAll => "one_for_all",
+            Strategy::RestForOne => "rest_for_one",
+            Strategy::SimpleOneForOne => "simple_one_for_one",
+        })
+    }
+}
+
+/// Whether a supervisor ends, with `Shutdown`, once its significant children have
+/// ended by themselves (rule S1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum AutoShutdown {
+    /// It does not.
+    #[default]
+    Never,
+    /// When one of them has.
+    AnySignificant,
+    /// When the last of them has.
+    AllSignificant,
+}
+
+impl fmt::Display for AutoShutdown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AutoShutdown::Never => "never",
+            AutoShutdown::AnySignificant => "any_significant",
+            AutoShutdown::AllSignificant => "all_significant",
+        })
+    }
+}
+
+/// A child specification without the function that makes the child.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ChildRules {
+    pub(crate) id: ChildId,
+    pub(crate) kind: ChildKind,
+    pub(crate) restart: RestartType,
+    /// `None`: the default of the kind.
+    pub(crate) shutdown: Option<Shutdown>,
+    pub(crate) significant: bool,
+}
+
+impl ChildRules {
+    pub(crate) fn new(id: ChildId, kind: ChildKind) -> Self {
+        let restart = RestartType::default();
+        ChildRules { id, kind, restart, shutdown: None, significant: false }
+    }
+
+    pub(crate) fn shutdown(&self) -> Shutdown {
+        self.shutdown.unwrap_or(Shutdown::default_for(self.kind))
+    }
+
+    /// Whether such a child may stand under a supervisor with this setting.
+    pub(crate) fn check(&self, auto_shutdown: AutoShutdown) -> Result<(), SpecError> {
+        let id = || self.id.clone();
+        if self.significant && auto_shutdown == AutoShutdown::Never {
+            Err(SpecError::SignificantWithoutAutoShutdown { id: id() })
+        } else if self.significant && self.restart == RestartType::Permanent {
+            Err(SpecError::SignificantPermanent { id: id() })
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// The settings of a supervisor (OTP's supervisor flags).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Flags {
+    pub(crate) strategy: Strategy,
+    pub(crate) intensity: u32,
+    pub(crate) period: Duration,
+    pub(crate) auto_shutdown: AutoShutdown,
+}
+
+impl Flags {
+    /// OTP's defaults (rule S5): at most 1 restart in 5 s.
+    pub(crate) fn new(strategy: Strategy) -> Self {
+        let period = Duration::from_secs(5);
+        Flags { strategy, intensity: 1, period, auto_shutdown: AutoShutdown::default() }
+    }
+
+    /// Checks the flags and the specs of the children before any child is started.
+    pub(crate) fn check<'a>(
+        &self,
+        children: impl IntoIterator<Item = &'a ChildRules>,
+    ) -> Result<(), SpecError> {
+        let Flags { strategy, auto_shutdown, .. } = *self;
+        if self.period.is_zero() {
+            return Err(SpecError::ZeroPeriod);
+        }
+        // OTP 25 lets this pass; from 27 on it is refused, for want of a meaning.
+        if strategy == Strategy::SimpleOneForOne && auto_shutdown != AutoShutdown::Never {
+            return Err(SpecError::AutoShutdownOfSimpleOneForOne { auto_shutdown });
+        }
+        let mut ids = HashSet::new();
+        for child in children {
+            child.check(auto_shutdown)?;
+            if !ids.insert(&child.id) {
+                return Err(SpecError::DuplicateId { id: child.id.clone() });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(id: &str) -> ChildRules {
+        ChildRules::new(id.into(), ChildKind::Worker)
+    }
+
+    #[test]
+    fn s5_the_default_is_one_restart_in_five_seconds() {
+        let flags = Flags::new(Strategy::OneForOne);
+        assert_eq!((flags.intensity, flags.period), (1, Duration::from_secs(5)));
+        assert_eq!(flags.auto_shutdown, AutoShutdown::Never);
+    }
+
+    #[test]
+    fn s7_a_worker_has_five_seconds_and_a_supervisor_all_the_time_it_needs() {
+        assert_eq!(rules("a").shutdown(), Shutdown::Timeout(Duration::from_secs(5)));
+        let supervisor = ChildRules::new("s".into(), ChildKind::Supervisor);
+        assert_eq!(supervisor.shutdown(), Shutdown::Infinity);
+    }
+
+    #[test]
+    fn b1_a_significant_child_needs_auto_shutdown_and_must_not_be_permanent() {
+        let mut child = rules("a");
+        child.significant = true;
+        let never = SpecError::SignificantWithoutAutoShutdown { id: "a".into() };
+        assert_eq!(child.check(AutoShutdown::Never), Err(never));
+        let permanent = SpecError::SignificantPermanent { id: "a".into() };
+        assert_eq!(child.check(AutoShutdown::AnySignificant), Err(permanent));
+        child.restart = RestartType::Transient;
+        assert_eq!(child.check(AutoShutdown::AllSignificant), Ok(()));
+    }
+
+    #[test]
+    fn b1_a_bad_supervisor_is_refused_before_anything_starts() {
+        let flags = Flags::new(Strategy::OneForOne);
+        assert_eq!(flags.check(&[rules("a"), rules("b")]), Ok(()));
+        let duplicate = SpecError::DuplicateId { id: "a".into() };
+        assert_eq!(flags.check(&[rules("a"), rules("b"), rules("a")]), Err(duplicate));
+        let zero = Flags { period: Duration::ZERO, ..flags };
+        assert_eq!(zero.check([]), Err(SpecError::ZeroPeriod));
+        let auto_shutdown = AutoShutdown::AnySignificant;
+        let simple = Flags { strategy: Strategy::SimpleOneForOne, auto_shutdown, ..flags };
+        let refused = SpecError::AutoShutdownOfSimpleOneForOne { auto_shutdown };
+        assert_eq!(simple.check([]), Err(refused));
+    }
+}
