@@ -73,6 +73,38 @@ pub struct ProcessInfo {
     pub uptime: Duration,
 }
 
+impl ProcessInfo {
+    /// A picture with everything else empty: for hosts, which fill it in.
+    #[must_use]
+    pub fn new(pid: Pid, behavior: &'static str, state: ProcessState) -> Self {
+        ProcessInfo {
+            pid,
+            name: None,
+            behavior,
+            state,
+            parent: None,
+            trapping: false,
+            links: Vec::new(),
+            monitors: 0,
+            monitored_by: 0,
+            urgent: 0,
+            system: 0,
+            main: 0,
+            mailbox: None,
+            handled: 0,
+            dispatcher: String::new(),
+            uptime: Duration::ZERO,
+        }
+    }
+
+    /// The picture after `fill`.
+    #[must_use]
+    pub fn with(mut self, fill: impl FnOnce(&mut Self)) -> Self {
+        fill(&mut self);
+        self
+    }
+}
+
 /// A process and the processes it spawned, in the order they were spawned (rule X4).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProcessTree {

@@ -1,0 +1,124 @@
+//! The actor: a process that serves messages one after the other.
+
+use crate::behavior::Behavior;
+use crate::context::Context;
+use crate::process::crash::Contained;
+use crate::received::Received;
+use krarup_gen::{Down, Exit, Inspection, Reason, Result};
+use std::future::{Future, ready};
+
+/// A process that serves messages one after the other: Erlang's `gen_server`.
+///
+/// All callbacks but [`Actor::handle_message`] have defaults. A callback that returns
+/// `Err(reason)`, or panics, ends the process with that reason: let it crash. Every one
+/// may `await`; meanwhile the process handles nothing else (rule C4), and no worker is
+/// held.
+///
+/// | callback | when | OTP |
+/// |---|---|---|
+/// | [`init`](Actor::init) | first, in the process's own turn | `init/1` |
+/// | [`handle_message`](Actor::handle_message) | a message, on any lane | `handle_call`, `handle_cast` |
+/// | [`handle_exit`](Actor::handle_exit) | an exit signal, if trapping | `handle_info({'EXIT', ..})` |
+/// | [`handle_down`](Actor::handle_down) | a monitored process has ended | `handle_info({'DOWN', ..})` |
+/// | [`inspect`](Actor::inspect) | somebody inspects the process | `format_status` |
+/// | [`terminate`](Actor::terminate) | last, unless killed (rule D5) | `terminate/2` |
+pub trait Actor: Sized + Send + 'static {
+    /// The protocol: usually an enum.
+    type Message: Send + 'static;
+
+    /// Prepares the actor. Whoever waits for its spawn goes on when this has returned
+    /// (rule D2).
+    fn init(&mut self, ctx: &mut Context<Self::Message>) -> impl Future<Output = Result> + Send {
+        let _ = ctx;
+        ready(Ok(()))
+    }
+
+    /// Handles one message.
+    fn handle_message(
+        &mut self,
+        ctx: &mut Context<Self::Message>,
+        message: Self::Message,
+    ) -> impl Future<Output = Result> + Send;
+
+    /// Hears an exit signal, if the actor traps them (rule L3). The default ends the
+    /// actor with an abnormal reason, as if it did not trap.
+    fn handle_exit(
+        &mut self,
+        ctx: &mut Context<Self::Message>,
+        exit: Exit,
+    ) -> impl Future<Output = Result> + Send {
+        let _ = ctx;
+        ready(if exit.reason.is_abnormal() { Err(exit.reason) } else { Ok(()) })
+    }
+
+    /// Hears that a monitored process has ended.
+    fn handle_down(
+        &mut self,
+        ctx: &mut Context<Self::Message>,
+        down: Down,
+    ) -> impl Future<Output = Result> + Send {
+        let _ = (ctx, down);
+        ready(Ok(()))
+    }
+
+    /// Describes the actor.
+    fn inspect(&self) -> Inspection {
+        Inspection::new()
+    }
+
+    /// Cleans up. Runs at most once: for a returned reason, after a panic, and for a stop
+    /// asked for by the parent or the node; not when the process is killed or ended by
+    /// a peer's exit signal (rule D5). The state is always dropped, so `Drop` is the sure
+    /// clean-up.
+    fn terminate(
+        &mut self,
+        ctx: &mut Context<Self::Message>,
+        reason: &Reason,
+    ) -> impl Future<Output = ()> + Send {
+        let _ = (ctx, reason);
+        ready(())
+    }
+}
+
+impl<A: Actor> Behavior for A {
+    type Message = A::Message;
+    type Command = A::Message;
+
+    async fn run(mut self, mut ctx: Context<A::Message>) -> Result {
+        ctx.stop_in_order(true);
+        Contained::new(self.init(&mut ctx)).await.flatten()?;
+        ctx.initialised();
+        // One guard around the loop, not one around each message: it costs once a poll.
+        let reason = match Contained::new(serve(&mut self, &mut ctx)).await {
+            Ok(reason) | Err(reason) => reason,
+        };
+        // A `terminate` that panics says why the process really ended.
+        Contained::new(self.terminate(&mut ctx, &reason)).await?;
+        Err(reason)
+    }
+}
+
+/// Handles what comes until the actor is to end, and says why.
+async fn serve<A: Actor>(actor: &mut A, ctx: &mut Context<A::Message>) -> Reason {
+    loop {
+        let handled = match ctx.receive().await {
+            Received::Message(message) | Received::Command(message) => {
+                actor.handle_message(ctx, message).await
+            }
+            Received::Exit(exit) => actor.handle_exit(ctx, exit).await,
+            Received::Down(down) => actor.handle_down(ctx, down).await,
+            Received::Inspect(reply) => {
+                reply.send(actor.inspect());
+                Ok(())
+            }
+            Received::Stop(reason) => return reason,
+            Received::Finish => return Reason::Normal,
+        };
+        if let Err(reason) = handled {
+            return reason;
+        }
+        if let Some(reason) = ctx.take_stop() {
+            return reason;
+        }
+    }
+}

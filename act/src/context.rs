@@ -1,0 +1,473 @@
+//! A process's own view of the world.
+
+use crate::address::Address;
+use crate::deadline::Sleep;
+use crate::host::{Alarm, Host};
+use crate::mailbox::entry::{Body, Control, Entry, Notice, SenderId};
+use crate::process::cell::{Cell, Wants};
+use crate::process::process::{Dynamic, Process, Via};
+use crate::process::{bonds, current};
+use crate::received::Received;
+use crate::route::Route;
+use crate::timer::{Action, Timer, Timers};
+use krarup_gen::{Exit, Name, NameError, Pid, Reason, Ref, SendError, Target, Timestamp};
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
+use std::time::Duration;
+
+/// What a process holds while it lives: its mailbox, and everything it can do as
+/// itself.
+///
+/// The runtime makes one for every process and hands it to [`crate::Behavior::run`];
+/// an actor sees it in every callback. Sends need no context: the runtime knows who
+/// sends.
+pub struct Context<M, C = M> {
+    pub(crate) cell: Arc<Cell<M, C>>,
+    /// What was taken off Main and is not handled yet.
+    main: VecDeque<Entry<M>>,
+    /// The same of the control lanes.
+    control: Option<Box<Controls<C>>>,
+    /// Who sent the message in hand.
+    sender: SenderId,
+    /// Set by [`Context::stop`].
+    stop: Option<Reason>,
+    started: bool,
+    timers: Timers<M>,
+}
+
+struct Controls<C> {
+    urgent: VecDeque<Control<C>>,
+    system: VecDeque<Control<C>>,
+}
+
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    pub(crate) fn new(cell: Arc<Cell<M, C>>) -> Self {
+        Context {
+            cell,
+            main: VecDeque::new(),
+            control: None,
+            sender: 0,
+            stop: None,
+            started: false,
+            timers: Timers::new(),
+        }
+    }
+
+    // ── who and when ────────────────────────────────────────────────────────────
+
+    /// The pid of this process.
+    #[must_use]
+    pub fn pid(&self) -> Pid {
+        self.cell.pid
+    }
+
+    /// The address of this process.
+    #[must_use]
+    pub fn address(&self) -> Address<M, C> {
+        Address::new(Arc::clone(&self.cell))
+    }
+
+    /// The process that spawned this one; `None` if it was spawned from outside.
+    #[must_use]
+    pub fn parent(&self) -> Option<Pid> {
+        self.cell.parent_pid()
+    }
+
+    /// Who sent the message in hand: the original sender if it was forwarded (rule
+    /// P1), `None` if it came from outside any process.
+    #[must_use]
+    pub fn sender(&self) -> Option<Pid> {
+        (self.sender != 0).then(|| Pid::local(self.sender, self.cell.pid.creation()))
+    }
+
+    /// The name of the node.
+    #[must_use]
+    pub fn node_name(&self) -> &str {
+        self.cell.host.node_name()
+    }
+
+    /// The node's time (rule T2).
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.cell.host.now()
+    }
+
+    /// A new unique reference.
+    #[must_use]
+    pub fn make_ref(&self) -> Ref {
+        self.cell.host.next_ref()
+    }
+
+    pub(crate) fn host(&self) -> &Arc<dyn Host> {
+        &self.cell.host
+    }
+
+    pub(crate) fn process(&self) -> Arc<dyn Process> {
+        Arc::clone(&self.cell) as Arc<dyn Process>
+    }
+
+    // ── the mailbox ─────────────────────────────────────────────────────────────
+
+    /// The next item: Urgent before System before Main, looked at anew each time
+    /// (rule M2). Waits while there is none.
+    ///
+    /// A bare process that has not called [`Context::initialised`] counts as started
+    /// when it first receives.
+    pub async fn receive(&mut self) -> Received<M, C> {
+        poll_fn(|_| self.poll_receive()).await
+    }
+
+    #[inline]
+    fn poll_receive(&mut self) -> Poll<Received<M, C>> {
+        if !self.started {
+            self.initialised();
+        }
+        loop {
+            let progress = &self.cell.progress;
+            if progress.attention.load(Ordering::Relaxed) && !self.take_control() {
+                return self.pending(Wants::MESSAGE);
+            }
+            let progress = &self.cell.progress;
+            if !progress.spend(|| self.cell.host.now()) {
+                return self.pending(Wants::TURN);
+            }
+            if self.control.is_some()
+                && let Some(item) = self.next_control()
+            {
+                return Poll::Ready(item);
+            }
+            let Some(entry) = self.main.pop_front().or_else(|| self.take_main()) else {
+                return self.pending(Wants::MESSAGE);
+            };
+            self.sender = entry.sender;
+            match entry.body {
+                Body::Message(message) => {
+                    let taken = &self.cell.progress.taken;
+                    taken.store(taken.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                    return Poll::Ready(Received::Message(message));
+                }
+                Body::Notice(notice) => {
+                    if let Some(item) = self.accept(*notice) {
+                        return Poll::Ready(item);
+                    }
+                }
+            }
+        }
+    }
+
+    fn pending(&self, wants: u8) -> Poll<Received<M, C>> {
+        self.cell.progress.wants.store(wants, Ordering::Relaxed);
+        Poll::Pending
+    }
+
+    /// Takes everything off Main and returns the oldest of it.
+    ///
+    /// A process that gets one message at a time looks once in a poll: the turn looks
+    /// again, under the same lock with which it parks the process. One that has just
+    /// emptied a batch looks again, for there is likely more, and gives the batch's
+    /// memory back if there is not: an idle process holds none.
+    #[inline]
+    fn take_main(&mut self) -> Option<Entry<M>> {
+        let progress = &self.cell.progress;
+        let emptied_batch = self.main.capacity() != 0;
+        if progress.looked.load(Ordering::Relaxed) && !emptied_batch {
+            return None;
+        }
+        progress.looked.store(true, Ordering::Relaxed);
+        let entry = self.cell.inbox.lock().take_main(&mut self.main);
+        if entry.is_none() && emptied_batch {
+            self.main = VecDeque::new();
+        }
+        entry
+    }
+
+    /// Takes the control lanes; false if the process is doomed and shall receive
+    /// nothing more.
+    #[cold]
+    fn take_control(&mut self) -> bool {
+        let mut inbox = self.cell.inbox.lock();
+        if inbox.has_doom() {
+            return false;
+        }
+        self.cell.progress.attention.store(false, Ordering::Relaxed);
+        let Some(rare) = inbox.rare_if_any() else { return true };
+        let controls = self.control.get_or_insert_with(|| {
+            Box::new(Controls { urgent: VecDeque::new(), system: VecDeque::new() })
+        });
+        controls.urgent.append(&mut rare.urgent);
+        controls.system.append(&mut rare.system);
+        true
+    }
+
+    #[cold]
+    fn next_control(&mut self) -> Option<Received<M, C>> {
+        loop {
+            let controls = self.control.as_mut()?;
+            let Some(control) =
+                controls.urgent.pop_front().or_else(|| controls.system.pop_front())
+            else {
+                self.control = None;
+                return None;
+            };
+            let count = &self.cell.progress.controls;
+            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            self.sender = 0;
+            match control {
+                Control::Message { sender, message } => {
+                    self.sender = sender;
+                    return Some(Received::Command(message));
+                }
+                Control::Stop(reason) => return Some(Received::Stop(reason)),
+                Control::Inspect(reply) => return Some(Received::Inspect(reply)),
+                Control::Exit { exit, link } => {
+                    if let Some(item) = self.accept(Notice::Exit { exit, link }) {
+                        return Some(item);
+                    }
+                }
+                Control::Down(down) => {
+                    if let Some(item) = self.accept(Notice::Down(down)) {
+                        return Some(item);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A notice as an item, unless what it tells of is no longer wanted (rule L5).
+    fn accept(&mut self, notice: Notice) -> Option<Received<M, C>> {
+        match notice {
+            Notice::Exit { exit, link } => link
+                .is_none_or(|number| self.cell.locked_relations().accept_exit(exit.pid, number))
+                .then_some(Received::Exit(exit)),
+            Notice::Down(down) => self
+                .cell
+                .locked_relations()
+                .accept_down(down.monitor)
+                .then_some(Received::Down(down)),
+            Notice::Timer(timer) => self.ring(timer).map(Received::Message),
+            Notice::Finish => Some(Received::Finish),
+        }
+    }
+
+    /// Says that the process has started: whoever waits for its spawn goes on (rule
+    /// D2). An actor's `init` has returned by then.
+    pub fn initialised(&mut self) {
+        if self.started {
+            return;
+        }
+        self.started = true;
+        let starter = {
+            let mut inbox = self.cell.inbox.lock();
+            inbox.initialised = true;
+            inbox.rare_if_any().and_then(|rare| rare.starter.take())
+        };
+        if let Some(starter) = starter {
+            let _ = starter.send(Ok(()));
+        }
+    }
+
+    /// Ends this process after the message in hand, with [`Reason::Normal`] (rule D9).
+    /// For an actor: a bare process returns from `run`.
+    pub fn stop(&mut self) {
+        self.stop.get_or_insert(Reason::Normal);
+    }
+
+    /// The reason set by [`Context::stop`], once: for behaviours that have handlers.
+    pub fn take_stop(&mut self) -> Option<Reason> {
+        self.stop.take()
+    }
+
+    /// Makes Main a route from now on (see [`Route`]); this process then receives what
+    /// comes on its control lanes alone. False if it has one already.
+    pub fn route_main(&mut self, route: impl Route<M>) -> bool {
+        self.cell.set_route(Box::new(route))
+    }
+
+    // ── signals ─────────────────────────────────────────────────────────────────
+
+    /// Whether exit signals arrive as items instead of ending this process (rule L3).
+    pub fn trap_exits(&mut self, trap: bool) {
+        self.cell.inbox.lock().trapping = trap;
+    }
+
+    /// Whether a stop asked for by the parent or the node arrives as
+    /// [`Received::Stop`] instead of as an exit signal (rules M3, D5). Actors, pools
+    /// and supervisors do this.
+    pub fn stop_in_order(&mut self, orderly: bool) {
+        self.cell.inbox.lock().orderly = orderly;
+    }
+
+    /// Links this process to another: two-way, idempotent (rules L1, L4).
+    pub fn link(&mut self, pid: Pid) {
+        bonds::link(&**self.host(), &self.process(), pid, false);
+    }
+
+    /// Links, and has the exit notice take the Urgent lane of this process (rule M3).
+    /// A link there already becomes urgent.
+    pub fn link_urgent(&mut self, pid: Pid) {
+        bonds::link(&**self.host(), &self.process(), pid, true);
+    }
+
+    /// Takes the link away; no exit comes by it any more, not even one that lies in
+    /// the mailbox (rule L5).
+    pub fn unlink(&mut self, pid: Pid) {
+        bonds::unlink(&**self.host(), &self.process(), pid);
+    }
+
+    /// Monitors a process: one [`krarup_gen::Down`] will come (rules L4 to L6).
+    pub fn monitor(&mut self, pid: Pid) -> Ref {
+        self.monitor_target(Target::Pid(pid), false)
+    }
+
+    /// Monitors, and has the notice take the Urgent lane (rule M3).
+    pub fn monitor_urgent(&mut self, pid: Pid) -> Ref {
+        self.monitor_target(Target::Pid(pid), true)
+    }
+
+    /// Monitors whoever has the name now.
+    ///
+    /// # Errors
+    /// The text cannot be a name.
+    pub fn monitor_name(&mut self, name: impl AsRef<str>) -> Result<Ref, NameError> {
+        let name = Name::new(name)?;
+        let pid = self.host().whereis(name.as_str()).map(|process| process.pid());
+        Ok(self.monitor_target(Target::Name(name, pid), false))
+    }
+
+    fn monitor_target(&mut self, target: Target, urgent: bool) -> Ref {
+        let monitor = self.make_ref();
+        bonds::monitor(&**self.host(), &self.process(), monitor, target, urgent);
+        monitor
+    }
+
+    /// Takes a monitor away; no notice comes of it any more (rule L5). Whether there
+    /// was one whose notice had not been received.
+    pub fn demonitor(&mut self, monitor: Ref) -> bool {
+        bonds::demonitor(&**self.host(), &self.process(), monitor)
+    }
+
+    /// Sends an exit signal (Erlang's `exit/2`; rules L2, L3, L7). To a dead process it
+    /// does nothing.
+    pub fn exit(&self, pid: Pid, reason: Reason) {
+        if let Some(process) = self.host().process(pid) {
+            process.exit_signal(Exit { pid: self.pid(), reason }, Via::Signal);
+        }
+    }
+
+    // ── time ────────────────────────────────────────────────────────────────────
+
+    /// Suspends this process, and nothing else, for this long (rule T1).
+    pub fn sleep(&self, duration: Duration) -> Sleep {
+        Sleep::new(Arc::clone(self.host()), duration)
+    }
+
+    /// Sends a message to this process after a delay, on its Main lane and beyond its
+    /// bound. The timer dies with the process (rule T1).
+    pub fn send_after(&mut self, delay: Duration, message: M) -> Ref {
+        let timer = self.make_ref();
+        self.arm(timer, self.now() + delay, Action::Once(message));
+        timer
+    }
+
+    /// Sends a message to this process again and again, each `period` after the one
+    /// before was due, until the timer is cancelled (rule T1). The next one is set when
+    /// the last is received, so they do not pile up. A period under a millisecond counts
+    /// as a millisecond.
+    pub fn send_interval<F>(&mut self, period: Duration, message: F) -> Ref
+    where
+        F: FnMut() -> M + Send + 'static,
+    {
+        let period = period.max(Duration::from_millis(1));
+        let timer = self.make_ref();
+        let action = Action::Again { period, message: Box::new(message) };
+        self.arm(timer, self.now() + period, action);
+        timer
+    }
+
+    /// Cancels a timer of this process: the time that was left, or `None` if its
+    /// message has been received or there is no such timer. A message of it that lies in
+    /// the mailbox is thrown away; then the time left is zero.
+    pub fn cancel(&mut self, timer: Ref) -> Option<Duration> {
+        let timer = self.timers.remove(timer)?;
+        Some(self.host().cancel_timer(timer.key).unwrap_or(Duration::ZERO))
+    }
+
+    /// The time left until the timer is due, or `None` as for [`Context::cancel`].
+    #[must_use]
+    pub fn remaining(&self, timer: Ref) -> Option<Duration> {
+        self.timers.get(timer).map(|timer| timer.due - self.now())
+    }
+
+    fn arm(&mut self, timer: Ref, due: Timestamp, action: Action<M>) {
+        let cell = Arc::downgrade(&self.cell);
+        let ring = move || {
+            if let Some(cell) = cell.upgrade() {
+                cell.push_notice(Notice::Timer(timer));
+            }
+        };
+        let key = self.host().set_timer(due, Alarm::Run(Box::new(ring)));
+        self.timers.insert(timer, Timer { key, due, action });
+    }
+
+    /// A timer's notice is taken out of the mailbox: its message, unless it was
+    /// cancelled.
+    fn ring(&mut self, timer: Ref) -> Option<M> {
+        let Timer { due, action, .. } = self.timers.remove(timer)?;
+        match action {
+            Action::Once(message) => Some(message),
+            Action::Again { period, mut message } => {
+                let next = message();
+                self.arm(timer, due + period, Action::Again { period, message });
+                Some(next)
+            }
+        }
+    }
+
+    // ── names and dynamic sends ─────────────────────────────────────────────────
+
+    /// The living process with this name.
+    #[must_use]
+    pub fn whereis(&self, name: &str) -> Option<Pid> {
+        self.host().whereis(name).map(|process| process.pid())
+    }
+
+    /// Sends a value to a pid; the receiver's message type must be the value's.
+    ///
+    /// # Errors
+    /// [`SendError::WrongType`], and those of [`Address::send`].
+    pub fn send<T: Send + 'static>(&self, pid: Pid, message: T) -> Result<(), SendError<Dynamic>> {
+        match self.host().process(pid) {
+            Some(process) => process.send_dynamic(Dynamic::new(message)),
+            None => {
+                self.host().count_dead_letters(1);
+                Err(SendError::NoProcess(Dynamic::new(message)))
+            }
+        }
+    }
+
+    /// Whether a process runs on this thread now: then nothing may block.
+    #[must_use]
+    pub fn is_in_process() -> bool {
+        current::pid().is_some()
+    }
+}
+
+impl<M, C> Drop for Context<M, C> {
+    fn drop(&mut self) {
+        for timer in self.timers.drain() {
+            self.cell.host.cancel_timer(timer);
+        }
+        let messages = self.main.iter().filter(|entry| matches!(entry.body, Body::Message(_)));
+        self.cell.host.count_dead_letters(messages.count() as u64);
+    }
+}
+
+impl<M, C> fmt::Debug for Context<M, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Context({})", self.cell.pid)
+    }
+}

@@ -1,0 +1,132 @@
+//! What one can do with any process from anywhere: inspect it, watch it, stop it.
+
+use crate::address::Address;
+use crate::deadline::within;
+use crate::host::Host;
+use crate::pending::Pending;
+use crate::process::bonds;
+use crate::process::process::Process;
+use crate::reply::Reply;
+use crate::slot::slot;
+use krarup_gen::{CallError, Down, Inspection, Reason, StopError, Target};
+use std::fmt;
+use std::future::IntoFuture;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long an inspection waits for its answer, unless told otherwise.
+const INSPECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Asks a process to describe itself (rule X3): answered within one message, however
+/// much mail it has.
+pub fn inspect(
+    host: Arc<dyn Host>,
+    process: Option<Arc<dyn Process>>,
+) -> Pending<Inspection, CallError> {
+    Pending::new(Arc::clone(&host), async move {
+        let process = process.ok_or(CallError::NoProcess)?;
+        let (reply, answer) = Reply::new();
+        process.inspect(reply);
+        within(&host, INSPECT_TIMEOUT, answer)
+            .await
+            .ok_or(CallError::Timeout(INSPECT_TIMEOUT))?
+            .unwrap_or(Err(CallError::NoReply))
+    })
+}
+
+/// Waits for the end of whatever `target` names; at once if there is nobody.
+pub fn watch(host: Arc<dyn Host>, target: Target) -> Pending<Down> {
+    Pending::new(Arc::clone(&host), async move {
+        let (sender, down) = slot();
+        let monitor = bonds::watch(&*host, target.clone(), sender);
+        // A slot that is dropped unheard went down with its process's relations.
+        Ok(down.await.unwrap_or(Down { monitor, target, reason: Reason::NoProcess }))
+    })
+}
+
+impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
+    /// Asks the process to describe itself (rule X3).
+    pub fn inspect(&self) -> Pending<Inspection, CallError> {
+        inspect(Arc::clone(self.host()), Some(self.process()))
+    }
+
+    /// Waits for the end of the process.
+    pub fn monitor(&self) -> Pending<Down> {
+        watch(Arc::clone(self.host()), Target::Pid(self.pid()))
+    }
+
+    /// Stops the process in order (`gen_server:stop`): it finishes the message in hand,
+    /// runs `terminate`, and ends with [`Reason::Normal`] unless told otherwise.
+    pub fn stop(&self) -> Stop {
+        Stop {
+            host: Arc::clone(self.host()),
+            process: self.process(),
+            reason: Reason::Normal,
+            timeout: None,
+        }
+    }
+}
+
+/// A stop that has not been asked for yet.
+#[must_use = "nothing is stopped until it is awaited or waited for"]
+pub struct Stop {
+    host: Arc<dyn Host>,
+    process: Arc<dyn Process>,
+    reason: Reason,
+    timeout: Option<Duration>,
+}
+
+impl Stop {
+    /// The reason to end with.
+    pub fn reason(mut self, reason: Reason) -> Self {
+        self.reason = reason;
+        self
+    }
+
+    /// How long to wait for the end; without it, as long as it takes. The process is
+    /// not killed when the time is over.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Asks for the stop and waits for the end on a plain thread.
+    ///
+    /// # Errors
+    /// As awaiting it, and [`StopError::WaitInProcess`] inside a process.
+    pub fn wait(self) -> Result<(), StopError> {
+        self.into_future().wait()
+    }
+}
+
+impl IntoFuture for Stop {
+    type Output = Result<(), StopError>;
+    type IntoFuture = Pending<(), StopError>;
+
+    fn into_future(self) -> Pending<(), StopError> {
+        let host = Arc::clone(&self.host);
+        Pending::new(self.host, async move {
+            let (sender, down) = slot();
+            // Watched before it is asked, so that its end cannot be missed.
+            bonds::watch(&*host, Target::Pid(self.process.pid()), sender);
+            self.process.request_stop(self.reason.clone());
+            let down = match self.timeout {
+                None => down.await,
+                Some(limit) => {
+                    within(&host, limit, down).await.ok_or(StopError::Timeout(limit))?
+                }
+            };
+            match down.map(|down| down.reason) {
+                Some(reason) if reason == self.reason => Ok(()),
+                Some(Reason::NoProcess) | None => Err(StopError::NoProcess),
+                Some(reason) => Err(StopError::Other(reason)),
+            }
+        })
+    }
+}
+
+impl fmt::Debug for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stop({}, {})", self.process.pid(), self.reason)
+    }
+}

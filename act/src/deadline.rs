@@ -1,0 +1,93 @@
+//! A point in time that a future waits for, at most.
+
+use crate::host::{Alarm, Host, TimerKey};
+use krarup_gen::Timestamp;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+/// A due time and the timer set for it. The host is handed in, not held: a call has
+/// one at hand. [`Deadline::disarm`] must be called before it is dropped.
+pub(crate) struct Deadline {
+    due: Timestamp,
+    armed: Option<(TimerKey, Waker)>,
+}
+
+impl Deadline {
+    pub(crate) fn new(due: Timestamp) -> Self {
+        Deadline { due, armed: None }
+    }
+
+    /// Ready when the time has come; otherwise a timer will wake the task.
+    pub(crate) fn poll(&mut self, host: &dyn Host, cx: &Context<'_>) -> Poll<()> {
+        if host.now() >= self.due {
+            self.disarm(host);
+            return Poll::Ready(());
+        }
+        // A future may be polled by another task than before.
+        if self.armed.as_ref().is_some_and(|(_, waker)| waker.will_wake(cx.waker())) {
+            return Poll::Pending;
+        }
+        self.disarm(host);
+        let key = host.set_timer(self.due, Alarm::Wake(cx.waker().clone()));
+        self.armed = Some((key, cx.waker().clone()));
+        Poll::Pending
+    }
+
+    pub(crate) fn disarm(&mut self, host: &dyn Host) {
+        if let Some((key, _)) = self.armed.take() {
+            host.cancel_timer(key);
+        }
+    }
+}
+
+/// A future that is ready after a time; made by [`crate::Context::sleep`].
+#[must_use = "futures do nothing unless polled"]
+pub struct Sleep {
+    host: Arc<dyn Host>,
+    deadline: Deadline,
+}
+
+impl Sleep {
+    pub(crate) fn new(host: Arc<dyn Host>, duration: Duration) -> Self {
+        let deadline = Deadline::new(host.now() + duration);
+        Sleep { host, deadline }
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let sleep = self.get_mut();
+        sleep.deadline.poll(&*sleep.host, cx)
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        self.deadline.disarm(&*self.host);
+    }
+}
+
+impl fmt::Debug for Sleep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Sleep(until {})", self.deadline.due)
+    }
+}
+
+/// The output of `future`, or `None` if it is not ready within `limit`.
+pub(crate) async fn within<F: Future + Unpin>(
+    host: &Arc<dyn Host>,
+    limit: Duration,
+    mut future: F,
+) -> Option<F::Output> {
+    let mut sleep = Sleep::new(Arc::clone(host), limit);
+    std::future::poll_fn(move |cx| match Pin::new(&mut future).poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => Pin::new(&mut sleep).poll(cx).map(|()| None),
+    })
+    .await
+}

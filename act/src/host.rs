@@ -1,0 +1,169 @@
+//! What a process needs from the node it lives in.
+//!
+//! `act` knows a node only as a [`Host`]. The real node, the simulation and a test
+//! stub are three hosts. A host in turn knows a process as a [`Process`] in its
+//! tables and as a [`Ready`] in its queues, and of a ready process it can do one
+//! thing: run a turn.
+
+use crate::process::process::Process;
+use krarup_gen::{Name, NameError, Pid, Ref, SpawnError, Timestamp};
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+/// The node as its processes see it, together with the dispatcher that runs the
+/// process which holds this handle.
+pub trait Host: Send + Sync + 'static {
+    /// The name of the node.
+    fn node_name(&self) -> &str;
+
+    /// `<0.0.0>` with the creation of this node: the sender of what comes from outside
+    /// any process.
+    fn node_pid(&self) -> Pid;
+
+    /// A pid never given out before (rule N1).
+    fn next_pid(&self) -> Pid;
+
+    /// A reference never given out before (rule N1).
+    fn next_ref(&self) -> Ref;
+
+    /// Takes a new process into the table and, in the same step, reserves its name
+    /// (rules N3, N4). On an error nothing has changed.
+    ///
+    /// # Errors
+    /// [`SpawnError::NameTaken`] and [`SpawnError::NodeStopping`].
+    fn admit(&self, process: Arc<dyn Process>, name: Option<&Name>) -> Result<(), SpawnError>;
+
+    /// Takes a dead process, and the name it had, out of the tables.
+    fn retire(&self, pid: Pid, name: Option<&Name>);
+
+    /// Gives a living process a name (rule N2).
+    ///
+    /// # Errors
+    /// The pid of the process that has the name.
+    fn register(&self, name: &Name, process: Arc<dyn Process>) -> Result<(), Pid>;
+
+    /// Takes a name back; whose it was.
+    fn unregister(&self, name: &str) -> Option<Arc<dyn Process>>;
+
+    /// The living process with this pid.
+    fn process(&self, pid: Pid) -> Option<Arc<dyn Process>>;
+
+    /// The living process with this name.
+    fn whereis(&self, name: &str) -> Option<Arc<dyn Process>>;
+
+    /// Queues a process that has something to do. It is run exactly once for each time
+    /// it is queued.
+    fn schedule(&self, ready: Ready);
+
+    /// The node's time: monotonic, or virtual in a simulation (rule T2).
+    fn now(&self) -> Timestamp;
+
+    /// Sets a timer. Never early; late only by load (rule T1).
+    fn set_timer(&self, due: Timestamp, alarm: Alarm) -> TimerKey;
+
+    /// Cancels a timer: the time that was left, or `None` if it has fired.
+    fn cancel_timer(&self, key: TimerKey) -> Option<Duration>;
+
+    /// Blocks the calling thread, which is no worker, until `future` is ready. A
+    /// simulation runs on that thread meanwhile.
+    ///
+    /// # Errors
+    /// [`Stalled`] in a simulation that has nothing left to do.
+    fn wait(&self, future: Pin<&mut (dyn Future<Output = ()> + Send)>) -> Result<(), Stalled>;
+
+    /// The same node with another of its dispatchers; `None` if it has none of that name.
+    fn with_dispatcher(&self, name: &str) -> Option<Arc<dyn Host>>;
+
+    /// The name of the dispatcher.
+    fn dispatcher_name(&self) -> &str;
+
+    /// Counts messages that were accepted and never handled, or sent to a dead process
+    /// (rules M7, D7).
+    fn count_dead_letters(&self, count: u64);
+
+    /// Counts a reply that came after its call was given up (rule C3).
+    fn count_late_reply(&self);
+}
+
+/// The simulation has nothing left to do: what is waited for can never come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stalled;
+
+/// A set timer; a key is never reused while a timer may still hold it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimerKey {
+    /// Where the host keeps the timer.
+    pub index: u32,
+    /// Which use of that place this is.
+    pub generation: u32,
+}
+
+/// What a timer does when it is due.
+pub enum Alarm {
+    /// Wakes a future.
+    Wake(Waker),
+    /// Runs a short action that neither blocks nor panics, on a thread of the host.
+    Run(Box<dyn FnOnce() + Send>),
+}
+
+impl fmt::Debug for Alarm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Alarm::Wake(_) => "Wake(..)",
+            Alarm::Run(_) => "Run(..)",
+        })
+    }
+}
+
+/// How long a turn may last (rule R1).
+#[derive(Clone, Copy, Debug)]
+pub struct TurnLimits {
+    /// Messages in one turn, at least 1.
+    pub throughput: u32,
+    /// The turn ends after the message during which this time is over.
+    pub deadline: Option<Duration>,
+}
+
+/// A process that has something to do, and the only handle that can run it.
+///
+/// Whoever holds it owns the process: the mailbox while it is idle, a queue while it
+/// is scheduled, a worker while it runs. There is one, so at most one worker can be in
+/// a process at any moment, and it can be in one queue at most (rule R1).
+pub struct Ready(Pin<Box<dyn Turn>>);
+
+impl Ready {
+    pub(crate) fn new(turn: Pin<Box<dyn Turn>>) -> Self {
+        Ready(turn)
+    }
+
+    /// Runs one turn. Gives the process back if its budget ran out before its work
+    /// did: it goes to the tail of the queue.
+    #[must_use]
+    pub fn run(self, limits: TurnLimits) -> Option<Ready> {
+        self.0.run(limits)
+    }
+
+    /// The process.
+    #[must_use]
+    pub fn pid(&self) -> Pid {
+        self.0.pid()
+    }
+}
+
+impl fmt::Debug for Ready {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ready({})", self.pid())
+    }
+}
+
+/// A process as its own future; see `process/turn.rs`.
+pub(crate) trait Turn: Send {
+    fn run(self: Pin<Box<Self>>, limits: TurnLimits) -> Option<Ready>;
+    fn pid(&self) -> Pid;
+}
+
+/// A name or the reason why it cannot be one, kept until the operation that uses it.
+pub(crate) type CheckedName = Result<Name, NameError>;

@@ -1,0 +1,47 @@
+//! What lies in a mailbox.
+
+use crate::reply::Reply;
+use krarup_gen::{Down, Exit, Inspection, Reason, Ref};
+
+/// The number of the process a message is from; 0: from outside any process.
+pub(crate) type SenderId = u64;
+
+/// One entry of the Main lane.
+pub(crate) struct Entry<M> {
+    pub(crate) sender: SenderId,
+    pub(crate) body: Body<M>,
+}
+
+/// A user's message, or one of the runtime's notices. Notices are boxed so that they
+/// do not make every message larger.
+pub(crate) enum Body<M> {
+    Message(M),
+    Notice(Box<Notice>),
+}
+
+/// A notice on the Main lane: it keeps its place among the messages (rule M3) and
+/// does not count towards the bound (rule M5).
+pub(crate) enum Notice {
+    /// An exit signal, trapped. `link` is the number of the link it came by.
+    Exit { exit: Exit, link: Option<u64> },
+    /// A monitored process has ended.
+    Down(Down),
+    /// A timer of this process has fired.
+    Timer(Ref),
+    /// End normally here, after everything that was accepted before.
+    Finish,
+}
+
+/// One entry of the Urgent or System lane.
+pub(crate) enum Control<C> {
+    /// A user's message with [`krarup_gen::Priority`] High or Max.
+    Message { sender: SenderId, message: C },
+    /// An orderly stop (rule M3).
+    Stop(Reason),
+    /// Say what you are.
+    Inspect(Reply<Inspection>),
+    /// As [`Notice::Exit`], over a link made urgent.
+    Exit { exit: Exit, link: Option<u64> },
+    /// As [`Notice::Down`], from a monitor made urgent.
+    Down(Down),
+}

@@ -1,0 +1,271 @@
+//! The mailbox of one process, with the state of the process in it.
+//!
+//! ```text
+//!            senders                    one lock                       the process
+//!   send ──►  ┌───────────────────────────────────────────────┐
+//!             │ first │ main: VecDeque │ urgent │ system │ doom│──► takes all of Main at
+//!             ├───────────────────────────────────────────────┤    once, then handles it
+//!             │ parked: Option<Ready>  notified  phase        │    without the lock
+//!             └───────────────────────────────────────────────┘
+//! ```
+//!
+//! **State.** The process itself, a [`Ready`], lies here while it has nothing to do. A
+//! sender that finds it takes it out and schedules it; one that finds it gone knows
+//! that somebody runs it or will. Putting a message in and taking the process out are
+//! one critical section, and so are looking for mail and putting the process back, so
+//! a wake-up cannot fall between them (rule R2): no second flag has to agree with the
+//! queue.
+//!
+//! | phase | `parked` | a message arrives | a waker fires | a doom arrives |
+//! |---|---|---|---|---|
+//! | Idle | there | schedule | schedule | schedule |
+//! | Waiting (inside a handler) | there | stays queued | schedule | schedule |
+//! | Active (queued or running) | gone | stays queued | `notified` | seen at the next message or await |
+//! | Terminated | gone | refused | ignored | ignored |
+//!
+//! **Idle slot.** The first message to an empty mailbox lies in `first`, inside the
+//! cell: a process that gets one message at a time never allocates a queue, and an idle
+//! one holds none.
+
+use super::entry::{Body, Control, Entry, SenderId};
+use crate::host::Ready;
+use crate::slot::SlotSender;
+use krarup_gen::{Reason, SpawnError};
+use std::collections::VecDeque;
+
+/// Where a process is, as far as its mailbox must know. See the table above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Active,
+    Idle,
+    Waiting,
+    Terminated,
+}
+
+pub(crate) struct Inbox<M, C> {
+    pub(crate) phase: Phase,
+    /// A waker fired while the process was active: poll it again.
+    pub(crate) notified: bool,
+    /// Exit signals arrive as notices.
+    pub(crate) trapping: bool,
+    /// A stop asked for by the parent or the node arrives as `Control::Stop`.
+    pub(crate) orderly: bool,
+    pub(crate) initialised: bool,
+    parked: Option<Ready>,
+    /// User messages accepted on Main since the start; see [`Inbox::push_main`].
+    accepted: u64,
+    /// Greatest number of user messages waiting on Main.
+    bound: u32,
+    /// Length of the last batch: what a new queue reserves.
+    batch: u32,
+    first: Option<Entry<M>>,
+    main: VecDeque<Entry<M>>,
+    rare: Option<Box<Rare<C>>>,
+}
+
+/// What most processes never have.
+pub(crate) struct Rare<C> {
+    /// The process ends with this reason, without a word.
+    pub(crate) doom: Option<Reason>,
+    pub(crate) urgent: VecDeque<Control<C>>,
+    pub(crate) system: VecDeque<Control<C>>,
+    /// Told when `init` has returned or failed.
+    pub(crate) starter: Option<SlotSender<Result<(), SpawnError>>>,
+}
+
+impl<C> Default for Rare<C> {
+    fn default() -> Self {
+        Rare { doom: None, urgent: VecDeque::new(), system: VecDeque::new(), starter: None }
+    }
+}
+
+/// The bound of a mailbox without one.
+pub(crate) const UNBOUNDED: u32 = u32::MAX;
+
+/// Why a message was not put in.
+pub(crate) enum Refused<M> {
+    Dead(M),
+    Full(M),
+}
+
+impl<M, C> Inbox<M, C> {
+    pub(crate) fn new(bound: u32) -> Self {
+        Inbox {
+            phase: Phase::Active,
+            notified: false,
+            trapping: false,
+            orderly: false,
+            initialised: false,
+            parked: None,
+            accepted: 0,
+            bound,
+            batch: 0,
+            first: None,
+            main: VecDeque::new(),
+            rare: None,
+        }
+    }
+
+    /// Puts a user's message on Main. `taken` is how many user messages the process
+    /// has taken off Main so far: the difference to those accepted is what waits.
+    /// `taken` only grows, and is written before a message is handled, so a stale
+    /// reading can refuse a message that had just got room, and never accept one too
+    /// many; whoever has seen an effect of a message sees its room too (rule M5).
+    #[inline]
+    pub(crate) fn push_main(
+        &mut self,
+        message: M,
+        sender: SenderId,
+        taken: impl FnOnce() -> u64,
+    ) -> Result<Option<Ready>, Refused<M>> {
+        if self.phase == Phase::Terminated {
+            return Err(Refused::Dead(message));
+        }
+        if self.bound != UNBOUNDED && self.accepted.wrapping_sub(taken()) >= u64::from(self.bound) {
+            return Err(Refused::Full(message));
+        }
+        self.accepted += 1;
+        self.push_entry(Entry { sender, body: Body::Message(message) });
+        Ok(self.ready_for_mail())
+    }
+
+    /// Puts a notice on Main, beyond any bound.
+    pub(crate) fn push_notice(&mut self, notice: Box<super::entry::Notice>) -> Option<Ready> {
+        if self.phase == Phase::Terminated {
+            return None;
+        }
+        self.push_entry(Entry { sender: 0, body: Body::Notice(notice) });
+        self.ready_for_mail()
+    }
+
+    #[inline]
+    fn push_entry(&mut self, entry: Entry<M>) {
+        if self.main.is_empty() {
+            if self.first.is_none() {
+                self.first = Some(entry);
+                return;
+            }
+            if self.main.capacity() == 0 {
+                self.main.reserve(self.batch.clamp(4, 256) as usize);
+            }
+        }
+        self.main.push_back(entry);
+    }
+
+    /// Takes the process out to be scheduled because mail has come: only from Idle. A
+    /// process inside a handler does not want to be disturbed.
+    #[inline]
+    pub(crate) fn ready_for_mail(&mut self) -> Option<Ready> {
+        if self.phase != Phase::Idle {
+            return None;
+        }
+        self.phase = Phase::Active;
+        self.parked.take()
+    }
+
+    /// Takes the process out to be scheduled, from Idle and Waiting; an active one is
+    /// told to look again.
+    pub(crate) fn ready_for_wake(&mut self) -> Option<Ready> {
+        match self.phase {
+            Phase::Idle | Phase::Waiting => {
+                self.phase = Phase::Active;
+                self.parked.take()
+            }
+            Phase::Active => {
+                self.notified = true;
+                None
+            }
+            Phase::Terminated => None,
+        }
+    }
+
+    /// Puts the process back. `phase` is Idle or Waiting.
+    #[inline]
+    pub(crate) fn park(&mut self, phase: Phase, process: Ready) {
+        debug_assert!(self.parked.is_none() && matches!(phase, Phase::Idle | Phase::Waiting));
+        self.phase = phase;
+        self.parked = Some(process);
+    }
+
+    /// Whether anything waits on Main.
+    #[inline]
+    pub(crate) fn has_main(&self) -> bool {
+        self.first.is_some() || !self.main.is_empty()
+    }
+
+    /// Takes everything off Main: the oldest entry is returned, those after it are
+    /// swapped into `batch`, which must be empty and whose memory is used again here.
+    #[inline]
+    pub(crate) fn take_main(&mut self, batch: &mut VecDeque<Entry<M>>) -> Option<Entry<M>> {
+        debug_assert!(batch.is_empty());
+        let first = self.first.take();
+        if !self.main.is_empty() {
+            self.batch = u32::try_from(self.main.len()).unwrap_or(u32::MAX);
+            std::mem::swap(&mut self.main, batch);
+        }
+        first.or_else(|| batch.pop_front())
+    }
+
+    /// Gives the memory of an empty queue back.
+    pub(crate) fn release_memory(&mut self) {
+        if self.main.is_empty() {
+            self.main = VecDeque::new();
+        }
+        if self.rare.as_ref().is_some_and(|rare| {
+            rare.doom.is_none()
+                && rare.starter.is_none()
+                && rare.urgent.is_empty()
+                && rare.system.is_empty()
+        }) {
+            self.rare = None;
+        }
+    }
+
+    pub(crate) fn rare(&mut self) -> &mut Rare<C> {
+        self.rare.get_or_insert_default()
+    }
+
+    pub(crate) fn rare_if_any(&mut self) -> Option<&mut Rare<C>> {
+        self.rare.as_deref_mut()
+    }
+
+    pub(crate) fn has_doom(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| rare.doom.is_some())
+    }
+
+    /// Whether anything waits on the control lanes.
+    pub(crate) fn has_control(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| !rare.urgent.is_empty() || !rare.system.is_empty())
+    }
+
+    /// Lengths of the Urgent and System lanes.
+    pub(crate) fn control_lengths(&self) -> (usize, usize) {
+        self.rare.as_ref().map_or((0, 0), |rare| (rare.urgent.len(), rare.system.len()))
+    }
+
+    pub(crate) fn accepted(&self) -> u64 {
+        self.accepted
+    }
+
+    pub(crate) fn bound(&self) -> Option<usize> {
+        (self.bound != UNBOUNDED).then_some(self.bound as usize)
+    }
+
+    /// Closes the mailbox: nothing is accepted from now on. What lay in it is handed
+    /// out, to be dropped outside the lock.
+    pub(crate) fn close(&mut self) -> Remains<M, C> {
+        self.phase = Phase::Terminated;
+        Remains {
+            first: self.first.take(),
+            main: std::mem::take(&mut self.main),
+            rare: self.rare.take(),
+        }
+    }
+}
+
+/// What lay in a mailbox when it was closed.
+pub(crate) struct Remains<M, C> {
+    pub(crate) first: Option<Entry<M>>,
+    pub(crate) main: VecDeque<Entry<M>>,
+    pub(crate) rare: Option<Box<Rare<C>>>,
+}

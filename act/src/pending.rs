@@ -1,0 +1,106 @@
+//! The one way in which things are waited for.
+//!
+//! Spawns, calls, stops and inspections are builders: nothing happens until they are
+//! awaited, or waited for on a plain thread. Those on the hot path have types of their
+//! own; all others are a [`Pending`].
+
+use crate::host::{Host, Stalled};
+use crate::process::current;
+use krarup_gen::{CallError, Reason, SpawnError, StopError};
+use std::fmt;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// Why a plain wait was not possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CannotWait {
+    /// The caller is a process: it would hold its worker.
+    #[error("a process must await, not wait: waiting would hold its worker")]
+    InProcess,
+    /// The simulation has nothing left to do.
+    #[error("the simulation ran out of events")]
+    Stalled,
+}
+
+impl From<CannotWait> for CallError {
+    fn from(why: CannotWait) -> Self {
+        match why {
+            CannotWait::InProcess => CallError::WaitInProcess,
+            CannotWait::Stalled => CallError::Stalled,
+        }
+    }
+}
+
+impl From<CannotWait> for SpawnError {
+    fn from(why: CannotWait) -> Self {
+        match why {
+            CannotWait::InProcess => SpawnError::WaitInProcess,
+            CannotWait::Stalled => SpawnError::Stalled,
+        }
+    }
+}
+
+impl From<CannotWait> for StopError {
+    fn from(why: CannotWait) -> Self {
+        match why {
+            CannotWait::InProcess => StopError::WaitInProcess,
+            CannotWait::Stalled => StopError::Stalled,
+        }
+    }
+}
+
+/// Waits on a plain thread for a future to be ready.
+pub(crate) fn wait<F>(host: &dyn Host, future: F) -> Result<F::Output, CannotWait>
+where
+    F: Future + Send,
+    F::Output: Send,
+{
+    if current::pid().is_some() {
+        return Err(CannotWait::InProcess);
+    }
+    let mut output = None;
+    let future = async { output = Some(future.await) };
+    host.wait(pin!(future)).map_err(|Stalled| CannotWait::Stalled)?;
+    output.ok_or(CannotWait::Stalled)
+}
+
+/// Something that has not been done yet: `.await` it, or `.wait()` on a plain thread.
+#[must_use = "nothing happens until it is awaited or waited for"]
+pub struct Pending<T, E = Reason> {
+    host: Arc<dyn Host>,
+    future: Pin<Box<dyn Future<Output = Result<T, E>> + Send>>,
+}
+
+impl<T: Send, E: Send + From<CannotWait>> Pending<T, E> {
+    /// Makes a future something pending: for hosts.
+    pub fn new(
+        host: Arc<dyn Host>,
+        future: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Self {
+        Pending { host, future: Box::pin(future) }
+    }
+
+    /// Does it and waits on a plain thread.
+    ///
+    /// # Errors
+    /// As awaiting it, and that a process or a stalled simulation cannot wait.
+    pub fn wait(self) -> Result<T, E> {
+        wait(&*self.host, self.future)?
+    }
+}
+
+impl<T, E> Future for Pending<T, E> {
+    type Output = Result<T, E>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.future.as_mut().poll(cx)
+    }
+}
+
+impl<T, E> fmt::Debug for Pending<T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pending<{}>", std::any::type_name::<T>())
+    }
+}

@@ -1,0 +1,218 @@
+//! Links and monitors between two processes.
+//!
+//! Both halves of a bond change together, under both processes' locks, taken in the
+//! order of their pids. A notice is delivered under the lock of the process it goes
+//! to, so that it is either in the mailbox before an unlink returns, and then thrown
+//! away, or not sent at all (rule L5). Below these locks only a mailbox's is taken.
+
+use super::process::{Process, Via};
+use super::relations::{Bonds, Link, Relations, Watcher, Watching};
+use crate::host::Host;
+use crate::slot::SlotSender;
+use krarup_gen::{Down, Exit, Name, Pid, Reason, Ref, Target};
+use parking_lot::MutexGuard;
+use std::sync::Arc;
+
+type Locked<'a> = MutexGuard<'a, Relations>;
+
+/// Locks two different processes in the order of their pids; returned in the order asked for.
+fn lock_both<'a>(a: &'a dyn Process, b: &'a dyn Process) -> (Locked<'a>, Locked<'a>) {
+    if a.pid() < b.pid() {
+        let first = a.relations().0.lock();
+        (first, b.relations().0.lock())
+    } else {
+        let second = b.relations().0.lock();
+        (a.relations().0.lock(), second)
+    }
+}
+
+/// Links `a` to the process `to` (rules L1, L4). To oneself: nothing.
+pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool) {
+    if a.pid() == to {
+        return;
+    }
+    let number = host.next_ref().number();
+    if let Some(b) = host.process(to) {
+        let (mut ours, mut theirs) = lock_both(&**a, &*b);
+        if ours.closed || already_linked(&mut ours, to, urgent) {
+            return;
+        }
+        if !theirs.closed {
+            ours.bonds().links.insert(to, Link { number, fired: false, urgent });
+            let half = Link { number, fired: false, urgent: false };
+            theirs.bonds().links.insert(a.pid(), half);
+            return;
+        }
+    }
+    let mut ours = a.relations().0.lock();
+    if ours.closed || already_linked(&mut ours, to, urgent) {
+        return;
+    }
+    let exit = Exit { pid: to, reason: Reason::NoProcess };
+    if Arc::clone(a).exit_signal(exit, Via::Link { number, urgent }) {
+        ours.bonds().links.insert(to, Link { number, fired: true, urgent });
+    }
+}
+
+/// A link is made once; making it again can only make it urgent. One whose notice is
+/// under way will be heard of anyway.
+fn already_linked(ours: &mut Relations, to: Pid, urgent: bool) -> bool {
+    match ours.bonds_if_any().and_then(|bonds| bonds.links.get_mut(&to)) {
+        Some(link) => {
+            link.urgent |= urgent;
+            true
+        }
+        None => false,
+    }
+}
+
+/// Takes the link away: when this returns, no exit comes by it (rule L5).
+pub(crate) fn unlink(host: &dyn Host, a: &Arc<dyn Process>, from: Pid) {
+    if a.pid() == from {
+        return;
+    }
+    if let Some(b) = host.process(from) {
+        let (mut ours, mut theirs) = lock_both(&**a, &*b);
+        remove_link(&mut ours, from);
+        remove_link(&mut theirs, a.pid());
+    } else {
+        remove_link(&mut a.relations().0.lock(), from);
+    }
+}
+
+fn remove_link(relations: &mut Relations, pid: Pid) {
+    if let Some(bonds) = relations.bonds_if_any() {
+        bonds.links.remove(&pid);
+    }
+    relations.shrink();
+}
+
+/// Makes `a` monitor whatever `target` names (rules L4, L6).
+pub(crate) fn monitor(host: &dyn Host, a: &Arc<dyn Process>, monitor: Ref, target: Target, urgent: bool) {
+    let pid = pid_of(&target);
+    if pid == Some(a.pid()) {
+        // As in Erlang: a monitor on oneself never fires.
+        return;
+    }
+    if let Some(b) = pid.and_then(|pid| host.process(pid)) {
+        let (mut ours, mut theirs) = lock_both(&**a, &*b);
+        if ours.closed {
+            return;
+        }
+        if !theirs.closed {
+            ours.bonds().watching.insert(monitor, Watching { target, urgent });
+            theirs.bonds().watched.insert(monitor, Watcher::Process(a.pid()));
+            return;
+        }
+    }
+    let mut ours = a.relations().0.lock();
+    if ours.closed {
+        return;
+    }
+    ours.bonds().watching.insert(monitor, Watching { target: target.clone(), urgent });
+    let down = Down { monitor, target, reason: Reason::NoProcess };
+    Arc::clone(a).down(down, urgent);
+}
+
+/// Takes a monitor away: when this returns, no down notice comes of it (rule L5).
+/// Whether there was one.
+pub(crate) fn demonitor(host: &dyn Host, a: &Arc<dyn Process>, monitor: Ref) -> bool {
+    let watching = {
+        let mut ours = a.relations().0.lock();
+        let watching = ours.bonds_if_any().and_then(|bonds| bonds.watching.remove(&monitor));
+        ours.shrink();
+        watching
+    };
+    let Some(watching) = watching else { return false };
+    forget_watcher(host, &watching, monitor);
+    true
+}
+
+fn forget_watcher(host: &dyn Host, watching: &Watching, monitor: Ref) {
+    if let Some(b) = pid_of(&watching.target).and_then(|pid| host.process(pid)) {
+        let mut theirs = b.relations().0.lock();
+        if let Some(bonds) = theirs.bonds_if_any() {
+            bonds.watched.remove(&monitor);
+        }
+        theirs.shrink();
+    }
+}
+
+/// A monitor for somebody who is no process. At once if there is nobody.
+pub(crate) fn watch(host: &dyn Host, target: Target, slot: SlotSender<Down>) -> Ref {
+    let monitor = host.next_ref();
+    if let Some(b) = pid_of(&target).and_then(|pid| host.process(pid)) {
+        let mut theirs = b.relations().0.lock();
+        if !theirs.closed {
+            theirs.bonds().watched.insert(monitor, Watcher::Outside { target, slot });
+            return monitor;
+        }
+    }
+    let _ = slot.send(Down { monitor, target, reason: Reason::NoProcess });
+    monitor
+}
+
+fn pid_of(target: &Target) -> Option<Pid> {
+    match target {
+        Target::Pid(pid) | Target::Name(_, Some(pid)) => Some(*pid),
+        _ => None,
+    }
+}
+
+/// Closes the relations of a dead process: nobody can bind to it any more, and its
+/// name is handed out to be freed. What it had is returned for [`fire`].
+pub(crate) fn close(process: &dyn Process) -> (Option<Name>, Option<Box<Bonds>>) {
+    let mut relations = process.relations().0.lock();
+    relations.closed = true;
+    (relations.name.take(), relations.take_bonds())
+}
+
+/// Tells everyone bound to a dead process (rules L2 to L5), and takes its own monitors
+/// off those it watched (rule L8).
+pub(crate) fn fire(host: &dyn Host, dead: Pid, bonds: Bonds, reason: &Reason) {
+    for (pid, link) in bonds.links {
+        let Some(peer) = host.process(pid).filter(|_| !link.fired) else { continue };
+        let mut theirs = peer.relations().0.lock();
+        let Some(half) = theirs.bonds_if_any().and_then(|bonds| bonds.links.get_mut(&dead)) else {
+            continue;
+        };
+        if half.number != link.number || half.fired {
+            continue;
+        }
+        half.fired = true;
+        let via = Via::Link { number: half.number, urgent: half.urgent };
+        let exit = Exit { pid: dead, reason: reason.clone() };
+        if !Arc::clone(&peer).exit_signal(exit, via) {
+            remove_link(&mut theirs, dead);
+        }
+    }
+    for (monitor, watcher) in bonds.watched {
+        match watcher {
+            Watcher::Outside { target, slot } => {
+                let _ = slot.send(Down { monitor, target, reason: reason.clone() });
+            }
+            Watcher::Process(pid) => {
+                let Some(peer) = host.process(pid) else { continue };
+                let mut theirs = peer.relations().0.lock();
+                if let Some(watching) =
+                    theirs.bonds_if_any().and_then(|bonds| bonds.watching.get(&monitor))
+                {
+                    let target = watching.target.clone();
+                    let urgent = watching.urgent;
+                    Arc::clone(&peer).down(Down { monitor, target, reason: reason.clone() }, urgent);
+                }
+            }
+        }
+    }
+    for (monitor, watching) in bonds.watching {
+        forget_watcher(host, &watching, monitor);
+    }
+}
+
+/// A linked process died but must not be heard of: a child whose `init` failed while
+/// its parent waits for that very news (as OTP from 27 on).
+pub(crate) fn forget_link(host: &dyn Host, child: Pid, parent: Pid) {
+    if let Some(parent) = host.process(parent) {
+        remove_link(&mut parent.relations().0.lock(), child);
+    }
+}

@@ -1,0 +1,440 @@
+//! What a process is made of, apart from its future.
+//!
+//! The cell is what addresses point at. It outlives the process as long as somebody
+//! holds an address, but then holds nothing of the user's: the future, and the state
+//! in it, live in the [`Ready`] that is parked in the mailbox or running, and go with
+//! the process.
+
+use super::current;
+use super::process::{Dynamic, Guarded, Process, Via};
+use super::relations::Relations;
+use crate::host::{Host, Ready};
+use crate::mailbox::entry::{Control, Notice};
+use crate::mailbox::inbox::{Inbox, Phase, Refused};
+use crate::reply::Reply;
+use crate::route::Route;
+use futures_task::ArcWake;
+use krarup_gen::{
+    Down, Exit, Inspection, Pid, Priority, ProcessInfo, ProcessState, Reason, SendError, Timestamp,
+};
+use once_cell::race::OnceBox;
+use parking_lot::{Mutex, MutexGuard};
+use std::any::{Any, TypeId, type_name};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+pub(crate) struct Cell<M, C> {
+    pub(crate) pid: Pid,
+    /// Number of the process that spawned it, 0: spawned from outside.
+    parent: u64,
+    pub(crate) host: Arc<dyn Host>,
+    behavior: &'static str,
+    started: Timestamp,
+    pub(crate) inbox: Mutex<Inbox<M, C>>,
+    /// Set instead of a Main lane: what is sent there is handed on (a pool).
+    route: OnceBox<Box<dyn Route<M>>>,
+    pub(crate) progress: Progress,
+    relations: Guarded,
+}
+
+/// What the process itself writes while it runs and others may read: each field has
+/// one writer, the turn, so relaxed loads and stores are enough, except where a
+/// comment says more.
+pub(crate) struct Progress {
+    /// User messages taken off Main.
+    pub(crate) taken: AtomicU64,
+    /// Messages taken off the control lanes.
+    pub(crate) controls: AtomicU64,
+    /// Messages this turn may still handle.
+    pub(crate) budget: AtomicU32,
+    /// When this turn must end, in nanoseconds of the node's time; 0: no matter when.
+    pub(crate) deadline: AtomicU64,
+    /// What the future wants, having returned `Pending`: see [`Wants`].
+    pub(crate) wants: AtomicU8,
+    /// Main was looked at since the future was last polled.
+    pub(crate) looked: AtomicBool,
+    /// A worker is in it.
+    pub(crate) running: AtomicBool,
+    /// Something lies on the control lanes, or the process is doomed. Written by
+    /// anyone under the mailbox's lock, read without it before every message: a
+    /// sender's store can be seen late, but no later than the next lock (rule M4).
+    pub(crate) attention: AtomicBool,
+}
+
+/// Why a future returned `Pending`.
+pub(crate) struct Wants;
+
+impl Wants {
+    /// Something else than a message: it waits inside a handler.
+    pub(crate) const OTHER: u8 = 0;
+    /// A message, and it has none.
+    pub(crate) const MESSAGE: u8 = 1;
+    /// Another turn: its budget is used up.
+    pub(crate) const TURN: u8 = 2;
+}
+
+/// What a new process is made with.
+pub(crate) struct Birth {
+    pub(crate) pid: Pid,
+    pub(crate) parent: Option<Pid>,
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) behavior: &'static str,
+    pub(crate) bound: u32,
+}
+
+impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
+    pub(crate) fn new(birth: Birth) -> Self {
+        Cell {
+            pid: birth.pid,
+            parent: birth.parent.map_or(0, Pid::id),
+            started: birth.host.now(),
+            host: birth.host,
+            behavior: birth.behavior,
+            inbox: Mutex::new(Inbox::new(birth.bound)),
+            route: OnceBox::new(),
+            progress: Progress {
+                taken: AtomicU64::new(0),
+                controls: AtomicU64::new(0),
+                budget: AtomicU32::new(0),
+                deadline: AtomicU64::new(0),
+                wants: AtomicU8::new(Wants::OTHER),
+                looked: AtomicBool::new(false),
+                running: AtomicBool::new(false),
+                attention: AtomicBool::new(false),
+            },
+            relations: Guarded::default(),
+        }
+    }
+
+    /// Sends on Main.
+    #[inline]
+    pub(crate) fn send(&self, message: M) -> Result<(), SendError<M>> {
+        let sender = current::sender(self.pid.creation());
+        match self.route.get() {
+            None => self.send_from(message, sender),
+            Some(route) => route.send(message, sender),
+        }
+    }
+
+    /// Sends on Main in the name of another process: what a route does (rule P1).
+    #[inline]
+    pub(crate) fn send_from(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
+        if let Some(route) = self.route.get() {
+            return route.send(message, sender);
+        }
+        // Relaxed: see `Inbox::push_main`.
+        let pushed = self
+            .inbox
+            .lock()
+            .push_main(message, sender, || self.progress.taken.load(Ordering::Relaxed));
+        match pushed {
+            Ok(None) => Ok(()),
+            Ok(Some(ready)) => {
+                self.host.schedule(ready);
+                Ok(())
+            }
+            Err(Refused::Full(message)) => Err(SendError::Full(message)),
+            Err(Refused::Dead(message)) => {
+                self.host.count_dead_letters(1);
+                Err(SendError::NoProcess(message))
+            }
+        }
+    }
+
+    /// Sends on the System or Urgent lane.
+    pub(crate) fn send_control(&self, priority: Priority, message: C) -> Result<(), SendError<C>> {
+        let sender = current::sender(self.pid.creation());
+        let entry = Control::Message { sender, message };
+        match self.push_control(priority, entry) {
+            Ok(()) => Ok(()),
+            Err(Control::Message { message, .. }) => {
+                self.host.count_dead_letters(1);
+                Err(SendError::NoProcess(message))
+            }
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn push_control(&self, priority: Priority, entry: Control<C>) -> Result<(), Control<C>> {
+        let mut inbox = self.inbox.lock();
+        if inbox.phase == Phase::Terminated {
+            return Err(entry);
+        }
+        if priority == Priority::Max {
+            self.push_urgent(inbox, entry);
+        } else {
+            inbox.rare().system.push_back(entry);
+            self.attract(inbox);
+        }
+        Ok(())
+    }
+
+    fn push_urgent(&self, mut inbox: MutexGuard<'_, Inbox<M, C>>, entry: Control<C>) {
+        inbox.rare().urgent.push_back(entry);
+        self.attract(inbox);
+    }
+
+    fn attract(&self, mut inbox: MutexGuard<'_, Inbox<M, C>>) {
+        self.progress.attention.store(true, Ordering::Relaxed);
+        let ready = inbox.ready_for_mail();
+        self.release(inbox, ready);
+    }
+
+    pub(crate) fn push_notice(&self, notice: Notice) {
+        let mut inbox = self.inbox.lock();
+        let ready = inbox.push_notice(Box::new(notice));
+        self.release(inbox, ready);
+    }
+
+    /// The process shall end with this reason and without a word. The first doom wins
+    /// (rule L9).
+    fn doom(&self, mut inbox: MutexGuard<'_, Inbox<M, C>>, reason: Reason) {
+        if inbox.phase == Phase::Terminated {
+            return;
+        }
+        inbox.rare().doom.get_or_insert(reason);
+        self.progress.attention.store(true, Ordering::Relaxed);
+        let ready = inbox.ready_for_wake();
+        self.release(inbox, ready);
+    }
+
+    /// Schedules outside the lock.
+    fn release(&self, inbox: MutexGuard<'_, Inbox<M, C>>, ready: Option<Ready>) {
+        drop(inbox);
+        if let Some(ready) = ready {
+            self.host.schedule(ready);
+        }
+    }
+
+    /// Makes Main a route. What already lay there goes along it; what it refuses is
+    /// handed back to be counted.
+    pub(crate) fn set_route(&self, route: Box<dyn Route<M>>) -> bool {
+        self.route.set(Box::new(route)).is_ok()
+    }
+
+    /// User messages waiting on Main. `accepted` comes from under the mailbox's lock.
+    fn waiting(&self, accepted: u64) -> usize {
+        let waiting = accepted.saturating_sub(self.progress.taken.load(Ordering::Relaxed));
+        usize::try_from(waiting).unwrap_or(usize::MAX)
+    }
+
+    pub(crate) fn is_alive(&self) -> bool {
+        self.inbox.lock().phase != Phase::Terminated
+    }
+
+    pub(crate) fn main_length(&self) -> usize {
+        match self.route.get() {
+            Some(route) => route.waiting(),
+            None => {
+                let accepted = self.inbox.lock().accepted();
+                self.waiting(accepted)
+            }
+        }
+    }
+
+    pub(crate) fn parent_pid(&self) -> Option<Pid> {
+        (self.parent != 0).then(|| Pid::local(self.parent, self.pid.creation()))
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
+    fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    fn parent(&self) -> Option<Pid> {
+        self.parent_pid()
+    }
+
+    fn info(&self) -> ProcessInfo {
+        let (name, links, (monitors, monitored_by)) = {
+            let relations = self.relations.0.lock();
+            (relations.name.clone(), relations.links(), relations.monitors())
+        };
+        let main = self.main_length();
+        let inbox = self.inbox.lock();
+        let (urgent, system) = inbox.control_lengths();
+        let state = match inbox.phase {
+            Phase::Terminated => ProcessState::Terminated,
+            _ if !inbox.initialised => ProcessState::Init,
+            Phase::Idle => ProcessState::Idle,
+            Phase::Waiting => ProcessState::Waiting,
+            Phase::Active if self.progress.running.load(Ordering::Relaxed) => ProcessState::Running,
+            Phase::Active => ProcessState::Scheduled,
+        };
+        ProcessInfo::new(self.pid, self.behavior, state).with(|info| {
+            info.name = name;
+            info.parent = self.parent_pid();
+            info.trapping = inbox.trapping;
+            info.links = links;
+            info.monitors = monitors;
+            info.monitored_by = monitored_by;
+            info.urgent = urgent;
+            info.system = system;
+            info.main = main;
+            info.mailbox = inbox.bound();
+            info.handled = self.handled();
+            self.host.dispatcher_name().clone_into(&mut info.dispatcher);
+            info.uptime = self.host.now().since(self.started);
+        })
+    }
+
+    fn handled(&self) -> u64 {
+        self.progress.taken.load(Ordering::Relaxed) + self.progress.controls.load(Ordering::Relaxed)
+    }
+
+    /// | the process | from its parent | by | reason | what happens |
+    /// |---|---|---|---|---|
+    /// | any | - | signal | `Kill` | ends as `Killed` (D3) |
+    /// | traps, stops in order | yes | any | any | stop request (L3) |
+    /// | traps | - | any | any | notice (L3) |
+    /// | does not trap, stops in order | yes | signal | not `Normal` | stop request (D5) |
+    /// | does not trap | - | - | `Normal` | nothing, unless it is from itself (L7) |
+    /// | does not trap | - | - | other | ends with that reason (L2) |
+    ///
+    /// Whether it traps is looked at now, when the signal arrives.
+    fn exit_signal(self: Arc<Self>, exit: Exit, via: Via) -> bool {
+        let mut inbox = self.inbox.lock();
+        if inbox.phase == Phase::Terminated {
+            return false;
+        }
+        let by_signal = via == Via::Signal;
+        if by_signal && exit.reason == Reason::Kill {
+            self.doom(inbox, Reason::Killed);
+            return false;
+        }
+        let from_parent = inbox.orderly && self.parent_pid() == Some(exit.pid);
+        if inbox.trapping {
+            if from_parent {
+                self.push_urgent(inbox, Control::Stop(exit.reason));
+                return false;
+            }
+            let (link, urgent) = match via {
+                Via::Signal => (None, false),
+                Via::Link { number, urgent } => (Some(number), urgent),
+            };
+            if urgent {
+                self.push_urgent(inbox, Control::Exit { exit, link });
+            } else {
+                let ready = inbox.push_notice(Box::new(Notice::Exit { exit, link }));
+                self.release(inbox, ready);
+            }
+            return true;
+        }
+        if exit.reason.is_normal() && !(by_signal && exit.pid == self.pid) {
+            return false;
+        }
+        if from_parent && by_signal {
+            self.push_urgent(inbox, Control::Stop(exit.reason));
+        } else {
+            self.doom(inbox, exit.reason);
+        }
+        false
+    }
+
+    fn down(self: Arc<Self>, down: Down, urgent: bool) {
+        if urgent {
+            let _ = self.push_control(Priority::Max, Control::Down(down));
+        } else {
+            self.push_notice(Notice::Down(down));
+        }
+    }
+
+    fn request_stop(self: Arc<Self>, reason: Reason) {
+        if self.inbox.lock().orderly {
+            let _ = self.push_control(Priority::Max, Control::Stop(reason));
+        } else {
+            let exit = Exit { pid: self.host.node_pid(), reason };
+            self.exit_signal(exit, Via::Signal);
+        }
+    }
+
+    fn kill(self: Arc<Self>) {
+        self.doom(self.inbox.lock(), Reason::Killed);
+    }
+
+    fn inspect(self: Arc<Self>, reply: Reply<Inspection>) {
+        if let Err(Control::Inspect(reply)) =
+            self.push_control(Priority::Max, Control::Inspect(reply))
+        {
+            reply.fail(krarup_gen::CallError::NoProcess);
+        }
+    }
+
+    fn send_dynamic(self: Arc<Self>, message: Dynamic) -> Result<(), SendError<Dynamic>> {
+        if TypeId::of::<M>() == TypeId::of::<Dynamic>() {
+            let message: Box<dyn Any> = Box::new(message);
+            return match message.downcast::<M>() {
+                Ok(message) => self.send(*message).map_err(|error| error.map(again)),
+                // Not reached: the type was compared.
+                Err(_) => Ok(()),
+            };
+        }
+        match message.downcast::<M>() {
+            Ok(message) => self.send(message).map_err(|error| error.map(Dynamic::new)),
+            Err(message) => Err(SendError::WrongType { message, expected: type_name::<M>() }),
+        }
+    }
+
+    fn relations(&self) -> &Guarded {
+        &self.relations
+    }
+}
+
+/// A refused message that was a `Dynamic` already is not wrapped twice.
+fn again<M: Send + 'static>(message: M) -> Dynamic {
+    let message: Box<dyn Any + Send> = Box::new(message);
+    match message.downcast::<Dynamic>() {
+        Ok(dynamic) => *dynamic,
+        Err(other) => Dynamic::from_any(other),
+    }
+}
+
+/// Waking schedules the process, wherever it waits.
+impl<M: Send + 'static, C: Send + 'static> ArcWake for Cell<M, C> {
+    fn wake_by_ref(cell: &Arc<Self>) {
+        let mut inbox = cell.inbox.lock();
+        let ready = inbox.ready_for_wake();
+        cell.release(inbox, ready);
+    }
+}
+
+impl<M, C> Cell<M, C> {
+    pub(crate) fn locked_relations(&self) -> MutexGuard<'_, Relations> {
+        self.relations.0.lock()
+    }
+
+    pub(crate) fn behavior(&self) -> &'static str {
+        self.behavior
+    }
+
+    /// The reason with which the process must end now, if there is one.
+    #[cold]
+    pub(crate) fn take_doom(&self) -> Option<Reason> {
+        self.inbox.lock().rare_if_any().and_then(|rare| rare.doom.take())
+    }
+}
+
+impl Progress {
+    /// Begins a turn.
+    pub(crate) fn begin(&self, budget: u32, deadline: Option<Timestamp>) {
+        self.budget.store(budget, Ordering::Relaxed);
+        self.deadline.store(deadline.map_or(0, |due| due.as_nanos().max(1)), Ordering::Relaxed);
+        self.running.store(true, Ordering::Relaxed);
+    }
+
+    /// Takes one message's worth of the turn; false if nothing is left of it.
+    #[inline]
+    pub(crate) fn spend(&self, now: impl FnOnce() -> Timestamp) -> bool {
+        let budget = self.budget.load(Ordering::Relaxed);
+        if budget == 0 {
+            return false;
+        }
+        let deadline = self.deadline.load(Ordering::Relaxed);
+        if deadline != 0 && now().as_nanos() >= deadline {
+            return false;
+        }
+        self.budget.store(budget - 1, Ordering::Relaxed);
+        true
+    }
+}

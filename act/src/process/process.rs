@@ -1,0 +1,118 @@
+//! A process as everyone else sees it.
+
+use super::relations::Relations;
+use crate::reply::Reply;
+use krarup_gen::{Down, Exit, Inspection, Pid, ProcessInfo, Reason, SendError};
+use parking_lot::Mutex;
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// How an exit signal came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Via {
+    /// Somebody sent it (Erlang's `exit/2`).
+    Signal,
+    /// A linked process ended; the number of the link, and whether this process made
+    /// it urgent.
+    Link {
+        /// The number of the link.
+        number: u64,
+        /// Whether a trapped notice takes the Urgent lane.
+        urgent: bool,
+    },
+}
+
+/// A living or dead process of any type: what a node keeps in its tables.
+///
+/// Hosts hold these; users have pids and addresses.
+pub trait Process: Any + Send + Sync {
+    /// Its identity.
+    fn pid(&self) -> Pid;
+
+    /// The process that spawned it.
+    fn parent(&self) -> Option<Pid>;
+
+    /// A picture of it, at once (rule X3).
+    fn info(&self) -> ProcessInfo;
+
+    /// Messages handled so far.
+    fn handled(&self) -> u64;
+
+    /// Delivers an exit signal; see the table at `Cell::exit_signal`. Whether it became
+    /// a notice, which the process will take out of its mailbox.
+    fn exit_signal(self: Arc<Self>, exit: Exit, via: Via) -> bool;
+
+    /// Delivers a down notice.
+    fn down(self: Arc<Self>, down: Down, urgent: bool);
+
+    /// Asks for an orderly stop, as a parent or the node does (rule M3). A bare
+    /// process gets it as an exit signal.
+    fn request_stop(self: Arc<Self>, reason: Reason);
+
+    /// Ends it without a word (rule D3).
+    fn kill(self: Arc<Self>);
+
+    /// Asks it to describe itself; the token fails if it is dead.
+    fn inspect(self: Arc<Self>, reply: Reply<Inspection>);
+
+    /// Sends a value that must be of the receiver's message type (rule M7).
+    ///
+    /// # Errors
+    /// Those of a send.
+    fn send_dynamic(self: Arc<Self>, message: Dynamic) -> Result<(), SendError<Dynamic>>;
+
+    /// Its links and monitors.
+    fn relations(&self) -> &Guarded;
+}
+
+impl fmt::Debug for dyn Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Process({})", self.pid())
+    }
+}
+
+/// A message of any type: what `send` by pid carries. An actor whose `Message` is
+/// `Dynamic` takes anything.
+pub struct Dynamic(Box<dyn Any + Send>);
+
+impl Dynamic {
+    /// Wraps a value.
+    pub fn new<T: Send + 'static>(value: T) -> Self {
+        Dynamic(Box::new(value))
+    }
+
+    /// The value as a `T`, or itself back.
+    ///
+    /// # Errors
+    /// `self`, if the value is of another type.
+    pub fn downcast<T: 'static>(self) -> Result<T, Dynamic> {
+        self.0.downcast::<T>().map(|value| *value).map_err(Dynamic)
+    }
+
+    /// Whether the value is a `T`.
+    #[must_use]
+    pub fn is<T: 'static>(&self) -> bool {
+        self.0.is::<T>()
+    }
+
+    pub(crate) fn from_any(value: Box<dyn Any + Send>) -> Self {
+        Dynamic(value)
+    }
+}
+
+impl fmt::Debug for Dynamic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Dynamic(..)")
+    }
+}
+
+/// The links and monitors of a process; opaque outside this crate.
+#[derive(Default)]
+pub struct Guarded(pub(crate) Mutex<Relations>);
+
+impl fmt::Debug for Guarded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Guarded(..)")
+    }
+}

@@ -1,0 +1,108 @@
+//! What a process remembers of its links and monitors.
+//!
+//! Plain data behind one lock per process; what happens between two processes is in
+//! `bonds.rs`. Every link and monitor has a number of its own. When its notice is put
+//! into a mailbox the entry stays, marked fired, until the process takes the notice
+//! out; a notice whose entry is gone is thrown away. So unlink and demonitor need not
+//! search a mailbox, and nothing comes after them (rule L5).
+
+use crate::slot::SlotSender;
+use krarup_gen::{Down, Name, Pid, Ref, Target};
+use std::collections::BTreeMap;
+
+#[derive(Default)]
+pub(crate) struct Relations {
+    /// The process is dead: nobody can link to it or monitor it any more.
+    pub(crate) closed: bool,
+    /// Its registered name.
+    pub(crate) name: Option<Name>,
+    bonds: Option<Box<Bonds>>,
+}
+
+#[derive(Default)]
+pub(crate) struct Bonds {
+    pub(crate) links: BTreeMap<Pid, Link>,
+    /// Monitors of this process on others.
+    pub(crate) watching: BTreeMap<Ref, Watching>,
+    /// Monitors of others on this process.
+    pub(crate) watched: BTreeMap<Ref, Watcher>,
+}
+
+/// This process's half of a link.
+#[derive(Clone, Copy)]
+pub(crate) struct Link {
+    /// The same in both halves: a link made again is another link.
+    pub(crate) number: u64,
+    /// The exit notice is in the mailbox.
+    pub(crate) fired: bool,
+    /// Exit notices of this link take the Urgent lane of this process (rule M3).
+    pub(crate) urgent: bool,
+}
+
+/// A monitor as its owner sees it.
+pub(crate) struct Watching {
+    pub(crate) target: Target,
+    /// The notice takes the Urgent lane (rule M3).
+    pub(crate) urgent: bool,
+}
+
+/// A monitor as its target sees it.
+pub(crate) enum Watcher {
+    Process(Pid),
+    Outside { target: Target, slot: SlotSender<Down> },
+}
+
+impl Relations {
+    pub(crate) fn bonds(&mut self) -> &mut Bonds {
+        self.bonds.get_or_insert_default()
+    }
+
+    pub(crate) fn bonds_if_any(&mut self) -> Option<&mut Bonds> {
+        self.bonds.as_deref_mut()
+    }
+
+    pub(crate) fn take_bonds(&mut self) -> Option<Box<Bonds>> {
+        self.bonds.take()
+    }
+
+    pub(crate) fn links(&self) -> Vec<Pid> {
+        self.bonds.as_ref().map_or_else(Vec::new, |bonds| {
+            bonds.links.iter().filter(|(_, link)| !link.fired).map(|(pid, _)| *pid).collect()
+        })
+    }
+
+    /// How many monitors it has, and how many are on it.
+    pub(crate) fn monitors(&self) -> (usize, usize) {
+        self.bonds.as_ref().map_or((0, 0), |bonds| (bonds.watching.len(), bonds.watched.len()))
+    }
+
+    /// An exit notice is taken out of the mailbox: whether its link still wants it.
+    pub(crate) fn accept_exit(&mut self, from: Pid, number: u64) -> bool {
+        let Some(bonds) = self.bonds_if_any() else { return false };
+        match bonds.links.get(&from) {
+            Some(link) if link.number == number && link.fired => {
+                bonds.links.remove(&from);
+                self.shrink();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// A down notice is taken out of the mailbox: whether its monitor still wants it.
+    pub(crate) fn accept_down(&mut self, monitor: Ref) -> bool {
+        let wanted =
+            self.bonds_if_any().is_some_and(|bonds| bonds.watching.remove(&monitor).is_some());
+        self.shrink();
+        wanted
+    }
+
+    /// Gives the memory back when the last bond is gone.
+    pub(crate) fn shrink(&mut self) {
+        if self.bonds.as_ref().is_some_and(|bonds| {
+            bonds.links.is_empty() && bonds.watching.is_empty() && bonds.watched.is_empty()
+        }) {
+            self.bonds = None;
+        }
+    }
+}

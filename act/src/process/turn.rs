@@ -1,0 +1,214 @@
+//! How a process runs, and how it ends.
+//!
+//! A process is one future, a turn is one or more polls of it by one worker. The
+//! [`Life`] that holds the future moves as a [`Ready`]: mailbox, queue, worker, mailbox.
+//!
+//! ```text
+//!              run                       Pending
+//!   queue ───────────►  poll  ─────────────────────────────┐
+//!     ▲                  │ ▲                               ▼
+//!     │                  │ │ mail came, or       wants a message, none there ──► Idle
+//!     │                  │ │ a waker fired       wants something else ─────────► Waiting
+//!     └──────────────────┼─┴──────────────────── wants another turn
+//!                        ▼
+//!                  Ready or doomed ──► end: drop the future, close the mailbox,
+//!                                      free the name, tell links and monitors, wake waiters
+//! ```
+
+use super::cell::{Cell, Wants};
+use super::process::Process;
+use super::{bonds, crash, current};
+use crate::host::{Ready, Turn, TurnLimits};
+use crate::mailbox::inbox::Phase;
+use futures_task::waker_ref;
+use krarup_gen::{Pid, Reason, SpawnError};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+
+pin_project_lite::pin_project! {
+    /// A process's future and its cell.
+    pub(crate) struct Life<M, C, F> {
+        cell: Arc<Cell<M, C>>,
+        // Taken out only to be dropped at the end.
+        #[pin]
+        future: Option<F>,
+    }
+}
+
+impl<M, C, F> Life<M, C, F>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    F: Future<Output = Reason> + Send + 'static,
+{
+    pub(crate) fn ready(cell: Arc<Cell<M, C>>, future: F) -> Ready {
+        Ready::new(Box::pin(Life { cell, future: Some(future) }))
+    }
+}
+
+impl<M, C, F> Turn for Life<M, C, F>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    F: Future<Output = Reason> + Send + 'static,
+{
+    fn run(mut self: Pin<Box<Self>>, limits: TurnLimits) -> Option<Ready> {
+        let _current = current::enter(self.cell.pid);
+        let deadline = limits.deadline.map(|deadline| self.cell.host.now() + deadline);
+        self.cell.progress.begin(limits.throughput.max(1), deadline);
+        loop {
+            // A doomed process is not polled again. The flag is only a hint; the doom
+            // itself is looked for under the lock.
+            if self.cell.progress.attention.load(Ordering::Relaxed)
+                && let Some(doom) = self.cell.take_doom()
+            {
+                self.end(doom);
+                return None;
+            }
+            match self.as_mut().poll_once() {
+                Poll::Ready(reason) => {
+                    self.end(reason);
+                    return None;
+                }
+                Poll::Pending => current::settle_orphans(None),
+            }
+            match self.park() {
+                Parked::Again(life) => self = life,
+                Parked::NextTurn(life) => return Some(Ready::new(life)),
+                Parked::Done => return None,
+            }
+        }
+    }
+
+    fn pid(&self) -> Pid {
+        self.cell.pid
+    }
+}
+
+/// Where a process went after a poll that was not its last.
+enum Parked<L> {
+    /// There is more to do in this turn.
+    Again(Pin<Box<L>>),
+    /// There is more to do, but its budget is used up.
+    NextTurn(Pin<Box<L>>),
+    /// It lies in its mailbox, or was taken from there by somebody already.
+    Done,
+}
+
+impl<M, C, F> Life<M, C, F>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    F: Future<Output = Reason> + Send + 'static,
+{
+    fn poll_once(self: Pin<&mut Self>) -> Poll<Reason> {
+        let life = self.project();
+        let progress = &life.cell.progress;
+        progress.wants.store(Wants::OTHER, Ordering::Relaxed);
+        progress.looked.store(false, Ordering::Relaxed);
+        let waker = waker_ref(life.cell);
+        let mut cx = Context::from_waker(&waker);
+        let Some(future) = life.future.as_pin_mut() else { return Poll::Ready(Reason::Killed) };
+        match crash::contain(|| future.poll(&mut cx)) {
+            Ok(poll) => poll,
+            Err(panic) => Poll::Ready(panic),
+        }
+    }
+
+    /// Decides, under the mailbox's lock, where the process goes. Once it is parked the
+    /// lock is the only thing that keeps another worker out: nothing of the process is
+    /// touched after that.
+    fn park(self: Pin<Box<Self>>) -> Parked<Self> {
+        let cell = Arc::clone(&self.cell);
+        let mut inbox = cell.inbox.lock();
+        if inbox.has_doom() {
+            return Parked::Again(self);
+        }
+        let wants = cell.progress.wants.load(Ordering::Relaxed);
+        if wants == Wants::TURN {
+            inbox.notified = false;
+            cell.progress.running.store(false, Ordering::Relaxed);
+            return Parked::NextTurn(self);
+        }
+        if inbox.notified {
+            inbox.notified = false;
+            // A future that wakes itself in every poll gives others their turn.
+            return if cell.progress.spend(|| cell.host.now()) {
+                Parked::Again(self)
+            } else {
+                cell.progress.running.store(false, Ordering::Relaxed);
+                Parked::NextTurn(self)
+            };
+        }
+        let phase = if wants == Wants::MESSAGE {
+            if inbox.has_main() || inbox.has_control() {
+                return Parked::Again(self);
+            }
+            inbox.release_memory();
+            Phase::Idle
+        } else {
+            Phase::Waiting
+        };
+        cell.progress.running.store(false, Ordering::Relaxed);
+        inbox.park(phase, Ready::new(self));
+        Parked::Done
+    }
+
+    /// The death of a process, in the order of rule D6. `terminate` has run, if it was
+    /// to run at all.
+    fn end(mut self: Pin<Box<Self>>, mut reason: Reason) {
+        let cell = Arc::clone(&self.cell);
+        // A destructor that panics replaces the reason: the process did not end as it
+        // says.
+        if let Err(panic) = crash::contain(|| self.as_mut().project().future.set(None)) {
+            reason = panic;
+        }
+        drop(self);
+        let pid = cell.pid;
+        let host = Arc::clone(&cell.host);
+        if reason.is_abnormal() {
+            tracing::warn!(target: "krarup", %pid, behavior = cell.behavior(), %reason, "process ended");
+        } else {
+            tracing::trace!(target: "krarup", %pid, behavior = cell.behavior(), %reason, "process ended");
+        }
+
+        // Close and drain the mailbox: tokens that lie in it fail their callers.
+        let (remains, initialised) = {
+            let mut inbox = cell.inbox.lock();
+            (inbox.close(), inbox.initialised)
+        };
+        let letters = u64::from(remains.first.is_some()) + remains.main.len() as u64;
+        let starter = remains.rare.and_then(|mut rare| {
+            let starter = rare.starter.take();
+            drop_contained(rare);
+            starter
+        });
+        drop_contained(remains.first);
+        remains.main.into_iter().for_each(drop_contained);
+        host.count_dead_letters(letters);
+        current::settle_orphans(Some(&reason));
+
+        // Free the name, then tell everyone.
+        let (name, bonds) = bonds::close(&*cell);
+        host.retire(pid, name.as_ref());
+        if !initialised
+            && starter.is_some()
+            && let Some(parent) = cell.parent()
+        {
+            bonds::forget_link(&*host, pid, parent);
+        }
+        if let Some(bonds) = bonds {
+            bonds::fire(&*host, pid, *bonds, &reason);
+        }
+        if let Some(starter) = starter {
+            let _ = starter.send(Err(SpawnError::Init(reason)));
+        }
+    }
+}
+
+/// Drops what may be a user's and may panic.
+fn drop_contained<T>(value: T) {
+    let _ = crash::contain(|| drop(value));
+}

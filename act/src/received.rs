@@ -1,0 +1,26 @@
+//! What a process receives.
+
+use crate::reply::Reply;
+use krarup_gen::{Down, Exit, Inspection, Reason};
+
+/// One item from a process's mailbox, as [`crate::Context::receive`] returns it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Received<M, C = M> {
+    /// A message from the Main lane.
+    Message(M),
+    /// A message sent with priority High or Max.
+    Command(C),
+    /// An exit signal, trapped (rule L3).
+    Exit(Exit),
+    /// A monitored process has ended.
+    Down(Down),
+    /// The parent or the node asks for an orderly stop with this reason; only for a
+    /// process that called [`crate::Context::stop_in_order`].
+    Stop(Reason),
+    /// Everything that was accepted before has been handled: end normally now. What a
+    /// worker gets that its pool removes (rule P5).
+    Finish,
+    /// Somebody wants to know how the process is.
+    Inspect(Reply<Inspection>),
+}

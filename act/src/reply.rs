@@ -1,0 +1,62 @@
+//! The token with which a request is answered.
+
+use crate::process::current;
+use crate::slot::{SlotReceiver, SlotSender, slot};
+use krarup_gen::{CallError, Reason};
+use std::fmt;
+
+/// The right, and the duty, to answer a call: Erlang's `From`.
+///
+/// A request is a message with a `Reply` in it. The token can be kept, passed on, and
+/// answered later or by another process (rule C6). Dropped unanswered it fails the call
+/// at once: with [`CallError::Terminated`] and the reason if it was dropped because
+/// its process ended (rule C2), else with [`CallError::NoReply`].
+#[must_use = "a reply token that is dropped fails the call"]
+pub struct Reply<T: Send + 'static> {
+    slot: Option<SlotSender<Result<T, CallError>>>,
+}
+
+impl<T: Send + 'static> Reply<T> {
+    pub(crate) fn new() -> (Self, SlotReceiver<Result<T, CallError>>) {
+        let (sender, receiver) = slot();
+        (Reply { slot: Some(sender) }, receiver)
+    }
+
+    /// Answers the call. An answer to a call that was given up is dropped and counted
+    /// (rule C3).
+    pub fn send(mut self, value: T) {
+        if let Some(slot) = self.slot.take() {
+            let _ = slot.send(Ok(value));
+        }
+    }
+
+    /// Fails the call with this error: for a router that knows why nobody will answer.
+    pub fn fail(mut self, error: CallError) {
+        if let Some(slot) = self.slot.take() {
+            let _ = slot.send(Err(error));
+        }
+    }
+}
+
+impl<T: Send + 'static> Drop for Reply<T> {
+    fn drop(&mut self) {
+        let Some(slot) = self.slot.take() else { return };
+        // Inside a turn nobody knows yet whether the process is about to end with a
+        // reason that the caller should hear.
+        let orphan = move |end: Option<&Reason>| {
+            let _ = slot.send(Err(match end {
+                Some(reason) => CallError::Terminated(reason.clone()),
+                None => CallError::NoReply,
+            }));
+        };
+        if let Err(orphan) = current::adopt(orphan) {
+            orphan(None);
+        }
+    }
+}
+
+impl<T: Send + 'static> fmt::Debug for Reply<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Reply<{}>", std::any::type_name::<T>())
+    }
+}

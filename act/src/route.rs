@@ -1,0 +1,22 @@
+//! A Main lane that is a route instead of a queue.
+
+use krarup_gen::SendError;
+
+/// Where messages go that are sent to a process which does not queue them itself.
+///
+/// A behaviour that calls [`crate::Context::route_main`] gets none of its Main
+/// messages; the *sender's* thread hands each one to the route, and the sender gets the
+/// route's answer. A pool is such a behaviour: no hop, and a full pool is an error at
+/// the sender (rule P2).
+pub trait Route<M>: Send + Sync + 'static {
+    /// Hands the message on in the name of `sender` (the number of a process of this
+    /// node, 0 for none), or gives it back. Runs on the sender's thread: it must not
+    /// block.
+    ///
+    /// # Errors
+    /// The message, and why nobody took it.
+    fn send(&self, message: M, sender: u64) -> Result<(), SendError<M>>;
+
+    /// Messages handed on and not yet handled.
+    fn waiting(&self) -> usize;
+}

@@ -1,0 +1,121 @@
+//! A value on its way from one place to one waiter: what a reply, the end of an
+//! `init` and the end of a process travel in.
+
+use parking_lot::Mutex;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+enum State<T> {
+    /// Nothing has come; the waiter, if it has been polled.
+    Empty(Option<Waker>),
+    Full(T),
+    /// The value has been taken, or the waiter has gone; what to do should a value
+    /// still come.
+    Closed(Option<Box<dyn FnOnce() + Send>>),
+    /// The sender has gone without a value.
+    Dropped,
+}
+
+struct Slot<T>(Mutex<State<T>>);
+
+/// The end that fills the slot.
+pub(crate) struct SlotSender<T>(Option<Arc<Slot<T>>>);
+
+/// The end that waits.
+pub(crate) struct SlotReceiver<T>(Arc<Slot<T>>);
+
+pub(crate) fn slot<T>() -> (SlotSender<T>, SlotReceiver<T>) {
+    let slot = Arc::new(Slot(Mutex::new(State::Empty(None))));
+    (SlotSender(Some(Arc::clone(&slot))), SlotReceiver(slot))
+}
+
+impl<T> SlotSender<T> {
+    /// Fills the slot; gives the value back if nobody waits any more.
+    pub(crate) fn send(mut self, value: T) -> Result<(), T> {
+        let Some(slot) = self.0.take() else { return Err(value) };
+        slot.settle(State::Full(value))
+    }
+}
+
+impl<T> Drop for SlotSender<T> {
+    fn drop(&mut self) {
+        if let Some(slot) = self.0.take() {
+            let _ = slot.settle(State::Dropped);
+        }
+    }
+}
+
+impl<T> Slot<T> {
+    fn settle(&self, outcome: State<T>) -> Result<(), T> {
+        let mut state = self.0.lock();
+        if !matches!(*state, State::Empty(_)) {
+            let late = match &mut *state {
+                State::Closed(late) => late.take(),
+                _ => None,
+            };
+            drop(state);
+            return match outcome {
+                State::Full(value) => {
+                    late.into_iter().for_each(|late| late());
+                    Err(value)
+                }
+                _ => Ok(()),
+            };
+        }
+        let before = std::mem::replace(&mut *state, outcome);
+        drop(state);
+        if let State::Empty(Some(waker)) = before {
+            waker.wake();
+        }
+        Ok(())
+    }
+}
+
+impl<T> SlotReceiver<T> {
+    /// Waits no longer: the value if it has come just now. `late` runs if one comes
+    /// after that.
+    pub(crate) fn close(&self, late: impl FnOnce() + Send + 'static) -> Option<T> {
+        let before = std::mem::replace(&mut *self.0.0.lock(), State::Closed(Some(Box::new(late))));
+        match before {
+            State::Full(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+impl<T> Drop for SlotReceiver<T> {
+    fn drop(&mut self) {
+        let mut state = self.0.0.lock();
+        if !matches!(*state, State::Closed(_)) {
+            let before = std::mem::replace(&mut *state, State::Closed(None));
+            // What is dropped here may be a user's: not under the lock.
+            drop(state);
+            drop(before);
+        }
+    }
+}
+
+impl<T> Future for SlotReceiver<T> {
+    /// `None`: the sender has gone without a value.
+    type Output = Option<T>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        let mut state = self.0.0.lock();
+        match &mut *state {
+            State::Empty(waker) => {
+                if !waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+                    let before = waker.replace(cx.waker().clone());
+                    drop(state);
+                    drop(before);
+                }
+                Poll::Pending
+            }
+            State::Dropped | State::Closed(_) => Poll::Ready(None),
+            State::Full(_) => match std::mem::replace(&mut *state, State::Closed(None)) {
+                State::Full(value) => Poll::Ready(Some(value)),
+                _ => Poll::Ready(None),
+            },
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! How processes come to be.
+
+use crate::address::Address;
+use crate::behavior::Behavior;
+use crate::context::Context;
+use crate::deadline::within;
+use crate::host::{CheckedName, Host};
+use crate::mailbox::inbox::UNBOUNDED;
+use crate::pending::wait;
+use crate::process::cell::{Birth, Cell};
+use crate::process::process::Process;
+use crate::process::turn::Life;
+use crate::process::{bonds, current};
+use crate::slot::{SlotSender, slot};
+use krarup_gen::{Name, Reason, Ref, SpawnError, Target};
+use std::fmt;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Marks a spawn from outside any process.
+#[derive(Debug)]
+pub struct Outside;
+
+/// Marks a spawn by a process: it can be linked and monitored.
+#[derive(Debug)]
+pub struct Inside;
+
+/// A process that has not been spawned yet.
+///
+/// Set options, then `.await` it (or `.wait()` on a plain thread) to go on when its
+/// `init` has returned, or [`Spawn::start`] it to go on at once. An option that cannot
+/// be is an error of those, and then nothing has changed (rule B1).
+#[must_use = "a process is not spawned until it is awaited, waited for or started"]
+pub struct Spawn<B, F, P = Outside> {
+    host: Arc<dyn Host>,
+    factory: F,
+    parent: Option<Arc<dyn Process>>,
+    name: Option<CheckedName>,
+    mailbox: Option<usize>,
+    dispatcher: Option<String>,
+    init_timeout: Option<Duration>,
+    link: Option<Urgency>,
+    monitor: Option<(Ref, Urgency)>,
+    kind: PhantomData<fn() -> (B, P)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Urgency {
+    Ordinary,
+    Urgent,
+}
+
+/// The address type of a behaviour.
+pub type AddressOf<B> = Address<<B as Behavior>::Message, <B as Behavior>::Command>;
+
+impl<B, F> Spawn<B, F, Outside>
+where
+    B: Behavior,
+    F: FnOnce() -> B + Send + 'static,
+{
+    /// A spawn from outside: for hosts; users have `Node::spawn`.
+    pub fn outside(host: Arc<dyn Host>, factory: F) -> Self {
+        Self::new(host, factory, None)
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    /// Spawns a child of this process. `factory` runs in the child's own first turn
+    /// (rule D1).
+    pub fn spawn<B, F>(&self, factory: F) -> Spawn<B, F, Inside>
+    where
+        B: Behavior,
+        F: FnOnce() -> B + Send + 'static,
+    {
+        Spawn::new(Arc::clone(self.host()), factory, Some(self.process()))
+    }
+}
+
+impl<B, F, P> Spawn<B, F, P>
+where
+    B: Behavior,
+    F: FnOnce() -> B + Send + 'static,
+{
+    fn new(host: Arc<dyn Host>, factory: F, parent: Option<Arc<dyn Process>>) -> Self {
+        Spawn {
+            host,
+            factory,
+            parent,
+            name: None,
+            mailbox: None,
+            dispatcher: None,
+            init_timeout: None,
+            link: None,
+            monitor: None,
+            kind: PhantomData,
+        }
+    }
+
+    /// Registers the process under this name, before its `init` runs (rules N2, N3).
+    pub fn name(mut self, name: impl AsRef<str>) -> Self {
+        self.name = Some(Name::new(name));
+        self
+    }
+
+    /// Bounds the Main lane to this many waiting messages, at least 1 (rule M5).
+    /// Without it the mailbox is unbounded.
+    pub fn mailbox(mut self, messages: usize) -> Self {
+        self.mailbox = Some(messages);
+        self
+    }
+
+    /// Runs the process on the dispatcher of this name; without it, on the one its
+    /// parent runs on, or the node's default.
+    pub fn dispatcher(mut self, name: impl Into<String>) -> Self {
+        self.dispatcher = Some(name.into());
+        self
+    }
+
+    /// Kills the process if its `init` has not returned within this time. Counts for
+    /// `.await` and `.wait()`.
+    pub fn init_timeout(mut self, timeout: Duration) -> Self {
+        self.init_timeout = Some(timeout);
+        self
+    }
+
+    /// Spawns and does not wait for `init`.
+    ///
+    /// # Errors
+    /// Those of [`SpawnError`] that are known at once: all but `Init`.
+    pub fn start(self) -> Result<AddressOf<B>, SpawnError> {
+        self.launch(None)
+    }
+
+    /// Spawns, and waits on a plain thread until `init` has returned.
+    ///
+    /// # Errors
+    /// As awaiting it, and [`SpawnError::WaitInProcess`] inside a process.
+    pub fn wait(self) -> Result<AddressOf<B>, SpawnError> {
+        if current::pid().is_some() {
+            return Err(SpawnError::WaitInProcess);
+        }
+        let host = Arc::clone(&self.host);
+        wait(&*host, self.run())?
+    }
+
+    fn run(self) -> impl Future<Output = Result<AddressOf<B>, SpawnError>> + Send {
+        let host = Arc::clone(&self.host);
+        let timeout = self.init_timeout;
+        let (sender, started) = slot();
+        let launched = self.launch(Some(sender));
+        async move {
+            let address = launched?;
+            let outcome = match timeout {
+                None => started.await,
+                Some(limit) => within(&host, limit, started).await.unwrap_or_else(|| {
+                    address.process().kill();
+                    Some(Err(SpawnError::Timeout(limit)))
+                }),
+            };
+            // A starter that was dropped unheard went down with the node.
+            outcome.unwrap_or(Err(SpawnError::NodeStopping))?;
+            Ok(address)
+        }
+    }
+
+    fn launch(
+        self,
+        starter: Option<SlotSender<Result<(), SpawnError>>>,
+    ) -> Result<AddressOf<B>, SpawnError> {
+        let name = self.name.transpose()?;
+        let bound = match self.mailbox {
+            Some(0) => return Err(SpawnError::ZeroMailbox),
+            // A bound that no memory could fill is none.
+            Some(messages) => u32::try_from(messages).unwrap_or(UNBOUNDED),
+            None => UNBOUNDED,
+        };
+        let host = match self.dispatcher {
+            None => self.host,
+            Some(name) => {
+                self.host.with_dispatcher(&name).ok_or(SpawnError::UnknownDispatcher(name))?
+            }
+        };
+        let cell = Arc::new(Cell::<B::Message, B::Command>::new(Birth {
+            pid: host.next_pid(),
+            parent: self.parent.as_ref().map(|parent| parent.pid()),
+            host: Arc::clone(&host),
+            behavior: B::label(),
+            bound,
+        }));
+        if let Some(starter) = starter {
+            cell.inbox.lock().rare().starter = Some(starter);
+        }
+        cell.locked_relations().name.clone_from(&name);
+        let process: Arc<dyn Process> = Arc::clone(&cell) as Arc<dyn Process>;
+        host.admit(process, name.as_ref())?;
+        // Links and monitors stand before the first instruction (rule L1).
+        if let Some(parent) = &self.parent {
+            if let Some(urgency) = self.link {
+                bonds::link(&*host, parent, cell.pid, urgency == Urgency::Urgent);
+            }
+            if let Some((monitor, urgency)) = self.monitor {
+                let target = Target::Pid(cell.pid);
+                bonds::monitor(&*host, parent, monitor, target, urgency == Urgency::Urgent);
+            }
+        }
+        let factory = self.factory;
+        let ctx = Context::new(Arc::clone(&cell));
+        let life = async move {
+            match factory().run(ctx).await {
+                Ok(()) => Reason::Normal,
+                Err(reason) => reason,
+            }
+        };
+        host.schedule(Life::ready(Arc::clone(&cell), life));
+        Ok(Address::new(cell))
+    }
+}
+
+impl<B, F> Spawn<B, F, Inside>
+where
+    B: Behavior,
+    F: FnOnce() -> B + Send + 'static,
+{
+    /// Links the child to this process (rule L1). If the spawn is awaited and `init`
+    /// fails, the error is all that comes of it: no exit signal follows (as OTP from
+    /// 27 on).
+    pub fn link(mut self) -> Self {
+        self.link.get_or_insert(Urgency::Ordinary);
+        self
+    }
+
+    /// Links, and has the exit notice take the Urgent lane (rule M3).
+    pub fn link_urgent(mut self) -> Self {
+        self.link = Some(Urgency::Urgent);
+        self
+    }
+
+    /// Monitors the child with this reference, made by [`Context::make_ref`] (rule L1).
+    pub fn monitor(mut self, monitor: Ref) -> Self {
+        self.monitor = Some((monitor, Urgency::Ordinary));
+        self
+    }
+
+    /// Monitors, and has the notice take the Urgent lane (rule M3).
+    pub fn monitor_urgent(mut self, monitor: Ref) -> Self {
+        self.monitor = Some((monitor, Urgency::Urgent));
+        self
+    }
+}
+
+impl<B, F, P> IntoFuture for Spawn<B, F, P>
+where
+    B: Behavior,
+    F: FnOnce() -> B + Send + 'static,
+    P: 'static,
+{
+    type Output = Result<AddressOf<B>, SpawnError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.run())
+    }
+}
+
+impl<B, F, P> fmt::Debug for Spawn<B, F, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spawn")
+            .field("name", &self.name)
+            .field("mailbox", &self.mailbox)
+            .field("dispatcher", &self.dispatcher)
+            .field("parent", &self.parent.as_ref().map(|parent| parent.pid()))
+            .finish_non_exhaustive()
+    }
+}

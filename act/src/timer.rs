@@ -1,0 +1,43 @@
+//! The timers a process holds: what is due is kept here, the host keeps only when.
+
+use crate::host::TimerKey;
+use krarup_gen::{Ref, Timestamp};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The timers of one process.
+pub(crate) struct Timers<M>(BTreeMap<Ref, Timer<M>>);
+
+pub(crate) struct Timer<M> {
+    pub(crate) key: TimerKey,
+    pub(crate) due: Timestamp,
+    pub(crate) action: Action<M>,
+}
+
+pub(crate) enum Action<M> {
+    Once(M),
+    Again { period: Duration, message: Box<dyn FnMut() -> M + Send> },
+}
+
+impl<M> Timers<M> {
+    pub(crate) const fn new() -> Self {
+        Timers(BTreeMap::new())
+    }
+
+    pub(crate) fn insert(&mut self, timer: Ref, entry: Timer<M>) {
+        self.0.insert(timer, entry);
+    }
+
+    pub(crate) fn remove(&mut self, timer: Ref) -> Option<Timer<M>> {
+        self.0.remove(&timer)
+    }
+
+    pub(crate) fn get(&self, timer: Ref) -> Option<&Timer<M>> {
+        self.0.get(&timer)
+    }
+
+    /// Empties the table.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = TimerKey> + use<M> {
+        std::mem::take(&mut self.0).into_values().map(|timer| timer.key)
+    }
+}
