@@ -52,8 +52,13 @@ pub struct Sleep {
 
 impl Sleep {
     pub(crate) fn new(host: Arc<dyn Host>, duration: Duration) -> Self {
-        let deadline = Deadline::new(host.now() + duration);
-        Sleep { host, deadline }
+        let due = host.now() + duration;
+        Self::until(host, due)
+    }
+
+    /// Ready at a point in the host's time: for hosts.
+    pub fn until(host: Arc<dyn Host>, due: Timestamp) -> Self {
+        Sleep { host, deadline: Deadline::new(due) }
     }
 }
 

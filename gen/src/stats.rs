@@ -40,3 +40,27 @@ pub struct DispatcherStats {
     /// Times a worker went to sleep.
     pub parks: u64,
 }
+
+impl NodeStats {
+    /// Counters at zero: for hosts, which fill them in.
+    #[must_use]
+    pub fn with(mut self, fill: impl FnOnce(&mut Self)) -> Self {
+        fill(&mut self);
+        self
+    }
+}
+
+impl DispatcherStats {
+    /// Counters at zero: for hosts, which fill them in.
+    #[must_use]
+    pub fn new(name: String, workers: usize) -> Self {
+        DispatcherStats { name, workers, ..Self::default() }
+    }
+
+    /// The counters after `fill`.
+    #[must_use]
+    pub fn with(mut self, fill: impl FnOnce(&mut Self)) -> Self {
+        fill(&mut self);
+        self
+    }
+}

@@ -1,1 +1,25 @@
-//! x
+//! The machine of the Krarup node.
+//!
+//! A [`Node`] keeps the registry of processes and names, the timers, and the
+//! dispatchers that run processes. [`Simulation`] is a node on one thread whose every
+//! choice comes from a seed, in virtual time.
+
+#![forbid(unsafe_code)]
+
+mod builder;
+mod clock;
+mod core;
+mod dispatcher;
+mod node;
+mod registry;
+mod shutdown;
+mod simulation;
+mod stop;
+mod timer;
+mod waiting;
+mod wheel;
+
+pub use builder::{DispatcherOptions, NodeBuilder, NodeError};
+pub use node::Node;
+pub use simulation::Simulation;
+pub use stop::NodeStop;

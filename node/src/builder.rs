@@ -1,0 +1,248 @@
+//! Setting up a node.
+
+use crate::clock::Clock;
+use crate::core::{Core, Dispatcher, Home};
+use crate::dispatcher::shared::{Setup, Shared};
+use crate::node::Node;
+use crate::shutdown::stop_machine;
+use crate::stop::Stopper;
+use krarup_act::{TurnLimits, note_panic_locations};
+use krarup_gen::{Name, NameError};
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// Messages in a turn unless told otherwise.
+const THROUGHPUT: u32 = 64;
+/// The fewest workers of a dispatcher by default: one can be blocked and another fills
+/// in (seeds G-061).
+const LEAST_WORKERS: usize = 2;
+/// The most workers of one dispatcher.
+const MOST_WORKERS: usize = 1024;
+
+/// The name of the dispatcher that runs what is not told otherwise.
+pub(crate) const DEFAULT: &str = "default";
+
+/// A node could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NodeError {
+    /// The text cannot be a node's name.
+    #[error("invalid node name: {0}")]
+    InvalidName(#[from] NameError),
+    /// A dispatcher was given no workers, or more than 1024.
+    #[error("dispatcher {dispatcher:?} cannot have {workers} workers (1 to {MOST_WORKERS})")]
+    Workers {
+        /// The dispatcher.
+        dispatcher: String,
+        /// The number asked for.
+        workers: usize,
+    },
+    /// A dispatcher was given turns of no messages.
+    #[error("dispatcher {dispatcher:?} cannot have a throughput of 0 messages")]
+    ZeroThroughput {
+        /// The dispatcher.
+        dispatcher: String,
+    },
+    /// Two dispatchers were given one name.
+    #[error("dispatcher {0:?} is configured twice")]
+    DispatcherTwice(String),
+    /// A thread could not be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] io::Error),
+}
+
+/// How a dispatcher runs its processes.
+#[derive(Clone, Debug)]
+pub struct DispatcherOptions {
+    workers: Option<usize>,
+    throughput: u32,
+    deadline: Option<Duration>,
+}
+
+impl Default for DispatcherOptions {
+    /// As many workers as cores, at least 2; turns of at most 64 messages, however long.
+    fn default() -> Self {
+        DispatcherOptions { workers: None, throughput: THROUGHPUT, deadline: None }
+    }
+}
+
+impl DispatcherOptions {
+    /// The default options.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Worker threads, 1 to 1024 (rule R3).
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
+    /// Messages a process may handle in one turn, at least 1 (rule R1). More is faster,
+    /// fewer is fairer.
+    #[must_use]
+    pub fn throughput(mut self, messages: u32) -> Self {
+        self.throughput = messages;
+        self
+    }
+
+    /// Ends a turn after the message during which this time is over (rule R1). Costs a
+    /// look at the clock per message.
+    #[must_use]
+    pub fn throughput_deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+}
+
+/// A node that has not been started yet.
+#[must_use = "the node is not running until it is started"]
+pub struct NodeBuilder {
+    name: Result<Name, NameError>,
+    default: DispatcherOptions,
+    others: Vec<(String, DispatcherOptions)>,
+    #[cfg(feature = "tokio")]
+    tokio: Option<tokio::runtime::Handle>,
+}
+
+impl Node {
+    /// Starts a node with the default options.
+    ///
+    /// # Errors
+    /// The name is empty or over 255 bytes, or a thread cannot be started.
+    pub fn start(name: impl AsRef<str>) -> Result<Node, NodeError> {
+        Node::builder(name).start()
+    }
+
+    /// A node to be set up.
+    pub fn builder(name: impl AsRef<str>) -> NodeBuilder {
+        NodeBuilder {
+            name: Name::new(name),
+            default: DispatcherOptions::default(),
+            others: Vec::new(),
+            #[cfg(feature = "tokio")]
+            tokio: None,
+        }
+    }
+}
+
+impl NodeBuilder {
+    /// Worker threads of the default dispatcher, 1 to 1024 (rule R3).
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.default = self.default.workers(workers);
+        self
+    }
+
+    /// Options of the default dispatcher.
+    pub fn options(mut self, options: DispatcherOptions) -> Self {
+        self.default = options;
+        self
+    }
+
+    /// Another dispatcher with threads of its own, for processes spawned with
+    /// `.dispatcher(name)`: a bulkhead.
+    pub fn dispatcher(mut self, name: impl Into<String>, options: DispatcherOptions) -> Self {
+        self.others.push((name.into(), options));
+        self
+    }
+
+    /// Runs the workers within this tokio runtime, so that tokio futures can be awaited
+    /// in handlers.
+    #[cfg(feature = "tokio")]
+    pub fn tokio(mut self, runtime: tokio::runtime::Handle) -> Self {
+        self.tokio = Some(runtime);
+        self
+    }
+
+    /// Starts the node.
+    ///
+    /// # Errors
+    /// [`NodeError`]; then no thread is left.
+    pub fn start(self) -> Result<Node, NodeError> {
+        let around = self.around();
+        let name = self.name?;
+        let mut dispatchers = vec![(DEFAULT.to_owned(), self.default)];
+        dispatchers.extend(self.others);
+        for (index, (dispatcher, options)) in dispatchers.iter().enumerate() {
+            if dispatchers[..index].iter().any(|(earlier, _)| earlier == dispatcher) {
+                return Err(NodeError::DispatcherTwice(dispatcher.clone()));
+            }
+            if options.throughput == 0 {
+                return Err(NodeError::ZeroThroughput { dispatcher: dispatcher.clone() });
+            }
+            if let Some(workers) = options.workers.filter(|n| !(1..=MOST_WORKERS).contains(n)) {
+                return Err(NodeError::Workers { dispatcher: dispatcher.clone(), workers });
+            }
+        }
+        note_panic_locations();
+        let core = Core::new(name, rand::random::<u32>().max(1), Clock::real());
+        let started = start_threads(&core, dispatchers, &around);
+        if started.is_err() {
+            stop_machine(&core);
+        }
+        let (home, timer) = started.map_err(NodeError::Thread)?;
+        Ok(Node::on(home, Stopper::new(vec![timer])))
+    }
+
+    #[cfg(feature = "tokio")]
+    fn around(&self) -> Around {
+        match self.tokio.clone() {
+            Some(runtime) => Arc::new(move |work: &mut dyn FnMut()| {
+                let _entered = runtime.enter();
+                work();
+            }),
+            None => Arc::new(|work: &mut dyn FnMut()| work()),
+        }
+    }
+
+    #[cfg(not(feature = "tokio"))]
+    #[allow(clippy::unused_self, reason = "with the feature `tokio` it is used")]
+    fn around(&self) -> Around {
+        Arc::new(|work: &mut dyn FnMut()| work())
+    }
+}
+
+/// Runs a worker within whatever context its thread needs.
+type Around = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
+
+/// Starts the workers and the timer thread: the default home, and the timer's handle.
+fn start_threads(
+    core: &Arc<Core>,
+    dispatchers: Vec<(String, DispatcherOptions)>,
+    around: &Around,
+) -> io::Result<(Arc<Home>, thread::JoinHandle<()>)> {
+    let mut first = None;
+    for (name, options) in dispatchers {
+        let cores = || thread::available_parallelism().map_or(1, usize::from).max(LEAST_WORKERS);
+        let setup = Setup {
+            thread_prefix: format!("{}-{name}", core.name),
+            name: name.clone(),
+            workers: options.workers.unwrap_or_else(cores),
+            limits: TurnLimits { throughput: options.throughput, deadline: options.deadline },
+        };
+        let shared = Shared::start(setup, Arc::clone(around))?;
+        let home = core.add_home(&name, Dispatcher::Shared(shared));
+        first.get_or_insert(home);
+    }
+    let timers = Arc::clone(&core.timers);
+    let clock = Arc::clone(&core.clock);
+    let timer = thread::Builder::new()
+        .name(format!("{}-timer", core.name))
+        .spawn(move || timers.run(&clock))?;
+    first.map(|home| (home, timer)).ok_or_else(|| io::Error::other("a node without dispatchers"))
+}
+
+impl fmt::Debug for NodeBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NodeBuilder")
+            .field("name", &self.name)
+            .field("default", &self.default)
+            .field("others", &self.others)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,197 @@
+//! What all parts of a node share, and the node as its processes see it.
+
+use crate::clock::Clock;
+use crate::dispatcher::shared::Shared;
+use crate::dispatcher::simulated::Simulated;
+use crate::registry::Registry;
+use crate::timer::Timers;
+use crate::waiting::block_on;
+use krarup_act::{Alarm, Host, Process, Ready, Stalled, TimerKey};
+use krarup_gen::{DispatcherStats, Name, NodeStats, Pid, Ref, SpawnError, Timestamp};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The shared parts of one node.
+pub(crate) struct Core {
+    pub(crate) name: Name,
+    creation: u32,
+    pub(crate) clock: Arc<Clock>,
+    pub(crate) registry: Registry,
+    pub(crate) timers: Arc<Timers>,
+    next_pid: AtomicU64,
+    next_ref: AtomicU64,
+    dead_letters: AtomicU64,
+    late_replies: AtomicU64,
+    /// One home per dispatcher, by name. Emptied when the node has stopped, for a home
+    /// holds its core.
+    homes: Mutex<BTreeMap<String, Arc<Home>>>,
+}
+
+/// The node with one of its dispatchers: the host of every process that runs there.
+pub(crate) struct Home {
+    pub(crate) core: Arc<Core>,
+    pub(crate) dispatcher: Dispatcher,
+}
+
+pub(crate) enum Dispatcher {
+    Shared(Arc<Shared>),
+    Simulated(Simulated),
+}
+
+impl Core {
+    pub(crate) fn new(name: Name, creation: u32, clock: Clock) -> Arc<Self> {
+        Arc::new(Core {
+            name,
+            creation,
+            clock: Arc::new(clock),
+            registry: Registry::default(),
+            timers: Arc::new(Timers::new()),
+            next_pid: AtomicU64::new(1),
+            next_ref: AtomicU64::new(1),
+            dead_letters: AtomicU64::new(0),
+            late_replies: AtomicU64::new(0),
+            homes: Mutex::new(BTreeMap::new()),
+        })
+    }
+
+    pub(crate) fn add_home(self: &Arc<Self>, name: &str, dispatcher: Dispatcher) -> Arc<Home> {
+        let home = Arc::new(Home { core: Arc::clone(self), dispatcher });
+        self.homes.lock().insert(name.to_owned(), Arc::clone(&home));
+        home
+    }
+
+    pub(crate) fn homes(&self) -> Vec<Arc<Home>> {
+        self.homes.lock().values().cloned().collect()
+    }
+
+    pub(crate) fn clear_homes(&self) {
+        let homes = std::mem::take(&mut *self.homes.lock());
+        drop(homes);
+    }
+
+    /// The process, unless the pid is of another node.
+    pub(crate) fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
+        let ours = pid.node() == 0 && (pid.creation() == 0 || pid.creation() == self.creation);
+        if ours { self.registry.process(pid) } else { None }
+    }
+
+    pub(crate) fn stats(&self) -> NodeStats {
+        let dispatchers: Vec<DispatcherStats> = self
+            .homes()
+            .iter()
+            .map(|home| match &home.dispatcher {
+                Dispatcher::Shared(shared) => shared.stats(),
+                Dispatcher::Simulated(simulated) => simulated.stats(),
+            })
+            .collect();
+        NodeStats::default().with(|stats| {
+            stats.processes = self.registry.living();
+            stats.spawned = self.registry.spawned();
+            stats.names = self.registry.names();
+            stats.timers = self.timers.len();
+            stats.dead_letters = self.dead_letters.load(Ordering::Relaxed);
+            stats.late_replies = self.late_replies.load(Ordering::Relaxed);
+            stats.dispatchers = dispatchers;
+        })
+    }
+}
+
+impl Host for Home {
+    fn node_name(&self) -> &str {
+        self.core.name.as_str()
+    }
+
+    fn node_pid(&self) -> Pid {
+        Pid::local(0, self.core.creation)
+    }
+
+    fn next_pid(&self) -> Pid {
+        Pid::local(self.core.next_pid.fetch_add(1, Ordering::Relaxed), self.core.creation)
+    }
+
+    fn next_ref(&self) -> Ref {
+        Ref::new(self.core.next_ref.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn admit(&self, process: Arc<dyn Process>, name: Option<&Name>) -> Result<(), SpawnError> {
+        self.core.registry.admit(process, name)
+    }
+
+    fn retire(&self, pid: Pid, name: Option<&Name>) {
+        self.core.registry.retire(pid, name);
+    }
+
+    fn register(&self, name: &Name, process: Arc<dyn Process>) -> Result<(), Pid> {
+        self.core.registry.register(name, process)
+    }
+
+    fn unregister(&self, name: &str) -> Option<Arc<dyn Process>> {
+        self.core.registry.unregister(name)
+    }
+
+    fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
+        self.core.process(pid)
+    }
+
+    fn whereis(&self, name: &str) -> Option<Arc<dyn Process>> {
+        self.core.registry.whereis(name)
+    }
+
+    #[inline]
+    fn schedule(&self, ready: Ready) {
+        match &self.dispatcher {
+            Dispatcher::Shared(shared) => shared.schedule(ready),
+            Dispatcher::Simulated(simulated) => simulated.schedule(ready),
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        self.core.clock.now()
+    }
+
+    fn set_timer(&self, due: Timestamp, alarm: Alarm) -> TimerKey {
+        self.core.timers.set(due, alarm)
+    }
+
+    fn cancel_timer(&self, key: TimerKey) -> Option<Duration> {
+        self.core.timers.cancel(key, self.core.clock.now())
+    }
+
+    fn wait(&self, future: Pin<&mut (dyn Future<Output = ()> + Send)>) -> Result<(), Stalled> {
+        match &self.dispatcher {
+            Dispatcher::Shared(_) => {
+                block_on(future);
+                Ok(())
+            }
+            Dispatcher::Simulated(simulated) => {
+                simulated.drive(future, &self.core.clock, &self.core.timers)
+            }
+        }
+    }
+
+    fn with_dispatcher(&self, name: &str) -> Option<Arc<dyn Host>> {
+        let home = self.core.homes.lock().get(name).cloned()?;
+        Some(home)
+    }
+
+    fn dispatcher_name(&self) -> &str {
+        match &self.dispatcher {
+            Dispatcher::Shared(shared) => shared.name(),
+            Dispatcher::Simulated(_) => "simulated",
+        }
+    }
+
+    fn count_dead_letters(&self, count: u64) {
+        if count > 0 {
+            self.core.dead_letters.fetch_add(count, Ordering::Relaxed);
+        }
+    }
+
+    fn count_late_reply(&self) {
+        self.core.late_replies.fetch_add(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,98 @@
+//! The dispatcher of a simulation: one thread, and every choice from a seed.
+
+use crate::clock::Clock;
+use crate::timer::Timers;
+use crate::waiting::Flag;
+use krarup_act::{Ready, Stalled, TurnLimits};
+use krarup_gen::{DispatcherStats, Pid, Timestamp};
+use parking_lot::Mutex;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+pub(crate) struct Simulated {
+    limits: TurnLimits,
+    state: Mutex<State>,
+}
+
+struct State {
+    ready: Vec<Ready>,
+    rng: SmallRng,
+    turns: u64,
+}
+
+impl Simulated {
+    pub(crate) fn new(seed: u64, limits: TurnLimits) -> Self {
+        let state = State { ready: Vec::new(), rng: SmallRng::seed_from_u64(seed), turns: 0 };
+        Simulated { limits, state: Mutex::new(state) }
+    }
+
+    pub(crate) fn schedule(&self, ready: Ready) {
+        self.state.lock().ready.push(ready);
+    }
+
+    /// Runs one turn of a ready process chosen by the seed; which, or `None` if none is
+    /// ready.
+    pub(crate) fn step(&self) -> Option<Pid> {
+        let ready = {
+            let mut state = self.state.lock();
+            let count = state.ready.len();
+            if count == 0 {
+                return None;
+            }
+            let chosen = state.rng.random_range(0..count);
+            state.turns += 1;
+            // Not `swap_remove`: the order of the others stays that of their arrival, so a
+            // trace reads as it happened.
+            state.ready.remove(chosen)
+        };
+        let pid = ready.pid();
+        if let Some(again) = ready.run(self.limits) {
+            self.schedule(again);
+        }
+        Some(pid)
+    }
+
+    /// Moves virtual time and fires what is due by then.
+    pub(crate) fn move_to(&self, to: Timestamp, clock: &Clock, timers: &Timers) {
+        clock.advance_to(to);
+        timers.fire(clock.now());
+    }
+
+    /// Runs until `future` is ready. Time moves only when no process is ready, and then
+    /// to the next timer.
+    pub(crate) fn drive(
+        &self,
+        mut future: Pin<&mut (dyn Future<Output = ()> + Send)>,
+        clock: &Clock,
+        timers: &Timers,
+    ) -> Result<(), Stalled> {
+        let flag = Arc::new(Flag::default());
+        let waker = Waker::from(Arc::clone(&flag));
+        let mut cx = Context::from_waker(&waker);
+        loop {
+            if let Poll::Ready(()) = future.as_mut().poll(&mut cx) {
+                return Ok(());
+            }
+            while !flag.take() {
+                if self.step().is_some() {
+                    continue;
+                }
+                self.move_to(timers.next_due().ok_or(Stalled)?, clock, timers);
+            }
+        }
+    }
+
+    /// Drops what has not run: the simulation ends.
+    pub(crate) fn clear(&self) {
+        let ready = std::mem::take(&mut self.state.lock().ready);
+        drop(ready);
+    }
+
+    pub(crate) fn stats(&self) -> DispatcherStats {
+        let turns = self.state.lock().turns;
+        DispatcherStats::new("simulated".to_owned(), 1).with(|stats| stats.turns = turns)
+    }
+}

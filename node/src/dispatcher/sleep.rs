@@ -1,0 +1,124 @@
+//! How workers fall asleep and are woken.
+//!
+//! A worker is *running* turns, *searching* for a process to run, or *parked*. Two
+//! counters tell how many search and how many are parked; the indices of the parked
+//! ones lie in a stack, the last to park on top (its caches are warmest).
+//!
+//! **Waking.** Who queues a process wakes one parked worker, unless somebody is
+//! searching: a searcher finds what was queued, or is about to park and looks again. A
+//! woken worker starts out searching, counted so by its waker: a second push does not
+//! wake a second worker for the same work.
+//!
+//! **Parking.** A worker first puts itself on the stack and leaves the searchers, and
+//! only then looks at all queues once more. A push before that look is found by it; a
+//! push after it finds the worker on the stack. Both sides put a `SeqCst` fence between
+//! their write and their read, so at least one of them sees the other (seeds M10):
+//!
+//! | the one who queues | the one who parks |
+//! |---|---|
+//! | write: push the process | write: stack, counters |
+//! | fence | fence |
+//! | read: counters | read: queues |
+//!
+//! **Handing on.** The last searcher that finds work wakes another before it runs it:
+//! while it searched, pushes woke nobody.
+
+use crossbeam_utils::sync::{Parker, Unparker};
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
+
+pub(crate) struct Sleep {
+    searching: AtomicUsize,
+    parked: AtomicUsize,
+    /// Parked workers, the last one last.
+    stack: Mutex<Vec<usize>>,
+    unparkers: Vec<Unparker>,
+}
+
+impl Sleep {
+    pub(crate) fn new(parkers: &[Parker]) -> Self {
+        Sleep {
+            searching: AtomicUsize::new(0),
+            parked: AtomicUsize::new(0),
+            stack: Mutex::new(Vec::with_capacity(parkers.len())),
+            unparkers: parkers.iter().map(|parker| parker.unparker().clone()).collect(),
+        }
+    }
+
+    /// Wakes a parked worker if nobody is searching. Called after a push.
+    #[inline]
+    pub(crate) fn wake_one(&self) {
+        fence(Ordering::SeqCst);
+        if self.searching.load(Ordering::Relaxed) == 0 && self.parked.load(Ordering::Relaxed) > 0 {
+            self.unpark_one();
+        }
+    }
+
+    #[cold]
+    fn unpark_one(&self) {
+        let worker = {
+            let mut stack = self.stack.lock();
+            // Another push was first to look, under this lock.
+            if self.searching.load(Ordering::Relaxed) > 0 {
+                return;
+            }
+            let Some(worker) = stack.pop() else { return };
+            self.parked.fetch_sub(1, Ordering::Relaxed);
+            self.searching.fetch_add(1, Ordering::Relaxed);
+            worker
+        };
+        self.unparkers[worker].unpark();
+    }
+
+    /// Wakes everyone: the dispatcher stops.
+    pub(crate) fn wake_all(&self) {
+        self.unparkers.iter().for_each(Unparker::unpark);
+    }
+
+    /// A worker begins to search.
+    pub(crate) fn start_searching(&self) {
+        self.searching.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// A searching worker has found something.
+    pub(crate) fn found(&self) {
+        if self.searching.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.wake_one();
+        }
+    }
+
+    /// A searching worker has found nothing: parks until it is woken, or returns at once
+    /// if `any_work` says so. The worker is searching again when this returns.
+    pub(crate) fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool {
+        {
+            let mut stack = self.stack.lock();
+            stack.push(worker);
+            self.parked.fetch_add(1, Ordering::Relaxed);
+            self.searching.fetch_sub(1, Ordering::Relaxed);
+        }
+        fence(Ordering::SeqCst);
+        if any_work() && self.leave_stack(worker) {
+            return false;
+        }
+        // Not on the stack any more: a token is there or on its way.
+        parker.park();
+        // Woken by `wake_all` it may still be on the stack.
+        self.leave_stack(worker);
+        true
+    }
+
+    /// Takes a worker off the stack and counts it as searching; false if somebody else
+    /// has taken it off, who then has counted it.
+    fn leave_stack(&self, worker: usize) -> bool {
+        let mut stack = self.stack.lock();
+        let Some(place) = stack.iter().rposition(|parked| *parked == worker) else { return false };
+        stack.remove(place);
+        self.parked.fetch_sub(1, Ordering::Relaxed);
+        self.searching.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
+    pub(crate) fn parked(&self) -> usize {
+        self.parked.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,237 @@
+//! The node.
+
+use crate::core::Home;
+use crate::stop::{NodeStop, Stopper};
+use krarup_act::{
+    Address, Behavior, Dynamic, Host, Outside, Pending, Process, Spawn, Via, inspect, watch,
+};
+use krarup_gen::{
+    CallError, Down, Exit, Inspection, LookupError, Name, NameError, NodeStats, Pid, ProcessInfo,
+    ProcessTree, Reason, SendError, Target, Timestamp,
+};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// A node: a registry of processes and the dispatchers that run them.
+///
+/// Nodes are values. Any number of them live in one operating system process and share
+/// nothing (rule X1). Cloning gives another handle on the same node; when the last one is
+/// dropped, the node stops by itself in the background. Processes that should see the
+/// node are given a handle in their factory.
+#[derive(Clone)]
+pub struct Node {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    home: Arc<Home>,
+    stopper: Arc<Stopper>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.stopper.begin(&self.home, NodeStop::DEFAULT_TIMEOUT);
+    }
+}
+
+impl Node {
+    pub(crate) fn on(home: Arc<Home>, stopper: Stopper) -> Self {
+        Node { inner: Arc::new(Inner { home, stopper: Arc::new(stopper) }) }
+    }
+
+    fn home(&self) -> &Arc<Home> {
+        &self.inner.home
+    }
+
+    fn host(&self) -> Arc<dyn Host> {
+        Arc::clone(self.home()) as Arc<dyn Host>
+    }
+
+    /// The name of the node.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.home().core.name.as_str()
+    }
+
+    /// The node's time.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.home().now()
+    }
+
+    /// Spawns a process. `factory` runs in the process's own first turn (rule D1).
+    ///
+    /// ```no_run
+    /// # use krarup_node::Node;
+    /// # use krarup_act::{behavior_fn, Context};
+    /// # fn main() -> krarup_gen::Result {
+    /// let node = Node::start("demo@localhost")?;
+    /// let address = node
+    ///     .spawn(|| behavior_fn(|mut ctx: Context<u32>| async move {
+    ///         println!("{:?}", ctx.receive().await);
+    ///         Ok(())
+    ///     }))
+    ///     .name("printer")
+    ///     .wait()?;
+    /// address.send(1)?;
+    /// # node.stop().wait()
+    /// # }
+    /// ```
+    pub fn spawn<B, F>(&self, factory: F) -> Spawn<B, F, Outside>
+    where
+        B: Behavior,
+        F: FnOnce() -> B + Send + 'static,
+    {
+        Spawn::outside(self.host(), factory)
+    }
+
+    /// The process with this name.
+    #[must_use]
+    pub fn whereis(&self, name: &str) -> Option<Pid> {
+        self.home().whereis(name).map(|process| process.pid())
+    }
+
+    /// The typed address of the process with this name.
+    ///
+    /// # Errors
+    /// [`LookupError`]: nobody has the name, or the process takes other messages.
+    pub fn lookup<M, C>(&self, name: &str) -> Result<Address<M, C>, LookupError>
+    where
+        M: Send + 'static,
+        C: Send + 'static,
+    {
+        let process = self.home().whereis(name);
+        Address::of(process.ok_or_else(|| LookupError::NoProcess(format!("{name:?}")))?)
+    }
+
+    /// The typed address of the process with this pid.
+    ///
+    /// # Errors
+    /// As [`Node::lookup`].
+    pub fn address<M, C>(&self, pid: Pid) -> Result<Address<M, C>, LookupError>
+    where
+        M: Send + 'static,
+        C: Send + 'static,
+    {
+        Address::of(self.process(pid).ok_or_else(|| LookupError::NoProcess(pid.to_string()))?)
+    }
+
+    fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
+        self.home().core.process(pid)
+    }
+
+    /// Sends a value to a pid; the receiver's message type must be the value's.
+    ///
+    /// # Errors
+    /// [`SendError::WrongType`], and those of [`Address::send`]; all give the value back.
+    pub fn send<T: Send + 'static>(&self, pid: Pid, message: T) -> Result<(), SendError<Dynamic>> {
+        match self.process(pid) {
+            Some(process) => process.send_dynamic(Dynamic::new(message)),
+            None => {
+                self.home().count_dead_letters(1);
+                Err(SendError::NoProcess(Dynamic::new(message)))
+            }
+        }
+    }
+
+    /// Whether the process is alive.
+    #[must_use]
+    pub fn is_alive(&self, pid: Pid) -> bool {
+        self.process(pid).is_some()
+    }
+
+    /// Sends an exit signal from outside any process (rules L2, L3, L7); it comes from
+    /// `<0.0.0>`. To a dead process it does nothing.
+    pub fn exit(&self, pid: Pid, reason: Reason) {
+        if let Some(process) = self.process(pid) {
+            process.exit_signal(Exit { pid: self.home().node_pid(), reason }, Via::Signal);
+        }
+    }
+
+    /// Ends a process at once, whatever it wants (rule D3).
+    pub fn kill(&self, pid: Pid) {
+        if let Some(process) = self.process(pid) {
+            process.kill();
+        }
+    }
+
+    /// Waits for the end of a process; at once, with `NoProcess`, if there is none
+    /// (rule L4).
+    pub fn monitor(&self, pid: Pid) -> Pending<Down> {
+        watch(self.host(), Target::Pid(pid))
+    }
+
+    /// Waits for the end of the process that has this name when the wait begins.
+    ///
+    /// # Errors
+    /// The text cannot be a name.
+    pub fn monitor_name(&self, name: impl AsRef<str>) -> Result<Pending<Down>, NameError> {
+        let name = Name::new(name)?;
+        let pid = self.whereis(name.as_str());
+        Ok(watch(self.host(), Target::Name(name, pid)))
+    }
+
+    /// Asks a process to describe itself (rule X3).
+    pub fn inspect(&self, pid: Pid) -> Pending<Inspection, CallError> {
+        inspect(self.host(), self.process(pid))
+    }
+
+    /// A picture of a process, at once and without its help (rule X3).
+    #[must_use]
+    pub fn process_info(&self, pid: Pid) -> Option<ProcessInfo> {
+        self.process(pid).map(|process| process.info())
+    }
+
+    /// All living processes, in the order they were spawned (rule X4).
+    #[must_use]
+    pub fn processes(&self) -> Vec<Pid> {
+        self.home().core.registry.all().iter().map(|process| process.pid()).collect()
+    }
+
+    /// All living processes below those that spawned them (rule X4). One whose parent has
+    /// ended stands at the top.
+    #[must_use]
+    pub fn tree(&self) -> Vec<ProcessTree> {
+        let processes = self.home().core.registry.all();
+        let mut infos: BTreeMap<Pid, ProcessInfo> =
+            processes.iter().map(|process| (process.pid(), process.info())).collect();
+        let mut children: BTreeMap<Option<Pid>, Vec<Pid>> = BTreeMap::new();
+        for (pid, info) in &infos {
+            let parent = info.parent.filter(|parent| infos.contains_key(parent));
+            children.entry(parent).or_default().push(*pid);
+        }
+        // Children have greater pids than their parents, so from the last to the first
+        // every subtree is complete when its root is reached; no recursion.
+        let mut trees: BTreeMap<Pid, ProcessTree> = BTreeMap::new();
+        while let Some((pid, process)) = infos.pop_last() {
+            let below = children.get(&Some(pid)).into_iter().flatten();
+            let below = below.filter_map(|child| trees.remove(child)).collect();
+            trees.insert(pid, ProcessTree { process, children: below });
+        }
+        trees.into_values().collect()
+    }
+
+    /// What the node has counted (rule X4).
+    #[must_use]
+    pub fn stats(&self) -> NodeStats {
+        self.home().core.stats()
+    }
+
+    /// Stops the node in order (rule X2); see [`NodeStop`]. Twice is fine.
+    pub fn stop(&self) -> NodeStop {
+        NodeStop::new(Arc::clone(self.home()), Arc::clone(&self.inner.stopper))
+    }
+
+    /// Whether the node is stopping or has stopped.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        self.home().core.registry.is_closed()
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Node({})", self.name())
+    }
+}

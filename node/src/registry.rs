@@ -1,0 +1,154 @@
+//! Who lives in the node: processes by pid and by name.
+
+use krarup_act::Process;
+use krarup_gen::{Name, Pid, SpawnError};
+use parking_lot::RwLock;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+/// Pids are dealt out one after the other, so their low bits spread evenly.
+const SHARDS: usize = 16;
+
+type Shard = RwLock<HashMap<u64, Arc<dyn Process>, BuildHasherDefault<NumberHasher>>>;
+
+#[derive(Default)]
+pub(crate) struct Registry {
+    shards: [Shard; SHARDS],
+    names: RwLock<HashMap<Name, Arc<dyn Process>>>,
+    living: AtomicUsize,
+    spawned: AtomicU64,
+    /// Nobody is admitted any more (rule X2).
+    closed: AtomicBool,
+}
+
+/// Numbers that are already spread need no hash, only their bits moved to where the
+/// table looks (Fibonacci hashing).
+#[derive(Default)]
+struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(self.0 ^ u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
+impl Registry {
+    fn shard(&self, id: u64) -> &Shard {
+        // The remainder of a division by 16 fits any integer.
+        &self.shards[usize::try_from(id % SHARDS as u64).unwrap_or(0)]
+    }
+
+    /// Takes a process in and reserves its name, or changes nothing (rules N2 to N4).
+    pub(crate) fn admit(
+        &self,
+        process: Arc<dyn Process>,
+        name: Option<&Name>,
+    ) -> Result<(), SpawnError> {
+        let pid = process.pid();
+        if let Some(name) = name {
+            let mut names = self.names.write();
+            if self.closed.load(Ordering::SeqCst) {
+                return Err(SpawnError::NodeStopping);
+            }
+            if let Some(by) = names.get(name) {
+                return Err(SpawnError::NameTaken { name: name.clone(), by: by.pid() });
+            }
+            names.insert(name.clone(), Arc::clone(&process));
+        }
+        // Counted before the flag is read: who closes the registry and then finds it
+        // empty has not missed anybody.
+        self.living.fetch_add(1, Ordering::SeqCst);
+        if self.closed.load(Ordering::SeqCst) {
+            self.uncount();
+            if let Some(name) = name {
+                self.names.write().remove(name);
+            }
+            return Err(SpawnError::NodeStopping);
+        }
+        self.spawned.fetch_add(1, Ordering::Relaxed);
+        self.shard(pid.id()).write().insert(pid.id(), process);
+        Ok(())
+    }
+
+    /// Takes a dead process out.
+    pub(crate) fn retire(&self, pid: Pid, name: Option<&Name>) {
+        if let Some(name) = name {
+            let mut names = self.names.write();
+            if names.get(name).is_some_and(|holder| holder.pid() == pid) {
+                names.remove(name);
+            }
+        }
+        let gone = self.shard(pid.id()).write().remove(&pid.id());
+        if gone.is_some() {
+            self.uncount();
+        }
+    }
+
+    fn uncount(&self) {
+        self.living.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Gives a name, or says who has it.
+    pub(crate) fn register(&self, name: &Name, process: Arc<dyn Process>) -> Result<(), Pid> {
+        match self.names.write().entry(name.clone()) {
+            std::collections::hash_map::Entry::Occupied(taken) => Err(taken.get().pid()),
+            std::collections::hash_map::Entry::Vacant(free) => {
+                free.insert(process);
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn unregister(&self, name: &str) -> Option<Arc<dyn Process>> {
+        self.names.write().remove(name)
+    }
+
+    pub(crate) fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
+        self.shard(pid.id()).read().get(&pid.id()).cloned()
+    }
+
+    pub(crate) fn whereis(&self, name: &str) -> Option<Arc<dyn Process>> {
+        self.names.read().get(name).cloned()
+    }
+
+    /// All living processes in the order they were spawned.
+    pub(crate) fn all(&self) -> Vec<Arc<dyn Process>> {
+        let mut all: Vec<_> =
+            self.shards.iter().flat_map(|shard| shard.read().values().cloned().collect::<Vec<_>>()).collect();
+        all.sort_by_key(|process| process.pid());
+        all
+    }
+
+    pub(crate) fn living(&self) -> usize {
+        self.living.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn spawned(&self) -> u64 {
+        self.spawned.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn names(&self) -> usize {
+        self.names.read().len()
+    }
+
+    /// Refuses newcomers from now on; whether this was the first call.
+    pub(crate) fn close(&self) -> bool {
+        !self.closed.swap(true, Ordering::SeqCst)
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
+    }
+}

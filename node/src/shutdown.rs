@@ -1,0 +1,97 @@
+//! How a node stops (rule X2).
+//!
+//! 1. Nobody is spawned any more.
+//! 2. The top-level processes (those spawned from outside) are asked to stop, the last
+//!    started first, one after the other, each when the one before has ended: a
+//!    supervisor takes its tree down in its own order.
+//! 3. When the time is over, or they have all ended, whoever is left is killed.
+//! 4. The dispatchers and the timer stop.
+
+use crate::core::{Core, Dispatcher, Home};
+use krarup_act::{Host, Process, Sleep, watch};
+use krarup_gen::{Pid, Reason, Target, Timestamp};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+/// How long the killed may take to end: a handler that never returns to its `await`
+/// cannot be ended at all.
+const KILL_GRACE: Duration = Duration::from_secs(5);
+
+/// Steps 1 to 3, for all processes but the one that carries them out.
+pub(crate) async fn stop_processes(home: Arc<Home>, timeout: Duration, myself: Option<Pid>) {
+    home.core.registry.close();
+    let others = || {
+        let mut all = home.core.registry.all();
+        all.retain(|process| Some(process.pid()) != myself);
+        all
+    };
+    let until = home.now() + timeout;
+    let mut top = others();
+    top.retain(|process| process.parent().is_none());
+    while let Some(process) = top.pop() {
+        Arc::clone(&process).request_stop(Reason::Shutdown);
+        if !ended_by(&home, &process, until).await {
+            tracing::warn!(
+                target: "krarup", pid = %process.pid(), ?timeout,
+                "process has not stopped in time; killing all that are left"
+            );
+            break;
+        }
+    }
+    let until = home.now() + KILL_GRACE;
+    loop {
+        let left = others();
+        if left.is_empty() {
+            return;
+        }
+        left.iter().for_each(|process| Arc::clone(process).kill());
+        for process in left {
+            if !ended_by(&home, &process, until).await {
+                tracing::error!(
+                    target: "krarup", pid = %process.pid(),
+                    "process cannot be ended: it blocks its worker"
+                );
+                return;
+            }
+        }
+    }
+}
+
+/// Waits for the end of a process, at most until then; whether it ended.
+async fn ended_by(home: &Arc<Home>, process: &Arc<dyn Process>, until: Timestamp) -> bool {
+    let host: Arc<dyn Host> = Arc::clone(home) as Arc<dyn Host>;
+    let mut end = pin!(watch(Arc::clone(&host), Target::Pid(process.pid())));
+    let mut time_over = pin!(Sleep::until(host, until));
+    std::future::poll_fn(|cx| {
+        if end.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(true);
+        }
+        time_over.as_mut().poll(cx).map(|()| false)
+    })
+    .await
+}
+
+/// Step 4. Joins the threads, unless it is called on one of them or a process holds
+/// one for ever.
+pub(crate) fn stop_machine(core: &Core) {
+    let homes = core.homes();
+    let everyone_left = core.registry.living() == 0;
+    for home in &homes {
+        match &home.dispatcher {
+            Dispatcher::Shared(shared) => shared.signal_stop(),
+            Dispatcher::Simulated(simulated) => simulated.clear(),
+        }
+    }
+    core.timers.stop();
+    for home in &homes {
+        if let Dispatcher::Shared(shared) = &home.dispatcher
+            && everyone_left
+            && !shared.is_worker()
+        {
+            shared.join();
+        }
+    }
+    core.clear_homes();
+}

@@ -1,0 +1,151 @@
+//! A node whose every choice comes from a seed, in virtual time.
+
+use crate::clock::Clock;
+use crate::core::{Core, Dispatcher, Home};
+use crate::dispatcher::simulated::Simulated;
+use crate::node::Node;
+use crate::shutdown::stop_machine;
+use crate::stop::Stopper;
+use krarup_act::{Host, TurnLimits};
+use krarup_gen::{Name, Pid, Timestamp};
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A node on one thread, the caller's, in which the order of turns comes from a seed
+/// and time is virtual: the same seed gives the same run, and years pass in
+/// milliseconds.
+///
+/// It is a [`Node`] (it dereferences to one), so trees are spawned, called and inspected
+/// as on a real node. Nothing runs by itself: `.wait()` on anything pending runs the
+/// simulation until it is ready, and so do the methods here.
+///
+/// ```
+/// # use krarup_node::Simulation;
+/// # use krarup_act::{behavior_fn, Context};
+/// # use std::time::Duration;
+/// let sim = Simulation::new(7);
+/// let patient = sim
+///     .spawn(|| behavior_fn(|ctx: Context<()>| async move {
+///         ctx.sleep(Duration::from_secs(3600)).await;
+///         Ok(())
+///     }))
+///     .start()
+///     .unwrap();
+/// sim.advance(Duration::from_secs(3599));
+/// assert!(patient.is_alive());
+/// sim.advance(Duration::from_secs(1));
+/// assert!(!patient.is_alive());
+/// ```
+pub struct Simulation {
+    node: Node,
+    home: Arc<Home>,
+}
+
+/// Messages in a turn unless told otherwise, as on a real node.
+const THROUGHPUT: u32 = 32;
+
+impl Simulation {
+    /// A simulation with this seed, named `sim@localhost`.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self::with_throughput(seed, THROUGHPUT)
+    }
+
+    /// A simulation whose turns last at most this many messages (at least 1): with 1,
+    /// the seed chooses anew after every message.
+    #[must_use]
+    pub fn with_throughput(seed: u64, throughput: u32) -> Self {
+        let limits = TurnLimits { throughput: throughput.max(1), deadline: None };
+        // The name is not empty and has 13 bytes.
+        let name = Name::new("sim@localhost").expect("a valid name");
+        krarup_act::note_panic_locations();
+        let core = Core::new(name, 1, Clock::simulated());
+        let home = core.add_home("default", Dispatcher::Simulated(Simulated::new(seed, limits)));
+        Simulation { node: Node::on(Arc::clone(&home), Stopper::new(Vec::new())), home }
+    }
+
+    /// Runs one turn of a ready process chosen by the seed; which, or `None` if none is
+    /// ready.
+    pub fn step(&self) -> Option<Pid> {
+        simulated(&self.home).step()
+    }
+
+    /// Runs turns until no process is ready; time stands still. How many.
+    pub fn run_until_idle(&self) -> u64 {
+        let mut turns = 0;
+        while self.step().is_some() {
+            turns += 1;
+        }
+        turns
+    }
+
+    /// Moves virtual time on by this much, running whatever becomes due when it is due.
+    pub fn advance(&self, by: Duration) {
+        let until = self.home.now() + by;
+        loop {
+            self.run_until_idle();
+            match self.home.core.timers.next_due() {
+                Some(due) if due <= until => self.move_to(due),
+                _ => break,
+            }
+        }
+        self.move_to(until);
+        self.run_until_idle();
+    }
+
+    fn move_to(&self, to: Timestamp) {
+        let core = &self.home.core;
+        simulated(&self.home).move_to(to, &core.clock, &core.timers);
+    }
+
+    /// The virtual time.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.home.now()
+    }
+
+    /// The simulated node; clone it to hand it to processes.
+    #[must_use]
+    pub fn node(&self) -> &Node {
+        &self.node
+    }
+}
+
+impl Deref for Simulation {
+    type Target = Node;
+
+    fn deref(&self) -> &Node {
+        &self.node
+    }
+}
+
+/// What still lives is killed, so that its state is dropped; not while the thread
+/// panics, for then more of the user's code could run into the same trouble.
+impl Drop for Simulation {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        self.home.core.registry.close();
+        for process in self.home.core.registry.all() {
+            process.kill();
+        }
+        self.run_until_idle();
+        stop_machine(&self.home.core);
+    }
+}
+
+impl fmt::Debug for Simulation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Simulation(at {})", self.now())
+    }
+}
+
+fn simulated(home: &Home) -> &Simulated {
+    match &home.dispatcher {
+        Dispatcher::Simulated(simulated) => simulated,
+        Dispatcher::Shared(_) => unreachable!("a simulation is made with this dispatcher"),
+    }
+}

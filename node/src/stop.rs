@@ -1,0 +1,169 @@
+//! Stopping a node from outside and from inside.
+
+use crate::core::{Dispatcher, Home};
+use crate::shutdown::{stop_machine, stop_processes};
+use crate::waiting::block_on;
+use krarup_act::{Context, Host, Spawn, Stalled, behavior_fn};
+use krarup_gen::Reason;
+use parking_lot::Mutex;
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Stops a node once, however often it is asked to.
+pub(crate) struct Stopper {
+    phase: Mutex<Phase>,
+    /// The timer thread, to be joined at the end.
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+enum Phase {
+    Running,
+    Stopping(Vec<Waker>),
+    Stopped,
+}
+
+impl Stopper {
+    pub(crate) fn new(threads: Vec<JoinHandle<()>>) -> Self {
+        Stopper { phase: Mutex::new(Phase::Running), threads: Mutex::new(threads) }
+    }
+
+    /// Begins to stop the node unless that has begun. A real node stops on a thread of
+    /// its own, so that not even workers that are all blocked can hold it up; a
+    /// simulation stops in a process.
+    pub(crate) fn begin(self: &Arc<Self>, home: &Arc<Home>, timeout: Duration) {
+        {
+            let mut phase = self.phase.lock();
+            if !matches!(*phase, Phase::Running) {
+                return;
+            }
+            *phase = Phase::Stopping(Vec::new());
+        }
+        let stopper = Arc::clone(self);
+        let home = Arc::clone(home);
+        match &home.dispatcher {
+            Dispatcher::Shared(_) => {
+                // Closed now, not when the thread gets to it: after `stop` has been
+                // called nothing is spawned.
+                home.core.registry.close();
+                let name = format!("{}-stop", home.core.name);
+                let run = move || {
+                    block_on(pin!(stop_processes(Arc::clone(&home), timeout, None)));
+                    stopper.finish(&home);
+                };
+                if let Err(error) = thread::Builder::new().name(name).spawn(run) {
+                    tracing::error!(target: "krarup", %error, "node cannot stop: no thread");
+                }
+            }
+            Dispatcher::Simulated(_) => {
+                let host: Arc<dyn Host> = Arc::clone(&home) as Arc<dyn Host>;
+                let process = behavior_fn(move |ctx: Context<()>| async move {
+                    stop_processes(Arc::clone(&home), timeout, Some(ctx.pid())).await;
+                    stopper.finish(&home);
+                    Ok(())
+                });
+                let _ = Spawn::outside(Arc::clone(&host), move || process).start();
+            }
+        }
+    }
+
+    fn finish(&self, home: &Home) {
+        stop_machine(&home.core);
+        for thread in std::mem::take(&mut *self.threads.lock()) {
+            let _ = thread.join();
+        }
+        let before = std::mem::replace(&mut *self.phase.lock(), Phase::Stopped);
+        if let Phase::Stopping(waiting) = before {
+            waiting.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    fn poll_stopped(&self, waker: &Waker) -> Poll<()> {
+        match &mut *self.phase.lock() {
+            Phase::Stopped => Poll::Ready(()),
+            Phase::Running => Poll::Pending,
+            Phase::Stopping(waiting) => {
+                if !waiting.iter().any(|known| known.will_wake(waker)) {
+                    waiting.push(waker.clone());
+                }
+                Poll::Pending
+            }
+        }
+    }
+}
+
+/// An orderly stop of a node that has not been asked for yet (rule X2).
+///
+/// Top-level processes are stopped in the reverse order of their start, each tree by its
+/// supervisors; what has not ended when the timeout is over is killed. Spawns fail with
+/// [`krarup_gen::SpawnError::NodeStopping`] from the beginning. Afterwards no process,
+/// thread or timer is left.
+#[must_use = "the node is not stopped until this is awaited, waited for or started"]
+pub struct NodeStop {
+    home: Arc<Home>,
+    stopper: Arc<Stopper>,
+    timeout: Duration,
+}
+
+impl NodeStop {
+    /// How long the processes have for an orderly end, unless told otherwise.
+    pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+
+    pub(crate) fn new(home: Arc<Home>, stopper: Arc<Stopper>) -> Self {
+        NodeStop { home, stopper, timeout: Self::DEFAULT_TIMEOUT }
+    }
+
+    /// How long the processes have for an orderly end before they are killed. The first
+    /// stop that is begun decides.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Begins the stop and goes on: what a handler does.
+    pub fn start(self) {
+        self.stopper.begin(&self.home, self.timeout);
+    }
+
+    /// Begins the stop and waits for its end on a plain thread. Inside a process it only
+    /// begins it, for the process is among those that must end first.
+    ///
+    /// # Errors
+    /// In a simulation whose processes cannot end: they wait for what never comes.
+    pub fn wait(self) -> krarup_gen::Result {
+        self.stopper.begin(&self.home, self.timeout);
+        if Context::<()>::is_in_process() {
+            return Ok(());
+        }
+        let stopper = &self.stopper;
+        let mut stopped = pin!(poll_fn(|cx| stopper.poll_stopped(cx.waker())));
+        self.home
+            .wait(stopped.as_mut())
+            .map_err(|Stalled| Reason::error("the simulation ran out of events"))
+    }
+}
+
+impl IntoFuture for NodeStop {
+    type Output = krarup_gen::Result;
+    type IntoFuture = Pin<Box<dyn Future<Output = krarup_gen::Result> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            self.stopper.begin(&self.home, self.timeout);
+            if !Context::<()>::is_in_process() {
+                poll_fn(|cx| self.stopper.poll_stopped(cx.waker())).await;
+            }
+            Ok(())
+        })
+    }
+}
+
+impl fmt::Debug for NodeStop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NodeStop({}, {:?})", self.home.core.name, self.timeout)
+    }
+}

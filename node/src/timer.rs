@@ -1,0 +1,106 @@
+//! The node's timers: the wheel, and the thread that turns it.
+
+use crate::clock::Clock;
+use crate::wheel::Wheel;
+use krarup_act::{Alarm, TimerKey};
+use krarup_gen::Timestamp;
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The timers of a node. A real node turns the wheel on a thread of its own; a
+/// simulation turns it by hand.
+pub(crate) struct Timers {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    wheel: Wheel,
+    /// The thread sleeps until then; a timer due earlier must wake it.
+    sleeping_until: Timestamp,
+    stopped: bool,
+}
+
+impl Timers {
+    pub(crate) fn new() -> Self {
+        let state =
+            State { wheel: Wheel::new(), sleeping_until: Timestamp::ZERO, stopped: false };
+        Timers { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    pub(crate) fn set(&self, due: Timestamp, alarm: Alarm) -> TimerKey {
+        let mut state = self.state.lock();
+        let key = state.wheel.set(due, alarm);
+        let wake = due < state.sleeping_until;
+        if wake {
+            state.sleeping_until = due;
+        }
+        drop(state);
+        if wake {
+            self.changed.notify_one();
+        }
+        key
+    }
+
+    /// The time left, or `None` if the timer has gone.
+    pub(crate) fn cancel(&self, key: TimerKey, now: Timestamp) -> Option<Duration> {
+        let cancelled = self.state.lock().wheel.cancel(key);
+        // The alarm is dropped outside the lock: it may hold the last handle on a process.
+        cancelled.map(|(_, due)| due.since(now))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.state.lock().wheel.len()
+    }
+
+    pub(crate) fn next_due(&self) -> Option<Timestamp> {
+        self.state.lock().wheel.next_due()
+    }
+
+    /// Fires what is due; whether anything was.
+    pub(crate) fn fire(&self, now: Timestamp) -> bool {
+        let mut fired = Vec::new();
+        self.state.lock().wheel.advance(now, &mut fired);
+        let any = !fired.is_empty();
+        fired.into_iter().for_each(ring);
+        any
+    }
+
+    pub(crate) fn stop(&self) {
+        self.state.lock().stopped = true;
+        self.changed.notify_all();
+    }
+
+    /// The timer thread.
+    pub(crate) fn run(&self, clock: &Arc<Clock>) {
+        loop {
+            self.fire(clock.now());
+            let mut state = self.state.lock();
+            if state.stopped {
+                return;
+            }
+            let next = state.wheel.next_due();
+            let now = clock.now();
+            match next {
+                Some(due) if due <= now => {}
+                Some(due) => {
+                    state.sleeping_until = due;
+                    self.changed.wait_for(&mut state, due.since(now));
+                }
+                None => {
+                    state.sleeping_until = Timestamp::MAX;
+                    self.changed.wait(&mut state);
+                }
+            }
+            state.sleeping_until = Timestamp::ZERO;
+        }
+    }
+}
+
+fn ring(alarm: Alarm) {
+    match alarm {
+        Alarm::Wake(waker) => waker.wake(),
+        Alarm::Run(action) => action(),
+    }
+}
