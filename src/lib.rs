@@ -3,8 +3,8 @@
 
 pub use krarup_act::{
     Actor, Address, AddressOf, Behavior, BehaviorFn, Call, CannotWait, Context,
-    DEFAULT_CALL_TIMEOUT, Dynamic, Pending, Received, Reply, Route, Sleep, Spawn, Stop,
-    behavior_fn,
+    DEFAULT_CALL_TIMEOUT, Dynamic, Pending, Pool, PoolCommand, PoolError, Received, Reply,
+    Resized, Route, Sleep, Spawn, Stop, behavior_fn,
 };
 pub use krarup_gen::{
     CallError, DispatcherStats, Down, Exit, Inspection, LookupError, Name, NameError, NodeStats,
@@ -16,7 +16,7 @@ pub use krarup_node::{DispatcherOptions, Node, NodeBuilder, NodeError, NodeStop,
 /// What most programs use; `Result` stands in for the standard one, with defaults.
 pub mod prelude {
     pub use crate::{
-        Actor, Address, CallError, Context, Down, Exit, Inspection, Node, Pid, Priority, Reason,
-        Reply, Result, SendError, Simulation, SpawnError,
+        Actor, Address, CallError, Context, Down, Exit, Inspection, Node, Pid, Pool, PoolCommand,
+        Priority, Reason, Reply, Result, SendError, Simulation, SpawnError,
     };
 }

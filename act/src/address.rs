@@ -1,6 +1,7 @@
 //! The typed handle on a process.
 
 use crate::host::Host;
+use crate::mailbox::entry::Notice;
 use crate::process::cell::Cell;
 use crate::process::process::Process;
 use krarup_gen::{LookupError, Pid, Priority, ProcessInfo, SendError};
@@ -82,6 +83,13 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     #[inline]
     pub fn forward(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
         self.cell.send_from(message, sender)
+    }
+
+    /// Ends the process normally once everything that its Main lane has accepted until
+    /// now is handled (Akka's `PoisonPill`); an actor runs `terminate`. A bare process
+    /// gets [`crate::Received::Finish`].
+    pub fn finish(&self) {
+        self.cell.push_notice(Notice::Finish);
     }
 
     /// Whether the process is alive now.

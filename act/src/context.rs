@@ -435,6 +435,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.host().whereis(name).map(|process| process.pid())
     }
 
+    /// Whether the process is alive now.
+    #[must_use]
+    pub fn is_alive(&self, pid: Pid) -> bool {
+        self.host().process(pid).is_some()
+    }
+
     /// Sends a value to a pid; the receiver's message type must be the value's.
     ///
     /// # Errors
