@@ -207,8 +207,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     fn next_control(&mut self) -> Option<Received<M, C>> {
         loop {
             let controls = self.control.as_mut()?;
-            let Some(control) =
-                controls.urgent.pop_front().or_else(|| controls.system.pop_front())
+            let Some(control) = controls.urgent.pop_front().or_else(|| controls.system.pop_front())
             else {
                 self.control = None;
                 return None;
