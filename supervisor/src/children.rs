@@ -61,8 +61,8 @@ impl<F> Child<F> {
             Process::Running(pid) => ChildState::Running(pid),
             Process::Restarting(_) => ChildState::Restarting,
         };
-        let ChildRules { ref id, kind, .. } = self.rules;
-        ChildInfo { id: id.clone(), state, kind, restarts: self.restarts }
+        let ChildRules { ref id, kind, behavior, .. } = self.rules;
+        ChildInfo { id: id.clone(), state, kind, behavior, restarts: self.restarts }
     }
 }
 
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn s9_an_exit_finds_only_the_current_incarnation() {
         let mut children = Children::new();
-        let key = children.add(ChildRules::new("a".into(), ChildKind::Worker), ());
+        let key = children.add(ChildRules::new("a".into(), ChildKind::Worker, "test"), ());
         children.set(key, Process::Running(pid(1)));
         assert_eq!(children.running(pid(1)), Some(key));
         children.set(key, Process::Restarting(Some(pid(1))));
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn s9_a_deleted_child_and_one_added_under_its_id_have_different_keys() {
         let mut children = Children::new();
-        let rules = ChildRules::new("a".into(), ChildKind::Worker);
+        let rules = ChildRules::new("a".into(), ChildKind::Worker, "test");
         let first = children.add(rules.clone(), ());
         children.remove(first);
         let second = children.add(rules, ());

@@ -1,7 +1,7 @@
 //! What a supervisor refuses, and why: one type per operation (rules S8 and B1).
 
 use crate::spec::{AutoShutdown, ChildId};
-use krarup_gen::{CallError, Pid, Reason};
+use krarup_gen::{CallError, NameError, Pid, Reason};
 
 /// A supervisor, or a child added to one, is specified in a way that has no meaning.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,6 +27,14 @@ pub enum SpecError {
     SignificantPermanent {
         /// The child.
         id: ChildId,
+    },
+    /// The name for the child's process cannot be one.
+    #[error("child {id:?}: {error}")]
+    InvalidName {
+        /// The child.
+        id: ChildId,
+        /// What is wrong with the name.
+        error: NameError,
     },
     /// `auto_shutdown` under simple_one_for_one, where all children are alike.
     #[error("simple_one_for_one cannot have auto_shutdown {auto_shutdown}")]

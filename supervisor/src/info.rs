@@ -1,6 +1,6 @@
 //! What a supervisor tells of its children (rule S8).
 
-use crate::spec::{ChildId, ChildKind};
+use crate::spec::{ChildId, ChildKind, ChildRules, RestartType, Shutdown};
 use krarup_gen::Pid;
 use std::fmt;
 
@@ -47,6 +47,8 @@ pub struct ChildInfo {
     pub state: ChildState,
     /// Worker or supervisor.
     pub kind: ChildKind,
+    /// The type of its behaviour.
+    pub behavior: &'static str,
     /// How often it was restarted since it was added.
     pub restarts: u64,
 }
@@ -64,4 +66,32 @@ pub struct ChildCounts {
     pub supervisors: usize,
     /// Children that are workers, with or without a process.
     pub workers: usize,
+}
+
+/// The answer to `get_childspec`: all settings, the defaults filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChildSpecInfo {
+    /// The id; under simple_one_for_one that of the template.
+    pub id: ChildId,
+    /// Worker or supervisor.
+    pub kind: ChildKind,
+    /// Which ends are followed by a restart.
+    pub restart: RestartType,
+    /// How it is ended.
+    pub shutdown: Shutdown,
+    /// Whether its end can end the supervisor.
+    pub significant: bool,
+    /// The name of its process.
+    pub name: Option<String>,
+    /// The type of its behaviour.
+    pub behavior: &'static str,
+}
+
+impl From<&ChildRules> for ChildSpecInfo {
+    fn from(rules: &ChildRules) -> Self {
+        let ChildRules { ref id, kind, restart, significant, ref name, behavior, .. } = *rules;
+        let (id, shutdown, name) = (id.clone(), rules.shutdown(), name.clone());
+        ChildSpecInfo { id, kind, restart, shutdown, significant, name, behavior }
+    }
 }

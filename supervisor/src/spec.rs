@@ -1,6 +1,7 @@
 //! What a supervisor is told of its children and of itself: plain values.
 
 use crate::error::SpecError;
+use krarup_gen::Name;
 use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::fmt;
@@ -218,12 +219,15 @@ pub(crate) struct ChildRules {
     /// `None`: the default of the kind.
     pub(crate) shutdown: Option<Shutdown>,
     pub(crate) significant: bool,
+    /// As given; checked when the supervisor, or the child, starts.
+    pub(crate) name: Option<String>,
+    pub(crate) behavior: &'static str,
 }
 
 impl ChildRules {
-    pub(crate) fn new(id: ChildId, kind: ChildKind) -> Self {
-        let restart = RestartType::default();
-        ChildRules { id, kind, restart, shutdown: None, significant: false }
+    pub(crate) fn new(id: ChildId, kind: ChildKind, behavior: &'static str) -> Self {
+        let (restart, shutdown, significant) = (RestartType::default(), None, false);
+        ChildRules { id, kind, restart, shutdown, significant, name: None, behavior }
     }
 
     pub(crate) fn shutdown(&self) -> Shutdown {
@@ -237,6 +241,8 @@ impl ChildRules {
             Err(SpecError::SignificantWithoutAutoShutdown { id: id() })
         } else if self.significant && self.restart == RestartType::Permanent {
             Err(SpecError::SignificantPermanent { id: id() })
+        } else if let Some(Err(error)) = self.name.as_ref().map(Name::new) {
+            Err(SpecError::InvalidName { id: id(), error })
         } else {
             Ok(())
         }
@@ -286,9 +292,10 @@ impl Flags {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use krarup_gen::NameError;
 
     fn rules(id: &str) -> ChildRules {
-        ChildRules::new(id.into(), ChildKind::Worker)
+        ChildRules::new(id.into(), ChildKind::Worker, "test")
     }
 
     #[test]
@@ -301,7 +308,7 @@ mod tests {
     #[test]
     fn s7_a_worker_has_five_seconds_and_a_supervisor_all_the_time_it_needs() {
         assert_eq!(rules("a").shutdown(), Shutdown::Timeout(Duration::from_secs(5)));
-        let supervisor = ChildRules::new("s".into(), ChildKind::Supervisor);
+        let supervisor = ChildRules::new("s".into(), ChildKind::Supervisor, "test");
         assert_eq!(supervisor.shutdown(), Shutdown::Infinity);
     }
 
@@ -315,6 +322,13 @@ mod tests {
         assert_eq!(child.check(AutoShutdown::AnySignificant), Err(permanent));
         child.restart = RestartType::Transient;
         assert_eq!(child.check(AutoShutdown::AllSignificant), Ok(()));
+    }
+
+    #[test]
+    fn b1_a_child_has_a_name_that_can_be_one_or_none() {
+        let child = ChildRules { name: Some(String::new()), ..rules("a") };
+        let error = SpecError::InvalidName { id: "a".into(), error: NameError::Empty };
+        assert_eq!(child.check(AutoShutdown::Never), Err(error));
     }
 
     #[test]

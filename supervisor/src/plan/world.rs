@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
 pub(super) fn child(id: &str, restart: RestartType) -> ChildRules {
-    ChildRules { restart, ..ChildRules::new(id.into(), ChildKind::Worker) }
+    ChildRules { restart, ..ChildRules::new(id.into(), ChildKind::Worker, "test") }
 }
 
 pub(super) fn permanent(id: &str) -> ChildRules {

@@ -1,0 +1,175 @@
+//! What one asks of a supervisor (rule S8).
+
+use crate::child_spec::ChildSpec;
+use crate::command::{Answer, ChildRef, Command, SupervisorCommand};
+use crate::error::{
+    DeleteChildError, GetChildSpecError, RestartChildError, StartChildError, TerminateChildError,
+};
+use crate::info::{ChildCounts, ChildInfo, ChildSpecInfo};
+use crate::spec::ChildId;
+use krarup_act::Address;
+use krarup_gen::{CallError, Pid};
+use std::convert::Infallible;
+use std::fmt;
+use std::future::IntoFuture;
+use std::pin::Pin;
+use std::time::Duration;
+
+/// The address of a supervisor whose `start_child` takes a `T`: a [`ChildSpec`], or
+/// the arguments of a simple_one_for_one's template.
+///
+/// Nothing can be sent to its Main lane. What it is asked goes Urgent, where the ends of
+/// its children arrive too, and is served in the order of arrival.
+pub type SupervisorAddress<T = ChildSpec> = Address<Infallible, SupervisorCommand<T>>;
+
+/// The requests of OTP's `supervisor` module, on the address of a supervisor.
+///
+/// Each is served in its turn among the ends of children and other requests. They wait
+/// as long as the supervisor lives, as OTP's do: starting or stopping a child takes the
+/// time that the child takes. They work for processes, plain threads and foreign tasks
+/// alike.
+pub trait SupervisorCalls<T> {
+    /// Adds a child and starts it, the last in start order. `None` if its `init` had
+    /// nothing to do. Under simple_one_for_one: starts a child with these arguments.
+    fn start_child(&self, child: T) -> SupervisorCall<'_, T, Option<Pid>, StartChildError>;
+
+    /// Ends a child, which is not restarted; its spec stays unless it is temporary. Ok
+    /// also if it has no process. A restart that is due is cancelled.
+    fn terminate_child(
+        &self,
+        child: impl Into<ChildRef>,
+    ) -> SupervisorCall<'_, T, (), TerminateChildError>;
+
+    /// Starts a child that has no process. `None` if its `init` had nothing to do.
+    fn restart_child(
+        &self,
+        id: impl Into<ChildId>,
+    ) -> SupervisorCall<'_, T, Option<Pid>, RestartChildError>;
+
+    /// Forgets a child that has no process.
+    fn delete_child(&self, id: impl Into<ChildId>) -> SupervisorCall<'_, T, (), DeleteChildError>;
+
+    /// The children as the supervisor knows them, the last started first.
+    fn which_children(&self) -> SupervisorCall<'_, T, Vec<ChildInfo>, CallError>;
+
+    /// How many children there are.
+    fn count_children(&self) -> SupervisorCall<'_, T, ChildCounts, CallError>;
+
+    /// How a child is specified, the defaults filled in.
+    fn get_childspec(
+        &self,
+        child: impl Into<ChildRef>,
+    ) -> SupervisorCall<'_, T, ChildSpecInfo, GetChildSpecError>;
+}
+
+impl<T: Send + 'static> SupervisorCalls<T> for SupervisorAddress<T> {
+    fn start_child(&self, child: T) -> SupervisorCall<'_, T, Option<Pid>, StartChildError> {
+        SupervisorCall::new(self, |reply| Command::StartChild(child, reply))
+    }
+
+    fn terminate_child(
+        &self,
+        child: impl Into<ChildRef>,
+    ) -> SupervisorCall<'_, T, (), TerminateChildError> {
+        let child = child.into();
+        SupervisorCall::new(self, |reply| Command::TerminateChild(child, reply))
+    }
+
+    fn restart_child(
+        &self,
+        id: impl Into<ChildId>,
+    ) -> SupervisorCall<'_, T, Option<Pid>, RestartChildError> {
+        let id = id.into();
+        SupervisorCall::new(self, |reply| Command::RestartChild(id, reply))
+    }
+
+    fn delete_child(&self, id: impl Into<ChildId>) -> SupervisorCall<'_, T, (), DeleteChildError> {
+        let id = id.into();
+        SupervisorCall::new(self, |reply| Command::DeleteChild(id, reply))
+    }
+
+    fn which_children(&self) -> SupervisorCall<'_, T, Vec<ChildInfo>, CallError> {
+        SupervisorCall::new(self, Command::WhichChildren)
+    }
+
+    fn count_children(&self) -> SupervisorCall<'_, T, ChildCounts, CallError> {
+        SupervisorCall::new(self, Command::CountChildren)
+    }
+
+    fn get_childspec(
+        &self,
+        child: impl Into<ChildRef>,
+    ) -> SupervisorCall<'_, T, ChildSpecInfo, GetChildSpecError> {
+        let child = child.into();
+        SupervisorCall::new(self, |reply| Command::GetChildSpec(child, reply))
+    }
+}
+
+/// A request that has not been made yet; `.await` it, or `.wait()` on a plain thread.
+#[must_use = "a request is not made until it is awaited or waited for"]
+pub struct SupervisorCall<'a, T, R: Send + 'static, E: Send + 'static> {
+    address: &'a SupervisorAddress<T>,
+    request: MakeCommand<T, R, E>,
+    timeout: Option<Duration>,
+}
+
+type MakeCommand<T, R, E> = Box<dyn FnOnce(Answer<R, E>) -> SupervisorCommand<T> + Send>;
+
+impl<'a, T, R, E> SupervisorCall<'a, T, R, E>
+where
+    T: Send + 'static,
+    R: Send + 'static,
+    E: From<CallError> + Send + 'static,
+{
+    fn new(
+        address: &'a SupervisorAddress<T>,
+        request: impl FnOnce(Answer<R, E>) -> Command<T> + Send + 'static,
+    ) -> Self {
+        let request = Box::new(|reply| SupervisorCommand(request(reply)));
+        SupervisorCall { address, request, timeout: None }
+    }
+
+    /// How long to wait for the answer. The request is served all the same.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Makes the request and waits for the answer on a plain thread.
+    ///
+    /// # Errors
+    /// As awaiting it, and [`CallError::WaitInProcess`] inside a process.
+    pub fn wait(self) -> Result<R, E> {
+        let call = self.address.call_max(self.request);
+        match self.timeout {
+            Some(timeout) => call.timeout(timeout).wait()?,
+            None => call.no_timeout().wait()?,
+        }
+    }
+}
+
+impl<'a, T, R, E> IntoFuture for SupervisorCall<'a, T, R, E>
+where
+    T: Send + 'static,
+    R: Send + 'static,
+    E: From<CallError> + Send + 'static,
+{
+    type Output = Result<R, E>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Result<R, E>> + Send + 'a>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let call = self.address.call_max(self.request);
+            match self.timeout {
+                Some(timeout) => call.timeout(timeout).await?,
+                None => call.no_timeout().await?,
+            }
+        })
+    }
+}
+
+impl<T, R: Send + 'static, E: Send + 'static> fmt::Debug for SupervisorCall<'_, T, R, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SupervisorCall").field("timeout", &self.timeout).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,288 @@
+//! How a child is made, named and restarted.
+
+use crate::command::SupervisorContext;
+use crate::spec::{ChildId, ChildKind, ChildRules, RestartType, Shutdown};
+use krarup_act::{Address, Behavior, Pending};
+use krarup_gen::{Down, SpawnError};
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The specification of a child: its id, what makes it, and how it is kept alive.
+///
+/// The factory is called for every incarnation, in the child's own first turn (rule
+/// D1), so a panic in it is a failed start and nothing worse. Any behaviour can be a
+/// child: an actor, a pool, another supervisor, a bare process.
+///
+/// | setting | default |
+/// |---|---|
+/// | [`restart`](Self::restart) | [`RestartType::Permanent`] |
+/// | [`shutdown`](Self::shutdown) | 5 s for a worker, [`Shutdown::Infinity`] for a supervisor |
+/// | [`significant`](Self::significant) | no |
+/// | [`name`](Self::name), [`mailbox`](Self::mailbox), [`dispatcher`](Self::dispatcher), [`init_timeout`](Self::init_timeout) | as for any spawn |
+#[derive(Clone)]
+pub struct ChildSpec {
+    pub(crate) rules: ChildRules,
+    pub(crate) start: Start<ChildSpec>,
+}
+
+impl ChildSpec {
+    /// A child that does work.
+    pub fn worker<B, F>(id: impl Into<ChildId>, factory: F) -> Self
+    where
+        B: Behavior,
+        F: Fn() -> B + Send + Sync + 'static,
+    {
+        Self::new::<B, F>(id.into(), ChildKind::Worker, factory)
+    }
+
+    /// A child that supervises others.
+    pub fn supervisor<B, F>(id: impl Into<ChildId>, factory: F) -> Self
+    where
+        B: Behavior,
+        F: Fn() -> B + Send + Sync + 'static,
+    {
+        Self::new::<B, F>(id.into(), ChildKind::Supervisor, factory)
+    }
+
+    fn new<B, F>(id: ChildId, kind: ChildKind, factory: F) -> Self
+    where
+        B: Behavior,
+        F: Fn() -> B + Send + Sync + 'static,
+    {
+        let start =
+            Start { factory: Arc::new(Factory(Arc::new(factory))), options: Options::new() };
+        ChildSpec { rules: ChildRules::new(id, kind, B::label()), start }
+    }
+}
+
+/// The one specification from which simple_one_for_one makes all its children, each
+/// with arguments of its own (rule S1).
+///
+/// Its settings are those of a [`ChildSpec`]. The factory gets the arguments at the
+/// first start of a child and again, the same, at each restart; those of a temporary
+/// child are dropped once it runs.
+#[derive(Clone)]
+pub struct ChildTemplate<A> {
+    pub(crate) rules: ChildRules,
+    options: Options,
+    factory: MakeFactory<A>,
+}
+
+/// Puts the arguments into the factory.
+type MakeFactory<A> = Arc<dyn Fn(A) -> Arc<dyn StartChild<A>> + Send + Sync>;
+
+impl<A: Clone + Send + Sync + 'static> ChildTemplate<A> {
+    /// Children that do work.
+    pub fn worker<B, F>(id: impl Into<ChildId>, factory: F) -> Self
+    where
+        B: Behavior,
+        F: Fn(A) -> B + Send + Sync + 'static,
+    {
+        Self::new::<B, F>(id.into(), ChildKind::Worker, factory)
+    }
+
+    /// Children that supervise others.
+    pub fn supervisor<B, F>(id: impl Into<ChildId>, factory: F) -> Self
+    where
+        B: Behavior,
+        F: Fn(A) -> B + Send + Sync + 'static,
+    {
+        Self::new::<B, F>(id.into(), ChildKind::Supervisor, factory)
+    }
+
+    fn new<B, F>(id: ChildId, kind: ChildKind, factory: F) -> Self
+    where
+        B: Behavior,
+        F: Fn(A) -> B + Send + Sync + 'static,
+    {
+        let factory = Arc::new(factory);
+        let with_arguments = move |arguments: A| -> Arc<dyn StartChild<A>> {
+            let factory = Arc::clone(&factory);
+            // Cloned in the child's own turn: a clone that panics is a failed start.
+            Arc::new(Factory(Arc::new(move || factory(arguments.clone()))))
+        };
+        let rules = ChildRules::new(id, kind, B::label());
+        ChildTemplate { rules, options: Options::new(), factory: Arc::new(with_arguments) }
+    }
+}
+
+impl<A> ChildTemplate<A> {
+    pub(crate) fn start(&self, arguments: A) -> Start<A> {
+        Start { factory: (self.factory)(arguments), options: self.options.clone() }
+    }
+}
+
+macro_rules! settings {
+    ($options:ident $(. $more:ident)?) => {
+        /// Which of its ends are followed by a restart (rule S4).
+        #[must_use]
+        pub fn restart(mut self, restart: RestartType) -> Self {
+            self.rules.restart = restart;
+            self
+        }
+
+        /// How it is ended (rule S7); a `Duration` is a timeout.
+        #[must_use]
+        pub fn shutdown(mut self, shutdown: impl Into<Shutdown>) -> Self {
+            self.rules.shutdown = Some(shutdown.into());
+            self
+        }
+
+        /// Whether its end can end the supervisor (rule S1). Such a child must not be
+        /// permanent, and its supervisor must have an auto-shutdown.
+        #[must_use]
+        pub fn significant(mut self, significant: bool) -> Self {
+            self.rules.significant = significant;
+            self
+        }
+
+        /// The name of its process; it moves to each new incarnation (rule N3).
+        #[must_use]
+        pub fn name(mut self, name: impl Into<String>) -> Self {
+            self.rules.name = Some(name.into());
+            self
+        }
+
+        /// Bounds its Main lane (rule M5).
+        #[must_use]
+        pub fn mailbox(mut self, messages: usize) -> Self {
+            self.$options$(.$more)?.mailbox = Some(messages);
+            self
+        }
+
+        /// Runs it on the dispatcher of this name (rule R5).
+        #[must_use]
+        pub fn dispatcher(mut self, name: impl Into<String>) -> Self {
+            self.$options$(.$more)?.dispatcher = Some(name.into());
+            self
+        }
+
+        /// Kills it, as a failed start, if its `init` has not returned within this time.
+        /// The supervisor serves nothing else while it waits for that.
+        #[must_use]
+        pub fn init_timeout(mut self, timeout: Duration) -> Self {
+            self.$options$(.$more)?.init_timeout = Some(timeout);
+            self
+        }
+    };
+}
+
+impl ChildSpec {
+    settings!(start.options);
+}
+
+impl<A> ChildTemplate<A> {
+    settings!(options);
+}
+
+impl fmt::Debug for ChildSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ChildSpec").field(&self.rules).finish()
+    }
+}
+
+impl<A> fmt::Debug for ChildTemplate<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ChildTemplate").field(&self.rules).finish()
+    }
+}
+
+/// What is said at a child's spawn.
+#[derive(Clone)]
+struct Options {
+    mailbox: Option<usize>,
+    dispatcher: Option<String>,
+    init_timeout: Option<Duration>,
+}
+
+impl Options {
+    const fn new() -> Self {
+        Options { mailbox: None, dispatcher: None, init_timeout: None }
+    }
+}
+
+/// What a supervisor whose `start_child` takes a `T` needs to start one of its
+/// children, again and again.
+pub(crate) struct Start<T> {
+    factory: Arc<dyn StartChild<T>>,
+    options: Options,
+}
+
+impl<T> Start<T> {
+    /// Spawns the child, linked, and waits until its `init` has returned.
+    pub(crate) fn start(&self, ctx: &SupervisorContext<T>, name: Option<&str>) -> Starting {
+        self.factory.start(ctx, name, &self.options)
+    }
+}
+
+impl<T> Clone for Start<T> {
+    fn clone(&self) -> Self {
+        Start { factory: Arc::clone(&self.factory), options: self.options.clone() }
+    }
+}
+
+pub(crate) type Starting =
+    Pin<Box<dyn Future<Output = Result<Box<dyn RunningChild>, SpawnError>> + Send>>;
+
+/// A factory of any behaviour.
+trait StartChild<T>: Send + Sync {
+    fn start(&self, ctx: &SupervisorContext<T>, name: Option<&str>, options: &Options) -> Starting;
+}
+
+struct Factory<F>(Arc<F>);
+
+impl<T, B, F> StartChild<T> for Factory<F>
+where
+    T: Send + 'static,
+    B: Behavior,
+    F: Fn() -> B + Send + Sync + 'static,
+{
+    fn start(&self, ctx: &SupervisorContext<T>, name: Option<&str>, options: &Options) -> Starting {
+        let factory = Arc::clone(&self.0);
+        // Urgent: a supervisor hears of ends, requests and stops on one lane, in the
+        // order in which they happened, as on OTP's single mailbox (rule M3).
+        let mut spawn = ctx.spawn(move || factory()).link_urgent();
+        if let Some(name) = name {
+            spawn = spawn.name(name);
+        }
+        if let Some(messages) = options.mailbox {
+            spawn = spawn.mailbox(messages);
+        }
+        if let Some(dispatcher) = &options.dispatcher {
+            spawn = spawn.dispatcher(dispatcher);
+        }
+        if let Some(timeout) = options.init_timeout {
+            spawn = spawn.init_timeout(timeout);
+        }
+        Box::pin(async move {
+            let address = spawn.await?;
+            Ok(Box::new(address) as Box<dyn RunningChild>)
+        })
+    }
+}
+
+/// A child that runs, of any behaviour.
+pub(crate) trait RunningChild: Send {
+    fn pid(&self) -> krarup_gen::Pid;
+
+    fn is_alive(&self) -> bool;
+
+    /// Waits for its end.
+    fn end(&self) -> Pending<Down>;
+}
+
+impl<M: Send + 'static, C: Send + 'static> RunningChild for Address<M, C> {
+    fn pid(&self) -> krarup_gen::Pid {
+        Address::pid(self)
+    }
+
+    fn is_alive(&self) -> bool {
+        Address::is_alive(self)
+    }
+
+    fn end(&self) -> Pending<Down> {
+        self.monitor()
+    }
+}

@@ -1,0 +1,84 @@
+//! What comes to a supervisor's lane besides the ends of its children.
+
+use crate::children::ChildKey;
+use crate::error::{
+    DeleteChildError, GetChildSpecError, RestartChildError, StartChildError, TerminateChildError,
+};
+use crate::info::{ChildCounts, ChildInfo, ChildSpecInfo};
+use crate::spec::ChildId;
+use krarup_act::{Context, Reply};
+use krarup_gen::{CallError, Pid};
+use std::convert::Infallible;
+use std::fmt;
+
+/// What a supervisor holds while it lives.
+pub(crate) type SupervisorContext<T> = Context<Infallible, SupervisorCommand<T>>;
+
+/// A request to a supervisor; made by the methods of [`crate::SupervisorCalls`].
+pub struct SupervisorCommand<T>(pub(crate) Command<T>);
+
+/// `Reply` of a fallible request.
+pub(crate) type Answer<R, E> = Reply<Result<R, E>>;
+
+pub(crate) enum Command<T> {
+    StartChild(T, Answer<Option<Pid>, StartChildError>),
+    TerminateChild(ChildRef, Answer<(), TerminateChildError>),
+    RestartChild(ChildId, Answer<Option<Pid>, RestartChildError>),
+    DeleteChild(ChildId, Answer<(), DeleteChildError>),
+    WhichChildren(Answer<Vec<ChildInfo>, CallError>),
+    CountChildren(Answer<ChildCounts, CallError>),
+    GetChildSpec(ChildRef, Answer<ChildSpecInfo, GetChildSpecError>),
+    /// From the supervisor to itself (rule S6).
+    TryAgain(ChildKey),
+}
+
+impl<T> fmt::Debug for SupervisorCommand<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Command::StartChild(..) => "StartChild",
+            Command::TerminateChild(..) => "TerminateChild",
+            Command::RestartChild(..) => "RestartChild",
+            Command::DeleteChild(..) => "DeleteChild",
+            Command::WhichChildren(..) => "WhichChildren",
+            Command::CountChildren(..) => "CountChildren",
+            Command::GetChildSpec(..) => "GetChildSpec",
+            Command::TryAgain(..) => "TryAgain",
+        })
+    }
+}
+
+/// A child by its id or, under simple_one_for_one, by its pid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChildRef {
+    /// By id.
+    Id(ChildId),
+    /// By pid.
+    Pid(Pid),
+}
+
+impl fmt::Display for ChildRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ChildRef::Id(id) => fmt::Debug::fmt(id, f),
+            ChildRef::Pid(pid) => fmt::Display::fmt(pid, f),
+        }
+    }
+}
+
+macro_rules! child_ref_from_id {
+    ($($id:ty),*) => {
+        $(impl From<$id> for ChildRef {
+            fn from(id: $id) -> Self {
+                ChildRef::Id(id.into())
+            }
+        })*
+    };
+}
+
+child_ref_from_id!(&str, String, ChildId, &ChildId);
+
+impl From<Pid> for ChildRef {
+    fn from(pid: Pid) -> Self {
+        ChildRef::Pid(pid)
+    }
+}

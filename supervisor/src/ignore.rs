@@ -1,0 +1,30 @@
+//! A child that has nothing to do.
+
+use krarup_gen::Reason;
+
+/// What a child's `init` returns as its error when there is nothing for it to do: OTP's
+/// `ignore`. It is then not running, and that is no failure (rule S2): its slot in the
+/// supervisor stays empty, unless it is temporary, and the children after it start.
+///
+/// ```
+/// # use krarup_supervisor::Ignore;
+/// # use krarup_gen::Result;
+/// fn init(enabled: bool) -> Result {
+///     if !enabled {
+///         return Err(Ignore::reason());
+///     }
+///     Ok(())
+/// }
+/// # assert!(init(false).unwrap_err().downcast_ref::<Ignore>().is_some());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("nothing to do")]
+pub struct Ignore;
+
+impl Ignore {
+    /// The reason to return from `init`: an orderly one, so that nobody reports a crash.
+    #[must_use]
+    pub fn reason() -> Reason {
+        Reason::shutdown(Ignore)
+    }
+}

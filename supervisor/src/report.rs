@@ -1,0 +1,102 @@
+//! What a supervisor tells the log (rule S12): OTP's supervisor, crash and progress
+//! reports as structured `tracing` events.
+//!
+//! All have the target `krarup` and the field `supervisor`, its pid. Those about a
+//! child have `child`, its id, and as far as there is one `pid` and `reason`; `count` is
+//! the number of restarts the supervisor has counted.
+//!
+//! | event | level |
+//! |---|---|
+//! | child started | info |
+//! | child ignored | info |
+//! | child ended | warn if the reason is abnormal, else info |
+//! | child restarting | warn |
+//! | child failed to start | error |
+//! | child stopped | info; warn if it did not end as it was told |
+//! | supervisor gives up | error |
+//! | supervisor ends | info |
+
+use crate::action::Ending;
+use crate::spec::{ChildId, Shutdown};
+use krarup_gen::{Pid, Reason};
+
+/// The voice of one supervisor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reporter {
+    supervisor: Pid,
+}
+
+impl Reporter {
+    pub(crate) fn new(supervisor: Pid) -> Self {
+        Reporter { supervisor }
+    }
+
+    pub(crate) fn started(self, child: &ChildId, pid: Pid, count: u64) {
+        let Reporter { supervisor } = self;
+        tracing::info!(target: "krarup", %supervisor, %child, %pid, count, "child started");
+    }
+
+    pub(crate) fn ignored(self, child: &ChildId) {
+        let Reporter { supervisor } = self;
+        tracing::info!(target: "krarup", %supervisor, %child, "child ignored");
+    }
+
+    pub(crate) fn failed(self, child: &ChildId, reason: &Reason, count: u64) {
+        let Reporter { supervisor } = self;
+        tracing::error!(
+            target: "krarup", %supervisor, %child, %reason, count, "child failed to start"
+        );
+    }
+
+    pub(crate) fn ended(self, child: &ChildId, pid: Pid, reason: &Reason) {
+        let Reporter { supervisor } = self;
+        if reason.is_abnormal() {
+            tracing::warn!(target: "krarup", %supervisor, %child, %pid, %reason, "child ended");
+        } else {
+            tracing::info!(target: "krarup", %supervisor, %child, %pid, %reason, "child ended");
+        }
+    }
+
+    pub(crate) fn restarting(self, child: &ChildId, count: u64) {
+        let Reporter { supervisor } = self;
+        tracing::warn!(target: "krarup", %supervisor, %child, count, "child restarting");
+    }
+
+    pub(crate) fn stopped(self, child: &ChildId, pid: Pid, reason: &Reason, asked: Shutdown) {
+        let Reporter { supervisor } = self;
+        let as_told = match asked {
+            Shutdown::BrutalKill => matches!(reason, Reason::Killed),
+            // A child that was on its way out already is none that disobeyed.
+            _ => !reason.is_abnormal() || matches!(reason, Reason::NoProcess),
+        };
+        if as_told {
+            tracing::info!(target: "krarup", %supervisor, %child, %pid, %reason, "child stopped");
+        } else {
+            tracing::warn!(
+                target: "krarup", %supervisor, %child, %pid, %reason, shutdown = %asked,
+                "child stopped"
+            );
+        }
+    }
+
+    pub(crate) fn ending(self, ending: &Ending, count: u64) {
+        let Reporter { supervisor } = self;
+        match ending {
+            Ending::RestartIntensity(child) => tracing::error!(
+                target: "krarup", %supervisor, %child, count,
+                cause = "reached maximum restart intensity", "supervisor gives up"
+            ),
+            Ending::StartFailed(child) => tracing::error!(
+                target: "krarup", %supervisor, %child, count,
+                cause = "child failed to start", "supervisor gives up"
+            ),
+            Ending::AutoShutdown(child) => tracing::info!(
+                target: "krarup", %supervisor, %child, count,
+                cause = "significant child ended", "supervisor ends"
+            ),
+            Ending::Told => tracing::info!(
+                target: "krarup", %supervisor, count, cause = "told to", "supervisor ends"
+            ),
+        }
+    }
+}

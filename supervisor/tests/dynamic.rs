@@ -1,0 +1,207 @@
+//! Children made from one template: simple_one_for_one (rules S1 to S8).
+
+mod support;
+
+use krarup_gen::{Pid, Reason};
+use krarup_supervisor::{
+    AutoShutdown, ChildTemplate, DeleteChildError, RestartChildError, RestartType, SpecError,
+    StartChildError, Supervisor, SupervisorAddress, SupervisorCalls, TerminateChildError,
+};
+use std::sync::Arc;
+use std::time::Duration;
+use support::{Do, Habits, Stage, Start, Worker, kids};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Children that are told their id when they are started.
+fn template(stage: &Stage, habits: Habits) -> ChildTemplate<String> {
+    let stage = stage.shared();
+    ChildTemplate::worker("dynamic", move |id: String| Worker::new(&id, Arc::clone(&stage), habits))
+}
+
+fn pool(stage: &Stage, restart: RestartType) -> SupervisorAddress<String> {
+    let template = template(stage, Habits::default()).restart(restart);
+    stage.supervisor(|| Supervisor::simple_one_for_one(template).intensity(100, HOUR))
+}
+
+fn start(supervisor: &SupervisorAddress<String>, id: &str) -> Pid {
+    supervisor.start_child(id.to_owned()).wait().unwrap().expect("a process")
+}
+
+fn tell(stage: &Stage, pid: Pid, what: Do) {
+    stage.sim.address::<Do, Do>(pid).unwrap().send(what).unwrap();
+    stage.sim.run_until_idle();
+}
+
+#[test]
+fn s1_children_are_started_with_arguments_and_restarted_with_the_same() {
+    let stage = Stage::new();
+    let supervisor = pool(&stage, RestartType::Permanent);
+    assert_eq!(kids(&supervisor), "");
+    let (a, b) = (start(&supervisor, "a"), start(&supervisor, "b"));
+    tell(&stage, a, Do::Fail);
+    assert_eq!(stage.log(), "start a, start b, (boom) a, start a");
+    assert_eq!(kids(&supervisor), "dynamic dynamic");
+    assert!(stage.sim.is_alive(b));
+}
+
+#[test]
+fn s4_a_child_that_ends_without_a_restart_is_gone() {
+    let stage = Stage::new();
+    let supervisor = pool(&stage, RestartType::Transient);
+    let a = start(&supervisor, "a");
+    start(&supervisor, "b");
+    tell(&stage, a, Do::End(Reason::Normal));
+    let counts = supervisor.count_children().wait().unwrap();
+    assert_eq!((counts.specs, counts.active, counts.workers), (1, 1, 1));
+}
+
+#[test]
+fn s2_a_failed_or_ignored_start_leaves_nothing() {
+    let stage = Stage::new();
+    let supervisor = pool(&stage, RestartType::Permanent);
+    stage.plan("a", &[Start::Fail, Start::Ignore]);
+    let failed = StartChildError::Failed { id: "dynamic".into(), reason: Reason::error("no") };
+    assert_eq!(supervisor.start_child("a".into()).wait(), Err(failed));
+    assert_eq!(supervisor.start_child("a".into()).wait(), Ok(None));
+    assert_eq!(kids(&supervisor), "");
+}
+
+/// OTP 25 keeps a child without a process, and crashes over it later.
+#[test]
+fn s2_a_child_that_is_ignored_in_a_restart_is_gone() {
+    let stage = Stage::new();
+    let supervisor = pool(&stage, RestartType::Permanent);
+    let a = start(&supervisor, "a");
+    stage.plan("a", &[Start::Ignore]);
+    tell(&stage, a, Do::Fail);
+    assert_eq!(kids(&supervisor), "");
+    start(&supervisor, "b");
+    supervisor.stop().wait().unwrap();
+    assert_eq!(stage.log(), "start a, (boom) a, ignore a, start b, stop b");
+}
+
+#[test]
+fn s8_a_child_is_terminated_by_its_pid() {
+    let stage = Stage::new();
+    let supervisor = pool(&stage, RestartType::Permanent);
+    let (a, b) = (start(&supervisor, "a"), start(&supervisor, "b"));
+    supervisor.terminate_child(a).wait().unwrap();
+    supervisor.terminate_child(a).wait().expect("ok also when it has ended");
+    assert_eq!(kids(&supervisor), "dynamic");
+    assert!(stage.sim.is_alive(b));
+    let own = supervisor.pid();
+    let error = supervisor.terminate_child(own).wait();
+    assert_eq!(error, Err(TerminateChildError::NotFound { child: own.to_string() }));
+}
+
+#[test]
+fn s8_what_needs_an_id_is_refused() {
+    let stage = Stage::new();
+    let supervisor = pool(&stage, RestartType::Permanent);
+    let error = supervisor.terminate_child("dynamic").wait();
+    assert_eq!(error, Err(TerminateChildError::SimpleOneForOne));
+    let error = supervisor.restart_child("dynamic").wait();
+    assert_eq!(error, Err(RestartChildError::SimpleOneForOne));
+    let error = supervisor.delete_child("dynamic").wait();
+    assert_eq!(error, Err(DeleteChildError::SimpleOneForOne));
+}
+
+#[test]
+fn s8_the_spec_is_that_of_the_template() {
+    let stage = Stage::new();
+    let supervisor = pool(&stage, RestartType::Transient);
+    let a = start(&supervisor, "a");
+    for spec in [supervisor.get_childspec("dynamic"), supervisor.get_childspec(a)] {
+        let spec = spec.wait().unwrap();
+        assert_eq!((spec.id.as_str(), spec.restart), ("dynamic", RestartType::Transient));
+    }
+    supervisor.get_childspec("a").wait().unwrap_err();
+}
+
+#[test]
+fn s7_children_are_stopped_together_with_one_time_limit() {
+    let stage = Stage::new();
+    let second = Duration::from_secs(1);
+    let slow = Habits { trap: true, slow: Some(second) };
+    let children = template(&stage, slow);
+    let supervisor = stage.supervisor(|| Supervisor::simple_one_for_one(children));
+    for n in 0..100 {
+        start(&supervisor, &n.to_string());
+    }
+    let before = stage.sim.now();
+    supervisor.stop().wait().unwrap();
+    assert_eq!(stage.sim.now() - before, second, "that of the slowest, not the sum");
+    assert_eq!(stage.sim.processes(), []);
+
+    let forever = Habits { trap: true, slow: Some(HOUR) };
+    let children = template(&stage, forever).shutdown(second);
+    let supervisor = stage.supervisor(|| Supervisor::simple_one_for_one(children));
+    for n in 0..100 {
+        start(&supervisor, &n.to_string());
+    }
+    let before = stage.sim.now();
+    supervisor.stop().wait().unwrap();
+    assert_eq!(stage.sim.now() - before, second, "one limit for all");
+    assert_eq!(stage.sim.processes(), []);
+}
+
+#[test]
+fn s5_the_limit_is_that_of_the_supervisor() {
+    let stage = Stage::new();
+    let children = template(&stage, Habits::default());
+    let supervisor =
+        stage.supervisor(|| Supervisor::simple_one_for_one(children).intensity(1, HOUR));
+    let (a, b) = (start(&supervisor, "a"), start(&supervisor, "b"));
+    tell(&stage, a, Do::Fail);
+    tell(&stage, b, Do::Fail);
+    assert!(!supervisor.is_alive());
+    assert_eq!(stage.log(), "start a, start b, (boom) a, start a, (boom) b, stop a");
+}
+
+/// OTP's hanging_restart_loop_simple.
+#[test]
+fn s6_a_restart_loop_is_cancelled_by_the_last_pid() {
+    let stage = Stage::new();
+    let supervisor = pool(&stage, RestartType::Permanent);
+    let a = start(&supervisor, "a");
+    stage.plan("a", &[Start::Fail; 50]);
+    stage.sim.address::<Do, Do>(a).unwrap().send(Do::Fail).unwrap();
+    while !stage.log().contains("fail a") {
+        stage.sim.step();
+    }
+    assert_eq!(kids(&supervisor), "dynamic:restarting");
+    assert_eq!(supervisor.count_children().wait().unwrap().active, 0);
+    supervisor.terminate_child(a).wait().unwrap();
+    stage.sim.run_until_idle();
+    assert_eq!(kids(&supervisor), "");
+    start(&supervisor, "b");
+    assert_eq!(supervisor.count_children().wait().unwrap().active, 1);
+}
+
+#[test]
+fn s4_a_temporary_child_does_not_keep_its_arguments_alive() {
+    let stage = Stage::new();
+    let arguments = Arc::new("a".to_owned());
+    let weak = Arc::downgrade(&arguments);
+    let shared = stage.shared();
+    let template = ChildTemplate::worker("t", move |id: Arc<String>| {
+        Worker::new(&id, Arc::clone(&shared), Habits::default())
+    });
+    let template = template.restart(RestartType::Temporary);
+    let supervisor = stage.supervisor(|| Supervisor::simple_one_for_one(template));
+    supervisor.start_child(arguments).wait().unwrap();
+    assert!(weak.upgrade().is_none());
+}
+
+#[test]
+fn b1_auto_shutdown_is_refused() {
+    let stage = Stage::new();
+    let children = template(&stage, Habits::default());
+    let auto_shutdown = AutoShutdown::AnySignificant;
+    let error = stage
+        .start(move || Supervisor::simple_one_for_one(children).auto_shutdown(auto_shutdown))
+        .unwrap_err();
+    let refused = SpecError::AutoShutdownOfSimpleOneForOne { auto_shutdown };
+    assert_eq!(error.to_string(), format!("init failed: {refused}"));
+}

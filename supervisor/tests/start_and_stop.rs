@@ -1,0 +1,226 @@
+//! How a supervisor starts and ends its children (rules S2, S3, S7, S11).
+
+mod support;
+
+use krarup_gen::{Reason, SpawnError};
+use krarup_supervisor::{
+    AutoShutdown, ChildSpec, FailedToStartChild, RestartType, Shutdown, SpecError, Supervisor,
+    SupervisorCalls,
+};
+use std::time::Duration;
+use support::{Habits, Stage, Start, kids};
+
+fn failed(error: SpawnError) -> Reason {
+    match error {
+        SpawnError::Init(reason) => reason,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn s2_children_start_in_order_before_the_supervisor_has_started() {
+    let stage = Stage::new();
+    let (a, b, c) = (stage.child("a"), stage.child("b"), stage.child("c"));
+    let supervisor = stage.start(|| Supervisor::one_for_one().child(a).child(b).child(c)).unwrap();
+    assert_eq!(stage.log(), "start a, start b, start c");
+    assert_eq!(kids(&supervisor), "a b c");
+}
+
+#[test]
+fn s2_a_failing_start_stops_those_already_started_and_fails_with_id_and_reason() {
+    let stage = Stage::new();
+    stage.plan("c", &[Start::Fail]);
+    let (a, b, c, d) = (stage.child("a"), stage.child("b"), stage.child("c"), stage.child("d"));
+    let error =
+        stage.start(|| Supervisor::one_for_one().child(a).child(b).child(c).child(d)).unwrap_err();
+    assert_eq!(stage.log(), "start a, start b, fail c, stop b, stop a");
+    let reason = failed(error);
+    assert!(!reason.is_abnormal());
+    let detail = reason.downcast_ref::<FailedToStartChild>().unwrap();
+    assert_eq!((detail.id.as_str(), &detail.reason), ("c", &Reason::error("no")));
+    assert_eq!(stage.sim.processes(), []);
+}
+
+#[test]
+fn s2_a_panic_in_a_childs_init_or_factory_is_a_failed_start() {
+    let stage = Stage::new();
+    stage.plan("a", &[Start::Panic]);
+    let a = stage.child("a");
+    let error = stage.start(|| Supervisor::one_for_one().child(a)).unwrap_err();
+    let reason = failed(error);
+    let detail = reason.downcast_ref::<FailedToStartChild>().unwrap();
+    assert!(matches!(&detail.reason, Reason::Panic(panic) if panic.message() == "oops"));
+
+    let b = ChildSpec::worker("b", || -> support::Worker { panic!("no worker") });
+    let reason = failed(stage.start(|| Supervisor::one_for_one().child(b)).unwrap_err());
+    let detail = reason.downcast_ref::<FailedToStartChild>().unwrap();
+    assert!(matches!(&detail.reason, Reason::Panic(panic) if panic.message() == "no worker"));
+}
+
+#[test]
+fn s2_failures_nest_in_a_tree() {
+    let stage = Stage::new();
+    stage.plan("a", &[Start::Fail]);
+    let a = stage.child("a");
+    let inner = ChildSpec::supervisor("inner", move || Supervisor::one_for_one().child(a.clone()));
+    let reason = failed(stage.start(|| Supervisor::one_for_one().child(inner)).unwrap_err());
+    assert_eq!(
+        reason.to_string(),
+        "shutdown: child \"inner\" failed to start: \
+         shutdown: child \"a\" failed to start: no"
+    );
+    let outer = reason.downcast_ref::<FailedToStartChild>().unwrap();
+    let inner = outer.reason.downcast_ref::<FailedToStartChild>().unwrap();
+    assert_eq!(inner.id, "a");
+}
+
+#[test]
+fn s2_ignore_leaves_the_slot_empty() {
+    let stage = Stage::new();
+    for id in ["a", "b"] {
+        stage.plan(id, &[Start::Ignore]);
+    }
+    let (a, b, c) = (stage.child("a"), stage.child("b"), stage.child("c"));
+    let supervisor = stage
+        .start(|| {
+            Supervisor::one_for_one().child(a).child(b.restart(RestartType::Temporary)).child(c)
+        })
+        .unwrap();
+    assert_eq!(
+        (stage.log().as_str(), kids(&supervisor).as_str()),
+        ("ignore a, ignore b, start c", "a:undefined c")
+    );
+}
+
+#[test]
+fn b1_a_bad_specification_starts_nothing() {
+    let stage = Stage::new();
+    let refused = |supervisor: Supervisor| {
+        let reason = failed(stage.start(|| supervisor).unwrap_err());
+        reason.downcast_ref::<SpecError>().unwrap().clone()
+    };
+    let id = || "a".into();
+    let twice = Supervisor::one_for_one().child(stage.child("a")).child(stage.child("a"));
+    assert_eq!(refused(twice), SpecError::DuplicateId { id: id() });
+    let zero = Supervisor::one_for_one().child(stage.child("a")).intensity(1, Duration::ZERO);
+    assert_eq!(refused(zero), SpecError::ZeroPeriod);
+    let never = Supervisor::one_for_one().child(stage.child("a").significant(true));
+    assert_eq!(refused(never), SpecError::SignificantWithoutAutoShutdown { id: id() });
+    let permanent = Supervisor::one_for_one()
+        .auto_shutdown(AutoShutdown::AnySignificant)
+        .child(stage.child("a").significant(true));
+    assert_eq!(refused(permanent), SpecError::SignificantPermanent { id: id() });
+    let name = Supervisor::one_for_one().child(stage.child("a").name(""));
+    assert!(matches!(refused(name), SpecError::InvalidName { .. }));
+    assert_eq!(stage.log(), "");
+}
+
+#[test]
+fn s3_children_stop_in_reverse_order_one_after_the_other() {
+    let stage = Stage::new();
+    let slow = Habits { trap: true, slow: Some(Duration::from_secs(1)) };
+    let children = [stage.child("a"), stage.child_with("b", slow), stage.child_with("c", slow)];
+    let supervisor = stage
+        .supervisor(|| children.into_iter().fold(Supervisor::one_for_one(), Supervisor::child));
+    supervisor.stop().wait().unwrap();
+    assert_eq!(stage.log(), "stop c, stopped c, stop b, stopped b, stop a");
+    assert_eq!(stage.sim.processes(), []);
+}
+
+#[test]
+fn s7_a_child_that_takes_too_long_is_killed_and_the_others_have_their_full_time() {
+    let stage = Stage::new();
+    let hour = Habits { trap: true, slow: Some(Duration::from_secs(3600)) };
+    let second = Habits { trap: true, slow: Some(Duration::from_secs(1)) };
+    let a = stage.child_with("a", second).shutdown(Duration::from_secs(2));
+    let b = stage.child_with("b", hour).shutdown(Duration::from_secs(2));
+    let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a).child(b));
+    let before = stage.sim.now();
+    supervisor.stop().wait().unwrap();
+    assert_eq!(stage.log(), "stop b, stop a, stopped a");
+    assert_eq!(stage.sim.now() - before, Duration::from_secs(3));
+}
+
+#[test]
+fn s7_brutal_kill_does_not_ask_and_infinity_waits() {
+    let stage = Stage::new();
+    let day = Habits { trap: true, slow: Some(Duration::from_secs(86_400)) };
+    let a = stage.child_with("a", day).shutdown(Shutdown::Infinity);
+    let b = stage.child_with("b", day).shutdown(Shutdown::BrutalKill);
+    let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a).child(b));
+    supervisor.stop().wait().unwrap();
+    assert_eq!(stage.log(), "stop a, stopped a");
+}
+
+#[test]
+fn s7_a_timeout_of_zero_asks_and_kills_at_once() {
+    let stage = Stage::new();
+    let slow = Habits { trap: true, slow: Some(Duration::from_secs(1)) };
+    let a = stage.child_with("a", slow).shutdown(Duration::ZERO);
+    let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a));
+    let before = stage.sim.now();
+    supervisor.stop().wait().unwrap();
+    assert_eq!(stage.sim.now(), before);
+    assert_eq!(stage.sim.processes(), []);
+}
+
+#[test]
+fn s11_a_tree_ends_within_the_sum_of_its_shutdown_times() {
+    let stage = Stage::new();
+    let hour = Habits { trap: true, slow: Some(Duration::from_secs(3600)) };
+    let time = Duration::from_secs(2);
+    let (a, b) = (stage.child_with("a", hour), stage.child_with("b", hour));
+    let (a, b) = (a.shutdown(time), b.shutdown(time));
+    let inner = ChildSpec::supervisor("inner", move || {
+        Supervisor::one_for_one().child(a.clone()).child(b.clone())
+    });
+    let c = stage.child_with("c", hour).shutdown(time);
+    let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(inner).child(c));
+    let before = stage.sim.now();
+    supervisor.stop().wait().unwrap();
+    assert_eq!(stage.log(), "stop c, stop b, stop a");
+    assert_eq!(stage.sim.now() - before, Duration::from_secs(6));
+    assert_eq!(stage.sim.processes(), []);
+}
+
+#[test]
+fn s3_the_supervisor_ends_with_the_reason_it_was_given_and_its_children_with_shutdown() {
+    let stage = Stage::new();
+    let a = stage.child("a");
+    let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a));
+    // `stop` succeeds only if that is the reason the supervisor ended with.
+    supervisor.stop().reason(Reason::error("over")).wait().unwrap();
+    assert_eq!(stage.log(), "stop a");
+}
+
+#[test]
+fn x2_a_stopping_node_ends_its_supervisors_in_order() {
+    let stage = Stage::new();
+    let (a, b) = (stage.child("a"), stage.child("b"));
+    stage.supervisor(|| Supervisor::one_for_one().child(a).child(b));
+    stage.sim.stop().wait().unwrap();
+    assert_eq!(stage.log(), "stop b, stop a");
+}
+
+#[test]
+fn s2_a_childs_init_timeout_is_a_failed_start() {
+    let stage = Stage::new();
+    stage.plan("a", &[Start::Never]);
+    let a = stage.child("a").init_timeout(Duration::from_secs(3));
+    let reason = failed(stage.start(|| Supervisor::one_for_one().child(a)).unwrap_err());
+    let detail = reason.downcast_ref::<FailedToStartChild>().unwrap();
+    let limit = SpawnError::Timeout(Duration::from_secs(3));
+    assert_eq!(detail.reason, Reason::from(limit));
+}
+
+#[test]
+fn s8_a_childspec_tells_the_defaults() {
+    let stage = Stage::new();
+    let a = stage.child("a");
+    let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a));
+    let spec = supervisor.get_childspec("a").wait().unwrap();
+    assert_eq!(spec.restart, RestartType::Permanent);
+    assert_eq!(spec.shutdown, Shutdown::Timeout(Duration::from_secs(5)));
+    assert_eq!((spec.significant, spec.name.as_deref()), (false, Some("a")));
+    assert!(spec.behavior.ends_with("Worker"), "{}", spec.behavior);
+}
