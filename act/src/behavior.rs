@@ -18,10 +18,8 @@ pub trait Behavior: Send + 'static {
     type Command: Send + 'static;
 
     /// The life of the process.
-    fn run(
-        self,
-        ctx: Context<Self::Message, Self::Command>,
-    ) -> impl Future<Output = Result> + Send;
+    fn run(self, ctx: Context<Self::Message, Self::Command>)
+    -> impl Future<Output = Result> + Send;
 
     /// What the process is called in pictures of it; the type's name unless overridden.
     #[must_use]

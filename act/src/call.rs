@@ -201,8 +201,7 @@ where
         }
         let Some(timeout) = call.timeout else { return Poll::Pending };
         let host = call.address.host();
-        let deadline =
-            call.deadline.get_or_insert_with(|| Deadline::new(host.now() + timeout));
+        let deadline = call.deadline.get_or_insert_with(|| Deadline::new(host.now() + timeout));
         if deadline.poll(&**host, cx).is_pending() {
             return Poll::Pending;
         }

@@ -1,6 +1,7 @@
 //! A process's own view of the world.
 
 use crate::address::Address;
+use crate::control::send_dynamic;
 use crate::deadline::Sleep;
 use crate::host::{Alarm, Host};
 use crate::mailbox::entry::{Body, Control, Entry, Notice, SenderId};
@@ -445,13 +446,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// # Errors
     /// [`SendError::WrongType`], and those of [`Address::send`].
     pub fn send<T: Send + 'static>(&self, pid: Pid, message: T) -> Result<(), SendError<Dynamic>> {
-        match self.host().process(pid) {
-            Some(process) => process.send_dynamic(Dynamic::new(message)),
-            None => {
-                self.host().count_dead_letters(1);
-                Err(SendError::NoProcess(Dynamic::new(message)))
-            }
-        }
+        send_dynamic(&**self.host(), pid, message)
     }
 
     /// Whether a process runs on this thread now: then nothing may block.

@@ -5,10 +5,10 @@ use crate::deadline::within;
 use crate::host::Host;
 use crate::pending::Pending;
 use crate::process::bonds;
-use crate::process::process::Process;
+use crate::process::process::{Dynamic, Process};
 use crate::reply::Reply;
 use crate::slot::slot;
-use krarup_gen::{CallError, Down, Inspection, Reason, StopError, Target};
+use krarup_gen::{CallError, Down, Inspection, Pid, Reason, SendError, StopError, Target};
 use std::fmt;
 use std::future::IntoFuture;
 use std::sync::Arc;
@@ -32,6 +32,25 @@ pub fn inspect(
             .ok_or(CallError::Timeout(INSPECT_TIMEOUT))?
             .unwrap_or(Err(CallError::NoReply))
     })
+}
+
+/// Sends a value to a pid; the receiver's message type must be the value's (rule M7).
+///
+/// # Errors
+/// [`SendError::WrongType`], and those of [`Address::send`]; all give the value back.
+pub fn send_dynamic<T: Send + 'static>(
+    host: &dyn Host,
+    pid: Pid,
+    message: T,
+) -> Result<(), SendError<Dynamic>> {
+    let message = Dynamic::new(message);
+    match host.process(pid) {
+        Some(process) => process.send_dynamic(message),
+        None => {
+            host.count_dead_letters(1);
+            Err(SendError::NoProcess(message))
+        }
+    }
 }
 
 /// Waits for the end of whatever `target` names; at once if there is nobody.
@@ -112,9 +131,7 @@ impl IntoFuture for Stop {
             self.process.request_stop(self.reason.clone());
             let down = match self.timeout {
                 None => down.await,
-                Some(limit) => {
-                    within(&host, limit, down).await.ok_or(StopError::Timeout(limit))?
-                }
+                Some(limit) => within(&host, limit, down).await.ok_or(StopError::Timeout(limit))?,
             };
             match down.map(|down| down.reason) {
                 Some(reason) if reason == self.reason => Ok(()),

@@ -57,7 +57,9 @@ impl<T> Slot<T> {
             drop(state);
             return match outcome {
                 State::Full(value) => {
-                    late.into_iter().for_each(|late| late());
+                    if let Some(late) = late {
+                        late();
+                    }
                     Err(value)
                 }
                 _ => Ok(()),

@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::core::{Core, Dispatcher, Home};
-use crate::dispatcher::shared::{Setup, Shared};
+use crate::dispatcher::shared::{Around, Setup, Shared};
 use crate::node::Node;
 use crate::shutdown::stop_machine;
 use crate::stop::Stopper;
@@ -207,9 +207,6 @@ impl NodeBuilder {
     }
 }
 
-/// Runs a worker within whatever context its thread needs.
-type Around = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
-
 /// Starts the workers and the timer thread: the default home, and the timer's handle.
 fn start_threads(
     core: &Arc<Core>,
@@ -225,7 +222,7 @@ fn start_threads(
             workers: options.workers.unwrap_or_else(cores),
             limits: TurnLimits { throughput: options.throughput, deadline: options.deadline },
         };
-        let shared = Shared::start(setup, Arc::clone(around))?;
+        let shared = Shared::start(setup, around)?;
         let home = core.add_home(&name, Dispatcher::Shared(shared));
         first.get_or_insert(home);
     }

@@ -3,7 +3,8 @@
 use crate::core::Home;
 use crate::stop::{NodeStop, Stopper};
 use krarup_act::{
-    Address, Behavior, Dynamic, Host, Outside, Pending, Process, Spawn, Via, inspect, watch,
+    Address, Behavior, Dynamic, Host, Outside, Pending, Process, Spawn, Via, inspect, send_dynamic,
+    watch,
 };
 use krarup_gen::{
     CallError, Down, Exit, Inspection, LookupError, Name, NameError, NodeStats, Pid, ProcessInfo,
@@ -126,13 +127,7 @@ impl Node {
     /// # Errors
     /// [`SendError::WrongType`], and those of [`Address::send`]; all give the value back.
     pub fn send<T: Send + 'static>(&self, pid: Pid, message: T) -> Result<(), SendError<Dynamic>> {
-        match self.process(pid) {
-            Some(process) => process.send_dynamic(Dynamic::new(message)),
-            None => {
-                self.home().count_dead_letters(1);
-                Err(SendError::NoProcess(Dynamic::new(message)))
-            }
-        }
+        send_dynamic(&**self.home(), pid, message)
     }
 
     /// Whether the process is alive.

@@ -125,8 +125,11 @@ impl Registry {
 
     /// All living processes in the order they were spawned.
     pub(crate) fn all(&self) -> Vec<Arc<dyn Process>> {
-        let mut all: Vec<_> =
-            self.shards.iter().flat_map(|shard| shard.read().values().cloned().collect::<Vec<_>>()).collect();
+        let mut all: Vec<_> = self
+            .shards
+            .iter()
+            .flat_map(|shard| shard.read().values().cloned().collect::<Vec<_>>())
+            .collect();
         all.sort_by_key(|process| process.pid());
         all
     }

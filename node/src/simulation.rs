@@ -55,6 +55,7 @@ impl Simulation {
 
     /// A simulation whose turns last at most this many messages (at least 1): with 1,
     /// the seed chooses anew after every message.
+    #[allow(clippy::missing_panics_doc, reason = "the name in it is a valid one")]
     #[must_use]
     pub fn with_throughput(seed: u64, throughput: u32) -> Self {
         let limits = TurnLimits { throughput: throughput.max(1), deadline: None };
@@ -97,7 +98,7 @@ impl Simulation {
 
     fn move_to(&self, to: Timestamp) {
         let core = &self.home.core;
-        simulated(&self.home).move_to(to, &core.clock, &core.timers);
+        Simulated::move_to(to, &core.clock, &core.timers);
     }
 
     /// The virtual time.

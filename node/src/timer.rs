@@ -24,8 +24,7 @@ struct State {
 
 impl Timers {
     pub(crate) fn new() -> Self {
-        let state =
-            State { wheel: Wheel::new(), sleeping_until: Timestamp::ZERO, stopped: false };
+        let state = State { wheel: Wheel::new(), sleeping_until: Timestamp::ZERO, stopped: false };
         Timers { state: Mutex::new(state), changed: Condvar::new() }
     }
 

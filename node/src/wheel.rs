@@ -17,6 +17,11 @@
 //! Timers live in a slab and are chained by index: no allocation per timer once the
 //! slab has grown.
 
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "digits of base 64 and numbers of levels fit any integer type"
+)]
+
 use krarup_act::{Alarm, TimerKey};
 use krarup_gen::Timestamp;
 
@@ -147,14 +152,13 @@ impl Wheel {
             if occupied == 0 {
                 continue;
             }
-            let shift = BITS * u32::try_from(level).unwrap_or(0);
-            let here = (self.now >> shift) & (SLOTS as u64 - 1);
-            // Distance in slots to the next occupied one after the present one, 1 to 64.
-            let ahead = occupied.rotate_right((u32::try_from(here).unwrap_or(0) + 1) % 64).trailing_zeros();
-            let tick = ((self.now >> shift) + u64::from(ahead) + 1) << shift;
+            let shift = BITS * level as u32;
+            let here = (self.now >> shift) % SLOTS as u64;
+            // Slots from the one after the present one to the next that is occupied.
+            let ahead = u64::from(occupied.rotate_right((here as u32 + 1) % 64).trailing_zeros());
+            let tick = ((self.now >> shift) + ahead + 1) << shift;
             if next.is_none_or(|(earliest, _, _)| tick < earliest) {
-                let slot = (here + u64::from(ahead) + 1) % SLOTS as u64;
-                next = Some((tick, level, usize::try_from(slot).unwrap_or(0)));
+                next = Some((tick, level, ((here + ahead + 1) % SLOTS as u64) as usize));
             }
         }
         next
@@ -164,7 +168,7 @@ impl Wheel {
     fn link(&mut self, index: u32) {
         let due = self.timers[index as usize].due.min(self.now + HORIZON);
         let differing = (due ^ self.now).max(1);
-        let level = ((63 - differing.leading_zeros()) / BITS).min(LEVELS as u32 - 1);
+        let level = (differing.ilog2() / BITS).min(LEVELS as u32 - 1);
         let slot = ((due >> (level * BITS)) % SLOTS as u64) as usize;
         let level = level as usize;
         let head = self.heads[level][slot];
@@ -205,5 +209,106 @@ impl Wheel {
         self.free = index;
         self.set -= 1;
         alarm
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+    use std::sync::{Arc, Mutex};
+
+    fn ms(ticks: u64) -> Timestamp {
+        Timestamp::from_nanos(ticks.saturating_mul(NANOS_PER_TICK))
+    }
+
+    fn ring(fired: Vec<Alarm>) {
+        for alarm in fired {
+            if let Alarm::Run(action) = alarm {
+                action();
+            }
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Set(u64),
+        Cancel(usize),
+        Advance(u64),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        // Delays of every level, near the borders between them and far beyond the last.
+        let delay =
+            |bits: u32| (0..bits, 0..130_u64).prop_map(|(shift, low)| (1 << shift) + low - 1);
+        prop_oneof![
+            4 => delay(43).prop_map(Step::Set),
+            1 => (0..64_usize).prop_map(Step::Cancel),
+            3 => delay(37).prop_map(Step::Advance),
+        ]
+    }
+
+    proptest! {
+        /// Against a sorted map: every timer fires in the advance that reaches its due
+        /// time, none before, none twice, none cancelled.
+        #[test]
+        fn t1_the_wheel_fires_what_a_sorted_map_fires(steps in prop::collection::vec(step(), 1..80)) {
+            let mut wheel = Wheel::new();
+            let fired = Arc::new(Mutex::new(Vec::new()));
+            let mut model: BTreeMap<(u64, usize), TimerKey> = BTreeMap::new();
+            let mut keys = Vec::new();
+            let mut now = 0_u64;
+            for step in steps {
+                match step {
+                    Step::Set(delay) => {
+                        let number = keys.len();
+                        let log = Arc::clone(&fired);
+                        let due = now.saturating_add(delay).max(now + 1);
+                        let run = Box::new(move || log.lock().unwrap().push(number));
+                        let key = wheel.set(ms(due), Alarm::Run(run));
+                        model.insert((due, number), key);
+                        keys.push((due, key));
+                    }
+                    Step::Cancel(which) if which < keys.len() => {
+                        let (due, key) = keys[which];
+                        let alive = model.remove(&(due, which)).is_some();
+                        prop_assert_eq!(wheel.cancel(key).is_some(), alive);
+                    }
+                    Step::Cancel(_) => {}
+                    Step::Advance(by) => {
+                        now = now.saturating_add(by);
+                        let mut alarms = Vec::new();
+                        wheel.advance(ms(now), &mut alarms);
+                        ring(alarms);
+                        let later = model.split_off(&(now + 1, 0));
+                        let mut expected: Vec<_> = model.keys().map(|(_, number)| *number).collect();
+                        model = later;
+                        let mut seen = std::mem::take(&mut *fired.lock().unwrap());
+                        seen.sort_unstable();
+                        expected.sort_unstable();
+                        prop_assert_eq!(seen, expected);
+                    }
+                }
+                prop_assert_eq!(wheel.len(), model.len());
+                if let Some(((due, _), _)) = model.first_key_value() {
+                    let next = wheel.next_due();
+                    prop_assert!(next.is_some_and(|next| next <= ms(*due) && next > ms(now)));
+                } else {
+                    prop_assert_eq!(wheel.next_due(), None);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn t1_a_due_time_between_two_ticks_waits_for_the_later() {
+        let mut wheel = Wheel::new();
+        wheel.set(Timestamp::from_nanos(1_500_000), Alarm::Run(Box::new(|| {})));
+        let mut fired = Vec::new();
+        wheel.advance(Timestamp::from_nanos(1_999_999), &mut fired);
+        assert!(fired.is_empty());
+        wheel.advance(Timestamp::from_nanos(2_000_000), &mut fired);
+        assert_eq!(fired.len(), 1);
     }
 }

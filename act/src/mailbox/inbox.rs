@@ -42,6 +42,7 @@ pub(crate) enum Phase {
     Terminated,
 }
 
+#[allow(clippy::struct_excessive_bools, reason = "four facts that change on their own")]
 pub(crate) struct Inbox<M, C> {
     pub(crate) phase: Phase,
     /// A waker fired while the process was active: poll it again.

@@ -339,8 +339,7 @@ where
     /// Ends the workers with the pool (rule P7): asked in order, and killed if they take
     /// too long.
     async fn end_workers(&mut self, ctx: &mut Context<B::Message, PoolCommand>) {
-        let mut workers: BTreeSet<Pid> =
-            self.rotation.close().iter().map(Address::pid).collect();
+        let mut workers: BTreeSet<Pid> = self.rotation.close().iter().map(Address::pid).collect();
         workers.append(&mut self.leaving);
         for worker in &workers {
             ctx.exit(*worker, Reason::Shutdown);

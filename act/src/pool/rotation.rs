@@ -44,7 +44,8 @@ impl<M: Send + 'static, C: Send + 'static> Rotation<M, C> {
     /// Takes the turn: the index of the worker whose turn it was.
     fn take_turn(&self, workers: usize) -> usize {
         let after = |turn: usize| if turn + 1 >= workers { 0 } else { turn + 1 };
-        let taken = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |turn| Some(after(turn)));
+        let taken =
+            self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |turn| Some(after(turn)));
         // The closure always gives a value, so both arms carry the turn before.
         taken.unwrap_or_else(|turn| turn).min(workers - 1)
     }

@@ -88,7 +88,13 @@ fn remove_link(relations: &mut Relations, pid: Pid) {
 }
 
 /// Makes `a` monitor whatever `target` names (rules L4, L6).
-pub(crate) fn monitor(host: &dyn Host, a: &Arc<dyn Process>, monitor: Ref, target: Target, urgent: bool) {
+pub(crate) fn monitor(
+    host: &dyn Host,
+    a: &Arc<dyn Process>,
+    monitor: Ref,
+    target: Target,
+    urgent: bool,
+) {
     let pid = pid_of(&target);
     if pid == Some(a.pid()) {
         // As in Erlang: a monitor on oneself never fires.
@@ -199,7 +205,8 @@ pub(crate) fn fire(host: &dyn Host, dead: Pid, bonds: Bonds, reason: &Reason) {
                 {
                     let target = watching.target.clone();
                     let urgent = watching.urgent;
-                    Arc::clone(&peer).down(Down { monitor, target, reason: reason.clone() }, urgent);
+                    Arc::clone(&peer)
+                        .down(Down { monitor, target, reason: reason.clone() }, urgent);
                 }
             }
         }

@@ -145,14 +145,11 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn send_control(&self, priority: Priority, message: C) -> Result<(), SendError<C>> {
         let sender = current::sender(self.pid.creation());
         let entry = Control::Message { sender, message };
-        match self.push_control(priority, entry) {
-            Ok(()) => Ok(()),
-            Err(Control::Message { message, .. }) => {
-                self.host.count_dead_letters(1);
-                Err(SendError::NoProcess(message))
-            }
-            Err(_) => Ok(()),
+        if let Err(Control::Message { message, .. }) = self.push_control(priority, entry) {
+            self.host.count_dead_letters(1);
+            return Err(SendError::NoProcess(message));
         }
+        Ok(())
     }
 
     fn push_control(&self, priority: Priority, entry: Control<C>) -> Result<(), Control<C>> {

@@ -78,6 +78,9 @@ thread_local! {
     static LOCAL: OnceCell<Local> = const { OnceCell::new() };
 }
 
+/// Runs a worker within whatever context its thread needs.
+pub(crate) type Around = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
+
 /// How a shared dispatcher is set up.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
@@ -90,10 +93,7 @@ pub(crate) struct Setup {
 impl Shared {
     /// Starts the workers. `around` is called on each thread and runs the worker within
     /// whatever context it needs (a tokio runtime).
-    pub(crate) fn start(
-        setup: Setup,
-        around: Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>,
-    ) -> io::Result<Arc<Self>> {
+    pub(crate) fn start(setup: Setup, around: &Around) -> io::Result<Arc<Self>> {
         let queues: Vec<_> = (0..setup.workers).map(|_| Worker::new_fifo()).collect();
         let parkers: Vec<_> = (0..setup.workers).map(|_| Parker::new()).collect();
         let shared = Arc::new(Shared {
@@ -109,7 +109,7 @@ impl Shared {
         });
         for (index, (queue, parker)) in queues.into_iter().zip(parkers).enumerate() {
             let dispatcher = Arc::clone(&shared);
-            let around = Arc::clone(&around);
+            let around = Arc::clone(around);
             let started = thread::Builder::new()
                 .name(format!("{}-{index}", setup.thread_prefix))
                 .spawn(move || {
@@ -173,9 +173,9 @@ impl Shared {
             let mut searching = false;
             while !self.stopped.load(Ordering::Relaxed) {
                 tick = tick.wrapping_add(1);
-                let ready = self.take_near(&local.queue, tick).or_else(|| {
-                    self.search(index, &local.queue, &mut rng, parker, &mut searching)
-                });
+                let ready = self
+                    .take_near(&local.queue, tick)
+                    .or_else(|| self.search(index, &local.queue, &mut rng, parker, &mut searching));
                 let Some(ready) = ready else { continue };
                 if searching {
                     searching = false;

@@ -56,7 +56,7 @@ impl Simulated {
     }
 
     /// Moves virtual time and fires what is due by then.
-    pub(crate) fn move_to(&self, to: Timestamp, clock: &Clock, timers: &Timers) {
+    pub(crate) fn move_to(to: Timestamp, clock: &Clock, timers: &Timers) {
         clock.advance_to(to);
         timers.fire(clock.now());
     }
@@ -80,7 +80,7 @@ impl Simulated {
                 if self.step().is_some() {
                     continue;
                 }
-                self.move_to(timers.next_due().ok_or(Stalled)?, clock, timers);
+                Self::move_to(timers.next_due().ok_or(Stalled)?, clock, timers);
             }
         }
     }

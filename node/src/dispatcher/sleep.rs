@@ -89,7 +89,12 @@ impl Sleep {
 
     /// A searching worker has found nothing: parks until it is woken, or returns at once
     /// if `any_work` says so. The worker is searching again when this returns.
-    pub(crate) fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool {
+    pub(crate) fn park(
+        &self,
+        worker: usize,
+        parker: &Parker,
+        any_work: impl FnOnce() -> bool,
+    ) -> bool {
         {
             let mut stack = self.stack.lock();
             stack.push(worker);
