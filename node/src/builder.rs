@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::core::{Core, Dispatcher, Home};
-use crate::dispatcher::shared::{Around, Setup, Shared};
+use crate::dispatcher::shared::{Around, Setup, Shared, Time};
 use crate::node::Node;
 use crate::shutdown::stop_machine;
 use crate::stop::Stopper;
@@ -220,6 +220,7 @@ fn start_threads(
             thread_prefix: format!("{}-{name}", core.name),
             name: name.clone(),
             workers: options.workers.unwrap_or_else(cores),
+            time: Time { clock: Arc::clone(&core.clock), timers: Arc::clone(&core.timers) },
             limits: TurnLimits { throughput: options.throughput, deadline: options.deadline },
         };
         let shared = Shared::start(setup, around)?;

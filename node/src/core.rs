@@ -80,8 +80,15 @@ impl Core {
     }
 
     pub(crate) fn stats(&self) -> NodeStats {
-        let dispatchers: Vec<DispatcherStats> = self
-            .homes()
+        let homes = self.homes();
+        let own_timers: usize = homes
+            .iter()
+            .map(|home| match &home.dispatcher {
+                Dispatcher::Shared(shared) => shared.timers(),
+                Dispatcher::Simulated(_) => 0,
+            })
+            .sum();
+        let dispatchers: Vec<DispatcherStats> = homes
             .iter()
             .map(|home| match &home.dispatcher {
                 Dispatcher::Shared(shared) => shared.stats(),
@@ -92,7 +99,7 @@ impl Core {
             stats.processes = self.registry.living();
             stats.spawned = self.registry.spawned();
             stats.names = self.registry.names();
-            stats.timers = self.timers.len();
+            stats.timers = self.timers.len().saturating_sub(own_timers);
             stats.dead_letters = self.dead_letters.load(Ordering::Relaxed);
             stats.late_replies = self.late_replies.load(Ordering::Relaxed);
             stats.dispatchers = dispatchers;

@@ -19,9 +19,12 @@
 //! process whose budget is used up goes to the tail.
 
 use super::sleep::Sleep;
+use super::watchdog::{INTERVAL, Verdict, Watchdog};
+use crate::clock::Clock;
+use crate::timer::Timers;
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
 use crossbeam_utils::sync::Parker;
-use krarup_act::{Ready, TurnLimits};
+use krarup_act::{Alarm, Ready, TurnLimits};
 use krarup_gen::DispatcherStats;
 use parking_lot::Mutex;
 use rand::rngs::SmallRng;
@@ -48,6 +51,8 @@ pub(crate) struct Shared {
     injector: Injector<Ready>,
     stealers: Vec<Stealer<Ready>>,
     sleep: Sleep,
+    watchdog: Watchdog,
+    time: Time,
     stopped: AtomicBool,
     counters: Vec<Counters>,
     injected: AtomicU64,
@@ -81,13 +86,21 @@ thread_local! {
 /// Runs a worker within whatever context its thread needs.
 pub(crate) type Around = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
 
+/// The node's clock and timers.
+#[derive(Clone)]
+pub(crate) struct Time {
+    pub(crate) clock: Arc<Clock>,
+    pub(crate) timers: Arc<Timers>,
+}
+
 /// How a shared dispatcher is set up.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Setup {
     pub(crate) name: String,
     pub(crate) thread_prefix: String,
     pub(crate) workers: usize,
     pub(crate) limits: TurnLimits,
+    pub(crate) time: Time,
 }
 
 impl Shared {
@@ -102,6 +115,8 @@ impl Shared {
             injector: Injector::new(),
             stealers: queues.iter().map(Worker::stealer).collect(),
             sleep: Sleep::new(&parkers),
+            watchdog: Watchdog::default(),
+            time: setup.time,
             stopped: AtomicBool::new(false),
             counters: queues.iter().map(|_| Counters::default()).collect(),
             injected: AtomicU64::new(0),
@@ -164,9 +179,10 @@ impl Shared {
         self.sleep.wake_one();
     }
 
-    fn work(&self, index: usize, queue: Worker<Ready>, parker: &Parker) {
+    fn work(self: &Arc<Self>, index: usize, queue: Worker<Ready>, parker: &Parker) {
+        self.rouse_watchdog();
         LOCAL.with(|local| {
-            let local = local.get_or_init(|| Local { dispatcher: self, queue });
+            let local = local.get_or_init(|| Local { dispatcher: Arc::as_ptr(self), queue });
             let mut rng = SmallRng::seed_from_u64(index as u64);
             let counters = &self.counters[index];
             let mut tick = 0_u32;
@@ -212,7 +228,7 @@ impl Shared {
 
     /// From the injector or a sibling; parks if there is nothing. `None`: look again.
     fn search(
-        &self,
+        self: &Arc<Self>,
         index: usize,
         queue: &Worker<Ready>,
         rng: &mut SmallRng,
@@ -244,8 +260,48 @@ impl Shared {
         };
         if self.sleep.park(index, parker, any_work) {
             count(&self.counters[index].parks);
+            self.rouse_watchdog();
         }
         None
+    }
+
+    fn rouse_watchdog(self: &Arc<Self>) {
+        if self.watchdog.rouse() {
+            self.set_watchdog();
+        }
+    }
+
+    fn set_watchdog(self: &Arc<Self>) {
+        // Weak: a timer must not keep a stopped dispatcher.
+        let dispatcher = Arc::downgrade(self);
+        let look = move || {
+            if let Some(dispatcher) = dispatcher.upgrade() {
+                dispatcher.look();
+            }
+        };
+        let due = self.time.clock.now() + INTERVAL;
+        self.time.timers.set(due, Alarm::Run(Box::new(look)));
+    }
+
+    /// The watchdog's timer has fired.
+    fn look(self: &Arc<Self>) {
+        if self.stopped.load(Ordering::SeqCst) {
+            return;
+        }
+        let all_asleep = || self.sleep.parked() == self.stealers.len();
+        if all_asleep() {
+            self.watchdog.rest();
+            // A worker that woke up just before that relied on the timer.
+            if all_asleep() || !self.watchdog.rouse() {
+                return;
+            }
+        }
+        let turns: Vec<_> = self.counters.iter().map(|c| c.turns.load(Ordering::Relaxed)).collect();
+        let queued = |worker: usize| !self.injector.is_empty() || !self.stealers[worker].is_empty();
+        if self.watchdog.look(&turns, queued) == Verdict::Wake {
+            self.sleep.wake_one();
+        }
+        self.set_watchdog();
     }
 
     fn steal(&self, thief: usize, queue: &Worker<Ready>, rng: &mut SmallRng) -> Option<Ready> {
@@ -299,6 +355,11 @@ impl Shared {
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Timers of the dispatcher's own.
+    pub(crate) fn timers(&self) -> usize {
+        usize::from(self.watchdog.is_awake())
     }
 
     pub(crate) fn stats(&self) -> DispatcherStats {
