@@ -16,7 +16,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 /// The address of a supervisor whose `start_child` takes a `T`: a [`ChildSpec`], or
-/// the arguments of a simple_one_for_one's template.
+/// the arguments of a `simple_one_for_one`'s template.
 ///
 /// Nothing can be sent to its Main lane. What it is asked goes Urgent, where the ends of
 /// its children arrive too, and is served in the order of arrival.
@@ -30,7 +30,7 @@ pub type SupervisorAddress<T = ChildSpec> = Address<Infallible, SupervisorComman
 /// alike.
 pub trait SupervisorCalls<T> {
     /// Adds a child and starts it, the last in start order. `None` if its `init` had
-    /// nothing to do. Under simple_one_for_one: starts a child with these arguments.
+    /// nothing to do. Under `simple_one_for_one`: starts a child with these arguments.
     fn start_child(&self, child: T) -> SupervisorCall<'_, T, Option<Pid>, StartChildError>;
 
     /// Ends a child, which is not restarted; its spec stays unless it is temporary. Ok

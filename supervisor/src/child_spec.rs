@@ -57,7 +57,7 @@ impl ChildSpec {
     }
 }
 
-/// The one specification from which simple_one_for_one makes all its children, each
+/// The one specification from which `simple_one_for_one` makes all its children, each
 /// with arguments of its own (rule S1).
 ///
 /// Its settings are those of a [`ChildSpec`]. The factory gets the arguments at the

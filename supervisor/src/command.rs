@@ -47,7 +47,7 @@ impl<T> fmt::Debug for SupervisorCommand<T> {
     }
 }
 
-/// A child by its id or, under simple_one_for_one, by its pid.
+/// A child by its id or, under `simple_one_for_one`, by its pid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChildRef {
     /// By id.

@@ -36,7 +36,7 @@ pub enum SpecError {
         /// What is wrong with the name.
         error: NameError,
     },
-    /// `auto_shutdown` under simple_one_for_one, where all children are alike.
+    /// `auto_shutdown` under `simple_one_for_one`, where all children are alike.
     #[error("simple_one_for_one cannot have auto_shutdown {auto_shutdown}")]
     AutoShutdownOfSimpleOneForOne {
         /// What was asked for.
@@ -100,7 +100,7 @@ pub enum TerminateChildError {
         /// The id or pid asked for.
         child: String,
     },
-    /// Under simple_one_for_one a child is named by its pid.
+    /// Under `simple_one_for_one` a child is named by its pid.
     #[error("under simple_one_for_one a child is terminated by its pid, not its id")]
     SimpleOneForOne,
     /// The supervisor did not answer.
@@ -132,7 +132,7 @@ pub enum RestartChildError {
         /// The id.
         id: ChildId,
     },
-    /// Under simple_one_for_one a child that has ended is gone.
+    /// Under `simple_one_for_one` a child that has ended is gone.
     #[error("simple_one_for_one has no restart_child")]
     SimpleOneForOne,
     /// The child failed to start; its specification is kept, and nothing is retried.
@@ -172,7 +172,7 @@ pub enum DeleteChildError {
         /// The id.
         id: ChildId,
     },
-    /// Under simple_one_for_one a child that has ended is gone.
+    /// Under `simple_one_for_one` a child that has ended is gone.
     #[error("simple_one_for_one has no delete_child")]
     SimpleOneForOne,
     /// The supervisor did not answer.

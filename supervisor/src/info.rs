@@ -41,7 +41,7 @@ impl fmt::Display for ChildState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChildInfo {
-    /// Its id; under simple_one_for_one that of the template.
+    /// Its id; under `simple_one_for_one` that of the template.
     pub id: ChildId,
     /// Its process.
     pub state: ChildState,
@@ -58,7 +58,7 @@ pub struct ChildInfo {
 #[non_exhaustive]
 pub struct ChildCounts {
     /// Child specifications, whether or not they have a process; 1 under
-    /// simple_one_for_one.
+    /// `simple_one_for_one`.
     pub specs: usize,
     /// Children with a living process.
     pub active: usize,
@@ -72,7 +72,7 @@ pub struct ChildCounts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChildSpecInfo {
-    /// The id; under simple_one_for_one that of the template.
+    /// The id; under `simple_one_for_one` that of the template.
     pub id: ChildId,
     /// Worker or supervisor.
     pub kind: ChildKind,

@@ -1,4 +1,78 @@
-//! Supervision.
+//! Supervision for the Krarup node: OTP's supervisor, to the letter.
+//!
+//! A [`Supervisor`] starts its children in order, each when the one before has
+//! started, watches them, and starts again those that end when they should not. It is a
+//! behaviour like any other, so supervisors stand under supervisors, and a program is a
+//! tree: what crashes is restarted at the lowest level that can cope, the rest serves on.
+//!
+//! ```
+//! use krarup_act::{Actor, Context};
+//! use krarup_gen::Result;
+//! use krarup_node::Simulation;
+//! use krarup_supervisor::{ChildSpec, RestartType, Supervisor, SupervisorCalls};
+//! use std::time::Duration;
+//!
+//! #[derive(Default)]
+//! struct Store {
+//!     lines: Vec<String>,
+//! }
+//!
+//! impl Actor for Store {
+//!     type Message = String;
+//!     async fn handle_message(&mut self, _: &mut Context<String>, line: String) -> Result {
+//!         self.lines.push(line);
+//!         Ok(())
+//!     }
+//! }
+//!
+//! # fn main() -> Result {
+//! let node = Simulation::new(1);
+//! let supervisor = node
+//!     .spawn(|| {
+//!         Supervisor::one_for_one()
+//!             .intensity(5, Duration::from_secs(10))
+//!             .child(ChildSpec::worker("store", Store::default).name("store"))
+//!             .child(ChildSpec::supervisor("workers", Supervisor::rest_for_one))
+//!     })
+//!     .wait()?;
+//!
+//! let before = node.whereis("store").expect("a store");
+//! node.kill(before);
+//! node.run_until_idle();
+//! assert_ne!(node.whereis("store").expect("a new store"), before);
+//!
+//! let spare = ChildSpec::worker("spare", Store::default).restart(RestartType::Transient);
+//! supervisor.start_child(spare).wait()?;
+//! assert_eq!(supervisor.count_children().wait()?.active, 3);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | what | where |
+//! |---|---|
+//! | which children are restarted together | [`Strategy`] |
+//! | which ends are followed by a restart | [`RestartType`] |
+//! | how often, until it gives up | [`Supervisor::intensity`] |
+//! | how a child is ended | [`Shutdown`] |
+//! | ending with the children that matter | [`AutoShutdown`] |
+//! | adding, ending and listing children of a running supervisor | [`SupervisorCalls`] |
+//! | children made from one template when they are asked for | [`ChildTemplate`] |
+//! | a child that has nothing to do | [`Ignore`] |
+//!
+//! The rules that are easily got wrong, and are OTP's here:
+//!
+//! - A group restart counts once; each try after a failed restart counts again.
+//! - A failed restart is not repeated on the spot. The child is `restarting`, and the
+//!   supervisor serves what waits (ends, requests, a stop) before it tries again.
+//! - A supervisor that gives up ends with `Shutdown`. So the supervisor above restarts it
+//!   if it is permanent, and lets it be if it is transient.
+//! - A group restart starts all members but the temporary ones, also those that had no
+//!   process before.
+//!
+//! Where this differs from OTP: a dynamic child that is ignored in a restart is gone,
+//! instead of crashing its supervisor later; a dynamic child that is terminated while it
+//! is restarting does not upset `count_children`; an exit signal that a living child sends
+//! its supervisor is not taken for its end.
 
 #![forbid(unsafe_code)]
 

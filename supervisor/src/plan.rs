@@ -92,6 +92,7 @@ pub(crate) struct Plan<F> {
     ending: Option<Ending>,
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "a part of a step has the type of a step")]
 impl<F> Plan<F> {
     /// A supervisor without children. What `Flags::check` refuses must not come here.
     pub(crate) fn new(flags: Flags) -> Self {
@@ -459,13 +460,15 @@ impl<F> Plan<F> {
     }
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "it stands where a step is wanted")]
+#[allow(clippy::unnecessary_wraps, reason = "a part of a step has the type of a step")]
 fn terminated(result: Result<(), TerminateChildError>) -> Option<Action> {
     Some(Action::Reply(Answer::Terminate(result)))
 }
 
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod request_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -27,7 +27,7 @@ use std::time::Duration;
 /// | [`one_for_one`](Supervisor::one_for_one) | it is started again |
 /// | [`one_for_all`](Supervisor::one_for_all) | the others are stopped, then all are started |
 /// | [`rest_for_one`](Supervisor::rest_for_one) | those started after it are stopped, then it and they are started |
-/// | [`simple_one_for_one`](Supervisor::simple_one_for_one) | it is started again, with its own arguments |
+/// | [`simple_one_for_one`](Supervisor::`simple_one_for_one`) | it is started again, with its own arguments |
 ///
 /// Its children, and the node's tables, are asked through [`crate::SupervisorCalls`] on
 /// its address. `T` is what `start_child` takes.
@@ -232,7 +232,7 @@ impl<T: Send + 'static> Supervising<T> {
         self.carrier.plan.children().iter().rev().map(|(_, child)| child.info()).collect()
     }
 
-    /// OTP's ways: under simple_one_for_one what counts as active is what the
+    /// OTP's ways: under `simple_one_for_one` what counts as active is what the
     /// supervisor has been told of; else, what is alive at this moment.
     fn count_children(&self) -> ChildCounts {
         let children = self.carrier.plan.children();

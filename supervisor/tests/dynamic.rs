@@ -1,4 +1,4 @@
-//! Children made from one template: simple_one_for_one (rules S1 to S8).
+//! Children made from one template: `simple_one_for_one` (rules S1 to S8).
 
 mod support;
 
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use support::{Do, Habits, Stage, Start, Worker, kids};
 
-const HOUR: Duration = Duration::from_secs(3600);
+const HOUR: Duration = Duration::from_hours(1);
 
 /// Children that are told their id when they are started.
 fn template(stage: &Stage, habits: Habits) -> ChildTemplate<String> {
@@ -159,7 +159,7 @@ fn s5_the_limit_is_that_of_the_supervisor() {
     assert_eq!(stage.log(), "start a, start b, (boom) a, start a, (boom) b, stop a");
 }
 
-/// OTP's hanging_restart_loop_simple.
+/// OTP's `hanging_restart_loop_simple`.
 #[test]
 fn s6_a_restart_loop_is_cancelled_by_the_last_pid() {
     let stage = Stage::new();

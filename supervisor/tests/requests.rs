@@ -9,8 +9,9 @@ use krarup_supervisor::{
     SpecError, StartChildError, Supervisor, SupervisorAddress, SupervisorCalls,
     TerminateChildError,
 };
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use support::{Do, Habits, Stage, Start, kids};
+use support::{Habits, Stage, Start, kids};
 
 fn ab(stage: &Stage) -> SupervisorAddress {
     let (a, b) = (stage.child("a"), stage.child("b"));
@@ -186,16 +187,39 @@ fn s8_a_request_can_be_given_up() {
     assert_eq!(kids(&supervisor), "a:undefined", "it was served all the same");
 }
 
-/// The order in which the supervisor hears of things is that in which they happened.
+/// Ends, requests and the supervisor's own retry share one lane: each is served when
+/// what came before it has been.
 #[test]
-fn s6_ends_and_requests_are_served_in_their_order() {
+fn s6_ends_and_requests_are_served_in_the_order_they_came() {
     let stage = Stage::new();
-    let supervisor = ab(&stage);
-    stage.plan("a", &[Start::Fail, Start::Fail]);
-    stage.tell("b", Do::End(Reason::Normal));
-    stage.log();
+    let (a, b) = (stage.child("a"), stage.child("b"));
+    let supervisor = stage.supervisor(|| {
+        Supervisor::one_for_one().intensity(9, Duration::from_secs(9)).child(a).child(b)
+    });
+    stage.plan("a", &[Start::FailLate(Duration::from_secs(1))]);
     stage.crash("a");
-    // The default intensity of 1 was used up by b.
-    assert!(!supervisor.is_alive());
-    assert_eq!(stage.log(), "(boom) a, stop b");
+    assert_eq!(stage.log(), "(boom) a", "the supervisor waits for a to start");
+
+    let answers = Arc::new(Mutex::new(Vec::new()));
+    let ask = || {
+        let (supervisor, answers) = (supervisor.clone(), Arc::clone(&answers));
+        let client = behavior_fn(move |_ctx: Context<()>| async move {
+            let lines = supervisor.which_children().await?;
+            let states: Vec<_> = lines.iter().map(|line| line.state).collect();
+            answers.lock().unwrap().push(states);
+            Ok(())
+        });
+        stage.sim.spawn(|| client).start().unwrap();
+        stage.sim.run_until_idle();
+    };
+    ask();
+    let old = stage.pid("b");
+    stage.sim.kill(old);
+    ask();
+    stage.pass(Duration::from_secs(1));
+
+    let (old, new) = (ChildState::Running(old), ChildState::Running(stage.pid("b")));
+    let restarting = ChildState::Restarting;
+    assert_eq!(*answers.lock().unwrap(), [[old, restarting], [new, restarting]]);
+    assert_eq!(stage.log(), "fail a, start b, start a");
 }

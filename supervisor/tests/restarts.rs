@@ -9,7 +9,7 @@ use krarup_supervisor::{
 use std::time::Duration;
 use support::{Do, Stage, Start, kids};
 
-const HOUR: Duration = Duration::from_secs(3600);
+const HOUR: Duration = Duration::from_hours(1);
 
 fn abc(stage: &Stage, empty: Supervisor) -> SupervisorAddress {
     let (a, b, c) = (stage.child("a"), stage.child("b"), stage.child("c"));
@@ -138,7 +138,7 @@ fn s6_a_child_that_never_starts_again_ends_the_supervisor() {
     assert!(!supervisor.is_alive());
 }
 
-/// OTP's hanging_restart_loop: between two tries the supervisor serves what waits.
+/// OTP's `hanging_restart_loop`: between two tries the supervisor serves what waits.
 #[test]
 fn s6_a_restart_loop_can_be_ended_by_a_request() {
     for empty in [Supervisor::one_for_one(), Supervisor::one_for_all(), Supervisor::rest_for_one()]
@@ -146,7 +146,7 @@ fn s6_a_restart_loop_can_be_ended_by_a_request() {
         let stage = Stage::new();
         let a = stage.child("a");
         let supervisor = stage.supervisor(|| empty.intensity(u32::MAX, Duration::MAX).child(a));
-        stage.plan("a", &[Start::Fail; 10_000]);
+        stage.plan("a", &vec![Start::Fail; 10_000]);
         stage.worker("a").send(Do::Fail).unwrap();
         while !stage.log().contains("fail a") {
             stage.sim.step();
@@ -166,7 +166,7 @@ fn s6_a_restart_loop_can_be_ended_by_a_stop() {
     let (a, b) = (stage.child("a"), stage.child("b"));
     let supervisor =
         stage.supervisor(|| Supervisor::one_for_one().intensity(u32::MAX, HOUR).child(a).child(b));
-    stage.plan("a", &[Start::Fail; 10_000]);
+    stage.plan("a", &vec![Start::Fail; 10_000]);
     stage.worker("a").send(Do::Fail).unwrap();
     while !stage.log().contains("fail a") {
         stage.sim.step();
@@ -207,7 +207,7 @@ fn s9_a_signal_that_a_living_child_sends_is_not_its_end() {
     assert_eq!((stage.log().as_str(), kids(&supervisor).as_str()), ("", "a b c"));
 }
 
-/// OTP's child_unlink.
+/// OTP's `child_unlink`.
 #[test]
 fn s11_a_child_that_unlinks_itself_is_still_ended() {
     let stage = Stage::new();
@@ -220,7 +220,7 @@ fn s11_a_child_that_unlinks_itself_is_still_ended() {
     assert_eq!(stage.sim.processes(), []);
 }
 
-/// OTP's sup_stop_race: children that end by themselves while the supervisor stops.
+/// OTP's `sup_stop_race`: children that end by themselves while the supervisor stops.
 #[test]
 fn s9_children_that_die_while_the_supervisor_stops_are_not_restarted() {
     let stage = Stage::new();

@@ -130,7 +130,7 @@ fn s3_children_stop_in_reverse_order_one_after_the_other() {
 #[test]
 fn s7_a_child_that_takes_too_long_is_killed_and_the_others_have_their_full_time() {
     let stage = Stage::new();
-    let hour = Habits { trap: true, slow: Some(Duration::from_secs(3600)) };
+    let hour = Habits { trap: true, slow: Some(Duration::from_hours(1)) };
     let second = Habits { trap: true, slow: Some(Duration::from_secs(1)) };
     let a = stage.child_with("a", second).shutdown(Duration::from_secs(2));
     let b = stage.child_with("b", hour).shutdown(Duration::from_secs(2));
@@ -144,7 +144,7 @@ fn s7_a_child_that_takes_too_long_is_killed_and_the_others_have_their_full_time(
 #[test]
 fn s7_brutal_kill_does_not_ask_and_infinity_waits() {
     let stage = Stage::new();
-    let day = Habits { trap: true, slow: Some(Duration::from_secs(86_400)) };
+    let day = Habits { trap: true, slow: Some(Duration::from_hours(24)) };
     let a = stage.child_with("a", day).shutdown(Shutdown::Infinity);
     let b = stage.child_with("b", day).shutdown(Shutdown::BrutalKill);
     let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a).child(b));
@@ -167,7 +167,7 @@ fn s7_a_timeout_of_zero_asks_and_kills_at_once() {
 #[test]
 fn s11_a_tree_ends_within_the_sum_of_its_shutdown_times() {
     let stage = Stage::new();
-    let hour = Habits { trap: true, slow: Some(Duration::from_secs(3600)) };
+    let hour = Habits { trap: true, slow: Some(Duration::from_hours(1)) };
     let time = Duration::from_secs(2);
     let (a, b) = (stage.child_with("a", hour), stage.child_with("b", hour));
     let (a, b) = (a.shutdown(time), b.shutdown(time));

@@ -194,7 +194,7 @@ impl World {
                 Action::Start(key) => next = self.start(key),
                 Action::Stop { key, pid, shutdown } => {
                     let id = self.id(key);
-                    self.stop(&[pid], shutdown, &id.to_string());
+                    self.stop(&[pid], shutdown, id.as_ref());
                     next = self.plan.step(Event::Stopped, self.now);
                 }
                 Action::StopTogether { pids, shutdown } => {

@@ -1,8 +1,11 @@
 //! A stage for supervisors: a simulation, a log of what their children did, and
 //! workers whose next starts can be planned.
 
-// Every test file is a crate of its own and uses a part of this.
-#![allow(dead_code, reason = "shared by test files that each use a part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "every test file is a crate of its own and uses a part of this"
+)]
 
 use krarup_act::{Actor, Address, AddressOf, Behavior, Context};
 use krarup_gen::{Exit, Pid, Reason, Result, SpawnError};
@@ -20,6 +23,8 @@ pub enum Start {
     Fail,
     Panic,
     Never,
+    /// Fails after this time; meanwhile its supervisor waits.
+    FailLate(Duration),
 }
 
 #[derive(Default)]
@@ -111,11 +116,6 @@ impl Stage {
     pub fn pass(&self, time: Duration) {
         self.sim.advance(time);
     }
-
-    /// The reason for which a process ended or ends; waits for it.
-    pub fn end_of<T: Send + 'static>(&self, supervisor: &SupervisorAddress<T>) -> Reason {
-        supervisor.monitor().wait().expect("an end").reason
-    }
 }
 
 /// The children as `which_children` lists them, in start order.
@@ -186,6 +186,11 @@ impl Actor for Worker {
             Start::Panic => {
                 self.note("panic");
                 panic!("oops");
+            }
+            Start::FailLate(time) => {
+                ctx.sleep(time).await;
+                self.note("fail");
+                return Err(Reason::error("no"));
             }
             Start::Never => {
                 self.note("hang");

@@ -1,0 +1,224 @@
+//! What one asks of a supervisor, and ends that are none of its business, rule by rule.
+
+use super::world::{
+    Mail, Outcome, World, child, flags, permanent, significant, temporary, transient,
+};
+use crate::action::{Answer, Request};
+use crate::error::{
+    DeleteChildError, RestartChildError, SpecError, StartChildError, TerminateChildError,
+};
+use crate::spec::{RestartType, Strategy};
+use krarup_gen::{Pid, Reason};
+
+fn abc(strategy: Strategy) -> World {
+    World::running(flags(strategy), &[permanent("a"), permanent("b"), permanent("c")])
+}
+
+fn simple(restart: RestartType, count: usize) -> World {
+    let mut world = World::running(flags(Strategy::SimpleOneForOne), &[]);
+    for _ in 0..count {
+        world.request(Request::Start(child("d", restart), ()));
+    }
+    world.log();
+    world
+}
+
+fn start(id: &str) -> Request<()> {
+    Request::Start(permanent(id), ())
+}
+
+// -- S8: requests
+
+#[test]
+fn s8_start_child_adds_the_last_child() {
+    let mut world = abc(Strategy::RestForOne);
+    assert_eq!(world.request(start("d")), Answer::Start(Ok(Some(world.pid("d")))));
+    world.lane.push_back(Mail::Stop(Reason::Shutdown));
+    world.serve();
+    assert_eq!(world.log(), "start d, stop d, stop c, stop b, stop a, end shutdown");
+}
+
+#[test]
+fn s8_start_child_refuses_a_known_id() {
+    let mut world = abc(Strategy::OneForOne);
+    let (id, pid) = ("a".into(), world.pid("a"));
+    let error = StartChildError::AlreadyStarted { id, pid };
+    assert_eq!(world.request(start("a")), Answer::Start(Err(error)));
+    world.request(Request::Terminate("a".into()));
+    let error = StartChildError::AlreadyPresent { id: "a".into() };
+    assert_eq!(world.request(start("a")), Answer::Start(Err(error)));
+}
+
+#[test]
+fn s8_start_child_checks_the_spec_first() {
+    let mut world = abc(Strategy::OneForOne);
+    let bad = SpecError::SignificantWithoutAutoShutdown { id: "a".into() };
+    let request = Request::Start(significant(transient("a")), ());
+    let answer = Answer::Start(Err(StartChildError::BadSpec(bad)));
+    assert_eq!(world.request(request), answer);
+}
+
+#[test]
+fn s8_a_failed_start_child_leaves_no_spec_and_a_failed_restart_child_keeps_it() {
+    let mut world = abc(Strategy::OneForOne);
+    world.outcomes("d", &[Outcome::Fail]);
+    let (id, reason) = ("d".into(), Reason::error("no"));
+    let error = StartChildError::Failed { id, reason };
+    assert_eq!(world.request(start("d")), Answer::Start(Err(error)));
+    assert_eq!(world.kids(), "a#1 b#2 c#3");
+
+    world.request(Request::Terminate("a".into()));
+    world.outcomes("a", &[Outcome::Fail]);
+    let (id, reason) = ("a".into(), Reason::error("no"));
+    let error = RestartChildError::Failed { id, reason };
+    assert_eq!(world.request(Request::Restart("a".into())), Answer::Restart(Err(error)));
+    assert_eq!(world.kids(), "a:undefined b#2 c#3");
+    assert!(world.lane.is_empty() || world.plan.restarts() == 0, "it is not tried again");
+}
+
+#[test]
+fn s8_start_child_that_is_ignored_keeps_the_spec_unless_temporary() {
+    let mut world = World::running(flags(Strategy::OneForOne), &[]);
+    world.outcomes("a", &[Outcome::Ignore]);
+    world.outcomes("b", &[Outcome::Ignore]);
+    assert_eq!(world.request(start("a")), Answer::Start(Ok(None)));
+    assert_eq!(world.request(Request::Start(temporary("b"), ())), Answer::Start(Ok(None)));
+    assert_eq!(world.kids(), "a:undefined");
+}
+
+#[test]
+fn s8_terminate_child_keeps_the_spec_unless_temporary() {
+    let mut world = World::running(flags(Strategy::OneForAll), &[permanent("a"), temporary("b")]);
+    for _ in 0..2 {
+        let answer = world.request(Request::Terminate("a".into()));
+        assert_eq!(answer, Answer::Terminate(Ok(())));
+    }
+    assert_eq!(world.request(Request::Terminate("b".into())), Answer::Terminate(Ok(())));
+    assert_eq!((world.log().as_str(), world.kids().as_str()), ("stop a, stop b", "a:undefined"));
+    let error = TerminateChildError::NotFound { child: "\"b\"".into() };
+    assert_eq!(world.request(Request::Terminate("b".into())), Answer::Terminate(Err(error)));
+}
+
+#[test]
+fn s8_restart_child_and_delete_child_want_a_child_without_a_process() {
+    let mut world = abc(Strategy::OneForOne);
+    let (id, pid) = (|| "a".into(), world.pid("a"));
+    let error = RestartChildError::Running { id: id(), pid };
+    assert_eq!(world.request(Request::Restart(id())), Answer::Restart(Err(error)));
+    let error = DeleteChildError::Running { id: id(), pid };
+    assert_eq!(world.request(Request::Delete(id())), Answer::Delete(Err(error)));
+
+    world.outcomes("a", &[Outcome::Fail]);
+    world.crashes("a");
+    world.lane.push_back(Mail::Request(Request::Restart(id())));
+    world.lane.push_back(Mail::Request(Request::Delete(id())));
+    world.serve();
+    let restarting = [
+        Answer::Restart(Err(RestartChildError::Restarting { id: id() })),
+        Answer::Delete(Err(DeleteChildError::Restarting { id: id() })),
+    ];
+    assert_eq!(std::mem::take(&mut world.answers), restarting);
+
+    world.request(Request::Terminate(id()));
+    assert_eq!(world.request(Request::Delete(id())), Answer::Delete(Ok(())));
+    assert_eq!(world.kids(), "b#2 c#3");
+    let error = RestartChildError::NotFound { id: id() };
+    assert_eq!(world.request(Request::Restart(id())), Answer::Restart(Err(error)));
+    let error = DeleteChildError::NotFound { id: id() };
+    assert_eq!(world.request(Request::Delete(id())), Answer::Delete(Err(error)));
+}
+
+#[test]
+fn s8_a_dynamic_child_is_terminated_by_pid_only() {
+    let mut world = simple(RestartType::Transient, 2);
+    let id = "d".into();
+    let answer = Answer::Terminate(Err(TerminateChildError::SimpleOneForOne));
+    assert_eq!(world.request(Request::Terminate(id)), answer);
+    let answer = Answer::Restart(Err(RestartChildError::SimpleOneForOne));
+    assert_eq!(world.request(Request::Restart("d".into())), answer);
+    let answer = Answer::Delete(Err(DeleteChildError::SimpleOneForOne));
+    assert_eq!(world.request(Request::Delete("d".into())), answer);
+
+    let first = Pid::local(1, 0);
+    for alive in [true, false] {
+        let answer = world.request(Request::TerminatePid { pid: first, alive });
+        assert_eq!(answer, Answer::Terminate(Ok(())));
+    }
+    assert_eq!((world.log().as_str(), world.kids().as_str()), ("stop d", "d#2"));
+    let stranger = Request::TerminatePid { pid: Pid::local(9, 0), alive: true };
+    let error = TerminateChildError::NotFound { child: "<0.9.0>".into() };
+    assert_eq!(world.request(stranger), Answer::Terminate(Err(error)));
+}
+
+#[test]
+fn s8_a_dynamic_child_without_a_process_is_gone() {
+    let mut world = simple(RestartType::Transient, 2);
+    world.dies("d", Reason::Normal);
+    world.outcomes("d", &[Outcome::Ignore, Outcome::Fail, Outcome::Ignore]);
+    assert_eq!(
+        world.request(Request::Start(transient("d"), ())),
+        Answer::Start(Ok(None)),
+        "ignored by start_child"
+    );
+    world.request(Request::Start(transient("d"), ()));
+    assert_eq!(world.kids(), "d#1");
+    world.crashes("d");
+    world.serve();
+    assert_eq!((world.kids().as_str(), world.ended), ("", None), "ignored in a restart");
+}
+
+#[test]
+fn s6_a_dynamic_child_that_is_restarting_is_cancelled_by_its_last_pid() {
+    let mut world = simple(RestartType::Permanent, 2);
+    world.outcomes("d", &[Outcome::Fail, Outcome::Fail]);
+    let pid = world.crashes("d");
+    world.serve_one();
+    world.serve_one();
+    assert_eq!(world.kids(), "d#1 d:restarting");
+    world.lane.push_front(Mail::Request(Request::TerminatePid { pid, alive: false }));
+    world.serve();
+    assert_eq!((world.log().as_str(), world.kids().as_str()), ("d fails, d fails", "d#1"));
+    assert_eq!(world.answers, [Answer::Terminate(Ok(()))]);
+}
+
+#[test]
+fn s8_a_temporary_dynamic_child_does_not_keep_its_arguments() {
+    for (restart, kept) in [(RestartType::Temporary, false), (RestartType::Transient, true)] {
+        let world = simple(restart, 1);
+        let (_, child) = world.plan.children().iter().next().unwrap();
+        assert_eq!(child.start.is_some(), kept);
+    }
+}
+
+// -- S9: stale and strange exits
+
+#[test]
+fn s9_an_end_asked_for_by_the_supervisor_is_no_restart() {
+    let mut world = abc(Strategy::OneForOne);
+    world.request(Request::Terminate("a".into()));
+    world.serve();
+    assert_eq!((world.log().as_str(), world.plan.restarts()), ("stop a", 0));
+}
+
+#[test]
+fn s9_a_child_that_died_and_was_then_terminated_is_not_restarted() {
+    let mut world = abc(Strategy::RestForOne);
+    world.crashes("a");
+    world.crashes("c");
+    world.serve();
+    assert_eq!(world.log(), "stop c, stop b, start a, start b, start c");
+    assert_eq!(world.plan.restarts(), 1, "the death of c was noticed when it was stopped");
+}
+
+#[test]
+fn s9_exits_of_strangers_and_of_earlier_incarnations_are_ignored() {
+    let mut world = abc(Strategy::OneForAll);
+    let old = world.crashes("a");
+    world.serve();
+    world.log();
+    for pid in [old, Pid::local(99, 0)] {
+        world.lane.push_back(Mail::Exit(pid, Reason::error("boom")));
+    }
+    world.serve();
+    assert_eq!((world.log().as_str(), world.plan.restarts()), ("", 1));
+}

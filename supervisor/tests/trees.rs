@@ -1,0 +1,207 @@
+//! Supervisors under supervisors: escalation, parents that end, orphans.
+
+mod support;
+
+use krarup_act::{Context, Received, behavior_fn};
+use krarup_gen::{Exit, Reason};
+use krarup_supervisor::{
+    AutoShutdown, ChildSpec, ChildTemplate, RestartType, Shutdown, Supervisor, SupervisorAddress,
+    SupervisorCalls,
+};
+use std::time::Duration;
+use support::{Do, Habits, Stage, Start, Worker, kids};
+
+const HOUR: Duration = Duration::from_hours(1);
+
+/// A supervisor "inner", registered as such, over workers a and b.
+fn inner(stage: &Stage, intensity: u32) -> ChildSpec {
+    let (a, b) = (stage.child("a"), stage.child("b"));
+    ChildSpec::supervisor("inner", move || {
+        Supervisor::one_for_one().intensity(intensity, HOUR).child(a.clone()).child(b.clone())
+    })
+    .name("inner")
+}
+
+fn inner_address(stage: &Stage) -> SupervisorAddress {
+    stage.sim.lookup("inner").expect("an inner supervisor")
+}
+
+#[test]
+fn s5_a_permanent_inner_supervisor_that_gives_up_is_restarted() {
+    let stage = Stage::new();
+    let (inner, c) = (inner(&stage, 0), stage.child("c"));
+    let supervisor = stage.supervisor(|| Supervisor::one_for_all().child(inner).child(c));
+    stage.crash("a");
+    assert_eq!(stage.log(), "(boom) a, stop b, stop c, start a, start b, start c");
+    assert_eq!(kids(&supervisor), "inner c");
+    stage.crash("c");
+    assert!(!supervisor.is_alive());
+    assert_eq!(stage.log(), "(boom) c, stop b, stop a");
+    assert_eq!(stage.sim.processes(), []);
+}
+
+#[test]
+fn s5_a_transient_inner_supervisor_that_gives_up_is_not_restarted() {
+    let stage = Stage::new();
+    let inner = inner(&stage, 0).restart(RestartType::Transient);
+    let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(inner));
+    stage.crash("a");
+    assert_eq!(kids(&supervisor), "inner:undefined");
+}
+
+#[test]
+fn s1_auto_shutdown_cascades_through_a_significant_supervisor() {
+    let stage = Stage::new();
+    let any = AutoShutdown::AnySignificant;
+    let a = stage.child("a").restart(RestartType::Temporary).significant(true);
+    let inner = ChildSpec::supervisor("inner", move || {
+        Supervisor::one_for_one().auto_shutdown(any).child(a.clone())
+    });
+    let inner = inner.restart(RestartType::Transient).significant(true);
+    let b = stage.child("b");
+    let supervisor = stage
+        .supervisor(move || Supervisor::one_for_one().auto_shutdown(any).child(b).child(inner));
+    stage.tell("a", Do::End(Reason::Normal));
+    assert!(!supervisor.is_alive());
+    assert_eq!(stage.log(), "(normal) a, stop b");
+}
+
+#[test]
+fn s6_an_inner_supervisor_that_fails_to_start_again_is_tried_again() {
+    let stage = Stage::new();
+    let inner = inner(&stage, 0);
+    let supervisor = stage.supervisor(|| Supervisor::one_for_one().intensity(5, HOUR).child(inner));
+    stage.plan("b", &[Start::Fail]);
+    stage.crash("a");
+    assert_eq!(stage.log(), "(boom) a, stop b, start a, fail b, stop a, start a, start b");
+    assert_eq!(kids(&supervisor), "inner");
+    assert_eq!(kids(&inner_address(&stage)), "a b");
+}
+
+/// OTP: a killed supervisor runs nothing; its children hear of it through their links.
+/// Plain ones end with it, trapping ones run `terminate`, supervisors end theirs.
+#[test]
+fn d3_the_children_of_a_killed_supervisor_end_and_a_new_tree_takes_their_place() {
+    let stage = Stage::new();
+    let shared = stage.shared();
+    let trap = Habits { trap: true, slow: None };
+    // Without names: the old and the new children live side by side for a while.
+    let worker = move |id: &'static str, habits| {
+        let shared = shared.clone();
+        ChildSpec::worker(id, move || Worker::new(id, shared.clone(), habits))
+    };
+    let lowest = {
+        let worker = worker.clone();
+        ChildSpec::supervisor("lowest", move || Supervisor::one_for_one().child(worker("c", trap)))
+    };
+    let inner = ChildSpec::supervisor("inner", move || {
+        Supervisor::one_for_one()
+            .child(worker("a", Habits::default()))
+            .child(worker("b", trap))
+            .child(lowest.clone())
+    });
+    let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(inner.name("inner")));
+    let (old, before) = (stage.pid("inner"), stage.sim.processes());
+    stage.sim.kill(old);
+    stage.sim.run_until_idle();
+    let log = stage.log();
+    for event in ["(killed) b", "stop c", "start a", "start b", "start c"] {
+        assert!(log.contains(event), "{event} in {log}");
+    }
+    assert_ne!(stage.pid("inner"), old);
+    let survivors: Vec<_> = before.into_iter().filter(|pid| stage.sim.is_alive(*pid)).collect();
+    assert_eq!(survivors, [supervisor.pid()]);
+}
+
+#[test]
+fn l3_a_supervisor_ends_with_its_linked_parent_whatever_the_reason() {
+    for reason in [Reason::Normal, Reason::Shutdown, Reason::error("gone")] {
+        let stage = Stage::new();
+        let a = stage.child("a");
+        let last = reason.clone();
+        let parent = stage.sim.spawn(move || {
+            behavior_fn(move |mut ctx: Context<()>| async move {
+                let supervisor = ctx
+                    .spawn(|| Supervisor::one_for_one().child(a))
+                    .name("supervisor")
+                    .link()
+                    .await?;
+                ctx.initialised();
+                ctx.receive().await;
+                drop(supervisor);
+                Err(last)
+            })
+        });
+        let parent = parent.wait().unwrap();
+        let supervisor: SupervisorAddress = stage.sim.lookup("supervisor").unwrap();
+        parent.send(()).unwrap();
+        assert_eq!(supervisor.monitor().wait().unwrap().reason, reason);
+        assert_eq!(stage.log(), "start a, stop a");
+    }
+}
+
+#[test]
+fn l3_a_supervisor_obeys_its_parents_signal() {
+    let stage = Stage::new();
+    let a = stage.child("a");
+    let parent = behavior_fn(move |mut ctx: Context<()>| async move {
+        ctx.trap_exits(true);
+        let supervisor = ctx.spawn(|| Supervisor::one_for_one().child(a)).link().await?;
+        ctx.exit(supervisor.pid(), Reason::error("over"));
+        match ctx.receive().await {
+            Received::Exit(Exit { pid, reason }) => {
+                assert_eq!((pid, &reason), (supervisor.pid(), &Reason::error("over")));
+                Ok(())
+            }
+            other => panic!("{other:?}"),
+        }
+    });
+    let parent = stage.sim.spawn(|| parent).start().unwrap();
+    assert_eq!(parent.monitor().wait().unwrap().reason, Reason::Normal);
+    assert_eq!(stage.log(), "start a, stop a");
+}
+
+#[test]
+fn s7_a_supervisor_that_is_killed_brutally_takes_its_children_along() {
+    let stage = Stage::new();
+    let inner = inner(&stage, 0).shutdown(Shutdown::BrutalKill);
+    let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(inner));
+    supervisor.terminate_child("inner").wait().unwrap();
+    stage.sim.run_until_idle();
+    assert_eq!(kids(&supervisor), "inner:undefined");
+    assert_eq!(stage.sim.processes(), [supervisor.pid()]);
+}
+
+/// Any behaviour can be a child: here a bare process, and a supervisor with a template.
+#[test]
+fn s1_children_are_of_any_behaviour() {
+    let stage = Stage::new();
+    let shared = stage.shared();
+    let bare = ChildSpec::worker("bare", || {
+        behavior_fn(|mut ctx: Context<u8>| async move {
+            loop {
+                if let Received::Message(0) = ctx.receive().await {
+                    return Err(Reason::error("zero"));
+                }
+            }
+        })
+    });
+    let dynamic = ChildSpec::supervisor("dynamic", move || {
+        let shared = shared.clone();
+        Supervisor::simple_one_for_one(ChildTemplate::worker("w", move |id: String| {
+            Worker::new(&id, shared.clone(), Habits::default())
+        }))
+    });
+    let supervisor = stage.supervisor(|| {
+        Supervisor::one_for_one().child(bare.name("bare")).child(dynamic.name("dynamic"))
+    });
+    let dynamic: SupervisorAddress<String> = stage.sim.lookup("dynamic").unwrap();
+    dynamic.start_child("d".to_owned()).wait().unwrap();
+    let bare = stage.sim.lookup::<u8, u8>("bare").unwrap();
+    bare.send(0).unwrap();
+    stage.sim.run_until_idle();
+    assert_ne!(stage.pid("bare"), bare.pid());
+    supervisor.stop().wait().unwrap();
+    assert_eq!(stage.log(), "start d, stop d");
+    assert_eq!(stage.sim.processes(), []);
+}
