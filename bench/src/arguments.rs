@@ -1,0 +1,63 @@
+//! What the command line asks for.
+
+use crate::failure::Failure;
+
+/// A workload, with its size and count if they are not to be the default ones.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Arguments {
+    pub(crate) workload: String,
+    size: Option<u64>,
+    count: Option<usize>,
+}
+
+impl Arguments {
+    /// Reads `WORKLOAD [SIZE] [COUNT]`.
+    pub(crate) fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, Failure> {
+        let mut words = words.into_iter();
+        let workload = words.next().ok_or(Failure::Usage)?;
+        let size = words.next().map(|word| word.parse()).transpose()?;
+        let count = words.next().map(|word| word.parse()).transpose()?;
+        match words.next() {
+            None => Ok(Arguments { workload, size, count }),
+            Some(_) => Err(Failure::Usage),
+        }
+    }
+
+    /// How much there is to do: mostly a number of messages.
+    pub(crate) fn size(&self, default: u64) -> u64 {
+        self.size.unwrap_or(default)
+    }
+
+    /// How many take part in it: mostly a number of actors.
+    pub(crate) fn count(&self, default: usize) -> usize {
+        self.count.unwrap_or(default)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Arguments, Failure> {
+        Arguments::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn size_and_count_may_be_left_out() {
+        let arguments = parse("fanin 1000").expect("a workload and a size");
+        assert_eq!(arguments.workload, "fanin");
+        assert_eq!(arguments.size(7), 1000);
+        assert_eq!(arguments.count(8), 8);
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        assert!(matches!(parse("fanin many"), Err(Failure::Number(_))));
+    }
+
+    #[test]
+    fn a_workload_is_needed_and_a_fourth_word_is_too_much() {
+        assert!(matches!(parse(""), Err(Failure::Usage)));
+        assert!(matches!(parse("fanin 1 2 3"), Err(Failure::Usage)));
+    }
+}

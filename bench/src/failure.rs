@@ -1,0 +1,40 @@
+//! Why there is no measurement.
+
+use krarup::{NodeError, SpawnError};
+use std::num::ParseIntError;
+use std::process::ExitCode;
+
+/// Why a workload was not measured; each has its exit code.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum Failure {
+    #[error("usage: bench-krarup WORKLOAD [SIZE] [COUNT]")]
+    Usage,
+    #[error("SIZE and COUNT are numbers: {0}")]
+    Number(#[from] ParseIntError),
+    #[error("{size} cannot be shared among {among}")]
+    TooSmall { size: u64, among: u64 },
+    #[error("{left} signals missing after {seconds} s")]
+    Timeout { left: u64, seconds: u64 },
+    #[error("no workload {0:?}")]
+    Unsupported(String),
+    #[error("cannot start the node: {0}")]
+    Node(#[from] NodeError),
+    #[error("cannot spawn: {0}")]
+    Spawn(#[from] SpawnError),
+    #[error("cannot start: an actor of the workload has ended")]
+    Ended,
+    #[error("no histogram: {0}")]
+    Histogram(#[from] hdrhistogram::CreationError),
+}
+
+impl Failure {
+    /// 1 for bad arguments, 2 for a workload that did not end, 3 for one there is not.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Failure::Timeout { .. } | Failure::Ended => 2,
+            Failure::Unsupported(_) => 3,
+            _ => 1,
+        })
+    }
+}

@@ -1,0 +1,87 @@
+//! `big`: every actor talks to every other at random (Savina's `big`).
+
+use super::{Outcome, share};
+use crate::latch::Latch;
+use crate::measurement::Measurement;
+use crate::message::Message;
+use crate::peers::{Peers, start};
+use krarup::{Actor, Context, Node, Result};
+
+const PING: u64 = 0;
+const PONG: u64 = 1;
+
+/// Pings others at random, one ping after the other, and answers theirs.
+struct Talker {
+    number: u32,
+    peers: Peers,
+    /// Pongs still to come.
+    left: u64,
+    random: Xorshift,
+    latch: Latch,
+}
+
+impl Talker {
+    fn ping(&mut self) -> Result {
+        let others = self.peers.all().len() - 1;
+        let pick = self.random.below(others);
+        let other = if pick < self.number as usize { pick } else { pick + 1 };
+        self.send(other, PING)
+    }
+
+    fn send(&self, to: usize, number: u64) -> Result {
+        self.peers.all()[to].send(Message::Value { from: self.number, number })?;
+        Ok(())
+    }
+}
+
+impl Actor for Talker {
+    type Message = Message;
+
+    async fn handle_message(&mut self, _: &mut Context<Message>, message: Message) -> Result {
+        match message {
+            Message::Start => self.ping(),
+            Message::Value { from, number: PING } => self.send(from as usize, PONG),
+            Message::Value { .. } => {
+                self.left -= 1;
+                if self.left > 0 {
+                    return self.ping();
+                }
+                self.latch.count_down();
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Marsaglia's xorshift: random enough to pick somebody, and the same in every run.
+struct Xorshift(u64);
+
+impl Xorshift {
+    fn seeded(number: u32) -> Self {
+        Xorshift((u64::from(number) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        // A remainder by a `usize` is one.
+        usize::try_from(self.0 % limit as u64).unwrap_or(0)
+    }
+}
+
+/// Each of `talkers` pings until it has had `pongs` pongs.
+pub(super) fn run(node: &Node, pongs: u64, talkers: usize) -> Outcome {
+    share(pongs, 1)?;
+    share(talkers as u64, 2)?;
+    let done = Latch::new(talkers as u64);
+    let peers = Peers::spawn(node, talkers, |number, peers| Talker {
+        number,
+        peers,
+        left: pongs,
+        random: Xorshift::seeded(number),
+        latch: done.clone(),
+    })?;
+    let took = done.time(|| start(peers.all()))?;
+    Ok(Measurement::of("big", 2 * pongs * talkers as u64, took))
+}

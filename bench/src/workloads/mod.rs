@@ -1,0 +1,67 @@
+//! The workloads, a file for each kind.
+
+mod big;
+mod call;
+mod fan;
+mod latency;
+mod lifecycle;
+mod pingpong;
+mod pool;
+mod ring;
+mod stream;
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::measurement::Measurement;
+use krarup::Node;
+
+/// Messages that a sender may send for one message that it handles. If it has more, it
+/// sends itself [`crate::message::Message::Start`], so that others run in between.
+pub(crate) const OWN_TURN: u64 = 1000;
+
+/// What a workload comes to.
+type Outcome = Result<Measurement, Failure>;
+
+/// Runs the workload that is asked for.
+pub(crate) fn run(node: &Node, arguments: &Arguments) -> Result<Vec<Measurement>, Failure> {
+    let size = |default| arguments.size(default);
+    let count = |default| arguments.count(default);
+    let measurement = match arguments.workload.as_str() {
+        "pingpong" => pingpong::run(node, "pingpong", size(2_000_000), 1),
+        "pairs" => pingpong::run(node, "pairs", size(20_000), count(64)),
+        "fanin" => fan::fan_in(node, size(10_000_000), count(8)),
+        "fanin-threads" => fan::fan_in_threads(node, size(10_000_000), count(8)),
+        "fanout" => fan::fan_out(node, size(10_000_000), count(60)),
+        "ring" => ring::run(node, size(5_000_000), count(503)),
+        "big" => big::run(node, size(20_000), count(128)),
+        "call" => call::run(node, "call", size(1_000_000), 1),
+        "call64" => call::run(node, "call64", size(1_000_000), count(64)),
+        "spawn" => lifecycle::spawn(node, size(1_000_000)),
+        "mem" => lifecycle::memory(node, size(1_000_000)),
+        "pool" => pool::by_hand(node, size(5_000_000), count(4)),
+        "latency" => return latency::run(node, size(40_000), count(20_000)),
+        other => Err(Failure::Unsupported(other.to_owned())),
+    };
+    Ok(vec![measurement?])
+}
+
+/// The equal share of each of `among`, rounded down; there must be at least one each.
+fn share(size: u64, among: usize) -> Result<u64, Failure> {
+    let among = among as u64;
+    match size.checked_div(among) {
+        None | Some(0) => Err(Failure::TooSmall { size, among }),
+        Some(share) => Ok(share),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn a_share_is_rounded_down_and_never_nothing() {
+        assert_eq!(share(10, 4).ok(), Some(2));
+        assert!(share(3, 4).is_err());
+        assert!(share(3, 0).is_err());
+    }
+}

@@ -1,0 +1,77 @@
+//! `pingpong` and `pairs`: two actors that send one message back and forth, once or
+//! many times at once.
+
+use super::{Outcome, share};
+use crate::latch::Latch;
+use crate::measurement::Measurement;
+use crate::message::Message;
+use crate::peers::{Peers, start};
+use krarup::{Actor, Address, Context, Node, Result};
+
+/// One of two. Even numbers serve and count; their neighbours return.
+struct Player {
+    number: u32,
+    peers: Peers,
+    partner: Option<Address<Message>>,
+    /// Round trips still to be made, for one that serves.
+    left: u64,
+    /// Told when a server is through, and when one that returns is ready.
+    latch: Latch,
+}
+
+impl Player {
+    fn serves(&self) -> bool {
+        self.number.is_multiple_of(2)
+    }
+
+    fn hit(&self, number: u64) -> Result {
+        if let Some(partner) = &self.partner {
+            partner.send(Message::Value { from: self.number, number })?;
+        }
+        Ok(())
+    }
+}
+
+impl Actor for Player {
+    type Message = Message;
+
+    async fn handle_message(&mut self, _: &mut Context<Message>, message: Message) -> Result {
+        match message {
+            Message::Start => {
+                self.partner = self.peers.all().get(self.number as usize ^ 1).cloned();
+                if self.serves() {
+                    self.hit(self.left)?;
+                } else {
+                    self.latch.count_down();
+                }
+            }
+            Message::Value { number, .. } if self.serves() => {
+                self.left = number - 1;
+                if self.left == 0 {
+                    self.latch.count_down();
+                } else {
+                    self.hit(self.left)?;
+                }
+            }
+            Message::Value { number, .. } => self.hit(number)?,
+        }
+        Ok(())
+    }
+}
+
+/// `round_trips` of each of `pairs` pairs, all at once.
+pub(super) fn run(node: &Node, name: &str, round_trips: u64, pairs: usize) -> Outcome {
+    share(round_trips, 1)?;
+    let (ready, done) = (Latch::new(pairs as u64), Latch::new(pairs as u64));
+    let players = Peers::spawn(node, 2 * pairs, |number, peers| Player {
+        number,
+        peers,
+        partner: None,
+        left: round_trips,
+        latch: if number.is_multiple_of(2) { done.clone() } else { ready.clone() },
+    })?;
+    start(players.all().iter().skip(1).step_by(2))?;
+    ready.wait()?;
+    let took = done.time(|| start(players.all().iter().step_by(2)))?;
+    Ok(Measurement::of(name, 2 * round_trips * pairs as u64, took))
+}

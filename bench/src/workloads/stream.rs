@@ -1,0 +1,63 @@
+//! A stream of messages: who sends it and who counts it.
+
+use super::OWN_TURN;
+use crate::latch::Latch;
+use crate::message::Message;
+use krarup::{Actor, Address, Context, Result};
+use std::sync::Arc;
+
+/// Sends messages to its receivers in turn, at most [`OWN_TURN`] at a time.
+pub(super) struct Sender<C> {
+    number: u32,
+    receivers: Arc<[Address<Message, C>]>,
+    /// Messages still to be sent.
+    left: u64,
+    next: usize,
+}
+
+impl<C> Sender<C> {
+    pub(super) fn new(number: u32, receivers: Arc<[Address<Message, C>]>, left: u64) -> Self {
+        Sender { number, receivers, left, next: 0 }
+    }
+}
+
+impl<C: Send + 'static> Actor for Sender<C> {
+    type Message = Message;
+
+    async fn handle_message(&mut self, ctx: &mut Context<Message>, _: Message) -> Result {
+        for _ in 0..self.left.min(OWN_TURN) {
+            let message = Message::Value { from: self.number, number: self.left };
+            self.receivers[self.next].send(message)?;
+            self.left -= 1;
+            self.next = following(self.next, self.receivers.len());
+        }
+        if self.left > 0 {
+            ctx.address().send(Message::Start)?;
+        }
+        Ok(())
+    }
+}
+
+/// Counts its share of messages, then signals.
+pub(super) struct Counter {
+    pub(super) left: u64,
+    pub(super) latch: Latch,
+}
+
+impl Actor for Counter {
+    type Message = Message;
+
+    async fn handle_message(&mut self, _: &mut Context<Message>, _: Message) -> Result {
+        self.left -= 1;
+        if self.left == 0 {
+            self.latch.count_down();
+        }
+        Ok(())
+    }
+}
+
+/// The place after this one, going round. A comparison, for a division would cost as
+/// much as a send.
+pub(super) fn following(place: usize, places: usize) -> usize {
+    if place + 1 == places { 0 } else { place + 1 }
+}
