@@ -1,0 +1,92 @@
+//! 4. A pool: workers behind one address, and a limit to what may wait.
+//!
+//! Two workers serve at once and three requests may wait at each. The next one is
+//! refused, at once and at the sender: what an HTTP server answers with 503. Nothing
+//! piles up, and nobody waits for what will not be served in time.
+//!
+//! ```sh
+//! cargo run --release --example 04_pool_backpressure
+//! ```
+
+use krarup::prelude::*;
+
+/// A database that answers no query until it is told to go on.
+#[derive(Default)]
+struct Database {
+    waiting: Vec<Reply<()>>,
+    running: bool,
+    /// Told when so many queries have come.
+    watcher: Option<(usize, Reply<()>)>,
+}
+
+enum Query {
+    Run(Reply<()>),
+    Resume,
+    /// Answered when so many queries wait.
+    AwaitQueries(usize, Reply<()>),
+}
+
+impl Actor for Database {
+    type Message = Query;
+
+    async fn handle_message(&mut self, _: &mut Context<Query>, query: Query) -> Result {
+        match query {
+            // A reply token is a value: kept now, answered later.
+            Query::Run(reply) => self.waiting.push(reply),
+            Query::Resume => self.running = true,
+            Query::AwaitQueries(count, reply) => self.watcher = Some((count, reply)),
+        }
+        if self.running {
+            self.waiting.drain(..).for_each(|reply| reply.send(()));
+        }
+        if let Some((_, reply)) = self.watcher.take_if(|(n, _)| *n <= self.waiting.len()) {
+            reply.send(());
+        }
+        Ok(())
+    }
+}
+
+/// A worker: one request at a time, each of which needs the database.
+struct Worker {
+    database: Address<Query>,
+}
+
+struct Request(u32);
+
+impl Actor for Worker {
+    type Message = Request;
+
+    async fn handle_message(&mut self, _: &mut Context<Request>, request: Request) -> Result {
+        // The worker waits here. Its thread does not: it runs other processes.
+        self.database.call(Query::Run).no_timeout().await?;
+        drop(request);
+        Ok(())
+    }
+}
+
+fn main() -> Result {
+    let node = Node::start("tour@localhost")?;
+    let database = node.spawn(Database::default).name("database").wait()?;
+    let backend = database.clone();
+    let worker = move || Worker { database: backend.clone() };
+    let pool = node.spawn(|| Pool::new(2, worker).mailbox(3)).name("requests").wait()?;
+
+    // The database is stuck. Two requests keep both workers busy ..
+    pool.send(Request(1))?;
+    pool.send(Request(2))?;
+    database.call(|reply| Query::AwaitQueries(2, reply)).wait()?;
+    // .. and more come in until nobody takes the next one.
+    let refused = (3..).find_map(|n| pool.send(Request(n)).err());
+    if let Some(SendError::Full(Request(n))) = refused {
+        println!("2 in work, 2 x 3 waiting: request {n} is refused at once");
+    }
+    println!("{}", pool.inspect().wait()?);
+
+    database.send(Query::Resume)?;
+    // Ends the pool when it has served all that it accepted.
+    pool.finish();
+    pool.monitor().wait()?;
+    println!("the database goes on: all 8 are served, and the pool has closed");
+
+    node.stop().wait()
+}
