@@ -15,6 +15,7 @@ use krarup::prelude::*;
 struct Database {
     waiting: Vec<Reply<()>>,
     running: bool,
+    answered: usize,
     /// Told when so many queries have come.
     watcher: Option<(usize, Reply<()>)>,
 }
@@ -37,12 +38,17 @@ impl Actor for Database {
             Query::AwaitQueries(count, reply) => self.watcher = Some((count, reply)),
         }
         if self.running {
+            self.answered += self.waiting.len();
             self.waiting.drain(..).for_each(|reply| reply.send(()));
         }
         if let Some((_, reply)) = self.watcher.take_if(|(n, _)| *n <= self.waiting.len()) {
             reply.send(());
         }
         Ok(())
+    }
+
+    fn inspect(&self) -> Inspection {
+        Inspection::new().with("answered", self.answered)
     }
 }
 
@@ -56,10 +62,9 @@ struct Request(u32);
 impl Actor for Worker {
     type Message = Request;
 
-    async fn handle_message(&mut self, _: &mut Context<Request>, request: Request) -> Result {
+    async fn handle_message(&mut self, _: &mut Context<Request>, _: Request) -> Result {
         // The worker waits here. Its thread does not: it runs other processes.
         self.database.call(Query::Run).no_timeout().await?;
-        drop(request);
         Ok(())
     }
 }
@@ -80,13 +85,13 @@ fn main() -> Result {
     if let Some(SendError::Full(Request(n))) = refused {
         println!("2 in work, 2 x 3 waiting: request {n} is refused at once");
     }
-    println!("{}", pool.inspect().wait()?);
+    println!("pool: {}", pool.inspect().wait()?);
 
     database.send(Query::Resume)?;
     // Ends the pool when it has served all that it accepted.
     pool.finish();
     pool.monitor().wait()?;
-    println!("the database goes on: all 8 are served, and the pool has closed");
+    println!("the pool has served what it accepted; database: {}", database.inspect().wait()?);
 
     node.stop().wait()
 }

@@ -1,8 +1,8 @@
 //! 5. Many processes: a hundred thousand in a ring, and a token that goes round.
 //!
-//! A process costs no thread and only a few hundred bytes, so one for every connection,
-//! device or game piece is the ordinary way to build. The figures are those of the
-//! machine this runs on.
+//! A process costs no thread and about a kilobyte, so one for every connection, device
+//! or game piece is the ordinary way to build. The figures are those of the machine
+//! this runs on.
 //!
 //! ```sh
 //! cargo run --release --example 05_ring
