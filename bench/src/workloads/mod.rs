@@ -39,6 +39,7 @@ pub(crate) fn run(node: &Node, arguments: &Arguments) -> Result<Vec<Measurement>
         "spawn" => lifecycle::spawn(node, size(1_000_000)),
         "mem" => lifecycle::memory(node, size(1_000_000)),
         "pool" => pool::by_hand(node, size(5_000_000), count(4)),
+        "pool-native" => pool::native(node, size(5_000_000), count(4)),
         "latency" => return latency::run(node, size(40_000), count(20_000)),
         other => Err(Failure::Unsupported(other.to_owned())),
     };
