@@ -3,7 +3,7 @@
 
 pub use krarup_act::{
     Actor, Address, AddressOf, Behavior, BehaviorFn, Call, CannotWait, Context,
-    DEFAULT_CALL_TIMEOUT, Dynamic, Pending, Pool, PoolCommand, PoolError, Received, Reply,
+    DEFAULT_CALL_TIMEOUT, Dynamic, Monitor, Pending, Pool, PoolCommand, PoolError, Received, Reply,
     Resized, Route, Sleep, Spawn, Stop, behavior_fn,
 };
 pub use krarup_gen::{

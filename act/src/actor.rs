@@ -84,41 +84,70 @@ impl<A: Actor> Behavior for A {
     type Message = A::Message;
     type Command = A::Message;
 
-    async fn run(mut self, mut ctx: Context<A::Message>) -> Result {
-        ctx.stop_in_order(true);
-        Contained::new(self.init(&mut ctx)).await.flatten()?;
-        ctx.initialised();
-        // One guard around the loop, not one around each message: it costs once a poll.
-        let reason = match Contained::new(serve(&mut self, &mut ctx)).await {
-            Ok(reason) | Err(reason) => reason,
-        };
-        // A `terminate` that panics says why the process really ended.
-        Contained::new(self.terminate(&mut ctx, &reason)).await?;
-        Err(reason)
+    #[allow(
+        clippy::manual_async_fn,
+        reason = "an `async fn` keeps room for its arguments twice, in every process"
+    )]
+    fn run(mut self, mut ctx: Context<A::Message>) -> impl Future<Output = Result> + Send {
+        async move {
+            ctx.stop_in_order(true);
+            Contained::new(self.init(&mut ctx)).await.flatten()?;
+            ctx.initialised();
+            // One guard around the loop, not one around each message: it costs once a poll.
+            let reason = match Contained::new(serve(&mut self, &mut ctx)).await {
+                Ok(reason) | Err(reason) => reason,
+            };
+            // A `terminate` that panics says why the process really ended.
+            Contained::new(self.terminate(&mut ctx, &reason)).await?;
+            Err(reason)
+        }
     }
 }
 
 /// Handles what comes until the actor is to end, and says why.
-async fn serve<A: Actor>(actor: &mut A, ctx: &mut Context<A::Message>) -> Reason {
-    loop {
-        let handled = match ctx.receive().await {
-            Received::Message(message) | Received::Command(message) => {
-                actor.handle_message(ctx, message).await
+#[allow(clippy::manual_async_fn, reason = "as at `run`")]
+fn serve<A: Actor>(
+    actor: &mut A,
+    ctx: &mut Context<A::Message>,
+) -> impl Future<Output = Reason> + Send {
+    async move {
+        while !ctx.is_stopping() {
+            let handled = match ctx.receive().await {
+                Received::Message(message) | Received::Command(message) => {
+                    actor.handle_message(ctx, message).await
+                }
+                // Boxed, so that what is rare needs no room in every process.
+                other => match Box::pin(handle(actor, ctx, other)).await {
+                    Ok(()) => Ok(()),
+                    Err(Some(reason)) => Err(reason),
+                    Err(None) => return Reason::Normal,
+                },
+            };
+            if let Err(reason) = handled {
+                return reason;
             }
-            Received::Exit(exit) => actor.handle_exit(ctx, exit).await,
-            Received::Down(down) => actor.handle_down(ctx, down).await,
-            Received::Inspect(reply) => {
-                reply.send(actor.inspect());
-                Ok(())
-            }
-            Received::Stop(reason) => return reason,
-            Received::Finish => return Reason::Normal,
-        };
-        if let Err(reason) = handled {
-            return reason;
         }
-        if let Some(reason) = ctx.take_stop() {
-            return reason;
+        Reason::Normal
+    }
+}
+
+/// Handles what is no message. `Err(None)`: end normally.
+async fn handle<A: Actor>(
+    actor: &mut A,
+    ctx: &mut Context<A::Message>,
+    item: Received<A::Message>,
+) -> Result<(), Option<Reason>> {
+    match item {
+        Received::Exit(exit) => actor.handle_exit(ctx, exit).await.map_err(Some),
+        Received::Down(down) => actor.handle_down(ctx, down).await.map_err(Some),
+        Received::Inspect(reply) => {
+            reply.send(actor.inspect());
+            Ok(())
+        }
+        Received::Stop(reason) => Err(Some(reason)),
+        Received::Finish => Err(None),
+        Received::Message(message) | Received::Command(message) => {
+            actor.handle_message(ctx, message).await.map_err(Some)
         }
     }
 }

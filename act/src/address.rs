@@ -31,13 +31,14 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// [`LookupError::WrongType`].
     pub fn of(process: Arc<dyn Process>) -> Result<Self, LookupError> {
         let pid = process.pid();
-        let info = process.info();
+        let expected = process.message_type();
+        let name = process.info().name;
         let any: Arc<dyn Any + Send + Sync> = process;
         match any.downcast::<Cell<M, C>>() {
             Ok(cell) => Ok(Address { cell }),
             Err(_) => Err(LookupError::WrongType {
-                process: info.name.map_or_else(|| pid.to_string(), |name| name.to_string()),
-                expected: info.behavior,
+                process: name.map_or_else(|| pid.to_string(), |name| name.to_string()),
+                expected,
                 found: type_name::<M>(),
             }),
         }

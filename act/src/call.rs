@@ -182,14 +182,24 @@ where
         let call = self.get_mut();
         let pid = call.address.pid();
         if let Some(request) = call.request.take() {
-            if current::pid() == Some(pid) {
+            if current::pid().is_some_and(|caller| caller.is_same_process(pid)) {
                 return Poll::Ready(Err(CallError::CallsItself(pid)));
             }
-            let (token, receiver) = Reply::new();
+            // The slot knows its waiter from the beginning, and a reply wakes it.
+            let (token, receiver) = Reply::new(Some(cx.waker().clone()));
             if let Err(error) = request.post(call.address, call.urgent, token) {
-                return Poll::Ready(Err(error));
+                let stopped = error == CallError::NoProcess && call.address.host().is_stopping();
+                return Poll::Ready(Err(if stopped { CallError::NodeStopped } else { error }));
             }
             call.reply = Some(receiver);
+            if let Some(timeout) = call.timeout
+                && !timeout.is_zero()
+            {
+                let host = call.address.host();
+                let deadline = call.deadline.insert(Deadline::new(host.now() + timeout));
+                deadline.arm(&**host, cx);
+                return Poll::Pending;
+            }
         }
         let Some(reply) = &mut call.reply else {
             return Poll::Ready(Err(CallError::NoReply));
@@ -197,6 +207,7 @@ where
         if let Poll::Ready(answer) = Pin::new(reply).poll(cx) {
             call.reply = None;
             call.disarm();
+            call.deadline = None;
             return Poll::Ready(answer.unwrap_or(Err(CallError::NoReply)));
         }
         let Some(timeout) = call.timeout else { return Poll::Pending };

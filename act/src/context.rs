@@ -5,7 +5,9 @@ use crate::control::send_dynamic;
 use crate::deadline::Sleep;
 use crate::host::{Alarm, Host};
 use crate::mailbox::entry::{Body, Control, Entry, Notice, SenderId};
+use crate::mailbox::inbox::Queue;
 use crate::process::cell::{Cell, Wants};
+use crate::process::crash::contain;
 use crate::process::process::{Dynamic, Process, Via};
 use crate::process::{bonds, current};
 use crate::received::Received;
@@ -29,32 +31,40 @@ use std::time::Duration;
 pub struct Context<M, C = M> {
     pub(crate) cell: Arc<Cell<M, C>>,
     /// What was taken off Main and is not handled yet.
-    main: VecDeque<Entry<M>>,
-    /// The same of the control lanes.
-    control: Option<Box<Controls<C>>>,
+    main: Queue<M>,
     /// Who sent the message in hand.
     sender: SenderId,
-    /// Set by [`Context::stop`].
-    stop: Option<Reason>,
+    rare: Option<Box<Rare<M, C>>>,
     started: bool,
+    /// Something of the control lanes has been taken and not handled.
+    controlled: bool,
+    /// Set by [`Context::stop`].
+    stop: bool,
+}
+
+/// What most processes never have.
+struct Rare<M, C> {
+    urgent: VecDeque<Control<C>>,
+    system: VecDeque<Control<C>>,
     timers: Timers<M>,
 }
 
-struct Controls<C> {
-    urgent: VecDeque<Control<C>>,
-    system: VecDeque<Control<C>>,
+impl<M, C> Default for Rare<M, C> {
+    fn default() -> Self {
+        Rare { urgent: VecDeque::new(), system: VecDeque::new(), timers: Timers::new() }
+    }
 }
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub(crate) fn new(cell: Arc<Cell<M, C>>) -> Self {
         Context {
             cell,
-            main: VecDeque::new(),
-            control: None,
+            main: None,
             sender: 0,
-            stop: None,
+            rare: None,
             started: false,
-            timers: Timers::new(),
+            controlled: false,
+            stop: false,
         }
     }
 
@@ -136,12 +146,14 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             if !progress.spend(|| self.cell.host.now()) {
                 return self.pending(Wants::TURN);
             }
-            if self.control.is_some()
-                && let Some(item) = self.next_control()
-            {
-                return Poll::Ready(item);
+            if self.controlled {
+                if let Some(item) = self.next_control() {
+                    return Poll::Ready(item);
+                }
+                continue;
             }
-            let Some(entry) = self.main.pop_front().or_else(|| self.take_main()) else {
+            let next = self.main.as_mut().and_then(|main| main.pop_front());
+            let Some(entry) = next.or_else(|| self.take_main()) else {
                 return self.pending(Wants::MESSAGE);
             };
             self.sender = entry.sender;
@@ -149,6 +161,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 Body::Message(message) => {
                     let taken = &self.cell.progress.taken;
                     taken.store(taken.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                    if self.cell.is_routed() {
+                        self.cell.pass_on(message, entry.sender);
+                        continue;
+                    }
                     return Poll::Ready(Received::Message(message));
                 }
                 Body::Notice(notice) => {
@@ -174,14 +190,14 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     #[inline]
     fn take_main(&mut self) -> Option<Entry<M>> {
         let progress = &self.cell.progress;
-        let emptied_batch = self.main.capacity() != 0;
+        let emptied_batch = self.main.is_some();
         if progress.looked.load(Ordering::Relaxed) && !emptied_batch {
             return None;
         }
         progress.looked.store(true, Ordering::Relaxed);
         let entry = self.cell.inbox.lock().take_main(&mut self.main);
         if entry.is_none() && emptied_batch {
-            self.main = VecDeque::new();
+            self.main = None;
         }
         entry
     }
@@ -196,21 +212,20 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
         self.cell.progress.attention.store(false, Ordering::Relaxed);
         let Some(rare) = inbox.rare_if_any() else { return true };
-        let controls = self.control.get_or_insert_with(|| {
-            Box::new(Controls { urgent: VecDeque::new(), system: VecDeque::new() })
-        });
-        controls.urgent.append(&mut rare.urgent);
-        controls.system.append(&mut rare.system);
+        let taken = self.rare.get_or_insert_default();
+        taken.urgent.append(&mut rare.urgent);
+        taken.system.append(&mut rare.system);
+        self.controlled = true;
         true
     }
 
     #[cold]
     fn next_control(&mut self) -> Option<Received<M, C>> {
         loop {
-            let controls = self.control.as_mut()?;
-            let Some(control) = controls.urgent.pop_front().or_else(|| controls.system.pop_front())
-            else {
-                self.control = None;
+            let rare = self.rare.as_mut()?;
+            let Some(control) = rare.urgent.pop_front().or_else(|| rare.system.pop_front()) else {
+                self.controlled = false;
+                self.release_rare();
                 return None;
             };
             let count = &self.cell.progress.controls;
@@ -221,7 +236,13 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                     self.sender = sender;
                     return Some(Received::Command(message));
                 }
-                Control::Stop(reason) => return Some(Received::Stop(reason)),
+                Control::Stop(reason) => {
+                    if let Some(item) = self.accept_stop(reason) {
+                        return Some(item);
+                    }
+                    // Doomed: receive nothing more.
+                    return None;
+                }
                 Control::Inspect(reply) => return Some(Received::Inspect(reply)),
                 Control::Exit { exit, link } => {
                     if let Some(item) = self.accept(Notice::Exit { exit, link }) {
@@ -235,6 +256,27 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 }
             }
         }
+    }
+
+    /// Gives the memory of empty queues back.
+    fn release_rare(&mut self) {
+        if !self.controlled && self.rare.as_ref().is_some_and(|rare| rare.timers.is_empty()) {
+            self.rare = None;
+        }
+    }
+
+    /// A stop that was asked for before it was known what kind of process this is. One
+    /// that does not stop in order takes it as an exit signal.
+    fn accept_stop(&mut self, reason: Reason) -> Option<Received<M, C>> {
+        let inbox = self.cell.inbox.lock();
+        if inbox.orderly {
+            return Some(Received::Stop(reason));
+        }
+        if inbox.trapping {
+            return Some(Received::Exit(Exit { pid: self.cell.host.node_pid(), reason }));
+        }
+        self.cell.doom(inbox, reason);
+        None
     }
 
     /// A notice as an item, unless what it tells of is no longer wanted (rule L5).
@@ -273,16 +315,18 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Ends this process after the message in hand, with [`Reason::Normal`] (rule D9).
     /// For an actor: a bare process returns from `run`.
     pub fn stop(&mut self) {
-        self.stop.get_or_insert(Reason::Normal);
+        self.stop = true;
     }
 
-    /// The reason set by [`Context::stop`], once: for behaviours that have handlers.
-    pub fn take_stop(&mut self) -> Option<Reason> {
-        self.stop.take()
+    /// Whether [`Context::stop`] was called: for behaviours that have handlers.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        self.stop
     }
 
-    /// Makes Main a route from now on (see [`Route`]); this process then receives what
-    /// comes on its control lanes alone. False if it has one already.
+    /// Makes Main a route from now on (see [`Route`]); this process then receives no
+    /// messages from it. Those that were accepted before go along the route as well, when
+    /// the process next receives. False if it has a route already.
     pub fn route_main(&mut self, route: impl Route<M>) -> bool {
         self.cell.set_route(Box::new(route))
     }
@@ -392,14 +436,16 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// message has been received or there is no such timer. A message of it that lies in
     /// the mailbox is thrown away; then the time left is zero.
     pub fn cancel(&mut self, timer: Ref) -> Option<Duration> {
-        let timer = self.timers.remove(timer)?;
-        Some(self.host().cancel_timer(timer.key).unwrap_or(Duration::ZERO))
+        let timer = self.rare.as_mut()?.timers.remove(timer)?;
+        self.release_rare();
+        let in_time = self.host().cancel_timer(timer.key);
+        Some(if in_time { timer.due - self.now() } else { Duration::ZERO })
     }
 
     /// The time left until the timer is due, or `None` as for [`Context::cancel`].
     #[must_use]
     pub fn remaining(&self, timer: Ref) -> Option<Duration> {
-        self.timers.get(timer).map(|timer| timer.due - self.now())
+        self.rare.as_ref()?.timers.get(timer).map(|timer| timer.due - self.now())
     }
 
     fn arm(&mut self, timer: Ref, due: Timestamp, action: Action<M>) {
@@ -410,13 +456,15 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             }
         };
         let key = self.host().set_timer(due, Alarm::Run(Box::new(ring)));
-        self.timers.insert(timer, Timer { key, due, action });
+        let rare = self.rare.get_or_insert_default();
+        rare.timers.insert(timer, Timer { key, due, action });
     }
 
     /// A timer's notice is taken out of the mailbox: its message, unless it was
     /// cancelled.
     fn ring(&mut self, timer: Ref) -> Option<M> {
-        let Timer { due, action, .. } = self.timers.remove(timer)?;
+        let Timer { due, action, .. } = self.rare.as_mut()?.timers.remove(timer)?;
+        self.release_rare();
         match action {
             Action::Once(message) => Some(message),
             Action::Again { period, mut message } => {
@@ -456,13 +504,28 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 }
 
+/// Cancels the timers, and drops what was not handled, one by one: a destructor that
+/// panics must not keep the next from running, nor meet the panic of another.
 impl<M, C> Drop for Context<M, C> {
     fn drop(&mut self) {
-        for timer in self.timers.drain() {
-            self.cell.host.cancel_timer(timer);
+        let mut unhandled = 0;
+        let rare = self.rare.take().map(|rare| *rare).unwrap_or_default();
+        let (keys, actions) = rare.timers.into_parts();
+        for key in keys {
+            self.cell.host.cancel_timer(key);
         }
-        let messages = self.main.iter().filter(|entry| matches!(entry.body, Body::Message(_)));
-        self.cell.host.count_dead_letters(messages.count() as u64);
+        for entry in self.main.take().into_iter().flat_map(|main| *main) {
+            unhandled += u64::from(entry.is_message());
+            let _ = contain(|| drop(entry));
+        }
+        for control in rare.urgent.into_iter().chain(rare.system) {
+            unhandled += u64::from(control.is_message());
+            let _ = contain(|| drop(control));
+        }
+        for action in actions {
+            let _ = contain(|| drop(action));
+        }
+        self.cell.host.count_dead_letters(unhandled);
     }
 }
 

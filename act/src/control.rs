@@ -3,15 +3,16 @@
 use crate::address::Address;
 use crate::deadline::within;
 use crate::host::Host;
-use crate::pending::Pending;
+use crate::pending::{CannotWait, Pending, wait};
 use crate::process::bonds;
 use crate::process::process::{Dynamic, Process};
 use crate::reply::Reply;
-use crate::slot::slot;
-use krarup_gen::{CallError, Down, Inspection, Pid, Reason, SendError, StopError, Target};
+use crate::slot::{SlotReceiver, slot};
+use krarup_gen::{CallError, Down, Inspection, Pid, Reason, Ref, SendError, StopError, Target};
 use std::fmt;
-use std::future::IntoFuture;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 /// How long an inspection waits for its answer, unless told otherwise.
@@ -25,7 +26,7 @@ pub fn inspect(
 ) -> Pending<Inspection, CallError> {
     Pending::new(Arc::clone(&host), async move {
         let process = process.ok_or(CallError::NoProcess)?;
-        let (reply, answer) = Reply::new();
+        let (reply, answer) = Reply::new(None);
         process.inspect(reply);
         within(&host, INSPECT_TIMEOUT, answer)
             .await
@@ -53,14 +54,58 @@ pub fn send_dynamic<T: Send + 'static>(
     }
 }
 
-/// Waits for the end of whatever `target` names; at once if there is nobody.
-pub fn watch(host: Arc<dyn Host>, target: Target) -> Pending<Down> {
-    Pending::new(Arc::clone(&host), async move {
-        let (sender, down) = slot();
-        let monitor = bonds::watch(&*host, target.clone(), sender);
-        // A slot that is dropped unheard went down with its process's relations.
-        Ok(down.await.unwrap_or(Down { monitor, target, reason: Reason::NoProcess }))
-    })
+/// Watches whatever `target` names from now on: a monitor for somebody who is no
+/// process. Told at once, with `NoProcess`, if there is nobody (rule L4).
+pub fn watch(host: Arc<dyn Host>, target: Target) -> Monitor {
+    let (sender, down) = slot();
+    let monitor = host.next_ref();
+    bonds::watch(&*host, monitor, target.clone(), sender);
+    Monitor { host, reference: monitor, target, down }
+}
+
+/// A monitor that stands: it waits for the end of a process. `.await` it, or `.wait()`
+/// on a plain thread; dropped, it is taken away.
+#[must_use = "a monitor that is dropped is taken away"]
+pub struct Monitor {
+    host: Arc<dyn Host>,
+    reference: Ref,
+    target: Target,
+    down: SlotReceiver<Down>,
+}
+
+impl Monitor {
+    /// Waits on a plain thread for the end.
+    ///
+    /// # Errors
+    /// [`CannotWait`]: a process must await, and a simulation can run out of events.
+    pub fn wait(self) -> Result<Down, CannotWait> {
+        let host = Arc::clone(&self.host);
+        wait(&*host, self)
+    }
+}
+
+impl Future for Monitor {
+    type Output = Down;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Down> {
+        Pin::new(&mut self.down).poll(cx).map(|down| {
+            let (monitor, target) = (self.reference, self.target.clone());
+            // A slot that is dropped unheard went down with the node.
+            down.unwrap_or(Down { monitor, target, reason: Reason::NoProcess })
+        })
+    }
+}
+
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        bonds::unwatch(&*self.host, self.reference, &self.target);
+    }
+}
+
+impl fmt::Debug for Monitor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Monitor({} of {})", self.reference, self.target)
+    }
 }
 
 impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
@@ -69,8 +114,8 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         inspect(Arc::clone(self.host()), Some(self.process()))
     }
 
-    /// Waits for the end of the process.
-    pub fn monitor(&self) -> Pending<Down> {
+    /// Monitors the process from now on: what comes back waits for its end.
+    pub fn monitor(&self) -> Monitor {
         watch(Arc::clone(self.host()), Target::Pid(self.pid()))
     }
 
@@ -125,18 +170,17 @@ impl IntoFuture for Stop {
     fn into_future(self) -> Pending<(), StopError> {
         let host = Arc::clone(&self.host);
         Pending::new(self.host, async move {
-            let (sender, down) = slot();
             // Watched before it is asked, so that its end cannot be missed.
-            bonds::watch(&*host, Target::Pid(self.process.pid()), sender);
+            let end = watch(Arc::clone(&host), Target::Pid(self.process.pid()));
             self.process.request_stop(self.reason.clone());
             let down = match self.timeout {
-                None => down.await,
-                Some(limit) => within(&host, limit, down).await.ok_or(StopError::Timeout(limit))?,
+                None => end.await,
+                Some(limit) => within(&host, limit, end).await.ok_or(StopError::Timeout(limit))?,
             };
-            match down.map(|down| down.reason) {
-                Some(reason) if reason == self.reason => Ok(()),
-                Some(Reason::NoProcess) | None => Err(StopError::NoProcess),
-                Some(reason) => Err(StopError::Other(reason)),
+            match down.reason {
+                reason if reason == self.reason => Ok(()),
+                Reason::NoProcess => Err(StopError::NoProcess),
+                reason => Err(StopError::Other(reason)),
             }
         })
     }

@@ -1,6 +1,7 @@
 //! A point in time that a future waits for, at most.
 
 use crate::host::{Alarm, Host, TimerKey};
+use crate::process::current;
 use krarup_gen::Timestamp;
 use std::fmt;
 use std::pin::Pin;
@@ -12,7 +13,15 @@ use std::time::Duration;
 /// one at hand. [`Deadline::disarm`] must be called before it is dropped.
 pub(crate) struct Deadline {
     due: Timestamp,
-    armed: Option<(TimerKey, Waker)>,
+    armed: Option<(TimerKey, Waiter)>,
+}
+
+/// Whom the timer wakes.
+enum Waiter {
+    /// A process, which has one waker for all its life.
+    Process,
+    /// Any other task, which may be polled with another waker next time.
+    Task(Waker),
 }
 
 impl Deadline {
@@ -26,14 +35,26 @@ impl Deadline {
             self.disarm(host);
             return Poll::Ready(());
         }
-        // A future may be polled by another task than before.
-        if self.armed.as_ref().is_some_and(|(_, waker)| waker.will_wake(cx.waker())) {
-            return Poll::Pending;
+        match &self.armed {
+            Some((_, Waiter::Process)) if current::pid().is_some() => {}
+            Some((_, Waiter::Task(waker))) if waker.will_wake(cx.waker()) => {}
+            _ => {
+                self.disarm(host);
+                self.arm(host, cx);
+            }
         }
-        self.disarm(host);
-        let key = host.set_timer(self.due, Alarm::Wake(cx.waker().clone()));
-        self.armed = Some((key, cx.waker().clone()));
         Poll::Pending
+    }
+
+    /// Sets the timer.
+    pub(crate) fn arm(&mut self, host: &dyn Host, cx: &Context<'_>) {
+        let key = host.set_timer(self.due, Alarm::Wake(cx.waker().clone()));
+        let waiter = if current::pid().is_some() {
+            Waiter::Process
+        } else {
+            Waiter::Task(cx.waker().clone())
+        };
+        self.armed = Some((key, waiter));
     }
 
     pub(crate) fn disarm(&mut self, host: &dyn Host) {

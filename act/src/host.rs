@@ -64,8 +64,8 @@ pub trait Host: Send + Sync + 'static {
     /// Sets a timer. Never early; late only by load (rule T1).
     fn set_timer(&self, due: Timestamp, alarm: Alarm) -> TimerKey;
 
-    /// Cancels a timer: the time that was left, or `None` if it has fired.
-    fn cancel_timer(&self, key: TimerKey) -> Option<Duration>;
+    /// Cancels a timer; false if it has fired.
+    fn cancel_timer(&self, key: TimerKey) -> bool;
 
     /// Blocks the calling thread, which is no worker, until `future` is ready. A
     /// simulation runs on that thread meanwhile.
@@ -79,6 +79,9 @@ pub trait Host: Send + Sync + 'static {
 
     /// The name of the dispatcher.
     fn dispatcher_name(&self) -> &str;
+
+    /// Whether the node is stopping or has stopped (rule X2).
+    fn is_stopping(&self) -> bool;
 
     /// Counts messages that were accepted and never handled, or sent to a dead process
     /// (rules M7, D7).

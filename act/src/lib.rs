@@ -34,7 +34,7 @@ pub use address::Address;
 pub use behavior::{Behavior, BehaviorFn, behavior_fn};
 pub use call::{Call, CallFuture, DEFAULT_CALL_TIMEOUT};
 pub use context::Context;
-pub use control::{Stop, inspect, send_dynamic, watch};
+pub use control::{Monitor, Stop, inspect, send_dynamic, watch};
 pub use deadline::Sleep;
 pub use host::{Alarm, Host, Ready, Stalled, TimerKey, TurnLimits};
 pub use pending::{CannotWait, Pending};

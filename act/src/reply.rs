@@ -1,9 +1,10 @@
 //! The token with which a request is answered.
 
 use crate::process::current;
-use crate::slot::{SlotReceiver, SlotSender, slot};
+use crate::slot::{SlotReceiver, SlotSender, slot_for};
 use krarup_gen::{CallError, Reason};
 use std::fmt;
+use std::task::Waker;
 
 /// The right, and the duty, to answer a call: Erlang's `From`.
 ///
@@ -17,8 +18,8 @@ pub struct Reply<T: Send + 'static> {
 }
 
 impl<T: Send + 'static> Reply<T> {
-    pub(crate) fn new() -> (Self, SlotReceiver<Result<T, CallError>>) {
-        let (sender, receiver) = slot();
+    pub(crate) fn new(waiter: Option<Waker>) -> (Self, SlotReceiver<Result<T, CallError>>) {
+        let (sender, receiver) = slot_for(waiter);
         (Reply { slot: Some(sender) }, receiver)
     }
 
@@ -26,14 +27,14 @@ impl<T: Send + 'static> Reply<T> {
     /// (rule C3).
     pub fn send(mut self, value: T) {
         if let Some(slot) = self.slot.take() {
-            let _ = slot.send(Ok(value));
+            slot.send_or_late(Ok(value));
         }
     }
 
     /// Fails the call with this error: for a router that knows why nobody will answer.
     pub fn fail(mut self, error: CallError) {
         if let Some(slot) = self.slot.take() {
-            let _ = slot.send(Err(error));
+            slot.send_or_late(Err(error));
         }
     }
 }

@@ -6,13 +6,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+/// What to do with a value that comes too late.
+type Late = Box<dyn FnOnce() + Send>;
+
 enum State<T> {
     /// Nothing has come; the waiter, if it has been polled.
     Empty(Option<Waker>),
     Full(T),
     /// The value has been taken, or the waiter has gone; what to do should a value
     /// still come.
-    Closed(Option<Box<dyn FnOnce() + Send>>),
+    Closed(Option<Late>),
     /// The sender has gone without a value.
     Dropped,
 }
@@ -26,7 +29,12 @@ pub(crate) struct SlotSender<T>(Option<Arc<Slot<T>>>);
 pub(crate) struct SlotReceiver<T>(Arc<Slot<T>>);
 
 pub(crate) fn slot<T>() -> (SlotSender<T>, SlotReceiver<T>) {
-    let slot = Arc::new(Slot(Mutex::new(State::Empty(None))));
+    slot_for(None)
+}
+
+/// A slot whose waiter is known from the beginning: its first poll can be left out.
+pub(crate) fn slot_for<T>(waiter: Option<Waker>) -> (SlotSender<T>, SlotReceiver<T>) {
+    let slot = Arc::new(Slot(Mutex::new(State::Empty(waiter))));
     (SlotSender(Some(Arc::clone(&slot))), SlotReceiver(slot))
 }
 
@@ -34,7 +42,16 @@ impl<T> SlotSender<T> {
     /// Fills the slot; gives the value back if nobody waits any more.
     pub(crate) fn send(mut self, value: T) -> Result<(), T> {
         let Some(slot) = self.0.take() else { return Err(value) };
-        slot.settle(State::Full(value))
+        slot.settle(State::Full(value)).map_err(|(value, _)| value)
+    }
+
+    /// As [`SlotSender::send`], and runs what the waiter left for a value that comes too
+    /// late.
+    pub(crate) fn send_or_late(mut self, value: T) {
+        let Some(slot) = self.0.take() else { return };
+        if let Err((_, Some(late))) = slot.settle(State::Full(value)) {
+            late();
+        }
     }
 }
 
@@ -47,7 +64,7 @@ impl<T> Drop for SlotSender<T> {
 }
 
 impl<T> Slot<T> {
-    fn settle(&self, outcome: State<T>) -> Result<(), T> {
+    fn settle(&self, outcome: State<T>) -> Result<(), (T, Option<Late>)> {
         let mut state = self.0.lock();
         if !matches!(*state, State::Empty(_)) {
             let late = match &mut *state {
@@ -56,12 +73,7 @@ impl<T> Slot<T> {
             };
             drop(state);
             return match outcome {
-                State::Full(value) => {
-                    if let Some(late) = late {
-                        late();
-                    }
-                    Err(value)
-                }
+                State::Full(value) => Err((value, late)),
                 _ => Ok(()),
             };
         }

@@ -12,7 +12,7 @@ use crate::process::process::Process;
 use crate::process::turn::Life;
 use crate::process::{bonds, current};
 use crate::slot::{SlotSender, slot};
-use krarup_gen::{Name, Reason, Ref, SpawnError, Target};
+use krarup_gen::{Name, Ref, SpawnError, Target};
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -154,10 +154,16 @@ where
             let address = launched?;
             let outcome = match timeout {
                 None => started.await,
-                Some(limit) => within(&host, limit, started).await.unwrap_or_else(|| {
-                    address.process().kill();
-                    Some(Err(SpawnError::Timeout(limit)))
-                }),
+                Some(limit) => match within(&host, limit, started).await {
+                    Some(outcome) => outcome,
+                    None => {
+                        // Its name is free again before anyone hears of it (rule N3).
+                        let end = address.monitor();
+                        address.process().kill();
+                        end.await;
+                        Some(Err(SpawnError::Timeout(limit)))
+                    }
+                },
             };
             // A starter that was dropped unheard went down with the node.
             outcome.unwrap_or(Err(SpawnError::NodeStopping))?;
@@ -186,13 +192,15 @@ where
             pid: host.next_pid(),
             parent: self.parent.as_ref().map(|parent| parent.pid()),
             host: Arc::clone(&host),
-            behavior: B::label(),
+            behavior: B::label,
             bound,
         }));
         if let Some(starter) = starter {
             cell.inbox.lock().rare().starter = Some(starter);
         }
-        cell.locked_relations().name.clone_from(&name);
+        if let Some(name) = &name {
+            cell.locked_relations().set_name(name.clone());
+        }
         let process: Arc<dyn Process> = Arc::clone(&cell) as Arc<dyn Process>;
         host.admit(process, name.as_ref())?;
         // Links and monitors stand before the first instruction (rule L1).
@@ -207,13 +215,7 @@ where
         }
         let factory = self.factory;
         let ctx = Context::new(Arc::clone(&cell));
-        let life = async move {
-            match factory().run(ctx).await {
-                Ok(()) => Reason::Normal,
-                Err(reason) => reason,
-            }
-        };
-        host.schedule(Life::ready(Arc::clone(&cell), life));
+        host.schedule(Life::ready(Arc::clone(&cell), move || factory().run(ctx)));
         Ok(Address::new(cell))
     }
 }

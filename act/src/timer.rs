@@ -36,8 +36,12 @@ impl<M> Timers<M> {
         self.0.get(&timer)
     }
 
-    /// Empties the table.
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = TimerKey> + use<M> {
-        std::mem::take(&mut self.0).into_values().map(|timer| timer.key)
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The keys, to be cancelled, and what would have been done.
+    pub(crate) fn into_parts(self) -> (Vec<TimerKey>, Vec<Action<M>>) {
+        self.0.into_values().map(|timer| (timer.key, timer.action)).unzip()
     }
 }

@@ -47,6 +47,12 @@ impl<M> SendError<M> {
         }
     }
 
+    /// The error without the message: what can be returned with `?` from a handler even
+    /// if the message cannot be shared between threads.
+    pub fn without_message(self) -> SendError<()> {
+        self.map(drop)
+    }
+
     /// Whether the receiver lives but has no room.
     #[must_use]
     pub const fn is_full(&self) -> bool {
@@ -104,6 +110,9 @@ pub enum CallError {
     /// There is no such process.
     #[error("no such process")]
     NoProcess,
+    /// The callee is gone because its node is stopping or has stopped (rule X2).
+    #[error("node has stopped")]
+    NodeStopped,
     /// The reply token was dropped unanswered by a callee that lives on.
     #[error("the request was dropped without a reply")]
     NoReply,

@@ -47,6 +47,15 @@ impl Pid {
         self.creation
     }
 
+    /// Whether both are the same process. Two equal pids are not, if they are known to be
+    /// of different nodes in one operating system process.
+    #[must_use]
+    pub const fn is_same_process(self, other: Pid) -> bool {
+        self.id == other.id
+            && self.node == other.node
+            && (self.creation == other.creation || self.creation == 0 || other.creation == 0)
+    }
+
     /// Whether this is the node itself (`<0.0.0>`), not a process.
     #[must_use]
     pub const fn is_node(self) -> bool {

@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 /// The shared parts of one node.
 pub(crate) struct Core {
@@ -164,8 +163,12 @@ impl Host for Home {
         self.core.timers.set(due, alarm)
     }
 
-    fn cancel_timer(&self, key: TimerKey) -> Option<Duration> {
-        self.core.timers.cancel(key, self.core.clock.now())
+    fn cancel_timer(&self, key: TimerKey) -> bool {
+        self.core.timers.cancel(key)
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.core.registry.is_closed()
     }
 
     fn wait(&self, future: Pin<&mut (dyn Future<Output = ()> + Send)>) -> Result<(), Stalled> {

@@ -3,11 +3,11 @@
 use crate::core::Home;
 use crate::stop::{NodeStop, Stopper};
 use krarup_act::{
-    Address, Behavior, Dynamic, Host, Outside, Pending, Process, Spawn, Via, inspect, send_dynamic,
-    watch,
+    Address, Behavior, Dynamic, Host, Monitor, Outside, Pending, Process, Spawn, Via, inspect,
+    send_dynamic, watch,
 };
 use krarup_gen::{
-    CallError, Down, Exit, Inspection, LookupError, Name, NameError, NodeStats, Pid, ProcessInfo,
+    CallError, Exit, Inspection, LookupError, Name, NameError, NodeStats, Pid, ProcessInfo,
     ProcessTree, Reason, SendError, Target, Timestamp,
 };
 use std::collections::BTreeMap;
@@ -151,17 +151,17 @@ impl Node {
         }
     }
 
-    /// Waits for the end of a process; at once, with `NoProcess`, if there is none
-    /// (rule L4).
-    pub fn monitor(&self, pid: Pid) -> Pending<Down> {
+    /// Monitors a process from now on: what comes back waits for its end, and is ready at
+    /// once, with `NoProcess`, if there is none (rule L4).
+    pub fn monitor(&self, pid: Pid) -> Monitor {
         watch(self.host(), Target::Pid(pid))
     }
 
-    /// Waits for the end of the process that has this name when the wait begins.
+    /// Monitors the process that has this name now.
     ///
     /// # Errors
     /// The text cannot be a name.
-    pub fn monitor_name(&self, name: impl AsRef<str>) -> Result<Pending<Down>, NameError> {
+    pub fn monitor_name(&self, name: impl AsRef<str>) -> Result<Monitor, NameError> {
         let name = Name::new(name)?;
         let pid = self.whereis(name.as_str());
         Ok(watch(self.host(), Target::Name(name, pid)))

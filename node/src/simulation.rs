@@ -62,7 +62,8 @@ impl Simulation {
         // The name is not empty and has 13 bytes.
         let name = Name::new("sim@localhost").expect("a valid name");
         krarup_act::note_panic_locations();
-        let core = Core::new(name, 1, Clock::simulated());
+        // The creation is neither printed nor compared: it does not come from the seed.
+        let core = Core::new(name, rand::random::<u32>().max(1), Clock::simulated());
         let home = core.add_home("default", Dispatcher::Simulated(Simulated::new(seed, limits)));
         Simulation { node: Node::on(Arc::clone(&home), Stopper::new(Vec::new())), home }
     }

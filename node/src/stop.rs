@@ -61,12 +61,14 @@ impl Stopper {
             }
             Dispatcher::Simulated(_) => {
                 let host: Arc<dyn Host> = Arc::clone(&home) as Arc<dyn Host>;
+                let core = Arc::clone(&home.core);
                 let process = behavior_fn(move |ctx: Context<()>| async move {
                     stop_processes(Arc::clone(&home), timeout, Some(ctx.pid())).await;
                     stopper.finish(&home);
                     Ok(())
                 });
-                let _ = Spawn::outside(Arc::clone(&host), move || process).start();
+                let _ = Spawn::outside(host, move || process).start();
+                core.registry.close();
             }
         }
     }

@@ -6,7 +6,6 @@ use krarup_act::{Alarm, TimerKey};
 use krarup_gen::Timestamp;
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The timers of a node. A real node turns the wheel on a thread of its own; a
 /// simulation turns it by hand.
@@ -42,11 +41,11 @@ impl Timers {
         key
     }
 
-    /// The time left, or `None` if the timer has gone.
-    pub(crate) fn cancel(&self, key: TimerKey, now: Timestamp) -> Option<Duration> {
+    /// False if the timer has gone.
+    pub(crate) fn cancel(&self, key: TimerKey) -> bool {
         let cancelled = self.state.lock().wheel.cancel(key);
         // The alarm is dropped outside the lock: it may hold the last handle on a process.
-        cancelled.map(|(_, due)| due.since(now))
+        cancelled.is_some()
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -14,8 +14,8 @@
 //! up to the next tick, so no timer is early (rule T1). A timer beyond the last level
 //! waits in the farthest slot and is looked at again when that is reached.
 //!
-//! Timers live in a slab and are chained by index: no allocation per timer once the
-//! slab has grown.
+//! Timers live in a slab and are chained by index, the first set first: no allocation per
+//! timer once the slab has grown.
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -41,15 +41,22 @@ pub(crate) struct Wheel {
     set: usize,
     /// Ticks that have passed: everything due at or before it has fired.
     now: u64,
-    /// First timer of each slot.
-    heads: Box<[[u32; SLOTS]; LEVELS]>,
+    /// First and last timer of each slot.
+    ends: Box<[[Ends; SLOTS]; LEVELS]>,
     /// One bit per slot that is not empty.
     occupied: [u64; LEVELS],
 }
 
+#[derive(Clone, Copy)]
+struct Ends {
+    first: u32,
+    last: u32,
+}
+
 struct Timer {
     generation: u32,
-    due: u64,
+    /// To the nanosecond: what falls into one tick fires in the order in which it is due.
+    due_nanos: u64,
     next: u32,
     previous: u32,
     level: u8,
@@ -65,7 +72,7 @@ impl Wheel {
             free: NONE,
             set: 0,
             now: 0,
-            heads: Box::new([[NONE; SLOTS]; LEVELS]),
+            ends: Box::new([[Ends { first: NONE, last: NONE }; SLOTS]; LEVELS]),
             occupied: [0; LEVELS],
         }
     }
@@ -76,13 +83,13 @@ impl Wheel {
     }
 
     pub(crate) fn set(&mut self, due: Timestamp, alarm: Alarm) -> TimerKey {
-        let due = due.as_nanos().div_ceil(NANOS_PER_TICK).max(self.now + 1);
+        let due_nanos = due.as_nanos();
         let index = if self.free == NONE {
             let index = u32::try_from(self.timers.len()).unwrap_or(NONE);
             assert!(index != NONE, "over four thousand million timers at once");
             self.timers.push(Timer {
                 generation: 0,
-                due,
+                due_nanos,
                 next: NONE,
                 previous: NONE,
                 level: 0,
@@ -94,7 +101,7 @@ impl Wheel {
             let index = self.free;
             let timer = &mut self.timers[index as usize];
             self.free = timer.next;
-            timer.due = due;
+            timer.due_nanos = due_nanos;
             timer.alarm = Some(alarm);
             index
         };
@@ -103,32 +110,33 @@ impl Wheel {
         TimerKey { index, generation: self.timers[index as usize].generation }
     }
 
-    /// Takes a timer out: its alarm, and when it was due. `None` if it has gone.
-    pub(crate) fn cancel(&mut self, key: TimerKey) -> Option<(Alarm, Timestamp)> {
+    /// Takes a timer out; `None` if it has gone.
+    pub(crate) fn cancel(&mut self, key: TimerKey) -> Option<Alarm> {
         let timer = self.timers.get(key.index as usize)?;
         if timer.generation != key.generation || timer.alarm.is_none() {
             return None;
         }
-        let due = Timestamp::from_nanos(timer.due.saturating_mul(NANOS_PER_TICK));
         self.unlink(key.index);
-        self.release(key.index).map(|alarm| (alarm, due))
+        self.release(key.index)
     }
 
-    /// Moves on to `now` and hands out what is due by then, in the order of due ticks.
+    /// Moves on to `now` and hands out what is due by then, in the order in which it was
+    /// due, and set.
     pub(crate) fn advance(&mut self, now: Timestamp, fired: &mut Vec<Alarm>) {
         let target = now.as_nanos() / NANOS_PER_TICK;
+        let mut due = Vec::new();
         while let Some((tick, level, slot)) = self.next_slot() {
             if tick > target {
                 break;
             }
             self.now = self.now.max(tick);
-            let mut index = self.heads[level][slot];
-            self.heads[level][slot] = NONE;
+            let mut index = self.ends[level][slot].first;
+            self.ends[level][slot] = Ends { first: NONE, last: NONE };
             self.occupied[level] &= !(1 << slot);
             while index != NONE {
-                let next = self.timers[index as usize].next;
-                if self.timers[index as usize].due <= self.now {
-                    fired.extend(self.release(index));
+                let Timer { next, due_nanos, .. } = self.timers[index as usize];
+                if due_nanos.div_ceil(NANOS_PER_TICK) <= self.now {
+                    due.extend(self.release(index).map(|alarm| (due_nanos, alarm)));
                 } else {
                     self.link(index);
                 }
@@ -136,6 +144,8 @@ impl Wheel {
             }
         }
         self.now = self.now.max(target);
+        due.sort_by_key(|(due_nanos, _)| *due_nanos);
+        fired.extend(due.into_iter().map(|(_, alarm)| alarm));
     }
 
     /// When to call [`Wheel::advance`] next: no timer is due before.
@@ -164,39 +174,45 @@ impl Wheel {
         next
     }
 
-    /// Chains a timer, due after `now`, into its slot.
+    /// Chains a timer into its slot, behind those that were there. One that is due
+    /// already goes to the next tick.
     fn link(&mut self, index: u32) {
-        let due = self.timers[index as usize].due.min(self.now + HORIZON);
-        let differing = (due ^ self.now).max(1);
+        let tick = self.timers[index as usize].due_nanos.div_ceil(NANOS_PER_TICK);
+        let due = tick.clamp(self.now + 1, self.now + HORIZON);
+        let differing = due ^ self.now;
         let level = (differing.ilog2() / BITS).min(LEVELS as u32 - 1);
         let slot = ((due >> (level * BITS)) % SLOTS as u64) as usize;
         let level = level as usize;
-        let head = self.heads[level][slot];
-        if head != NONE {
-            self.timers[head as usize].previous = index;
-        }
+        let last = self.ends[level][slot].last;
         let timer = &mut self.timers[index as usize];
-        timer.next = head;
-        timer.previous = NONE;
+        timer.next = NONE;
+        timer.previous = last;
         timer.level = level as u8;
         timer.slot = slot as u8;
-        self.heads[level][slot] = index;
-        self.occupied[level] |= 1 << slot;
+        self.ends[level][slot].last = index;
+        if last == NONE {
+            self.ends[level][slot].first = index;
+            self.occupied[level] |= 1 << slot;
+        } else {
+            self.timers[last as usize].next = index;
+        }
     }
 
     fn unlink(&mut self, index: u32) {
         let Timer { next, previous, level, slot, .. } = self.timers[index as usize];
         let (level, slot) = (level as usize, slot as usize);
-        if next != NONE {
+        if next == NONE {
+            self.ends[level][slot].last = previous;
+        } else {
             self.timers[next as usize].previous = previous;
         }
         if previous == NONE {
-            self.heads[level][slot] = next;
-            if next == NONE {
-                self.occupied[level] &= !(1 << slot);
-            }
+            self.ends[level][slot].first = next;
         } else {
             self.timers[previous as usize].next = next;
+        }
+        if previous == NONE && next == NONE {
+            self.occupied[level] &= !(1 << slot);
         }
     }
 
@@ -299,6 +315,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn t1_timers_of_one_tick_fire_in_the_order_of_their_due_times() {
+        let mut wheel = Wheel::new();
+        let log = Arc::new(Mutex::new(Vec::new()));
+        for micros in [1_900, 1_200, 1_500, 1_200] {
+            let log = Arc::clone(&log);
+            wheel.set(
+                Timestamp::from_nanos(micros * 1_000),
+                Alarm::Run(Box::new(move || log.lock().unwrap().push(micros))),
+            );
+        }
+        let mut fired = Vec::new();
+        wheel.advance(ms(2), &mut fired);
+        ring(fired);
+        assert_eq!(*log.lock().unwrap(), [1_200, 1_200, 1_500, 1_900]);
     }
 
     #[test]

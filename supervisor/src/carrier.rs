@@ -8,7 +8,7 @@ use crate::ignore::Ignore;
 use crate::plan::Plan;
 use crate::report::Reporter;
 use crate::spec::{ChildId, Shutdown};
-use krarup_act::{Pending, Sleep};
+use krarup_act::{Monitor, Sleep};
 use krarup_gen::{Down, Exit, Pid, Reason, SpawnError};
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -162,22 +162,17 @@ impl<T: Send + 'static> Carrier<T> {
             // Watched before it is told, so that its reason is not lost. It is the end
             // that is waited for, not the link: a child that has unlinked itself cannot
             // hold its supervisor up.
-            let mut end = child.end();
-            let ended = poll_once(&mut end).await;
+            let end = child.end();
             ctx.exit(pid, signal.clone());
-            ends.push((pid, end, ended));
+            ends.push((pid, end));
         }
         let mut limit = match shutdown {
             Shutdown::Timeout(time) => Some(ctx.sleep(time)),
             Shutdown::BrutalKill | Shutdown::Infinity => None,
         };
         let mut ends = ends.into_iter();
-        while let Some((pid, mut end, ended)) = ends.next() {
-            let in_time = match ended {
-                Some(down) => Some(down),
-                None => within(&mut limit, &mut end).await,
-            };
-            let down = match in_time {
+        while let Some((pid, mut end)) = ends.next() {
+            let down = match within(&mut limit, &mut end).await {
                 Some(down) => down,
                 None => {
                     limit = None;
@@ -189,8 +184,7 @@ impl<T: Send + 'static> Carrier<T> {
             // Its exit notice is thrown away, even if it lies in the mailbox: this end was
             // asked for (rule S9).
             ctx.unlink(pid);
-            let reason = down.map_or(Reason::NoProcess, |down| down.reason);
-            self.report.stopped(id, pid, &reason, shutdown);
+            self.report.stopped(id, pid, &down.reason, shutdown);
         }
         Event::Stopped
     }
@@ -216,18 +210,8 @@ fn reason_of(error: SpawnError) -> Reason {
     }
 }
 
-type End = Pending<Down>;
-
-async fn poll_once(end: &mut End) -> Option<<End as Future>::Output> {
-    poll_fn(|cx| match Pin::new(&mut *end).poll(cx) {
-        Poll::Ready(down) => Poll::Ready(Some(down)),
-        Poll::Pending => Poll::Ready(None),
-    })
-    .await
-}
-
 /// The end of a process, or `None` if the time is over first.
-async fn within(limit: &mut Option<Sleep>, end: &mut End) -> Option<<End as Future>::Output> {
+async fn within(limit: &mut Option<Sleep>, end: &mut Monitor) -> Option<Down> {
     poll_fn(|cx| match Pin::new(&mut *end).poll(cx) {
         Poll::Ready(down) => Poll::Ready(Some(down)),
         Poll::Pending => match limit {

@@ -2,8 +2,8 @@
 
 use crate::command::SupervisorContext;
 use crate::spec::{ChildId, ChildKind, ChildRules, RestartType, Shutdown};
-use krarup_act::{Address, Behavior, Pending};
-use krarup_gen::{Down, SpawnError};
+use krarup_act::{Address, Behavior, Monitor};
+use krarup_gen::SpawnError;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -270,7 +270,7 @@ pub(crate) trait RunningChild: Send {
     fn is_alive(&self) -> bool;
 
     /// Waits for its end.
-    fn end(&self) -> Pending<Down>;
+    fn end(&self) -> Monitor;
 }
 
 impl<M: Send + 'static, C: Send + 'static> RunningChild for Address<M, C> {
@@ -282,7 +282,7 @@ impl<M: Send + 'static, C: Send + 'static> RunningChild for Address<M, C> {
         Address::is_alive(self)
     }
 
-    fn end(&self) -> Pending<Down> {
+    fn end(&self) -> Monitor {
         self.monitor()
     }
 }

@@ -12,6 +12,12 @@ pub(crate) struct Entry<M> {
     pub(crate) body: Body<M>,
 }
 
+impl<M> Entry<M> {
+    pub(crate) fn is_message(&self) -> bool {
+        matches!(self.body, Body::Message(_))
+    }
+}
+
 /// A user's message, or one of the runtime's notices. Notices are boxed so that they
 /// do not make every message larger.
 pub(crate) enum Body<M> {
@@ -44,4 +50,10 @@ pub(crate) enum Control<C> {
     Exit { exit: Exit, link: Option<u64> },
     /// As [`Notice::Down`], from a monitor made urgent.
     Down(Down),
+}
+
+impl<C> Control<C> {
+    pub(crate) fn is_message(&self) -> bool {
+        matches!(self, Control::Message { .. })
+    }
 }

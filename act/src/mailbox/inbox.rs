@@ -42,7 +42,7 @@ pub(crate) enum Phase {
     Terminated,
 }
 
-#[allow(clippy::struct_excessive_bools, reason = "four facts that change on their own")]
+#[allow(clippy::struct_excessive_bools, reason = "facts that change each on its own")]
 pub(crate) struct Inbox<M, C> {
     pub(crate) phase: Phase,
     /// A waker fired while the process was active: poll it again.
@@ -52,6 +52,8 @@ pub(crate) struct Inbox<M, C> {
     /// A stop asked for by the parent or the node arrives as `Control::Stop`.
     pub(crate) orderly: bool,
     pub(crate) initialised: bool,
+    /// Main is a route: messages do not lie here.
+    pub(crate) routed: bool,
     parked: Option<Ready>,
     /// User messages accepted on Main since the start; see [`Inbox::push_main`].
     accepted: u64,
@@ -60,9 +62,12 @@ pub(crate) struct Inbox<M, C> {
     /// Length of the last batch: what a new queue reserves.
     batch: u32,
     first: Option<Entry<M>>,
-    main: VecDeque<Entry<M>>,
+    main: Queue<M>,
     rare: Option<Box<Rare<C>>>,
 }
+
+/// Messages in line. Boxed: an idle process has none.
+pub(crate) type Queue<M> = Option<Box<VecDeque<Entry<M>>>>;
 
 /// What most processes never have.
 pub(crate) struct Rare<C> {
@@ -87,6 +92,8 @@ pub(crate) const UNBOUNDED: u32 = u32::MAX;
 pub(crate) enum Refused<M> {
     Dead(M),
     Full(M),
+    /// Main has become a route since the sender looked.
+    Routed(M),
 }
 
 impl<M, C> Inbox<M, C> {
@@ -97,12 +104,13 @@ impl<M, C> Inbox<M, C> {
             trapping: false,
             orderly: false,
             initialised: false,
+            routed: false,
             parked: None,
             accepted: 0,
             bound,
             batch: 0,
             first: None,
-            main: VecDeque::new(),
+            main: None,
             rare: None,
         }
     }
@@ -121,6 +129,9 @@ impl<M, C> Inbox<M, C> {
     ) -> Result<Option<Ready>, Refused<M>> {
         if self.phase == Phase::Terminated {
             return Err(Refused::Dead(message));
+        }
+        if self.routed {
+            return Err(Refused::Routed(message));
         }
         if self.bound != UNBOUNDED && self.accepted.wrapping_sub(taken()) >= u64::from(self.bound) {
             return Err(Refused::Full(message));
@@ -141,16 +152,16 @@ impl<M, C> Inbox<M, C> {
 
     #[inline]
     fn push_entry(&mut self, entry: Entry<M>) {
-        if self.main.is_empty() {
-            if self.first.is_none() {
-                self.first = Some(entry);
-                return;
-            }
-            if self.main.capacity() == 0 {
-                self.main.reserve(self.batch.clamp(4, 256) as usize);
+        match &mut self.main {
+            Some(main) if !main.is_empty() => main.push_back(entry),
+            _ if self.first.is_none() => self.first = Some(entry),
+            Some(main) => main.push_back(entry),
+            none => {
+                let mut main = VecDeque::with_capacity(self.batch.clamp(4, 256) as usize);
+                main.push_back(entry);
+                *none = Some(Box::new(main));
             }
         }
-        self.main.push_back(entry);
     }
 
     /// Takes the process out to be scheduled because mail has come: only from Idle. A
@@ -191,26 +202,26 @@ impl<M, C> Inbox<M, C> {
     /// Whether anything waits on Main.
     #[inline]
     pub(crate) fn has_main(&self) -> bool {
-        self.first.is_some() || !self.main.is_empty()
+        self.first.is_some() || self.main.as_ref().is_some_and(|main| !main.is_empty())
     }
 
     /// Takes everything off Main: the oldest entry is returned, those after it are
     /// swapped into `batch`, which must be empty and whose memory is used again here.
     #[inline]
-    pub(crate) fn take_main(&mut self, batch: &mut VecDeque<Entry<M>>) -> Option<Entry<M>> {
-        debug_assert!(batch.is_empty());
+    pub(crate) fn take_main(&mut self, batch: &mut Queue<M>) -> Option<Entry<M>> {
+        debug_assert!(batch.as_ref().is_none_or(|batch| batch.is_empty()));
         let first = self.first.take();
-        if !self.main.is_empty() {
-            self.batch = u32::try_from(self.main.len()).unwrap_or(u32::MAX);
+        if let Some(main) = self.main.as_ref().filter(|main| !main.is_empty()) {
+            self.batch = u32::try_from(main.len()).unwrap_or(u32::MAX);
             std::mem::swap(&mut self.main, batch);
         }
-        first.or_else(|| batch.pop_front())
+        first.or_else(|| batch.as_mut()?.pop_front())
     }
 
     /// Gives the memory of an empty queue back.
     pub(crate) fn release_memory(&mut self) {
-        if self.main.is_empty() {
-            self.main = VecDeque::new();
+        if self.main.as_ref().is_some_and(|main| main.is_empty()) {
+            self.main = None;
         }
         if self.rare.as_ref().is_some_and(|rare| {
             rare.doom.is_none()
@@ -256,17 +267,47 @@ impl<M, C> Inbox<M, C> {
     /// out, to be dropped outside the lock.
     pub(crate) fn close(&mut self) -> Remains<M, C> {
         self.phase = Phase::Terminated;
-        Remains {
-            first: self.first.take(),
-            main: std::mem::take(&mut self.main),
-            rare: self.rare.take(),
-        }
+        Remains { first: self.first.take(), main: self.main.take(), rare: self.rare.take() }
     }
 }
 
-/// What lay in a mailbox when it was closed.
+/// What lay in a mailbox when it was closed, to be dropped outside its lock.
 pub(crate) struct Remains<M, C> {
-    pub(crate) first: Option<Entry<M>>,
-    pub(crate) main: VecDeque<Entry<M>>,
-    pub(crate) rare: Option<Box<Rare<C>>>,
+    first: Option<Entry<M>>,
+    main: Queue<M>,
+    rare: Option<Box<Rare<C>>>,
+}
+
+impl<M, C> Remains<M, C> {
+    /// How many of a user's messages are in it (rule D7).
+    pub(crate) fn messages(&self) -> u64 {
+        let control = self.rare.as_ref().map_or(0, |rare| {
+            rare.urgent.iter().chain(&rare.system).filter(|control| control.is_message()).count()
+        });
+        let first = self.first.as_ref().is_some_and(Entry::is_message);
+        let main = self.main.iter().flat_map(|main| main.iter()).filter(|entry| entry.is_message());
+        (usize::from(first) + main.count() + control) as u64
+    }
+
+    /// Drops everything, one by one and in its order, by means of `drop`; all but the
+    /// starter, which hears of the end last.
+    pub(crate) fn drop_all(
+        mut self,
+        drop: impl Fn(Dropped<M, C>),
+    ) -> Option<SlotSender<Result<(), SpawnError>>> {
+        let starter = self.rare.as_mut().and_then(|rare| rare.starter.take());
+        if let Some(rare) = self.rare {
+            rare.urgent.into_iter().chain(rare.system).for_each(|c| drop(Dropped::Control(c)));
+        }
+        let main = self.main.into_iter().flat_map(|main| *main);
+        self.first.into_iter().chain(main).for_each(|entry| drop(Dropped::Entry(entry)));
+        starter
+    }
+}
+
+/// One thing that lay in a closed mailbox.
+#[allow(dead_code, reason = "made to be dropped")]
+pub(crate) enum Dropped<M, C> {
+    Entry(Entry<M>),
+    Control(Control<C>),
 }

@@ -215,7 +215,7 @@ where
                     self.finishing = true;
                     self.remove(usize::MAX);
                 }
-                // Main is a route, and a pool monitors nobody.
+                // Main is a route, so no message comes, and a pool monitors nobody.
                 Some(Received::Message(_) | Received::Down(_)) => {}
             }
             if self.finishing && self.leaving.is_empty() {

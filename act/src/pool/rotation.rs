@@ -133,6 +133,7 @@ impl<M: Send + 'static, C: Send + 'static> Route<M> for Arc<Rotation<M, C>> {
             });
         }
         let turn = self.take_turn(workers.len());
+        let mut any_alive = false;
         for step in 0..workers.len() {
             let index = (turn + step) % workers.len();
             match workers[index].forward(message, sender) {
@@ -142,11 +143,14 @@ impl<M: Send + 'static, C: Send + 'static> Route<M> for Arc<Rotation<M, C>> {
                     }
                     return Ok(());
                 }
-                Err(error) => message = error.into_message(),
+                Err(error) => {
+                    any_alive |= !matches!(error, SendError::NoProcess(_));
+                    message = error.into_message();
+                }
             }
         }
         self.unhandled.fetch_add(1, Ordering::Release);
-        Err(SendError::Full(message))
+        Err(if any_alive { SendError::Full(message) } else { SendError::NoWorkers(message) })
     }
 
     fn waiting(&self) -> usize {

@@ -9,7 +9,7 @@ use super::process::{Process, Via};
 use super::relations::{Bonds, Link, Relations, Watcher, Watching};
 use crate::host::Host;
 use crate::slot::SlotSender;
-use krarup_gen::{Down, Exit, Name, Pid, Reason, Ref, Target};
+use krarup_gen::{Down, Exit, Pid, Reason, Ref, Target};
 use parking_lot::MutexGuard;
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn lock_both<'a>(a: &'a dyn Process, b: &'a dyn Process) -> (Locked<'a>, Locked<
 
 /// Links `a` to the process `to` (rules L1, L4). To oneself: nothing.
 pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool) {
-    if a.pid() == to {
+    if a.pid().is_same_process(to) {
         return;
     }
     let number = host.next_ref().number();
@@ -68,7 +68,7 @@ fn already_linked(ours: &mut Relations, to: Pid, urgent: bool) -> bool {
 
 /// Takes the link away: when this returns, no exit comes by it (rule L5).
 pub(crate) fn unlink(host: &dyn Host, a: &Arc<dyn Process>, from: Pid) {
-    if a.pid() == from {
+    if a.pid().is_same_process(from) {
         return;
     }
     if let Some(b) = host.process(from) {
@@ -96,7 +96,7 @@ pub(crate) fn monitor(
     urgent: bool,
 ) {
     let pid = pid_of(&target);
-    if pid == Some(a.pid()) {
+    if pid.is_some_and(|pid| a.pid().is_same_process(pid)) {
         // As in Erlang: a monitor on oneself never fires.
         return;
     }
@@ -145,17 +145,29 @@ fn forget_watcher(host: &dyn Host, watching: &Watching, monitor: Ref) {
 }
 
 /// A monitor for somebody who is no process. At once if there is nobody.
-pub(crate) fn watch(host: &dyn Host, target: Target, slot: SlotSender<Down>) -> Ref {
-    let monitor = host.next_ref();
+pub(crate) fn watch(host: &dyn Host, monitor: Ref, target: Target, slot: SlotSender<Down>) {
     if let Some(b) = pid_of(&target).and_then(|pid| host.process(pid)) {
         let mut theirs = b.relations().0.lock();
         if !theirs.closed {
             theirs.bonds().watched.insert(monitor, Watcher::Outside { target, slot });
-            return monitor;
+            return;
         }
     }
     let _ = slot.send(Down { monitor, target, reason: Reason::NoProcess });
-    monitor
+}
+
+/// Takes such a monitor away: nobody waits for it any more.
+pub(crate) fn unwatch(host: &dyn Host, monitor: Ref, target: &Target) {
+    if let Some(b) = pid_of(target).and_then(|pid| host.process(pid)) {
+        let removed = {
+            let mut theirs = b.relations().0.lock();
+            let removed = theirs.bonds_if_any().and_then(|bonds| bonds.watched.remove(&monitor));
+            theirs.shrink();
+            removed
+        };
+        // Outside the lock: it may wake somebody.
+        drop(removed);
+    }
 }
 
 fn pid_of(target: &Target) -> Option<Pid> {
@@ -165,12 +177,12 @@ fn pid_of(target: &Target) -> Option<Pid> {
     }
 }
 
-/// Closes the relations of a dead process: nobody can bind to it any more, and its
-/// name is handed out to be freed. What it had is returned for [`fire`].
-pub(crate) fn close(process: &dyn Process) -> (Option<Name>, Option<Box<Bonds>>) {
+/// Closes the relations of a dead process: nobody can bind to it any more. What it had
+/// is returned for [`fire`].
+pub(crate) fn close(process: &dyn Process) -> Option<Box<Bonds>> {
     let mut relations = process.relations().0.lock();
     relations.closed = true;
-    (relations.name.take(), relations.take_bonds())
+    relations.take_bonds()
 }
 
 /// Tells everyone bound to a dead process (rules L2 to L5), and takes its own monitors

@@ -28,7 +28,8 @@ pub(crate) struct Cell<M, C> {
     /// Number of the process that spawned it, 0: spawned from outside.
     parent: u64,
     pub(crate) host: Arc<dyn Host>,
-    behavior: &'static str,
+    /// The label of the behaviour; half the size of the text.
+    behavior: fn() -> &'static str,
     started: Timestamp,
     pub(crate) inbox: Mutex<Inbox<M, C>>,
     /// Set instead of a Main lane: what is sent there is handed on (a pool).
@@ -78,7 +79,7 @@ pub(crate) struct Birth {
     pub(crate) pid: Pid,
     pub(crate) parent: Option<Pid>,
     pub(crate) host: Arc<dyn Host>,
-    pub(crate) behavior: &'static str,
+    pub(crate) behavior: fn() -> &'static str,
     pub(crate) bound: u32,
 }
 
@@ -109,14 +110,16 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Sends on Main.
     #[inline]
     pub(crate) fn send(&self, message: M) -> Result<(), SendError<M>> {
-        let sender = current::sender(self.pid.creation());
-        match self.route.get() {
-            None => self.send_from(message, sender),
-            Some(route) => route.send(message, sender),
+        let sent = self.send_from(message, current::sender(self.pid.creation()));
+        if matches!(sent, Err(SendError::NoProcess(_))) {
+            self.host.count_dead_letters(1);
         }
+        sent
     }
 
-    /// Sends on Main in the name of another process: what a route does (rule P1).
+    /// Sends on Main in the name of another process: what a route does (rule P1). One
+    /// that finds nobody is not counted as a dead letter here, for the route may find
+    /// somebody else.
     #[inline]
     pub(crate) fn send_from(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
         if let Some(route) = self.route.get() {
@@ -134,10 +137,12 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 Ok(())
             }
             Err(Refused::Full(message)) => Err(SendError::Full(message)),
-            Err(Refused::Dead(message)) => {
-                self.host.count_dead_letters(1);
-                Err(SendError::NoProcess(message))
-            }
+            Err(Refused::Dead(message)) => Err(SendError::NoProcess(message)),
+            Err(Refused::Routed(message)) => match self.route.get() {
+                Some(route) => route.send(message, sender),
+                // Not reached: the route is set before the mailbox says so.
+                None => Err(SendError::NoProcess(message)),
+            },
         }
     }
 
@@ -185,7 +190,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     /// The process shall end with this reason and without a word. The first doom wins
     /// (rule L9).
-    fn doom(&self, mut inbox: MutexGuard<'_, Inbox<M, C>>, reason: Reason) {
+    pub(crate) fn doom(&self, mut inbox: MutexGuard<'_, Inbox<M, C>>, reason: Reason) {
         if inbox.phase == Phase::Terminated {
             return;
         }
@@ -203,10 +208,26 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// Makes Main a route. What already lay there goes along it; what it refuses is
-    /// handed back to be counted.
+    /// Makes Main a route; false if it is one already. From under this lock on no
+    /// message is put into the mailbox; those that were are taken out by the process and
+    /// go along the route one after the other ([`Cell::pass_on`]).
     pub(crate) fn set_route(&self, route: Box<dyn Route<M>>) -> bool {
-        self.route.set(Box::new(route)).is_ok()
+        let mut inbox = self.inbox.lock();
+        let set = self.route.set(Box::new(route)).is_ok();
+        inbox.routed = true;
+        set
+    }
+
+    /// Sends a message along the route that was accepted before there was one. A call
+    /// that the route refuses fails, for its token is dropped.
+    pub(crate) fn pass_on(&self, message: M, sender: u64) {
+        if self.send_from(message, sender).is_err() {
+            self.host.count_dead_letters(1);
+        }
+    }
+
+    pub(crate) fn is_routed(&self) -> bool {
+        self.route.get().is_some()
     }
 
     /// User messages waiting on Main. `accepted` comes from under the mailbox's lock.
@@ -246,7 +267,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     fn info(&self) -> ProcessInfo {
         let (name, links, (monitors, monitored_by)) = {
             let relations = self.relations.0.lock();
-            (relations.name.clone(), relations.links(), relations.monitors())
+            (relations.name().cloned(), relations.links(), relations.monitors())
         };
         let main = self.main_length();
         let inbox = self.inbox.lock();
@@ -259,7 +280,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
             Phase::Active if self.progress.running.load(Ordering::Relaxed) => ProcessState::Running,
             Phase::Active => ProcessState::Scheduled,
         };
-        ProcessInfo::new(self.pid, self.behavior, state).with(|info| {
+        ProcessInfo::new(self.pid, (self.behavior)(), state).with(|info| {
             info.name = name;
             info.parent = self.parent_pid();
             info.trapping = inbox.trapping;
@@ -338,11 +359,19 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     }
 
     fn request_stop(self: Arc<Self>, reason: Reason) {
-        if self.inbox.lock().orderly {
-            let _ = self.push_control(Priority::Max, Control::Stop(reason));
-        } else {
-            let exit = Exit { pid: self.host.node_pid(), reason };
-            self.exit_signal(exit, Via::Signal);
+        let mut inbox = self.inbox.lock();
+        match inbox.phase {
+            Phase::Terminated => {}
+            // Whether it stops in order is not known before it has said so.
+            _ if inbox.orderly || !inbox.initialised => {
+                self.push_urgent(inbox, Control::Stop(reason));
+            }
+            _ if inbox.trapping => {
+                let exit = Exit { pid: self.host.node_pid(), reason };
+                let ready = inbox.push_notice(Box::new(Notice::Exit { exit, link: None }));
+                self.release(inbox, ready);
+            }
+            _ => self.doom(inbox, reason),
         }
     }
 
@@ -362,7 +391,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         if TypeId::of::<M>() == TypeId::of::<Dynamic>() {
             let message: Box<dyn Any> = Box::new(message);
             return match message.downcast::<M>() {
-                Ok(message) => self.send(*message).map_err(|error| error.map(again)),
+                Ok(message) => self.send(*message).map_err(|error| error.map(Dynamic::new)),
                 // Not reached: the type was compared.
                 Err(_) => Ok(()),
             };
@@ -373,17 +402,12 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         }
     }
 
+    fn message_type(&self) -> &'static str {
+        type_name::<M>()
+    }
+
     fn relations(&self) -> &Guarded {
         &self.relations
-    }
-}
-
-/// A refused message that was a `Dynamic` already is not wrapped twice.
-fn again<M: Send + 'static>(message: M) -> Dynamic {
-    let message: Box<dyn Any + Send> = Box::new(message);
-    match message.downcast::<Dynamic>() {
-        Ok(dynamic) => *dynamic,
-        Err(other) => Dynamic::from_any(other),
     }
 }
 
@@ -402,7 +426,7 @@ impl<M, C> Cell<M, C> {
     }
 
     pub(crate) fn behavior(&self) -> &'static str {
-        self.behavior
+        (self.behavior)()
     }
 
     /// The reason with which the process must end now, if there is one.

@@ -62,6 +62,9 @@ pub trait Process: Any + Send + Sync {
     /// Those of a send.
     fn send_dynamic(self: Arc<Self>, message: Dynamic) -> Result<(), SendError<Dynamic>>;
 
+    /// The type of the messages its Main lane takes.
+    fn message_type(&self) -> &'static str;
+
     /// Its links and monitors.
     fn relations(&self) -> &Guarded;
 }
@@ -79,7 +82,9 @@ pub struct Dynamic(Box<dyn Any + Send>);
 impl Dynamic {
     /// Wraps a value.
     pub fn new<T: Send + 'static>(value: T) -> Self {
-        Dynamic(Box::new(value))
+        let value: Box<dyn Any + Send> = Box::new(value);
+        // What is dynamic already, because it was received so, is not wrapped again.
+        value.downcast().map_or_else(Dynamic, |dynamic| *dynamic)
     }
 
     /// The value as a `T`, or itself back.
@@ -94,10 +99,6 @@ impl Dynamic {
     #[must_use]
     pub fn is<T: 'static>(&self) -> bool {
         self.0.is::<T>()
-    }
-
-    pub(crate) fn from_any(value: Box<dyn Any + Send>) -> Self {
-        Dynamic(value)
     }
 }
 

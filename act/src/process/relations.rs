@@ -14,13 +14,14 @@ use std::collections::BTreeMap;
 pub(crate) struct Relations {
     /// The process is dead: nobody can link to it or monitor it any more.
     pub(crate) closed: bool,
-    /// Its registered name.
-    pub(crate) name: Option<Name>,
+    /// Boxed, for most processes have none.
     bonds: Option<Box<Bonds>>,
 }
 
 #[derive(Default)]
 pub(crate) struct Bonds {
+    /// Its registered name.
+    name: Option<Name>,
     pub(crate) links: BTreeMap<Pid, Link>,
     /// Monitors of this process on others.
     pub(crate) watching: BTreeMap<Ref, Watching>,
@@ -59,6 +60,20 @@ impl Relations {
 
     pub(crate) fn bonds_if_any(&mut self) -> Option<&mut Bonds> {
         self.bonds.as_deref_mut()
+    }
+
+    pub(crate) fn name(&self) -> Option<&Name> {
+        self.bonds.as_ref().and_then(|bonds| bonds.name.as_ref())
+    }
+
+    pub(crate) fn set_name(&mut self, name: Name) {
+        self.bonds().name = Some(name);
+    }
+
+    pub(crate) fn take_name(&mut self) -> Option<Name> {
+        let name = self.bonds_if_any().and_then(|bonds| bonds.name.take());
+        self.shrink();
+        name
     }
 
     pub(crate) fn take_bonds(&mut self) -> Option<Box<Bonds>> {
@@ -100,7 +115,10 @@ impl Relations {
     /// Gives the memory back when the last bond is gone.
     pub(crate) fn shrink(&mut self) {
         if self.bonds.as_ref().is_some_and(|bonds| {
-            bonds.links.is_empty() && bonds.watching.is_empty() && bonds.watched.is_empty()
+            bonds.name.is_none()
+                && bonds.links.is_empty()
+                && bonds.watching.is_empty()
+                && bonds.watched.is_empty()
         }) {
             self.bonds = None;
         }

@@ -21,7 +21,7 @@ use super::{bonds, crash, current};
 use crate::host::{Ready, Turn, TurnLimits};
 use crate::mailbox::inbox::Phase;
 use futures_task::waker_ref;
-use krarup_gen::{Pid, Reason, SpawnError};
+use krarup_gen::{Pid, Reason, Result, SpawnError};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -29,30 +29,43 @@ use std::task::{Context, Poll};
 
 pin_project_lite::pin_project! {
     /// A process's future and its cell.
-    pub(crate) struct Life<M, C, F> {
+    pub(crate) struct Life<M, C, S, F> {
         cell: Arc<Cell<M, C>>,
-        // Taken out only to be dropped at the end.
         #[pin]
-        future: Option<F>,
+        stage: Stage<S, F>,
     }
 }
 
-impl<M, C, F> Life<M, C, F>
+pin_project_lite::pin_project! {
+    /// The future is made where it will live, from what it is made of: an async block
+    /// around both would keep room for either beside the other.
+    #[project = StageProjection]
+    enum Stage<S, F> {
+        Unborn { seed: Option<S> },
+        Alive { #[pin] future: F },
+        Dead,
+    }
+}
+
+impl<M, C, S, F> Life<M, C, S, F>
 where
     M: Send + 'static,
     C: Send + 'static,
-    F: Future<Output = Reason> + Send + 'static,
+    S: FnOnce() -> F + Send + 'static,
+    F: Future<Output = Result> + Send + 'static,
 {
-    pub(crate) fn ready(cell: Arc<Cell<M, C>>, future: F) -> Ready {
-        Ready::new(Box::pin(Life { cell, future: Some(future) }))
+    /// A process that has not run: `seed` makes its future in its first turn (rule D1).
+    pub(crate) fn ready(cell: Arc<Cell<M, C>>, seed: S) -> Ready {
+        Ready::new(Box::pin(Life { cell, stage: Stage::Unborn { seed: Some(seed) } }))
     }
 }
 
-impl<M, C, F> Turn for Life<M, C, F>
+impl<M, C, S, F> Turn for Life<M, C, S, F>
 where
     M: Send + 'static,
     C: Send + 'static,
-    F: Future<Output = Reason> + Send + 'static,
+    S: FnOnce() -> F + Send + 'static,
+    F: Future<Output = Result> + Send + 'static,
 {
     fn run(mut self: Pin<Box<Self>>, limits: TurnLimits) -> Option<Ready> {
         let _current = current::enter(self.cell.pid);
@@ -97,23 +110,37 @@ enum Parked<L> {
     Done,
 }
 
-impl<M, C, F> Life<M, C, F>
+impl<M, C, S, F> Life<M, C, S, F>
 where
     M: Send + 'static,
     C: Send + 'static,
-    F: Future<Output = Reason> + Send + 'static,
+    S: FnOnce() -> F + Send + 'static,
+    F: Future<Output = Result> + Send + 'static,
 {
     fn poll_once(self: Pin<&mut Self>) -> Poll<Reason> {
-        let life = self.project();
+        let mut life = self.project();
         let progress = &life.cell.progress;
         progress.wants.store(Wants::OTHER, Ordering::Relaxed);
         progress.looked.store(false, Ordering::Relaxed);
         let waker = waker_ref(life.cell);
         let mut cx = Context::from_waker(&waker);
-        let Some(future) = life.future.as_pin_mut() else { return Poll::Ready(Reason::Killed) };
-        match crash::contain(|| future.poll(&mut cx)) {
-            Ok(poll) => poll,
-            Err(panic) => Poll::Ready(panic),
+        let polled = crash::contain(|| {
+            if let StageProjection::Unborn { seed } = life.stage.as_mut().project()
+                && let Some(seed) = seed.take()
+            {
+                let future = seed();
+                life.stage.set(Stage::Alive { future });
+            }
+            match life.stage.as_mut().project() {
+                StageProjection::Alive { future } => future.poll(&mut cx),
+                // Not reached: what has panicked or ended is not polled again.
+                StageProjection::Unborn { .. } | StageProjection::Dead => Poll::Ready(Ok(())),
+            }
+        });
+        match polled {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(Ok(()))) => Poll::Ready(Reason::Normal),
+            Ok(Poll::Ready(Err(reason))) | Err(reason) => Poll::Ready(reason),
         }
     }
 
@@ -162,7 +189,7 @@ where
         let cell = Arc::clone(&self.cell);
         // A destructor that panics replaces the reason: the process did not end as it
         // says.
-        if let Err(panic) = crash::contain(|| self.as_mut().project().future.set(None)) {
+        if let Err(panic) = crash::contain(|| self.as_mut().project().stage.set(Stage::Dead)) {
             reason = panic;
         }
         drop(self);
@@ -179,20 +206,16 @@ where
             let mut inbox = cell.inbox.lock();
             (inbox.close(), inbox.initialised)
         };
-        let letters = u64::from(remains.first.is_some()) + remains.main.len() as u64;
-        let starter = remains.rare.and_then(|mut rare| {
-            let starter = rare.starter.take();
-            drop_contained(rare);
-            starter
-        });
-        drop_contained(remains.first);
-        remains.main.into_iter().for_each(drop_contained);
-        host.count_dead_letters(letters);
-        current::settle_orphans(Some(&reason));
+        host.count_dead_letters(remains.messages());
+        let starter = remains.drop_all(drop_contained);
 
-        // Free the name, then tell everyone.
-        let (name, bonds) = bonds::close(&*cell);
+        // Free the name, then tell everyone: first those whose tokens went down with the
+        // process. The relations are closed after the name is free, so that nobody who
+        // comes too late for them can hear of the death before that.
+        let name = cell.locked_relations().take_name();
         host.retire(pid, name.as_ref());
+        current::settle_orphans(Some(&reason));
+        let bonds = bonds::close(&*cell);
         if !initialised
             && starter.is_some()
             && let Some(parent) = cell.parent()
