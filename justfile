@@ -1,0 +1,33 @@
+# The steps of .ci/run by name; `just` lists them. CI does not need just.
+
+[private]
+default:
+    @just --list
+
+# All that CI runs, in its order
+ci:
+    .ci/run
+
+# Formatting, lints and docs, warnings denied
+check:
+    .ci/run check
+
+# All tests, doc tests included
+test:
+    .ci/run test
+
+# The tour, the oracle's traces, and three seconds of the gateway
+examples:
+    .ci/run examples
+
+# Every benchmark once, small: that it works
+bench:
+    .ci/run bench
+
+# Undefined behaviour and leaks, where miri is installed
+miri:
+    .ci/run miri
+
+# One workload at full size, in nanoseconds per message: just measure pingpong
+measure workload *sizes:
+    cargo run --release --package bench-krarup -- {{workload}} {{sizes}}
