@@ -18,6 +18,7 @@ mod context;
 mod control;
 mod deadline;
 mod host;
+mod lock;
 mod mailbox;
 mod pending;
 mod pool;

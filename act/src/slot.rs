@@ -1,7 +1,7 @@
 //! A value on its way from one place to one waiter: what a reply, the end of an
 //! `init` and the end of a process travel in.
 
-use parking_lot::Mutex;
+use crate::lock::Lock;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -20,7 +20,7 @@ enum State<T> {
     Dropped,
 }
 
-struct Slot<T>(Mutex<State<T>>);
+struct Slot<T>(Lock<State<T>>);
 
 /// The end that fills the slot.
 pub(crate) struct SlotSender<T>(Option<Arc<Slot<T>>>);
@@ -34,7 +34,7 @@ pub(crate) fn slot<T>() -> (SlotSender<T>, SlotReceiver<T>) {
 
 /// A slot whose waiter is known from the beginning: its first poll can be left out.
 pub(crate) fn slot_for<T>(waiter: Option<Waker>) -> (SlotSender<T>, SlotReceiver<T>) {
-    let slot = Arc::new(Slot(Mutex::new(State::Empty(waiter))));
+    let slot = Arc::new(Slot(Lock::new(State::Empty(waiter))));
     (SlotSender(Some(Arc::clone(&slot))), SlotReceiver(slot))
 }
 

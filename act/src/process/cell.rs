@@ -9,6 +9,7 @@ use super::current;
 use super::process::{Dynamic, Guarded, Process, Via};
 use super::relations::Relations;
 use crate::host::{Host, Ready};
+use crate::lock::{Lock, LockGuard};
 use crate::mailbox::entry::{Control, Notice};
 use crate::mailbox::inbox::{Inbox, Phase, Refused};
 use crate::reply::Reply;
@@ -18,7 +19,7 @@ use krarup_gen::{
     Down, Exit, Inspection, Pid, Priority, ProcessInfo, ProcessState, Reason, SendError, Timestamp,
 };
 use once_cell::race::OnceBox;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::MutexGuard;
 use std::any::{Any, TypeId, type_name};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -31,7 +32,7 @@ pub(crate) struct Cell<M, C> {
     /// The label of the behaviour; half the size of the text.
     behavior: fn() -> &'static str,
     started: Timestamp,
-    pub(crate) inbox: Mutex<Inbox<M, C>>,
+    pub(crate) inbox: Lock<Inbox<M, C>>,
     /// Set instead of a Main lane: what is sent there is handed on (a pool).
     route: OnceBox<Box<dyn Route<M>>>,
     pub(crate) progress: Progress,
@@ -91,7 +92,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             started: birth.host.now(),
             host: birth.host,
             behavior: birth.behavior,
-            inbox: Mutex::new(Inbox::new(birth.bound)),
+            inbox: Lock::new(Inbox::new(birth.bound)),
             route: OnceBox::new(),
             progress: Progress {
                 taken: AtomicU64::new(0),
@@ -171,12 +172,12 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         Ok(())
     }
 
-    fn push_urgent(&self, mut inbox: MutexGuard<'_, Inbox<M, C>>, entry: Control<C>) {
+    fn push_urgent(&self, mut inbox: LockGuard<'_, Inbox<M, C>>, entry: Control<C>) {
         inbox.rare().urgent.push_back(entry);
         self.attract(inbox);
     }
 
-    fn attract(&self, mut inbox: MutexGuard<'_, Inbox<M, C>>) {
+    fn attract(&self, mut inbox: LockGuard<'_, Inbox<M, C>>) {
         self.progress.attention.store(true, Ordering::Relaxed);
         let ready = inbox.ready_for_mail();
         self.release(inbox, ready);
@@ -190,7 +191,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     /// The process shall end with this reason and without a word. The first doom wins
     /// (rule L9).
-    pub(crate) fn doom(&self, mut inbox: MutexGuard<'_, Inbox<M, C>>, reason: Reason) {
+    pub(crate) fn doom(&self, mut inbox: LockGuard<'_, Inbox<M, C>>, reason: Reason) {
         if inbox.phase == Phase::Terminated {
             return;
         }
@@ -201,7 +202,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 
     /// Schedules outside the lock.
-    fn release(&self, inbox: MutexGuard<'_, Inbox<M, C>>, ready: Option<Ready>) {
+    fn release(&self, inbox: LockGuard<'_, Inbox<M, C>>, ready: Option<Ready>) {
         drop(inbox);
         if let Some(ready) = ready {
             self.host.schedule(ready);

@@ -12,6 +12,8 @@ type Orphan = Box<dyn FnOnce(Option<&Reason>) + Send>;
 
 thread_local! {
     static CURRENT: Cell<Option<Pid>> = const { Cell::new(None) };
+    /// Whether there are any: cheaper to ask than the list, which has a destructor.
+    static HAS_ORPHANS: Cell<bool> = const { Cell::new(false) };
     static ORPHANS: RefCell<Vec<Orphan>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -51,6 +53,7 @@ where
     if CURRENT.get().is_none() {
         return Err(orphan);
     }
+    HAS_ORPHANS.set(true);
     ORPHANS.with_borrow_mut(|orphans| orphans.push(Box::new(orphan)));
     Ok(())
 }
@@ -58,12 +61,17 @@ where
 /// Fails the calls whose tokens were dropped in this turn.
 #[inline]
 pub(crate) fn settle_orphans(end: Option<&Reason>) {
+    if HAS_ORPHANS.get() {
+        settle(end);
+    }
+}
+
+#[cold]
+fn settle(end: Option<&Reason>) {
+    HAS_ORPHANS.set(false);
     // Failing a call wakes its caller and can run no user code, so nothing is pushed
     // meanwhile; taking the list out keeps that from being an invariant.
-    let orphans = ORPHANS.with_borrow_mut(|orphans| {
-        if orphans.is_empty() { Vec::new() } else { std::mem::take(orphans) }
-    });
-    for orphan in orphans {
+    for orphan in ORPHANS.take() {
         orphan(end);
     }
 }

@@ -168,7 +168,9 @@ impl Shared {
             return self.inject(ready);
         }
         queue.push(ready);
-        if queued > 0 {
+        // This worker will take it in any case, so a hint is enough to decide; the fence of
+        // a sure answer would cost as much as the push.
+        if queued > 0 && self.sleep.could_wake() {
             self.sleep.wake_one();
         }
     }

@@ -45,6 +45,13 @@ impl Sleep {
         }
     }
 
+    /// Whether a worker sleeps and nobody searches, as far as can be seen without a
+    /// fence: for work that an awake worker will take in any case.
+    #[inline]
+    pub(crate) fn could_wake(&self) -> bool {
+        self.parked.load(Ordering::Relaxed) > 0 && self.searching.load(Ordering::Relaxed) == 0
+    }
+
     /// Wakes a parked worker if nobody is searching. Called after a push.
     #[inline]
     pub(crate) fn wake_one(&self) {
