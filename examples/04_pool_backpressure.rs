@@ -89,8 +89,9 @@ fn main() -> Result {
 
     database.send(Query::Resume)?;
     // Ends the pool when it has served all that it accepted.
+    let end = pool.monitor();
     pool.finish();
-    pool.monitor().wait()?;
+    end.wait()?;
     println!("the pool has served what it accepted; database: {}", database.inspect().wait()?);
 
     node.stop().wait()

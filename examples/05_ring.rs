@@ -1,8 +1,8 @@
 //! 5. Many processes: a hundred thousand in a ring, and a token that goes round.
 //!
-//! A process costs no thread and about a kilobyte, so one for every connection, device
-//! or game piece is the ordinary way to build. The figures are those of the machine
-//! this runs on.
+//! A process costs no thread and about half a kilobyte, so one for every connection,
+//! device or game piece is the ordinary way to build. The figures are those of the
+//! machine this runs on.
 //!
 //! ```sh
 //! cargo run --release --example 05_ring
@@ -69,10 +69,12 @@ fn main() -> Result {
     report("times the token was passed on", hops, clock.elapsed());
 
     // The first one fails. Its link takes the second with it, and so on to the last.
+    let end = last.monitor();
     let clock = Instant::now();
     node.exit(first.pid(), Reason::error("the first domino"));
-    last.monitor().wait()?;
+    let down = end.wait()?;
     report("processes ended, each by its link", processes, clock.elapsed());
+    println!("          the last one's reason: {}", down.reason);
 
     node.stop().wait()
 }
