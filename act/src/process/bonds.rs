@@ -37,7 +37,7 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
         if ours.closed || already_linked(&mut ours, to, urgent) {
             return;
         }
-        if !theirs.closed {
+        if !theirs.closed && !b.is_doomed() {
             ours.bonds().links.insert(to, Link { number, fired: false, urgent });
             let half = Link { number, fired: false, urgent: false };
             theirs.bonds().links.insert(a.pid(), half);
@@ -105,7 +105,7 @@ pub(crate) fn monitor(
         if ours.closed {
             return;
         }
-        if !theirs.closed {
+        if !theirs.closed && !b.is_doomed() {
             ours.bonds().watching.insert(monitor, Watching { target, urgent });
             theirs.bonds().watched.insert(monitor, Watcher::Process(a.pid()));
             return;

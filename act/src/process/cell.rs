@@ -351,6 +351,10 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         false
     }
 
+    fn is_doomed(&self) -> bool {
+        self.inbox.lock().has_doom()
+    }
+
     fn down(self: Arc<Self>, down: Down, urgent: bool) {
         if urgent {
             let _ = self.push_control(Priority::Max, Control::Down(down));

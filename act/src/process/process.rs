@@ -43,6 +43,11 @@ pub trait Process: Any + Send + Sync {
     /// a notice, which the process will take out of its mailbox.
     fn exit_signal(self: Arc<Self>, exit: Exit, via: Via) -> bool;
 
+    /// Whether an exit signal has reached it by which it will end without a word. To
+    /// whoever links to it or monitors it from now on it is dead: as in OTP a link that
+    /// follows an exit signal finds no process, however soon it follows (rules L2, L4).
+    fn is_doomed(&self) -> bool;
+
     /// Delivers a down notice.
     fn down(self: Arc<Self>, down: Down, urgent: bool);
 
