@@ -20,6 +20,7 @@ mod deadline;
 mod host;
 mod lock;
 mod mailbox;
+mod naming;
 mod pending;
 mod pool;
 mod process;

@@ -165,6 +165,29 @@ pub enum SpawnError {
     Stalled,
 }
 
+/// A process was not given the name it asked for; nothing has changed (rule N2).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegisterError {
+    /// Another process has the name.
+    #[error("name {name} is taken by {by}")]
+    NameTaken {
+        /// The name.
+        name: Name,
+        /// The process that has it.
+        by: Pid,
+    },
+    /// The process has a name already; it can have one.
+    #[error("the process has the name {name} already")]
+    AlreadyNamed {
+        /// The name it has.
+        name: Name,
+    },
+    /// The text cannot be a name.
+    #[error(transparent)]
+    InvalidName(#[from] NameError),
+}
+
 /// A name could not be resolved to a typed address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -19,7 +19,7 @@ mod reference;
 mod stats;
 mod timestamp;
 
-pub use error::{CallError, LookupError, SendError, SpawnError, StopError};
+pub use error::{CallError, LookupError, RegisterError, SendError, SpawnError, StopError};
 pub use inspection::{Inspection, Value};
 pub use name::{Name, NameError};
 pub use notice::{Down, Exit, Target};

@@ -1,0 +1,40 @@
+//! Names taken and given up by a living process.
+
+use crate::context::Context;
+use krarup_gen::{Name, Pid, RegisterError};
+
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    /// Registers this process under a name (rule N2). Most processes get theirs when they
+    /// are spawned.
+    ///
+    /// # Errors
+    /// The text cannot be a name, another process has it, or this one has a name already;
+    /// then nothing has changed.
+    pub fn register(&mut self, name: impl AsRef<str>) -> Result<(), RegisterError> {
+        let name = Name::new(name)?;
+        // Noted here before anyone can find it there: whoever takes the name away from
+        // this process takes it in both places.
+        {
+            let mut relations = self.cell.locked_relations();
+            if let Some(name) = relations.name() {
+                return Err(RegisterError::AlreadyNamed { name: name.clone() });
+            }
+            relations.set_name(name.clone());
+        }
+        self.host().register(&name, self.process()).map_err(|by| {
+            self.cell.locked_relations().take_name();
+            RegisterError::NameTaken { name, by }
+        })
+    }
+
+    /// Takes a name away from the process that has it, which need not be this one (as
+    /// Erlang's `unregister`); whose it was.
+    pub fn unregister(&mut self, name: &str) -> Option<Pid> {
+        let holder = self.host().unregister(name)?;
+        let mut relations = holder.relations().0.lock();
+        if relations.name().is_some_and(|held| held.as_str() == name) {
+            relations.take_name();
+        }
+        Some(holder.pid())
+    }
+}
