@@ -1,0 +1,459 @@
+//! Links, monitors and exit signals: rules L1, L2 and L4 to L9. (L3 is in terminate.rs.)
+
+mod support;
+
+use krarup::prelude::*;
+use krarup::{Received, behavior_fn};
+use std::sync::{Arc, Barrier, mpsc};
+use std::thread;
+use std::time::Duration;
+use support::{Act, Does, Log, Puppet, boom, poll_once, puppet, simulations, trapper};
+
+fn nobody() -> Pid {
+    "<0.4711.0>".parse().unwrap()
+}
+
+/// Links the first to the second.
+fn link(a: &Address<Act>, b: &Address<Act>) {
+    let to = b.pid();
+    a.tells(move |ctx| ctx.link(to));
+}
+
+/// What was noted, without who terminated and was dropped.
+fn heard(log: &Log) -> Vec<String> {
+    let mut lines = log.take_sorted();
+    lines.retain(|line| line.contains(" exit ") || line.contains(" down "));
+    lines
+}
+
+#[test]
+fn l1_a_link_is_two_way_and_idempotent() {
+    for sim in simulations(20) {
+        let log = Log::new();
+        let (a, b) = (trapper(&sim, "a", &log), trapper(&sim, "b", &log));
+        (0..3).for_each(|_| link(&a, &b));
+        (0..3).for_each(|_| link(&b, &a));
+        link(&a, &a);
+        sim.run_until_idle();
+        assert_eq!(sim.process_info(a.pid()).unwrap().links, [b.pid()]);
+        assert_eq!(sim.process_info(b.pid()).unwrap().links, [a.pid()]);
+        b.dies(boom());
+        sim.run_until_idle();
+        assert_eq!(heard(&log), [format!("a exit {} boom", b.pid())]);
+        assert_eq!(sim.process_info(a.pid()).unwrap().links, []);
+    }
+}
+
+#[test]
+fn l1_one_unlink_takes_a_link_away_however_often_it_was_made() {
+    for sim in simulations(20) {
+        let log = Log::new();
+        let (a, b) = (puppet(&sim, "a", &log), puppet(&sim, "b", &log));
+        (0..3).for_each(|_| link(&a, &b));
+        sim.run_until_idle();
+        let from = a.pid();
+        b.tells(move |ctx| ctx.unlink(from));
+        sim.run_until_idle();
+        a.dies(boom());
+        sim.run_until_idle();
+        assert!(b.is_alive());
+    }
+}
+
+#[test]
+fn l1_a_spawn_links_and_monitors_before_the_first_instruction() {
+    for sim in simulations(100) {
+        let log = Log::new();
+        let parent = trapper(&sim, "parent", &log);
+        let (sent, found) = mpsc::channel();
+        parent.tells(move |ctx| {
+            let dies = || behavior_fn(|_: Context<()>| async { Err::<(), _>(boom()) });
+            let monitor = ctx.make_ref();
+            sent.send(ctx.spawn(dies).link().monitor(monitor).start().unwrap().pid()).unwrap();
+        });
+        sim.run_until_idle();
+        let child = found.recv().unwrap();
+        let expected = [format!("parent down {child} boom"), format!("parent exit {child} boom")];
+        assert_eq!(heard(&log), expected);
+    }
+}
+
+#[test]
+fn l2_an_abnormal_end_ends_untrapping_peers_with_the_same_reason() {
+    let ends: [(Reason, bool); 6] = [
+        (Reason::Normal, false),
+        (Reason::Shutdown, true),
+        (Reason::shutdown("detail"), true),
+        (Reason::Kill, true),
+        (Reason::Killed, true),
+        (boom(), true),
+    ];
+    for (reason, spreads) in ends {
+        for sim in simulations(10) {
+            let log = Log::new();
+            let [a, b] = ["a", "b"].map(|name| puppet(&sim, name, &log));
+            let watcher = trapper(&sim, "watcher", &log);
+            link(&b, &a);
+            link(&watcher, &b);
+            sim.run_until_idle();
+            a.dies(reason.clone());
+            sim.run_until_idle();
+            assert_eq!(b.is_alive(), !spreads, "{reason}");
+            let told = format!("watcher exit {} {reason}", b.pid());
+            assert_eq!(heard(&log), if spreads { vec![told] } else { vec![] });
+        }
+    }
+}
+
+#[test]
+fn l2_a_kill_signal_is_seen_as_killed_along_a_chain() {
+    for length in [1, 2, 10] {
+        for sim in simulations(10) {
+            let log = Log::new();
+            let chain: Vec<_> = (0..length).map(|_| puppet(&sim, "link", &log)).collect();
+            chain.windows(2).for_each(|pair| link(&pair[0], &pair[1]));
+            let last = trapper(&sim, "last", &log);
+            link(&last, &chain[length - 1]);
+            sim.run_until_idle();
+            sim.exit(chain[0].pid(), Reason::Kill);
+            sim.run_until_idle();
+            let from = chain[length - 1].pid();
+            assert_eq!(heard(&log), [format!("last exit {from} killed")]);
+            assert_eq!(sim.stats().processes, 1);
+        }
+    }
+}
+
+#[test]
+fn l2_the_reason_killed_is_an_ordinary_one_and_can_be_trapped() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let traps = trapper(&sim, "traps", &log);
+    sim.exit(traps.pid(), Reason::Killed);
+    sim.run_until_idle();
+    assert_eq!(heard(&log), ["traps exit <0.0.0> killed"]);
+    assert!(traps.is_alive());
+}
+
+#[test]
+fn l4_linking_or_monitoring_nobody_is_told_at_once() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let dead = puppet(&sim, "dead", &Log::new());
+        dead.dies(Reason::Normal);
+        sim.run_until_idle();
+        for to in [dead.pid(), nobody()] {
+            let traps = trapper(&sim, "traps", &log);
+            traps.tells(move |ctx| {
+                ctx.link(to);
+                ctx.monitor(to);
+            });
+            sim.run_until_idle();
+            let told = ["down", "exit"].map(|what| format!("traps {what} {to} no process"));
+            assert_eq!(heard(&log), told);
+            let info = sim.process_info(traps.pid()).unwrap();
+            assert_eq!((info.links.len(), info.monitors), (0, 0));
+            let plain = puppet(&sim, "plain", &log);
+            let end = sim.monitor(plain.pid());
+            plain.tells(move |ctx| ctx.link(to));
+            assert_eq!(end.wait().unwrap().reason, Reason::NoProcess);
+            assert_eq!(sim.monitor(to).wait().unwrap().reason, Reason::NoProcess);
+        }
+    }
+}
+
+#[test]
+fn l5_one_notice_per_link_or_monitor_whenever_the_target_dies() {
+    for sim in simulations(200) {
+        let log = Log::new();
+        let watcher = trapper(&sim, "watcher", &log);
+        let target = puppet(&sim, "target", &log);
+        let pid = target.pid();
+        // The seed decides which comes first.
+        watcher.tells(move |ctx| {
+            ctx.link(pid);
+            ctx.monitor(pid);
+        });
+        target.dies(boom());
+        sim.run_until_idle();
+        let lines = heard(&log);
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[0].starts_with("watcher down") && lines[1].starts_with("watcher exit"));
+        assert_eq!(lines[0].contains("boom"), lines[1].contains("boom"));
+    }
+}
+
+#[test]
+fn l5_one_notice_per_link_or_monitor_between_threads() {
+    let node = Node::builder("l5").workers(2).start().unwrap();
+    for _ in 0..500 {
+        let start = Arc::new(Barrier::new(2));
+        let (gate, told) = (Arc::clone(&start), mpsc::channel());
+        let target = node
+            .spawn(|| {
+                behavior_fn(|mut ctx: Context<()>| async move {
+                    ctx.receive().await;
+                    Err::<(), _>(boom())
+                })
+            })
+            .wait()
+            .unwrap();
+        let pid = target.pid();
+        let watcher = behavior_fn(move |mut ctx: Context<()>| async move {
+            ctx.trap_exits(true);
+            gate.wait();
+            let kept = ctx.monitor(pid);
+            ctx.link(pid);
+            let dropped = ctx.monitor(pid);
+            ctx.demonitor(dropped);
+            let mut notices = Vec::new();
+            for _ in 0..2 {
+                notices.push(match ctx.receive().await {
+                    Received::Down(down) => {
+                        assert!(down.monitor == kept, "told of a monitor taken away");
+                        down.reason
+                    }
+                    Received::Exit(exit) => exit.reason,
+                    _ => Reason::Normal,
+                });
+            }
+            told.0.send((notices, ctx.address().waiting())).unwrap();
+            Ok(())
+        });
+        node.spawn(move || watcher).start().unwrap();
+        start.wait();
+        target.send(()).unwrap();
+        let (notices, _) = told.1.recv().unwrap();
+        assert!(notices.iter().all(|r| *r == boom() || *r == Reason::NoProcess), "{notices:?}");
+    }
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn l5_nothing_comes_after_unlink_or_demonitor() {
+    for sim in simulations(200) {
+        let log = Log::new();
+        let watcher = trapper(&sim, "watcher", &log);
+        let target = puppet(&sim, "target", &log);
+        let (pid, node) = (target.pid(), sim.node().clone());
+        link(&watcher, &target);
+        let noted = log.clone();
+        watcher.tells(move |ctx| {
+            let monitor = ctx.monitor(pid);
+            let (itself, noted) = (ctx.address(), noted.clone());
+            node.kill(pid);
+            // In a later message: the target has died meanwhile or it has not, and the
+            // notices lie in the mailbox or are still to come.
+            itself.tells(move |ctx| {
+                ctx.unlink(pid);
+                let had = ctx.demonitor(monitor);
+                noted.note(format!("had {had} {}", ctx.demonitor(monitor)));
+            });
+        });
+        sim.run_until_idle();
+        let had = log.lines().iter().any(|line| line == "had true false");
+        let lines = heard(&log);
+        let downs = lines.iter().filter(|line| line.contains("down")).count();
+        assert_eq!(downs, usize::from(!had), "{lines:?}");
+    }
+}
+
+#[test]
+fn l5_a_link_made_again_is_another_link() {
+    // The old link's notice lies in the mailbox; unlinked it must not be heard, and the
+    // new link to the dead process is answered with no process.
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let watcher = trapper(&sim, "watcher", &log);
+    let target = puppet(&sim, "target", &log);
+    let pid = target.pid();
+    link(&watcher, &target);
+    sim.run_until_idle();
+    let process = behavior_fn(move |mut ctx: Context<()>| async move {
+        ctx.trap_exits(true);
+        ctx.link(pid);
+        ctx.sleep(Duration::from_secs(2)).await;
+        ctx.unlink(pid);
+        ctx.link(pid);
+        match ctx.receive().await {
+            Received::Exit(exit) => Err(exit.reason),
+            _ => Err(boom()),
+        }
+    });
+    let process = sim.spawn(move || process).start().unwrap();
+    sim.advance(Duration::from_secs(1));
+    target.dies(boom());
+    assert_eq!(sim.monitor(process.pid()).wait().unwrap().reason, Reason::NoProcess);
+}
+
+#[test]
+fn l6_monitors_have_their_own_refs_and_each_tells() {
+    for sim in simulations(20) {
+        let log = Log::new();
+        let noted = log.clone();
+        let target = sim.spawn(|| Puppet::new("t", &Log::new())).name("target").wait().unwrap();
+        let pid = target.pid();
+        let watcher = puppet(&sim, "watcher", &log);
+        watcher.tells(move |ctx| {
+            let by_pid = [ctx.monitor(pid), ctx.monitor(pid)];
+            let by_name = ctx.monitor_name("target").unwrap();
+            ctx.monitor_name("nobody").unwrap();
+            assert!(ctx.monitor_name("").is_err());
+            assert!(by_pid[0] != by_pid[1] && by_pid[0] != by_name);
+            noted.note("monitoring");
+        });
+        sim.run_until_idle();
+        assert_eq!(sim.process_info(pid).unwrap().monitored_by, 3);
+        assert_eq!(sim.process_info(watcher.pid()).unwrap().monitors, 3);
+        target.dies(boom());
+        sim.run_until_idle();
+        let mut expected = vec![format!("watcher down {pid} boom"); 2];
+        expected.insert(0, "watcher down \"target\" boom".into());
+        expected.insert(0, "watcher down \"nobody\" no process".into());
+        assert_eq!(heard(&log), expected);
+        assert_eq!(sim.process_info(watcher.pid()).unwrap().monitors, 0);
+    }
+}
+
+#[test]
+fn l6_a_monitor_on_oneself_never_tells() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let a = puppet(&sim, "a", &log);
+    a.tells(|ctx| {
+        let itself = ctx.monitor(ctx.pid());
+        assert!(!ctx.demonitor(itself));
+    });
+    sim.run_until_idle();
+    a.dies(boom());
+    sim.run_until_idle();
+    assert_eq!(log.take(), ["a terminate boom", "a dropped"]);
+}
+
+#[test]
+fn l7_normal_from_another_is_ignored_and_from_oneself_ends() {
+    for sim in simulations(20) {
+        let log = Log::new();
+        let [a, b] = ["a", "b"].map(|name| puppet(&sim, name, &log));
+        let traps = trapper(&sim, "traps", &log);
+        for to in [b.pid(), traps.pid(), nobody()] {
+            a.tells(move |ctx| ctx.exit(to, Reason::Normal));
+            sim.exit(to, Reason::Normal);
+        }
+        sim.run_until_idle();
+        assert!(b.is_alive());
+        let mut told = vec!["traps exit <0.0.0> normal".into()];
+        told.push(format!("traps exit {} normal", a.pid()));
+        assert_eq!(heard(&log), told);
+        for (process, reason) in [(&a, Reason::Normal), (&b, boom())] {
+            let own = reason.clone();
+            let end = sim.monitor(process.pid());
+            process.tells(move |ctx| ctx.exit(ctx.pid(), own));
+            assert_eq!(end.wait().unwrap().reason, reason);
+        }
+        let own = traps.pid();
+        traps.tells(move |ctx| ctx.exit(own, boom()));
+        sim.run_until_idle();
+        assert_eq!(heard(&log), [format!("traps exit {own} boom")]);
+    }
+}
+
+#[test]
+fn l7_trapping_is_looked_at_when_the_signal_arrives() {
+    for sim in simulations(20) {
+        let log = Log::new();
+        let a = puppet(&sim, "a", &log);
+        a.tells(|ctx| ctx.trap_exits(true));
+        sim.run_until_idle();
+        sim.exit(a.pid(), boom());
+        sim.run_until_idle();
+        a.tells(|ctx| ctx.trap_exits(false));
+        sim.run_until_idle();
+        assert_eq!(heard(&log), ["a exit <0.0.0> boom"]);
+        sim.exit(a.pid(), boom());
+        sim.run_until_idle();
+        assert!(!a.is_alive());
+    }
+}
+
+#[test]
+fn l8_a_waiter_that_gives_up_leaves_nothing_at_the_process() {
+    let sim = Simulation::new(1);
+    let slow = behavior_fn(|ctx: Context<()>| async move {
+        ctx.sleep(Duration::from_mins(1)).await;
+        Ok(())
+    });
+    let slow = sim.spawn(move || slow).start().unwrap();
+    sim.run_until_idle();
+    let monitored_by = || sim.process_info(slow.pid()).unwrap().monitored_by;
+    let mut waiters: Vec<_> = (0..3).map(|_| slow.monitor()).collect();
+    waiters.iter_mut().for_each(|waiter| assert!(poll_once(waiter).is_pending()));
+    assert_eq!(monitored_by(), 3);
+    drop(waiters);
+    assert_eq!(monitored_by(), 0);
+}
+
+#[test]
+fn l9_signals_run_through_chains_and_rings_and_each_process_ends_once() {
+    for sim in simulations(50) {
+        let log = Log::new();
+        let ring: Vec<_> = (0..20).map(|_| puppet(&sim, "ring", &log)).collect();
+        for (index, process) in ring.iter().enumerate() {
+            link(process, &ring[(index + 1) % ring.len()]);
+            link(process, &ring[(index + 7) % ring.len()]);
+        }
+        sim.run_until_idle();
+        let ends: Vec<_> = ring.iter().map(|process| sim.monitor(process.pid())).collect();
+        sim.exit(ring[3].pid(), boom());
+        sim.run_until_idle();
+        for end in ends {
+            assert_eq!(end.wait().unwrap().reason, boom());
+        }
+        assert_eq!(log.count("ring dropped"), 20);
+        assert_eq!(sim.stats().processes, 0);
+    }
+}
+
+#[test]
+fn l9_of_two_exit_signals_the_first_wins() {
+    for sim in simulations(20) {
+        let process = puppet(&sim, "p", &Log::new());
+        let end = sim.monitor(process.pid());
+        sim.exit(process.pid(), boom());
+        sim.exit(process.pid(), Reason::Shutdown);
+        sim.kill(process.pid());
+        assert_eq!(end.wait().unwrap().reason, boom());
+    }
+}
+
+#[test]
+fn l9_a_ring_that_is_killed_from_two_threads_ends_and_tells_everyone_once() {
+    let node = Node::builder("l9").workers(2).start().unwrap();
+    for _ in 0..50 {
+        let log = Log::new();
+        let ring: Vec<_> = (0..10).map(|_| puppet(&node, "ring", &log)).collect();
+        (0..10).for_each(|n| link(&ring[n], &ring[(n + 1) % 10]));
+        let watcher = behavior_fn({
+            let pids: Vec<_> = ring.iter().map(Address::pid).collect();
+            move |mut ctx: Context<()>| async move {
+                let mut monitors: Vec<_> = pids.iter().map(|pid| ctx.monitor(*pid)).collect();
+                ctx.initialised();
+                while !monitors.is_empty() {
+                    let Received::Down(down) = ctx.receive().await else { return Err(boom()) };
+                    let place = monitors.iter().position(|monitor| *monitor == down.monitor);
+                    monitors.remove(place.ok_or_else(boom)?);
+                }
+                Ok(())
+            }
+        });
+        let watcher = node.spawn(move || watcher).wait().unwrap();
+        let killers = [0, 5].map(|n| {
+            let (node, pid) = (node.clone(), ring[n].pid());
+            thread::spawn(move || node.exit(pid, boom()))
+        });
+        killers.into_iter().for_each(|thread| thread.join().unwrap());
+        let reason = watcher.monitor().wait().unwrap().reason;
+        assert!(matches!(reason, Reason::Normal | Reason::NoProcess), "{reason}");
+    }
+    node.stop().wait().unwrap();
+}
