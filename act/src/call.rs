@@ -18,6 +18,10 @@ use std::time::Duration;
 /// How long a call waits unless told otherwise (as OTP's).
 pub const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// From this timeout on a call sets its timer late (see [`Host::poke_later`]): it may come
+/// a hundredth too late, and it is never early.
+const LONG: Duration = Duration::from_secs(1);
+
 /// Where a request goes: the lanes of a mailbox.
 #[derive(Clone, Copy, Debug)]
 enum Lane {
@@ -191,11 +195,13 @@ where
                 let stopped = error == CallError::NoProcess && call.address.host().is_stopping();
                 return Poll::Ready(Err(if stopped { CallError::NodeStopped } else { error }));
             }
-            call.reply = Some(receiver);
-            if let Some(timeout) = call.timeout
-                && !timeout.is_zero()
-            {
-                let host = call.address.host();
+            let receiver = call.reply.insert(receiver);
+            let Some(timeout) = call.timeout else { return Poll::Pending };
+            let host = call.address.host();
+            if timeout >= LONG && current::pid().is_some() && host.poke_later(&|| receiver.poke()) {
+                return Poll::Pending;
+            }
+            if !timeout.is_zero() {
                 let deadline = call.deadline.insert(Deadline::new(host.now() + timeout));
                 deadline.arm(&**host, cx);
                 return Poll::Pending;
@@ -229,8 +235,9 @@ impl<M, C, T: Send + 'static, R> CallFuture<'_, M, C, T, R> {
 
     /// Waits no longer; the answer if it came at this very moment.
     fn give_up(&mut self) -> Option<Result<T, CallError>> {
+        let reply = self.reply.take()?;
         let host: Arc<dyn Host> = Arc::clone(self.address.host());
-        self.reply.take()?.close(move || host.count_late_reply())
+        reply.close(move || host.count_late_reply())
     }
 }
 

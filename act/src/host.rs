@@ -67,6 +67,13 @@ pub trait Host: Send + Sync + 'static {
     /// Cancels a timer; false if it has fired.
     fn cancel_timer(&self, key: TimerKey) -> bool;
 
+    /// Pokes later, some 10 ms from now, what most likely needs no poke any more by
+    /// then. False if the host does not do this, or not now.
+    ///
+    /// Setting and cancelling a timer costs as much as the rest of a call. Nearly every
+    /// call is answered at once, so its timer is set only when it is poked.
+    fn poke_later(&self, poke: &dyn Fn() -> Arc<dyn Poke>) -> bool;
+
     /// Blocks the calling thread, which is no worker, until `future` is ready. A
     /// simulation runs on that thread meanwhile.
     ///
@@ -89,6 +96,15 @@ pub trait Host: Send + Sync + 'static {
 
     /// Counts a reply that came after its call was given up (rule C3).
     fn count_late_reply(&self);
+}
+
+/// A future that may still wait for something.
+pub trait Poke: Send + Sync {
+    /// Has the future polled if it still waits.
+    fn poke(&self);
+
+    /// Whether it still waits.
+    fn is_waiting(&self) -> bool;
 }
 
 /// The simulation has nothing left to do: what is waited for can never come.

@@ -38,7 +38,7 @@ pub use call::{Call, CallFuture, DEFAULT_CALL_TIMEOUT};
 pub use context::Context;
 pub use control::{Monitor, Stop, inspect, send_dynamic, watch};
 pub use deadline::Sleep;
-pub use host::{Alarm, Host, Ready, Stalled, TimerKey, TurnLimits};
+pub use host::{Alarm, Host, Poke, Ready, Stalled, TimerKey, TurnLimits};
 pub use pending::{CannotWait, Pending};
 pub use pool::command::{PoolCommand, Resized};
 pub use pool::pool::{Pool, PoolError};

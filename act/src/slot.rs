@@ -1,6 +1,7 @@
 //! A value on its way from one place to one waiter: what a reply, the end of an
 //! `init` and the end of a process travel in.
 
+use crate::host::Poke;
 use crate::lock::Lock;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -83,6 +84,29 @@ impl<T> Slot<T> {
             waker.wake();
         }
         Ok(())
+    }
+}
+
+impl<T: Send> Poke for Slot<T> {
+    fn poke(&self) {
+        let waker = match &*self.0.lock() {
+            State::Empty(waker) => waker.clone(),
+            _ => None,
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    fn is_waiting(&self) -> bool {
+        matches!(*self.0.lock(), State::Empty(_))
+    }
+}
+
+impl<T: Send + 'static> SlotReceiver<T> {
+    /// The slot for [`crate::Host::poke_later`].
+    pub(crate) fn poke(&self) -> Arc<dyn Poke> {
+        Arc::clone(&self.0) as Arc<dyn Poke>
     }
 }
 

@@ -6,7 +6,7 @@ use crate::dispatcher::simulated::Simulated;
 use crate::registry::Registry;
 use crate::timer::Timers;
 use crate::waiting::block_on;
-use krarup_act::{Alarm, Host, Process, Ready, Stalled, TimerKey};
+use krarup_act::{Alarm, Host, Poke, Process, Ready, Stalled, TimerKey};
 use krarup_gen::{DispatcherStats, Name, NodeStats, Pid, Ref, SpawnError, Timestamp};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -169,6 +169,13 @@ impl Host for Home {
 
     fn is_stopping(&self) -> bool {
         self.core.registry.is_closed()
+    }
+
+    fn poke_later(&self, poke: &dyn Fn() -> Arc<dyn Poke>) -> bool {
+        match &self.dispatcher {
+            Dispatcher::Shared(shared) => shared.poke_later(poke),
+            Dispatcher::Simulated(_) => false,
+        }
     }
 
     fn wait(&self, future: Pin<&mut (dyn Future<Output = ()> + Send)>) -> Result<(), Stalled> {

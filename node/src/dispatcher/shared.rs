@@ -18,13 +18,14 @@
 //! injector first, so that work from outside is not starved by local work (rule R1). A
 //! process whose budget is used up goes to the tail.
 
+use super::pokes::Pokes;
 use super::sleep::Sleep;
 use super::watchdog::{INTERVAL, Verdict, Watchdog};
 use crate::clock::Clock;
 use crate::timer::Timers;
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
 use crossbeam_utils::sync::Parker;
-use krarup_act::{Alarm, Ready, TurnLimits};
+use krarup_act::{Alarm, Poke, Ready, TurnLimits};
 use krarup_gen::DispatcherStats;
 use parking_lot::Mutex;
 use rand::rngs::SmallRng;
@@ -55,6 +56,7 @@ pub(crate) struct Shared {
     time: Time,
     stopped: AtomicBool,
     counters: Vec<Counters>,
+    pokes: Vec<Pokes>,
     injected: AtomicU64,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -76,6 +78,7 @@ fn count(counter: &AtomicU64) {
 struct Local {
     /// Which dispatcher it works for: several can be in one operating system process.
     dispatcher: *const Shared,
+    index: usize,
     queue: Worker<Ready>,
 }
 
@@ -119,6 +122,7 @@ impl Shared {
             time: setup.time,
             stopped: AtomicBool::new(false),
             counters: queues.iter().map(|_| Counters::default()).collect(),
+            pokes: queues.iter().map(|_| Pokes::default()).collect(),
             injected: AtomicU64::new(0),
             threads: Mutex::new(Vec::new()),
         });
@@ -184,7 +188,7 @@ impl Shared {
     fn work(self: &Arc<Self>, index: usize, queue: Worker<Ready>, parker: &Parker) {
         self.rouse_watchdog();
         LOCAL.with(|local| {
-            let local = local.get_or_init(|| Local { dispatcher: Arc::as_ptr(self), queue });
+            let local = local.get_or_init(|| Local { dispatcher: Arc::as_ptr(self), index, queue });
             let mut rng = SmallRng::seed_from_u64(index as u64);
             let counters = &self.counters[index];
             let mut tick = 0_u32;
@@ -273,6 +277,15 @@ impl Shared {
         }
     }
 
+    /// See [`krarup_act::Host::poke_later`]. The watchdog is awake, for a worker is.
+    pub(crate) fn poke_later(&self, poke: &dyn Fn() -> Arc<dyn Poke>) -> bool {
+        LOCAL.with(|local| {
+            local.get().is_some_and(|local| {
+                std::ptr::eq(local.dispatcher, self) && self.pokes[local.index].add(poke)
+            })
+        })
+    }
+
     fn set_watchdog(self: &Arc<Self>) {
         // Weak: a timer must not keep a stopped dispatcher.
         let dispatcher = Arc::downgrade(self);
@@ -290,7 +303,9 @@ impl Shared {
         if self.stopped.load(Ordering::SeqCst) {
             return;
         }
-        let all_asleep = || self.sleep.parked() == self.stealers.len();
+        self.pokes.iter().for_each(Pokes::poke);
+        let all_asleep =
+            || self.sleep.parked() == self.stealers.len() && self.pokes.iter().all(Pokes::is_empty);
         if all_asleep() {
             self.watchdog.rest();
             // A worker that woke up just before that relied on the timer.
