@@ -12,11 +12,18 @@ pub use krarup_gen::{
     Reason, Ref, Result, SendError, SpawnError, StopError, Target, Timestamp, Value,
 };
 pub use krarup_node::{DispatcherOptions, Node, NodeBuilder, NodeError, NodeStop, Simulation};
+pub use krarup_supervisor::{
+    AutoShutdown, ChildCounts, ChildId, ChildInfo, ChildKind, ChildRef, ChildSpec, ChildSpecInfo,
+    ChildState, ChildTemplate, DeleteChildError, FailedToStartChild, GetChildSpecError, Ignore,
+    RestartChildError, RestartType, Shutdown, SpecError, StartChildError, Strategy, Supervisor,
+    SupervisorAddress, SupervisorCall, SupervisorCalls, SupervisorCommand, TerminateChildError,
+};
 
 /// What most programs use; `Result` stands in for the standard one, with defaults.
 pub mod prelude {
     pub use crate::{
-        Actor, Address, CallError, Context, Down, Exit, Inspection, Node, Pid, Pool, PoolCommand,
-        Priority, Reason, Reply, Result, SendError, Simulation, SpawnError,
+        Actor, Address, CallError, ChildSpec, Context, Down, Exit, Inspection, Node, Pid, Pool,
+        PoolCommand, Priority, Reason, Reply, RestartType, Result, SendError, Shutdown, Simulation,
+        SpawnError, Supervisor, SupervisorCalls,
     };
 }
