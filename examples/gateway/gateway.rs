@@ -1,0 +1,119 @@
+//! The gateway as its HTTP routes see it: how a job gets to a worker, and what is done
+//! when it does not come back.
+
+use crate::aggregator::{Aggregate, Top};
+use crate::answer::Failure;
+use crate::flags::Options;
+use crate::job::{Client, Counted, Job, Ticket};
+use crate::named::Named;
+use crate::tree;
+use krarup::prelude::*;
+use krarup_supervisor::{ChildSpec, SupervisorCommand};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How often a job is given to the pool before its client is told to come back later.
+const TRIES: u32 = 64;
+/// Between two looks for a process that its supervisor is restarting.
+const RESTARTING: Duration = Duration::from_millis(5);
+
+/// The way to every process that a route asks.
+pub(crate) struct Gateway {
+    pub(crate) node: Node,
+    pub(crate) options: Options,
+    pub(crate) supervisor: Named<Infallible, SupervisorCommand<ChildSpec>>,
+    pub(crate) pool: Named<Job, PoolCommand>,
+    pub(crate) aggregator: Named<Aggregate>,
+    /// Jobs given to the pool, those given again among them.
+    pub(crate) jobs: AtomicU64,
+    /// Jobs given again.
+    pub(crate) again: AtomicU64,
+}
+
+impl Gateway {
+    /// The gateway on this node; its processes are found when they are wanted.
+    pub(crate) fn new(node: &Node, options: Options) -> Arc<Self> {
+        Arc::new(Gateway {
+            node: node.clone(),
+            options,
+            supervisor: Named::new(node, tree::SUPERVISOR),
+            pool: Named::new(node, tree::POOL),
+            aggregator: Named::new(node, tree::AGGREGATOR),
+            jobs: AtomicU64::new(0),
+            again: AtomicU64::new(0),
+        })
+    }
+
+    /// Has a worker count the words of a text.
+    ///
+    /// A job that did not start is given to the pool again: its worker may have been
+    /// crashed by the job before it, and that is no business of this client. See
+    /// [`Ticket`] for how that is known.
+    pub(crate) async fn count(&self, text: String, delay: Duration) -> Result<Counted, Failure> {
+        let timeout = self.options.timeout;
+        let deadline = self.node.now() + timeout;
+        let text: Arc<str> = text.into();
+        for attempt in 0..TRIES {
+            let left = deadline - self.node.now();
+            if left.is_zero() {
+                return Err(Failure::TimedOut(timeout));
+            }
+            let Ok(pool) = self.pool.address() else {
+                tokio::time::sleep(RESTARTING.min(left)).await;
+                continue;
+            };
+            self.jobs.fetch_add(1, Ordering::Relaxed);
+            self.again.fetch_add(u64::from(attempt > 0), Ordering::Relaxed);
+            let ticket = Arc::new(Ticket::default());
+            let client = Client(Arc::clone(&ticket));
+            let (text, ticket) = (Arc::clone(&text), Arc::clone(&ticket));
+            let job = |reply| Job { text, delay, deadline, ticket, reply };
+            let error = match pool.call(job).timeout(left).await {
+                Ok(counted) => return Ok(counted),
+                Err(error) => error,
+            };
+            match error {
+                CallError::Full | CallError::NoWorkers => self.make_room(&pool).await?,
+                CallError::Timeout(_) => return Err(Failure::TimedOut(timeout)),
+                CallError::NoProcess => tokio::time::sleep(RESTARTING.min(left)).await,
+                _ if client.0.withdraw() => {}
+                CallError::Terminated(reason) => return Err(Failure::Crashed(reason)),
+                other => return Err(Failure::Unavailable(other.to_string())),
+            }
+        }
+        Err(Failure::Unavailable(format!("no worker has started the job in {TRIES} tries")))
+    }
+
+    /// A pool that is full is full, and the client hears so at once. But a pool can
+    /// also refuse because its only workers with room have just crashed; then the wait
+    /// is for their successors, which takes microseconds: a pool process serves
+    /// what it is asked after the ends of workers it was told before.
+    async fn make_room(&self, pool: &Address<Job, PoolCommand>) -> Result<(), Failure> {
+        if pool.waiting() >= self.options.capacity() {
+            return Err(Failure::Saturated);
+        }
+        pool.workers().await.map_err(|_| Failure::Saturated)?;
+        Ok(())
+    }
+
+    /// The `n` most frequent words so far.
+    pub(crate) async fn top(&self, n: usize) -> Result<Top, Failure> {
+        let asked = match self.aggregator.address() {
+            Ok(aggregator) => {
+                aggregator
+                    .call(|reply| Aggregate::Top(n, reply))
+                    .timeout(self.options.timeout)
+                    .await
+            }
+            Err(error) => Err(error),
+        };
+        asked.map_err(|error| match error {
+            CallError::Full => Failure::Saturated,
+            CallError::Timeout(limit) => Failure::TimedOut(limit),
+            CallError::Terminated(reason) => Failure::Crashed(reason),
+            other => Failure::Unavailable(other.to_string()),
+        })
+    }
+}

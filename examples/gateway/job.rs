@@ -1,0 +1,91 @@
+//! A job on its way to a worker, and who may still touch it.
+
+use krarup::Timestamp;
+use krarup::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+/// A text to be counted.
+pub(crate) struct Job {
+    /// The text.
+    pub(crate) text: Arc<str>,
+    /// Stands for slow work.
+    pub(crate) delay: Duration,
+    /// When its client stops waiting.
+    pub(crate) deadline: Timestamp,
+    /// Taken by the worker when it starts.
+    pub(crate) ticket: Arc<Ticket>,
+    /// Where the result goes.
+    pub(crate) reply: Reply<Counted>,
+}
+
+/// The result of a job.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    /// Words in all.
+    pub(crate) words: u64,
+    /// Different words.
+    pub(crate) distinct: usize,
+    /// Who counted.
+    pub(crate) worker: Pid,
+}
+
+const WAITING: u8 = 0;
+const STARTED: u8 = 1;
+const WITHDRAWN: u8 = 2;
+
+/// Whether a job was started or withdrawn: one of the two, once.
+///
+/// A worker that crashes takes the jobs down that wait in its mailbox, and each of
+/// their clients hears that the worker has terminated. Whether a client's own job was
+/// the one that crashed is what the ticket tells: a job whose ticket the client can
+/// still withdraw has not started and never will, so it is safe to give to another
+/// worker. A job that had started is not: nobody knows what it had done.
+#[derive(Default)]
+pub(crate) struct Ticket(AtomicU8);
+
+impl Ticket {
+    /// A worker starts the job. False if it is withdrawn.
+    pub(crate) fn start(&self) -> bool {
+        self.settle(STARTED).is_ok()
+    }
+
+    /// The client withdraws the job, maybe again. False if it has started.
+    pub(crate) fn withdraw(&self) -> bool {
+        !matches!(self.settle(WITHDRAWN), Err(STARTED))
+    }
+
+    fn settle(&self, outcome: u8) -> Result<u8, u8> {
+        self.0.compare_exchange(WAITING, outcome, Ordering::AcqRel, Ordering::Acquire)
+    }
+}
+
+/// Withdraws the job when its client goes, however it goes: no worker works for nobody.
+pub(crate) struct Client(pub(crate) Arc<Ticket>);
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.0.withdraw();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_started_or_withdrawn_never_both() {
+        let ticket = Ticket::default();
+        assert!(ticket.withdraw() && ticket.withdraw() && !ticket.start());
+        let ticket = Ticket::default();
+        assert!(ticket.start() && !ticket.withdraw());
+    }
+
+    #[test]
+    fn a_client_that_goes_withdraws_its_job() {
+        let ticket = Arc::new(Ticket::default());
+        drop(Client(Arc::clone(&ticket)));
+        assert!(!ticket.start());
+    }
+}

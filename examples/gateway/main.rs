@@ -1,0 +1,112 @@
+//! A service that counts words, sheds load and heals itself: what Krarup is for.
+//!
+//! `POST /words` gives a text to a bounded pool of workers; each result is folded into
+//! an aggregator, which `GET /top` asks. A full pool is a 503 at once, a late result a
+//! 504, and a text that crashes its worker a 500: for that client alone. `GET /health`
+//! and `GET /tree` show what the processes say of themselves.
+//!
+//! ```sh
+//! cargo run --release --example gateway -- --demo 10     # see it under load
+//! cargo run --release --example gateway                  # serve on 127.0.0.1:8080
+//! curl -d 'the cat and the hat' '127.0.0.1:8080/words?delay_ms=100'
+//! curl -d 'now crash-me' 127.0.0.1:8080/words
+//! curl 127.0.0.1:8080/health
+//! ```
+//!
+//! | file | concept |
+//! |---|---|
+//! | `tree` | the processes and who supervises whom: begin here |
+//! | `worker`, `tally`, `aggregator`, `frequent` | what the service does |
+//! | `job`, `gateway` | how a job gets to a worker, and what if it does not come back |
+//! | `named` | the way to a process that may be replaced |
+//! | `listener`, `service`, `query`, `body`, `answer`, `health` | HTTP |
+//! | `flags`, `panics`, `signals` | the program around it |
+//! | `demo`, `load`, `view` | the load it is shown under |
+
+#![forbid(unsafe_code)]
+
+mod aggregator;
+mod answer;
+mod body;
+mod flags;
+mod frequent;
+mod gateway;
+mod health;
+mod job;
+mod listener;
+mod named;
+mod panics;
+mod query;
+mod service;
+mod signals;
+mod tally;
+mod tree;
+mod worker;
+
+use flags::{Asked, Options};
+use gateway::Gateway;
+use krarup::prelude::*;
+use panics::Report;
+use signals::Signals;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// How long the whole tree may take to stop: longer than the listener may.
+const STOP: Duration = Duration::from_secs(20);
+
+/// The exit code for a bad command line, as the shell's own commands have it.
+const BAD_USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let options = match flags::parse(lexopt::Parser::from_env()) {
+        Ok(Asked::Run(options)) => options,
+        Ok(Asked::Help) => {
+            let _ = io::stdout().write_all(flags::HELP.as_bytes());
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            eprintln!("gateway: {error} (--help explains the flags)");
+            return ExitCode::from(BAD_USAGE);
+        }
+    };
+    panics::report(if options.demo.is_some() { Report::Nothing } else { Report::Lines });
+    match run(options) {
+        Ok(code) => code,
+        Err(reason) => {
+            eprintln!("gateway: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: Options) -> Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    // Its workers enter the runtime: a process may await a socket.
+    let node = Node::builder("gateway@localhost").tokio(runtime.handle().clone()).start()?;
+    let outcome = runtime.block_on(serve(&node, options));
+    // Whatever the outcome: the tree first, in its order, then the threads.
+    node.stop().timeout(STOP).wait()?;
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    outcome
+}
+
+/// Starts the tree and waits until somebody wants it to stop.
+async fn serve(node: &Node, options: Options) -> Result<ExitCode> {
+    let mut signals = Signals::new()?;
+    let gateway = Gateway::new(node, options.clone());
+    let started = tree::start(node, &options, service::routes(gateway)).await;
+    let (supervisor, address) = started.map_err(|error| match error {
+        SpawnError::Init(reason) => reason,
+        error => error.into(),
+    })?;
+    eprintln!("gateway: serving on http://{address}");
+    tokio::select! {
+        signal = signals.next() => {
+            eprintln!("gateway: {signal}; answering what is under way");
+            tokio::spawn(signals.exit_at_the_next());
+            Ok(ExitCode::SUCCESS)
+        }
+        end = supervisor.monitor() => Err(end?.reason),
+    }
+}

@@ -1,0 +1,71 @@
+//! The processes, and who starts whom.
+//!
+//! ```text
+//! gateway        Supervisor, one for one: each part is restarted alone
+//! ├─ aggregator  the most frequent words of all texts
+//! ├─ workers     Pool: --workers × --mailbox jobs may wait
+//! │  └─ …        Worker
+//! └─ listener    the HTTP server
+//! ```
+//!
+//! The order is that of starting. A stop goes the other way: first no more requests come
+//! in and those under way are answered, then the workers end, then the aggregator.
+
+use crate::aggregator::Aggregator;
+use crate::flags::Options;
+use crate::listener::{DRAIN, Listener};
+use crate::named::Named;
+use crate::worker::Worker;
+use axum::Router;
+use krarup::prelude::*;
+use krarup_supervisor::{ChildSpec, Shutdown, Supervisor, SupervisorAddress};
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// The name of the supervisor.
+pub(crate) const SUPERVISOR: &str = "gateway";
+/// The name of the aggregator.
+pub(crate) const AGGREGATOR: &str = "aggregator";
+/// The name of the pool.
+pub(crate) const POOL: &str = "workers";
+/// The name of the HTTP server.
+const LISTENER: &str = "listener";
+
+/// Questions that may wait at the aggregator.
+const QUESTIONS: usize = 1024;
+
+/// Starts the tree; ready when it serves. The supervisor, and the address it serves on.
+pub(crate) async fn start(
+    node: &Node,
+    options: &Options,
+    routes: Router,
+) -> Result<(SupervisorAddress, SocketAddr), SpawnError> {
+    let bound = Arc::new(OnceLock::new());
+    let (workers, mailbox, listen) = (options.workers, options.mailbox, options.listen);
+    let results = Named::new(node, AGGREGATOR);
+    let worker = move || Worker::new(results.clone());
+    let pool = move || Pool::new(workers, worker.clone()).mailbox(mailbox);
+    let port = Arc::clone(&bound);
+    let listener = move || Listener::new(listen, Arc::clone(&port), routes.clone());
+    let tree = || {
+        Supervisor::one_for_one()
+            .intensity(10, Duration::from_secs(10))
+            .child(
+                ChildSpec::worker(AGGREGATOR, Aggregator::default)
+                    .name(AGGREGATOR)
+                    .mailbox(QUESTIONS),
+            )
+            // A pool ends its workers itself, like a supervisor.
+            .child(ChildSpec::supervisor(POOL, pool).name(POOL))
+            .child(
+                ChildSpec::worker(LISTENER, listener)
+                    .name(LISTENER)
+                    .shutdown(Shutdown::Timeout(DRAIN + Duration::from_secs(1))),
+            )
+    };
+    let supervisor = node.spawn(tree).name(SUPERVISOR).await?;
+    // The listener has started, so it has a port.
+    let address = *bound.get().unwrap_or(&listen);
+    Ok((supervisor, address))
+}

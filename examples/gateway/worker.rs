@@ -1,0 +1,71 @@
+//! The worker: counts the words of one text after the other.
+
+use crate::aggregator::Aggregate;
+use crate::job::{Counted, Job};
+use crate::named::Named;
+use crate::tally::Tally;
+use krarup::prelude::*;
+use std::time::Duration;
+
+/// The word at which a worker panics.
+const CRASH: &str = "crash-me";
+
+/// One of the pool.
+pub(crate) struct Worker {
+    aggregator: Named<Aggregate>,
+}
+
+impl Worker {
+    /// A worker whose results go to this aggregator.
+    pub(crate) fn new(aggregator: Named<Aggregate>) -> Self {
+        Worker { aggregator }
+    }
+}
+
+impl Actor for Worker {
+    type Message = Job;
+
+    async fn handle_message(&mut self, ctx: &mut Context<Job>, job: Job) -> Result {
+        if !job.ticket.start() {
+            return Ok(());
+        }
+        let left = job.deadline - ctx.now();
+        if job.delay >= left {
+            // Not a moment longer than the client waits.
+            ctx.sleep(left).await;
+            job.reply.fail(CallError::Timeout(left));
+            return Ok(());
+        }
+        if !job.delay.is_zero() {
+            ctx.sleep(job.delay).await;
+        }
+        let tally = Tally::of(&job.text);
+        assert!(!tally.contains(CRASH), "the text says {CRASH:?}");
+        let counted =
+            Counted { words: tally.words(), distinct: tally.distinct(), worker: ctx.pid() };
+        self.fold(tally, job.deadline - ctx.now()).await;
+        job.reply.send(counted);
+        Ok(())
+    }
+}
+
+impl Worker {
+    /// Hands the counts to the aggregator, and waits until it has them: then no more
+    /// counts are under way than there are workers, and whoever has an answer finds its
+    /// words in the next `/top`. If the aggregator is being restarted the client gets
+    /// its answer all the same: its words have been counted.
+    async fn fold(&self, tally: Tally, limit: Duration) {
+        let folded = match self.aggregator.address() {
+            // On the System lane: questions to the aggregator, however many wait, hold no
+            // worker up.
+            Ok(aggregator) => {
+                let request = |reply| Aggregate::Fold(tally, reply);
+                aggregator.call_high(request).timeout(limit).await
+            }
+            Err(error) => Err(error),
+        };
+        if let Err(error) = folded {
+            eprintln!("gateway: a text is missing from /top: {error}");
+        }
+    }
+}
