@@ -7,7 +7,6 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use krarup::prelude::*;
 use krarup::{Pending, ProcessTree};
-use krarup_supervisor::SupervisorCalls;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;

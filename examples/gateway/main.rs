@@ -107,6 +107,6 @@ async fn serve(node: &Node, options: Options) -> Result<ExitCode> {
             tokio::spawn(signals.exit_at_the_next());
             Ok(ExitCode::SUCCESS)
         }
-        end = supervisor.monitor() => Err(end?.reason),
+        end = supervisor.monitor() => Err(end.reason),
     }
 }
