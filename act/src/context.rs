@@ -1,19 +1,18 @@
 //! A process's own view of the world.
 
 use crate::address::Address;
-use crate::control::send_dynamic;
 use crate::deadline::Sleep;
 use crate::host::{Alarm, Host};
 use crate::mailbox::entry::{Body, Control, Entry, Notice, SenderId};
 use crate::mailbox::inbox::Queue;
 use crate::process::cell::{Cell, Wants};
 use crate::process::crash::contain;
-use crate::process::process::{Dynamic, Process, Via};
-use crate::process::{bonds, current};
+use crate::process::current;
+use crate::process::process::Process;
 use crate::received::Received;
 use crate::route::Route;
 use crate::timer::{Action, Timer, Timers};
-use krarup_gen::{Exit, Name, NameError, Pid, Reason, Ref, SendError, Target, Timestamp};
+use krarup_gen::{Exit, Pid, Reason, Ref, Timestamp};
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
@@ -331,77 +330,6 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.cell.set_route(Box::new(route))
     }
 
-    // ── signals ─────────────────────────────────────────────────────────────────
-
-    /// Whether exit signals arrive as items instead of ending this process (rule L3).
-    pub fn trap_exits(&mut self, trap: bool) {
-        self.cell.inbox.lock().trapping = trap;
-    }
-
-    /// Whether a stop asked for by the parent or the node arrives as
-    /// [`Received::Stop`] instead of as an exit signal (rules M3, D5). Actors, pools
-    /// and supervisors do this.
-    pub fn stop_in_order(&mut self, orderly: bool) {
-        self.cell.inbox.lock().orderly = orderly;
-    }
-
-    /// Links this process to another: two-way, idempotent (rules L1, L4).
-    pub fn link(&mut self, pid: Pid) {
-        bonds::link(&**self.host(), &self.process(), pid, false);
-    }
-
-    /// Links, and has the exit notice take the Urgent lane of this process (rule M3).
-    /// A link there already becomes urgent.
-    pub fn link_urgent(&mut self, pid: Pid) {
-        bonds::link(&**self.host(), &self.process(), pid, true);
-    }
-
-    /// Takes the link away; no exit comes by it any more, not even one that lies in
-    /// the mailbox (rule L5).
-    pub fn unlink(&mut self, pid: Pid) {
-        bonds::unlink(&**self.host(), &self.process(), pid);
-    }
-
-    /// Monitors a process: one [`krarup_gen::Down`] will come (rules L4 to L6).
-    pub fn monitor(&mut self, pid: Pid) -> Ref {
-        self.monitor_target(Target::Pid(pid), false)
-    }
-
-    /// Monitors, and has the notice take the Urgent lane (rule M3).
-    pub fn monitor_urgent(&mut self, pid: Pid) -> Ref {
-        self.monitor_target(Target::Pid(pid), true)
-    }
-
-    /// Monitors whoever has the name now.
-    ///
-    /// # Errors
-    /// The text cannot be a name.
-    pub fn monitor_name(&mut self, name: impl AsRef<str>) -> Result<Ref, NameError> {
-        let name = Name::new(name)?;
-        let pid = self.host().whereis(name.as_str()).map(|process| process.pid());
-        Ok(self.monitor_target(Target::Name(name, pid), false))
-    }
-
-    fn monitor_target(&mut self, target: Target, urgent: bool) -> Ref {
-        let monitor = self.make_ref();
-        bonds::monitor(&**self.host(), &self.process(), monitor, target, urgent);
-        monitor
-    }
-
-    /// Takes a monitor away; no notice comes of it any more (rule L5). Whether there
-    /// was one whose notice had not been received.
-    pub fn demonitor(&mut self, monitor: Ref) -> bool {
-        bonds::demonitor(&**self.host(), &self.process(), monitor)
-    }
-
-    /// Sends an exit signal (Erlang's `exit/2`; rules L2, L3, L7). To a dead process it
-    /// does nothing.
-    pub fn exit(&self, pid: Pid, reason: Reason) {
-        if let Some(process) = self.host().process(pid) {
-            process.exit_signal(Exit { pid: self.pid(), reason }, Via::Signal);
-        }
-    }
-
     // ── time ────────────────────────────────────────────────────────────────────
 
     /// Suspends this process, and nothing else, for this long (rule T1).
@@ -473,28 +401,6 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 Some(next)
             }
         }
-    }
-
-    // ── names and dynamic sends ─────────────────────────────────────────────────
-
-    /// The living process with this name.
-    #[must_use]
-    pub fn whereis(&self, name: &str) -> Option<Pid> {
-        self.host().whereis(name).map(|process| process.pid())
-    }
-
-    /// Whether the process is alive now.
-    #[must_use]
-    pub fn is_alive(&self, pid: Pid) -> bool {
-        self.host().process(pid).is_some()
-    }
-
-    /// Sends a value to a pid; the receiver's message type must be the value's.
-    ///
-    /// # Errors
-    /// [`SendError::WrongType`], and those of [`Address::send`].
-    pub fn send<T: Send + 'static>(&self, pid: Pid, message: T) -> Result<(), SendError<Dynamic>> {
-        send_dynamic(&**self.host(), pid, message)
     }
 
     /// Whether a process runs on this thread now: then nothing may block.

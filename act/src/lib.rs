@@ -27,6 +27,7 @@ mod process;
 mod received;
 mod reply;
 mod route;
+mod signals;
 mod slot;
 mod spawn;
 mod timer;

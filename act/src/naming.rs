@@ -1,7 +1,9 @@
-//! Names taken and given up by a living process.
+//! How a process finds others by name and pid, and can be found itself.
 
 use crate::context::Context;
-use krarup_gen::{Name, Pid, RegisterError};
+use crate::control::send_dynamic;
+use crate::process::process::Dynamic;
+use krarup_gen::{Name, Pid, RegisterError, SendError};
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Registers this process under a name (rule N2). Most processes get theirs when they
@@ -36,5 +38,25 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             relations.take_name();
         }
         Some(holder.pid())
+    }
+
+    /// The living process with this name.
+    #[must_use]
+    pub fn whereis(&self, name: &str) -> Option<Pid> {
+        self.host().whereis(name).map(|process| process.pid())
+    }
+
+    /// Whether the process is alive now.
+    #[must_use]
+    pub fn is_alive(&self, pid: Pid) -> bool {
+        self.host().process(pid).is_some()
+    }
+
+    /// Sends a value to a pid; the receiver's message type must be the value's.
+    ///
+    /// # Errors
+    /// [`SendError::WrongType`], and those of [`Address::send`].
+    pub fn send<T: Send + 'static>(&self, pid: Pid, message: T) -> Result<(), SendError<Dynamic>> {
+        send_dynamic(&**self.host(), pid, message)
     }
 }
