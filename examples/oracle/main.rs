@@ -1,0 +1,89 @@
+//! Replays what a real Erlang/OTP did, and compares line for line.
+//!
+//! ```text
+//! cargo run --release --example oracle -- FILE...
+//! ```
+//!
+//! A file holds scenarios for supervisors or for plain processes, or restart windows,
+//! with what OTP did in each step. Every scenario runs here on a simulation. One line is
+//! printed for each that comes out otherwise, with what OTP did and what happened here,
+//! and at the end how many passed and failed; the exit code tells whether any did.
+//!
+//! One difference is declared and left out of the comparison: `terminate` also runs in
+//! a worker that does not trap exits when its supervisor ends it (rule D5). In OTP such
+//! a worker just ends.
+
+mod order;
+mod process;
+mod record;
+mod requests;
+mod scenario;
+mod supervision;
+mod terms;
+mod window;
+mod workers;
+
+use std::panic::catch_unwind;
+use std::process::ExitCode;
+
+/// The order in which processes run comes from this seed, or from `ORACLE_SEED` in the
+/// environment; any must do.
+const SEED: u64 = 1;
+
+fn main() -> ExitCode {
+    // Crashes are part of the scenarios.
+    std::panic::set_hook(Box::new(|_| {}));
+    let seed = std::env::var("ORACLE_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or(SEED);
+    let (mut passed, mut failed) = (0_usize, 0_usize);
+    for path in std::env::args().skip(1) {
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                println!("{path}: {error}");
+                failed += 1;
+                continue;
+            }
+        };
+        let (scenarios, others) = scenario::split(&text);
+        for scenario in &scenarios {
+            let is_tree = scenario.lines.iter().any(|line| line.starts_with("sup "));
+            let replay = if is_tree { supervision::replay } else { process::replay };
+            // A fault of this program fails the scenario, not those after it.
+            let got = catch_unwind(|| replay(scenario, seed))
+                .unwrap_or_else(|_| vec!["the replay itself failed".to_owned()]);
+            match difference(&scenario.lines, &got) {
+                None => passed += 1,
+                Some(text) => {
+                    failed += 1;
+                    println!("{}: {text}", scenario.name);
+                }
+            }
+        }
+        for line in &others {
+            match window::replay(line, seed) {
+                Some(got) if got == *line => passed += 1,
+                got => {
+                    failed += 1;
+                    println!("{line}: got {}", got.unwrap_or_else(|| "no window".to_owned()));
+                }
+            }
+        }
+    }
+    println!("{passed} passed, {failed} failed");
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The first line in which the two differ.
+fn difference(expected: &[String], got: &[String]) -> Option<String> {
+    let lines = expected.len().max(got.len());
+    let nothing = "nothing".to_owned();
+    let at = (0..lines).find(|&line| expected.get(line) != got.get(line))?;
+    let step = expected[..at.min(expected.len())].iter().rev().find(|line| !line.starts_with("= "));
+    Some(format!(
+        "after `{}` expected `{}` got `{}`",
+        step.unwrap_or(&nothing),
+        expected.get(at).unwrap_or(&nothing),
+        got.get(at).unwrap_or(&nothing)
+    ))
+}

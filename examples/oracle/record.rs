@@ -1,0 +1,237 @@
+//! What happens in a scenario, as its processes themselves write it down.
+//!
+//! Every process of a tree is wrapped in [`Recorded`], a behaviour around its behaviour.
+//! The wrapper's guard notes the end of the process before anyone is told of it: it is
+//! dropped with the process's future, and that comes before its links and monitors fire.
+
+use crate::scenario::Outcome;
+use crate::terms;
+use krarup::{
+    Address, AddressOf, Behavior, ChildSpec, Context, FailedToStartChild, Monitor, Pid, Reason,
+    Result, Supervisor, SupervisorAddress,
+};
+use std::collections::{HashMap, VecDeque};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Poll, Waker};
+
+/// The index of an instance: a process of the tree, the first of its node, the second, ..
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct InstanceKey(pub usize);
+
+pub(crate) struct Instance {
+    pub(crate) id: String,
+    pub(crate) number: u32,
+    pub(crate) pid: Option<Pid>,
+    pub(crate) parent: Option<Pid>,
+    pub(crate) handle: Option<Handle>,
+    pub(crate) alive: bool,
+    /// Its init succeeds: otherwise its end is no event but a failed start.
+    pub(crate) starts_well: bool,
+    pub(crate) terminating: bool,
+    end: Option<Monitor>,
+}
+
+/// How an instance is talked to.
+#[derive(Clone)]
+pub(crate) enum Handle {
+    Worker(Address<Order>),
+    Supervisor(SupervisorAddress),
+    Simple(SupervisorAddress<()>),
+}
+
+/// What a worker is told.
+pub(crate) enum Order {
+    Stop(Reason),
+    Crash(String),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum What {
+    Init,
+    Info,
+    Term,
+    Exit,
+}
+
+pub(crate) struct Event {
+    pub(crate) what: What,
+    pub(crate) of: InstanceKey,
+    /// `None`: the end of a process that did not come to say why.
+    pub(crate) text: Option<String>,
+}
+
+/// Holds an init call until it is opened.
+#[derive(Default)]
+pub(crate) struct Gate {
+    pub(crate) armed: bool,
+    pub(crate) reached: bool,
+    open: bool,
+    waiting: Option<Waker>,
+}
+
+#[derive(Default)]
+pub(crate) struct Book {
+    pub(crate) instances: Vec<Instance>,
+    pub(crate) events: Vec<Event>,
+    pub(crate) plans: HashMap<String, VecDeque<Outcome>>,
+    pub(crate) gate: Gate,
+    /// Answers by number: 0 that of the step, K that of the K-th queue line.
+    pub(crate) answers: HashMap<usize, String>,
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct Record(Arc<Mutex<Book>>);
+
+impl Record {
+    pub(crate) fn book(&self) -> MutexGuard<'_, Book> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// A process of this node begins.
+    pub(crate) fn born(&self, id: &str) -> InstanceKey {
+        let mut book = self.book();
+        let before = book.instances.iter().filter(|instance| instance.id == id).count();
+        book.instances.push(Instance {
+            id: id.to_owned(),
+            number: u32::try_from(before).unwrap_or(u32::MAX) + 1,
+            pid: None,
+            parent: None,
+            handle: None,
+            alive: true,
+            starts_well: false,
+            terminating: false,
+            end: None,
+        });
+        InstanceKey(book.instances.len() - 1)
+    }
+
+    pub(crate) fn note(&self, what: What, of: InstanceKey, text: impl Into<Option<String>>) {
+        self.book().events.push(Event { what, of, text: text.into() });
+    }
+
+    /// The outcome of the init call that is being made.
+    pub(crate) fn next_outcome(&self, of: InstanceKey) -> Outcome {
+        let mut book = self.book();
+        let id = book.instances[of.0].id.clone();
+        let planned = book.plans.get_mut(&id).and_then(VecDeque::pop_front);
+        planned.unwrap_or_else(|| Outcome::parse("ok"))
+    }
+
+    /// Waits at the gate, if it is armed.
+    pub(crate) async fn pass_gate(&self) {
+        {
+            let gate = &mut self.book().gate;
+            if !gate.armed {
+                return;
+            }
+            *gate = Gate { armed: false, reached: true, open: false, waiting: None };
+        }
+        poll_fn(|cx| {
+            let gate = &mut self.book().gate;
+            gate.waiting = Some(cx.waker().clone());
+            if gate.open { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+
+    pub(crate) fn open_gate(&self) {
+        let waiting = {
+            let gate = &mut self.book().gate;
+            gate.armed = false;
+            gate.open = true;
+            gate.waiting.take()
+        };
+        if let Some(waker) = waiting {
+            waker.wake();
+        }
+    }
+
+    /// Fills in the reasons of those that ended without a word.
+    pub(crate) fn fill_in_reasons(&self) {
+        let mut book = self.book();
+        let Book { events, instances, .. } = &mut *book;
+        for event in events.iter_mut().filter(|event| event.text.is_none()) {
+            let Some(end) = &mut instances[event.of.0].end else { continue };
+            let mut cx = std::task::Context::from_waker(Waker::noop());
+            if let Poll::Ready(down) = Pin::new(end).poll(&mut cx) {
+                event.text = Some(terms::word(&down.reason));
+            }
+        }
+    }
+}
+
+/// A behaviour that can be talked to in a scenario.
+pub(crate) trait Recordable: Behavior {
+    fn handle(address: AddressOf<Self>) -> Handle;
+}
+
+impl Recordable for Supervisor<ChildSpec> {
+    fn handle(address: AddressOf<Self>) -> Handle {
+        Handle::Supervisor(address)
+    }
+}
+
+impl Recordable for Supervisor<()> {
+    fn handle(address: AddressOf<Self>) -> Handle {
+        Handle::Simple(address)
+    }
+}
+
+/// A behaviour whose life is written down.
+pub(crate) struct Recorded<B> {
+    pub(crate) inner: B,
+    pub(crate) record: Record,
+    pub(crate) key: InstanceKey,
+}
+
+impl<B: Recordable> Behavior for Recorded<B> {
+    type Message = B::Message;
+    type Command = B::Command;
+
+    async fn run(self, ctx: Context<B::Message, B::Command>) -> Result {
+        let Recorded { inner, record, key } = self;
+        let mut guard = Guard { record: record.clone(), key, ended: None };
+        {
+            let mut book = record.book();
+            let instance = &mut book.instances[key.0];
+            instance.pid = Some(ctx.pid());
+            instance.parent = ctx.parent();
+            instance.handle = Some(B::handle(ctx.address()));
+            instance.end = Some(ctx.address().monitor());
+        }
+        let is_supervisor =
+            !matches!(record.book().instances[key.0].handle, Some(Handle::Worker(_)));
+        if is_supervisor {
+            record.note(What::Init, key, "ok".to_owned());
+            record.book().instances[key.0].starts_well = true;
+        }
+        let result = inner.run(ctx).await;
+        let reason = result.err().unwrap_or(Reason::Normal);
+        guard.ended = Some(reason.clone());
+        Err(reason)
+    }
+}
+
+struct Guard {
+    record: Record,
+    key: InstanceKey,
+    ended: Option<Reason>,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let starts_well = {
+            let mut book = self.record.book();
+            let instance = &mut book.instances[self.key.0];
+            instance.alive = false;
+            instance.starts_well
+        };
+        // The end of a start that failed has no line.
+        let given_up = self.ended.as_ref().and_then(Reason::downcast_ref::<FailedToStartChild>);
+        if starts_well && given_up.is_none() {
+            self.record.note(What::Exit, self.key, self.ended.as_ref().map(terms::word));
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The scenario files: what stands in them, before anything is done about it.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// A scenario with its lines, and the lines that OTP printed among them.
+pub(crate) struct Scenario {
+    pub(crate) name: String,
+    pub(crate) lines: Vec<String>,
+}
+
+/// The scenarios of a file, and its lines outside of any (the windows).
+pub(crate) fn split(text: &str) -> (Vec<Scenario>, Vec<String>) {
+    let (mut scenarios, mut others) = (Vec::new(), Vec::new());
+    let mut open: Option<Scenario> = None;
+    for line in text.lines().map(str::trim_end) {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        match (&mut open, line.strip_prefix("scenario ")) {
+            (None, Some(name)) => {
+                open = Some(Scenario { name: name.to_owned(), lines: Vec::new() });
+            }
+            (None, None) => others.push(line.to_owned()),
+            (Some(_), _) if line == "end" => scenarios.extend(open.take()),
+            (Some(scenario), _) => scenario.lines.push(line.to_owned()),
+        }
+    }
+    (scenarios, others)
+}
+
+/// What a node of a tree is, as declared.
+#[derive(Clone)]
+pub(crate) struct Declaration {
+    pub(crate) id: String,
+    pub(crate) parent: String,
+    pub(crate) is_supervisor: bool,
+    settings: HashMap<String, String>,
+}
+
+impl Declaration {
+    /// A line `sup ..` or `child ..`; `None` if it is neither.
+    pub(crate) fn parse(line: &str) -> Option<Declaration> {
+        let mut words = line.split(' ');
+        let is_supervisor = match words.next()? {
+            "sup" => true,
+            "child" => false,
+            _ => return None,
+        };
+        let (id, parent) = (words.next()?.to_owned(), words.next()?.to_owned());
+        let pairs = words.filter_map(|word| word.split_once('='));
+        let settings = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        Some(Declaration { id, parent, is_supervisor, settings })
+    }
+
+    pub(crate) fn setting(&self, key: &str) -> &str {
+        self.settings.get(key).map_or("", String::as_str)
+    }
+
+    pub(crate) fn is_simple(&self) -> bool {
+        self.setting("strategy") == "simple_one_for_one"
+    }
+
+    pub(crate) fn intensity(&self) -> u32 {
+        self.setting("intensity").parse().unwrap_or_default()
+    }
+
+    pub(crate) fn period(&self) -> Duration {
+        Duration::from_secs(self.setting("period").parse().unwrap_or_default())
+    }
+}
+
+/// How an init call of a worker goes.
+#[derive(Clone)]
+pub(crate) struct Outcome {
+    pub(crate) gated: bool,
+    pub(crate) text: String,
+}
+
+impl Outcome {
+    pub(crate) fn parse(word: &str) -> Outcome {
+        let text = word.strip_prefix("gate:");
+        Outcome { gated: text.is_some(), text: text.unwrap_or(word).to_owned() }
+    }
+
+    /// What stands in `stop(..)` or `crash(..)`.
+    pub(crate) fn argument(&self, kind: &str) -> Option<&str> {
+        self.text.strip_prefix(kind)?.strip_prefix('(')?.strip_suffix(')')
+    }
+}
