@@ -222,7 +222,9 @@ where
         if deadline.poll(&**host, cx).is_pending() {
             return Poll::Pending;
         }
-        Poll::Ready(call.give_up().unwrap_or(Err(CallError::Timeout(timeout))))
+        let error =
+            if host.has_stopped() { CallError::NodeStopped } else { CallError::Timeout(timeout) };
+        Poll::Ready(call.give_up().unwrap_or(Err(error)))
     }
 }
 

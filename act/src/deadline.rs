@@ -29,9 +29,10 @@ impl Deadline {
         Deadline { due, armed: None }
     }
 
-    /// Ready when the time has come; otherwise a timer will wake the task.
+    /// Ready when the time has come, or cannot come because the node has stopped;
+    /// otherwise a timer will wake the task.
     pub(crate) fn poll(&mut self, host: &dyn Host, cx: &Context<'_>) -> Poll<()> {
-        if host.now() >= self.due {
+        if host.now() >= self.due || host.has_stopped() {
             self.disarm(host);
             return Poll::Ready(());
         }
@@ -55,6 +56,10 @@ impl Deadline {
             Waiter::Task(cx.waker().clone())
         };
         self.armed = Some((key, waiter));
+        // The node stopped between the look and the setting: no timer will do it.
+        if host.has_stopped() {
+            cx.waker().wake_by_ref();
+        }
     }
 
     pub(crate) fn disarm(&mut self, host: &dyn Host) {

@@ -87,6 +87,9 @@ pub trait Host: Send + Sync + 'static {
     /// The name of the dispatcher.
     fn dispatcher_name(&self) -> &str;
 
+    /// Whether the node has stopped: no process runs and no timer fires any more.
+    fn has_stopped(&self) -> bool;
+
     /// Whether the node is stopping or has stopped (rule X2).
     fn is_stopping(&self) -> bool;
 

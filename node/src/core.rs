@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The shared parts of one node.
 pub(crate) struct Core {
@@ -25,6 +25,8 @@ pub(crate) struct Core {
     next_ref: AtomicU64,
     dead_letters: AtomicU64,
     late_replies: AtomicU64,
+    /// The machine stands still.
+    halted: AtomicBool,
     /// One home per dispatcher, by name. Emptied when the node has stopped, for a home
     /// holds its core.
     homes: Mutex<BTreeMap<String, Arc<Home>>>,
@@ -53,6 +55,7 @@ impl Core {
             next_ref: AtomicU64::new(1),
             dead_letters: AtomicU64::new(0),
             late_replies: AtomicU64::new(0),
+            halted: AtomicBool::new(false),
             homes: Mutex::new(BTreeMap::new()),
         })
     }
@@ -65,6 +68,10 @@ impl Core {
 
     pub(crate) fn homes(&self) -> Vec<Arc<Home>> {
         self.homes.lock().values().cloned().collect()
+    }
+
+    pub(crate) fn halt(&self) {
+        self.halted.store(true, Ordering::SeqCst);
     }
 
     pub(crate) fn clear_homes(&self) {
@@ -165,6 +172,10 @@ impl Host for Home {
 
     fn cancel_timer(&self, key: TimerKey) -> bool {
         self.core.timers.cancel(key)
+    }
+
+    fn has_stopped(&self) -> bool {
+        self.core.halted.load(Ordering::SeqCst)
     }
 
     fn is_stopping(&self) -> bool {

@@ -67,8 +67,8 @@ impl Registry {
             }
             names.insert(name.clone(), Arc::clone(&process));
         }
-        // Counted before the flag is read: who closes the registry and then finds it
-        // empty has not missed anybody.
+        // Counted before the flag is read: who closes the registry and then finds nobody
+        // counted has not missed anybody.
         self.living.fetch_add(1, Ordering::SeqCst);
         if self.closed.load(Ordering::SeqCst) {
             self.uncount();

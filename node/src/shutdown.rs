@@ -3,13 +3,15 @@
 //! 1. Nobody is spawned any more.
 //! 2. The top-level processes (those spawned from outside) are asked to stop, the last
 //!    started first, one after the other, each when the one before has ended: a
-//!    supervisor takes its tree down in its own order.
-//! 3. When the time is over, or they have all ended, whoever is left is killed.
+//!    supervisor takes its tree down in its own order. Processes whose parent has ended
+//!    without them are top-level then, and asked in the same way.
+//! 3. When the time is over, whoever is left is killed.
 //! 4. The dispatchers and the timer stop.
 
 use crate::core::{Core, Dispatcher, Home};
 use krarup_act::{Host, Process, Sleep, watch};
 use krarup_gen::{Pid, Reason, Target, Timestamp};
+use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -18,6 +20,9 @@ use std::time::Duration;
 /// How long the killed may take to end: a handler that never returns to its `await`
 /// cannot be ended at all.
 const KILL_GRACE: Duration = Duration::from_secs(5);
+
+/// Between two looks for a process that is about to appear.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// Steps 1 to 3, for all processes but the one that carries them out.
 pub(crate) async fn stop_processes(home: Arc<Home>, timeout: Duration, myself: Option<Pid>) {
@@ -28,27 +33,35 @@ pub(crate) async fn stop_processes(home: Arc<Home>, timeout: Duration, myself: O
         all
     };
     let until = home.now() + timeout;
-    let mut top = others();
-    top.retain(|process| process.parent().is_none());
-    while let Some(process) = top.pop() {
-        Arc::clone(&process).request_stop(Reason::Shutdown);
-        if !ended_by(&home, &process, until).await {
-            tracing::warn!(
-                target: "krarup", pid = %process.pid(), ?timeout,
-                "process has not stopped in time; killing all that are left"
-            );
+    'orderly: loop {
+        let left = others();
+        let pids: BTreeSet<Pid> = left.iter().map(|process| process.pid()).collect();
+        let is_top = |process: &Arc<dyn Process>| {
+            process.parent().is_none_or(|parent| !pids.contains(&parent))
+        };
+        let mut top: Vec<_> = left.into_iter().filter(is_top).collect();
+        if top.is_empty() {
             break;
+        }
+        while let Some(process) = top.pop() {
+            Arc::clone(&process).request_stop(Reason::Shutdown);
+            if !ended_by(&home, &process, until).await {
+                tracing::warn!(
+                    target: "krarup", pid = %process.pid(), ?timeout,
+                    "process has not stopped in time; killing all that are left"
+                );
+                break 'orderly;
+            }
         }
     }
     let until = home.now() + KILL_GRACE;
     loop {
         let left = others();
-        if left.is_empty() {
-            return;
+        for process in &left {
+            Arc::clone(process).kill();
         }
-        left.iter().for_each(|process| Arc::clone(process).kill());
-        for process in left {
-            if !ended_by(&home, &process, until).await {
+        for process in &left {
+            if !ended_by(&home, process, until).await {
                 tracing::error!(
                     target: "krarup", pid = %process.pid(),
                     "process cannot be ended: it blocks its worker"
@@ -56,6 +69,12 @@ pub(crate) async fn stop_processes(home: Arc<Home>, timeout: Duration, myself: O
                 return;
             }
         }
+        // A spawn that was admitted just before the registry was closed is counted before
+        // it can be found there.
+        if home.core.registry.living() == usize::from(myself.is_some()) {
+            return;
+        }
+        Sleep::until(Arc::clone(&home) as Arc<dyn Host>, home.now() + LOOK_AGAIN).await;
     }
 }
 
@@ -84,6 +103,7 @@ pub(crate) fn stop_machine(core: &Core) {
             Dispatcher::Simulated(simulated) => simulated.clear(),
         }
     }
+    core.halt();
     core.timers.stop();
     for home in &homes {
         if let Dispatcher::Shared(shared) = &home.dispatcher

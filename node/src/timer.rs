@@ -29,6 +29,10 @@ impl Timers {
 
     pub(crate) fn set(&self, due: Timestamp, alarm: Alarm) -> TimerKey {
         let mut state = self.state.lock();
+        if state.stopped {
+            // A key that no timer will ever have.
+            return TimerKey { index: u32::MAX, generation: 0 };
+        }
         let key = state.wheel.set(due, alarm);
         let wake = due < state.sleeping_until;
         if wake {
@@ -65,9 +69,20 @@ impl Timers {
         any
     }
 
+    /// Ends the timer thread. No timer fires any more; futures that wait for one are
+    /// polled once more, to find that the node has stopped.
     pub(crate) fn stop(&self) {
-        self.state.lock().stopped = true;
+        let wheel = {
+            let mut state = self.state.lock();
+            state.stopped = true;
+            std::mem::replace(&mut state.wheel, Wheel::new())
+        };
         self.changed.notify_all();
+        for alarm in wheel.into_alarms() {
+            if let Alarm::Wake(waker) = alarm {
+                waker.wake();
+            }
+        }
     }
 
     /// The timer thread.

@@ -120,6 +120,11 @@ impl Wheel {
         self.release(key.index)
     }
 
+    /// All that are set, in no order.
+    pub(crate) fn into_alarms(self) -> impl Iterator<Item = Alarm> {
+        self.timers.into_iter().filter_map(|timer| timer.alarm)
+    }
+
     /// Moves on to `now` and hands out what is due by then, in the order in which it was
     /// due, and set.
     pub(crate) fn advance(&mut self, now: Timestamp, fired: &mut Vec<Alarm>) {
