@@ -15,7 +15,7 @@ Usage: gateway [--listen ADDRESS:PORT] [--workers N] [--mailbox N] [--timeout MS
 
   --listen ADDRESS:PORT  where to serve (127.0.0.1:8080; with --demo, a free port)
   --workers N            workers of the pool, 1 to 1024 (8)
-  --mailbox N            jobs that may wait at each worker, 1 to 100000 (32)
+  --mailbox N            jobs that may wait at each worker, 1 to 100000 (32; with --demo, 4)
   --timeout MS           how long a job may take, waiting included, 1 to 60000 (5000)
   --demo SECONDS         serve under a load of its own for so long, 1 to 3600
   --help                 print this
@@ -60,7 +60,7 @@ pub(crate) enum Asked {
 
 /// Reads the command line; an error names the flag and the value.
 pub(crate) fn parse(mut parser: Parser) -> Result<Asked, lexopt::Error> {
-    let mut listen = None;
+    let (mut listen, mut mailbox) = (None, None);
     let mut options = Options {
         listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
         workers: 8,
@@ -72,7 +72,7 @@ pub(crate) fn parse(mut parser: Parser) -> Result<Asked, lexopt::Error> {
         match arg {
             Arg::Long("listen") => listen = Some(address(&parser.value()?.string()?)?),
             Arg::Long("workers") => options.workers = number(&mut parser, "workers", 1..=1024)?,
-            Arg::Long("mailbox") => options.mailbox = number(&mut parser, "mailbox", 1..=100_000)?,
+            Arg::Long("mailbox") => mailbox = Some(number(&mut parser, "mailbox", 1..=100_000)?),
             Arg::Long("timeout") => {
                 options.timeout =
                     Duration::from_millis(number(&mut parser, "timeout", 1..=60_000)?);
@@ -80,14 +80,17 @@ pub(crate) fn parse(mut parser: Parser) -> Result<Asked, lexopt::Error> {
             Arg::Long("demo") => {
                 let seconds = number(&mut parser, "demo", 1..=3600)?;
                 options.demo = Some(Duration::from_secs(seconds));
-                // Unless told otherwise it must not depend on a port being free.
+                // Unless told otherwise it must not depend on a port being free, and be
+                // full with as many clients as any machine has file descriptors for.
                 options.listen.set_port(0);
+                options.mailbox = 4;
             }
             Arg::Long("help") | Arg::Short('h') => return Ok(Asked::Help),
             other => return Err(other.unexpected()),
         }
     }
     options.listen = listen.unwrap_or(options.listen);
+    options.mailbox = mailbox.unwrap_or(options.mailbox);
     Ok(Asked::Run(options))
 }
 

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How often a job is given to the pool before its client is told to come back later.
-const TRIES: u32 = 64;
+const TRIES: u32 = 256;
 /// Between two looks for a process that its supervisor is restarting.
 const RESTARTING: Duration = Duration::from_millis(5);
 
@@ -55,7 +55,8 @@ impl Gateway {
         let timeout = self.options.timeout;
         let deadline = self.node.now() + timeout;
         let text: Arc<str> = text.into();
-        for attempt in 0..TRIES {
+        let mut given = false;
+        for _ in 0..TRIES {
             let left = deadline - self.node.now();
             if left.is_zero() {
                 return Err(Failure::TimedOut(timeout));
@@ -65,7 +66,8 @@ impl Gateway {
                 continue;
             };
             self.jobs.fetch_add(1, Ordering::Relaxed);
-            self.again.fetch_add(u64::from(attempt > 0), Ordering::Relaxed);
+            self.again.fetch_add(u64::from(given), Ordering::Relaxed);
+            given = true;
             let ticket = Arc::new(Ticket::default());
             let client = Client(Arc::clone(&ticket));
             let (text, ticket) = (Arc::clone(&text), Arc::clone(&ticket));

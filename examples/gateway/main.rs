@@ -28,12 +28,14 @@
 mod aggregator;
 mod answer;
 mod body;
+mod demo;
 mod flags;
 mod frequent;
 mod gateway;
 mod health;
 mod job;
 mod listener;
+mod load;
 mod named;
 mod panics;
 mod query;
@@ -41,6 +43,7 @@ mod service;
 mod signals;
 mod tally;
 mod tree;
+mod view;
 mod worker;
 
 use flags::{Asked, Options};
@@ -49,6 +52,7 @@ use krarup::prelude::*;
 use panics::Report;
 use signals::Signals;
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -101,12 +105,29 @@ async fn serve(node: &Node, options: Options) -> Result<ExitCode> {
         error => error.into(),
     })?;
     eprintln!("gateway: serving on http://{address}");
-    tokio::select! {
-        signal = signals.next() => {
-            eprintln!("gateway: {signal}; answering what is under way");
-            tokio::spawn(signals.exit_at_the_next());
-            Ok(ExitCode::SUCCESS)
+    let outcome = tokio::select! {
+        code = work(&options, address, &mut signals) => Ok(code),
+        end = supervisor.monitor() => {
+            Err(Reason::error(format!("the supervisor gave up: {}", end.reason)))
         }
-        end = supervisor.monitor() => Err(end.reason),
+    };
+    tokio::spawn(signals.exit_at_the_next());
+    outcome
+}
+
+/// Serves until a signal comes, or until the demonstration is over.
+async fn work(options: &Options, address: SocketAddr, signals: &mut Signals) -> ExitCode {
+    let Some(length) = options.demo else {
+        let signal = signals.next().await;
+        eprintln!("gateway: {signal}; answering what is under way");
+        return ExitCode::SUCCESS;
+    };
+    let ended = async {
+        let _ = tokio::time::timeout(length, signals.next()).await;
+    };
+    if demo::run(address, options, length, ended).await {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }

@@ -1,0 +1,165 @@
+//! The demonstration: the service under load, watched, and judged at the end.
+
+use crate::flags::Options;
+use crate::load::{Answers, Load};
+use crate::view::{Frame, View};
+use hdrhistogram::Histogram;
+use serde_json::Value;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::time::{Duration, Instant};
+use tokio::time::sleep;
+
+/// How long the last replacement may take to be seen.
+const RECOVERY: Duration = Duration::from_secs(2);
+
+/// Puts the service under load until `ended` is ready, then prints a summary. Whether
+/// all went well.
+pub(crate) async fn run(
+    address: SocketAddr,
+    options: &Options,
+    length: Duration,
+    ended: impl Future<Output = ()>,
+) -> bool {
+    let mut view = View::new();
+    let mut load = Load::start(address, options);
+    let began = Instant::now();
+    let mut ended = pin!(ended);
+    let mut last = (began, 0);
+    loop {
+        tokio::select! {
+            () = &mut ended => break,
+            () = sleep(view.period()) => {}
+        }
+        let health = load.look("/health").await.map_or(Value::Null, |(_, health)| health);
+        let (now, answers) = (Instant::now(), load.answers());
+        let answered = answers.answered();
+        let rate = per_second(answered - last.1, now - last.0);
+        last = (now, answered);
+        view.show(&Frame {
+            time: (now - began, length),
+            rate,
+            answers,
+            latency: quantiles(&load.recent()),
+            workers: (number(&health, "workers", "live"), number(&health, "workers", "configured")),
+            restarts: number(&health, "workers", "restarts"),
+            waiting: number(&health, "workers", "waiting"),
+        });
+    }
+    load.stop().await;
+    let took = began.elapsed();
+    let health = recovered(&load).await;
+    let faults = faults(&load.answers(), &health);
+    let summary = summary(&load, &health, took, &faults);
+    // Nobody may be reading any more; the exit code says it, too.
+    let _ = io::stdout().write_all(summary.as_bytes());
+    faults.is_empty()
+}
+
+/// The health of the service when its last worker has been replaced, or when that took
+/// too long.
+async fn recovered(load: &Load) -> Value {
+    let until = Instant::now() + RECOVERY;
+    loop {
+        let health = load.look("/health").await.map_or(Value::Null, |(_, health)| health);
+        if health["status"] == "ok" || Instant::now() >= until {
+            return health;
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// What is wrong: with the answers, with the tree, or between what the clients saw and
+/// what the processes counted.
+fn faults(answers: &Answers, health: &Value) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut check = |ok: bool, fault: String| {
+        if !ok {
+            faults.push(fault);
+        }
+    };
+    let why = answers.why_lost.as_deref().unwrap_or("-");
+    check(answers.lost == 0, format!("{} requests were lost; the last: {why}", answers.lost));
+    check(answers.strange == 0, format!("{} answers were strange", answers.strange));
+    check(health["status"] == "ok", format!("the service is not well: {health}"));
+    let Books { forwarded, unhandled, sent, again, restarts } = Books::of(health);
+    check(
+        forwarded + unhandled == sent,
+        format!("the pool counts {forwarded} + {unhandled} jobs, it was given {sent}"),
+    );
+    check(
+        sent - sent.min(again) == answers.answered(),
+        format!("{sent} jobs, {again} of them again, make not {} answers", answers.answered()),
+    );
+    check(
+        restarts == answers.crashed,
+        format!("{} crashes, but {restarts} workers replaced", answers.crashed),
+    );
+    faults
+}
+
+/// What the processes have counted.
+struct Books {
+    forwarded: u64,
+    unhandled: u64,
+    sent: u64,
+    again: u64,
+    restarts: u64,
+}
+
+impl Books {
+    fn of(health: &Value) -> Self {
+        Books {
+            forwarded: number(health, "workers", "messages_forwarded"),
+            unhandled: number(health, "workers", "messages_unhandled"),
+            sent: number(health, "jobs", "sent"),
+            again: number(health, "jobs", "sent_again"),
+            restarts: number(health, "workers", "restarts"),
+        }
+    }
+}
+
+fn summary(load: &Load, health: &Value, took: Duration, faults: &[String]) -> String {
+    let answers = load.answers();
+    let Answers { counted, crashed, refused, late, lost, .. } = answers;
+    let latency = load.latency();
+    let (half, most) = quantiles(&latency);
+    let Books { forwarded, unhandled, again, restarts, .. } = Books::of(health);
+    let rate = per_second(answers.answered(), took);
+    let mut text = format!(
+        "\n{} requests in {:.1} s, {rate} in a second: {counted} counted, {crashed} crashed \
+         their worker, {refused} turned away, {late} too late, {lost} lost\n\
+         latency of quick texts: p50 {half:.1?}, p99 {most:.1?}, at most {:.1?}\n\
+         {restarts} workers replaced; {again} jobs that waited at a crashed worker, or met one, \
+         went to another\n\
+         the pool took {forwarded} jobs and refused {unhandled}\n",
+        answers.answered() + lost,
+        took.as_secs_f64(),
+        Duration::from_micros(latency.max()),
+    );
+    match faults {
+        [] => text.push_str("nothing lost, nobody else noticed: all is well\n"),
+        faults => faults.iter().for_each(|fault| {
+            text.push_str("NOT WELL: ");
+            text.push_str(fault);
+            text.push('\n');
+        }),
+    }
+    text
+}
+
+/// The time that half of them took at most, and 99 of 100.
+fn quantiles(micros: &Histogram<u64>) -> (Duration, Duration) {
+    let at = |quantile| Duration::from_micros(micros.value_at_quantile(quantile));
+    (at(0.5), at(0.99))
+}
+
+fn per_second(count: u64, time: Duration) -> u64 {
+    let rate = u128::from(count) * 1_000_000 / time.as_micros().max(1);
+    u64::try_from(rate).unwrap_or(u64::MAX)
+}
+
+fn number(health: &Value, part: &str, item: &str) -> u64 {
+    health[part][item].as_u64().unwrap_or(0)
+}

@@ -1,0 +1,266 @@
+//! The load under which the service is shown: clients that speak HTTP to it, as
+//! everybody's do.
+//!
+//! Most texts are quick. Some stand for slow work, ten in a second crash their worker,
+//! and every few seconds a surge comes that is more than the pool can hold.
+
+use crate::flags::Options;
+use hdrhistogram::Histogram;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper::{Method, Request, Uri};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use serde_json::Value;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+/// Clients with quick texts, one request at a time each.
+const QUICK: usize = 16;
+/// Clients with slow work, and what they do between two requests.
+const SLOW: (usize, Duration) = (3, Duration::from_millis(60));
+/// Between two texts that crash their worker.
+const CRASHES: Duration = Duration::from_millis(100);
+/// Between two surges, and how slow their work is.
+const SURGES: (Duration, Duration) = (Duration::from_millis(2500), Duration::from_millis(10));
+/// The most clients of a surge: each needs two file descriptors here.
+const LARGEST_SURGE: usize = 400;
+/// What a quick client does when it is turned away. It is less patient than it was told
+/// to be, for the show is short.
+const TURNED_AWAY: Duration = Duration::from_millis(50);
+/// After this a request counts as lost.
+const LOST: Duration = Duration::from_secs(30);
+
+/// What is counted: the first lines of three books.
+const TEXTS: [&str; 3] = [
+    "Alice was beginning to get very tired of sitting by her sister on the bank, and of \
+     having nothing to do: once or twice she had peeped into the book her sister was reading",
+    "Call me Ishmael. Some years ago - never mind how long precisely - having little or no \
+     money in my purse, and nothing particular to interest me on shore",
+    "It was the best of times, it was the worst of times, it was the age of wisdom, it was \
+     the age of foolishness, it was the epoch of belief, it was the epoch of incredulity",
+];
+
+/// How requests were answered.
+#[derive(Clone, Default)]
+pub(crate) struct Answers {
+    /// 200.
+    pub(crate) counted: u64,
+    /// 500: the text crashed its worker.
+    pub(crate) crashed: u64,
+    /// 503: the pool was full.
+    pub(crate) refused: u64,
+    /// 504: too late.
+    pub(crate) late: u64,
+    /// With anything else.
+    pub(crate) strange: u64,
+    /// Not at all.
+    pub(crate) lost: u64,
+    /// Why the last one was lost.
+    pub(crate) why_lost: Option<String>,
+}
+
+impl Answers {
+    /// All that were answered.
+    pub(crate) fn answered(&self) -> u64 {
+        self.counted + self.crashed + self.refused + self.late + self.strange
+    }
+}
+
+/// What the clients have seen.
+struct Seen {
+    answers: Answers,
+    /// Microseconds that quick texts took, in all and since the last look.
+    latency: Histogram<u64>,
+    recent: Histogram<u64>,
+}
+
+/// Clients at work.
+pub(crate) struct Load {
+    site: Arc<Site>,
+    clients: JoinSet<()>,
+}
+
+/// Where they send to, and what they share.
+struct Site {
+    http: Client<HttpConnector, Full<Bytes>>,
+    address: SocketAddr,
+    stop: AtomicBool,
+    seen: Mutex<Seen>,
+}
+
+impl Load {
+    /// Starts the clients.
+    pub(crate) fn start(address: SocketAddr, options: &Options) -> Self {
+        let http = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(Duration::from_secs(5))
+            .retry_canceled_requests(false)
+            .build_http();
+        let histogram = || Histogram::new(3).expect("3 digits are between 0 and 5");
+        let seen = Seen { answers: Answers::default(), latency: histogram(), recent: histogram() };
+        let site =
+            Arc::new(Site { http, address, stop: AtomicBool::new(false), seen: Mutex::new(seen) });
+        let mut clients = JoinSet::new();
+        for client in 0..QUICK {
+            clients.spawn(Arc::clone(&site).quick(client));
+        }
+        for client in 0..SLOW.0 {
+            clients.spawn(Arc::clone(&site).slow(client));
+        }
+        clients.spawn(Arc::clone(&site).crashes());
+        // Half more than can wait and be worked on.
+        let surge = (options.capacity() + options.workers) * 3 / 2;
+        clients.spawn(Arc::clone(&site).surges(surge.min(LARGEST_SURGE)));
+        Load { site, clients }
+    }
+
+    /// How requests were answered until now.
+    pub(crate) fn answers(&self) -> Answers {
+        self.site.seen().answers.clone()
+    }
+
+    /// Microseconds that quick texts took since this was last asked.
+    pub(crate) fn recent(&self) -> Histogram<u64> {
+        let mut seen = self.site.seen();
+        let recent = seen.recent.clone();
+        seen.recent.reset();
+        recent
+    }
+
+    /// Microseconds that quick texts took.
+    pub(crate) fn latency(&self) -> Histogram<u64> {
+        self.site.seen().latency.clone()
+    }
+
+    /// What the service says at a path: the status, and the JSON if it is some.
+    pub(crate) async fn look(&self, path: &str) -> Option<(u16, Value)> {
+        let (status, body) = self.site.request(Method::GET, path, "").await.ok()?;
+        Some((status, serde_json::from_slice(&body).ok()?))
+    }
+
+    /// Sends nothing more, and waits for the answers to what is under way.
+    pub(crate) async fn stop(&mut self) {
+        self.site.stop.store(true, Ordering::Relaxed);
+        while self.clients.join_next().await.is_some() {}
+    }
+}
+
+impl Site {
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        // Numbers are never half written.
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.stop.load(Ordering::Relaxed)
+    }
+
+    async fn quick(self: Arc<Self>, client: usize) {
+        for n in client.. {
+            if !self.goes_on() {
+                return;
+            }
+            let began = Instant::now();
+            let status = self.words("/words", TEXTS[n % TEXTS.len()]).await;
+            if status == Some(200) {
+                let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+                let mut seen = self.seen();
+                seen.latency.saturating_record(micros);
+                seen.recent.saturating_record(micros);
+            } else {
+                sleep(TURNED_AWAY).await;
+            }
+        }
+    }
+
+    async fn slow(self: Arc<Self>, client: usize) {
+        for n in client.. {
+            if !self.goes_on() {
+                return;
+            }
+            let delay = 5 + n % 4 * 10;
+            self.words(&format!("/words?delay_ms={delay}"), TEXTS[n % TEXTS.len()]).await;
+            sleep(SLOW.1).await;
+        }
+    }
+
+    async fn crashes(self: Arc<Self>) {
+        while self.goes_on() {
+            self.words("/words", "and now: crash-me").await;
+            sleep(CRASHES).await;
+        }
+    }
+
+    async fn surges(self: Arc<Self>, clients: usize) {
+        loop {
+            let mut left = SURGES.0;
+            while !left.is_zero() && self.goes_on() {
+                let step = left.min(Duration::from_millis(100));
+                sleep(step).await;
+                left -= step;
+            }
+            if !self.goes_on() {
+                return;
+            }
+            let mut surge = JoinSet::new();
+            for n in 0..clients {
+                let site = Arc::clone(&self);
+                let path = format!("/words?delay_ms={}", SURGES.1.as_millis());
+                surge.spawn(async move { site.words(&path, TEXTS[n % TEXTS.len()]).await });
+            }
+            surge.join_all().await;
+        }
+    }
+
+    /// Has a text counted; the status of the answer, if there was one.
+    async fn words(&self, path: &str, text: &'static str) -> Option<u16> {
+        let answer = self.request(Method::POST, path, text).await;
+        let mut seen = self.seen();
+        let answers = &mut seen.answers;
+        match answer {
+            Ok((status, _)) => {
+                *match status {
+                    200 => &mut answers.counted,
+                    500 => &mut answers.crashed,
+                    503 => &mut answers.refused,
+                    504 => &mut answers.late,
+                    _ => &mut answers.strange,
+                } += 1;
+                Some(status)
+            }
+            Err(why) => {
+                answers.lost += 1;
+                answers.why_lost = Some(why);
+                None
+            }
+        }
+    }
+
+    async fn request(
+        &self,
+        method: Method,
+        path: &str,
+        body: &'static str,
+    ) -> Result<(u16, Bytes), String> {
+        let uri: Uri = format!("http://{}{path}", self.address)
+            .parse()
+            .map_err(|error: hyper::http::uri::InvalidUri| error.to_string())?;
+        let mut request = Request::new(Full::new(Bytes::from_static(body.as_bytes())));
+        *request.method_mut() = method;
+        *request.uri_mut() = uri;
+        let answer = async {
+            let response =
+                self.http.request(request).await.map_err(|error| format!("{error:?}"))?;
+            let status = response.status().as_u16();
+            let body = response.into_body().collect().await.map_err(|error| error.to_string())?;
+            Ok((status, body.to_bytes()))
+        };
+        timeout(LOST, answer).await.map_err(|_| format!("no answer within {LOST:?}"))?
+    }
+}

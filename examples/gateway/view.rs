@@ -1,0 +1,125 @@
+//! What a demonstration looks like: redrawn in place on a terminal, a line a second
+//! elsewhere.
+
+use crate::load::Answers;
+use std::collections::VecDeque;
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+/// What there is to see at one moment.
+pub(crate) struct Frame {
+    /// How long it has run, and how long it will.
+    pub(crate) time: (Duration, Duration),
+    /// Requests answered in a second, lately.
+    pub(crate) rate: u64,
+    /// How requests were answered until now.
+    pub(crate) answers: Answers,
+    /// The time that half of the quick texts took at most, lately, and 99 of 100.
+    pub(crate) latency: (Duration, Duration),
+    /// Workers alive, and how many there should be.
+    pub(crate) workers: (u64, u64),
+    /// Workers replaced until now.
+    pub(crate) restarts: u64,
+    /// Jobs waiting in the pool.
+    pub(crate) waiting: u64,
+}
+
+/// How many rates the curve shows.
+const CURVE: usize = 32;
+/// The width of the bar.
+const BAR: usize = 60;
+
+/// Where frames go.
+pub(crate) struct View {
+    on_terminal: bool,
+    /// Lines to go up before the next frame.
+    lines: usize,
+    rates: VecDeque<u64>,
+}
+
+impl View {
+    /// On the standard output.
+    pub(crate) fn new() -> Self {
+        View { on_terminal: io::stdout().is_terminal(), lines: 0, rates: VecDeque::new() }
+    }
+
+    /// The time from one frame to the next.
+    pub(crate) fn period(&self) -> Duration {
+        Duration::from_millis(if self.on_terminal { 250 } else { 1000 })
+    }
+
+    /// Shows a frame. A reader who has gone away misses it; the show goes on.
+    pub(crate) fn show(&mut self, frame: &Frame) {
+        self.rates.push_back(frame.rate);
+        if self.rates.len() > CURVE {
+            self.rates.pop_front();
+        }
+        let mut out = io::stdout().lock();
+        let _ = if self.on_terminal {
+            let lines = self.picture(frame);
+            let up = std::mem::replace(&mut self.lines, lines.len());
+            let up = if up > 0 { format!("\x1b[{up}A") } else { String::new() };
+            // The rest of each line is what an earlier, longer one left there.
+            writeln!(out, "{up}{}\x1b[K", lines.join("\x1b[K\n"))
+        } else {
+            writeln!(out, "{}", line(frame))
+        };
+        let _ = out.flush();
+    }
+
+    fn picture(&self, frame: &Frame) -> Vec<String> {
+        let Answers { counted, crashed, refused, late, strange, lost, .. } = frame.answers;
+        let (elapsed, length) = frame.time;
+        let done = share(elapsed.as_millis(), length.as_millis(), BAR);
+        vec![
+            String::new(),
+            format!(
+                "  {}{}  {:.0} of {} s",
+                "█".repeat(done),
+                "░".repeat(BAR - done),
+                elapsed.as_secs_f64(),
+                length.as_secs()
+            ),
+            String::new(),
+            format!("  requests  {} / s   {}", frame.rate, self.curve()),
+            format!("  latency   p50 {:.1?}   p99 {:.1?}", frame.latency.0, frame.latency.1),
+            String::new(),
+            format!("  200 counted {counted:<10}    503 turned away {refused}"),
+            format!("  500 crashed {crashed:<10}    504 too late    {late}"),
+            format!("  lost        {lost:<10}    other           {strange}"),
+            String::new(),
+            format!(
+                "  workers   {} of {} alive   {} replaced   {} jobs waiting",
+                frame.workers.0, frame.workers.1, frame.restarts, frame.waiting
+            ),
+        ]
+    }
+
+    fn curve(&self) -> String {
+        const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+        let most = self.rates.iter().copied().max().unwrap_or(0);
+        let step = |rate: &u64| STEPS[share((*rate).into(), most.into(), STEPS.len() - 1)];
+        self.rates.iter().map(step).collect()
+    }
+}
+
+/// How many of `steps` the part is of the whole.
+fn share(part: u128, whole: u128, steps: usize) -> usize {
+    let share = part * steps as u128 / whole.max(1);
+    steps.min(usize::try_from(share).unwrap_or(steps))
+}
+
+fn line(frame: &Frame) -> String {
+    let Answers { counted, crashed, refused, late, lost, .. } = frame.answers;
+    format!(
+        "{:>4.0} s  {:>6}/s  200: {counted}  500: {crashed}  503: {refused}  504: {late}  \
+         lost: {lost}  p50: {:.1?}  p99: {:.1?}  workers: {}/{}  replaced: {}",
+        frame.time.0.as_secs_f64(),
+        frame.rate,
+        frame.latency.0,
+        frame.latency.1,
+        frame.workers.0,
+        frame.workers.1,
+        frame.restarts
+    )
+}
