@@ -195,10 +195,13 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         if inbox.phase == Phase::Terminated {
             return;
         }
-        inbox.rare().doom.get_or_insert(reason);
+        // A reason that comes too late is dropped outside the lock: it is a user's.
+        let doom = &mut inbox.rare().doom;
+        let late = if doom.is_some() { Some(reason) } else { doom.replace(reason) };
         self.progress.attention.store(true, Ordering::Relaxed);
         let ready = inbox.ready_for_wake();
         self.release(inbox, ready);
+        drop(late);
     }
 
     /// Schedules outside the lock.
