@@ -141,11 +141,9 @@ impl<M, C> Inbox<M, C> {
         Ok(self.ready_for_mail())
     }
 
-    /// Puts a notice on Main, beyond any bound.
+    /// Puts a notice on Main of a living process, beyond any bound.
     pub(crate) fn push_notice(&mut self, notice: Box<super::entry::Notice>) -> Option<Ready> {
-        if self.phase == Phase::Terminated {
-            return None;
-        }
+        debug_assert!(self.phase != Phase::Terminated);
         self.push_entry(Entry { sender: 0, body: Body::Notice(notice) });
         self.ready_for_mail()
     }

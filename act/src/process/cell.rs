@@ -185,6 +185,11 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     pub(crate) fn push_notice(&self, notice: Notice) {
         let mut inbox = self.inbox.lock();
+        if inbox.phase == Phase::Terminated {
+            // Before the notice, which may hold a user's reason.
+            drop(inbox);
+            return;
+        }
         let ready = inbox.push_notice(Box::new(notice));
         self.release(inbox, ready);
     }
@@ -193,6 +198,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// (rule L9).
     pub(crate) fn doom(&self, mut inbox: LockGuard<'_, Inbox<M, C>>, reason: Reason) {
         if inbox.phase == Phase::Terminated {
+            // Before the reason, which is a user's.
+            drop(inbox);
             return;
         }
         // A reason that comes too late is dropped outside the lock: it is a user's.
@@ -276,6 +283,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         let main = self.main_length();
         let inbox = self.inbox.lock();
         let (urgent, system) = inbox.control_lengths();
+        let (trapping, bound) = (inbox.trapping, inbox.bound());
         let state = match inbox.phase {
             Phase::Terminated => ProcessState::Terminated,
             _ if !inbox.initialised => ProcessState::Init,
@@ -284,17 +292,18 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
             Phase::Active if self.progress.running.load(Ordering::Relaxed) => ProcessState::Running,
             Phase::Active => ProcessState::Scheduled,
         };
+        drop(inbox);
         ProcessInfo::new(self.pid, (self.behavior)(), state).with(|info| {
             info.name = name;
             info.parent = self.parent_pid();
-            info.trapping = inbox.trapping;
+            info.trapping = trapping;
             info.links = links;
             info.monitors = monitors;
             info.monitored_by = monitored_by;
             info.urgent = urgent;
             info.system = system;
             info.main = main;
-            info.mailbox = inbox.bound();
+            info.mailbox = bound;
             info.handled = self.handled();
             self.host.dispatcher_name().clone_into(&mut info.dispatcher);
             info.uptime = self.host.now().since(self.started);
