@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::control::send_dynamic;
 use crate::process::process::Dynamic;
-use krarup_gen::{Name, Pid, RegisterError, SendError};
+use krarup_gen::{Name, Pid, ProcessInfo, RegisterError, SendError};
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Registers this process under a name (rule N2). Most processes get theirs when they
@@ -50,6 +50,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     #[must_use]
     pub fn is_alive(&self, pid: Pid) -> bool {
         self.host().process(pid).is_some()
+    }
+
+    /// A picture of a process, at once and without its help (rule X3).
+    #[must_use]
+    pub fn process_info(&self, pid: Pid) -> Option<ProcessInfo> {
+        self.host().process(pid).map(|process| process.info())
     }
 
     /// Sends a value to a pid; the receiver's message type must be the value's.

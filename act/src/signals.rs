@@ -1,9 +1,11 @@
 //! What a process can do to others, and they to it: exit signals, links, monitors.
 
 use crate::context::Context;
+use crate::control::{Monitor, watch};
 use crate::process::bonds;
 use crate::process::process::Via;
 use krarup_gen::{Exit, Name, NameError, Pid, Reason, Ref, Target};
+use std::sync::Arc;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Whether exit signals arrive as items instead of ending this process (rule L3).
@@ -59,6 +61,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let monitor = self.make_ref();
         bonds::monitor(&**self.host(), &self.process(), monitor, target, urgent);
         monitor
+    }
+
+    /// Monitors a process past the mailbox: what comes back is awaited, at once if there
+    /// is no such process.
+    pub fn watch(&self, pid: Pid) -> Monitor {
+        watch(Arc::clone(self.host()), Target::Pid(pid))
     }
 
     /// Takes a monitor away; no notice comes of it any more (rule L5). Whether there

@@ -1,7 +1,7 @@
 //! Carrying out what the plan decides.
 
 use crate::action::{Action, Answer, Event};
-use crate::child_spec::{RunningChild, Start};
+use crate::child_spec::{RunningChild, Start, Starting};
 use crate::children::{Child, ChildKey};
 use crate::command::{Command, SupervisorCommand, SupervisorContext};
 use crate::ignore::Ignore;
@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
+use std::time::Duration;
 
 /// The plan of a supervisor, and the processes it is about.
 pub(crate) struct Carrier<T> {
@@ -119,13 +120,16 @@ impl<T: Send + 'static> Carrier<T> {
     }
 
     async fn start(&mut self, ctx: &mut SupervisorContext<T>, key: ChildKey) -> Event<Start<T>> {
-        let starting = {
-            let child = self.plan.children().get(key).expect("the plan starts children it has");
-            let start = child.start.as_ref();
-            let start = start.expect("what never starts again is all that has no factory");
-            start.start(ctx, child.rules.name.as_deref())
-        };
-        let outcome = starting.await;
+        let mut outcome = self.spawn(ctx, key).await;
+        let mut patience = Some(ctx.sleep(self.patience(key)));
+        // A supervisor that was killed leaves children behind that are on their way out,
+        // and its successor may come before they have gone (rule N3).
+        while let Err(SpawnError::NameTaken { by, .. }) = outcome
+            && is_orphan(ctx, by)
+            && within(&mut patience, &mut ctx.watch(by)).await.is_some()
+        {
+            outcome = self.spawn(ctx, key).await;
+        }
         let (id, count) = (self.id(key), self.plan.restarts());
         match outcome {
             Ok(child) => {
@@ -143,6 +147,22 @@ impl<T: Send + 'static> Carrier<T> {
                 self.report.failed(&id, &reason, count);
                 Event::Failed(reason)
             }
+        }
+    }
+
+    fn spawn(&self, ctx: &SupervisorContext<T>, key: ChildKey) -> Starting {
+        let child = self.plan.children().get(key).expect("the plan starts children it has");
+        let start = child.start.as_ref();
+        let start = start.expect("what never starts again is all that has no factory");
+        start.start(ctx, child.rules.name.as_deref())
+    }
+
+    /// How long an orphan with the name of this child is waited for: as long as the
+    /// child itself would be given to end, but not for ever.
+    fn patience(&self, key: ChildKey) -> Duration {
+        match self.plan.children().get(key).map(|child| child.rules.shutdown()) {
+            Some(Shutdown::Timeout(time)) => time,
+            _ => ORPHANS_TIME,
         }
     }
 
@@ -200,6 +220,15 @@ impl<T: Send + 'static> Carrier<T> {
         let child = self.plan.children().get(key).map(|child: &Child<_>| child.rules.id.clone());
         child.expect("the plan names children it has")
     }
+}
+
+/// A supervisor's time for its children where their own shutdown sets none.
+const ORPHANS_TIME: Duration = Duration::from_secs(5);
+
+/// Whether the process that spawned this one has ended.
+fn is_orphan<T: Send + 'static>(ctx: &SupervisorContext<T>, pid: Pid) -> bool {
+    let parent = ctx.process_info(pid).and_then(|info| info.parent);
+    parent.is_some_and(|parent| !ctx.is_alive(parent))
 }
 
 /// What a failed start comes to: the child's own reason, if it got as far as that.

@@ -3,7 +3,7 @@
 mod support;
 
 use krarup_act::{Context, Received, behavior_fn};
-use krarup_gen::{Exit, Reason};
+use krarup_gen::{Exit, ProcessState, Reason};
 use krarup_supervisor::{
     AutoShutdown, ChildSpec, ChildTemplate, RestartType, Shutdown, Supervisor, SupervisorAddress,
     SupervisorCalls,
@@ -204,4 +204,50 @@ fn s1_children_are_of_any_behaviour() {
     supervisor.stop().wait().unwrap();
     assert_eq!(stage.log(), "start d, stop d");
     assert_eq!(stage.sim.processes(), []);
+}
+
+/// The old children are still on their way out when the new ones come under their names.
+#[test]
+fn n3_a_tree_with_names_survives_the_death_of_any_of_its_supervisors() {
+    for seed in 0..100 {
+        let stage = Stage::with_seed(seed);
+        let (a, b) = (stage.child("a"), stage.child_with("b", SLOW));
+        let lowest = ChildSpec::supervisor("lowest", move || {
+            Supervisor::one_for_all().child(a.clone()).child(b.clone())
+        });
+        let (c, lowest) = (stage.child("c"), lowest.name("lowest"));
+        let inner = ChildSpec::supervisor("inner", move || {
+            Supervisor::one_for_one().child(c.clone()).child(lowest.clone())
+        });
+        let inner = inner.name("inner");
+        // The default intensity: one restart, and no failed try besides.
+        let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(inner));
+        for killed in ["inner", "lowest"] {
+            stage.sim.kill(stage.pid(killed));
+            stage.pass(Duration::from_mins(1));
+            for id in ["a", "b", "c", "lowest", "inner"] {
+                assert!(stage.sim.whereis(id).is_some(), "{id} after {killed}, seed {seed}");
+            }
+        }
+        let restarts = supervisor.inspect().wait().unwrap();
+        assert_eq!(restarts.number("restarts"), Some(1));
+        assert_eq!(stage.sim.processes().len(), 6);
+    }
+}
+
+const SLOW: Habits = Habits { trap: true, slow: Some(Duration::from_secs(1)) };
+
+#[test]
+fn n3_an_orphan_that_never_ends_is_not_waited_for_for_ever() {
+    let stage = Stage::new();
+    let forever = Habits { trap: true, slow: Some(HOUR) };
+    let a = stage.child_with("a", forever).shutdown(Duration::from_secs(3));
+    let inner = ChildSpec::supervisor("inner", move || Supervisor::one_for_one().child(a.clone()));
+    let inner = inner.name("inner");
+    let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(inner));
+    stage.sim.kill(stage.pid("inner"));
+    stage.pass(Duration::from_secs(2));
+    assert_eq!(supervisor.info().state, ProcessState::Waiting);
+    stage.pass(Duration::from_secs(5));
+    assert!(!supervisor.is_alive(), "two tries, each after 3 s, are one too many");
 }
