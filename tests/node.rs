@@ -1,0 +1,452 @@
+//! The node: rules X1 to X4.
+
+mod support;
+
+use krarup::prelude::*;
+use krarup::{ProcessState, Received, behavior_fn};
+use std::cell::RefCell;
+use std::sync::{Arc, Barrier, mpsc};
+use std::task::Poll;
+use std::thread;
+use std::time::Duration;
+use support::{Act, Does, Guard, Log, Puppet, boom, poll_once, puppet, simulations, trapper};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Answers with its own number.
+fn answers(number: u32) -> impl krarup::Behavior<Message = Reply<u32>, Command = ()> {
+    behavior_fn(move |mut ctx: Context<Reply<u32>, ()>| async move {
+        while let Received::Message(reply) = ctx.receive().await {
+            reply.send(number);
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn x1_nodes_share_neither_names_nor_processes_nor_counters() {
+    let nodes = ["one", "two"].map(|name| Node::builder(name).workers(1).start().unwrap());
+    let log = Log::new();
+    let processes = [0, 1].map(|n: usize| {
+        let node: &Node = &nodes[n];
+        let told = Puppet::new("p", &log);
+        node.spawn(move || told).name("same").wait().unwrap()
+    });
+    // The same number, but strangers to each other's node.
+    assert_eq!(processes[0].pid().to_string(), processes[1].pid().to_string());
+    let foreign = processes[1].pid();
+    assert!(!nodes[0].is_alive(foreign) && nodes[0].process_info(foreign).is_none());
+    nodes[0].kill(foreign);
+    nodes[0].exit(foreign, boom());
+    assert!(matches!(nodes[0].send(foreign, Act::nothing()), Err(SendError::NoProcess(_))));
+    assert_eq!(nodes[0].monitor(foreign).wait().unwrap().reason, Reason::NoProcess);
+    assert!(processes.iter().all(Address::is_alive));
+    nodes[0].stop().wait().unwrap();
+    assert!(!processes[0].is_alive() && processes[1].is_alive());
+    assert_eq!((nodes[1].stats().processes, nodes[1].stats().dead_letters), (1, 0));
+    nodes[1].stop().wait().unwrap();
+}
+
+#[test]
+fn x1_a_process_can_call_one_of_another_node_that_has_its_own_number() {
+    let nodes = ["one", "two"].map(|name| Node::builder(name).workers(1).start().unwrap());
+    let other = nodes[1].spawn(|| answers(2)).wait().unwrap();
+    let (done, came) = mpsc::channel();
+    let to = other.clone();
+    let caller = behavior_fn(move |mut ctx: Context<()>| async move {
+        ctx.trap_exits(true);
+        done.send(to.call(|reply| reply).await.map_err(Reason::from)).unwrap();
+        // Links and monitors do not reach over: there is nobody.
+        let monitor = ctx.monitor(to.pid());
+        ctx.link(to.pid());
+        for _ in 0..2 {
+            done.send(match ctx.receive().await {
+                Received::Down(down) if down.monitor == monitor => Err(down.reason),
+                Received::Exit(exit) => Err(exit.reason),
+                _ => Ok(0),
+            })
+            .unwrap();
+        }
+        Ok(())
+    });
+    let caller = nodes[0].spawn(move || caller).start().unwrap();
+    assert_eq!(caller.pid(), other.pid());
+    assert_eq!(came.recv(), Ok(Ok(2)));
+    assert_eq!(came.recv(), Ok(Err(Reason::NoProcess)));
+    assert_eq!(came.recv(), Ok(Err(Reason::NoProcess)));
+    nodes.iter().for_each(|node| node.stop().wait().unwrap());
+}
+
+#[test]
+fn x1_simulations_are_strangers_too() {
+    let sims = [Simulation::new(1), Simulation::new(1)];
+    let log = Log::new();
+    let processes = [0, 1].map(|n: usize| puppet(&sims[n], "p", &log));
+    assert!(!sims[0].is_alive(processes[1].pid()));
+    let (to, noted) = (processes[1].clone(), log.clone());
+    processes[0].tells(move |_| {
+        to.tells(move |ctx| noted.note(format!("from {:?}", ctx.sender())));
+    });
+    sims.iter().for_each(|sim| assert!(sim.run_until_idle() > 0));
+    assert_eq!(log.take(), ["from None"]);
+}
+
+#[test]
+fn x2_top_level_processes_stop_in_reverse_order_one_after_the_other() {
+    struct Slow(usize, Log);
+    impl Actor for Slow {
+        type Message = ();
+        async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+            Ok(())
+        }
+        async fn terminate(&mut self, ctx: &mut Context<()>, reason: &Reason) {
+            self.1.note(format!("{} {reason}", self.0));
+            ctx.sleep(SECOND).await;
+            self.1.note(format!("{} at {}", self.0, ctx.now()));
+        }
+    }
+    for sim in simulations(20) {
+        let log = Log::new();
+        for n in 0..3 {
+            let noted = log.clone();
+            sim.spawn(move || Slow(n, noted)).wait().unwrap();
+        }
+        sim.stop().wait().unwrap();
+        let order = ["2 shutdown", "2 at 1s", "1 shutdown", "1 at 2s", "0 shutdown", "0 at 3s"];
+        assert_eq!(log.take(), order);
+        assert_eq!((sim.stats().processes, sim.stats().timers), (0, 0));
+        assert!(sim.is_stopping());
+    }
+}
+
+#[test]
+fn x2_a_stop_asks_those_too_whom_nobody_supervises() {
+    for sim in simulations(20) {
+        let log = Log::new();
+        let parent = puppet(&sim, "parent", &log);
+        let noted = log.clone();
+        parent.tells(move |ctx| {
+            for name in ["elder", "younger"] {
+                let child = Puppet::new(name, &noted);
+                ctx.spawn(move || child).start().unwrap();
+            }
+        });
+        sim.run_until_idle();
+        sim.stop().wait().unwrap();
+        let ends = ["parent", "younger", "elder"];
+        let asked = ends.map(|name| format!("{name} terminate shutdown"));
+        let lines = log.take();
+        let order: Vec<_> = lines.iter().filter(|line| line.contains("terminate")).collect();
+        assert!(order.into_iter().eq(&asked), "{lines:?}");
+    }
+}
+
+#[test]
+fn x2_what_does_not_stop_in_time_is_killed() {
+    for sim in simulations(20) {
+        let log = Log::new();
+        let guard = Guard::new(&log, "dropped");
+        let never = behavior_fn(move |mut ctx: Context<()>| async move {
+            let _guard = guard;
+            ctx.stop_in_order(true);
+            ctx.initialised();
+            std::future::pending::<()>().await;
+            Ok(())
+        });
+        let below = puppet(&sim, "below", &log);
+        let never = sim.spawn(move || never).wait().unwrap();
+        let mut ends = [sim.monitor(never.pid()), sim.monitor(below.pid())];
+        sim.stop().timeout(3 * SECOND).wait().unwrap();
+        assert_eq!(sim.now().as_nanos(), 3_000_000_000);
+        for end in &mut ends {
+            assert!(matches!(poll_once(end), Poll::Ready(down) if down.reason == Reason::Killed));
+        }
+        assert_eq!(log.take_sorted(), ["below dropped", "dropped"]);
+        assert_eq!((sim.stats().processes, sim.stats().timers), (0, 0));
+    }
+}
+
+#[test]
+fn x2_after_a_stop_no_process_name_timer_or_thread_is_left() {
+    thread_local! {
+        static ON_THREAD: RefCell<Option<Guard>> = const { RefCell::new(None) };
+    }
+    let node = Node::builder("x2").workers(3).start().unwrap();
+    let log = Log::new();
+    let meet = Arc::new(Barrier::new(3));
+    let (ready, all_ready) = mpsc::channel();
+    for _ in 0..3 {
+        let (noted, meet, ready) = (log.clone(), Arc::clone(&meet), ready.clone());
+        let marks = behavior_fn(move |mut ctx: Context<()>| async move {
+            // Three that wait for each other without an await: each on its own thread.
+            meet.wait();
+            ON_THREAD.set(Some(Guard::new(&noted, "thread ended")));
+            ctx.send_after(Duration::from_hours(1), ());
+            ready.send(()).unwrap();
+            ctx.receive().await;
+            Ok(())
+        });
+        node.spawn(move || marks).start().unwrap();
+    }
+    node.spawn(|| Puppet::new("p", &Log::new())).name("named").wait().unwrap();
+    (0..3).for_each(|_| all_ready.recv().unwrap());
+    node.stop().wait().unwrap();
+    assert_eq!(log.take(), ["thread ended"; 3]);
+    let stats = node.stats();
+    assert_eq!((stats.processes, stats.names, stats.timers), (0, 0, 0));
+    assert_eq!(node.processes(), []);
+}
+
+#[test]
+fn x2_a_stop_can_be_asked_for_inside_a_handler_twice_and_by_many() {
+    for real in [true, false] {
+        let sim = Simulation::new(1);
+        let threads = Node::builder("x2in").workers(2).start().unwrap();
+        let node = if real { &threads } else { sim.node() };
+        let log = Log::new();
+        let process = puppet(node, "p", &log);
+        let (own, noted) = (node.clone(), log.clone());
+        process.tells(move |ctx| {
+            own.stop().start();
+            assert!(own.stop().wait().is_ok(), "it begins, and does not wait");
+            let refused = ctx.spawn(|| Puppet::new("late", &Log::new())).start();
+            noted.note(format!("{:?}", refused.map(|process| process.pid())));
+        });
+        node.stop().wait().unwrap();
+        node.stop().wait().unwrap();
+        assert_eq!(node.stats().processes, 0);
+        if real {
+            let waiters: Vec<_> = (0..3)
+                .map(|_| {
+                    let node = node.clone();
+                    thread::spawn(move || node.stop().wait())
+                })
+                .collect();
+            waiters.into_iter().for_each(|waiter| waiter.join().unwrap().unwrap());
+        }
+        let lines = log.take();
+        let after: Vec<_> = lines.iter().filter(|line| line.starts_with("p ")).collect();
+        assert_eq!(after, ["p terminate shutdown", "p dropped"]);
+    }
+}
+
+#[test]
+fn x2_spawns_and_calls_during_and_after_a_stop_fail() {
+    for sim in simulations(5) {
+        let process = sim.spawn(|| answers(1)).wait().unwrap();
+        sim.stop().start();
+        assert!(sim.is_stopping());
+        let late = || Puppet::new("late", &Log::new());
+        assert_eq!(sim.spawn(late).start().unwrap_err(), SpawnError::NodeStopping);
+        assert_eq!(sim.spawn(late).wait().unwrap_err(), SpawnError::NodeStopping);
+        assert_eq!(sim.spawn(late).name("late").wait().unwrap_err(), SpawnError::NodeStopping);
+        assert_eq!(sim.stats().names, 0);
+        let mut call = process.call(|reply| reply).into_future();
+        let early = poll_once(&mut call);
+        sim.stop().wait().unwrap();
+        let outcome = if early.is_ready() { early } else { poll_once(&mut call) };
+        assert!(matches!(outcome, Poll::Ready(Err(_) | Ok(1))), "{outcome:?}");
+        assert_eq!(process.call(|reply| reply).wait(), Err(CallError::NodeStopped));
+        assert_eq!(sim.monitor(process.pid()).wait().unwrap().reason, Reason::NoProcess);
+        assert!(sim.inspect(process.pid()).wait().is_err());
+    }
+}
+
+#[test]
+fn x2_spawns_that_race_with_a_stop_start_or_fail_and_nothing_is_left() {
+    for round in 0..20 {
+        let node = Node::builder("race").workers(2).start().unwrap();
+        let log = Log::new();
+        let start = Arc::new(Barrier::new(4));
+        let spawners: Vec<_> = (0..3)
+            .map(|n| {
+                let (node, log, start) = (node.clone(), log.clone(), Arc::clone(&start));
+                thread::spawn(move || {
+                    start.wait();
+                    loop {
+                        let puppet = Puppet::new("p", &log);
+                        let spawn = node.spawn(move || puppet);
+                        let spawn = if n == 0 { spawn.name("n") } else { spawn };
+                        match spawn.wait() {
+                            Ok(_) | Err(SpawnError::NameTaken { .. }) => {}
+                            // Ended in its first turn, or not admitted.
+                            Err(error) => return error,
+                        }
+                    }
+                })
+            })
+            .collect();
+        start.wait();
+        (0..round % 10).for_each(|_| thread::yield_now());
+        node.stop().wait().unwrap();
+        for spawner in spawners {
+            let error = spawner.join().unwrap();
+            assert!(matches!(error, SpawnError::NodeStopping | SpawnError::Init(_)), "{error}");
+        }
+        assert_eq!((node.stats().processes, node.stats().names), (0, 0));
+        let spawned = node.stats().spawned;
+        assert!(log.count("dropped") as u64 >= spawned);
+    }
+}
+
+#[test]
+fn x2_a_handler_that_blocks_holds_the_stop_up_only_while_it_blocks() {
+    let node = Node::builder("held").workers(1).start().unwrap();
+    let (entered, inside) = mpsc::channel();
+    let (release, released) = mpsc::channel::<()>();
+    let log = Log::new();
+    let process = puppet(&node, "p", &log);
+    let noted = log.clone();
+    process.tells(move |_| {
+        entered.send(()).unwrap();
+        released.recv().unwrap();
+        noted.note("released");
+    });
+    inside.recv().unwrap();
+    node.stop().start();
+    release.send(()).unwrap();
+    node.stop().wait().unwrap();
+    assert_eq!(log.take(), ["released", "p terminate shutdown", "p dropped"]);
+}
+
+#[test]
+fn x2_the_last_handle_stops_the_node_in_the_background() {
+    struct Tells(mpsc::Sender<&'static str>);
+    impl Actor for Tells {
+        type Message = ();
+        async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+            Ok(())
+        }
+        async fn terminate(&mut self, _: &mut Context<()>, _: &Reason) {
+            self.0.send("terminate").unwrap();
+        }
+    }
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            self.0.send("drop").unwrap();
+        }
+    }
+    let (dropped, heard) = mpsc::channel();
+    let node = Node::builder("last").workers(1).start().unwrap();
+    let again = node.clone();
+    node.spawn(move || Tells(dropped)).wait().unwrap();
+    drop(node);
+    assert!(!again.is_stopping());
+    drop(again);
+    assert_eq!(heard.iter().collect::<Vec<_>>(), ["terminate", "drop"]);
+}
+
+#[test]
+fn x2_a_simulation_that_is_dropped_drops_every_state() {
+    let log = Log::new();
+    for sim in simulations(5) {
+        let never = sim.spawn(|| Puppet::new("never", &Log::new())).start().unwrap();
+        puppet(&sim, "idle", &log);
+        let guard = Guard::new(&log, "waiting dropped");
+        let waits = behavior_fn(move |ctx: Context<()>| async move {
+            let _guard = guard;
+            ctx.sleep(SECOND).await;
+            Ok(())
+        });
+        sim.spawn(move || waits).start().unwrap();
+        sim.step();
+        drop(sim);
+        assert_eq!(log.take_sorted(), ["idle dropped", "waiting dropped"]);
+        assert!(!never.is_alive());
+    }
+}
+
+#[test]
+fn x3_a_flooded_process_is_inspected_within_one_message() {
+    for sim in simulations(10) {
+        struct Counts(u64);
+        impl Actor for Counts {
+            type Message = ();
+            async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+                self.0 += 1;
+                Ok(())
+            }
+            fn inspect(&self) -> Inspection {
+                Inspection::new().with("count", self.0)
+            }
+        }
+        let process = sim.spawn(|| Counts(0)).wait().unwrap();
+        (0..10_000).for_each(|_| process.send(()).unwrap());
+        sim.step();
+        let handled = sim.process_info(process.pid()).unwrap().handled;
+        let inspection = process.inspect().wait().unwrap();
+        assert_eq!(inspection.number("count"), Some(handled));
+    }
+}
+
+#[test]
+fn x3_a_picture_of_a_busy_waiting_or_idle_process_is_taken_at_once() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let parent = trapper(&sim, "parent", &log);
+    let (sent, found) = mpsc::channel();
+    parent.tells(move |ctx| {
+        let waits = behavior_fn(|mut ctx: Context<()>| async move {
+            ctx.receive().await;
+            ctx.sleep(SECOND).await;
+            Ok(())
+        });
+        sent.send(ctx.spawn(move || waits).name("child").mailbox(5).link().start().unwrap())
+            .unwrap();
+    });
+    sim.run_until_idle();
+    let child = found.recv().unwrap();
+    let info = || sim.process_info(child.pid()).unwrap();
+    assert_eq!(info().state, ProcessState::Idle);
+    child.send(()).unwrap();
+    assert_eq!((info().state, info().main), (ProcessState::Scheduled, 1));
+    sim.run_until_idle();
+    (0..3).for_each(|_| child.send(()).unwrap());
+    child.send_high(()).unwrap();
+    sim.advance(SECOND / 2);
+    let info = info();
+    assert_eq!(info.state, ProcessState::Waiting);
+    assert_eq!(info.name.map(|name| name.to_string()).as_deref(), Some("child"));
+    assert_eq!((info.parent, info.links), (Some(parent.pid()), vec![parent.pid()]));
+    assert_eq!((info.main, info.system, info.urgent, info.handled), (3, 1, 0, 1));
+    assert_eq!((info.mailbox, info.trapping), (Some(5), false));
+    assert_eq!((info.uptime, info.dispatcher.as_str()), (SECOND / 2, "simulated"));
+    sim.advance(SECOND);
+    assert_eq!(sim.process_info(child.pid()), None);
+    assert_eq!(child.info().state, ProcessState::Terminated);
+}
+
+#[test]
+fn x4_processes_tree_and_stats_show_who_lives() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let root = puppet(&sim, "root", &log);
+    for generations in [2, 0] {
+        root.tells(move |ctx| spawn_below(ctx, generations));
+    }
+    let single = puppet(&sim, "single", &log);
+    sim.run_until_idle();
+    let tree = sim.tree();
+    assert_eq!(tree.len(), 2);
+    assert_eq!((tree[0].process.pid, tree[1].process.pid), (root.pid(), single.pid()));
+    let below: Vec<_> = tree[0].children.iter().map(|child| child.children.len()).collect();
+    assert_eq!(below, [1, 0]);
+    assert_eq!(tree[0].children[0].children[0].children.len(), 1);
+    let printed = tree[0].to_string();
+    assert_eq!(printed.lines().count(), 5);
+    assert!(printed.lines().nth(3).unwrap().starts_with("      <0."), "{printed}");
+    let pids = sim.processes();
+    assert!(pids.is_sorted() && pids.len() == 6 && sim.stats().processes == 6);
+    // Children whose parent has ended stand at the top.
+    root.dies(Reason::Normal);
+    sim.run_until_idle();
+    assert_eq!(sim.tree().len(), 3);
+    assert_eq!((sim.stats().processes, sim.stats().spawned), (5, 6));
+}
+
+fn spawn_below(ctx: &mut Context<Act>, generations: u32) {
+    let child = ctx.spawn(|| Puppet::new("child", &Log::new())).start().unwrap();
+    if generations > 0 {
+        child.tells(move |ctx| spawn_below(ctx, generations - 1));
+    }
+}
