@@ -112,42 +112,55 @@ fn serve<A: Actor>(
 ) -> impl Future<Output = Reason> + Send {
     async move {
         while !ctx.is_stopping() {
-            let handled = match ctx.receive().await {
-                Received::Message(message) | Received::Command(message) => {
-                    actor.handle_message(ctx, message).await
-                }
+            let handled = match message_or_other(ctx.receive().await) {
+                Ok(message) => actor.handle_message(ctx, message).await.map_err(End::For),
                 // Boxed, so that what is rare needs no room in every process.
-                other => match Box::pin(handle(actor, ctx, other)).await {
-                    Ok(()) => Ok(()),
-                    Err(Some(reason)) => Err(reason),
-                    Err(None) => return Reason::Normal,
-                },
+                Err(other) => Box::pin(handle(actor, ctx, *other)).await,
             };
-            if let Err(reason) = handled {
-                return reason;
+            match handled {
+                Ok(()) => {}
+                Err(End::For(reason)) => return reason,
+                Err(End::Finished) => return Reason::Normal,
             }
         }
         Reason::Normal
     }
 }
 
-/// Handles what is no message. `Err(None)`: end normally.
+/// Why an actor is to end.
+enum End {
+    For(Reason),
+    /// It has handled all it was to handle.
+    Finished,
+}
+
+/// Takes a message out of what was received. By value and in a function, so that nothing
+/// larger than the message is kept beside its handler.
+#[inline]
+fn message_or_other<M>(item: Received<M>) -> Result<M, Box<Received<M>>> {
+    match item {
+        Received::Message(message) | Received::Command(message) => Ok(message),
+        other => Err(Box::new(other)),
+    }
+}
+
+/// Handles what is no message.
 async fn handle<A: Actor>(
     actor: &mut A,
     ctx: &mut Context<A::Message>,
     item: Received<A::Message>,
-) -> Result<(), Option<Reason>> {
+) -> Result<(), End> {
     match item {
-        Received::Exit(exit) => actor.handle_exit(ctx, exit).await.map_err(Some),
-        Received::Down(down) => actor.handle_down(ctx, down).await.map_err(Some),
+        Received::Exit(exit) => actor.handle_exit(ctx, exit).await.map_err(End::For),
+        Received::Down(down) => actor.handle_down(ctx, down).await.map_err(End::For),
         Received::Inspect(reply) => {
             reply.send(actor.inspect());
             Ok(())
         }
-        Received::Stop(reason) => Err(Some(reason)),
-        Received::Finish => Err(None),
+        Received::Stop(reason) => Err(End::For(reason)),
+        Received::Finish => Err(End::Finished),
         Received::Message(message) | Received::Command(message) => {
-            actor.handle_message(ctx, message).await.map_err(Some)
+            actor.handle_message(ctx, message).await.map_err(End::For)
         }
     }
 }

@@ -131,11 +131,22 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         poll_fn(|_| self.poll_receive()).await
     }
 
+    /// As [`Context::receive`], but does not count as having started: for a behaviour that
+    /// looks after its mailbox during its own start, and says itself when it has started.
+    pub async fn receive_early(&mut self) -> Received<M, C> {
+        poll_fn(|_| self.poll_mailbox()).await
+    }
+
     #[inline]
     fn poll_receive(&mut self) -> Poll<Received<M, C>> {
         if !self.started {
             self.initialised();
         }
+        self.poll_mailbox()
+    }
+
+    #[inline]
+    fn poll_mailbox(&mut self) -> Poll<Received<M, C>> {
         loop {
             let progress = &self.cell.progress;
             if progress.attention.load(Ordering::Relaxed) && !self.take_control() {

@@ -145,28 +145,47 @@ where
         wait(&*host, self.run())?
     }
 
-    fn run(self) -> impl Future<Output = Result<AddressOf<B>, SpawnError>> + Send {
+    /// Spawns, and gives the address at once beside what waits for `init`: for whoever has
+    /// more to do meanwhile.
+    ///
+    /// # Errors
+    /// Those of [`SpawnError`] that are known at once; the others come of the wait.
+    pub fn begin(
+        self,
+    ) -> Result<
+        (AddressOf<B>, impl Future<Output = Result<(), SpawnError>> + Send + use<B, F, P>),
+        SpawnError,
+    > {
         let host = Arc::clone(&self.host);
         let timeout = self.init_timeout;
         let (sender, started) = slot();
-        let launched = self.launch(Some(sender));
-        async move {
-            let address = launched?;
+        let address = self.launch(Some(sender))?;
+        let spawned = address.clone();
+        let init = async move {
             let outcome = match timeout {
                 None => started.await,
                 Some(limit) => match within(&host, limit, started).await {
                     Some(outcome) => outcome,
                     None => {
                         // Its name is free again before anyone hears of it (rule N3).
-                        let end = address.monitor();
-                        address.process().kill();
+                        let end = spawned.monitor();
+                        spawned.process().kill();
                         end.await;
                         Some(Err(SpawnError::Timeout(limit)))
                     }
                 },
             };
             // A starter that was dropped unheard went down with the node.
-            outcome.unwrap_or(Err(SpawnError::NodeStopping))?;
+            outcome.unwrap_or(Err(SpawnError::NodeStopping))
+        };
+        Ok((address, init))
+    }
+
+    fn run(self) -> impl Future<Output = Result<AddressOf<B>, SpawnError>> + Send {
+        let begun = self.begin();
+        async move {
+            let (address, init) = begun?;
+            init.await?;
             Ok(address)
         }
     }
