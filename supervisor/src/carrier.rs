@@ -1,18 +1,19 @@
 //! Carrying out what the plan decides.
 
 use crate::action::{Action, Answer, Event};
-use crate::child_spec::{RunningChild, Start, Starting};
+use crate::child_spec::{Init, RunningChild, Start};
 use crate::children::{Child, ChildKey};
 use crate::command::{Command, SupervisorCommand, SupervisorContext};
 use crate::ignore::Ignore;
 use crate::plan::Plan;
 use crate::report::Reporter;
 use crate::spec::{ChildId, Shutdown};
-use krarup_act::{Monitor, Sleep};
+use krarup_act::{Monitor, Received, Sleep};
 use krarup_gen::{Down, Exit, Pid, Reason, SpawnError};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::convert::Infallible;
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -20,8 +21,14 @@ use std::time::Duration;
 pub(crate) struct Carrier<T> {
     pub(crate) plan: Plan<Start<T>>,
     running: HashMap<Pid, Box<dyn RunningChild>>,
+    /// What came while a child was starting, in the order it came. It is served before
+    /// anything that still lies in the mailbox.
+    held: VecDeque<Item<T>>,
     report: Reporter,
 }
+
+/// What a supervisor receives.
+pub(crate) type Item<T> = Received<Infallible, SupervisorCommand<T>>;
 
 /// What came of an event, after all that follows from it was done.
 #[derive(Debug)]
@@ -36,12 +43,21 @@ pub(crate) enum Outcome {
 
 impl<T: Send + 'static> Carrier<T> {
     pub(crate) fn new(plan: Plan<Start<T>>, supervisor: Pid) -> Self {
-        Carrier { plan, running: HashMap::new(), report: Reporter::new(supervisor) }
+        let (running, held) = (HashMap::new(), VecDeque::new());
+        Carrier { plan, running, held, report: Reporter::new(supervisor) }
     }
 
     /// Whether a child's process is alive at this moment.
     pub(crate) fn is_alive(&self, pid: Pid) -> bool {
         self.running.get(&pid).is_some_and(|child| child.is_alive())
+    }
+
+    /// The next item to be served.
+    pub(crate) async fn receive(&mut self, ctx: &mut SupervisorContext<T>) -> Item<T> {
+        match self.held.pop_front() {
+            Some(item) => item,
+            None => ctx.receive().await,
+        }
     }
 
     /// An exit notice came.
@@ -150,19 +166,83 @@ impl<T: Send + 'static> Carrier<T> {
         }
     }
 
-    fn spawn(&self, ctx: &SupervisorContext<T>, key: ChildKey) -> Starting {
-        let child = self.plan.children().get(key).expect("the plan starts children it has");
-        let start = child.start.as_ref();
-        let start = start.expect("what never starts again is all that has no factory");
-        start.start(ctx, child.rules.name.as_deref())
+    /// Spawns a child and waits until its `init` has returned.
+    async fn spawn(
+        &mut self,
+        ctx: &mut SupervisorContext<T>,
+        key: ChildKey,
+    ) -> Result<Box<dyn RunningChild>, SpawnError> {
+        let begun = {
+            let child = self.plan.children().get(key).expect("the plan starts children it has");
+            let start = child.start.as_ref();
+            let start = start.expect("what never starts again is all that has no factory");
+            start.start(ctx, child.rules.name.as_deref())
+        };
+        let (child, mut init) = begun?;
+        self.wait_for_init(ctx, key, child.pid(), &mut init).await?;
+        Ok(child)
     }
 
-    /// How long an orphan with the name of this child is waited for: as long as the
-    /// child itself would be given to end, but not for ever.
+    /// Waits, and holds what comes meanwhile. Once that is a stop, the child has no more
+    /// time to start than it would have to end: a supervisor must end whatever its children
+    /// do (rule S11; OTP's waits for ever). If that is without limit, it is asked to end,
+    /// which a supervisor heeds in its own start.
+    async fn wait_for_init(
+        &mut self,
+        ctx: &mut SupervisorContext<T>,
+        key: ChildKey,
+        pid: Pid,
+        init: &mut Init,
+    ) -> Result<(), SpawnError> {
+        let patience = self.patience(key);
+        let is_stop = |item: &Item<T>| matches!(item, Received::Stop(_));
+        let mut is_stopping = self.held.iter().any(is_stop);
+        let mut limit = is_stopping.then(|| ctx.sleep(patience));
+        loop {
+            let item = {
+                let mut receive = pin!(ctx.receive_early());
+                poll_fn(|cx| {
+                    if let Poll::Ready(outcome) = init.as_mut().poll(cx) {
+                        return Poll::Ready(Meanwhile::Started(outcome));
+                    }
+                    if let Some(sleep) = &mut limit
+                        && Pin::new(sleep).poll(cx).is_ready()
+                    {
+                        return Poll::Ready(Meanwhile::TimeIsOver);
+                    }
+                    receive.as_mut().poll(cx).map(Meanwhile::Item)
+                })
+                .await
+            };
+            match item {
+                Meanwhile::Started(outcome) => return outcome,
+                Meanwhile::TimeIsOver => {
+                    limit = None;
+                    let asks = self.shutdown(key) == Shutdown::Infinity;
+                    ctx.exit(pid, if asks { Reason::Shutdown } else { Reason::Kill });
+                }
+                Meanwhile::Item(item) => {
+                    if is_stop(&item) && !is_stopping {
+                        is_stopping = true;
+                        limit = Some(ctx.sleep(patience));
+                    }
+                    self.held.push_back(item);
+                }
+            }
+        }
+    }
+
+    fn shutdown(&self, key: ChildKey) -> Shutdown {
+        let child = self.plan.children().get(key).map(|child| child.rules.shutdown());
+        child.unwrap_or(Shutdown::Infinity)
+    }
+
+    /// The time of a child for what is not its own end: as long as it would be given to
+    /// end, but not for ever.
     fn patience(&self, key: ChildKey) -> Duration {
-        match self.plan.children().get(key).map(|child| child.rules.shutdown()) {
-            Some(Shutdown::Timeout(time)) => time,
-            _ => ORPHANS_TIME,
+        match self.shutdown(key) {
+            Shutdown::Timeout(time) => time,
+            Shutdown::BrutalKill | Shutdown::Infinity => PATIENCE,
         }
     }
 
@@ -222,8 +302,15 @@ impl<T: Send + 'static> Carrier<T> {
     }
 }
 
-/// A supervisor's time for its children where their own shutdown sets none.
-const ORPHANS_TIME: Duration = Duration::from_secs(5);
+/// A supervisor's patience with a child whose shutdown sets no time.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What happens first while a child starts.
+enum Meanwhile<T> {
+    Started(Result<(), SpawnError>),
+    TimeIsOver,
+    Item(Item<T>),
+}
 
 /// Whether the process that spawned this one has ended.
 fn is_orphan<T: Send + 'static>(ctx: &SupervisorContext<T>, pid: Pid) -> bool {

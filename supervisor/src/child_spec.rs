@@ -211,8 +211,8 @@ pub(crate) struct Start<T> {
 }
 
 impl<T> Start<T> {
-    /// Spawns the child, linked, and waits until its `init` has returned.
-    pub(crate) fn start(&self, ctx: &SupervisorContext<T>, name: Option<&str>) -> Starting {
+    /// Spawns the child, linked.
+    pub(crate) fn start(&self, ctx: &SupervisorContext<T>, name: Option<&str>) -> Begun {
         self.factory.start(ctx, name, &self.options)
     }
 }
@@ -223,12 +223,13 @@ impl<T> Clone for Start<T> {
     }
 }
 
-pub(crate) type Starting =
-    Pin<Box<dyn Future<Output = Result<Box<dyn RunningChild>, SpawnError>> + Send>>;
+/// A child whose `init` has not returned, and what waits for that.
+pub(crate) type Begun = Result<(Box<dyn RunningChild>, Init), SpawnError>;
+pub(crate) type Init = Pin<Box<dyn Future<Output = Result<(), SpawnError>> + Send>>;
 
 /// A factory of any behaviour.
 trait StartChild<T>: Send + Sync {
-    fn start(&self, ctx: &SupervisorContext<T>, name: Option<&str>, options: &Options) -> Starting;
+    fn start(&self, ctx: &SupervisorContext<T>, name: Option<&str>, options: &Options) -> Begun;
 }
 
 struct Factory<F>(Arc<F>);
@@ -239,7 +240,7 @@ where
     B: Behavior,
     F: Fn() -> B + Send + Sync + 'static,
 {
-    fn start(&self, ctx: &SupervisorContext<T>, name: Option<&str>, options: &Options) -> Starting {
+    fn start(&self, ctx: &SupervisorContext<T>, name: Option<&str>, options: &Options) -> Begun {
         let factory = Arc::clone(&self.0);
         // Urgent: a supervisor hears of ends, requests and stops on one lane, in the
         // order in which they happened, as on OTP's single mailbox (rule M3).
@@ -256,10 +257,8 @@ where
         if let Some(timeout) = options.init_timeout {
             spawn = spawn.init_timeout(timeout);
         }
-        Box::pin(async move {
-            let address = spawn.await?;
-            Ok(Box::new(address) as Box<dyn RunningChild>)
-        })
+        let (address, init) = spawn.begin()?;
+        Ok((Box::new(address), Box::pin(init)))
     }
 }
 

@@ -161,7 +161,7 @@ struct Supervising<T> {
 impl<T: Send + 'static> Supervising<T> {
     /// Serves the next item; the reason if it was the last.
     async fn serve(&mut self, ctx: &mut SupervisorContext<T>) -> Option<Reason> {
-        let outcome = match ctx.receive().await {
+        let outcome = match self.carrier.receive(ctx).await {
             Received::Exit(exit) => self.carrier.exited(ctx, exit).await,
             Received::Stop(reason) => self.carrier.carry_out(ctx, Event::Stop(reason)).await,
             Received::Finish => self.carrier.carry_out(ctx, Event::Stop(Reason::Normal)).await,

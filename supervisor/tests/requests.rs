@@ -215,6 +215,7 @@ fn s6_ends_and_requests_are_served_in_the_order_they_came() {
     ask();
     let old = stage.pid("b");
     stage.sim.kill(old);
+    stage.sim.run_until_idle();
     ask();
     stage.pass(Duration::from_secs(1));
 

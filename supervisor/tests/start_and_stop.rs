@@ -224,3 +224,54 @@ fn s8_a_childspec_tells_the_defaults() {
     assert_eq!((spec.significant, spec.name.as_deref()), (false, Some("a")));
     assert!(spec.behavior.ends_with("Worker"), "{}", spec.behavior);
 }
+
+/// OTP's supervisor waits for such a child for ever, and hears nothing meanwhile.
+#[test]
+fn s11_a_child_that_hangs_in_its_init_does_not_hold_up_a_stop() {
+    let stage = Stage::new();
+    let a = stage.child("a").shutdown(Duration::from_secs(3));
+    let b = stage.child("b");
+    let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(b).child(a));
+    stage.plan("a", &[Start::Never]);
+    stage.crash("a");
+    stage.pass(Duration::from_hours(1));
+    assert_eq!(stage.log(), "(boom) a, hang a", "without a stop it has all the time");
+    let before = stage.sim.now();
+    supervisor.stop().wait().unwrap();
+    assert_eq!(stage.sim.now() - before, Duration::from_secs(3));
+    assert_eq!(stage.log(), "stop b");
+    assert_eq!(stage.sim.processes(), []);
+}
+
+#[test]
+fn s11_a_supervisor_that_hangs_in_its_own_start_is_asked_to_end() {
+    let stage = Stage::new();
+    stage.plan("b", &[Start::Never]);
+    let (a, b) = (stage.child("a"), stage.child("b").shutdown(Duration::from_secs(3)));
+    let inner = ChildSpec::supervisor("inner", move || {
+        Supervisor::one_for_one().child(a.clone()).child(b.clone())
+    });
+    let c = stage.child("c");
+    let supervisor = stage.sim.spawn(|| Supervisor::one_for_one().child(c).child(inner));
+    let supervisor = supervisor.start().unwrap();
+    stage.sim.run_until_idle();
+    assert_eq!(stage.log(), "start c, start a, hang b");
+    let before = stage.sim.now();
+    let error = supervisor.stop().wait().unwrap_err();
+    assert!(error.to_string().contains("child \"inner\" failed to start"), "{error}");
+    // 5 s until the inner supervisor is asked, and 3 s that it gives its child.
+    assert_eq!(stage.sim.now() - before, Duration::from_secs(8));
+    assert_eq!(stage.log(), "stop a, stop c");
+    assert_eq!(stage.sim.processes(), []);
+}
+
+#[test]
+fn s11_a_child_that_is_only_slow_to_start_is_let_finish() {
+    let stage = Stage::new();
+    let (a, b) = (stage.child("a"), stage.child("b"));
+    let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a).child(b));
+    stage.plan("a", &[Start::WellLate(Duration::from_secs(2))]);
+    stage.crash("a");
+    supervisor.stop().wait().unwrap();
+    assert_eq!(stage.log(), "(boom) a, start a, stop b, stop a");
+}

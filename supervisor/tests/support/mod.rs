@@ -23,6 +23,8 @@ pub enum Start {
     Fail,
     Panic,
     Never,
+    /// Goes well after this time.
+    WellLate(Duration),
     /// Fails after this time; meanwhile its supervisor waits.
     FailLate(Duration),
 }
@@ -186,6 +188,10 @@ impl Actor for Worker {
             Start::Panic => {
                 self.note("panic");
                 panic!("oops");
+            }
+            Start::WellLate(time) => {
+                ctx.sleep(time).await;
+                self.note("start");
             }
             Start::FailLate(time) => {
                 ctx.sleep(time).await;
