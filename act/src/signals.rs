@@ -14,7 +14,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     /// Whether a stop asked for by the parent or the node arrives as
-    /// [`Received::Stop`] instead of as an exit signal (rules M3, D5). Actors, pools
+    /// [`crate::Received::Stop`] instead of as an exit signal (rules M3, D5). Actors, pools
     /// and supervisors do this.
     pub fn stop_in_order(&mut self, orderly: bool) {
         self.cell.inbox.lock().orderly = orderly;
