@@ -61,7 +61,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Sends a value to a pid; the receiver's message type must be the value's.
     ///
     /// # Errors
-    /// [`SendError::WrongType`], and those of [`Address::send`].
+    /// [`SendError::WrongType`], and those of [`crate::Address::send`].
     pub fn send<T: Send + 'static>(&self, pid: Pid, message: T) -> Result<(), SendError<Dynamic>> {
         send_dynamic(&**self.host(), pid, message)
     }
