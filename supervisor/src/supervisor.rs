@@ -29,8 +29,8 @@ use std::time::Duration;
 /// | [`rest_for_one`](Supervisor::rest_for_one) | those started after it are stopped, then it and they are started |
 /// | [`simple_one_for_one`](Supervisor::`simple_one_for_one`) | it is started again, with its own arguments |
 ///
-/// Its children, and the node's tables, are asked through [`crate::SupervisorCalls`] on
-/// its address. `T` is what `start_child` takes.
+/// A running supervisor is asked for more or fewer children, and about them, through
+/// [`crate::SupervisorCalls`] on its address. `T` is what `start_child` takes.
 pub struct Supervisor<T = ChildSpec> {
     flags: Flags,
     children: Vec<(ChildRules, Start<T>)>,
