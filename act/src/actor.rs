@@ -112,7 +112,11 @@ fn serve<A: Actor>(
 ) -> impl Future<Output = Reason> + Send {
     async move {
         while !ctx.is_stopping() {
-            let handled = match message_or_other(ctx.receive().await) {
+            let next = match ctx.next_at_hand() {
+                Some(message) => Ok(message),
+                None => message_or_other(ctx.receive().await),
+            };
+            let handled = match next {
                 Ok(message) => actor.handle_message(ctx, message).await.map_err(End::For),
                 // Boxed, so that what is rare needs no room in every process.
                 Err(other) => Box::pin(handle(actor, ctx, *other)).await,

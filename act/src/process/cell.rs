@@ -461,6 +461,12 @@ impl Progress {
         self.running.store(true, Ordering::Relaxed);
     }
 
+    /// A user message was taken off Main.
+    #[inline]
+    pub(crate) fn count_taken(&self) {
+        self.taken.store(self.taken.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
     /// Takes one message's worth of the turn; false if nothing is left of it.
     #[inline]
     pub(crate) fn spend(&self, now: impl FnOnce() -> Timestamp) -> bool {
