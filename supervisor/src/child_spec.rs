@@ -63,6 +63,34 @@ impl ChildSpec {
 /// Its settings are those of a [`ChildSpec`]. The factory gets the arguments at the
 /// first start of a child and again, the same, at each restart; those of a temporary
 /// child are dropped once it runs.
+///
+/// ```
+/// # use krarup_act::{Actor, Context};
+/// # use krarup_gen::Result;
+/// # use krarup_node::Simulation;
+/// use krarup_supervisor::{ChildTemplate, RestartType, Supervisor, SupervisorCalls};
+///
+/// struct Session(String);
+/// # impl Actor for Session {
+/// #     type Message = ();
+/// #     async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+/// #         Ok(())
+/// #     }
+/// # }
+///
+/// # fn main() -> Result {
+/// # let node = Simulation::new(1);
+/// let sessions = node
+///     .spawn(|| {
+///         let session = ChildTemplate::worker("session", Session);
+///         Supervisor::simple_one_for_one(session.restart(RestartType::Temporary))
+///     })
+///     .wait()?;
+/// let pid = sessions.start_child("ada".to_owned()).wait()?.expect("a process");
+/// sessions.terminate_child(pid).wait()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct ChildTemplate<A> {
     pub(crate) rules: ChildRules,

@@ -27,7 +27,7 @@ use std::time::Duration;
 /// | [`one_for_one`](Supervisor::one_for_one) | it is started again |
 /// | [`one_for_all`](Supervisor::one_for_all) | the others are stopped, then all are started |
 /// | [`rest_for_one`](Supervisor::rest_for_one) | those started after it are stopped, then it and they are started |
-/// | [`simple_one_for_one`](Supervisor::`simple_one_for_one`) | it is started again, with its own arguments |
+/// | [`simple_one_for_one`](Supervisor::simple_one_for_one) | it is started again, with its own arguments |
 ///
 /// A running supervisor is asked for more or fewer children, and about them, through
 /// [`crate::SupervisorCalls`] on its address. `T` is what `start_child` takes.
