@@ -266,8 +266,10 @@ impl Shared {
         };
         if self.sleep.park(index, parker, any_work) {
             count(&self.counters[index].parks);
-            self.rouse_watchdog();
         }
+        // Also when it did not park in the end: it stood on the stack, and the watchdog may
+        // have taken it for asleep.
+        self.rouse_watchdog();
         None
     }
 

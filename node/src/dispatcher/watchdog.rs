@@ -8,7 +8,7 @@
 //! woken, which steals that work. While all workers sleep there is no timer.
 
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::time::Duration;
 
 /// Between two looks.
@@ -34,6 +34,8 @@ pub(crate) enum Verdict {
 impl Watchdog {
     /// A worker has woken up: whether the timer must be set now.
     pub(crate) fn rouse(&self) -> bool {
+        // Against `rest`: the worker has left the stack, then looks at the flag.
+        fence(Ordering::SeqCst);
         !self.awake.load(Ordering::Relaxed) && !self.awake.swap(true, Ordering::SeqCst)
     }
 
@@ -41,6 +43,8 @@ impl Watchdog {
     /// this, for a worker that woke up meanwhile has seen the timer as set.
     pub(crate) fn rest(&self) {
         self.awake.store(false, Ordering::SeqCst);
+        // Against `rouse`: the flag is down, then the caller looks at the stack.
+        fence(Ordering::SeqCst);
     }
 
     /// Whether the timer is set.
