@@ -101,7 +101,8 @@ async fn serve(node: &Node, options: Options) -> Result<ExitCode> {
     let gateway = Gateway::new(node, options.clone());
     let started = tree::start(node, &options, service::routes(gateway)).await;
     let (supervisor, address) = started.map_err(|error| match error {
-        SpawnError::Init(reason) => reason,
+        // A supervisor that cannot start says which child failed, and why.
+        SpawnError::Init(Reason::ShutdownWith(failed)) => Reason::Error(failed),
         error => error.into(),
     })?;
     eprintln!("gateway: serving on http://{address}");

@@ -74,10 +74,10 @@ impl View {
         vec![
             String::new(),
             format!(
-                "  {}{}  {:.0} of {} s",
+                "  {}{}  {} of {} s",
                 "█".repeat(done),
                 "░".repeat(BAR - done),
-                elapsed.as_secs_f64(),
+                elapsed.as_secs(),
                 length.as_secs()
             ),
             String::new(),
@@ -112,9 +112,9 @@ fn share(part: u128, whole: u128, steps: usize) -> usize {
 fn line(frame: &Frame) -> String {
     let Answers { counted, crashed, refused, late, lost, .. } = frame.answers;
     format!(
-        "{:>4.0} s  {:>6}/s  200: {counted}  500: {crashed}  503: {refused}  504: {late}  \
+        "{:>4} s  {:>6}/s  200: {counted}  500: {crashed}  503: {refused}  504: {late}  \
          lost: {lost}  p50: {:.1?}  p99: {:.1?}  workers: {}/{}  replaced: {}",
-        frame.time.0.as_secs_f64(),
+        frame.time.0.as_secs(),
         frame.rate,
         frame.latency.0,
         frame.latency.1,

@@ -5,7 +5,6 @@ use crate::job::{Counted, Job};
 use crate::named::Named;
 use crate::tally::Tally;
 use krarup::prelude::*;
-use std::time::Duration;
 
 /// The word at which a worker panics.
 const CRASH: &str = "crash-me";
@@ -43,7 +42,7 @@ impl Actor for Worker {
         assert!(!tally.contains(CRASH), "the text says {CRASH:?}");
         let counted =
             Counted { words: tally.words(), distinct: tally.distinct(), worker: ctx.pid() };
-        self.fold(tally, job.deadline - ctx.now()).await;
+        self.fold(tally).await;
         job.reply.send(counted);
         Ok(())
     }
@@ -54,14 +53,11 @@ impl Worker {
     /// counts are under way than there are workers, and whoever has an answer finds its
     /// words in the next `/top`. If the aggregator is being restarted the client gets
     /// its answer all the same: its words have been counted.
-    async fn fold(&self, tally: Tally, limit: Duration) {
+    async fn fold(&self, tally: Tally) {
         let folded = match self.aggregator.address() {
             // On the System lane: questions to the aggregator, however many wait, hold no
             // worker up.
-            Ok(aggregator) => {
-                let request = |reply| Aggregate::Fold(tally, reply);
-                aggregator.call_high(request).timeout(limit).await
-            }
+            Ok(aggregator) => aggregator.call_high(|reply| Aggregate::Fold(tally, reply)).await,
             Err(error) => Err(error),
         };
         if let Err(error) = folded {
