@@ -25,7 +25,7 @@ pub(crate) fn routes(gateway: Arc<Gateway>) -> Router {
         .route("/top", get(top))
         .route("/health", get(health::health))
         .route("/tree", get(health::tree))
-        .fallback(async |uri: Uri| Failure::NotFound(uri.path().to_owned()))
+        .fallback(async |uri: Uri| Failure::NotFound(uri.to_string()))
         .method_not_allowed_fallback(async |method: Method, uri: Uri| {
             Failure::Method(method, uri.path().to_owned())
         })
