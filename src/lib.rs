@@ -9,7 +9,7 @@ pub use krarup_act::{
 pub use krarup_gen::{
     CallError, DispatcherStats, Down, Exit, Inspection, LookupError, Name, NameError, NodeStats,
     Panic, ParsePidError, ParseRefError, Pid, Priority, ProcessInfo, ProcessState, ProcessTree,
-    Reason, Ref, Result, SendError, SpawnError, StopError, Target, Timestamp, Value,
+    Reason, Ref, RegisterError, Result, SendError, SpawnError, StopError, Target, Timestamp, Value,
 };
 pub use krarup_node::{DispatcherOptions, Node, NodeBuilder, NodeError, NodeStop, Simulation};
 pub use krarup_supervisor::{

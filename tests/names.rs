@@ -3,7 +3,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{LookupError, Name, NameError, Ref};
+use krarup::{LookupError, Name, NameError, Ref, RegisterError, behavior_fn};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
@@ -110,6 +110,42 @@ fn n2_names_are_checked_in_every_operation_that_takes_one() {
     assert_eq!(sim.stats().spawned, 0);
     assert!(sim.spawn(|| Fails(|| Ok(()))).name("x".repeat(255)).wait().is_ok());
     assert!(sim.spawn(|| Fails(|| Ok(()))).name("ø".repeat(127)).wait().is_ok());
+}
+
+#[test]
+fn n2_a_living_process_takes_one_name_and_anyone_can_take_it_away() {
+    let sim = Simulation::new(1);
+    let holder = sim.spawn(|| {
+        behavior_fn(|mut ctx: Context<()>| async move {
+            loop {
+                ctx.receive().await;
+            }
+        })
+    });
+    let holder = holder.name("taken").wait().unwrap().pid();
+    let done = sim.spawn(move || {
+        behavior_fn(move |mut ctx: Context<()>| async move {
+            let by = holder;
+            let name = |text: &str| Name::new(text).unwrap();
+            let taken = Err(RegisterError::NameTaken { name: name("taken"), by });
+            assert_eq!(ctx.register("taken"), taken);
+            assert_eq!(ctx.register(""), Err(RegisterError::InvalidName(NameError::Empty)));
+            assert_eq!(ctx.register("own"), Ok(()));
+            assert_eq!(ctx.whereis("own"), Some(ctx.pid()));
+            let named = Err(RegisterError::AlreadyNamed { name: name("own") });
+            assert_eq!(ctx.register("other"), named);
+            assert_eq!(ctx.whereis("other"), None);
+            assert_eq!(ctx.unregister("taken"), Some(holder));
+            assert_eq!(ctx.unregister("taken"), None);
+            assert_eq!(ctx.unregister("own"), Some(ctx.pid()));
+            assert_eq!(ctx.register("taken"), Ok(()));
+            Ok(())
+        })
+    });
+    let done = done.start().unwrap();
+    assert_eq!(done.monitor().wait().unwrap().reason, Reason::Normal);
+    assert_eq!(sim.whereis("taken"), None, "free again with its process");
+    assert_eq!(sim.process_info(holder).unwrap().name, None);
 }
 
 #[test]
