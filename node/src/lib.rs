@@ -15,6 +15,7 @@ mod registry;
 mod shutdown;
 mod simulation;
 mod stop;
+mod sync;
 mod timer;
 mod waiting;
 mod wheel;

@@ -4,6 +4,8 @@
 //! nothing else of them. [`shared`] is the work-stealing one ([`sleep`]: how its
 //! workers park and wake, [`watchdog`]: what finds work behind a long turn, [`pokes`]: timers that are set late), [`simulated`] the one whose every choice comes from a seed.
 
+#[cfg(all(test, loom))]
+mod models;
 pub(crate) mod pokes;
 pub(crate) mod shared;
 pub(crate) mod simulated;

@@ -22,9 +22,9 @@ use super::pokes::Pokes;
 use super::sleep::Sleep;
 use super::watchdog::{INTERVAL, Verdict, Watchdog};
 use crate::clock::Clock;
+use crate::sync::Parker;
 use crate::timer::Timers;
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
-use crossbeam_utils::sync::Parker;
 use krarup_act::{Alarm, Poke, Ready, TurnLimits};
 use krarup_gen::DispatcherStats;
 use parking_lot::Mutex;
@@ -308,12 +308,8 @@ impl Shared {
         self.pokes.iter().for_each(Pokes::poke);
         let all_asleep =
             || self.sleep.parked() == self.stealers.len() && self.pokes.iter().all(Pokes::is_empty);
-        if all_asleep() {
-            self.watchdog.rest();
-            // A worker that woke up just before that relied on the timer.
-            if all_asleep() || !self.watchdog.rouse() {
-                return;
-            }
+        if self.watchdog.rest(all_asleep) {
+            return;
         }
         let turns: Vec<_> = self.counters.iter().map(|c| c.turns.load(Ordering::Relaxed)).collect();
         let queued = |worker: usize| !self.injector.is_empty() || !self.stealers[worker].is_empty();

@@ -23,9 +23,7 @@
 //! **Handing on.** The last searcher that finds work wakes another before it runs it:
 //! while it searched, pushes woke nobody.
 
-use crossbeam_utils::sync::{Parker, Unparker};
-use parking_lot::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use crate::sync::{AtomicUsize, Mutex, Ordering, Parker, Unparker, fence};
 
 pub(crate) struct Sleep {
     searching: AtomicUsize,

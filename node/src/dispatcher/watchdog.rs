@@ -7,8 +7,7 @@
 //! in the turn in which it was found before, with work queued behind it, gets a sibling
 //! woken, which steals that work. While all workers sleep there is no timer.
 
-use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
+use crate::sync::{AtomicBool, Mutex, Ordering, fence};
 use std::time::Duration;
 
 /// Between two looks.
@@ -32,19 +31,25 @@ pub(crate) enum Verdict {
 }
 
 impl Watchdog {
-    /// A worker has woken up: whether the timer must be set now.
+    /// A worker has woken up, or has nearly fallen asleep: whether the timer must be set
+    /// now.
     pub(crate) fn rouse(&self) -> bool {
         // Against `rest`: the worker has left the stack, then looks at the flag.
         fence(Ordering::SeqCst);
         !self.awake.load(Ordering::Relaxed) && !self.awake.swap(true, Ordering::SeqCst)
     }
 
-    /// All workers sleep: the timer is not set again. The caller looks once more after
-    /// this, for a worker that woke up meanwhile has seen the timer as set.
-    pub(crate) fn rest(&self) {
+    /// Whether the timer is not set again, because all workers sleep. Looks twice: a
+    /// worker that woke up after the first look has seen the timer as set, unless its
+    /// fence came after this one, and then the second look sees it awake.
+    pub(crate) fn rest(&self, all_asleep: impl Fn() -> bool) -> bool {
+        if !all_asleep() {
+            return false;
+        }
         self.awake.store(false, Ordering::SeqCst);
-        // Against `rouse`: the flag is down, then the caller looks at the stack.
+        // Against `rouse`: the flag is down, then the stack is looked at.
         fence(Ordering::SeqCst);
+        all_asleep() || !self.rouse()
     }
 
     /// Whether the timer is set.
@@ -81,7 +86,9 @@ mod tests {
         let watchdog = Watchdog::default();
         assert!(watchdog.rouse());
         assert!(!watchdog.rouse());
-        watchdog.rest();
+        assert!(!watchdog.rest(|| false));
+        assert!(!watchdog.rouse());
+        assert!(watchdog.rest(|| true));
         assert!(watchdog.rouse());
     }
 }
