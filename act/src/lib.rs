@@ -20,6 +20,8 @@ mod deadline;
 mod host;
 mod lock;
 mod mailbox;
+#[cfg(all(test, loom))]
+mod models;
 mod naming;
 mod pending;
 mod pool;
@@ -30,6 +32,7 @@ mod route;
 mod signals;
 mod slot;
 mod spawn;
+mod sync;
 mod timer;
 
 pub use actor::Actor;

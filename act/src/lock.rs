@@ -5,19 +5,28 @@
 //! read-modify-write, and those are most of what a message costs (docs/decisions.md).
 //! The holder can lose its processor: after a short spin the waiter gives up its own.
 
-use spin::relax::RelaxStrategy;
+#[cfg(not(all(test, loom)))]
+pub(crate) use self::spinning::{Lock, LockGuard};
 
-pub(crate) type Lock<T> = spin::mutex::SpinMutex<T, Patience>;
-pub(crate) type LockGuard<'a, T> = spin::mutex::SpinMutexGuard<'a, T, Patience>;
+#[cfg(all(test, loom))]
+pub(crate) use crate::sync::{Mutex as Lock, MutexGuard as LockGuard};
 
-/// Spins about as long as the lock is usually held, then lets others run.
-pub(crate) struct Patience;
+#[cfg(not(all(test, loom)))]
+mod spinning {
+    use spin::relax::RelaxStrategy;
 
-impl RelaxStrategy for Patience {
-    fn relax() {
-        for _ in 0..32 {
-            std::hint::spin_loop();
+    pub(crate) type Lock<T> = spin::mutex::SpinMutex<T, Patience>;
+    pub(crate) type LockGuard<'a, T> = spin::mutex::SpinMutexGuard<'a, T, Patience>;
+
+    /// Spins about as long as the lock is usually held, then lets others run.
+    pub(crate) struct Patience;
+
+    impl RelaxStrategy for Patience {
+        fn relax() {
+            for _ in 0..32 {
+                std::hint::spin_loop();
+            }
+            std::thread::yield_now();
         }
-        std::thread::yield_now();
     }
 }

@@ -9,8 +9,8 @@ use super::process::{Process, Via};
 use super::relations::{Bonds, Link, Relations, Watcher, Watching};
 use crate::host::Host;
 use crate::slot::SlotSender;
+use crate::sync::MutexGuard;
 use krarup_gen::{Down, Exit, Pid, Reason, Ref, Target};
-use parking_lot::MutexGuard;
 use std::sync::Arc;
 
 type Locked<'a> = MutexGuard<'a, Relations>;

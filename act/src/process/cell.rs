@@ -14,15 +14,14 @@ use crate::mailbox::entry::{Control, Notice};
 use crate::mailbox::inbox::{Inbox, Phase, Refused};
 use crate::reply::Reply;
 use crate::route::Route;
+use crate::sync::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, MutexGuard, Ordering};
 use futures_task::ArcWake;
 use krarup_gen::{
     Down, Exit, Inspection, Pid, Priority, ProcessInfo, ProcessState, Reason, SendError, Timestamp,
 };
 use once_cell::race::OnceBox;
-use parking_lot::MutexGuard;
 use std::any::{Any, TypeId, type_name};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 pub(crate) struct Cell<M, C> {
     pub(crate) pid: Pid,

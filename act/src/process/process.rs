@@ -2,8 +2,8 @@
 
 use super::relations::Relations;
 use crate::reply::Reply;
+use crate::sync::Mutex;
 use krarup_gen::{Down, Exit, Inspection, Pid, ProcessInfo, Reason, SendError};
-use parking_lot::Mutex;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;

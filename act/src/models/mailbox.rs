@@ -1,0 +1,289 @@
+//! What a mailbox would lose without one of the lines that guard it: the owner's side of a
+//! turn, made of the real [`Inbox`], in which one thing at a time is done otherwise.
+
+use super::{Bell, check};
+use crate::host::{Ready, Turn, TurnLimits};
+use crate::lock::Lock;
+use crate::mailbox::inbox::{Inbox, Phase, Refused, UNBOUNDED};
+use crate::sync::{AtomicU64, Ordering};
+use krarup_gen::{Pid, Reason};
+use loom::sync::{Condvar, Mutex};
+use loom::thread::{self, JoinHandle};
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// Stands for the process: whoever has its [`Ready`] is in it.
+struct Token;
+
+impl Turn for Token {
+    fn run(self: Pin<Box<Self>>, _: TurnLimits) -> Option<Ready> {
+        None
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::local(1, 1)
+    }
+}
+
+/// What is done otherwise.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    None,
+    /// The owner looks for mail, and parks under the lock once more.
+    ParksInASecondStep,
+    /// The owner parks without asking whether a waker has fired.
+    ForgetsWakers,
+    /// A doom schedules as a message does: only an idle process.
+    DoomsAsMail,
+    /// The owner counts what it has taken after it has handled it.
+    CountsAfterHandling,
+}
+
+/// A process and its mailbox.
+struct Owner {
+    fault: Fault,
+    /// Where it parks: it waits for messages, or for a waker inside a handler.
+    parks: Phase,
+    inbox: Lock<Inbox<u32, ()>>,
+    taken: AtomicU64,
+    queue: Mutex<Option<Ready>>,
+    came: Condvar,
+    /// Rings when a message has been handled.
+    handled: Arc<Bell>,
+    /// What the process waits for inside its handler.
+    flag: Mutex<bool>,
+}
+
+impl Owner {
+    fn new(fault: Fault, parks: Phase, bound: u32) -> Arc<Self> {
+        Arc::new(Owner {
+            fault,
+            parks,
+            inbox: Lock::new(Inbox::new(bound)),
+            taken: AtomicU64::new(0),
+            queue: Mutex::new(Some(Ready::new(Box::pin(Token)))),
+            came: Condvar::new(),
+            handled: Bell::new(),
+            flag: Mutex::new(false),
+        })
+    }
+
+    // ── the others ──────────────────────────────────────────────────────────────
+
+    fn send(&self, message: u32) -> Result<(), Refused<u32>> {
+        let taken = || self.taken.load(Ordering::Relaxed);
+        let ready = self.inbox.lock().push_main(message, 0, taken)?;
+        self.schedule(ready);
+        Ok(())
+    }
+
+    fn wake(&self) {
+        *self.flag.lock().expect("nothing panics under a lock") = true;
+        let ready = self.inbox.lock().ready_for_wake();
+        self.schedule(ready);
+    }
+
+    fn doom(&self) {
+        let mut inbox = self.inbox.lock();
+        inbox.rare().doom = Some(Reason::Killed);
+        let ready = if self.fault == Fault::DoomsAsMail {
+            inbox.ready_for_mail()
+        } else {
+            inbox.ready_for_wake()
+        };
+        drop(inbox);
+        self.schedule(ready);
+    }
+
+    fn schedule(&self, ready: Option<Ready>) {
+        if let Some(ready) = ready {
+            let mut queue = self.queue.lock().expect("nothing panics under a lock");
+            let before = queue.replace(ready);
+            drop(queue);
+            assert!(before.is_none(), "the process is queued twice");
+            self.came.notify_one();
+        }
+    }
+
+    // ── the process ─────────────────────────────────────────────────────────────
+
+    /// Runs until `messages` are handled, the flag is up, or the process is doomed.
+    fn run(&self, messages: u64) {
+        let mut ready = self.next_ready();
+        loop {
+            if self.inbox.lock().has_doom() || self.poll(messages) {
+                drop(self.inbox.lock().close());
+                return;
+            }
+            ready = match self.park(ready) {
+                Some(again) => again,
+                None => self.next_ready(),
+            };
+        }
+    }
+
+    fn next_ready(&self) -> Ready {
+        let mut queue = self.queue.lock().expect("nothing panics under a lock");
+        loop {
+            if let Some(ready) = queue.take() {
+                return ready;
+            }
+            queue = self.came.wait(queue).expect("nothing panics under a lock");
+        }
+    }
+
+    fn poll(&self, messages: u64) -> bool {
+        if self.parks == Phase::Waiting {
+            return *self.flag.lock().expect("nothing panics under a lock");
+        }
+        let mut batch = None;
+        let mut next = self.inbox.lock().take_main(&mut batch);
+        while next.is_some() {
+            let count = || self.taken.fetch_add(1, Ordering::Relaxed);
+            if self.fault == Fault::CountsAfterHandling {
+                self.handled.ring();
+                count();
+            } else {
+                count();
+                self.handled.ring();
+            }
+            next = batch.as_mut().and_then(|batch| batch.pop_front());
+        }
+        self.taken.load(Ordering::Relaxed) >= messages
+    }
+
+    /// As `Life::park`.
+    fn park(&self, ready: Ready) -> Option<Ready> {
+        let mut inbox = self.inbox.lock();
+        if inbox.has_doom() {
+            return Some(ready);
+        }
+        if inbox.notified && self.fault != Fault::ForgetsWakers {
+            inbox.notified = false;
+            return Some(ready);
+        }
+        if self.parks == Phase::Idle && inbox.has_main() {
+            return Some(ready);
+        }
+        if self.fault == Fault::ParksInASecondStep {
+            drop(inbox);
+            inbox = self.inbox.lock();
+        }
+        inbox.park(self.parks, ready);
+        None
+    }
+}
+
+fn running(owner: &Arc<Owner>, messages: u64) -> JoinHandle<()> {
+    let owner = Arc::clone(owner);
+    thread::spawn(move || owner.run(messages))
+}
+
+fn joined(thread: JoinHandle<()>) {
+    thread.join().expect("a model does not panic");
+}
+
+/// Two senders, a message each.
+fn mail(fault: Fault) {
+    check(3, move || {
+        let owner = Owner::new(fault, Phase::Idle, UNBOUNDED);
+        let process = running(&owner, 2);
+        let sender = thread::spawn({
+            let owner = Arc::clone(&owner);
+            move || assert!(owner.send(1).is_ok())
+        });
+        assert!(owner.send(2).is_ok());
+        joined(sender);
+        joined(process);
+    });
+}
+
+/// A waker.
+fn waker(fault: Fault) {
+    check(3, move || {
+        let owner = Owner::new(fault, Phase::Waiting, UNBOUNDED);
+        let process = running(&owner, 0);
+        owner.wake();
+        joined(process);
+    });
+}
+
+/// A doom and a message, for a process that waits in `phase`.
+fn doom(fault: Fault, phase: Phase) {
+    check(3, move || {
+        let owner = Owner::new(fault, phase, UNBOUNDED);
+        let process = running(&owner, u64::MAX);
+        let sender = thread::spawn({
+            let owner = Arc::clone(&owner);
+            move || drop(owner.send(1))
+        });
+        owner.doom();
+        joined(sender);
+        joined(process);
+    });
+}
+
+/// A bound of one: the second message is sent once the first has been handled.
+fn room(fault: Fault) {
+    check(3, move || {
+        let owner = Owner::new(fault, Phase::Idle, 1);
+        let process = running(&owner, 2);
+        assert!(owner.send(1).is_ok());
+        owner.handled.wait();
+        assert!(owner.send(2).is_ok(), "no room");
+        joined(process);
+    });
+}
+
+#[test]
+fn the_owner_without_a_fault_holds() {
+    mail(Fault::None);
+    waker(Fault::None);
+    doom(Fault::None, Phase::Idle);
+    doom(Fault::None, Phase::Waiting);
+    room(Fault::None);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn parking_in_a_second_step_loses_a_message() {
+    mail(Fault::ParksInASecondStep);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn parking_without_a_look_at_the_wakers_loses_one() {
+    waker(Fault::ForgetsWakers);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_doom_that_arrives_as_a_message_does_not_end_a_process_that_waits() {
+    doom(Fault::DoomsAsMail, Phase::Waiting);
+}
+
+#[test]
+#[should_panic(expected = "no room")]
+fn counting_after_handling_refuses_one_who_has_seen_the_effect() {
+    room(Fault::CountsAfterHandling);
+}
+
+/// A sender that asks for room, and puts its message in under the lock once more.
+#[test]
+#[should_panic(expected = "beyond the bound")]
+fn a_bound_that_is_looked_at_before_the_lock_is_exceeded() {
+    fn send(inbox: &Lock<Inbox<u32, ()>>) -> u64 {
+        let has_room = inbox.lock().accepted() < 1;
+        u64::from(has_room && inbox.lock().push_main(1, 0, || 0).is_ok())
+    }
+
+    check(3, || {
+        let inbox = Arc::new(Lock::new(Inbox::new(UNBOUNDED)));
+        let sender = thread::spawn({
+            let inbox = Arc::clone(&inbox);
+            move || send(&inbox)
+        });
+        let accepted = send(&inbox) + sender.join().expect("a sender does not panic");
+        assert_eq!(accepted, 1, "beyond the bound");
+    });
+}

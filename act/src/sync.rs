@@ -1,0 +1,37 @@
+//! The primitives of what is modelled: the ordinary ones, and loom's in the models.
+//!
+//! Code that takes these, or the locks of `lock.rs`, is checked as it stands: loom runs it
+//! in every order, with every value that a load may see (CONTRIBUTING.md has the
+//! command).
+
+#[cfg(not(all(test, loom)))]
+pub(crate) use self::ordinary::*;
+
+#[cfg(all(test, loom))]
+pub(crate) use self::modelled::*;
+
+#[cfg(not(all(test, loom)))]
+mod ordinary {
+    pub(crate) use parking_lot::{Mutex, MutexGuard};
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+}
+
+#[cfg(all(test, loom))]
+mod modelled {
+    pub(crate) use loom::sync::MutexGuard;
+    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+    /// loom's mutex with the interface of `parking_lot`'s.
+    #[derive(Default)]
+    pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
+
+    impl<T> Mutex<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Mutex(loom::sync::Mutex::new(value))
+        }
+
+        pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+            self.0.lock().expect("nothing panics under a lock")
+        }
+    }
+}
