@@ -70,8 +70,8 @@ impl ChildSpec {
 /// # use krarup_node::Simulation;
 /// use krarup_supervisor::{ChildTemplate, RestartType, Supervisor, SupervisorCalls};
 ///
-/// struct Session(String);
-/// # impl Actor for Session {
+/// struct Connection(String);
+/// # impl Actor for Connection {
 /// #     type Message = ();
 /// #     async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
 /// #         Ok(())
@@ -80,14 +80,14 @@ impl ChildSpec {
 ///
 /// # fn main() -> Result {
 /// # let node = Simulation::new(1);
-/// let sessions = node
+/// let connections = node
 ///     .spawn(|| {
-///         let session = ChildTemplate::worker("session", Session);
-///         Supervisor::simple_one_for_one(session.restart(RestartType::Temporary))
+///         let connection = ChildTemplate::worker("connection", Connection);
+///         Supervisor::simple_one_for_one(connection.restart(RestartType::Temporary))
 ///     })
 ///     .wait()?;
-/// let pid = sessions.start_child("ada".to_owned()).wait()?.expect("a process");
-/// sessions.terminate_child(pid).wait()?;
+/// let pid = connections.start_child("ada".to_owned()).wait()?.expect("a process");
+/// connections.terminate_child(pid).wait()?;
 /// # Ok(())
 /// # }
 /// ```
