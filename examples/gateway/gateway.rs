@@ -48,9 +48,9 @@ impl Gateway {
 
     /// Has a worker count the words of a text.
     ///
-    /// A job that did not start is given to the pool again: its worker may have been
-    /// crashed by the job before it, and that is no business of this client. See
-    /// [`Ticket`] for how that is known.
+    /// A pool that is full is full, and the client hears so at once. But a job that did
+    /// not start because its worker was crashed by the one before it is given to the pool
+    /// again: that is no business of this client. See [`Ticket`] for how it is known.
     pub(crate) async fn count(&self, text: String, delay: Duration) -> Result<Counted, Failure> {
         let timeout = self.options.timeout;
         let deadline = self.node.now() + timeout;
@@ -77,7 +77,15 @@ impl Gateway {
                 Err(error) => error,
             };
             match error {
-                CallError::Full | CallError::NoWorkers => self.make_room(&pool).await?,
+                CallError::Full if pool.waiting() >= self.options.capacity() => {
+                    return Err(Failure::Saturated);
+                }
+                // Workers with room, if they lived: they have just crashed. The pool
+                // process serves this question after the deaths it was told of before,
+                // so with the answer, microseconds later, their successors are there.
+                CallError::Full | CallError::NoWorkers => {
+                    let _ = pool.workers().await;
+                }
                 CallError::Timeout(_) => return Err(Failure::TimedOut(timeout)),
                 CallError::NoProcess => tokio::time::sleep(RESTARTING.min(left)).await,
                 _ if client.0.withdraw() => {}
@@ -86,18 +94,6 @@ impl Gateway {
             }
         }
         Err(Failure::Unavailable(format!("no worker has started the job in {TRIES} tries")))
-    }
-
-    /// A pool that is full is full, and the client hears so at once. But a pool can
-    /// also refuse because its only workers with room have just crashed; then the wait
-    /// is for their successors, which takes microseconds: a pool process serves
-    /// what it is asked after the ends of workers it was told before.
-    async fn make_room(&self, pool: &Address<Job, PoolCommand>) -> Result<(), Failure> {
-        if pool.waiting() >= self.options.capacity() {
-            return Err(Failure::Saturated);
-        }
-        pool.workers().await.map_err(|_| Failure::Saturated)?;
-        Ok(())
     }
 
     /// The `n` most frequent words so far.
