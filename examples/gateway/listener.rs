@@ -5,6 +5,10 @@
 //! is for. Connections are tokio tasks; what they ask of processes are calls.
 
 use axum::Router;
+use axum::http::HeaderValue;
+use axum::http::header::CONNECTION;
+use axum::middleware::map_response;
+use axum::response::Response;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -12,8 +16,10 @@ use hyper_util::service::TowerToHyperService;
 use krarup::prelude::*;
 use krarup::{Behavior, Received};
 use std::convert::Infallible;
+use std::future::ready;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
@@ -26,6 +32,10 @@ const CONNECTIONS: usize = 1024;
 const HEAD: Duration = Duration::from_secs(15);
 /// How long requests under way may take to be answered when the server stops.
 pub(crate) const DRAIN: Duration = Duration::from_secs(10);
+
+/// For how long, when the server stops, answers say that the connection closes before it
+/// does. So a client that sends one request after the other has none on its way then.
+const NOTICE: Duration = Duration::from_millis(100);
 
 /// The process.
 pub(crate) struct Listener {
@@ -82,11 +92,13 @@ impl Behavior for Listener {
             // A flood of connections must not keep the stop waiting.
             tokio::task::yield_now().await;
         };
+        server.stopping.store(true, Ordering::Relaxed);
         // Clients that are connected already, as far as they know, are served.
         while let Ok(Ok((stream, place))) = timeout(Duration::ZERO, server.accept(&socket)).await {
             server.serve(stream, place);
         }
         drop(socket);
+        sleep(NOTICE).await;
         server.drain().await;
         Err(reason)
     }
@@ -102,12 +114,21 @@ struct Server {
     places: Arc<Semaphore>,
     open: GracefulShutdown,
     accepted: u64,
+    stopping: Arc<AtomicBool>,
 }
 
 impl Server {
     fn new(routes: Router) -> Self {
+        let stopping = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&stopping);
+        let routes = routes.layer(map_response(move |mut answer: Response| {
+            if flag.load(Ordering::Relaxed) {
+                answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            ready(answer)
+        }));
         let places = Arc::new(Semaphore::new(CONNECTIONS));
-        Server { routes, places, open: GracefulShutdown::new(), accepted: 0 }
+        Server { routes, places, open: GracefulShutdown::new(), accepted: 0, stopping }
     }
 
     /// The next connection, when there is a place for it.
