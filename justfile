@@ -16,6 +16,10 @@ check:
 test:
     .ci/run test
 
+# Every order in which threads can meet where something could be lost, under loom
+models:
+    .ci/run models
+
 # The tour, the oracle's traces, and three seconds of the gateway
 examples:
     .ci/run examples
