@@ -394,6 +394,29 @@ fn l8_a_waiter_that_gives_up_leaves_nothing_at_the_process() {
 }
 
 #[test]
+fn l8_whoever_hears_of_a_death_finds_its_monitors_and_links_gone() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let [dying, target] = ["dying", "target"].map(|name| trapper(&sim, name, &log));
+        let to = target.pid();
+        dying.tells(move |ctx| {
+            ctx.monitor(to);
+            ctx.monitor(to);
+        });
+        sim.run_until_idle();
+        let (node, noted) = (sim.node().clone(), log.clone());
+        let waker = support::on_wake(move || {
+            noted.note(format!("still {}", node.process_info(to).unwrap().monitored_by));
+        });
+        let mut end = sim.monitor(dying.pid());
+        assert!(support::poll_with(&mut end, &waker).is_pending());
+        dying.dies(boom());
+        sim.run_until_idle();
+        assert_eq!(log.count("still 0"), 1, "{:?}", log.take());
+    }
+}
+
+#[test]
 fn l9_signals_run_through_chains_and_rings_and_each_process_ends_once() {
     for sim in simulations(50) {
         let log = Log::new();

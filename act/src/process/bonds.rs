@@ -185,9 +185,12 @@ pub(crate) fn close(process: &dyn Process) -> Option<Box<Bonds>> {
     relations.take_bonds()
 }
 
-/// Tells everyone bound to a dead process (rules L2 to L5), and takes its own monitors
-/// off those it watched (rule L8).
+/// Takes a dead process's own monitors off those it watched (rule L8), and then tells
+/// everyone bound to it (rules L2 to L5): who hears of the death finds nothing left of it.
 pub(crate) fn fire(host: &dyn Host, dead: Pid, bonds: Bonds, reason: &Reason) {
+    for (monitor, watching) in bonds.watching {
+        forget_watcher(host, &watching, monitor);
+    }
     for (pid, link) in bonds.links {
         let Some(peer) = host.process(pid).filter(|_| !link.fired) else { continue };
         let mut theirs = peer.relations().0.lock();
@@ -222,9 +225,6 @@ pub(crate) fn fire(host: &dyn Host, dead: Pid, bonds: Bonds, reason: &Reason) {
                 }
             }
         }
-    }
-    for (monitor, watching) in bonds.watching {
-        forget_watcher(host, &watching, monitor);
     }
 }
 
