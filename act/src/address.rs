@@ -30,18 +30,15 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// # Errors
     /// [`LookupError::WrongType`].
     pub fn of(process: Arc<dyn Process>) -> Result<Self, LookupError> {
-        let pid = process.pid();
-        let expected = process.message_type();
-        let name = process.info().name;
-        let any: Arc<dyn Any + Send + Sync> = process;
-        match any.downcast::<Cell<M, C>>() {
-            Ok(cell) => Ok(Address { cell }),
-            Err(_) => Err(LookupError::WrongType {
-                process: name.map_or_else(|| pid.to_string(), |name| name.to_string()),
-                expected,
+        let any: Arc<dyn Any + Send + Sync> = Arc::clone(&process) as _;
+        any.downcast::<Cell<M, C>>().map(|cell| Address { cell }).map_err(|_| {
+            let name = process.info().name;
+            LookupError::WrongType {
+                process: name.map_or_else(|| process.pid().to_string(), |name| name.to_string()),
+                expected: process.message_type(),
                 found: type_name::<M>(),
-            }),
-        }
+            }
+        })
     }
 
     /// The identity of the process.

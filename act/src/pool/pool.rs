@@ -39,6 +39,10 @@ const BACK_OFF: (Duration, Duration) = (Duration::from_millis(10), Duration::fro
 /// `worker_mailbox_size`, `worker_restarts`, `messages_forwarded` and
 /// `messages_unhandled`.
 ///
+/// A worker that has died takes nothing until its replacement has initialised: meanwhile
+/// its share of the room is missing, and if all are dead the answer is
+/// [`krarup_gen::SendError::NoWorkers`].
+///
 /// Workers are any behaviour, another pool included. Order between messages is not kept;
 /// a worker's state is lost with it.
 ///
