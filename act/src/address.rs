@@ -29,8 +29,8 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     ///
     /// # Errors
     /// [`LookupError::WrongType`].
-    pub fn of(process: Arc<dyn Process>) -> Result<Self, LookupError> {
-        let any: Arc<dyn Any + Send + Sync> = Arc::clone(&process) as _;
+    pub fn of(process: &Arc<dyn Process>) -> Result<Self, LookupError> {
+        let any: Arc<dyn Any + Send + Sync> = Arc::clone(process) as _;
         any.downcast::<Cell<M, C>>().map(|cell| Address { cell }).map_err(|_| {
             let name = process.info().name;
             LookupError::WrongType {

@@ -103,7 +103,7 @@ impl Node {
         C: Send + 'static,
     {
         let process = self.home().whereis(name);
-        Address::of(process.ok_or_else(|| LookupError::NoProcess(format!("{name:?}")))?)
+        Address::of(&process.ok_or_else(|| LookupError::NoProcess(format!("{name:?}")))?)
     }
 
     /// The typed address of the process with this pid.
@@ -115,7 +115,7 @@ impl Node {
         M: Send + 'static,
         C: Send + 'static,
     {
-        Address::of(self.process(pid).ok_or_else(|| LookupError::NoProcess(pid.to_string()))?)
+        Address::of(&self.process(pid).ok_or_else(|| LookupError::NoProcess(pid.to_string()))?)
     }
 
     fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
