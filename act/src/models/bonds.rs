@@ -1,7 +1,6 @@
 //! Links and monitors against the death of their target (rule L5): exactly one notice,
 //! whether it dies before, during or after, and none once the bond is taken away.
 
-use super::check;
 use super::house::{House, Inhabitant, LIMITS};
 use crate::context::Context;
 use crate::host::{Host, Ready};
@@ -51,7 +50,7 @@ fn joined(thread: JoinHandle<()>) {
 
 #[test]
 fn one_exit_per_link_whenever_the_target_dies() {
-    check(3, || {
+    loom::model(|| {
         let (house, mut ctx, target, ready) = couple();
         let death = dying(ready);
         ctx.link(target.pid);
@@ -61,9 +60,35 @@ fn one_exit_per_link_whenever_the_target_dies() {
     });
 }
 
+/// The target is killed: to one that links it is dead from then on, and it ends a little
+/// later.
+#[test]
+fn one_exit_per_link_whenever_the_target_is_killed() {
+    loom::model(|| {
+        let (house, mut ctx, _, _) = couple();
+        let (target, ready) = house.spawn(UNBOUNDED, |ctx| async move {
+            std::future::pending::<()>().await;
+            drop(ctx);
+            Ok(())
+        });
+        let pid = target.pid;
+        house.schedule(ready);
+        let worker = thread::spawn({
+            let house = Arc::clone(&house);
+            move || house.work()
+        });
+        let killing = thread::spawn(move || (target as Arc<dyn Process>).kill());
+        ctx.link(pid);
+        joined(killing);
+        joined(worker);
+        assert_eq!(notices(&mut ctx), 1, "exits");
+        house.clear();
+    });
+}
+
 #[test]
 fn no_exit_after_unlink() {
-    check(3, || {
+    loom::model(|| {
         let (house, mut ctx, target, ready) = couple();
         ctx.link(target.pid);
         let death = dying(ready);
@@ -77,7 +102,7 @@ fn no_exit_after_unlink() {
 
 #[test]
 fn a_link_made_again_is_heard_of_once() {
-    check(3, || {
+    loom::model(|| {
         let (house, mut ctx, target, ready) = couple();
         ctx.link(target.pid);
         let death = dying(ready);
@@ -89,18 +114,17 @@ fn a_link_made_again_is_heard_of_once() {
     });
 }
 
-/// Two processes link to each other at the same time while a third party kills one: there
-/// is one link and one exit, and nobody waits for the other's lock for ever.
+/// Two processes link to each other at the same time, and one ends: there is one link and
+/// one exit, and nobody waits for the other's lock for ever.
 #[test]
 fn a_link_from_both_ends_is_one() {
-    check(2, || {
+    loom::model(|| {
         let (house, mut ctx, target, ready) = couple();
         let other = thread::spawn({
             let mut other = Context::new(Arc::clone(&target));
             let pid = ctx.pid();
             move || {
                 other.link(pid);
-                // The target's own thread: it dies after what it does.
                 assert!(ready.run(LIMITS).is_none());
             }
         });
@@ -113,7 +137,7 @@ fn a_link_from_both_ends_is_one() {
 
 #[test]
 fn one_down_per_monitor_whenever_the_target_dies() {
-    check(3, || {
+    loom::model(|| {
         let (house, mut ctx, target, ready) = couple();
         let death = dying(ready);
         ctx.monitor(target.pid);
@@ -125,7 +149,7 @@ fn one_down_per_monitor_whenever_the_target_dies() {
 
 #[test]
 fn no_down_after_demonitor() {
-    check(3, || {
+    loom::model(|| {
         let (house, mut ctx, target, ready) = couple();
         let monitor = ctx.monitor(target.pid);
         let death = dying(ready);
@@ -178,7 +202,7 @@ fn link(house: &House, ctx: &Context<u32, u32>, to: Pid, fault: Fault) {
 }
 
 fn a_link_with(fault: Fault) {
-    check(3, move || {
+    loom::model(move || {
         let (house, mut ctx, target, ready) = couple();
         let death = dying(ready);
         link(&house, &ctx, target.pid, fault);
@@ -211,7 +235,7 @@ fn a_link_made_in_two_steps_can_be_missed_by_a_death() {
 #[test]
 #[should_panic(expected = "exits at once")]
 fn an_exit_that_nobody_checks_comes_after_unlink() {
-    check(3, || {
+    loom::model(|| {
         let (house, mut ctx, target, ready) = couple();
         ctx.link(target.pid);
         let death = dying(ready);

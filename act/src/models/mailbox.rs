@@ -1,7 +1,7 @@
 //! What a mailbox would lose without one of the lines that guard it: the owner's side of a
 //! turn, made of the real [`Inbox`], in which one thing at a time is done otherwise.
 
-use super::{Bell, check};
+use super::Bell;
 use crate::host::{Ready, Turn, TurnLimits};
 use crate::lock::Lock;
 use crate::mailbox::inbox::{Inbox, Phase, Refused, UNBOUNDED};
@@ -185,7 +185,7 @@ fn joined(thread: JoinHandle<()>) {
 
 /// Two senders, a message each.
 fn mail(fault: Fault) {
-    check(3, move || {
+    loom::model(move || {
         let owner = Owner::new(fault, Phase::Idle, UNBOUNDED);
         let process = running(&owner, 2);
         let sender = thread::spawn({
@@ -200,7 +200,7 @@ fn mail(fault: Fault) {
 
 /// A waker.
 fn waker(fault: Fault) {
-    check(3, move || {
+    loom::model(move || {
         let owner = Owner::new(fault, Phase::Waiting, UNBOUNDED);
         let process = running(&owner, 0);
         owner.wake();
@@ -210,7 +210,7 @@ fn waker(fault: Fault) {
 
 /// A doom and a message, for a process that waits in `phase`.
 fn doom(fault: Fault, phase: Phase) {
-    check(3, move || {
+    loom::model(move || {
         let owner = Owner::new(fault, phase, UNBOUNDED);
         let process = running(&owner, u64::MAX);
         let sender = thread::spawn({
@@ -225,7 +225,7 @@ fn doom(fault: Fault, phase: Phase) {
 
 /// A bound of one: the second message is sent once the first has been handled.
 fn room(fault: Fault) {
-    check(3, move || {
+    loom::model(move || {
         let owner = Owner::new(fault, Phase::Idle, 1);
         let process = running(&owner, 2);
         assert!(owner.send(1).is_ok());
@@ -277,7 +277,7 @@ fn a_bound_that_is_looked_at_before_the_lock_is_exceeded() {
         u64::from(has_room && inbox.lock().push_main(1, 0, || 0).is_ok())
     }
 
-    check(3, || {
+    loom::model(|| {
         let inbox = Arc::new(Lock::new(Inbox::new(UNBOUNDED)));
         let sender = thread::spawn({
             let inbox = Arc::clone(&inbox);

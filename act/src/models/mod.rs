@@ -16,8 +16,9 @@ use loom::model::Builder;
 use loom::sync::{Condvar, Mutex};
 use std::sync::Arc;
 
-/// Runs a model in every order with at most this many preemptions.
-fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
+/// Runs a model in every order with at most this many preemptions: for one that has too
+/// many orders.
+fn bounded(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.check(model);

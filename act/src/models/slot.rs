@@ -1,7 +1,7 @@
 //! A value on its way to one waiter: it comes to exactly one end, and the waiter hears of
 //! it (rules C1, C3, R2).
 
-use super::{Bell, check};
+use super::Bell;
 use crate::lock::Lock;
 use crate::reply::Reply;
 use crate::slot::{SlotReceiver, slot, slot_for};
@@ -40,7 +40,7 @@ fn wait<T>(receiver: &mut SlotReceiver<T>, bell: &Arc<Bell>) -> Option<T> {
 
 #[test]
 fn a_reply_against_a_timeout_has_one_outcome() {
-    check(3, || {
+    loom::model(|| {
         let (reply, receiver) = Reply::new(None);
         let late = Count::default();
         let replying = thread::spawn(move || reply.send(7));
@@ -54,7 +54,7 @@ fn a_reply_against_a_timeout_has_one_outcome() {
 
 #[test]
 fn a_dropped_token_against_a_timeout_is_no_late_reply() {
-    check(3, || {
+    loom::model(|| {
         let (reply, receiver) = Reply::<u32>::new(None);
         let late = Count::default();
         let dropping = thread::spawn(move || drop(reply));
@@ -70,7 +70,7 @@ fn a_dropped_token_against_a_timeout_is_no_late_reply() {
 #[test]
 fn a_waiter_that_was_never_polled_is_woken() {
     for answers in [true, false] {
-        check(3, move || {
+        loom::model(move || {
             let bell = Bell::new();
             let (reply, mut receiver) = Reply::new(Some(bell.waker().clone()));
             let replying = thread::spawn(move || if answers { reply.send(7) } else { drop(reply) });
@@ -85,7 +85,7 @@ fn a_waiter_that_was_never_polled_is_woken() {
 /// The waiter is polled, with another waker than before, while the value comes.
 #[test]
 fn a_waiter_that_moves_is_woken_where_it_is() {
-    check(3, || {
+    loom::model(|| {
         let (before, bell) = (Bell::new(), Bell::new());
         let (sender, mut receiver) = slot_for(Some(before.waker().clone()));
         let sending = thread::spawn(move || assert!(sender.send(7).is_ok()));
@@ -97,7 +97,7 @@ fn a_waiter_that_moves_is_woken_where_it_is() {
 /// The waiter is poked, gives up or goes away while the value comes.
 #[test]
 fn a_poke_takes_nothing_from_the_waiter() {
-    check(3, || {
+    loom::model(|| {
         let bell = Bell::new();
         let (sender, mut receiver) = slot_for(Some(bell.waker().clone()));
         let poke = receiver.poke();
@@ -119,7 +119,7 @@ fn a_value_for_a_waiter_that_goes_away_is_dropped_once() {
         }
     }
 
-    check(3, || {
+    loom::model(|| {
         let drops = Count::default();
         let (sender, receiver) = slot();
         let value = Value(drops.clone());
@@ -171,7 +171,7 @@ impl Halting {
 #[test]
 #[should_panic(expected = "deadlock")]
 fn a_waiter_that_registers_after_it_has_looked_is_not_woken() {
-    check(3, || {
+    loom::model(|| {
         let slot = Arc::new(Halting::default());
         let sending = thread::spawn({
             let slot = Arc::clone(&slot);
@@ -185,7 +185,7 @@ fn a_waiter_that_registers_after_it_has_looked_is_not_woken() {
 #[test]
 #[should_panic(expected = "outcomes")]
 fn a_timeout_that_closes_after_it_has_looked_loses_a_reply() {
-    check(3, || {
+    loom::model(|| {
         let slot = Arc::new(Halting::default());
         let sending = thread::spawn({
             let slot = Arc::clone(&slot);
