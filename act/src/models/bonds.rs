@@ -173,7 +173,7 @@ enum Fault {
 
 fn link(house: &House, ctx: &Context<u32, u32>, to: Pid, fault: Fault) {
     let number = house.next_ref().number();
-    let half = Link { number, fired: false, urgent: false };
+    let half = Link { number, ..Link::default() };
     if let Some(target) = house.process(to) {
         if fault == Fault::LocksOneByOne {
             let mut theirs = target.relations().0.lock();

@@ -30,7 +30,7 @@ pub(crate) struct Bonds {
 }
 
 /// This process's half of a link.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Link {
     /// The same in both halves: a link made again is another link.
     pub(crate) number: u64,
