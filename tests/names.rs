@@ -168,7 +168,8 @@ fn n2_a_wrong_type_at_look_up_names_both_message_types() {
     else {
         panic!("another error")
     };
-    assert_eq!((process.as_str(), expected, found), ("unit", "()", "alloc::string::String"));
+    let (unit, string) = ("()", "alloc::string::String");
+    assert_eq!((process.as_str(), expected, found), ("unit", (unit, unit), (string, string)));
 }
 
 #[test]

@@ -35,8 +35,8 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
             let name = process.info().name;
             LookupError::WrongType {
                 process: name.map_or_else(|| process.pid().to_string(), |name| name.to_string()),
-                expected: process.message_type(),
-                found: type_name::<M>(),
+                expected: process.lane_types(),
+                found: (type_name::<M>(), type_name::<C>()),
             }
         })
     }

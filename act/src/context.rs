@@ -104,6 +104,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.cell.host.node_name()
     }
 
+    /// The bound of this process's Main lane.
+    #[must_use]
+    pub fn mailbox(&self) -> Option<usize> {
+        self.cell.inbox.lock().bound()
+    }
+
     /// The node's time (rule T2).
     #[must_use]
     pub fn now(&self) -> Timestamp {

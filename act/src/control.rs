@@ -4,11 +4,13 @@ use crate::address::Address;
 use crate::deadline::within;
 use crate::host::Host;
 use crate::pending::{CannotWait, Pending, wait};
-use crate::process::bonds;
 use crate::process::process::{Dynamic, Process};
+use crate::process::{bonds, current};
 use crate::reply::Reply;
 use crate::slot::{SlotReceiver, slot};
-use krarup_gen::{CallError, Down, Inspection, Pid, Reason, Ref, SendError, StopError, Target};
+use krarup_gen::{
+    CallError, Down, Inspection, LookupError, Pid, Reason, Ref, SendError, StopError, Target,
+};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -26,6 +28,10 @@ pub fn inspect(
 ) -> Pending<Inspection, CallError> {
     Pending::new(Arc::clone(&host), async move {
         let process = process.ok_or(CallError::NoProcess)?;
+        let pid = process.pid();
+        if current::pid().is_some_and(|myself| myself.is_same_process(pid)) {
+            return Err(CallError::CallsItself(pid));
+        }
         let (reply, answer) = Reply::new(None);
         process.inspect(reply);
         within(&host, INSPECT_TIMEOUT, answer)
@@ -52,6 +58,31 @@ pub fn send_dynamic<T: Send + 'static>(
             Err(SendError::NoProcess(message))
         }
     }
+}
+
+/// The typed address of the process with this name.
+///
+/// # Errors
+/// [`LookupError`]: nobody has the name, or the process takes other messages.
+pub fn lookup<M, C>(host: &dyn Host, name: &str) -> Result<Address<M, C>, LookupError>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    let process = host.whereis(name);
+    Address::of(&process.ok_or_else(|| LookupError::NoProcess(format!("{name:?}")))?)
+}
+
+/// The typed address of the process with this pid.
+///
+/// # Errors
+/// As [`lookup`].
+pub fn address_of<M, C>(host: &dyn Host, pid: Pid) -> Result<Address<M, C>, LookupError>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    Address::of(&host.process(pid).ok_or_else(|| LookupError::NoProcess(pid.to_string()))?)
 }
 
 /// Watches whatever `target` names from now on: a monitor for somebody who is no
@@ -170,8 +201,12 @@ impl IntoFuture for Stop {
     fn into_future(self) -> Pending<(), StopError> {
         let host = Arc::clone(&self.host);
         Pending::new(self.host, async move {
+            let pid = self.process.pid();
+            if current::pid().is_some_and(|myself| myself.is_same_process(pid)) {
+                return Err(StopError::StopsItself(pid));
+            }
             // Watched before it is asked, so that its end cannot be missed.
-            let end = watch(Arc::clone(&host), Target::Pid(self.process.pid()));
+            let end = watch(Arc::clone(&host), Target::Pid(pid));
             self.process.request_stop(self.reason.clone());
             let down = match self.timeout {
                 None => end.await,

@@ -40,7 +40,7 @@ pub use address::Address;
 pub use behavior::{Behavior, BehaviorFn, behavior_fn};
 pub use call::{Call, CallFuture, DEFAULT_CALL_TIMEOUT};
 pub use context::Context;
-pub use control::{Monitor, Stop, inspect, send_dynamic, watch};
+pub use control::{Monitor, Stop, address_of, inspect, lookup, send_dynamic, watch};
 pub use deadline::Sleep;
 pub use host::{Alarm, Host, Poke, Ready, Stalled, TimerKey, TurnLimits};
 pub use pending::{CannotWait, Pending};

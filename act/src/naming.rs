@@ -1,9 +1,10 @@
 //! How a process finds others by name and pid, and can be found itself.
 
+use crate::address::Address;
 use crate::context::Context;
-use crate::control::send_dynamic;
+use crate::control::{address_of, lookup, send_dynamic};
 use crate::process::process::Dynamic;
-use krarup_gen::{Name, Pid, ProcessInfo, RegisterError, SendError};
+use krarup_gen::{LookupError, Name, Pid, ProcessInfo, RegisterError, SendError};
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Registers this process under a name (rule N2). Most processes get theirs when they
@@ -44,6 +45,30 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     #[must_use]
     pub fn whereis(&self, name: &str) -> Option<Pid> {
         self.host().whereis(name).map(|process| process.pid())
+    }
+
+    /// The typed address of the process with this name: to send to it and call it.
+    ///
+    /// # Errors
+    /// [`LookupError`]: nobody has the name, or the process takes other messages.
+    pub fn lookup<N, D>(&self, name: &str) -> Result<Address<N, D>, LookupError>
+    where
+        N: Send + 'static,
+        D: Send + 'static,
+    {
+        lookup(&**self.host(), name)
+    }
+
+    /// The typed address of the process with this pid.
+    ///
+    /// # Errors
+    /// As [`Context::lookup`].
+    pub fn address_of<N, D>(&self, pid: Pid) -> Result<Address<N, D>, LookupError>
+    where
+        N: Send + 'static,
+        D: Send + 'static,
+    {
+        address_of(&**self.host(), pid)
     }
 
     /// Whether the process is alive now.

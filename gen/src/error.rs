@@ -20,6 +20,8 @@ pub enum SendError<M> {
         message: M,
         /// The type the receiver takes.
         expected: &'static str,
+        /// The type of the message.
+        found: &'static str,
     },
 }
 
@@ -41,8 +43,8 @@ impl<M> SendError<M> {
             SendError::Full(message) => SendError::Full(f(message)),
             SendError::NoProcess(message) => SendError::NoProcess(f(message)),
             SendError::NoWorkers(message) => SendError::NoWorkers(f(message)),
-            SendError::WrongType { message, expected } => {
-                SendError::WrongType { message: f(message), expected }
+            SendError::WrongType { message, expected, found } => {
+                SendError::WrongType { message: f(message), expected, found }
             }
         }
     }
@@ -66,11 +68,9 @@ impl<M> fmt::Display for SendError<M> {
             SendError::Full(_) => f.write_str("mailbox full"),
             SendError::NoProcess(_) => f.write_str("no such process"),
             SendError::NoWorkers(_) => f.write_str("pool has no workers"),
-            SendError::WrongType { expected, .. } => write!(
-                f,
-                "wrong message type {}: the receiver takes {expected}",
-                std::any::type_name::<M>()
-            ),
+            SendError::WrongType { expected, found, .. } => {
+                write!(f, "wrong message type {found}: the receiver takes {expected}")
+            }
         }
     }
 }
@@ -195,15 +195,19 @@ pub enum LookupError {
     /// Nobody has the name or pid.
     #[error("no process {0}")]
     NoProcess(String),
-    /// The process takes messages of another type.
-    #[error("process {process} takes messages of type {expected}, not {found}")]
+    /// The process takes other messages, or other commands on its control lanes (a pool's
+    /// address is an `Address<M, PoolCommand>`).
+    #[error(
+        "process {process} has an Address<{}, {}>, not an Address<{}, {}>",
+        expected.0, expected.1, found.0, found.1
+    )]
     WrongType {
         /// The name or pid looked up.
         process: String,
-        /// The type the process takes.
-        expected: &'static str,
-        /// The type asked for.
-        found: &'static str,
+        /// What the lanes of the process take: Main, and the control lanes.
+        expected: (&'static str, &'static str),
+        /// The types asked for.
+        found: (&'static str, &'static str),
     },
 }
 
@@ -217,6 +221,10 @@ pub enum StopError {
     /// It ended, but for another reason than the one asked for.
     #[error("process ended with another reason: {0}")]
     Other(Reason),
+    /// A process that waits for its own end would wait for ever: it calls
+    /// `ctx.stop()`, or returns.
+    #[error("process {0} waits for its own end")]
+    StopsItself(Pid),
     /// It has not ended within the time set, and was not killed.
     #[error("process has not stopped within {0:?}")]
     Timeout(Duration),

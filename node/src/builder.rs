@@ -46,6 +46,12 @@ pub enum NodeError {
         /// The dispatcher.
         dispatcher: String,
     },
+    /// A dispatcher was given turns of no time.
+    #[error("dispatcher {dispatcher:?} cannot have a throughput deadline of zero")]
+    ZeroDeadline {
+        /// The dispatcher.
+        dispatcher: String,
+    },
     /// Two dispatchers were given one name.
     #[error("dispatcher {0:?} is configured twice")]
     DispatcherTwice(String),
@@ -91,8 +97,8 @@ impl DispatcherOptions {
         self
     }
 
-    /// Ends a turn after the message during which this time is over (rule R1). Costs a
-    /// look at the clock per message.
+    /// Ends a turn after the message during which this time, more than zero, is over (rule
+    /// R1). Costs a look at the clock per message.
     #[must_use]
     pub fn throughput_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
@@ -174,6 +180,9 @@ impl NodeBuilder {
             }
             if options.throughput == 0 {
                 return Err(NodeError::ZeroThroughput { dispatcher: dispatcher.clone() });
+            }
+            if options.deadline == Some(Duration::ZERO) {
+                return Err(NodeError::ZeroDeadline { dispatcher: dispatcher.clone() });
             }
             if let Some(workers) = options.workers.filter(|n| !(1..=MOST_WORKERS).contains(n)) {
                 return Err(NodeError::Workers { dispatcher: dispatcher.clone(), workers });

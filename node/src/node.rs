@@ -3,8 +3,8 @@
 use crate::core::Home;
 use crate::stop::{NodeStop, Stopper};
 use krarup_act::{
-    Address, Behavior, Dynamic, Host, Monitor, Outside, Pending, Process, Spawn, Via, inspect,
-    send_dynamic, watch,
+    Address, Behavior, Dynamic, Host, Monitor, Outside, Pending, Process, Spawn, Via, address_of,
+    inspect, lookup, send_dynamic, watch,
 };
 use krarup_gen::{
     CallError, Exit, Inspection, LookupError, Name, NameError, NodeStats, Pid, ProcessInfo,
@@ -18,8 +18,9 @@ use std::sync::Arc;
 ///
 /// Nodes are values. Any number of them live in one operating system process and share
 /// nothing (rule X1). Cloning gives another handle on the same node; when the last one is
-/// dropped, the node stops by itself in the background. Processes that should see the
-/// node are given a handle in their factory.
+/// dropped, the node stops by itself in the background. A process that holds one, given
+/// to it in its factory, keeps the node from that: then it must be stopped. Most
+/// processes need none, for a [`krarup_act::Context`] spawns, looks up and sends.
 #[derive(Clone)]
 pub struct Node {
     inner: Arc<Inner>,
@@ -102,8 +103,7 @@ impl Node {
         M: Send + 'static,
         C: Send + 'static,
     {
-        let process = self.home().whereis(name);
-        Address::of(&process.ok_or_else(|| LookupError::NoProcess(format!("{name:?}")))?)
+        lookup(&**self.home(), name)
     }
 
     /// The typed address of the process with this pid.
@@ -115,7 +115,7 @@ impl Node {
         M: Send + 'static,
         C: Send + 'static,
     {
-        Address::of(&self.process(pid).ok_or_else(|| LookupError::NoProcess(pid.to_string()))?)
+        address_of(&**self.home(), pid)
     }
 
     fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {

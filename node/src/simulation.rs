@@ -89,7 +89,7 @@ impl Simulation {
         loop {
             self.run_until_idle();
             match self.home.core.timers.next_due() {
-                Some(due) if due <= until => self.move_to(due),
+                Some(due) if due <= until && self.now() < Timestamp::MAX => self.move_to(due),
                 _ => break,
             }
         }

@@ -103,7 +103,8 @@ impl Stopper {
 /// Top-level processes are stopped in the reverse order of their start, each tree by its
 /// supervisors; what has not ended when the timeout is over is killed. Spawns fail with
 /// [`krarup_gen::SpawnError::NodeStopping`] from the beginning. Afterwards no process,
-/// thread or timer is left.
+/// thread or timer is left, unless a handler blocks its worker without an `await`: nothing
+/// can end that, so after 5 s more it is left behind with its thread, and reported.
 #[must_use = "the node is not stopped until this is awaited, waited for or started"]
 pub struct NodeStop {
     home: Arc<Home>,

@@ -77,6 +77,10 @@ pub enum PoolError {
     /// A pool of no workers was asked for.
     #[error("a pool cannot start with 0 workers")]
     NoWorkers,
+    /// The pool's own mailbox was bounded, which holds no work: the bound of the workers
+    /// is set by [`Pool::mailbox`].
+    #[error("a mailbox bound of {0} is set on the pool itself; Pool::mailbox bounds its workers'")]
+    MailboxOfPool(usize),
     /// A mailbox bound of 0 was asked for.
     #[error("a worker mailbox bound of 0 would refuse every message")]
     ZeroMailbox,
@@ -125,6 +129,9 @@ where
         }
         if self.mailbox == Some(0) {
             return Err(PoolError::ZeroMailbox.into());
+        }
+        if let Some(messages) = ctx.mailbox() {
+            return Err(PoolError::MailboxOfPool(messages).into());
         }
         ctx.trap_exits(true);
         ctx.stop_in_order(true);

@@ -37,9 +37,9 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
         if ours.closed || already_linked(&mut ours, to, urgent) {
             return;
         }
-        if !theirs.closed && !b.is_doomed() {
-            ours.bonds().links.insert(to, Link { number, fired: false, urgent });
-            let half = Link { number, fired: false, urgent: false };
+        if !theirs.closed {
+            ours.bonds().links.insert(to, Link { number, fired: false, urgent, late: false });
+            let half = Link { number, fired: false, urgent: false, late: b.is_doomed() };
             theirs.bonds().links.insert(a.pid(), half);
             return;
         }
@@ -50,7 +50,7 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
     }
     let exit = Exit { pid: to, reason: Reason::NoProcess };
     if Arc::clone(a).exit_signal(exit, Via::Link { number, urgent }) {
-        ours.bonds().links.insert(to, Link { number, fired: true, urgent });
+        ours.bonds().links.insert(to, Link { number, fired: true, urgent, late: false });
     }
 }
 
@@ -105,9 +105,12 @@ pub(crate) fn monitor(
         if ours.closed {
             return;
         }
-        if !theirs.closed && !b.is_doomed() {
+        if !theirs.closed {
             ours.bonds().watching.insert(monitor, Watching { target, urgent });
-            theirs.bonds().watched.insert(monitor, Watcher::Process(a.pid()));
+            theirs
+                .bonds()
+                .watched
+                .insert(monitor, Watcher::Process { pid: a.pid(), late: b.is_doomed() });
             return;
         }
     }
@@ -202,7 +205,7 @@ pub(crate) fn fire(host: &dyn Host, dead: Pid, bonds: Bonds, reason: &Reason) {
         }
         half.fired = true;
         let via = Via::Link { number: half.number, urgent: half.urgent };
-        let exit = Exit { pid: dead, reason: reason.clone() };
+        let exit = Exit { pid: dead, reason: reason_for(link.late, reason) };
         if !Arc::clone(&peer).exit_signal(exit, via) {
             remove_link(&mut theirs, dead);
         }
@@ -212,7 +215,7 @@ pub(crate) fn fire(host: &dyn Host, dead: Pid, bonds: Bonds, reason: &Reason) {
             Watcher::Outside { target, slot } => {
                 let _ = slot.send(Down { monitor, target, reason: reason.clone() });
             }
-            Watcher::Process(pid) => {
+            Watcher::Process { pid, late } => {
                 let Some(peer) = host.process(pid) else { continue };
                 let mut theirs = peer.relations().0.lock();
                 if let Some(watching) =
@@ -221,11 +224,17 @@ pub(crate) fn fire(host: &dyn Host, dead: Pid, bonds: Bonds, reason: &Reason) {
                     let target = watching.target.clone();
                     let urgent = watching.urgent;
                     Arc::clone(&peer)
-                        .down(Down { monitor, target, reason: reason.clone() }, urgent);
+                        .down(Down { monitor, target, reason: reason_for(late, reason) }, urgent);
                 }
             }
         }
     }
+}
+
+/// As in OTP a link or monitor that follows an exit signal finds no process, however soon
+/// it follows; but that is told when the process is gone, and its name free (rule D6).
+fn reason_for(late: bool, reason: &Reason) -> Reason {
+    if late { Reason::NoProcess } else { reason.clone() }
 }
 
 /// A linked process died but must not be heard of: a child whose `init` failed while

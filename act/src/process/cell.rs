@@ -46,7 +46,7 @@ pub(crate) struct Progress {
     pub(crate) taken: AtomicU64,
     /// Messages taken off the control lanes.
     pub(crate) controls: AtomicU64,
-    /// Messages this turn may still handle.
+    /// Messages this turn may still handle, and [`FIRST`].
     pub(crate) budget: AtomicU32,
     /// When this turn must end, in nanoseconds of the node's time; 0: no matter when.
     pub(crate) deadline: AtomicU64,
@@ -61,6 +61,10 @@ pub(crate) struct Progress {
     /// sender's store can be seen late, but no later than the next lock (rule M4).
     pub(crate) attention: AtomicBool,
 }
+
+/// In the budget: the turn has handled nothing. However late it is, a turn handles one
+/// message, or a process would come round for ever.
+const FIRST: u32 = 1 << 31;
 
 /// Why a future returned `Pending`.
 pub(crate) struct Wants;
@@ -414,12 +418,15 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         }
         match message.downcast::<M>() {
             Ok(message) => self.send(message).map_err(|error| error.map(Dynamic::new)),
-            Err(message) => Err(SendError::WrongType { message, expected: type_name::<M>() }),
+            Err(message) => {
+                let (expected, found) = (type_name::<M>(), message.type_name());
+                Err(SendError::WrongType { message, expected, found })
+            }
         }
     }
 
-    fn message_type(&self) -> &'static str {
-        type_name::<M>()
+    fn lane_types(&self) -> (&'static str, &'static str) {
+        (type_name::<M>(), type_name::<C>())
     }
 
     fn relations(&self) -> &Guarded {
@@ -455,7 +462,7 @@ impl<M, C> Cell<M, C> {
 impl Progress {
     /// Begins a turn.
     pub(crate) fn begin(&self, budget: u32, deadline: Option<Timestamp>) {
-        self.budget.store(budget, Ordering::Relaxed);
+        self.budget.store(budget | FIRST, Ordering::Relaxed);
         self.deadline.store(deadline.map_or(0, |due| due.as_nanos().max(1)), Ordering::Relaxed);
         self.running.store(true, Ordering::Relaxed);
     }
@@ -470,14 +477,15 @@ impl Progress {
     #[inline]
     pub(crate) fn spend(&self, now: impl FnOnce() -> Timestamp) -> bool {
         let budget = self.budget.load(Ordering::Relaxed);
-        if budget == 0 {
+        let left = budget & !FIRST;
+        if left == 0 {
             return false;
         }
         let deadline = self.deadline.load(Ordering::Relaxed);
-        if deadline != 0 && now().as_nanos() >= deadline {
+        if deadline != 0 && budget & FIRST == 0 && now().as_nanos() >= deadline {
             return false;
         }
-        self.budget.store(budget - 1, Ordering::Relaxed);
+        self.budget.store(left - 1, Ordering::Relaxed);
         true
     }
 }

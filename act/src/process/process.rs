@@ -4,7 +4,7 @@ use super::relations::Relations;
 use crate::reply::Reply;
 use crate::sync::Mutex;
 use krarup_gen::{Down, Exit, Inspection, Pid, ProcessInfo, Reason, SendError};
-use std::any::Any;
+use std::any::{Any, type_name};
 use std::fmt;
 use std::sync::Arc;
 
@@ -44,8 +44,7 @@ pub trait Process: Any + Send + Sync {
     fn exit_signal(self: Arc<Self>, exit: Exit, via: Via) -> bool;
 
     /// Whether an exit signal has reached it by which it will end without a word. To
-    /// whoever links to it or monitors it from now on it is dead: as in OTP a link that
-    /// follows an exit signal finds no process, however soon it follows (rules L2, L4).
+    /// whoever links to it or monitors it from now on it is dead (rules L2, L4).
     fn is_doomed(&self) -> bool;
 
     /// Delivers a down notice.
@@ -67,8 +66,8 @@ pub trait Process: Any + Send + Sync {
     /// Those of a send.
     fn send_dynamic(self: Arc<Self>, message: Dynamic) -> Result<(), SendError<Dynamic>>;
 
-    /// The type of the messages its Main lane takes.
-    fn message_type(&self) -> &'static str;
+    /// The types of what its Main lane and its control lanes take.
+    fn lane_types(&self) -> (&'static str, &'static str);
 
     /// Its links and monitors.
     fn relations(&self) -> &Guarded;
@@ -82,14 +81,19 @@ impl fmt::Debug for dyn Process {
 
 /// A message of any type: what `send` by pid carries. An actor whose `Message` is
 /// `Dynamic` takes anything.
-pub struct Dynamic(Box<dyn Any + Send>);
+pub struct Dynamic {
+    value: Box<dyn Any + Send>,
+    type_name: &'static str,
+}
 
 impl Dynamic {
     /// Wraps a value.
     pub fn new<T: Send + 'static>(value: T) -> Self {
         let value: Box<dyn Any + Send> = Box::new(value);
         // What is dynamic already, because it was received so, is not wrapped again.
-        value.downcast().map_or_else(Dynamic, |dynamic| *dynamic)
+        value
+            .downcast()
+            .map_or_else(|value| Dynamic { value, type_name: type_name::<T>() }, |dynamic| *dynamic)
     }
 
     /// The value as a `T`, or itself back.
@@ -97,19 +101,27 @@ impl Dynamic {
     /// # Errors
     /// `self`, if the value is of another type.
     pub fn downcast<T: 'static>(self) -> Result<T, Dynamic> {
-        self.0.downcast::<T>().map(|value| *value).map_err(Dynamic)
+        let type_name = self.type_name;
+        let value = self.value.downcast::<T>();
+        value.map(|value| *value).map_err(|value| Dynamic { value, type_name })
     }
 
     /// Whether the value is a `T`.
     #[must_use]
     pub fn is<T: 'static>(&self) -> bool {
-        self.0.is::<T>()
+        self.value.is::<T>()
+    }
+
+    /// What the value's type is called.
+    #[must_use]
+    pub fn type_name(&self) -> &'static str {
+        self.type_name
     }
 }
 
 impl fmt::Debug for Dynamic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Dynamic(..)")
+        write!(f, "Dynamic({})", self.type_name)
     }
 }
 

@@ -38,6 +38,8 @@ pub(crate) struct Link {
     pub(crate) fired: bool,
     /// Exit notices of this link take the Urgent lane of this process (rule M3).
     pub(crate) urgent: bool,
+    /// This process was doomed already when the link was made: its peer finds no process.
+    pub(crate) late: bool,
 }
 
 /// A monitor as its owner sees it.
@@ -49,8 +51,15 @@ pub(crate) struct Watching {
 
 /// A monitor as its target sees it.
 pub(crate) enum Watcher {
-    Process(Pid),
-    Outside { target: Target, slot: SlotSender<Down> },
+    /// `late` as at [`Link`].
+    Process {
+        pid: Pid,
+        late: bool,
+    },
+    Outside {
+        target: Target,
+        slot: SlotSender<Down>,
+    },
 }
 
 impl Relations {

@@ -70,7 +70,7 @@ where
     fn run(mut self: Pin<Box<Self>>, limits: TurnLimits) -> Option<Ready> {
         let _current = current::enter(self.cell.pid);
         let deadline = limits.deadline.map(|deadline| self.cell.host.now() + deadline);
-        self.cell.progress.begin(limits.throughput.max(1), deadline);
+        self.cell.progress.begin(limits.throughput.clamp(1, u32::MAX >> 1), deadline);
         loop {
             // A doomed process is not polled again. The flag is only a hint; the doom
             // itself is looked for under the lock.
@@ -187,9 +187,12 @@ where
     /// to run at all.
     fn end(mut self: Pin<Box<Self>>, mut reason: Reason) {
         let cell = Arc::clone(&self.cell);
-        // A destructor that panics replaces the reason: the process did not end as it
-        // says.
-        if let Err(panic) = crash::contain(|| self.as_mut().project().stage.set(Stage::Dead)) {
+        // A destructor that panics says why the process ended, unless that is known: the
+        // first failure is the cause.
+        let dropped = crash::contain(|| self.as_mut().project().stage.set(Stage::Dead));
+        if let Err(panic) = dropped
+            && !reason.is_abnormal()
+        {
             reason = panic;
         }
         drop(self);

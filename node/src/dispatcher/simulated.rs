@@ -80,7 +80,12 @@ impl Simulated {
                 if self.step().is_some() {
                     continue;
                 }
-                Self::move_to(timers.next_due().ok_or(Stalled)?, clock, timers);
+                let due = timers.next_due().ok_or(Stalled)?;
+                if clock.now() == Timestamp::MAX {
+                    // At the end of time everything is due, again and again.
+                    return Err(Stalled);
+                }
+                Self::move_to(due, clock, timers);
             }
         }
     }
