@@ -135,6 +135,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// The next item: Urgent before System before Main, looked at anew each time
     /// (rule M2). Waits while there is none.
     ///
+    /// Await it in the process's own future, as `select` and `join` of futures do: within a
+    /// collection that gives its futures wakers of its own (`FuturesUnordered`), mail would
+    /// wake the process, but not this future.
+    ///
     /// A bare process that has not called [`Context::initialised`] counts as started
     /// when it first receives.
     pub async fn receive(&mut self) -> Received<M, C> {
@@ -329,14 +333,16 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// A notice as an item, unless what it tells of is no longer wanted (rule L5).
     fn accept(&mut self, notice: Notice) -> Option<Received<M, C>> {
         match notice {
-            Notice::Exit { exit, link } => link
-                .is_none_or(|number| self.cell.locked_relations().accept_exit(exit.pid, number))
-                .then_some(Received::Exit(exit)),
-            Notice::Down(down) => self
-                .cell
-                .locked_relations()
-                .accept_down(down.monitor)
-                .then_some(Received::Down(down)),
+            Notice::Exit { exit, link } => {
+                let wanted = link.is_none_or(|number| {
+                    self.cell.locked_relations().accept_exit(exit.pid, number)
+                });
+                wanted.then_some(Received::Exit(exit))
+            }
+            Notice::Down(down) => {
+                let wanted = self.cell.locked_relations().accept_down(down.monitor);
+                wanted.then_some(Received::Down(down))
+            }
             Notice::Timer(timer) => self.ring(timer).map(Received::Message),
             Notice::Finish => Some(Received::Finish),
         }

@@ -1,7 +1,6 @@
 //! A point in time that a future waits for, at most.
 
 use crate::host::{Alarm, Host, TimerKey};
-use crate::process::current;
 use krarup_gen::Timestamp;
 use std::fmt;
 use std::pin::Pin;
@@ -13,15 +12,15 @@ use std::time::Duration;
 /// one at hand. [`Deadline::disarm`] must be called before it is dropped.
 pub(crate) struct Deadline {
     due: Timestamp,
-    armed: Option<(TimerKey, Waiter)>,
+    armed: Option<(TimerKey, WakerId)>,
 }
 
-/// Whom the timer wakes.
-enum Waiter {
-    /// A process, which has one waker for all its life.
-    Process,
-    /// Any other task, which may be polled with another waker next time.
-    Task(Waker),
+/// Which waker a timer has. The timer holds a clone, so another waker cannot have these
+/// addresses meanwhile.
+type WakerId = (usize, usize);
+
+fn id(waker: &Waker) -> WakerId {
+    (waker.data().addr(), std::ptr::from_ref(waker.vtable()).addr())
 }
 
 impl Deadline {
@@ -36,13 +35,10 @@ impl Deadline {
             self.disarm(host);
             return Poll::Ready(());
         }
-        match &self.armed {
-            Some((_, Waiter::Process)) if current::pid().is_some() => {}
-            Some((_, Waiter::Task(waker))) if waker.will_wake(cx.waker()) => {}
-            _ => {
-                self.disarm(host);
-                self.arm(host, cx);
-            }
+        // A future may be polled by another task than before.
+        if self.armed.as_ref().is_none_or(|(_, armed)| *armed != id(cx.waker())) {
+            self.disarm(host);
+            self.arm(host, cx);
         }
         Poll::Pending
     }
@@ -50,12 +46,7 @@ impl Deadline {
     /// Sets the timer.
     pub(crate) fn arm(&mut self, host: &dyn Host, cx: &Context<'_>) {
         let key = host.set_timer(self.due, Alarm::Wake(cx.waker().clone()));
-        let waiter = if current::pid().is_some() {
-            Waiter::Process
-        } else {
-            Waiter::Task(cx.waker().clone())
-        };
-        self.armed = Some((key, waiter));
+        self.armed = Some((key, id(cx.waker())));
         // The node stopped between the look and the setting: no timer will do it.
         if host.has_stopped() {
             cx.waker().wake_by_ref();

@@ -46,7 +46,7 @@ pub use host::{Alarm, Host, Poke, Ready, Stalled, TimerKey, TurnLimits};
 pub use pending::{CannotWait, Pending};
 pub use pool::command::{PoolCommand, Resized};
 pub use pool::pool::{Pool, PoolError};
-pub use process::crash::note_panic_locations;
+pub use process::crash::{contain, note_panic_locations};
 pub use process::process::{Dynamic, Guarded, Process, Via};
 pub use received::Received;
 pub use reply::Reply;

@@ -46,6 +46,11 @@ impl<T> SlotSender<T> {
         slot.settle(State::Full(value)).map_err(|(value, _)| value)
     }
 
+    /// Whether somebody still waits.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.0.as_ref().is_some_and(|slot| matches!(*slot.0.lock(), State::Empty(_)))
+    }
+
     /// As [`SlotSender::send`], and runs what the waiter left for a value that comes too
     /// late.
     pub(crate) fn send_or_late(mut self, value: T) {
@@ -89,8 +94,9 @@ impl<T> Slot<T> {
 
 impl<T: Send> Poke for Slot<T> {
     fn poke(&self) {
-        let waker = match &*self.0.lock() {
-            State::Empty(waker) => waker.clone(),
+        // Taken, not cloned, under the lock: the poll that this brings puts one there again.
+        let waker = match &mut *self.0.lock() {
+            State::Empty(waker) => waker.take(),
             _ => None,
         };
         if let Some(waker) = waker {
@@ -141,13 +147,21 @@ impl<T> Future for SlotReceiver<T> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let mut state = self.0.0.lock();
         match &mut *state {
-            State::Empty(waker) => {
-                if !waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
-                    let before = waker.replace(cx.waker().clone());
+            State::Empty(Some(waker)) if waker.will_wake(cx.waker()) => Poll::Pending,
+            State::Empty(_) => {
+                // A waker is anybody's code: it is cloned and dropped outside the lock.
+                drop(state);
+                let waker = cx.waker().clone();
+                let mut state = self.0.0.lock();
+                if let State::Empty(place) = &mut *state {
+                    let before = place.replace(waker);
                     drop(state);
                     drop(before);
+                    return Poll::Pending;
                 }
-                Poll::Pending
+                drop(state);
+                // It has come meanwhile.
+                self.poll(cx)
             }
             State::Dropped | State::Closed(_) => Poll::Ready(None),
             State::Full(_) => match std::mem::replace(&mut *state, State::Closed(None)) {

@@ -158,13 +158,13 @@ where
     > {
         let host = Arc::clone(&self.host);
         let timeout = self.init_timeout;
-        let (sender, started) = slot();
+        let (sender, mut started) = slot();
         let address = self.launch(Some(sender))?;
         let spawned = address.clone();
         let init = async move {
             let outcome = match timeout {
                 None => started.await,
-                Some(limit) => match within(&host, limit, started).await {
+                Some(limit) => match within(&host, limit, &mut started).await {
                     Some(outcome) => outcome,
                     None => {
                         // Its name is free again before anyone hears of it (rule N3).
@@ -204,7 +204,13 @@ where
         let host = match self.dispatcher {
             None => self.host,
             Some(name) => {
-                self.host.with_dispatcher(&name).ok_or(SpawnError::UnknownDispatcher(name))?
+                // A node that has stopped has no dispatchers any more.
+                let stopping = self.host.is_stopping();
+                match self.host.with_dispatcher(&name) {
+                    Some(host) => host,
+                    None if stopping => return Err(SpawnError::NodeStopping),
+                    None => return Err(SpawnError::UnknownDispatcher(name)),
+                }
             }
         };
         let cell = Arc::new(Cell::<B::Message, B::Command>::new(Birth {

@@ -6,6 +6,7 @@ use crate::dispatcher::shared::{Around, Setup, Shared, Time};
 use crate::node::Node;
 use crate::shutdown::stop_machine;
 use crate::stop::Stopper;
+use crate::threads;
 use krarup_act::{TurnLimits, note_panic_locations};
 use krarup_gen::{Name, NameError};
 use std::fmt;
@@ -238,9 +239,7 @@ fn start_threads(
     }
     let timers = Arc::clone(&core.timers);
     let clock = Arc::clone(&core.clock);
-    let timer = thread::Builder::new()
-        .name(format!("{}-timer", core.name))
-        .spawn(move || timers.run(&clock))?;
+    let timer = threads::start(&format!("{}-timer", core.name), move || timers.run(&clock))?;
     first.map(|home| (home, timer)).ok_or_else(|| io::Error::other("a node without dispatchers"))
 }
 

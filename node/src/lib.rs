@@ -16,6 +16,7 @@ mod shutdown;
 mod simulation;
 mod stop;
 mod sync;
+mod threads;
 mod timer;
 mod waiting;
 mod wheel;

@@ -57,29 +57,32 @@ impl Registry {
         name: Option<&Name>,
     ) -> Result<(), SpawnError> {
         let pid = process.pid();
-        if let Some(name) = name {
-            let mut names = self.names.write();
-            if self.closed.load(Ordering::SeqCst) {
-                return Err(SpawnError::NodeStopping);
-            }
-            if let Some(by) = names.get(name) {
-                return Err(SpawnError::NameTaken { name: name.clone(), by: by.pid() });
-            }
-            names.insert(name.clone(), Arc::clone(&process));
-        }
         // Counted before the flag is read: who closes the registry and then finds nobody
         // counted has not missed anybody.
         self.living.fetch_add(1, Ordering::SeqCst);
         if self.closed.load(Ordering::SeqCst) {
             self.uncount();
-            if let Some(name) = name {
-                self.names.write().remove(name);
-            }
             return Err(SpawnError::NodeStopping);
         }
+        match name {
+            None => self.insert(pid, process),
+            Some(name) => {
+                let mut names = self.names.write();
+                if let Some(by) = names.get(name).map(|by| by.pid()) {
+                    self.uncount();
+                    return Err(SpawnError::NameTaken { name: name.clone(), by });
+                }
+                // Found by its pid before it is found by its name.
+                self.insert(pid, Arc::clone(&process));
+                names.insert(name.clone(), process);
+            }
+        }
         self.spawned.fetch_add(1, Ordering::Relaxed);
-        self.shard(pid.id()).write().insert(pid.id(), process);
         Ok(())
+    }
+
+    fn insert(&self, pid: Pid, process: Arc<dyn Process>) {
+        self.shard(pid.id()).write().insert(pid.id(), process);
     }
 
     /// Takes a dead process out.

@@ -113,5 +113,10 @@ pub(crate) fn stop_machine(core: &Core) {
             shared.join();
         }
     }
+    for home in &homes {
+        if let Dispatcher::Shared(shared) = &home.dispatcher {
+            shared.clear();
+        }
+    }
     core.clear_homes();
 }

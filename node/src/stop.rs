@@ -2,6 +2,7 @@
 
 use crate::core::{Dispatcher, Home};
 use crate::shutdown::{stop_machine, stop_processes};
+use crate::threads;
 use crate::waiting::block_on;
 use krarup_act::{Context, Host, Spawn, Stalled, behavior_fn};
 use krarup_gen::Reason;
@@ -11,7 +12,7 @@ use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Stops a node once, however often it is asked to.
@@ -50,13 +51,19 @@ impl Stopper {
                 // Closed now, not when the thread gets to it: after `stop` has been
                 // called nothing is spawned.
                 home.core.registry.close();
-                let name = format!("{}-stop", home.core.name);
-                let run = move || {
-                    block_on(pin!(stop_processes(Arc::clone(&home), timeout, None)));
-                    stopper.finish(&home);
+                let run = {
+                    let (stopper, home) = (Arc::clone(&stopper), Arc::clone(&home));
+                    move || {
+                        block_on(pin!(stop_processes(Arc::clone(&home), timeout, None)));
+                        stopper.finish(&home);
+                    }
                 };
-                if let Err(error) = thread::Builder::new().name(name).spawn(run) {
-                    tracing::error!(target: "krarup", %error, "node cannot stop: no thread");
+                if let Err(error) = threads::start(&format!("{}-stop", home.core.name), run) {
+                    tracing::error!(
+                        target: "krarup", %error,
+                        "no thread to stop the node in order: it halts at once"
+                    );
+                    stopper.finish(&home);
                 }
             }
             Dispatcher::Simulated(_) => {

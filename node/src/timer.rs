@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::wheel::Wheel;
-use krarup_act::{Alarm, TimerKey};
+use krarup_act::{Alarm, TimerKey, contain};
 use krarup_gen::Timestamp;
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
@@ -79,8 +79,8 @@ impl Timers {
         };
         self.changed.notify_all();
         for alarm in wheel.into_alarms() {
-            if let Alarm::Wake(waker) = alarm {
-                waker.wake();
+            if let Alarm::Wake(_) = alarm {
+                ring(alarm);
             }
         }
     }
@@ -111,9 +111,13 @@ impl Timers {
     }
 }
 
+/// A waker may be anybody's, and may panic: that must not end the timers.
 fn ring(alarm: Alarm) {
-    match alarm {
+    let rung = contain(|| match alarm {
         Alarm::Wake(waker) => waker.wake(),
         Alarm::Run(action) => action(),
+    });
+    if let Err(reason) = rung {
+        tracing::error!(target: "krarup", %reason, "a timer panicked");
     }
 }

@@ -32,6 +32,12 @@ const NANOS_PER_TICK: u64 = 1_000_000;
 /// The longest wait the levels can express, in ticks.
 const HORIZON: u64 = (1 << (BITS * 7)) - 1;
 
+/// The tick at which a timer is due: the next, except at the end of time, beyond which
+/// there is none.
+fn due_tick(due_nanos: u64) -> u64 {
+    due_nanos.div_ceil(NANOS_PER_TICK).min(u64::MAX / NANOS_PER_TICK)
+}
+
 /// No timer: the end of a chain.
 const NONE: u32 = u32::MAX;
 
@@ -140,7 +146,7 @@ impl Wheel {
             self.occupied[level] &= !(1 << slot);
             while index != NONE {
                 let Timer { next, due_nanos, .. } = self.timers[index as usize];
-                if due_nanos.div_ceil(NANOS_PER_TICK) <= self.now {
+                if due_tick(due_nanos) <= self.now {
                     due.extend(self.release(index).map(|alarm| (due_nanos, alarm)));
                 } else {
                     self.link(index);
@@ -182,7 +188,7 @@ impl Wheel {
     /// Chains a timer into its slot, behind those that were there. One that is due
     /// already goes to the next tick.
     fn link(&mut self, index: u32) {
-        let tick = self.timers[index as usize].due_nanos.div_ceil(NANOS_PER_TICK);
+        let tick = due_tick(self.timers[index as usize].due_nanos);
         let due = tick.clamp(self.now + 1, self.now + HORIZON);
         let differing = due ^ self.now;
         let level = (differing.ilog2() / BITS).min(LEVELS as u32 - 1);

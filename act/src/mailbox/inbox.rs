@@ -243,6 +243,24 @@ impl<M, C> Inbox<M, C> {
         self.rare.as_ref().is_some_and(|rare| rare.doom.is_some())
     }
 
+    /// A stop that came before the first poll, when it was not known what kind of process
+    /// this is, ends one that turned out to stop neither in order nor to trap; whether
+    /// there was one.
+    pub(crate) fn doom_by_early_stop(&mut self) -> bool {
+        if self.orderly || self.trapping {
+            return false;
+        }
+        let Some(rare) = &mut self.rare else { return false };
+        let stop = rare.urgent.iter().position(|control| matches!(control, Control::Stop(_)));
+        match stop.and_then(|place| rare.urgent.remove(place)) {
+            Some(Control::Stop(reason)) => {
+                rare.doom = Some(reason);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Whether anything waits on the control lanes.
     pub(crate) fn has_control(&self) -> bool {
         self.rare.as_ref().is_some_and(|rare| !rare.urgent.is_empty() || !rare.system.is_empty())

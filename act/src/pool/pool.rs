@@ -137,8 +137,13 @@ where
         ctx.stop_in_order(true);
         let mut keeper = Keeper::new(self);
         for _ in 0..keeper.pool.size {
-            let worker = keeper.start(&mut ctx).await.map_err(start_failure)?;
-            keeper.rotation.add(worker);
+            match keeper.start(&mut ctx).await {
+                Ok(worker) => keeper.rotation.add(worker),
+                Err(error) => {
+                    keeper.end_workers(&mut ctx).await;
+                    return Err(start_failure(error));
+                }
+            }
         }
         ctx.route_main(Arc::clone(&keeper.rotation));
         ctx.initialised();

@@ -31,6 +31,11 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
     if a.pid().is_same_process(to) {
         return;
     }
+    if is_foreign(a.pid(), to) {
+        let exit = Exit { pid: to, reason: Reason::NoProcess };
+        Arc::clone(a).exit_signal(exit, Via::Signal);
+        return;
+    }
     let number = host.next_ref().number();
     if let Some(b) = host.process(to) {
         let (mut ours, mut theirs) = lock_both(&**a, &*b);
@@ -54,6 +59,12 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
     }
 }
 
+/// Whether the pid is of another node in this operating system process: it may equal
+/// that of a stranger here.
+fn is_foreign(ours: Pid, other: Pid) -> bool {
+    other.creation() != 0 && other.creation() != ours.creation()
+}
+
 /// A link is made once; making it again can only make it urgent. One whose notice is
 /// under way will be heard of anyway.
 fn already_linked(ours: &mut Relations, to: Pid, urgent: bool) -> bool {
@@ -68,7 +79,7 @@ fn already_linked(ours: &mut Relations, to: Pid, urgent: bool) -> bool {
 
 /// Takes the link away: when this returns, no exit comes by it (rule L5).
 pub(crate) fn unlink(host: &dyn Host, a: &Arc<dyn Process>, from: Pid) {
-    if a.pid().is_same_process(from) {
+    if a.pid().is_same_process(from) || is_foreign(a.pid(), from) {
         return;
     }
     if let Some(b) = host.process(from) {

@@ -227,9 +227,11 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// go along the route one after the other ([`Cell::pass_on`]).
     pub(crate) fn set_route(&self, route: Box<dyn Route<M>>) -> bool {
         let mut inbox = self.inbox.lock();
-        let set = self.route.set(Box::new(route)).is_ok();
+        let set = self.route.set(Box::new(route));
         inbox.routed = true;
-        set
+        drop(inbox);
+        // A second route is dropped here, outside the lock.
+        set.is_ok()
     }
 
     /// Sends a message along the route that was accepted before there was one. A call
@@ -258,7 +260,12 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         match self.route.get() {
             Some(route) => route.waiting(),
             None => {
-                let accepted = self.inbox.lock().accepted();
+                let inbox = self.inbox.lock();
+                if inbox.phase == Phase::Terminated {
+                    return 0;
+                }
+                let accepted = inbox.accepted();
+                drop(inbox);
                 self.waiting(accepted)
             }
         }
@@ -382,8 +389,11 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         let mut inbox = self.inbox.lock();
         match inbox.phase {
             Phase::Terminated => {}
-            // Whether it stops in order is not known before it has said so.
-            _ if inbox.orderly || !inbox.initialised => {
+            // Whether it stops in order is known when its first poll has returned.
+            Phase::Active if !inbox.initialised => {
+                self.push_urgent(inbox, Control::Stop(reason));
+            }
+            _ if inbox.orderly => {
                 self.push_urgent(inbox, Control::Stop(reason));
             }
             _ if inbox.trapping => {

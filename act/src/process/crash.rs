@@ -31,8 +31,11 @@ pub fn note_panic_locations() {
 }
 
 /// Runs `f`; a panic comes back as a reason.
+///
+/// # Errors
+/// [`Reason::Panic`].
 #[inline]
-pub(crate) fn contain<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
+pub fn contain<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
     // What `f` was working on is dropped by the caller, never looked at again.
     catch_unwind(AssertUnwindSafe(f)).map_err(reason_of)
 }

@@ -20,6 +20,7 @@ use super::process::Process;
 use super::{bonds, crash, current};
 use crate::host::{Ready, Turn, TurnLimits};
 use crate::mailbox::inbox::Phase;
+use crate::slot::SlotSender;
 use futures_task::waker_ref;
 use krarup_gen::{Pid, Reason, Result, SpawnError};
 use std::pin::Pin;
@@ -150,7 +151,8 @@ where
     fn park(self: Pin<Box<Self>>) -> Parked<Self> {
         let cell = Arc::clone(&self.cell);
         let mut inbox = cell.inbox.lock();
-        if inbox.has_doom() {
+        if inbox.has_doom() || inbox.doom_by_early_stop() {
+            cell.progress.attention.store(true, Ordering::Relaxed);
             return Parked::Again(self);
         }
         let wants = cell.progress.wants.load(Ordering::Relaxed);
@@ -198,11 +200,15 @@ where
         drop(self);
         let pid = cell.pid;
         let host = Arc::clone(&cell.host);
-        if reason.is_abnormal() {
-            tracing::warn!(target: "krarup", %pid, behavior = cell.behavior(), %reason, "process ended");
-        } else {
-            tracing::trace!(target: "krarup", %pid, behavior = cell.behavior(), %reason, "process ended");
-        }
+        // The reason prints itself, and is a user's.
+        let _ = crash::contain(|| {
+            let behavior = cell.behavior();
+            if reason.is_abnormal() {
+                tracing::warn!(target: "krarup", %pid, behavior, %reason, "process ended");
+            } else {
+                tracing::trace!(target: "krarup", %pid, behavior, %reason, "process ended");
+            }
+        });
 
         // Close and drain the mailbox: tokens that lie in it fail their callers.
         let (remains, initialised) = {
@@ -217,20 +223,23 @@ where
         // comes too late for them can hear of the death before that.
         let name = cell.locked_relations().take_name();
         host.retire(pid, name.as_ref());
-        current::settle_orphans(Some(&reason));
+        // Whom this wakes may be anybody, with wakers that panic.
+        let _ = crash::contain(|| current::settle_orphans(Some(&reason)));
         let bonds = bonds::close(&*cell);
         if !initialised
-            && starter.is_some()
+            && starter.as_ref().is_some_and(SlotSender::is_awaited)
             && let Some(parent) = cell.parent()
         {
             bonds::forget_link(&*host, pid, parent);
         }
         if let Some(bonds) = bonds {
-            bonds::fire(&*host, pid, *bonds, &reason);
+            let _ = crash::contain(|| bonds::fire(&*host, pid, *bonds, &reason));
         }
         if let Some(starter) = starter {
-            let _ = starter.send(Err(SpawnError::Init(reason)));
+            let failed = Err(SpawnError::Init(reason.clone()));
+            let _ = crash::contain(|| starter.send(failed));
         }
+        drop_contained(reason);
     }
 }
 

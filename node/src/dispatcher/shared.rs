@@ -23,9 +23,10 @@ use super::sleep::Sleep;
 use super::watchdog::{INTERVAL, Verdict, Watchdog};
 use crate::clock::Clock;
 use crate::sync::Parker;
+use crate::threads;
 use crate::timer::Timers;
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
-use krarup_act::{Alarm, Poke, Ready, TurnLimits};
+use krarup_act::{Alarm, Poke, Ready, TurnLimits, contain};
 use krarup_gen::DispatcherStats;
 use parking_lot::Mutex;
 use rand::rngs::SmallRng;
@@ -129,16 +130,14 @@ impl Shared {
         for (index, (queue, parker)) in queues.into_iter().zip(parkers).enumerate() {
             let dispatcher = Arc::clone(&shared);
             let around = Arc::clone(around);
-            let started = thread::Builder::new()
-                .name(format!("{}-{index}", setup.thread_prefix))
-                .spawn(move || {
-                    let mut worker = Some((queue, parker));
-                    around(&mut || {
-                        if let Some((queue, parker)) = worker.take() {
-                            dispatcher.work(index, queue, &parker);
-                        }
-                    });
+            let started = threads::start(&format!("{}-{index}", setup.thread_prefix), move || {
+                let mut worker = Some((queue, parker));
+                around(&mut || {
+                    if let Some((queue, parker)) = worker.take() {
+                        dispatcher.work(index, queue, &parker);
+                    }
                 });
+            });
             match started {
                 Ok(thread) => shared.threads.lock().push(thread),
                 Err(error) => {
@@ -155,10 +154,19 @@ impl Shared {
     /// injector.
     #[inline]
     pub(crate) fn schedule(&self, ready: Ready) {
-        LOCAL.with(|local| match local.get() {
-            Some(local) if std::ptr::eq(local.dispatcher, self) => self.push(&local.queue, ready),
-            _ => self.inject(ready),
+        let mut ready = Some(ready);
+        // A thread that is being torn down has no queue.
+        let _ = LOCAL.try_with(|local| {
+            if let Some(local) = local.get()
+                && std::ptr::eq(local.dispatcher, self)
+                && let Some(ready) = ready.take()
+            {
+                self.push(&local.queue, ready);
+            }
         });
+        if let Some(ready) = ready {
+            self.inject(ready);
+        }
     }
 
     /// A process made ready by the running turn will be run by this worker next, if it
@@ -204,9 +212,19 @@ impl Shared {
                     self.sleep.found();
                 }
                 count(&counters.turns);
-                if let Some(again) = ready.run(self.limits) {
-                    self.push(&local.queue, again);
+                // A turn contains what its process does. This is the second line: a worker
+                // must not be lost to whatever else may panic.
+                match contain(|| ready.run(self.limits)) {
+                    Ok(Some(again)) => self.push(&local.queue, again),
+                    Ok(None) => {}
+                    Err(reason) => {
+                        tracing::error!(target: "krarup", %reason, "a turn panicked");
+                    }
                 }
+            }
+            // What nobody will run is dropped with the injector's, not with the thread.
+            while let Some(ready) = local.queue.pop() {
+                self.injector.push(ready);
             }
         });
     }
@@ -281,11 +299,12 @@ impl Shared {
 
     /// See [`krarup_act::Host::poke_later`]. The watchdog is awake, for a worker is.
     pub(crate) fn poke_later(&self, poke: &dyn Fn() -> Arc<dyn Poke>) -> bool {
-        LOCAL.with(|local| {
+        let added = LOCAL.try_with(|local| {
             local.get().is_some_and(|local| {
                 std::ptr::eq(local.dispatcher, self) && self.pokes[local.index].add(poke)
             })
-        })
+        });
+        added.unwrap_or(false)
     }
 
     fn set_watchdog(self: &Arc<Self>) {
@@ -364,8 +383,17 @@ impl Shared {
                 let _ = thread.join();
             }
         }
-        // What nobody will run any more is dropped here, where there is no lock.
-        while let Steal::Success(_) | Steal::Retry = self.injector.steal() {}
+    }
+
+    /// Drops what nobody will run any more; callers that wait for it hear of that.
+    pub(crate) fn clear(&self) {
+        loop {
+            match self.injector.steal() {
+                Steal::Success(ready) => drop(contain(|| drop(ready))),
+                Steal::Retry => {}
+                Steal::Empty => return,
+            }
+        }
     }
 
     pub(crate) fn name(&self) -> &str {

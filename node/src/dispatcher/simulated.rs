@@ -14,6 +14,9 @@ use std::task::{Context, Poll, Waker};
 
 pub(crate) struct Simulated {
     limits: TurnLimits,
+    /// Held during a turn: whichever threads drive the simulation, turns come one after
+    /// the other.
+    turn: Mutex<()>,
     state: Mutex<State>,
 }
 
@@ -26,7 +29,7 @@ struct State {
 impl Simulated {
     pub(crate) fn new(seed: u64, limits: TurnLimits) -> Self {
         let state = State { ready: Vec::new(), rng: SmallRng::seed_from_u64(seed), turns: 0 };
-        Simulated { limits, state: Mutex::new(state) }
+        Simulated { limits, turn: Mutex::new(()), state: Mutex::new(state) }
     }
 
     pub(crate) fn schedule(&self, ready: Ready) {
@@ -36,6 +39,7 @@ impl Simulated {
     /// Runs one turn of a ready process chosen by the seed; which, or `None` if none is
     /// ready.
     pub(crate) fn step(&self) -> Option<Pid> {
+        let _turn = self.turn.lock();
         let ready = {
             let mut state = self.state.lock();
             let count = state.ready.len();
