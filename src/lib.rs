@@ -4,7 +4,7 @@
 pub use krarup_act::{
     Actor, Address, AddressOf, Behavior, BehaviorFn, Call, CannotWait, Context,
     DEFAULT_CALL_TIMEOUT, Dynamic, Monitor, Pending, Pool, PoolCommand, PoolError, Received, Reply,
-    Resized, Route, Sleep, Spawn, Stop, behavior_fn,
+    Resized, Route, Sleep, Spawn, Stop, behavior_fn, is_in_process,
 };
 pub use krarup_gen::{
     CallError, DispatcherStats, Down, Exit, Inspection, LookupError, Name, NameError, NodeStats,

@@ -82,7 +82,7 @@ fn d1_the_factory_init_handlers_and_terminate_run_inside_the_process() {
     struct Looks(Log);
     impl Looks {
         fn look(&self, place: &str) {
-            self.0.note(format!("{place} {}", Context::<()>::is_in_process()));
+            self.0.note(format!("{place} {}", krarup::is_in_process()));
         }
     }
     impl Actor for Looks {
@@ -110,7 +110,7 @@ fn d1_the_factory_init_handlers_and_terminate_run_inside_the_process() {
     let noted = log.clone();
     let process = sim
         .spawn(move || {
-            noted.note(format!("factory {}", Context::<()>::is_in_process()));
+            noted.note(format!("factory {}", krarup::is_in_process()));
             Looks(noted)
         })
         .start()

@@ -9,7 +9,9 @@ use std::marker::PhantomData;
 /// [`receive`](Context::receive).
 ///
 /// [`crate::Actor`], [`crate::Pool`] and the supervisor are behaviours written on it
-/// with nothing a user could not have. The process ends when `run` returns, with
+/// with nothing a user could not have. To whoever awaits its spawn a bare process has
+/// started when it first receives, calls [`Context::initialised`], or has ended normally:
+/// one that never receives calls that first. The process ends when `run` returns, with
 /// [`krarup_gen::Reason::Normal`] for `Ok`. For a plain function see [`behavior_fn`].
 pub trait Behavior: Send + 'static {
     /// What comes on the Main lane.

@@ -7,7 +7,6 @@ use crate::mailbox::entry::{Body, Control, Entry, Notice, SenderId};
 use crate::mailbox::inbox::Queue;
 use crate::process::cell::{Cell, Wants};
 use crate::process::crash::contain;
-use crate::process::current;
 use crate::process::process::Process;
 use crate::received::Received;
 use crate::route::Route;
@@ -139,8 +138,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// collection that gives its futures wakers of its own (`FuturesUnordered`), mail would
     /// wake the process, but not this future.
     ///
-    /// A bare process that has not called [`Context::initialised`] counts as started
-    /// when it first receives.
+    /// Not for an actor's handler: it would take what the actor is to see, a stop among it.
     pub async fn receive(&mut self) -> Received<M, C> {
         poll_fn(|_| self.poll_receive()).await
     }
@@ -355,11 +353,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             return;
         }
         self.started = true;
-        let starter = {
-            let mut inbox = self.cell.inbox.lock();
-            inbox.initialised = true;
-            inbox.rare_if_any().and_then(|rare| rare.starter.take())
-        };
+        let starter = self.cell.inbox.lock().initialise();
         if let Some(starter) = starter {
             let _ = starter.send(Ok(()));
         }
@@ -456,12 +450,6 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 Some(next)
             }
         }
-    }
-
-    /// Whether a process runs on this thread now: then nothing may block.
-    #[must_use]
-    pub fn is_in_process() -> bool {
-        current::pid().is_some()
     }
 }
 

@@ -6,6 +6,7 @@
 //! thing: run a turn.
 
 use crate::process::process::Process;
+use crate::slot::Poke;
 use krarup_gen::{Name, NameError, Pid, Ref, SpawnError, Timestamp};
 use std::fmt;
 use std::pin::Pin;
@@ -99,15 +100,6 @@ pub trait Host: Send + Sync + 'static {
 
     /// Counts a reply that came after its call was given up (rule C3).
     fn count_late_reply(&self);
-}
-
-/// A future that may still wait for something.
-pub trait Poke: Send + Sync {
-    /// Has the future polled if it still waits.
-    fn poke(&self);
-
-    /// Whether it still waits.
-    fn is_waiting(&self) -> bool;
 }
 
 /// The simulation has nothing left to do: what is waited for can never come.

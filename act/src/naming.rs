@@ -47,7 +47,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.host().whereis(name).map(|process| process.pid())
     }
 
-    /// The typed address of the process with this name: to send to it and call it.
+    /// The typed address of the process with this name: to send to it and call it. Say the
+    /// type where it goes: `let counter: Address<Counter> = ctx.lookup("counter")?`.
     ///
     /// # Errors
     /// [`LookupError`]: nobody has the name, or the process takes other messages.

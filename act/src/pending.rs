@@ -12,6 +12,12 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+/// Whether a process runs on this thread now: then nothing may block.
+#[must_use]
+pub fn is_in_process() -> bool {
+    current::pid().is_some()
+}
+
 /// Why a plain wait was not possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -57,7 +63,7 @@ where
     F: Future + Send,
     F::Output: Send,
 {
-    if current::pid().is_some() {
+    if is_in_process() {
         return Err(CannotWait::InProcess);
     }
     let mut output = None;

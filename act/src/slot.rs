@@ -1,11 +1,20 @@
 //! A value on its way from one place to one waiter: what a reply, the end of an
 //! `init` and the end of a process travel in.
 
-use crate::host::Poke;
 use crate::lock::Lock;
+use crate::process::crash::contain;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+
+/// A future that may still wait for something.
+pub trait Poke: Send + Sync {
+    /// Has the future polled if it still waits.
+    fn poke(&self);
+
+    /// Whether it still waits.
+    fn is_waiting(&self) -> bool;
+}
 
 /// What to do with a value that comes too late.
 type Late = Box<dyn FnOnce() + Send>;
@@ -86,10 +95,15 @@ impl<T> Slot<T> {
         let before = std::mem::replace(&mut *state, outcome);
         drop(state);
         if let State::Empty(Some(waker)) = before {
-            waker.wake();
+            wake(waker);
         }
         Ok(())
     }
+}
+
+/// A waker may be anybody's, and may panic: that must not keep others from hearing.
+fn wake(waker: Waker) {
+    let _ = contain(|| waker.wake());
 }
 
 impl<T: Send> Poke for Slot<T> {
@@ -100,7 +114,7 @@ impl<T: Send> Poke for Slot<T> {
             _ => None,
         };
         if let Some(waker) = waker {
-            waker.wake();
+            wake(waker);
         }
     }
 

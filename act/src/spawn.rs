@@ -181,13 +181,10 @@ where
         Ok((address, init))
     }
 
-    fn run(self) -> impl Future<Output = Result<AddressOf<B>, SpawnError>> + Send {
-        let begun = self.begin();
-        async move {
-            let (address, init) = begun?;
-            init.await?;
-            Ok(address)
-        }
+    async fn run(self) -> Result<AddressOf<B>, SpawnError> {
+        let (address, init) = self.begin()?;
+        init.await?;
+        Ok(address)
     }
 
     fn launch(

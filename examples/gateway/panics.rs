@@ -5,7 +5,6 @@
 //! bury everything else, so panics of processes print one line each, and no more than a
 //! few in a second. Panics anywhere else are bugs and print as always.
 
-use krarup::prelude::*;
 use std::panic::{PanicHookInfo, set_hook, take_hook};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -34,7 +33,7 @@ pub(crate) fn report(report: Report) {
     let otherwise = take_hook();
     let second = Mutex::new(Second { began: Instant::now(), panics: 0 });
     set_hook(Box::new(move |info| {
-        if !Context::<()>::is_in_process() {
+        if !krarup::is_in_process() {
             otherwise(info);
         } else if report == Report::Lines {
             one_line(info, &second);

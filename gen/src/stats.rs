@@ -42,7 +42,7 @@ pub struct DispatcherStats {
 }
 
 impl NodeStats {
-    /// Counters at zero: for hosts, which fill them in.
+    /// The counters after `fill`: for hosts.
     #[must_use]
     pub fn with(mut self, fill: impl FnOnce(&mut Self)) -> Self {
         fill(&mut self);

@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Messages in a turn unless told otherwise.
-const THROUGHPUT: u32 = 64;
+pub(crate) const THROUGHPUT: u32 = 64;
 /// The fewest workers of a dispatcher by default: one can be blocked and another fills
 /// in (seeds G-061).
 const LEAST_WORKERS: usize = 2;
@@ -119,6 +119,10 @@ pub struct NodeBuilder {
 
 impl Node {
     /// Starts a node with the default options.
+    ///
+    /// The first node in a program puts a hook before its panic hook, to learn where a panic
+    /// was raised; the hook that was there still runs. A hook that is set later should call
+    /// the one it replaces, or the reasons of crashed processes have no location.
     ///
     /// # Errors
     /// The name is empty or over 255 bytes, or a thread cannot be started.

@@ -94,7 +94,8 @@ impl Node {
         self.home().whereis(name).map(|process| process.pid())
     }
 
-    /// The typed address of the process with this name.
+    /// The typed address of the process with this name. Say the type where it goes:
+    /// `let counter: Address<Counter> = node.lookup("counter")?`.
     ///
     /// # Errors
     /// [`LookupError`]: nobody has the name, or the process takes other messages.

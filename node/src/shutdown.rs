@@ -92,11 +92,10 @@ async fn ended_by(home: &Arc<Home>, process: &Arc<dyn Process>, until: Timestamp
     .await
 }
 
-/// Step 4. Joins the threads, unless it is called on one of them or a process holds
-/// one for ever.
+/// Step 4. Joins the threads, unless a process holds one for ever.
 pub(crate) fn stop_machine(core: &Core) {
     let homes = core.homes();
-    let everyone_left = core.registry.living() == 0;
+    let nobody_is_left = core.registry.living() == 0;
     for home in &homes {
         match &home.dispatcher {
             Dispatcher::Shared(shared) => shared.signal_stop(),
@@ -107,8 +106,7 @@ pub(crate) fn stop_machine(core: &Core) {
     core.timers.stop();
     for home in &homes {
         if let Dispatcher::Shared(shared) = &home.dispatcher
-            && everyone_left
-            && !shared.is_worker()
+            && nobody_is_left
         {
             shared.join();
         }

@@ -1,5 +1,6 @@
 //! A node whose every choice comes from a seed, in virtual time.
 
+use crate::builder::{DEFAULT, THROUGHPUT};
 use crate::clock::Clock;
 use crate::core::{Core, Dispatcher, Home};
 use crate::dispatcher::simulated::Simulated;
@@ -16,6 +17,9 @@ use std::time::Duration;
 /// A node on one thread, the caller's, in which the order of turns comes from a seed
 /// and time is virtual: the same seed gives the same run, and years pass in
 /// milliseconds.
+///
+/// The generator behind the seed is fast, not portable: a seed replays with the same
+/// versions of the dependencies on the same kind of machine.
 ///
 /// It is a [`Node`] (it dereferences to one), so trees are spawned, called and inspected
 /// as on a real node. Nothing runs by itself: `.wait()` on anything pending runs the
@@ -43,9 +47,6 @@ pub struct Simulation {
     home: Arc<Home>,
 }
 
-/// Messages in a turn unless told otherwise, as on a real node.
-const THROUGHPUT: u32 = 32;
-
 impl Simulation {
     /// A simulation with this seed, named `sim@localhost`.
     #[must_use]
@@ -64,7 +65,7 @@ impl Simulation {
         krarup_act::note_panic_locations();
         // The creation is neither printed nor compared: it does not come from the seed.
         let core = Core::new(name, rand::random::<u32>().max(1), Clock::simulated());
-        let home = core.add_home("default", Dispatcher::Simulated(Simulated::new(seed, limits)));
+        let home = core.add_home(DEFAULT, Dispatcher::Simulated(Simulated::new(seed, limits)));
         Simulation { node: Node::on(Arc::clone(&home), Stopper::new(Vec::new())), home }
     }
 

@@ -4,7 +4,7 @@ use crate::core::{Dispatcher, Home};
 use crate::shutdown::{stop_machine, stop_processes};
 use crate::threads;
 use crate::waiting::block_on;
-use krarup_act::{Context, Host, Spawn, Stalled, behavior_fn};
+use krarup_act::{Context, Host, Spawn, Stalled, behavior_fn, is_in_process};
 use krarup_gen::Reason;
 use parking_lot::Mutex;
 use std::fmt;
@@ -143,17 +143,32 @@ impl NodeStop {
     /// begins it, for the process is among those that must end first.
     ///
     /// # Errors
-    /// In a simulation whose processes cannot end: they wait for what never comes.
+    /// Processes are left that block their workers and cannot be ended. In a simulation:
+    /// its processes wait for what never comes.
     pub fn wait(self) -> krarup_gen::Result {
         self.stopper.begin(&self.home, self.timeout);
-        if Context::<()>::is_in_process() {
+        if is_in_process() {
             return Ok(());
         }
-        let stopper = &self.stopper;
+        let stopper = Arc::clone(&self.stopper);
         let mut stopped = pin!(poll_fn(|cx| stopper.poll_stopped(cx.waker())));
         self.home
             .wait(stopped.as_mut())
-            .map_err(|Stalled| Reason::error("the simulation ran out of events"))
+            .map_err(|Stalled| Reason::error("the simulation ran out of events"))?;
+        self.left_behind()
+    }
+
+    /// An error if a process could not be ended.
+    fn left_behind(&self) -> krarup_gen::Result {
+        // In a simulation the stop is a process itself, and the last to end.
+        let left = match &self.home.dispatcher {
+            Dispatcher::Shared(_) => self.home.core.registry.living(),
+            Dispatcher::Simulated(_) => 0,
+        };
+        match left {
+            0 => Ok(()),
+            _ => Err(Reason::error(format!("{left} processes block their workers and live on"))),
+        }
     }
 }
 
@@ -164,8 +179,9 @@ impl IntoFuture for NodeStop {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             self.stopper.begin(&self.home, self.timeout);
-            if !Context::<()>::is_in_process() {
+            if !is_in_process() {
                 poll_fn(|cx| self.stopper.poll_stopped(cx.waker())).await;
+                self.left_behind()?;
             }
             Ok(())
         })

@@ -32,10 +32,9 @@ const NANOS_PER_TICK: u64 = 1_000_000;
 /// The longest wait the levels can express, in ticks.
 const HORIZON: u64 = (1 << (BITS * 7)) - 1;
 
-/// The tick at which a timer is due: the next, except at the end of time, beyond which
-/// there is none.
+/// The tick at which a timer is due: the next. One that is due at the end of time never is.
 fn due_tick(due_nanos: u64) -> u64 {
-    due_nanos.div_ceil(NANOS_PER_TICK).min(u64::MAX / NANOS_PER_TICK)
+    due_nanos.div_ceil(NANOS_PER_TICK)
 }
 
 /// No timer: the end of a chain.

@@ -189,6 +189,12 @@ impl<M, C> Inbox<M, C> {
         }
     }
 
+    /// The process has started: whoever waits for that is handed out.
+    pub(crate) fn initialise(&mut self) -> Option<SlotSender<Result<(), SpawnError>>> {
+        self.initialised = true;
+        self.rare.as_mut().and_then(|rare| rare.starter.take())
+    }
+
     /// Puts the process back. `phase` is Idle or Waiting.
     #[inline]
     pub(crate) fn park(&mut self, phase: Phase, process: Ready) {

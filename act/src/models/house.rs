@@ -1,10 +1,11 @@
 //! The smallest host that real processes can live in.
 
 use crate::context::Context;
-use crate::host::{Alarm, Host, Poke, Ready, Stalled, TimerKey, TurnLimits};
+use crate::host::{Alarm, Host, Ready, Stalled, TimerKey, TurnLimits};
 use crate::process::cell::{Birth, Cell};
 use crate::process::process::Process;
 use crate::process::turn::Life;
+use crate::slot::Poke;
 use krarup_gen::{Name, Pid, Reason, Ref, SpawnError, Timestamp};
 use loom::sync::{Condvar, Mutex};
 use std::collections::{BTreeMap, VecDeque};

@@ -364,9 +364,12 @@ where
         let until = ctx.now() + SHUTDOWN;
         for worker in workers {
             let left = until - ctx.now();
-            let end = watch(Arc::clone(&host), Target::Pid(worker));
-            if within(&host, left, end).await.is_none() {
+            let mut end = watch(Arc::clone(&host), Target::Pid(worker));
+            if within(&host, left, &mut end).await.is_none() {
                 ctx.exit(worker, Reason::Kill);
+                // Whoever hears of the pool's end finds no workers, unless one blocks its
+                // thread: nothing can end that.
+                within(&host, SHUTDOWN, end).await;
             }
         }
     }

@@ -57,11 +57,13 @@ impl<M: Send + 'static, C: Send + 'static> Rotation<M, C> {
         ring.workers.push(worker);
     }
 
-    /// Puts a worker in the place of a dead one, if that still has one.
+    /// Puts a worker in the place of a dead one.
     pub(crate) fn replace(&self, dead: Pid, worker: Address<M, C>) {
         let mut ring = self.ring.write();
         match ring.workers.iter_mut().find(|worker| worker.pid() == dead) {
             Some(place) => *place = worker,
+            // Not reached while only the pool process changes the ring; a worker more is
+            // better than one lost.
             None => ring.workers.push(worker),
         }
     }

@@ -344,7 +344,8 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
             self.doom(inbox, Reason::Killed);
             return false;
         }
-        let from_parent = inbox.orderly && self.parent_pid() == Some(exit.pid);
+        let from_parent = inbox.orderly
+            && self.parent_pid().is_some_and(|parent| parent.is_same_process(exit.pid));
         if inbox.trapping {
             if from_parent {
                 self.push_urgent(inbox, Control::Stop(exit.reason));

@@ -213,7 +213,9 @@ where
         // Close and drain the mailbox: tokens that lie in it fail their callers.
         let (remains, initialised) = {
             let mut inbox = cell.inbox.lock();
-            (inbox.close(), inbox.initialised)
+            // A bare process that did its work without ever waiting has not failed to start.
+            let started = inbox.initialised || (!inbox.orderly && reason.is_normal());
+            (inbox.close(), started)
         };
         host.count_dead_letters(remains.messages());
         let starter = remains.drop_all(drop_contained);
@@ -236,8 +238,8 @@ where
             let _ = crash::contain(|| bonds::fire(&*host, pid, *bonds, &reason));
         }
         if let Some(starter) = starter {
-            let failed = Err(SpawnError::Init(reason.clone()));
-            let _ = crash::contain(|| starter.send(failed));
+            let outcome = if initialised { Ok(()) } else { Err(SpawnError::Init(reason.clone())) };
+            let _ = crash::contain(|| starter.send(outcome));
         }
         drop_contained(reason);
     }

@@ -226,6 +226,7 @@ impl Shared {
             while let Some(ready) = local.queue.pop() {
                 self.injector.push(ready);
             }
+            self.clear();
         });
     }
 
@@ -367,29 +368,22 @@ impl Shared {
         self.sleep.wake_all();
     }
 
-    /// Whether the calling thread is one of the workers.
-    pub(crate) fn is_worker(&self) -> bool {
-        LOCAL.with(|local| local.get().is_some_and(|local| std::ptr::eq(local.dispatcher, self)))
-    }
-
-    /// Waits for the workers to end, after [`Shared::signal_stop`]; not for the calling
-    /// thread.
+    /// Waits for the workers to end, after [`Shared::signal_stop`]; not called by one.
     pub(crate) fn join(&self) {
         let threads = std::mem::take(&mut *self.threads.lock());
         for thread in threads {
-            if thread.thread().id() != thread::current().id() {
-                // A worker's panics are contained in its turns; one that is not has
-                // been reported by the panic hook.
-                let _ = thread.join();
-            }
+            // A worker's panics are contained; one that is not has been reported by the panic
+            // hook.
+            let _ = thread.join();
         }
     }
 
-    /// Drops what nobody will run any more; callers that wait for it hear of that.
+    /// Runs a last turn of what is left after the stop: it was killed, so it ends, and
+    /// whoever waits for it hears of that.
     pub(crate) fn clear(&self) {
         loop {
             match self.injector.steal() {
-                Steal::Success(ready) => drop(contain(|| drop(ready))),
+                Steal::Success(ready) => drop(contain(|| drop(ready.run(self.limits)))),
                 Steal::Retry => {}
                 Steal::Empty => return,
             }

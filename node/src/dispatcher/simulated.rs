@@ -3,7 +3,7 @@
 use crate::clock::Clock;
 use crate::timer::Timers;
 use crate::waiting::Flag;
-use krarup_act::{Ready, Stalled, TurnLimits};
+use krarup_act::{Ready, Stalled, TurnLimits, is_in_process};
 use krarup_gen::{DispatcherStats, Pid, Timestamp};
 use parking_lot::Mutex;
 use rand::rngs::SmallRng;
@@ -39,6 +39,10 @@ impl Simulated {
     /// Runs one turn of a ready process chosen by the seed; which, or `None` if none is
     /// ready.
     pub(crate) fn step(&self) -> Option<Pid> {
+        if is_in_process() {
+            // A process does not run others within its own turn.
+            return None;
+        }
         let _turn = self.turn.lock();
         let ready = {
             let mut state = self.state.lock();
@@ -86,7 +90,7 @@ impl Simulated {
                 }
                 let due = timers.next_due().ok_or(Stalled)?;
                 if clock.now() == Timestamp::MAX {
-                    // At the end of time everything is due, again and again.
+                    // At the end of time; what is due then is "never".
                     return Err(Stalled);
                 }
                 Self::move_to(due, clock, timers);
