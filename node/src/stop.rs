@@ -61,8 +61,11 @@ impl Stopper {
                 if let Err(error) = threads::start(&format!("{}-stop", home.core.name), run) {
                     tracing::error!(
                         target: "krarup", %error,
-                        "no thread to stop the node in order: it halts at once"
+                        "no thread to stop the node in order: it kills all and halts"
                     );
+                    for process in home.core.registry.all() {
+                        process.kill();
+                    }
                     stopper.finish(&home);
                 }
             }
