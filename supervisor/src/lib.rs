@@ -79,6 +79,7 @@
 mod action;
 mod calls;
 mod carrier;
+mod check;
 mod child_spec;
 mod children;
 mod command;

@@ -1,0 +1,92 @@
+//! What makes a specification one: checked whole, before any child is started (rule B1).
+
+use crate::error::SpecError;
+use crate::spec::{AutoShutdown, ChildRules, Flags, RestartType, Strategy};
+use krarup_gen::Name;
+use std::collections::HashSet;
+
+impl ChildRules {
+    /// Whether such a child may stand under a supervisor with this setting.
+    pub(crate) fn check(&self, auto_shutdown: AutoShutdown) -> Result<(), SpecError> {
+        let id = || self.id.clone();
+        if self.significant && auto_shutdown == AutoShutdown::Never {
+            Err(SpecError::SignificantWithoutAutoShutdown { id: id() })
+        } else if self.significant && self.restart == RestartType::Permanent {
+            Err(SpecError::SignificantPermanent { id: id() })
+        } else if let Some(Err(error)) = self.name.as_ref().map(Name::new) {
+            Err(SpecError::InvalidName { id: id(), error })
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Flags {
+    /// Checks the flags and the specs of the children before any child is started.
+    pub(crate) fn check<'a>(
+        &self,
+        children: impl IntoIterator<Item = &'a ChildRules>,
+    ) -> Result<(), SpecError> {
+        let Flags { strategy, auto_shutdown, .. } = *self;
+        if self.period.is_zero() {
+            return Err(SpecError::ZeroPeriod);
+        }
+        // OTP 25 lets this pass; from 27 on it is refused, for want of a meaning.
+        if strategy == Strategy::SimpleOneForOne && auto_shutdown != AutoShutdown::Never {
+            return Err(SpecError::AutoShutdownOfSimpleOneForOne { auto_shutdown });
+        }
+        let mut ids = HashSet::new();
+        for child in children {
+            child.check(auto_shutdown)?;
+            if !ids.insert(&child.id) {
+                return Err(SpecError::DuplicateId { id: child.id.clone() });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::ChildKind;
+    use krarup_gen::NameError;
+    use std::time::Duration;
+
+    fn rules(id: &str) -> ChildRules {
+        ChildRules::new(id.into(), ChildKind::Worker, "test")
+    }
+
+    #[test]
+    fn b1_a_significant_child_needs_auto_shutdown_and_must_not_be_permanent() {
+        let mut child = rules("a");
+        child.significant = true;
+        let never = SpecError::SignificantWithoutAutoShutdown { id: "a".into() };
+        assert_eq!(child.check(AutoShutdown::Never), Err(never));
+        let permanent = SpecError::SignificantPermanent { id: "a".into() };
+        assert_eq!(child.check(AutoShutdown::AnySignificant), Err(permanent));
+        child.restart = RestartType::Transient;
+        assert_eq!(child.check(AutoShutdown::AllSignificant), Ok(()));
+    }
+
+    #[test]
+    fn b1_a_child_has_a_name_that_can_be_one_or_none() {
+        let child = ChildRules { name: Some(String::new()), ..rules("a") };
+        let error = SpecError::InvalidName { id: "a".into(), error: NameError::Empty };
+        assert_eq!(child.check(AutoShutdown::Never), Err(error));
+    }
+
+    #[test]
+    fn b1_a_bad_supervisor_is_refused_before_anything_starts() {
+        let flags = Flags::new(Strategy::OneForOne);
+        assert_eq!(flags.check(&[rules("a"), rules("b")]), Ok(()));
+        let duplicate = SpecError::DuplicateId { id: "a".into() };
+        assert_eq!(flags.check(&[rules("a"), rules("b"), rules("a")]), Err(duplicate));
+        let zero = Flags { period: Duration::ZERO, ..flags };
+        assert_eq!(zero.check([]), Err(SpecError::ZeroPeriod));
+        let auto_shutdown = AutoShutdown::AnySignificant;
+        let simple = Flags { strategy: Strategy::SimpleOneForOne, auto_shutdown, ..flags };
+        let refused = SpecError::AutoShutdownOfSimpleOneForOne { auto_shutdown };
+        assert_eq!(simple.check([]), Err(refused));
+    }
+}
