@@ -135,7 +135,7 @@ impl Host for House {
     }
 
     fn admit(&self, _: Arc<dyn Process>, _: Option<&Name>) -> Result<(), SpawnError> {
-        unimplemented!("see `admit_new`")
+        unreachable!("models are admitted by `admit_new`")
     }
 
     fn retire(&self, pid: Pid, _: Option<&Name>) {
@@ -146,7 +146,7 @@ impl Host for House {
     }
 
     fn register(&self, _: &Name, _: Arc<dyn Process>) -> Result<(), Pid> {
-        unimplemented!("no names")
+        unreachable!("no model has a name")
     }
 
     fn unregister(&self, _: &str) -> Option<Arc<dyn Process>> {
@@ -175,7 +175,7 @@ impl Host for House {
     }
 
     fn set_timer(&self, _: Timestamp, _: Alarm) -> TimerKey {
-        unimplemented!("no timers")
+        unreachable!("no model sets a timer")
     }
 
     fn cancel_timer(&self, _: TimerKey) -> bool {
@@ -187,7 +187,7 @@ impl Host for House {
     }
 
     fn wait(&self, _: Pin<&mut (dyn Future<Output = ()> + Send)>) -> Result<(), Stalled> {
-        unimplemented!("the models have threads of their own")
+        unreachable!("models wait on threads of their own")
     }
 
     fn with_dispatcher(&self, _: &str) -> Option<Arc<dyn Host>> {

@@ -1,9 +1,9 @@
 //! The process: its cell, its turns, its death, and its bonds with others.
 //!
 //! [`process`] is a process as everyone else sees it, [`cell`] what it is made of,
-//! [`turn`] how it runs and ends, [`relations`] what it remembers of links and
-//! monitors, [`bonds`] what links and monitors do between two processes, [`current`]
-//! who runs on this thread, [`crash`] how a panic becomes a reason.
+//! [`turn`] how it runs and ends, [`progress`] what its turns write down, [`relations`]
+//! what it remembers of links and monitors, [`bonds`] what those do between two
+//! processes, [`current`] who runs on this thread, [`crash`] how a panic becomes a reason.
 
 pub(crate) mod bonds;
 pub(crate) mod cell;
@@ -11,5 +11,6 @@ pub(crate) mod crash;
 pub(crate) mod current;
 #[allow(clippy::module_inception, reason = "the trait `Process` is what the module is about")]
 pub(crate) mod process;
+pub(crate) mod progress;
 pub(crate) mod relations;
 pub(crate) mod turn;

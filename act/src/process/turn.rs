@@ -15,8 +15,9 @@
 //!                                      free the name, tell links and monitors, wake waiters
 //! ```
 
-use super::cell::{Cell, Wants};
+use super::cell::Cell;
 use super::process::Process;
+use super::progress::Wants;
 use super::{bonds, crash, current};
 use crate::host::{Ready, Turn, TurnLimits};
 use crate::mailbox::inbox::Phase;
