@@ -3,11 +3,13 @@
 
 pub use krarup_act::{
     Actor, Address, AddressOf, Behavior, BehaviorFn, Call, CannotWait, Context,
-    DEFAULT_CALL_TIMEOUT, Dynamic, Monitor, Pending, Pool, PoolCommand, PoolError, Received, Reply,
-    Resized, Route, Sleep, Spawn, Stop, behavior_fn, is_in_process,
+    DEFAULT_CALL_TIMEOUT, Divert, Diverted, Dynamic, Monitor, Overflow, Pending, Permit, Pool,
+    PoolCommand, PoolError, Received, Recipient, Reply, Resized, Route, SendOrWait, Sleep, Spawn,
+    Stop, Topic, Traced, behavior_fn, is_in_process,
 };
 pub use krarup_gen::{
-    CallError, DispatcherStats, Down, Exit, Inspection, LookupError, Name, NameError, NodeStats,
+    Alias, CallCycle, CallError, DeadLetter, DeadLetterCause, DebugError, Destination,
+    DispatcherStats, Down, Exit, Inspection, Lifecycle, LookupError, Name, NameError, NodeStats,
     Panic, ParsePidError, ParseRefError, Pid, Priority, ProcessInfo, ProcessState, ProcessTree,
     Reason, Ref, RegisterError, Result, SendError, SpawnError, StopError, Target, Timestamp, Value,
 };

@@ -2,6 +2,7 @@
 
 use crate::behavior::Behavior;
 use crate::context::Context;
+use crate::dynamic::Dynamic;
 use crate::process::crash::Contained;
 use crate::received::Received;
 use krarup_gen::{Down, Exit, Inspection, Reason, Result};
@@ -20,6 +21,9 @@ use std::future::{Future, ready};
 /// | [`handle_message`](Actor::handle_message) | a message, on any lane | `handle_call`, `handle_cast` |
 /// | [`handle_exit`](Actor::handle_exit) | an exit signal, if trapping | `handle_info({'EXIT', ..})` |
 /// | [`handle_down`](Actor::handle_down) | a monitored process has ended | `handle_info({'DOWN', ..})` |
+/// | [`handle_timeout`](Actor::handle_timeout) | nothing has come for a set time | `handle_info(timeout)` |
+/// | [`handle_other`](Actor::handle_other) | a message of another type | `handle_info/2` |
+/// | [`state`](Actor::state) | somebody debugs the process | `sys:get_state` |
 /// | [`inspect`](Actor::inspect) | somebody inspects the process | `format_status` |
 /// | [`terminate`](Actor::terminate) | last, unless killed (rule D5) | `terminate/2` |
 pub trait Actor: Sized + Send + 'static {
@@ -59,6 +63,35 @@ pub trait Actor: Sized + Send + 'static {
     ) -> impl Future<Output = Result> + Send {
         let _ = (ctx, down);
         ready(Ok(()))
+    }
+
+    /// Nothing has come for as long as was set with [`Context::set_idle_timeout`] (rule D10).
+    fn handle_timeout(
+        &mut self,
+        ctx: &mut Context<Self::Message>,
+    ) -> impl Future<Output = Result> + Send {
+        let _ = ctx;
+        ready(Ok(()))
+    }
+
+    /// Handles a message of another type than its own, sent by pid, name or alias; comes only
+    /// after [`Context::take_others`]. The default drops it and logs that.
+    fn handle_other(
+        &mut self,
+        ctx: &mut Context<Self::Message>,
+        message: Dynamic,
+    ) -> impl Future<Output = Result> + Send {
+        tracing::warn!(
+            target: "krarup", pid = %ctx.pid(), message = message.type_name(),
+            "dropped a message of another type"
+        );
+        ready(Ok(()))
+    }
+
+    /// Shows the state to a debugger, as a value of any type, most often a clone of the actor
+    /// (rule X5). The default shows nothing.
+    fn state(&self) -> Option<Dynamic> {
+        None
     }
 
     /// Describes the actor.
@@ -114,7 +147,7 @@ fn serve<A: Actor>(
         while !ctx.is_stopping() {
             let next = match ctx.next_at_hand() {
                 Some(message) => Ok(message),
-                None => message_or_other(ctx.receive().await),
+                None => message_or_other(ctx.receive_next().await),
             };
             let handled = match next {
                 Ok(message) => actor.handle_message(ctx, message).await.map_err(End::For),
@@ -127,7 +160,7 @@ fn serve<A: Actor>(
                 Err(End::Finished) => return Reason::Normal,
             }
         }
-        Reason::Normal
+        ctx.take_stop().unwrap_or(Reason::Normal)
     }
 }
 
@@ -157,6 +190,12 @@ async fn handle<A: Actor>(
     match item {
         Received::Exit(exit) => actor.handle_exit(ctx, exit).await.map_err(End::For),
         Received::Down(down) => actor.handle_down(ctx, down).await.map_err(End::For),
+        Received::Timeout => actor.handle_timeout(ctx).await.map_err(End::For),
+        Received::Other(message) => actor.handle_other(ctx, message).await.map_err(End::For),
+        Received::State(reply) => {
+            reply.send(actor.state());
+            Ok(())
+        }
         Received::Inspect(reply) => {
             reply.send(actor.inspect());
             Ok(())

@@ -2,9 +2,17 @@
 
 use crate::host::Host;
 use crate::mailbox::entry::Notice;
+use crate::mailbox::permit::{Permit, Waiter};
 use crate::process::cell::Cell;
+use crate::process::current;
 use crate::process::process::Process;
-use krarup_gen::{LookupError, Pid, Priority, ProcessInfo, SendError};
+use crate::process::room::{Held, Place};
+use crate::recipient::{Deliver, Recipient};
+use crate::sync::Ordering;
+use crate::trace::Tracer;
+use krarup_gen::{
+    Alias, DeadLetterCause, LookupError, Pid, Priority, ProcessInfo, SendError,
+};
 use std::any::{Any, type_name};
 use std::fmt;
 use std::sync::Arc;
@@ -73,6 +81,103 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         self.cell.send_control(Priority::Max, command)
     }
 
+    /// The same process as a handle for messages of type `T` only, where its own are made
+    /// from a `T`; for `T = M` one that is the same for actors and pools.
+    #[must_use]
+    pub fn recipient<T>(&self) -> Recipient<T>
+    where
+        T: Send + 'static,
+        M: From<T>,
+    {
+        Recipient::new(self.clone())
+    }
+
+    /// Reserves room for one message on the Main lane: what is made or converted at a cost
+    /// is made only when it is sure to be taken. The room counts towards the bound.
+    ///
+    /// # Errors
+    /// Those of [`Address::send`].
+    pub fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
+        self.permit(None)
+    }
+
+    /// As [`Address::reserve`]; stands in line if the mailbox is full.
+    pub(crate) fn reserve_or_wait(
+        &self,
+        waiter: &Arc<Waiter<M>>,
+    ) -> Result<Permit<M>, SendError<()>> {
+        self.permit(Some(waiter))
+    }
+
+    fn permit(&self, waiter: Option<&Arc<Waiter<M>>>) -> Result<Permit<M>, SendError<()>> {
+        let reserved = self.reserved(waiter);
+        if matches!(reserved, Err(SendError::NoProcess(()))) {
+            self.lose(DeadLetterCause::NoProcess);
+        }
+        reserved
+    }
+
+    /// As [`Address::reserve`]; a dead process is no dead letter, for another may be found.
+    pub(crate) fn reserve_quietly(&self) -> Result<Permit<M>, SendError<()>> {
+        self.reserved(None)
+    }
+
+    fn reserved(&self, waiter: Option<&Arc<Waiter<M>>>) -> Result<Permit<M>, SendError<()>> {
+        match self.cell.reserve(waiter) {
+            Ok(Held::OnRoute(permit)) => Ok(permit),
+            Ok(held) => Ok(Permit::new(Place::new(&self.cell, held))),
+            Err(no_room) => Err(no_room.with(())),
+        }
+    }
+
+    pub(crate) fn forget_waiter(&self, waiter: &Arc<Waiter<M>>) {
+        self.cell.inbox.lock().forget_waiter(waiter);
+    }
+
+    /// Sends beyond any bound, as the runtime does: for behaviours that tell a process what
+    /// it ordered. A dead process hears nothing.
+    pub fn notify(&self, message: M) {
+        if let Err(message) = self.cell.push_letter(message) {
+            self.lose(DeadLetterCause::NoProcess);
+            drop(message);
+        }
+    }
+
+    /// Counts a message to this process that nobody handles.
+    pub(crate) fn lose(&self, cause: DeadLetterCause) {
+        self.cell.lose::<M>(current::sender(self.cell.pid.creation()), cause);
+    }
+
+    pub(crate) fn send_by_alias(&self, alias: Alias, message: M) -> Result<(), SendError<M>> {
+        self.cell.send_by_alias(alias, message)
+    }
+
+    pub(crate) fn set_tracer(&self, tracer: Tracer<M, C>) {
+        self.cell.set_tracer(tracer);
+    }
+
+    pub(crate) fn is_routed(&self) -> bool {
+        self.cell.is_routed()
+    }
+
+    /// Whether the process may be waiting for an answer itself; a hint.
+    #[inline]
+    pub(crate) fn seems_to_wait(&self) -> bool {
+        self.cell.progress.waits_for.load(Ordering::Relaxed) != 0
+    }
+
+    /// Who got the message that this thread has just sent here: a route hands it on.
+    #[inline]
+    pub(crate) fn handed_to(&self) -> Pid {
+        if !self.is_routed() {
+            return self.cell.pid;
+        }
+        match current::take_receiver() {
+            0 => self.cell.pid,
+            worker => Pid::local(worker, self.cell.pid.creation()),
+        }
+    }
+
     /// Sends in the name of the process with the given number: what a
     /// [`crate::Route`] does, so that the worker sees the original sender.
     ///
@@ -112,6 +217,54 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     #[must_use]
     pub fn process(&self) -> Arc<dyn Process> {
         Arc::clone(&self.cell) as Arc<dyn Process>
+    }
+}
+
+impl<M, C, T> Deliver<T> for Address<M, C>
+where
+    M: From<T> + Send + 'static,
+    C: Send + 'static,
+    T: Send + 'static,
+{
+    fn deliver(&self, message: T, sender: u64) -> Result<(), SendError<T>> {
+        match self.reserve_as() {
+            Ok(permit) => {
+                permit.send_from(message, sender);
+                Ok(())
+            }
+            Err(error) => Err(error.map(|()| message)),
+        }
+    }
+
+    fn notify(&self, message: T) {
+        Address::notify(self, message.into());
+    }
+
+    fn reserve(&self) -> Result<Permit<T>, SendError<()>> {
+        self.reserve_as()
+    }
+
+    fn process(&self) -> Arc<dyn Process> {
+        Address::process(self)
+    }
+
+    fn host(&self) -> &Arc<dyn Host> {
+        Address::host(self)
+    }
+
+    fn is_alive(&self) -> bool {
+        Address::is_alive(self)
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
+    /// Room for a message that is made from a `T` when it is there.
+    fn reserve_as<T>(&self) -> Result<Permit<T>, SendError<()>>
+    where
+        T: Send + 'static,
+        M: From<T>,
+    {
+        self.reserve().map(|permit| permit.converting())
     }
 }
 

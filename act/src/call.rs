@@ -1,12 +1,10 @@
 //! Calls: a request, its reply, and what can go wrong between them.
 
 use crate::address::Address;
-use crate::deadline::Deadline;
-use crate::host::Host;
+use crate::answer::Answer;
 use crate::pending::wait;
-use crate::process::current;
+use crate::process::{current, waits};
 use crate::reply::Reply;
-use crate::slot::SlotReceiver;
 use krarup_gen::{CallError, SendError};
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,10 +15,6 @@ use std::time::Duration;
 
 /// How long a call waits unless told otherwise (as OTP's).
 pub const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// From this timeout on a call sets its timer late (see [`Host::poke_later`]): it may come
-/// a hundredth too late, and it is never early.
-const LONG: Duration = Duration::from_secs(1);
 
 /// Where a request goes: the lanes of a mailbox.
 #[derive(Clone, Copy, Debug)]
@@ -166,8 +160,7 @@ pub struct CallFuture<'a, M, C, T: Send + 'static, R> {
     request: Option<R>,
     urgent: bool,
     timeout: Option<Duration>,
-    reply: Option<SlotReceiver<Result<T, CallError>>>,
-    deadline: Option<Deadline>,
+    answer: Option<Answer<T>>,
 }
 
 // Nothing in it is pinned: the request is a plain value until it is used up.
@@ -184,69 +177,65 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let call = self.get_mut();
-        let pid = call.address.pid();
         if let Some(request) = call.request.take() {
-            if current::pid().is_some_and(|caller| caller.is_same_process(pid)) {
-                return Poll::Ready(Err(CallError::CallsItself(pid)));
-            }
-            // The slot knows its waiter from the beginning, and a reply wakes it.
-            let (token, receiver) = Reply::new(Some(cx.waker().clone()));
-            if let Err(error) = request.post(call.address, call.urgent, token) {
-                let stopped = error == CallError::NoProcess && call.address.host().is_stopping();
-                return Poll::Ready(Err(if stopped { CallError::NodeStopped } else { error }));
-            }
-            let receiver = call.reply.insert(receiver);
-            let Some(timeout) = call.timeout else { return Poll::Pending };
-            let host = call.address.host();
-            if timeout >= LONG && current::pid().is_some() && host.poke_later(&|| receiver.poke()) {
-                return Poll::Pending;
-            }
-            if !timeout.is_zero() {
-                let deadline = call.deadline.insert(Deadline::new(host.now() + timeout));
-                deadline.arm(&**host, cx);
-                return Poll::Pending;
-            }
+            return call.begin(request, cx);
         }
-        let Some(reply) = &mut call.reply else {
+        let Some(answer) = &mut call.answer else {
             return Poll::Ready(Err(CallError::NoReply));
         };
-        if let Poll::Ready(answer) = Pin::new(reply).poll(cx) {
-            call.reply = None;
-            call.disarm();
-            call.deadline = None;
-            return Poll::Ready(answer.unwrap_or(Err(CallError::NoReply)));
-        }
-        let Some(timeout) = call.timeout else { return Poll::Pending };
-        let host = call.address.host();
-        let deadline = call.deadline.get_or_insert_with(|| Deadline::new(host.now() + timeout));
-        if deadline.poll(&**host, cx).is_pending() {
-            return Poll::Pending;
-        }
-        let error =
-            if host.has_stopped() { CallError::NodeStopped } else { CallError::Timeout(timeout) };
-        Poll::Ready(call.give_up().unwrap_or(Err(error)))
+        answer.poll(call.address.host(), cx, call.address.seems_to_wait())
     }
 }
 
-impl<M, C, T: Send + 'static, R> CallFuture<'_, M, C, T, R> {
-    fn disarm(&mut self) {
-        if let Some(deadline) = &mut self.deadline {
-            deadline.disarm(&**self.address.host());
+impl<M, C, T, R> CallFuture<'_, M, C, T, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    T: Send + 'static,
+    R: Request<M, C, T>,
+{
+    fn begin(&mut self, request: R, cx: &mut Context<'_>) -> Poll<Result<T, CallError>> {
+        let address = self.address;
+        let (pid, host) = (address.pid(), address.host());
+        let caller = current::pid();
+        if let Some(caller) = caller {
+            if caller.is_same_process(pid) {
+                return Poll::Ready(Err(CallError::CallsItself(pid)));
+            }
+            if address.seems_to_wait()
+                && let Some(cycle) = waits::cycle(&**host, caller, pid)
+            {
+                return Poll::Ready(Err(CallError::Deadlock(cycle)));
+            }
         }
-    }
-
-    /// Waits no longer; the answer if it came at this very moment.
-    fn give_up(&mut self) -> Option<Result<T, CallError>> {
-        let reply = self.reply.take()?;
-        let host: Arc<dyn Host> = Arc::clone(self.address.host());
-        reply.close(move || host.count_late_reply())
+        if address.is_routed() {
+            // What was handed on before is no part of this.
+            let _ = current::take_receiver();
+        }
+        // The slot knows its waiter from the beginning, and a reply wakes it.
+        let (token, receiver) = Reply::new(Some(cx.waker().clone()));
+        if let Err(error) = request.post(address, self.urgent, token) {
+            let stopped = error == CallError::NoProcess && host.is_stopping();
+            return Poll::Ready(Err(if stopped { CallError::NodeStopped } else { error }));
+        }
+        let callee = address.handed_to();
+        let answer = self.answer.insert(Answer::new(receiver, callee, self.timeout));
+        if let Some(caller) = caller
+            && callee != pid
+            && let Some(cycle) = waits::cycle(&**host, caller, callee)
+        {
+            // A route has led the request into the cycle; its answer is not waited for.
+            return Poll::Ready(Err(CallError::Deadlock(cycle)));
+        }
+        answer.begin(host, cx)
     }
 }
 
 impl<M, C, T: Send + 'static, R> Drop for CallFuture<'_, M, C, T, R> {
     fn drop(&mut self) {
-        self.disarm();
-        drop(self.give_up());
+        if let Some(answer) = &mut self.answer {
+            answer.abandon(self.address.host());
+        }
     }
 }
 
@@ -274,8 +263,7 @@ macro_rules! ways_to_wait {
                     request: Some($request(self.request)),
                     urgent: matches!(self.lane, Lane::Urgent),
                     timeout: self.timeout,
-                    reply: None,
-                    deadline: None,
+                    answer: None,
                 }
             }
         }

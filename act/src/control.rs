@@ -2,14 +2,16 @@
 
 use crate::address::Address;
 use crate::deadline::within;
+use crate::dynamic::Dynamic;
 use crate::host::Host;
 use crate::pending::{CannotWait, Pending, wait};
-use crate::process::process::{Dynamic, Process};
+use crate::process::process::Process;
 use crate::process::{bonds, current};
 use crate::reply::Reply;
 use crate::slot::{SlotReceiver, slot};
 use krarup_gen::{
-    CallError, Down, Inspection, LookupError, Pid, Reason, Ref, SendError, StopError, Target,
+    CallError, DeadLetter, DeadLetterCause, Destination, Down, Inspection, LookupError, Name, Pid,
+    Reason, Ref, SendError, StopError, Target,
 };
 use std::fmt;
 use std::pin::Pin;
@@ -41,23 +43,39 @@ pub fn inspect(
     })
 }
 
-/// Sends a value to a pid; the receiver's message type must be the value's (rule M7).
+/// Sends a value to a process named by its pid, its name or an alias; the receiver's message
+/// type must be the value's, unless it takes others (rule M7).
 ///
 /// # Errors
 /// [`SendError::WrongType`], and those of [`Address::send`]; all give the value back.
 pub fn send_dynamic<T: Send + 'static>(
     host: &dyn Host,
-    pid: Pid,
+    to: Destination<'_>,
     message: T,
 ) -> Result<(), SendError<Dynamic>> {
     let message = Dynamic::new(message);
-    match host.process(pid) {
-        Some(process) => process.send_dynamic(message),
-        None => {
-            host.count_dead_letters(1);
-            Err(SendError::NoProcess(message))
-        }
+    let (process, alias) = match to {
+        Destination::Pid(pid) => (host.process(pid), None),
+        Destination::Name(name) => (host.whereis(name), None),
+        Destination::Alias(alias) => (host.by_alias(alias), Some(alias)),
+    };
+    if let Some(process) = process {
+        return process.send_dynamic(message, alias);
     }
+    let (target, cause) = match to {
+        Destination::Pid(pid) => (Some(Target::Pid(pid)), DeadLetterCause::NoProcess),
+        // What cannot be a name is nobody's.
+        Destination::Name(name) => {
+            (Name::new(name).ok().map(|name| Target::Name(name, None)), DeadLetterCause::NoProcess)
+        }
+        Destination::Alias(alias) => {
+            (Some(Target::Alias(alias, None)), DeadLetterCause::Revoked)
+        }
+    };
+    let target = target.unwrap_or(Target::Pid(host.node_pid()));
+    let from = current::pid().filter(|pid| pid.creation() == host.node_pid().creation());
+    host.dead_letter(DeadLetter::new(target, from, message.type_name(), cause));
+    Err(SendError::NoProcess(message))
 }
 
 /// The typed address of the process with this name.

@@ -1,5 +1,6 @@
 //! A point in time that a future waits for, at most.
 
+use crate::process::current;
 use crate::host::{Alarm, Host, TimerKey};
 use krarup_gen::Timestamp;
 use std::fmt;
@@ -84,7 +85,11 @@ impl Future for Sleep {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let sleep = self.get_mut();
-        sleep.deadline.poll(&*sleep.host, cx)
+        let slept = sleep.deadline.poll(&*sleep.host, cx);
+        if slept.is_pending() {
+            current::note_other_wait();
+        }
+        slept
     }
 }
 

@@ -7,7 +7,10 @@
 
 use crate::process::process::Process;
 use crate::slot::Poke;
-use krarup_gen::{Name, NameError, Pid, Ref, SpawnError, Timestamp};
+use crate::subscription::{Subscription, Topic};
+use krarup_gen::{
+    Alias, DeadLetter, Name, NameError, Pid, Reason, Ref, SpawnError, Timestamp,
+};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -94,9 +97,30 @@ pub trait Host: Send + Sync + 'static {
     /// Whether the node is stopping or has stopped (rule X2).
     fn is_stopping(&self) -> bool;
 
-    /// Counts messages that were accepted and never handled, or sent to a dead process
-    /// (rules M7, D7).
-    fn count_dead_letters(&self, count: u64);
+    /// Takes an alias into the table; it is unused.
+    fn add_alias(&self, alias: Alias, process: Arc<dyn Process>);
+
+    /// Takes an alias out.
+    fn remove_alias(&self, alias: Alias);
+
+    /// The living process with this alias.
+    fn by_alias(&self, alias: Alias) -> Option<Arc<dyn Process>>;
+
+    /// Counts a message that nobody handles, and tells those who want to know (rules M7,
+    /// D7).
+    fn dead_letter(&self, letter: DeadLetter);
+
+    /// Has somebody told of what happens in the node from now on, once for each topic.
+    fn subscribe(&self, subscription: Subscription);
+
+    /// Ends a subscription; whether there was one.
+    fn unsubscribe(&self, topic: Topic, pid: Pid) -> bool;
+
+    /// The process has started (rule X4).
+    fn note_initialised(&self, pid: Pid);
+
+    /// The process has ended, and its name is free (rule X4).
+    fn note_ended(&self, pid: Pid, name: Option<Name>, reason: &Reason);
 
     /// Counts a reply that came after its call was given up (rule C3).
     fn count_late_reply(&self);

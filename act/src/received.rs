@@ -1,5 +1,6 @@
 //! What a process receives.
 
+use crate::dynamic::Dynamic;
 use crate::reply::Reply;
 use krarup_gen::{Down, Exit, Inspection, Reason};
 
@@ -21,6 +22,15 @@ pub enum Received<M, C = M> {
     /// Everything that was accepted before has been handled: end normally now. What a
     /// worker gets that its pool removes (rule P5).
     Finish,
+    /// A message of another type than the process's own; only for a process that called
+    /// [`crate::Context::take_others`].
+    Other(Dynamic),
+    /// Nothing has come for as long as was set with [`crate::Context::set_idle_timeout`]
+    /// (rule D10).
+    Timeout,
     /// Somebody wants to know how the process is.
     Inspect(Reply<Inspection>),
+    /// Somebody wants to see the state of the process (rule X5); `None` says that it is not
+    /// shown.
+    State(Reply<Option<Dynamic>>),
 }

@@ -31,6 +31,16 @@ impl<T: Send + 'static> Reply<T> {
         }
     }
 
+    /// Says that somebody else will answer: call it before the token goes to another process,
+    /// if this one may then wait for the caller. Else such a wait would look like a cycle
+    /// of calls (rule C5), for nobody can see where a token lies.
+    pub fn pass_on(self) -> Self {
+        if let Some(slot) = &self.slot {
+            slot.pass_on();
+        }
+        self
+    }
+
     /// Fails the call with this error: for a router that knows why nobody will answer.
     pub fn fail(mut self, error: CallError) {
         if let Some(slot) = self.slot.take() {

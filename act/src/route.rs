@@ -1,5 +1,6 @@
 //! A Main lane that is a route instead of a queue.
 
+use crate::mailbox::permit::Permit;
 use krarup_gen::SendError;
 
 /// Where messages go that are sent to a process which does not queue them itself.
@@ -17,6 +18,12 @@ pub trait Route<M>: Send + Sync + 'static {
     /// # Errors
     /// The message, and why nobody took it.
     fn send(&self, message: M, sender: u64) -> Result<(), SendError<M>>;
+
+    /// Reserves room for one message where the route leads.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn reserve(&self) -> Result<Permit<M>, SendError<()>>;
 
     /// Messages handed on and not yet handled.
     fn waiting(&self) -> usize;

@@ -2,6 +2,7 @@
 //! `init` and the end of a process travel in.
 
 use crate::lock::Lock;
+use crate::sync::{AtomicBool, Ordering};
 use crate::process::crash::contain;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -30,7 +31,11 @@ enum State<T> {
     Dropped,
 }
 
-struct Slot<T>(Lock<State<T>>);
+struct Slot<T> {
+    state: Lock<State<T>>,
+    /// Whoever fills the slot is another than the one who was asked to.
+    passed_on: AtomicBool,
+}
 
 /// The end that fills the slot.
 pub(crate) struct SlotSender<T>(Option<Arc<Slot<T>>>);
@@ -44,7 +49,7 @@ pub(crate) fn slot<T>() -> (SlotSender<T>, SlotReceiver<T>) {
 
 /// A slot whose waiter is known from the beginning: its first poll can be left out.
 pub(crate) fn slot_for<T>(waiter: Option<Waker>) -> (SlotSender<T>, SlotReceiver<T>) {
-    let slot = Arc::new(Slot(Lock::new(State::Empty(waiter))));
+    let slot = Arc::new(Slot { state: Lock::new(State::Empty(waiter)), passed_on: AtomicBool::new(false) });
     (SlotSender(Some(Arc::clone(&slot))), SlotReceiver(slot))
 }
 
@@ -55,9 +60,21 @@ impl<T> SlotSender<T> {
         slot.settle(State::Full(value)).map_err(|(value, _)| value)
     }
 
+    /// Another will fill the slot than the one who was asked to: the waiter looks who it
+    /// waits for.
+    pub(crate) fn pass_on(&self)
+    where
+        T: Send,
+    {
+        if let Some(slot) = &self.0 {
+            slot.passed_on.store(true, Ordering::Relaxed);
+            slot.poke();
+        }
+    }
+
     /// Whether somebody still waits.
     pub(crate) fn is_awaited(&self) -> bool {
-        self.0.as_ref().is_some_and(|slot| matches!(*slot.0.lock(), State::Empty(_)))
+        self.0.as_ref().is_some_and(|slot| matches!(*slot.state.lock(), State::Empty(_)))
     }
 
     /// As [`SlotSender::send`], and runs what the waiter left for a value that comes too
@@ -80,7 +97,7 @@ impl<T> Drop for SlotSender<T> {
 
 impl<T> Slot<T> {
     fn settle(&self, outcome: State<T>) -> Result<(), (T, Option<Late>)> {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         if !matches!(*state, State::Empty(_)) {
             let late = match &mut *state {
                 State::Closed(late) => late.take(),
@@ -109,7 +126,7 @@ fn wake(waker: Waker) {
 impl<T: Send> Poke for Slot<T> {
     fn poke(&self) {
         // Taken, not cloned, under the lock: the poll that this brings puts one there again.
-        let waker = match &mut *self.0.lock() {
+        let waker = match &mut *self.state.lock() {
             State::Empty(waker) => waker.take(),
             _ => None,
         };
@@ -119,7 +136,7 @@ impl<T: Send> Poke for Slot<T> {
     }
 
     fn is_waiting(&self) -> bool {
-        matches!(*self.0.lock(), State::Empty(_))
+        matches!(*self.state.lock(), State::Empty(_))
     }
 }
 
@@ -131,10 +148,16 @@ impl<T: Send + 'static> SlotReceiver<T> {
 }
 
 impl<T> SlotReceiver<T> {
+    /// Whether another will fill the slot than the one who was asked to.
+    #[inline]
+    pub(crate) fn is_passed_on(&self) -> bool {
+        self.0.passed_on.load(Ordering::Relaxed)
+    }
+
     /// Waits no longer: the value if it has come just now. `late` runs if one comes
     /// after that.
     pub(crate) fn close(&self, late: impl FnOnce() + Send + 'static) -> Option<T> {
-        let before = std::mem::replace(&mut *self.0.0.lock(), State::Closed(Some(Box::new(late))));
+        let before = std::mem::replace(&mut *self.0.state.lock(), State::Closed(Some(Box::new(late))));
         match before {
             State::Full(value) => Some(value),
             _ => None,
@@ -144,7 +167,7 @@ impl<T> SlotReceiver<T> {
 
 impl<T> Drop for SlotReceiver<T> {
     fn drop(&mut self) {
-        let mut state = self.0.0.lock();
+        let mut state = self.0.state.lock();
         if !matches!(*state, State::Closed(_)) {
             let before = std::mem::replace(&mut *state, State::Closed(None));
             // What is dropped here may be a user's: not under the lock.
@@ -159,14 +182,14 @@ impl<T> Future for SlotReceiver<T> {
     type Output = Option<T>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
-        let mut state = self.0.0.lock();
+        let mut state = self.0.state.lock();
         match &mut *state {
             State::Empty(Some(waker)) if waker.will_wake(cx.waker()) => Poll::Pending,
             State::Empty(_) => {
                 // A waker is anybody's code: it is cloned and dropped outside the lock.
                 drop(state);
                 let waker = cx.waker().clone();
-                let mut state = self.0.0.lock();
+                let mut state = self.0.state.lock();
                 if let State::Empty(place) = &mut *state {
                     let before = place.replace(waker);
                     drop(state);

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::deadline::within;
 use crate::host::{CheckedName, Host};
 use crate::mailbox::inbox::UNBOUNDED;
+use crate::mailbox::overflow::Overflow;
 use crate::pending::wait;
 use crate::process::cell::{Birth, Cell};
 use crate::process::process::Process;
@@ -33,12 +34,13 @@ pub struct Inside;
 /// `init` has returned, or [`Spawn::start`] it to go on at once. An option that cannot
 /// be is an error of those, and then nothing has changed (rule B1).
 #[must_use = "a process is not spawned until it is awaited, waited for or started"]
-pub struct Spawn<B, F, P = Outside> {
+pub struct Spawn<B: Behavior, F, P = Outside> {
     host: Arc<dyn Host>,
     factory: F,
     parent: Option<Arc<dyn Process>>,
     name: Option<CheckedName>,
     mailbox: Option<usize>,
+    overflow: Overflow<B::Message>,
     dispatcher: Option<String>,
     init_timeout: Option<Duration>,
     link: Option<Urgency>,
@@ -90,6 +92,7 @@ where
             parent,
             name: None,
             mailbox: None,
+            overflow: Overflow::Refuse,
             dispatcher: None,
             init_timeout: None,
             link: None,
@@ -108,6 +111,13 @@ where
     /// Without it the mailbox is unbounded.
     pub fn mailbox(mut self, messages: usize) -> Self {
         self.mailbox = Some(messages);
+        self
+    }
+
+    /// What is done with one message more than the bound (rule M6). Without a bound there is
+    /// nothing to choose: an error of the spawn.
+    pub fn overflow(mut self, overflow: Overflow<B::Message>) -> Self {
+        self.overflow = overflow;
         self
     }
 
@@ -196,6 +206,9 @@ where
             Some(0) => return Err(SpawnError::ZeroMailbox),
             // A bound that no memory could fill is none.
             Some(messages) => u32::try_from(messages).unwrap_or(UNBOUNDED),
+            None if !matches!(self.overflow, Overflow::Refuse) => {
+                return Err(SpawnError::OverflowWithoutBound);
+            }
             None => UNBOUNDED,
         };
         let host = match self.dispatcher {
@@ -216,6 +229,7 @@ where
             host: Arc::clone(&host),
             behavior: B::label,
             bound,
+            overflow: self.overflow,
         }));
         if let Some(starter) = starter {
             cell.inbox.lock().rare().starter = Some(starter);
@@ -288,11 +302,12 @@ where
     }
 }
 
-impl<B, F, P> fmt::Debug for Spawn<B, F, P> {
+impl<B: Behavior, F, P> fmt::Debug for Spawn<B, F, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Spawn")
             .field("name", &self.name)
             .field("mailbox", &self.mailbox)
+            .field("overflow", &self.overflow)
             .field("dispatcher", &self.dispatcher)
             .field("parent", &self.parent.as_ref().map(|parent| parent.pid()))
             .finish_non_exhaustive()

@@ -14,6 +14,18 @@ pub enum SendError<M> {
     NoProcess(M),
     /// The pool has no workers (rule P5).
     NoWorkers(M),
+    /// No room came within this time (rule M6): for one who waits for it.
+    Timeout {
+        /// The message.
+        message: M,
+        /// The time it was waited for.
+        limit: Duration,
+    },
+    /// `wait` was used inside a process, which must `await` instead, or a process waits for
+    /// room in its own mailbox.
+    WaitInProcess(M),
+    /// The simulation has nothing left to do, so room can never come.
+    Stalled(M),
     /// The receiver takes messages of another type: its own and the one sent.
     WrongType {
         /// The message.
@@ -32,6 +44,9 @@ impl<M> SendError<M> {
             SendError::Full(message)
             | SendError::NoProcess(message)
             | SendError::NoWorkers(message)
+            | SendError::WaitInProcess(message)
+            | SendError::Stalled(message)
+            | SendError::Timeout { message, .. }
             | SendError::WrongType { message, .. } => message,
         }
     }
@@ -43,6 +58,11 @@ impl<M> SendError<M> {
             SendError::Full(message) => SendError::Full(f(message)),
             SendError::NoProcess(message) => SendError::NoProcess(f(message)),
             SendError::NoWorkers(message) => SendError::NoWorkers(f(message)),
+            SendError::WaitInProcess(message) => SendError::WaitInProcess(f(message)),
+            SendError::Stalled(message) => SendError::Stalled(f(message)),
+            SendError::Timeout { message, limit } => {
+                SendError::Timeout { message: f(message), limit }
+            }
             SendError::WrongType { message, expected, found } => {
                 SendError::WrongType { message: f(message), expected, found }
             }
@@ -68,6 +88,11 @@ impl<M> fmt::Display for SendError<M> {
             SendError::Full(_) => f.write_str("mailbox full"),
             SendError::NoProcess(_) => f.write_str("no such process"),
             SendError::NoWorkers(_) => f.write_str("pool has no workers"),
+            SendError::Timeout { limit, .. } => write!(f, "no room within {limit:?}"),
+            SendError::WaitInProcess(_) => {
+                f.write_str("a process must await room, and cannot wait for its own")
+            }
+            SendError::Stalled(_) => f.write_str("the simulation ran out of events"),
             SendError::WrongType { expected, found, .. } => {
                 write!(f, "wrong message type {found}: the receiver takes {expected}")
             }
@@ -81,6 +106,9 @@ impl<M> fmt::Debug for SendError<M> {
             SendError::Full(_) => f.write_str("Full(..)"),
             SendError::NoProcess(_) => f.write_str("NoProcess(..)"),
             SendError::NoWorkers(_) => f.write_str("NoWorkers(..)"),
+            SendError::Timeout { limit, .. } => write!(f, "Timeout {{ limit: {limit:?} }}"),
+            SendError::WaitInProcess(_) => f.write_str("WaitInProcess(..)"),
+            SendError::Stalled(_) => f.write_str("Stalled(..)"),
             SendError::WrongType { expected, .. } => {
                 write!(f, "WrongType {{ expected: {expected} }}")
             }
@@ -119,12 +147,45 @@ pub enum CallError {
     /// A process called itself (rule C5).
     #[error("process {0} calls itself")]
     CallsItself(Pid),
+    /// The call would close a cycle of processes that wait for each other (rule C5); it was
+    /// not made.
+    #[error("deadlock: {0}")]
+    Deadlock(CallCycle),
     /// `wait` was used inside a process, which must `await` instead.
     #[error("a process must await, not wait: waiting would hold its worker")]
     WaitInProcess,
     /// The simulation has nothing left to do, so the reply can never come.
     #[error("the simulation ran out of events before the reply came")]
     Stalled,
+}
+
+/// Processes of which each waits for the next, and the last for the first (rule C5): the
+/// caller, whom it called, whom that one waits for, and so on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallCycle(Box<[Pid]>);
+
+impl CallCycle {
+    /// The cycle of these processes: for hosts.
+    #[must_use]
+    pub fn new(processes: Vec<Pid>) -> Self {
+        CallCycle(processes.into())
+    }
+
+    /// The processes; the caller whose call closed the cycle is the first.
+    #[must_use]
+    pub fn pids(&self) -> &[Pid] {
+        &self.0
+    }
+}
+
+impl fmt::Display for CallCycle {
+    /// `<0.1.0> waits for <0.2.0> waits for <0.1.0>`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for pid in &*self.0 {
+            write!(f, "{pid} waits for ")?;
+        }
+        self.0.first().map_or(Ok(()), |first| fmt::Display::fmt(first, f))
+    }
 }
 
 /// A process was not spawned; nothing of it is left behind.
@@ -148,6 +209,9 @@ pub enum SpawnError {
     /// A mailbox bound of 0 was asked for.
     #[error("a mailbox bound of 0 would refuse every message")]
     ZeroMailbox,
+    /// Something was chosen for a full mailbox, but it has no bound and is never full.
+    #[error("an overflow was chosen for a mailbox without a bound, which is never full")]
+    OverflowWithoutBound,
     /// There is no dispatcher of that name.
     #[error("unknown dispatcher {0:?}")]
     UnknownDispatcher(String),
@@ -233,5 +297,40 @@ pub enum StopError {
     WaitInProcess,
     /// The simulation has nothing left to do, so the end can never come.
     #[error("the simulation ran out of events before the process ended")]
+    Stalled,
+}
+
+/// A living process could not be debugged (rule X5).
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DebugError {
+    /// There is no such process.
+    #[error("no such process")]
+    NoProcess,
+    /// It ended meanwhile, for this reason.
+    #[error("process terminated: {0}")]
+    Terminated(Reason),
+    /// It has not come to it within this time: it is inside a handler.
+    #[error("process has not answered within {0:?}")]
+    Timeout(Duration),
+    /// It does not offer its state.
+    #[error("process {0} does not offer its state")]
+    NotOffered(Pid),
+    /// Its state is of another type.
+    #[error("the state is a {found}, not a {expected}")]
+    WrongType {
+        /// The type asked for.
+        expected: &'static str,
+        /// The type of the state.
+        found: &'static str,
+    },
+    /// A process cannot wait for itself.
+    #[error("process {0} debugs itself")]
+    DebugsItself(Pid),
+    /// `wait` was used inside a process, which must `await` instead.
+    #[error("a process must await, not wait: waiting would hold its worker")]
+    WaitInProcess,
+    /// The simulation has nothing left to do, so the answer can never come.
+    #[error("the simulation ran out of events before the process answered")]
     Stalled,
 }

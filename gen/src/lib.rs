@@ -7,8 +7,12 @@
 
 #![forbid(unsafe_code)]
 
+mod alias;
+mod dead_letter;
+mod destination;
 mod error;
 mod inspection;
+mod lifecycle;
 mod name;
 mod notice;
 mod pid;
@@ -19,8 +23,12 @@ mod reference;
 mod stats;
 mod timestamp;
 
-pub use error::{CallError, LookupError, RegisterError, SendError, SpawnError, StopError};
+pub use alias::Alias;
+pub use dead_letter::{DeadLetter, DeadLetterCause};
+pub use destination::Destination;
+pub use error::{CallCycle, CallError, DebugError, LookupError, RegisterError, SendError, SpawnError, StopError};
 pub use inspection::{Inspection, Value};
+pub use lifecycle::Lifecycle;
 pub use name::{Name, NameError};
 pub use notice::{Down, Exit, Target};
 pub use pid::{ParsePidError, Pid};

@@ -1,6 +1,6 @@
 //! What a process is told of others.
 
-use crate::{Name, Pid, Reason, Ref};
+use crate::{Alias, Name, Pid, Reason, Ref};
 use std::fmt;
 
 /// An exit signal as a trapping process sees it (rule L3; Erlang's
@@ -26,17 +26,18 @@ pub struct Down {
 }
 
 impl Down {
-    /// The pid that was monitored; `None` for a monitor by name that found nobody.
+    /// The pid that was monitored; `None` for a monitor by name or alias that found
+    /// nobody.
     #[must_use]
     pub fn pid(&self) -> Option<Pid> {
         match &self.target {
             Target::Pid(pid) => Some(*pid),
-            Target::Name(_, pid) => *pid,
+            Target::Name(_, pid) | Target::Alias(_, pid) => *pid,
         }
     }
 }
 
-/// What a monitor was put on (rule L6).
+/// What a monitor was put on (rule L6), or a message sent to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Target {
@@ -44,6 +45,8 @@ pub enum Target {
     Pid(Pid),
     /// A process by its name, and who had the name when the monitor was made.
     Name(Name, Option<Pid>),
+    /// A process by one of its aliases, and whose it was when the monitor was made.
+    Alias(Alias, Option<Pid>),
 }
 
 impl From<Pid> for Target {
@@ -57,6 +60,7 @@ impl fmt::Display for Target {
         match self {
             Target::Pid(pid) => fmt::Display::fmt(pid, f),
             Target::Name(name, _) => fmt::Debug::fmt(name, f),
+            Target::Alias(alias, _) => fmt::Display::fmt(alias, f),
         }
     }
 }

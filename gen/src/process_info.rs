@@ -1,6 +1,6 @@
 //! What the node knows of a process without asking it.
 
-use crate::{Name, Pid};
+use crate::{Alias, Name, Pid};
 use std::fmt;
 use std::time::Duration;
 
@@ -18,6 +18,8 @@ pub enum ProcessState {
     Running,
     /// Inside a handler it waits for something: a call, a timer, a socket.
     Waiting,
+    /// It handles nothing until it is resumed (rule X5).
+    Suspended,
     /// It has ended.
     Terminated,
 }
@@ -30,6 +32,7 @@ impl fmt::Display for ProcessState {
             ProcessState::Scheduled => "scheduled",
             ProcessState::Running => "running",
             ProcessState::Waiting => "waiting",
+            ProcessState::Suspended => "suspended",
             ProcessState::Terminated => "terminated",
         })
     }
@@ -43,6 +46,8 @@ pub struct ProcessInfo {
     pub pid: Pid,
     /// Its registered name.
     pub name: Option<Name>,
+    /// Its aliases.
+    pub aliases: Vec<Alias>,
     /// The type of its behaviour.
     pub behavior: &'static str,
     /// Where it is in its life.
@@ -65,6 +70,11 @@ pub struct ProcessInfo {
     pub main: usize,
     /// The bound of the Main lane.
     pub mailbox: Option<usize>,
+    /// Messages accepted from others on all lanes.
+    pub messages_in: u64,
+    /// Messages that it sent and that were accepted, requests among them; what it sends
+    /// inside a turn is counted when the turn ends.
+    pub messages_out: u64,
     /// Messages handled (its reductions).
     pub handled: u64,
     /// The dispatcher it runs on.
@@ -80,6 +90,7 @@ impl ProcessInfo {
         ProcessInfo {
             pid,
             name: None,
+            aliases: Vec::new(),
             behavior,
             state,
             parent: None,
@@ -91,6 +102,8 @@ impl ProcessInfo {
             system: 0,
             main: 0,
             mailbox: None,
+            messages_in: 0,
+            messages_out: 0,
             handled: 0,
             dispatcher: String::new(),
             uptime: Duration::ZERO,

@@ -10,6 +10,8 @@ pub struct NodeStats {
     pub spawned: u64,
     /// Registered names.
     pub names: usize,
+    /// Aliases that are not revoked.
+    pub aliases: usize,
     /// Timers set and not yet fired or cancelled.
     pub timers: usize,
     /// Messages that were accepted and never handled, or sent to a dead process

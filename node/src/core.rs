@@ -3,11 +3,15 @@
 use crate::clock::Clock;
 use crate::dispatcher::shared::Shared;
 use crate::dispatcher::simulated::Simulated;
+use crate::events::Events;
 use crate::registry::Registry;
 use crate::timer::Timers;
 use crate::waiting::block_on;
-use krarup_act::{Alarm, Host, Poke, Process, Ready, Stalled, TimerKey};
-use krarup_gen::{DispatcherStats, Name, NodeStats, Pid, Ref, SpawnError, Timestamp};
+use krarup_act::{Alarm, Host, Poke, Process, Ready, Stalled, Subscription, TimerKey, Topic};
+use krarup_gen::{
+    Alias, DeadLetter, DispatcherStats, Lifecycle, Name, NodeStats, Pid, Reason, Ref, SpawnError,
+    Timestamp,
+};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -23,7 +27,7 @@ pub(crate) struct Core {
     pub(crate) timers: Arc<Timers>,
     next_pid: AtomicU64,
     next_ref: AtomicU64,
-    dead_letters: AtomicU64,
+    pub(crate) events: Events,
     late_replies: AtomicU64,
     /// The machine stands still.
     halted: AtomicBool,
@@ -53,7 +57,7 @@ impl Core {
             timers: Arc::new(Timers::new()),
             next_pid: AtomicU64::new(1),
             next_ref: AtomicU64::new(1),
-            dead_letters: AtomicU64::new(0),
+            events: Events::default(),
             late_replies: AtomicU64::new(0),
             halted: AtomicBool::new(false),
             homes: Mutex::new(BTreeMap::new()),
@@ -106,7 +110,8 @@ impl Core {
             stats.spawned = self.registry.spawned();
             stats.names = self.registry.names();
             stats.timers = self.timers.len().saturating_sub(own_timers);
-            stats.dead_letters = self.dead_letters.load(Ordering::Relaxed);
+            stats.aliases = self.registry.aliases();
+            stats.dead_letters = self.events.dead_letters();
             stats.late_replies = self.late_replies.load(Ordering::Relaxed);
             stats.dispatchers = dispatchers;
         })
@@ -131,7 +136,15 @@ impl Host for Home {
     }
 
     fn admit(&self, process: Arc<dyn Process>, name: Option<&Name>) -> Result<(), SpawnError> {
-        self.core.registry.admit(process, name)
+        let (pid, parent, behavior) = (process.pid(), process.parent(), process.behavior());
+        self.core.registry.admit(process, name)?;
+        self.core.events.lifecycle(|| Lifecycle::Spawned {
+            pid,
+            name: name.cloned(),
+            parent,
+            behavior,
+        });
+        Ok(())
     }
 
     fn retire(&self, pid: Pid, name: Option<&Name>) {
@@ -213,10 +226,36 @@ impl Host for Home {
         }
     }
 
-    fn count_dead_letters(&self, count: u64) {
-        if count > 0 {
-            self.core.dead_letters.fetch_add(count, Ordering::Relaxed);
-        }
+    fn add_alias(&self, alias: Alias, process: Arc<dyn Process>) {
+        self.core.registry.add_alias(alias, process);
+    }
+
+    fn remove_alias(&self, alias: Alias) {
+        self.core.registry.remove_alias(alias);
+    }
+
+    fn by_alias(&self, alias: Alias) -> Option<Arc<dyn Process>> {
+        self.core.registry.by_alias(alias)
+    }
+
+    fn dead_letter(&self, letter: DeadLetter) {
+        self.core.events.dead_letter(&letter, || self.core.clock.now());
+    }
+
+    fn subscribe(&self, subscription: Subscription) {
+        self.core.events.subscribe(subscription);
+    }
+
+    fn unsubscribe(&self, topic: Topic, pid: Pid) -> bool {
+        self.core.events.unsubscribe(topic, pid)
+    }
+
+    fn note_initialised(&self, pid: Pid) {
+        self.core.events.lifecycle(|| Lifecycle::Initialised { pid });
+    }
+
+    fn note_ended(&self, pid: Pid, name: Option<Name>, reason: &Reason) {
+        self.core.events.lifecycle(|| Lifecycle::Ended { pid, name, reason: reason.clone() });
     }
 
     fn count_late_reply(&self) {

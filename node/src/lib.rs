@@ -10,6 +10,7 @@ mod builder;
 mod clock;
 mod core;
 mod dispatcher;
+mod events;
 mod node;
 mod registry;
 mod shutdown;

@@ -3,12 +3,13 @@
 use crate::core::Home;
 use crate::stop::{NodeStop, Stopper};
 use krarup_act::{
-    Address, Behavior, Dynamic, Host, Monitor, Outside, Pending, Process, Spawn, Via, address_of,
-    inspect, lookup, send_dynamic, watch,
+    Address, Behavior, Dynamic, Host, Monitor, Outside, Pending, Process, Recipient, Spawn,
+    Subscription, Topic, Via, address_of, inspect, lookup, send_dynamic, state, suspend, watch,
 };
 use krarup_gen::{
-    CallError, Exit, Inspection, LookupError, Name, NameError, NodeStats, Pid, ProcessInfo,
-    ProcessTree, Reason, SendError, Target, Timestamp,
+    Alias, CallError, DeadLetter, DebugError, Destination, Exit, Inspection, Lifecycle,
+    LookupError, Name, NameError, NodeStats, Pid, ProcessInfo, ProcessTree, Reason, SendError,
+    Target, Timestamp,
 };
 use std::collections::BTreeMap;
 use std::fmt;
@@ -123,12 +124,17 @@ impl Node {
         self.home().core.process(pid)
     }
 
-    /// Sends a value to a pid; the receiver's message type must be the value's.
+    /// Sends a value to a pid, a name (a `&str`) or an alias; the receiver's message type must
+    /// be the value's, unless it takes others ([`krarup_act::Context::take_others`]).
     ///
     /// # Errors
     /// [`SendError::WrongType`], and those of [`Address::send`]; all give the value back.
-    pub fn send<T: Send + 'static>(&self, pid: Pid, message: T) -> Result<(), SendError<Dynamic>> {
-        send_dynamic(&**self.home(), pid, message)
+    pub fn send<'a, T: Send + 'static>(
+        &self,
+        to: impl Into<Destination<'a>>,
+        message: T,
+    ) -> Result<(), SendError<Dynamic>> {
+        send_dynamic(&**self.home(), to.into(), message)
     }
 
     /// Whether the process is alive.
@@ -168,6 +174,12 @@ impl Node {
         Ok(watch(self.host(), Target::Name(name, pid)))
     }
 
+    /// Monitors the process that has this alias now.
+    pub fn monitor_alias(&self, alias: Alias) -> Monitor {
+        let pid = self.home().by_alias(alias).map(|process| process.pid());
+        watch(self.host(), Target::Alias(alias, pid))
+    }
+
     /// Asks a process to describe itself (rule X3).
     pub fn inspect(&self, pid: Pid) -> Pending<Inspection, CallError> {
         inspect(self.host(), self.process(pid))
@@ -177,6 +189,48 @@ impl Node {
     #[must_use]
     pub fn process_info(&self, pid: Pid) -> Option<ProcessInfo> {
         self.process(pid).map(|process| process.info())
+    }
+
+    /// The state of a process, if its behaviour offers it as a `T`
+    /// ([`krarup_act::Actor::state`]; rule X5).
+    pub fn state<T: Send + 'static>(&self, pid: Pid) -> Pending<T, DebugError> {
+        state(self.host(), self.process(pid))
+    }
+
+    /// Has a process handle nothing until it is resumed; see [`Address::suspend`] (rule X5).
+    pub fn suspend(&self, pid: Pid) -> Pending<(), DebugError> {
+        suspend(self.host(), self.process(pid))
+    }
+
+    /// Takes one suspension of a process back; whether there was one.
+    pub fn resume(&self, pid: Pid) -> bool {
+        self.process(pid).is_some_and(Process::resume)
+    }
+
+    /// Logs what a process receives from now on, or no more: as `tracing` events of the
+    /// target `krarup::trace`. Whether there is such a process. See [`Address::trace`] for one
+    /// that shows the messages (rule X5).
+    pub fn trace(&self, pid: Pid, on: bool) -> bool {
+        let process = self.process(pid);
+        process.map(|process| process.trace(on)).is_some()
+    }
+
+    /// Has a process told of every dead letter from now on, beyond its bound, as long as it
+    /// lives (rules M7, D7). Who sends to the dead has the message back; what was accepted
+    /// and not handled is gone, so the letters tell of messages and do not hold them.
+    pub fn subscribe_dead_letters(&self, who: Recipient<DeadLetter>) {
+        self.home().subscribe(Subscription::to_dead_letters(who));
+    }
+
+    /// Has a process told of the life of all others from now on, beyond its bound, as long as
+    /// it lives (rule X4).
+    pub fn subscribe_lifecycle(&self, who: Recipient<Lifecycle>) {
+        self.home().subscribe(Subscription::to_lifecycle(who));
+    }
+
+    /// Ends a subscription; whether there was one.
+    pub fn unsubscribe(&self, topic: Topic, pid: Pid) -> bool {
+        self.home().unsubscribe(topic, pid)
     }
 
     /// All living processes, in the order they were spawned (rule X4).

@@ -1,7 +1,7 @@
 //! Who lives in the node: processes by pid and by name.
 
 use krarup_act::Process;
-use krarup_gen::{Name, Pid, SpawnError};
+use krarup_gen::{Alias, Name, Pid, SpawnError};
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -17,6 +17,7 @@ type Shard = RwLock<HashMap<u64, Arc<dyn Process>, BuildHasherDefault<NumberHash
 pub(crate) struct Registry {
     shards: [Shard; SHARDS],
     names: RwLock<HashMap<Name, Arc<dyn Process>>>,
+    aliases: Shard,
     living: AtomicUsize,
     spawned: AtomicU64,
     /// Nobody is admitted any more (rule X2).
@@ -124,6 +125,22 @@ impl Registry {
 
     pub(crate) fn whereis(&self, name: &str) -> Option<Arc<dyn Process>> {
         self.names.read().get(name).cloned()
+    }
+
+    pub(crate) fn add_alias(&self, alias: Alias, process: Arc<dyn Process>) {
+        self.aliases.write().insert(alias.number(), process);
+    }
+
+    pub(crate) fn remove_alias(&self, alias: Alias) {
+        self.aliases.write().remove(&alias.number());
+    }
+
+    pub(crate) fn by_alias(&self, alias: Alias) -> Option<Arc<dyn Process>> {
+        self.aliases.read().get(&alias.number()).cloned()
+    }
+
+    pub(crate) fn aliases(&self) -> usize {
+        self.aliases.read().len()
     }
 
     /// All living processes in the order they were spawned.

@@ -1,5 +1,6 @@
 //! What lies in a mailbox.
 
+use crate::dynamic::Dynamic;
 use crate::reply::Reply;
 use krarup_gen::{Down, Exit, Inspection, Reason, Ref};
 
@@ -13,8 +14,17 @@ pub(crate) struct Entry<M> {
 }
 
 impl<M> Entry<M> {
+    /// Whether it is a user's message that waits for its turn (rule M5).
     pub(crate) fn is_message(&self) -> bool {
         matches!(self.body, Body::Message(_))
+    }
+
+    /// Whether a user loses something if nobody handles it (rule D7).
+    pub(crate) fn is_letter(&self) -> bool {
+        match &self.body {
+            Body::Message(_) => true,
+            Body::Notice(notice) => matches!(**notice, Notice::Beyond(_) | Notice::Other(_)),
+        }
     }
 }
 
@@ -22,20 +32,26 @@ impl<M> Entry<M> {
 /// do not make every message larger.
 pub(crate) enum Body<M> {
     Message(M),
-    Notice(Box<Notice>),
+    Notice(Box<Notice<M>>),
 }
 
 /// A notice on the Main lane: it keeps its place among the messages (rule M3) and
 /// does not count towards the bound (rule M5).
-pub(crate) enum Notice {
+pub(crate) enum Notice<M> {
     /// An exit signal, trapped. `link` is the number of the link it came by.
     Exit { exit: Exit, link: Option<u64> },
     /// A monitored process has ended.
     Down(Down),
     /// A timer of this process has fired.
     Timer(Ref),
+    /// The idle timer of this number has rung.
+    Idle(u64),
     /// End normally here, after everything that was accepted before.
     Finish,
+    /// A message that does not count towards the bound: what the process has ordered itself.
+    Beyond(M),
+    /// A user's message of another type than the process's own; it counts towards the bound.
+    Other(Dynamic),
 }
 
 /// One entry of the Urgent or System lane.
@@ -46,6 +62,10 @@ pub(crate) enum Control<C> {
     Stop(Reason),
     /// Say what you are.
     Inspect(Reply<Inspection>),
+    /// Show your state (rule X5).
+    State(Reply<Option<Dynamic>>),
+    /// Say that you have come to this: a suspension is in effect (rule X5).
+    Here(Reply<()>),
     /// As [`Notice::Exit`], over a link made urgent.
     Exit { exit: Exit, link: Option<u64> },
     /// As [`Notice::Down`], from a monitor made urgent.
@@ -53,7 +73,11 @@ pub(crate) enum Control<C> {
 }
 
 impl<C> Control<C> {
-    pub(crate) fn is_message(&self) -> bool {
-        matches!(self, Control::Message { .. })
+    /// Whether a suspended process attends to it (rule X5).
+    pub(crate) fn is_for_suspended(&self) -> bool {
+        matches!(
+            self,
+            Control::Stop(_) | Control::Inspect(_) | Control::State(_) | Control::Here(_)
+        )
     }
 }

@@ -27,11 +27,15 @@
 //! cell: a process that gets one message at a time never allocates a queue, and an idle
 //! one holds none.
 
-use super::entry::{Body, Control, Entry, SenderId};
+use super::entry::{Body, Control, Entry, Notice, SenderId};
+use super::overflow::{Divert, Overflow};
+use super::permit::Waiter;
 use crate::host::Ready;
 use crate::slot::SlotSender;
+use crate::trace::Tracer;
 use krarup_gen::{Reason, SpawnError};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Where a process is, as far as its mailbox must know. See the table above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +58,10 @@ pub(crate) struct Inbox<M, C> {
     pub(crate) initialised: bool,
     /// Main is a route: messages do not lie here.
     pub(crate) routed: bool,
+    /// Messages of other types than the process's own are taken too.
+    pub(crate) others: bool,
+    /// Messages are taken out one by one, so that the oldest of them all lies here.
+    singly: bool,
     parked: Option<Ready>,
     /// User messages accepted on Main since the start; see [`Inbox::push_main`].
     accepted: u64,
@@ -63,41 +71,96 @@ pub(crate) struct Inbox<M, C> {
     batch: u32,
     first: Option<Entry<M>>,
     main: Queue<M>,
-    rare: Option<Box<Rare<C>>>,
+    rare: Option<Box<Rare<M, C>>>,
 }
 
 /// Messages in line. Boxed: an idle process has none.
 pub(crate) type Queue<M> = Option<Box<VecDeque<Entry<M>>>>;
 
 /// What most processes never have.
-pub(crate) struct Rare<C> {
+pub(crate) struct Rare<M, C> {
     /// The process ends with this reason, without a word.
     pub(crate) doom: Option<Reason>,
     pub(crate) urgent: VecDeque<Control<C>>,
     pub(crate) system: VecDeque<Control<C>>,
     /// Told when `init` has returned or failed.
     pub(crate) starter: Option<SlotSender<Result<(), SpawnError>>>,
+    /// What is done with one message more than the bound (rule M6).
+    overflow: Overflow<M>,
+    /// Senders that wait for room, the first first.
+    waiting: VecDeque<Arc<Waiter<M>>>,
+    /// How often the process has been suspended and not resumed (rule X5).
+    pub(crate) suspended: u32,
+    /// A tracer to be put in the place of the one there is.
+    pub(crate) tracer: Option<Tracer<M, C>>,
 }
 
-impl<C> Default for Rare<C> {
+impl<M, C> Default for Rare<M, C> {
     fn default() -> Self {
-        Rare { doom: None, urgent: VecDeque::new(), system: VecDeque::new(), starter: None }
+        Rare {
+            doom: None,
+            urgent: VecDeque::new(),
+            system: VecDeque::new(),
+            starter: None,
+            overflow: Overflow::Refuse,
+            waiting: VecDeque::new(),
+            suspended: 0,
+            tracer: None,
+        }
+    }
+}
+
+impl<M, C> Rare<M, C> {
+    fn is_empty(&self) -> bool {
+        self.doom.is_none()
+            && self.urgent.is_empty()
+            && self.system.is_empty()
+            && self.starter.is_none()
+            && matches!(self.overflow, Overflow::Refuse)
+            && self.waiting.is_empty()
+            && self.suspended == 0
+            && self.tracer.is_none()
     }
 }
 
 /// The bound of a mailbox without one.
 pub(crate) const UNBOUNDED: u32 = u32::MAX;
 
+/// Room for one message, as the mailbox gives it.
+pub(crate) enum Room<M> {
+    /// In the mailbox; it counts from now on. The message that had to make room is handed
+    /// out, to be dropped outside the lock.
+    Here(Option<Entry<M>>),
+    /// The message is to be dropped.
+    Nowhere,
+    /// The message is to go to a fallback.
+    Elsewhere(Divert<M>),
+}
+
+/// Why there is no room.
+pub(crate) enum Crowded {
+    Dead,
+    Full,
+    Routed,
+}
+
 /// Why a message was not put in.
 pub(crate) enum Refused<M> {
     Dead(M),
     Full(M),
+    /// Full, and something else than refusing is to be done (rule M6).
+    Over(M),
     /// Main has become a route since the sender looked.
     Routed(M),
 }
 
 impl<M, C> Inbox<M, C> {
-    pub(crate) fn new(bound: u32) -> Self {
+    pub(crate) fn new(bound: u32, overflow: Overflow<M>) -> Self {
+        let singly = matches!(overflow, Overflow::DropOldest);
+        let rare = match overflow {
+            Overflow::Refuse => None,
+            overflow => Some(Box::new(Rare { overflow, ..Rare::default() })),
+        };
         Inbox {
             phase: Phase::Active,
             notified: false,
@@ -105,13 +168,15 @@ impl<M, C> Inbox<M, C> {
             orderly: false,
             initialised: false,
             routed: false,
+            others: false,
+            singly,
             parked: None,
             accepted: 0,
             bound,
             batch: 0,
             first: None,
             main: None,
-            rare: None,
+            rare,
         }
     }
 
@@ -133,16 +198,114 @@ impl<M, C> Inbox<M, C> {
         if self.routed {
             return Err(Refused::Routed(message));
         }
-        if self.bound != UNBOUNDED && self.accepted.wrapping_sub(taken()) >= u64::from(self.bound) {
-            return Err(Refused::Full(message));
+        if self.bound != UNBOUNDED && !self.has_room(taken()) {
+            return Err(match &self.rare {
+                Some(rare) if !matches!(rare.overflow, Overflow::Refuse) => Refused::Over(message),
+                _ => Refused::Full(message),
+            });
         }
         self.accepted += 1;
         self.push_entry(Entry { sender, body: Body::Message(message) });
         Ok(self.ready_for_mail())
     }
 
+    fn has_room(&self, taken: u64) -> bool {
+        self.bound == UNBOUNDED || self.accepted.wrapping_sub(taken) < u64::from(self.bound)
+    }
+
+    /// Finds room for a message that is to come: as [`Inbox::push_main`] would, and with
+    /// what is chosen for a full mailbox (rule M6). If there is none, and a waiter is given,
+    /// that stands in line from now on.
+    pub(crate) fn reserve(
+        &mut self,
+        taken: u64,
+        waiter: Option<&Arc<Waiter<M>>>,
+    ) -> Result<Room<M>, Crowded> {
+        if self.phase == Phase::Terminated {
+            return Err(Crowded::Dead);
+        }
+        if self.routed {
+            return Err(Crowded::Routed);
+        }
+        if self.has_room(taken) {
+            self.accepted += 1;
+            return Ok(Room::Here(None));
+        }
+        match self.rare.as_ref().map(|rare| &rare.overflow) {
+            None | Some(Overflow::Refuse) => Err(self.crowded(waiter)),
+            Some(Overflow::DropNewest) => Ok(Room::Nowhere),
+            Some(Overflow::Divert(divert)) => Ok(Room::Elsewhere(divert.clone())),
+            // The one that goes was counted as accepted, and the one that comes is in its
+            // stead.
+            Some(Overflow::DropOldest) => match self.remove_oldest() {
+                Some(oldest) => Ok(Room::Here(Some(oldest))),
+                // All room is reserved by messages that are still to come.
+                None => Err(self.crowded(waiter)),
+            },
+        }
+    }
+
+    /// There is no room: a waiter that is given stands in line.
+    pub(crate) fn crowded(&mut self, waiter: Option<&Arc<Waiter<M>>>) -> Crowded {
+        if let Some(waiter) = waiter {
+            self.rare().waiting.push_back(Arc::clone(waiter));
+        }
+        Crowded::Full
+    }
+
+    /// Takes the message out that has waited longest.
+    fn remove_oldest(&mut self) -> Option<Entry<M>> {
+        if self.first.as_ref().is_some_and(Entry::is_message) {
+            let oldest = self.first.take();
+            // The idle slot holds the oldest entry, or nothing.
+            self.first = self.main.as_mut().and_then(|main| main.pop_front());
+            return oldest;
+        }
+        let main = self.main.as_mut()?;
+        let place = main.iter().position(Entry::is_message)?;
+        main.remove(place)
+    }
+
+    /// Room that was reserved is not used.
+    pub(crate) fn give_back(&mut self) {
+        if self.phase != Phase::Terminated {
+            self.accepted -= 1;
+        }
+    }
+
+    /// Puts in what room was reserved for; gives it back if the process has ended.
+    pub(crate) fn fill(&mut self, entry: Entry<M>) -> Result<Option<Ready>, Entry<M>> {
+        if self.phase == Phase::Terminated {
+            return Err(entry);
+        }
+        self.push_entry(entry);
+        Ok(self.ready_for_mail())
+    }
+
+    /// A sender waits no longer.
+    pub(crate) fn forget_waiter(&mut self, waiter: &Arc<Waiter<M>>) {
+        if let Some(rare) = &mut self.rare {
+            rare.waiting.retain(|other| !Arc::ptr_eq(other, waiter));
+        }
+    }
+
+    /// Reserves room for the first sender that waits, if there is both.
+    pub(crate) fn next_waiter(&mut self, taken: u64) -> Option<Arc<Waiter<M>>> {
+        if !self.has_waiters() || !self.has_room(taken) {
+            return None;
+        }
+        let waiter = self.rare.as_mut()?.waiting.pop_front()?;
+        self.accepted += 1;
+        Some(waiter)
+    }
+
+    /// Whether senders wait for room.
+    pub(crate) fn has_waiters(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| !rare.waiting.is_empty())
+    }
+
     /// Puts a notice on Main of a living process, beyond any bound.
-    pub(crate) fn push_notice(&mut self, notice: Box<super::entry::Notice>) -> Option<Ready> {
+    pub(crate) fn push_notice(&mut self, notice: Box<Notice<M>>) -> Option<Ready> {
         debug_assert!(self.phase != Phase::Terminated);
         self.push_entry(Entry { sender: 0, body: Body::Notice(notice) });
         self.ready_for_mail()
@@ -205,7 +368,7 @@ impl<M, C> Inbox<M, C> {
 
     /// Whether anything waits on Main.
     #[inline]
-    pub(crate) fn has_main(&self) -> bool {
+    fn has_main(&self) -> bool {
         self.first.is_some() || self.main.as_ref().is_some_and(|main| !main.is_empty())
     }
 
@@ -215,6 +378,9 @@ impl<M, C> Inbox<M, C> {
     pub(crate) fn take_main(&mut self, batch: &mut Queue<M>) -> Option<Entry<M>> {
         debug_assert!(batch.as_ref().is_none_or(|batch| batch.is_empty()));
         let first = self.first.take();
+        if self.singly {
+            return first.or_else(|| self.main.as_mut()?.pop_front());
+        }
         if let Some(main) = self.main.as_ref().filter(|main| !main.is_empty()) {
             self.batch = u32::try_from(main.len()).unwrap_or(u32::MAX);
             std::mem::swap(&mut self.main, batch);
@@ -227,21 +393,16 @@ impl<M, C> Inbox<M, C> {
         if self.main.as_ref().is_some_and(|main| main.is_empty()) {
             self.main = None;
         }
-        if self.rare.as_ref().is_some_and(|rare| {
-            rare.doom.is_none()
-                && rare.starter.is_none()
-                && rare.urgent.is_empty()
-                && rare.system.is_empty()
-        }) {
+        if self.rare.as_ref().is_some_and(|rare| rare.is_empty()) {
             self.rare = None;
         }
     }
 
-    pub(crate) fn rare(&mut self) -> &mut Rare<C> {
+    pub(crate) fn rare(&mut self) -> &mut Rare<M, C> {
         self.rare.get_or_insert_default()
     }
 
-    pub(crate) fn rare_if_any(&mut self) -> Option<&mut Rare<C>> {
+    pub(crate) fn rare_if_any(&mut self) -> Option<&mut Rare<M, C>> {
         self.rare.as_deref_mut()
     }
 
@@ -268,8 +429,45 @@ impl<M, C> Inbox<M, C> {
     }
 
     /// Whether anything waits on the control lanes.
-    pub(crate) fn has_control(&self) -> bool {
+    fn has_control(&self) -> bool {
         self.rare.as_ref().is_some_and(|rare| !rare.urgent.is_empty() || !rare.system.is_empty())
+    }
+
+    /// Whether the process handles nothing until it is resumed.
+    pub(crate) fn is_suspended(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| rare.suspended > 0)
+    }
+
+    /// Whether there is anything that the process would receive now.
+    #[inline]
+    pub(crate) fn has_mail(&self) -> bool {
+        match &self.rare {
+            None => self.has_main(),
+            Some(rare) if rare.suspended > 0 => {
+                rare.urgent.iter().any(Control::is_for_suspended)
+            }
+            Some(_) => self.has_main() || self.has_control(),
+        }
+    }
+
+    /// Whether anything goes before what lies on Main.
+    pub(crate) fn has_mail_ahead(&self) -> bool {
+        if self.is_suspended() { self.has_mail() } else { self.has_control() }
+    }
+
+    /// Takes the tracer that is to be put in the place of another.
+    pub(crate) fn take_tracer(&mut self) -> Option<Tracer<M, C>> {
+        self.rare.as_mut()?.tracer.take()
+    }
+
+    /// Takes what is next on the control lanes.
+    pub(crate) fn take_control(&mut self) -> Option<Control<C>> {
+        let rare = self.rare.as_mut()?;
+        if rare.suspended > 0 {
+            let place = rare.urgent.iter().position(Control::is_for_suspended)?;
+            return rare.urgent.remove(place);
+        }
+        rare.urgent.pop_front().or_else(|| rare.system.pop_front())
     }
 
     /// Lengths of the Urgent and System lanes.
@@ -297,20 +495,10 @@ impl<M, C> Inbox<M, C> {
 pub(crate) struct Remains<M, C> {
     first: Option<Entry<M>>,
     main: Queue<M>,
-    rare: Option<Box<Rare<C>>>,
+    rare: Option<Box<Rare<M, C>>>,
 }
 
 impl<M, C> Remains<M, C> {
-    /// How many of a user's messages are in it (rule D7).
-    pub(crate) fn messages(&self) -> u64 {
-        let control = self.rare.as_ref().map_or(0, |rare| {
-            rare.urgent.iter().chain(&rare.system).filter(|control| control.is_message()).count()
-        });
-        let first = self.first.as_ref().is_some_and(Entry::is_message);
-        let main = self.main.iter().flat_map(|main| main.iter()).filter(|entry| entry.is_message());
-        (usize::from(first) + main.count() + control) as u64
-    }
-
     /// Drops everything, one by one and in its order, by means of `drop`; all but the
     /// starter, which hears of the end last.
     pub(crate) fn drop_all(

@@ -231,8 +231,15 @@ where
                     self.finishing = true;
                     self.remove(usize::MAX);
                 }
-                // Main is a route, so no message comes, and a pool monitors nobody.
-                Some(Received::Message(_) | Received::Down(_)) => {}
+                // Main is a route, so no message comes; a pool monitors nobody, sets no timeout,
+                // takes no others and shows no state.
+                Some(
+                    Received::Message(_)
+                    | Received::Down(_)
+                    | Received::Timeout
+                    | Received::Other(_)
+                    | Received::State(_),
+                ) => {}
             }
             if self.finishing && self.leaving.is_empty() {
                 return Reason::Normal;

@@ -10,6 +10,8 @@
 //! answered or refused finds it counted, and the sum is exact at any time (rule P6).
 
 use crate::address::Address;
+use crate::mailbox::permit::{Permit, Reserved};
+use crate::process::current;
 use crate::route::Route;
 use krarup_gen::{Pid, SendError};
 use parking_lot::RwLock;
@@ -143,6 +145,7 @@ impl<M: Send + 'static, C: Send + 'static> Route<M> for Arc<Rotation<M, C>> {
                     if step > 0 {
                         self.pass_turn(turn, index, workers.len());
                     }
+                    current::note_receiver(workers[index].pid().id());
                     return Ok(());
                 }
                 Err(error) => {
@@ -153,6 +156,35 @@ impl<M: Send + 'static, C: Send + 'static> Route<M> for Arc<Rotation<M, C>> {
         }
         self.unhandled.fetch_add(1, Ordering::Release);
         Err(if any_alive { SendError::Full(message) } else { SendError::NoWorkers(message) })
+    }
+
+    fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
+        self.received.fetch_add(1, Ordering::Relaxed);
+        let ring = self.ring.read();
+        let workers = &ring.workers;
+        if !workers.is_empty() {
+            let turn = self.take_turn(workers.len());
+            let mut error = SendError::NoWorkers(());
+            for step in 0..workers.len() {
+                let index = (turn + step) % workers.len();
+                match workers[index].reserve_quietly() {
+                    Ok(permit) => {
+                        if step > 0 {
+                            self.pass_turn(turn, index, workers.len());
+                        }
+                        let worker = workers[index].pid().id();
+                        let pool = Arc::clone(self);
+                        return Ok(Permit::new(Ticket { permit: Some(permit), worker, pool }));
+                    }
+                    Err(SendError::Full(())) => error = SendError::Full(()),
+                    Err(_) => {}
+                }
+            }
+            self.unhandled.fetch_add(1, Ordering::Release);
+            return Err(error);
+        }
+        self.unhandled.fetch_add(1, Ordering::Release);
+        Err(if ring.closed { SendError::NoProcess(()) } else { SendError::NoWorkers(()) })
     }
 
     fn waiting(&self) -> usize {
@@ -167,5 +199,34 @@ impl<M: Send + 'static, C: Send + 'static> Rotation<M, C> {
         let expected = (turn + 1) % workers;
         let after = (taker + 1) % workers;
         let _ = self.next.compare_exchange(expected, after, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+/// Room at a worker that was reserved through its pool. It is counted as a message received
+/// from the beginning; no longer if it is given back.
+struct Ticket<M: Send + 'static, C: Send + 'static> {
+    permit: Option<Permit<M>>,
+    worker: u64,
+    pool: Arc<Rotation<M, C>>,
+}
+
+impl<M: Send + 'static, C: Send + 'static> Reserved<M> for Ticket<M, C> {
+    fn fill(mut self: Box<Self>, message: M, sender: u64) {
+        if let Some(permit) = self.permit.take() {
+            permit.send_from(message, sender);
+            current::note_receiver(self.worker);
+        }
+    }
+
+    fn creation(&self) -> u32 {
+        self.permit.as_ref().map_or(0, Permit::creation)
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> Drop for Ticket<M, C> {
+    fn drop(&mut self) {
+        if self.permit.take().is_some() {
+            self.pool.received.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }

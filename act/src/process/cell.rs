@@ -6,22 +6,22 @@
 //! the process.
 
 use super::current;
-use super::process::{Dynamic, Guarded, Process, Via};
+use super::process::Guarded;
 use super::progress::Progress;
 use super::relations::Relations;
 use crate::host::{Host, Ready};
 use crate::lock::{Lock, LockGuard};
 use crate::mailbox::entry::{Control, Notice};
 use crate::mailbox::inbox::{Inbox, Phase, Refused};
-use crate::reply::Reply;
+use crate::mailbox::overflow::Overflow;
 use crate::route::Route;
 use crate::sync::{MutexGuard, Ordering};
 use futures_task::ArcWake;
 use krarup_gen::{
-    Down, Exit, Inspection, Pid, Priority, ProcessInfo, ProcessState, Reason, SendError, Timestamp,
+    DeadLetter, DeadLetterCause, Pid, Priority, Reason, SendError, Timestamp,
 };
 use once_cell::race::OnceBox;
-use std::any::{Any, TypeId, type_name};
+use std::any::type_name;
 use std::sync::Arc;
 
 pub(crate) struct Cell<M, C> {
@@ -31,44 +31,53 @@ pub(crate) struct Cell<M, C> {
     pub(crate) host: Arc<dyn Host>,
     /// The label of the behaviour; half the size of the text.
     behavior: fn() -> &'static str,
-    started: Timestamp,
+    pub(crate) started: Timestamp,
     pub(crate) inbox: Lock<Inbox<M, C>>,
     /// Set instead of a Main lane: what is sent there is handed on (a pool).
-    route: OnceBox<Box<dyn Route<M>>>,
+    pub(crate) route: OnceBox<Box<dyn Route<M>>>,
     pub(crate) progress: Progress,
-    relations: Guarded,
+    pub(crate) relations: Guarded,
 }
 
 /// What a new process is made with.
-pub(crate) struct Birth {
+pub(crate) struct Birth<M> {
     pub(crate) pid: Pid,
     pub(crate) parent: Option<Pid>,
     pub(crate) host: Arc<dyn Host>,
     pub(crate) behavior: fn() -> &'static str,
     pub(crate) bound: u32,
+    pub(crate) overflow: Overflow<M>,
 }
 
 impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
-    pub(crate) fn new(birth: Birth) -> Self {
+    pub(crate) fn new(birth: Birth<M>) -> Self {
         Cell {
             pid: birth.pid,
             parent: birth.parent.map_or(0, Pid::id),
             started: birth.host.now(),
             host: birth.host,
             behavior: birth.behavior,
-            inbox: Lock::new(Inbox::new(birth.bound)),
+            inbox: Lock::new(Inbox::new(birth.bound, birth.overflow)),
             route: OnceBox::new(),
             progress: Progress::new(),
             relations: Guarded::default(),
         }
     }
 
+    /// Whether anything has come that the process has not begun to handle.
+    pub(crate) fn has_unhandled(&self, inbox: &Inbox<M, C>) -> bool {
+        inbox.accepted() != self.progress.taken.load(Ordering::Relaxed) || inbox.has_mail_ahead()
+    }
+
     /// Sends on Main.
     #[inline]
     pub(crate) fn send(&self, message: M) -> Result<(), SendError<M>> {
-        let sent = self.send_from(message, current::sender(self.pid.creation()));
-        if matches!(sent, Err(SendError::NoProcess(_))) {
-            self.host.count_dead_letters(1);
+        let sender = current::sender(self.pid.creation());
+        let sent = self.send_from(message, sender);
+        match sent {
+            Ok(()) => current::count_sent(),
+            Err(SendError::NoProcess(_)) => self.lose::<M>(sender, DeadLetterCause::NoProcess),
+            Err(_) => {}
         }
         sent
     }
@@ -93,6 +102,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 Ok(())
             }
             Err(Refused::Full(message)) => Err(SendError::Full(message)),
+            Err(Refused::Over(message)) => self.send_over(message, sender),
             Err(Refused::Dead(message)) => Err(SendError::NoProcess(message)),
             Err(Refused::Routed(message)) => match self.route.get() {
                 Some(route) => route.send(message, sender),
@@ -107,13 +117,14 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let sender = current::sender(self.pid.creation());
         let entry = Control::Message { sender, message };
         if let Err(Control::Message { message, .. }) = self.push_control(priority, entry) {
-            self.host.count_dead_letters(1);
+            self.lose::<C>(sender, DeadLetterCause::NoProcess);
             return Err(SendError::NoProcess(message));
         }
+        current::count_sent();
         Ok(())
     }
 
-    fn push_control(&self, priority: Priority, entry: Control<C>) -> Result<(), Control<C>> {
+    pub(crate) fn push_control(&self, priority: Priority, entry: Control<C>) -> Result<(), Control<C>> {
         let mut inbox = self.inbox.lock();
         if inbox.phase == Phase::Terminated {
             return Err(entry);
@@ -127,18 +138,19 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         Ok(())
     }
 
-    fn push_urgent(&self, mut inbox: LockGuard<'_, Inbox<M, C>>, entry: Control<C>) {
+    pub(crate) fn push_urgent(&self, mut inbox: LockGuard<'_, Inbox<M, C>>, entry: Control<C>) {
         inbox.rare().urgent.push_back(entry);
         self.attract(inbox);
     }
 
-    fn attract(&self, mut inbox: LockGuard<'_, Inbox<M, C>>) {
+    /// Has the process look at what has just come.
+    pub(crate) fn attract(&self, mut inbox: LockGuard<'_, Inbox<M, C>>) {
         self.progress.attention.store(true, Ordering::Relaxed);
         let ready = inbox.ready_for_mail();
         self.release(inbox, ready);
     }
 
-    pub(crate) fn push_notice(&self, notice: Notice) {
+    pub(crate) fn push_notice(&self, notice: Notice<M>) {
         let mut inbox = self.inbox.lock();
         if inbox.phase == Phase::Terminated {
             // Before the notice, which may hold a user's reason.
@@ -147,6 +159,17 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
         let ready = inbox.push_notice(Box::new(notice));
         self.release(inbox, ready);
+    }
+
+    /// Puts a message on Main beyond the bound; gives it back if the process is dead.
+    pub(crate) fn push_letter(&self, message: M) -> Result<(), M> {
+        let mut inbox = self.inbox.lock();
+        if inbox.phase == Phase::Terminated {
+            return Err(message);
+        }
+        let ready = inbox.push_notice(Box::new(Notice::Beyond(message)));
+        self.release(inbox, ready);
+        Ok(())
     }
 
     /// The process shall end with this reason and without a word. The first doom wins
@@ -167,7 +190,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 
     /// Schedules outside the lock.
-    fn release(&self, inbox: LockGuard<'_, Inbox<M, C>>, ready: Option<Ready>) {
+    pub(crate) fn release(&self, inbox: LockGuard<'_, Inbox<M, C>>, ready: Option<Ready>) {
         drop(inbox);
         if let Some(ready) = ready {
             self.host.schedule(ready);
@@ -190,7 +213,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// that the route refuses fails, for its token is dropped.
     pub(crate) fn pass_on(&self, message: M, sender: u64) {
         if self.send_from(message, sender).is_err() {
-            self.host.count_dead_letters(1);
+            self.lose::<M>(sender, DeadLetterCause::Unhandled);
         }
     }
 
@@ -199,7 +222,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 
     /// User messages waiting on Main. `accepted` comes from under the mailbox's lock.
-    fn waiting(&self, accepted: u64) -> usize {
+    pub(crate) fn waiting(&self, accepted: u64) -> usize {
         let waiting = accepted.saturating_sub(self.progress.taken.load(Ordering::Relaxed));
         usize::try_from(waiting).unwrap_or(usize::MAX)
     }
@@ -228,175 +251,6 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 }
 
-impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
-    fn pid(&self) -> Pid {
-        self.pid
-    }
-
-    fn parent(&self) -> Option<Pid> {
-        self.parent_pid()
-    }
-
-    fn info(&self) -> ProcessInfo {
-        let (name, links, (monitors, monitored_by)) = {
-            let relations = self.relations.0.lock();
-            (relations.name().cloned(), relations.links(), relations.monitors())
-        };
-        let main = self.main_length();
-        let inbox = self.inbox.lock();
-        let (urgent, system) = inbox.control_lengths();
-        let (trapping, bound) = (inbox.trapping, inbox.bound());
-        let state = match inbox.phase {
-            Phase::Terminated => ProcessState::Terminated,
-            _ if !inbox.initialised => ProcessState::Init,
-            Phase::Idle => ProcessState::Idle,
-            Phase::Waiting => ProcessState::Waiting,
-            Phase::Active if self.progress.running.load(Ordering::Relaxed) => ProcessState::Running,
-            Phase::Active => ProcessState::Scheduled,
-        };
-        drop(inbox);
-        ProcessInfo::new(self.pid, (self.behavior)(), state).with(|info| {
-            info.name = name;
-            info.parent = self.parent_pid();
-            info.trapping = trapping;
-            info.links = links;
-            info.monitors = monitors;
-            info.monitored_by = monitored_by;
-            info.urgent = urgent;
-            info.system = system;
-            info.main = main;
-            info.mailbox = bound;
-            info.handled = self.handled();
-            self.host.dispatcher_name().clone_into(&mut info.dispatcher);
-            info.uptime = self.host.now().since(self.started);
-        })
-    }
-
-    fn handled(&self) -> u64 {
-        self.progress.taken.load(Ordering::Relaxed) + self.progress.controls.load(Ordering::Relaxed)
-    }
-
-    /// | the process | from its parent | by | reason | what happens |
-    /// |---|---|---|---|---|
-    /// | any | - | signal | `Kill` | ends as `Killed` (D3) |
-    /// | traps, stops in order | yes | any | any | stop request (L3) |
-    /// | traps | - | any | any | notice (L3) |
-    /// | does not trap, stops in order | yes | signal | not `Normal` | stop request (D5) |
-    /// | does not trap | - | - | `Normal` | nothing, unless it is from itself (L7) |
-    /// | does not trap | - | - | other | ends with that reason (L2) |
-    ///
-    /// Whether it traps is looked at now, when the signal arrives.
-    fn exit_signal(self: Arc<Self>, exit: Exit, via: Via) -> bool {
-        let mut inbox = self.inbox.lock();
-        if inbox.phase == Phase::Terminated {
-            return false;
-        }
-        let by_signal = via == Via::Signal;
-        if by_signal && exit.reason == Reason::Kill {
-            self.doom(inbox, Reason::Killed);
-            return false;
-        }
-        let from_parent = inbox.orderly
-            && self.parent_pid().is_some_and(|parent| parent.is_same_process(exit.pid));
-        if inbox.trapping {
-            if from_parent {
-                self.push_urgent(inbox, Control::Stop(exit.reason));
-                return false;
-            }
-            let (link, urgent) = match via {
-                Via::Signal => (None, false),
-                Via::Link { number, urgent } => (Some(number), urgent),
-            };
-            if urgent {
-                self.push_urgent(inbox, Control::Exit { exit, link });
-            } else {
-                let ready = inbox.push_notice(Box::new(Notice::Exit { exit, link }));
-                self.release(inbox, ready);
-            }
-            return true;
-        }
-        if exit.reason.is_normal() && !(by_signal && exit.pid == self.pid) {
-            return false;
-        }
-        if from_parent && by_signal {
-            self.push_urgent(inbox, Control::Stop(exit.reason));
-        } else {
-            self.doom(inbox, exit.reason);
-        }
-        false
-    }
-
-    fn is_doomed(&self) -> bool {
-        self.inbox.lock().has_doom()
-    }
-
-    fn down(self: Arc<Self>, down: Down, urgent: bool) {
-        if urgent {
-            let _ = self.push_control(Priority::Max, Control::Down(down));
-        } else {
-            self.push_notice(Notice::Down(down));
-        }
-    }
-
-    fn request_stop(self: Arc<Self>, reason: Reason) {
-        let mut inbox = self.inbox.lock();
-        match inbox.phase {
-            Phase::Terminated => {}
-            // Whether it stops in order is known when its first poll has returned.
-            Phase::Active if !inbox.initialised => {
-                self.push_urgent(inbox, Control::Stop(reason));
-            }
-            _ if inbox.orderly => {
-                self.push_urgent(inbox, Control::Stop(reason));
-            }
-            _ if inbox.trapping => {
-                let exit = Exit { pid: self.host.node_pid(), reason };
-                let ready = inbox.push_notice(Box::new(Notice::Exit { exit, link: None }));
-                self.release(inbox, ready);
-            }
-            _ => self.doom(inbox, reason),
-        }
-    }
-
-    fn kill(self: Arc<Self>) {
-        self.doom(self.inbox.lock(), Reason::Killed);
-    }
-
-    fn inspect(self: Arc<Self>, reply: Reply<Inspection>) {
-        if let Err(Control::Inspect(reply)) =
-            self.push_control(Priority::Max, Control::Inspect(reply))
-        {
-            reply.fail(krarup_gen::CallError::NoProcess);
-        }
-    }
-
-    fn send_dynamic(self: Arc<Self>, message: Dynamic) -> Result<(), SendError<Dynamic>> {
-        if TypeId::of::<M>() == TypeId::of::<Dynamic>() {
-            let message: Box<dyn Any> = Box::new(message);
-            return match message.downcast::<M>() {
-                Ok(message) => self.send(*message).map_err(|error| error.map(Dynamic::new)),
-                // Not reached: the type was compared.
-                Err(_) => Ok(()),
-            };
-        }
-        match message.downcast::<M>() {
-            Ok(message) => self.send(message).map_err(|error| error.map(Dynamic::new)),
-            Err(message) => {
-                let (expected, found) = (type_name::<M>(), message.type_name());
-                Err(SendError::WrongType { message, expected, found })
-            }
-        }
-    }
-
-    fn lane_types(&self) -> (&'static str, &'static str) {
-        (type_name::<M>(), type_name::<C>())
-    }
-
-    fn relations(&self) -> &Guarded {
-        &self.relations
-    }
-}
-
 /// Waking schedules the process, wherever it waits.
 impl<M: Send + 'static, C: Send + 'static> ArcWake for Cell<M, C> {
     fn wake_by_ref(cell: &Arc<Self>) {
@@ -407,11 +261,18 @@ impl<M: Send + 'static, C: Send + 'static> ArcWake for Cell<M, C> {
 }
 
 impl<M, C> Cell<M, C> {
+    /// Counts a message of type `T` that nobody handles, and tells of it (rules M7, D7).
+    #[cold]
+    pub(crate) fn lose<T>(&self, sender: u64, cause: DeadLetterCause) {
+        let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
+        self.host.dead_letter(DeadLetter::new(self.pid, from, type_name::<T>(), cause));
+    }
+
     pub(crate) fn locked_relations(&self) -> MutexGuard<'_, Relations> {
         self.relations.0.lock()
     }
 
-    pub(crate) fn behavior(&self) -> &'static str {
+    pub(crate) fn label(&self) -> &'static str {
         (self.behavior)()
     }
 

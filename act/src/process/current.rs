@@ -12,6 +12,14 @@ type Orphan = Box<dyn FnOnce(Option<&Reason>) + Send>;
 
 thread_local! {
     static CURRENT: Cell<Option<Pid>> = const { Cell::new(None) };
+    /// Messages sent in this turn.
+    static SENT: Cell<u64> = const { Cell::new(0) };
+    /// Whom the future that was polled last waits for; see [`note_wait`].
+    static WAITS: Cell<u64> = const { Cell::new(0) };
+    /// The number of the worker to which a route has handed the last message.
+    static RECEIVER: Cell<u64> = const { Cell::new(0) };
+    /// Processes whose overflow is being diverted on this thread.
+    static ONCE: RefCell<Vec<Pid>> = const { RefCell::new(Vec::new()) };
     /// Whether there are any: cheaper to ask than the list, which has a destructor.
     static HAS_ORPHANS: Cell<bool> = const { Cell::new(false) };
     static ORPHANS: RefCell<Vec<Orphan>> = const { RefCell::new(Vec::new()) };
@@ -30,6 +38,72 @@ pub(crate) fn sender(creation: u32) -> u64 {
         Some(pid) if pid.creation() == creation => pid.id(),
         _ => 0,
     }
+}
+
+/// A message was sent and accepted.
+#[inline]
+pub(crate) fn count_sent() {
+    SENT.set(SENT.get() + 1);
+}
+
+/// How many messages were sent since this was asked last.
+#[inline]
+pub(crate) fn take_sent() -> u64 {
+    SENT.replace(0)
+}
+
+/// Stands for several, or for what is no call.
+const SEVERAL: u64 = u64::MAX;
+
+/// A future that was polled in this turn waits for the answer of the process with this
+/// number (rule C5).
+#[inline]
+pub(crate) fn note_wait(callee: u64) {
+    WAITS.set(if WAITS.get() == 0 { callee } else { SEVERAL });
+}
+
+/// A future that was polled in this turn waits for something else than an answer: so the
+/// process may go on without one.
+#[inline]
+pub(crate) fn note_other_wait() {
+    WAITS.set(SEVERAL);
+}
+
+/// Whom the process waits for, if it is one call that was polled since this was asked
+/// last; else 0.
+#[inline]
+pub(crate) fn take_wait() -> u64 {
+    let callee = WAITS.replace(0);
+    if callee == SEVERAL { 0 } else { callee }
+}
+
+/// A route has handed a message to the process with this number; the innermost route says
+/// so first.
+pub(crate) fn note_receiver(worker: u64) {
+    if RECEIVER.get() == 0 {
+        RECEIVER.set(worker);
+    }
+}
+
+/// To whom routes have handed a message since this was asked last; 0: to nobody.
+pub(crate) fn take_receiver() -> u64 {
+    RECEIVER.replace(0)
+}
+
+/// Runs `f`, unless it is running for this process on this thread already.
+pub(crate) fn once<T>(pid: Pid, f: impl FnOnce() -> T) -> Option<T> {
+    struct Leave;
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            ONCE.with_borrow_mut(|under_way| under_way.pop());
+        }
+    }
+    if ONCE.with_borrow(|under_way| under_way.contains(&pid)) {
+        return None;
+    }
+    ONCE.with_borrow_mut(|under_way| under_way.push(pid));
+    let _leave = Leave;
+    Some(f())
 }
 
 /// Makes `pid` the current process until the guard is dropped.

@@ -1,16 +1,21 @@
 //! The process: its cell, its turns, its death, and its bonds with others.
 //!
 //! [`process`] is a process as everyone else sees it, [`cell`] what it is made of,
-//! [`turn`] how it runs and ends, [`progress`] what its turns write down, [`relations`]
-//! what it remembers of links and monitors, [`bonds`] what those do between two
-//! processes, [`current`] who runs on this thread, [`crash`] how a panic becomes a reason.
+//! [`citizen`] how that answers the others, [`room`] who gets room in its mailbox, [`turn`]
+//! how it runs and ends, [`progress`] what its turns write down, [`relations`] what it
+//! remembers of links and monitors, [`bonds`] what those do between two processes,
+//! [`waits`] who waits for whom, [`current`] who runs on this thread, [`crash`] how a panic
+//! becomes a reason.
 
 pub(crate) mod bonds;
 pub(crate) mod cell;
+pub(crate) mod citizen;
 pub(crate) mod crash;
 pub(crate) mod current;
 #[allow(clippy::module_inception, reason = "the trait `Process` is what the module is about")]
 pub(crate) mod process;
 pub(crate) mod progress;
 pub(crate) mod relations;
+pub(crate) mod room;
 pub(crate) mod turn;
+pub(crate) mod waits;

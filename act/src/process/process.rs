@@ -1,10 +1,11 @@
 //! A process as everyone else sees it.
 
 use super::relations::Relations;
+use crate::dynamic::Dynamic;
 use crate::reply::Reply;
 use crate::sync::Mutex;
-use krarup_gen::{Down, Exit, Inspection, Pid, ProcessInfo, Reason, SendError};
-use std::any::{Any, type_name};
+use krarup_gen::{Alias, Down, Exit, Inspection, Pid, ProcessInfo, Reason, SendError};
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -33,6 +34,9 @@ pub trait Process: Any + Send + Sync {
     /// The process that spawned it.
     fn parent(&self) -> Option<Pid>;
 
+    /// What its behaviour is called.
+    fn behavior(&self) -> &'static str;
+
     /// A picture of it, at once (rule X3).
     fn info(&self) -> ProcessInfo;
 
@@ -60,14 +64,38 @@ pub trait Process: Any + Send + Sync {
     /// Asks it to describe itself; the token fails if it is dead.
     fn inspect(self: Arc<Self>, reply: Reply<Inspection>);
 
-    /// Sends a value that must be of the receiver's message type (rule M7).
+    /// Sends a value that must be of the receiver's message type, unless that takes others
+    /// as well (rule M7); by one of its aliases, if it still has it (rule N5).
     ///
     /// # Errors
     /// Those of a send.
-    fn send_dynamic(self: Arc<Self>, message: Dynamic) -> Result<(), SendError<Dynamic>>;
+    fn send_dynamic(
+        self: Arc<Self>,
+        message: Dynamic,
+        by: Option<Alias>,
+    ) -> Result<(), SendError<Dynamic>>;
+
+    /// Asks it to show its state; the token fails if it is dead (rule X5).
+    fn state(self: Arc<Self>, reply: Reply<Option<Dynamic>>);
+
+    /// Has it handle nothing until it is resumed as often; answered when that is in effect
+    /// (rule X5).
+    fn suspend(self: Arc<Self>, reply: Reply<()>);
+
+    /// Takes one suspension back; whether there was one.
+    fn resume(self: Arc<Self>) -> bool;
+
+    /// Has its future polled if it waits inside a handler.
+    fn nudge(self: Arc<Self>);
+
+    /// Whom it waits for, if it does nothing but wait for the answer of one call (rule C5).
+    fn waits_for(&self) -> Option<Pid>;
 
     /// The types of what its Main lane and its control lanes take.
     fn lane_types(&self) -> (&'static str, &'static str);
+
+    /// Logs what it receives from now on, or no more (rule X5).
+    fn trace(self: Arc<Self>, on: bool);
 
     /// Its links and monitors.
     fn relations(&self) -> &Guarded;
@@ -76,52 +104,6 @@ pub trait Process: Any + Send + Sync {
 impl fmt::Debug for dyn Process {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Process({})", self.pid())
-    }
-}
-
-/// A message of any type: what `send` by pid carries. An actor whose `Message` is
-/// `Dynamic` takes anything.
-pub struct Dynamic {
-    value: Box<dyn Any + Send>,
-    type_name: &'static str,
-}
-
-impl Dynamic {
-    /// Wraps a value.
-    pub fn new<T: Send + 'static>(value: T) -> Self {
-        let value: Box<dyn Any + Send> = Box::new(value);
-        // What is dynamic already, because it was received so, is not wrapped again.
-        value
-            .downcast()
-            .map_or_else(|value| Dynamic { value, type_name: type_name::<T>() }, |dynamic| *dynamic)
-    }
-
-    /// The value as a `T`, or itself back.
-    ///
-    /// # Errors
-    /// `self`, if the value is of another type.
-    pub fn downcast<T: 'static>(self) -> Result<T, Dynamic> {
-        let type_name = self.type_name;
-        let value = self.value.downcast::<T>();
-        value.map(|value| *value).map_err(|value| Dynamic { value, type_name })
-    }
-
-    /// Whether the value is a `T`.
-    #[must_use]
-    pub fn is<T: 'static>(&self) -> bool {
-        self.value.is::<T>()
-    }
-
-    /// What the value's type is called.
-    #[must_use]
-    pub fn type_name(&self) -> &'static str {
-        self.type_name
-    }
-}
-
-impl fmt::Debug for Dynamic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Dynamic({})", self.type_name)
     }
 }
 

@@ -1,5 +1,6 @@
 //! How far a process is: what its turns count and write down for others to read.
 
+use super::current;
 use crate::sync::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use krarup_gen::Timestamp;
 
@@ -11,6 +12,11 @@ pub(crate) struct Progress {
     pub(crate) taken: AtomicU64,
     /// Messages taken off the control lanes.
     pub(crate) controls: AtomicU64,
+    /// Messages sent, until the end of the last turn.
+    pub(crate) sent: AtomicU64,
+    /// The number of the process whose answer it waits for, if it does nothing else; 0: it
+    /// does not, or not only. Holds while the process is Waiting.
+    pub(crate) waits_for: AtomicU64,
     /// Messages this turn may still handle, and [`FIRST`].
     pub(crate) budget: AtomicU32,
     /// When this turn must end, in nanoseconds of the node's time; 0: no matter when.
@@ -48,6 +54,8 @@ impl Progress {
         Progress {
             taken: AtomicU64::new(0),
             controls: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
+            waits_for: AtomicU64::new(0),
             budget: AtomicU32::new(0),
             deadline: AtomicU64::new(0),
             wants: AtomicU8::new(Wants::OTHER),
@@ -62,6 +70,16 @@ impl Progress {
         self.budget.store(budget | FIRST, Ordering::Relaxed);
         self.deadline.store(deadline.map_or(0, |due| due.as_nanos().max(1)), Ordering::Relaxed);
         self.running.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends a turn.
+    #[inline]
+    pub(crate) fn rest(&self) {
+        self.running.store(false, Ordering::Relaxed);
+        let sent = current::take_sent();
+        if sent > 0 {
+            self.sent.store(self.sent.load(Ordering::Relaxed) + sent, Ordering::Relaxed);
+        }
     }
 
     /// A user message was taken off Main.

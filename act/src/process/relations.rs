@@ -7,8 +7,8 @@
 //! search a mailbox, and nothing comes after them (rule L5).
 
 use crate::slot::SlotSender;
-use krarup_gen::{Down, Name, Pid, Ref, Target};
-use std::collections::BTreeMap;
+use krarup_gen::{Alias, Down, Name, Pid, Ref, Target};
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Default)]
 pub(crate) struct Relations {
@@ -22,6 +22,8 @@ pub(crate) struct Relations {
 pub(crate) struct Bonds {
     /// Its registered name.
     name: Option<Name>,
+    /// Its aliases that are not revoked.
+    pub(crate) aliases: BTreeSet<Alias>,
     pub(crate) links: BTreeMap<Pid, Link>,
     /// Monitors of this process on others.
     pub(crate) watching: BTreeMap<Ref, Watching>,
@@ -85,6 +87,21 @@ impl Relations {
         name
     }
 
+    pub(crate) fn has_alias(&self, alias: Alias) -> bool {
+        self.bonds.as_ref().is_some_and(|bonds| bonds.aliases.contains(&alias))
+    }
+
+    pub(crate) fn aliases(&self) -> Vec<Alias> {
+        self.bonds.iter().flat_map(|bonds| bonds.aliases.iter().copied()).collect()
+    }
+
+    pub(crate) fn take_aliases(&mut self) -> BTreeSet<Alias> {
+        let bonds = self.bonds_if_any();
+        let aliases = bonds.map(|bonds| std::mem::take(&mut bonds.aliases)).unwrap_or_default();
+        self.shrink();
+        aliases
+    }
+
     pub(crate) fn take_bonds(&mut self) -> Option<Box<Bonds>> {
         self.bonds.take()
     }
@@ -125,6 +142,7 @@ impl Relations {
     pub(crate) fn shrink(&mut self) {
         if self.bonds.as_ref().is_some_and(|bonds| {
             bonds.name.is_none()
+                && bonds.aliases.is_empty()
                 && bonds.links.is_empty()
                 && bonds.watching.is_empty()
                 && bonds.watched.is_empty()

@@ -18,12 +18,13 @@
 use super::cell::Cell;
 use super::process::Process;
 use super::progress::Wants;
-use super::{bonds, crash, current};
+use super::{bonds, crash, current, waits};
 use crate::host::{Ready, Turn, TurnLimits};
-use crate::mailbox::inbox::Phase;
+use crate::mailbox::entry::Control;
+use crate::mailbox::inbox::{Dropped, Phase};
 use crate::slot::SlotSender;
 use futures_task::waker_ref;
-use krarup_gen::{Pid, Reason, Result, SpawnError};
+use krarup_gen::{DeadLetterCause, Pid, Reason, Result, SpawnError};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -152,6 +153,12 @@ where
     fn park(self: Pin<Box<Self>>) -> Parked<Self> {
         let cell = Arc::clone(&self.cell);
         let mut inbox = cell.inbox.lock();
+        if inbox.has_waiters() {
+            // The process has taken all it will for now, so there may be room.
+            drop(inbox);
+            cell.grant_room();
+            inbox = cell.inbox.lock();
+        }
         if inbox.has_doom() || inbox.doom_by_early_stop() {
             cell.progress.attention.store(true, Ordering::Relaxed);
             return Parked::Again(self);
@@ -159,7 +166,7 @@ where
         let wants = cell.progress.wants.load(Ordering::Relaxed);
         if wants == Wants::TURN {
             inbox.notified = false;
-            cell.progress.running.store(false, Ordering::Relaxed);
+            cell.progress.rest();
             return Parked::NextTurn(self);
         }
         if inbox.notified {
@@ -168,12 +175,12 @@ where
             return if cell.progress.spend(|| cell.host.now()) {
                 Parked::Again(self)
             } else {
-                cell.progress.running.store(false, Ordering::Relaxed);
+                cell.progress.rest();
                 Parked::NextTurn(self)
             };
         }
         let phase = if wants == Wants::MESSAGE {
-            if inbox.has_main() || inbox.has_control() {
+            if inbox.has_mail() {
                 return Parked::Again(self);
             }
             inbox.release_memory();
@@ -181,8 +188,15 @@ where
         } else {
             Phase::Waiting
         };
-        cell.progress.running.store(false, Ordering::Relaxed);
+        let callee = if phase == Phase::Waiting { current::take_wait() } else { 0 };
+        cell.progress.waits_for.store(callee, Ordering::Relaxed);
+        cell.progress.rest();
+        let mail_waits = callee != 0 && cell.has_unhandled(&inbox);
         inbox.park(phase, Ready::new(self));
+        if mail_waits {
+            drop(inbox);
+            waits::rouse_cycle(&*cell.host, cell.pid, Pid::local(callee, cell.pid.creation()));
+        }
         Parked::Done
     }
 
@@ -190,6 +204,7 @@ where
     /// to run at all.
     fn end(mut self: Pin<Box<Self>>, mut reason: Reason) {
         let cell = Arc::clone(&self.cell);
+        cell.progress.rest();
         // A destructor that panics says why the process ended, unless that is known: the
         // first failure is the cause.
         let dropped = crash::contain(|| self.as_mut().project().stage.set(Stage::Dead));
@@ -203,7 +218,7 @@ where
         let host = Arc::clone(&cell.host);
         // The reason prints itself, and is a user's.
         let _ = crash::contain(|| {
-            let behavior = cell.behavior();
+            let behavior = cell.label();
             if reason.is_abnormal() {
                 tracing::warn!(target: "krarup", %pid, behavior, %reason, "process ended");
             } else {
@@ -218,13 +233,29 @@ where
             let started = inbox.initialised || (!inbox.orderly && reason.is_normal());
             (inbox.close(), started)
         };
-        host.count_dead_letters(remains.messages());
-        let starter = remains.drop_all(drop_contained);
+        let starter = remains.drop_all(|dropped| {
+            match &dropped {
+                Dropped::Entry(entry) if entry.is_letter() => {
+                    cell.lose::<M>(entry.sender, DeadLetterCause::Unhandled);
+                }
+                Dropped::Control(Control::Message { sender, .. }) => {
+                    cell.lose::<C>(*sender, DeadLetterCause::Unhandled);
+                }
+                Dropped::Entry(_) | Dropped::Control(_) => {}
+            }
+            drop_contained(dropped);
+        });
 
         // Free the name, then tell everyone: first those whose tokens went down with the
         // process. The relations are closed after the name is free, so that nobody who
         // comes too late for them can hear of the death before that.
-        let name = cell.locked_relations().take_name();
+        let (name, aliases) = {
+            let mut relations = cell.locked_relations();
+            (relations.take_name(), relations.take_aliases())
+        };
+        for alias in aliases {
+            host.remove_alias(alias);
+        }
         host.retire(pid, name.as_ref());
         // Whom this wakes may be anybody, with wakers that panic.
         let _ = crash::contain(|| current::settle_orphans(Some(&reason)));
@@ -235,6 +266,7 @@ where
         {
             bonds::forget_link(&*host, pid, parent);
         }
+        let _ = crash::contain(|| host.note_ended(pid, name, &reason));
         if let Some(bonds) = bonds {
             let _ = crash::contain(|| bonds::fire(&*host, pid, *bonds, &reason));
         }

@@ -1,10 +1,10 @@
 //! How a process finds others by name and pid, and can be found itself.
 
 use crate::address::Address;
-use crate::context::Context;
+use super::context::Context;
 use crate::control::{address_of, lookup, send_dynamic};
-use crate::process::process::Dynamic;
-use krarup_gen::{LookupError, Name, Pid, ProcessInfo, RegisterError, SendError};
+use crate::dynamic::Dynamic;
+use krarup_gen::{Destination, LookupError, Name, Pid, ProcessInfo, RegisterError, SendError};
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Registers this process under a name (rule N2). Most processes get theirs when they
@@ -84,11 +84,24 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.host().process(pid).map(|process| process.info())
     }
 
-    /// Sends a value to a pid; the receiver's message type must be the value's.
+    /// Sends a value to a pid, a name (a `&str`) or an alias; the receiver's message type must
+    /// be the value's, unless it takes others.
     ///
     /// # Errors
     /// [`SendError::WrongType`], and those of [`crate::Address::send`].
-    pub fn send<T: Send + 'static>(&self, pid: Pid, message: T) -> Result<(), SendError<Dynamic>> {
-        send_dynamic(&**self.host(), pid, message)
+    pub fn send<'a, T: Send + 'static>(
+        &self,
+        to: impl Into<Destination<'a>>,
+        message: T,
+    ) -> Result<(), SendError<Dynamic>> {
+        send_dynamic(&**self.host(), to.into(), message)
+    }
+
+    /// Whether messages of other types than this process's own are taken too, when they are
+    /// sent by pid, name or alias: they come as [`crate::Received::Other`], to an actor's
+    /// [`crate::Actor::handle_other`]. They count towards the bound. Off, such a send is
+    /// [`SendError::WrongType`].
+    pub fn take_others(&mut self, take: bool) {
+        self.cell.inbox.lock().others = take;
     }
 }

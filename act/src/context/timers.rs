@@ -1,4 +1,9 @@
-//! The timers a process holds: what is due is kept here, the host keeps only when.
+//! The timers a process holds (rule T1): what is due is kept here, the host keeps only when.
+//!
+//! A timer of a process's own message puts a notice into its mailbox, and the message comes
+//! out of this table when the notice is taken: a timer that was cancelled has no entry
+//! any more, so nothing comes of a notice that was under way. One that acts on others acts
+//! when it is due, on the host's thread, and leaves a notice too, so that its entry goes.
 
 use crate::host::TimerKey;
 use krarup_gen::{Ref, Timestamp};
@@ -17,6 +22,8 @@ pub(crate) struct Timer<M> {
 pub(crate) enum Action<M> {
     Once(M),
     Again { period: Duration, message: Box<dyn FnMut() -> M + Send> },
+    /// Something that is done elsewhere when it is due.
+    Elsewhere,
 }
 
 impl<M> Timers<M> {

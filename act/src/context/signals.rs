@@ -1,10 +1,10 @@
 //! What a process can do to others, and they to it: exit signals, links, monitors.
 
-use crate::context::Context;
+use super::context::Context;
 use crate::control::{Monitor, watch};
 use crate::process::bonds;
 use crate::process::process::Via;
-use krarup_gen::{Exit, Name, NameError, Pid, Reason, Ref, Target};
+use krarup_gen::{Alias, Exit, Name, NameError, Pid, Reason, Ref, Target};
 use std::sync::Arc;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
@@ -55,6 +55,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let name = Name::new(name)?;
         let pid = self.host().whereis(name.as_str()).map(|process| process.pid());
         Ok(self.monitor_target(Target::Name(name, pid), false))
+    }
+
+    /// Monitors whoever has the alias now.
+    pub fn monitor_alias(&mut self, alias: Alias) -> Ref {
+        let pid = self.host().by_alias(alias).map(|process| process.pid());
+        self.monitor_target(Target::Alias(alias, pid), false)
     }
 
     fn monitor_target(&mut self, target: Target, urgent: bool) -> Ref {

@@ -1,0 +1,120 @@
+//! Waiting for the answer of a call that has been made: its reply, its timeout, and who
+//! waits for whom meanwhile.
+
+use crate::deadline::Deadline;
+use crate::host::Host;
+use crate::process::{current, waits};
+use crate::slot::SlotReceiver;
+use krarup_gen::{CallError, Pid};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// From this timeout on a call sets its timer late (see [`Host::poke_later`]): it may come
+/// a hundredth too late, and it is never early.
+const LONG: Duration = Duration::from_secs(1);
+
+/// The answer of a call under way. The host is handed in, not held: a call has one at hand.
+/// [`Answer::abandon`] must be called before it is dropped.
+pub(crate) struct Answer<T> {
+    /// Taken when the answer has come or is not waited for any more.
+    reply: Option<SlotReceiver<Result<T, CallError>>>,
+    /// Who is to answer.
+    callee: Pid,
+    timeout: Option<Duration>,
+    deadline: Option<Deadline>,
+}
+
+impl<T: Send + 'static> Answer<T> {
+    pub(crate) fn new(
+        reply: SlotReceiver<Result<T, CallError>>,
+        callee: Pid,
+        timeout: Option<Duration>,
+    ) -> Self {
+        Answer { reply: Some(reply), callee, timeout, deadline: None }
+    }
+
+    /// The first poll: the slot knows its waiter already, so it need not be looked at.
+    #[inline]
+    pub(crate) fn begin(&mut self, host: &Arc<dyn Host>, cx: &mut Context<'_>) -> Poll<Waited<T>> {
+        let Some(timeout) = self.timeout else { return self.pending() };
+        let Some(reply) = &self.reply else { return Poll::Ready(Err(CallError::NoReply)) };
+        if timeout >= LONG && current::pid().is_some() && host.poke_later(&|| reply.poke()) {
+            return self.pending();
+        }
+        if timeout.is_zero() {
+            return self.poll(host, cx, false);
+        }
+        let deadline = self.deadline.insert(Deadline::new(host.now() + timeout));
+        deadline.arm(&**host, cx);
+        self.pending()
+    }
+
+    /// A later poll. `suspicious`: the callee seems to wait for somebody itself.
+    pub(crate) fn poll(
+        &mut self,
+        host: &Arc<dyn Host>,
+        cx: &mut Context<'_>,
+        suspicious: bool,
+    ) -> Poll<Waited<T>> {
+        let Some(reply) = &mut self.reply else {
+            return Poll::Ready(Err(CallError::NoReply));
+        };
+        if let Poll::Ready(answer) = Pin::new(&mut *reply).poll(cx) {
+            self.reply = None;
+            self.disarm(&**host);
+            return Poll::Ready(answer.unwrap_or(Err(CallError::NoReply)));
+        }
+        if suspicious
+            && !reply.is_passed_on()
+            && let Some(caller) = current::pid()
+            && let Some(cycle) = waits::cycle(&**host, caller, self.callee)
+        {
+            return Poll::Ready(self.give_up(host).unwrap_or(Err(CallError::Deadlock(cycle))));
+        }
+        let Some(timeout) = self.timeout else { return self.pending() };
+        let deadline = self.deadline.get_or_insert_with(|| Deadline::new(host.now() + timeout));
+        if deadline.poll(&**host, cx).is_pending() {
+            return self.pending();
+        }
+        let error =
+            if host.has_stopped() { CallError::NodeStopped } else { CallError::Timeout(timeout) };
+        Poll::Ready(self.give_up(host).unwrap_or(Err(error)))
+    }
+
+    /// Says whom the process waits for (rule C5).
+    #[inline]
+    fn pending(&self) -> Poll<Waited<T>> {
+        if self.reply.as_ref().is_some_and(SlotReceiver::is_passed_on) {
+            current::note_other_wait();
+        } else {
+            current::note_wait(self.callee.id());
+        }
+        Poll::Pending
+    }
+
+    fn disarm(&mut self, host: &dyn Host) {
+        if let Some(mut deadline) = self.deadline.take() {
+            deadline.disarm(host);
+        }
+    }
+
+    /// Waits no longer; the answer if it came at this very moment.
+    fn give_up(&mut self, host: &Arc<dyn Host>) -> Option<Waited<T>> {
+        self.disarm(&**host);
+        let reply = self.reply.take()?;
+        let host = Arc::clone(host);
+        reply.close(move || host.count_late_reply())
+    }
+
+    /// Waits no longer, for nobody wants to know.
+    pub(crate) fn abandon(&mut self, host: &Arc<dyn Host>) {
+        if self.reply.is_some() {
+            drop(self.give_up(host));
+        }
+    }
+}
+
+/// What a call comes to.
+pub(crate) type Waited<T> = Result<T, CallError>;

@@ -1,0 +1,269 @@
+//! A process's own view of the world.
+
+use super::idle::Idle;
+use super::stash::Stash;
+use super::timers::Timers;
+use crate::address::Address;
+use crate::host::Host;
+use crate::mailbox::entry::{Entry, SenderId};
+use crate::mailbox::inbox::Queue;
+use crate::process::cell::Cell;
+use crate::process::crash::contain;
+use crate::process::process::Process;
+use crate::route::Route;
+use crate::trace::Tracer;
+use krarup_gen::{DeadLetterCause, Pid, Reason, Ref, Timestamp};
+use std::fmt;
+use std::sync::Arc;
+
+/// What a process holds while it lives: its mailbox, and everything it can do as
+/// itself.
+///
+/// The runtime makes one for every process and hands it to [`crate::Behavior::run`];
+/// an actor sees it in every callback. Sends need no context: the runtime knows who
+/// sends.
+pub struct Context<M, C = M> {
+    pub(crate) cell: Arc<Cell<M, C>>,
+    /// What was taken off Main and is not handled yet.
+    pub(crate) main: Queue<M>,
+    /// Who sent the message in hand.
+    pub(crate) sender: SenderId,
+    pub(crate) rare: Option<Box<Rare<M, C>>>,
+    pub(crate) started: bool,
+    /// What lies on Main is not simply next: Main is a route, stashed messages are
+    /// replayed, somebody looks on, or the process is suspended.
+    pub(crate) detour: bool,
+    /// Set by [`Context::stop`], and by a stop that was received in a handler.
+    stop: bool,
+}
+
+/// What most processes never have.
+pub(crate) struct Rare<M, C> {
+    pub(crate) timers: Timers<M>,
+    pub(crate) stash: Stash<M>,
+    pub(crate) idle: Option<Box<Idle>>,
+    pub(crate) tracer: Tracer<M, C>,
+    pub(crate) suspended: bool,
+    /// A stop that a handler has received, and that is to be obeyed when it is done.
+    stop_reason: Option<Reason>,
+}
+
+impl<M, C> Default for Rare<M, C> {
+    fn default() -> Self {
+        Rare {
+            timers: Timers::new(),
+            stash: Stash::default(),
+            idle: None,
+            tracer: Tracer::off(),
+            suspended: false,
+            stop_reason: None,
+        }
+    }
+}
+
+impl<M, C> Rare<M, C> {
+    fn is_empty(&self) -> bool {
+        self.timers.is_empty()
+            && self.stash.is_empty()
+            && self.idle.is_none()
+            && self.tracer.is_off()
+            && !self.suspended
+            && self.stop_reason.is_none()
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    pub(crate) fn new(cell: Arc<Cell<M, C>>) -> Self {
+        Context {
+            cell,
+            main: None,
+            sender: 0,
+            rare: None,
+            started: false,
+            detour: false,
+            stop: false,
+        }
+    }
+
+    /// The pid of this process.
+    #[must_use]
+    pub fn pid(&self) -> Pid {
+        self.cell.pid
+    }
+
+    /// The address of this process.
+    #[must_use]
+    pub fn address(&self) -> Address<M, C> {
+        Address::new(Arc::clone(&self.cell))
+    }
+
+    /// The process that spawned this one; `None` if it was spawned from outside.
+    #[must_use]
+    pub fn parent(&self) -> Option<Pid> {
+        self.cell.parent_pid()
+    }
+
+    /// Who sent the message in hand: the original sender if it was forwarded (rule
+    /// P1), `None` if it came from outside any process.
+    #[must_use]
+    pub fn sender(&self) -> Option<Pid> {
+        (self.sender != 0).then(|| Pid::local(self.sender, self.cell.pid.creation()))
+    }
+
+    /// The name of the node.
+    #[must_use]
+    pub fn node_name(&self) -> &str {
+        self.cell.host.node_name()
+    }
+
+    /// The bound of this process's Main lane.
+    #[must_use]
+    pub fn mailbox(&self) -> Option<usize> {
+        self.cell.inbox.lock().bound()
+    }
+
+    /// The node's time (rule T2).
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.cell.host.now()
+    }
+
+    /// A new unique reference.
+    #[must_use]
+    pub fn make_ref(&self) -> Ref {
+        self.cell.host.next_ref()
+    }
+
+    pub(crate) fn host(&self) -> &Arc<dyn Host> {
+        &self.cell.host
+    }
+
+    pub(crate) fn process(&self) -> Arc<dyn Process> {
+        Arc::clone(&self.cell) as Arc<dyn Process>
+    }
+
+    /// Says that the process has started: whoever waits for its spawn goes on (rule
+    /// D2). An actor's `init` has returned by then.
+    pub fn initialised(&mut self) {
+        if self.started {
+            return;
+        }
+        self.started = true;
+        let starter = self.cell.inbox.lock().initialise();
+        self.cell.host.note_initialised(self.cell.pid);
+        if let Some(starter) = starter {
+            let _ = starter.send(Ok(()));
+        }
+    }
+
+    /// Ends this process after the message in hand, with [`Reason::Normal`] (rule D9).
+    /// For an actor: a bare process returns from `run`.
+    pub fn stop(&mut self) {
+        self.stop = true;
+    }
+
+    /// Whether [`Context::stop`] was called, or a handler has received a stop: for
+    /// behaviours that have handlers.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        self.stop
+    }
+
+    /// A handler has received a stop that its behaviour is to obey when the handler is done.
+    pub(crate) fn remember_stop(&mut self, reason: Reason) {
+        self.stop = true;
+        self.rare().stop_reason.get_or_insert(reason);
+    }
+
+    /// Takes the decision to stop, if there is one, and its reason.
+    pub(crate) fn take_stop(&mut self) -> Option<Reason> {
+        if !std::mem::take(&mut self.stop) {
+            return None;
+        }
+        let reason = self.rare.as_mut().and_then(|rare| rare.stop_reason.take());
+        Some(reason.unwrap_or(Reason::Normal))
+    }
+
+    /// Makes Main a route from now on (see [`Route`]); this process then receives no
+    /// messages from it. Those that were accepted before go along the route as well, when
+    /// the process next receives. False if it has a route already.
+    pub fn route_main(&mut self, route: impl Route<M>) -> bool {
+        self.detour = true;
+        self.cell.set_route(Box::new(route))
+    }
+
+    /// Lets go of memory that is kept for speed (OTP's `hibernate`; rule D10): for a process
+    /// that expects nothing for long. An idle process holds no queues in any case; this
+    /// gives up what a busy one or one with timers and a stash keeps spare.
+    pub fn hibernate(&mut self) {
+        if let Some(main) = &mut self.main {
+            main.shrink_to_fit();
+        }
+        if self.main.as_ref().is_some_and(|main| main.is_empty()) {
+            self.main = None;
+        }
+        if let Some(rare) = &mut self.rare {
+            rare.stash.shrink();
+        }
+        self.release_rare();
+        self.cell.inbox.lock().release_memory();
+    }
+
+    pub(crate) fn rare(&mut self) -> &mut Rare<M, C> {
+        self.rare.get_or_insert_default()
+    }
+
+    /// Gives the memory of what is rare back when there is nothing in it.
+    pub(crate) fn release_rare(&mut self) {
+        if self.rare.as_ref().is_some_and(|rare| rare.is_empty()) {
+            self.rare = None;
+        }
+    }
+
+    /// Finds out anew whether there is any detour.
+    pub(crate) fn look_for_detours(&mut self) {
+        self.release_rare();
+        self.detour = self.cell.is_routed()
+            || self.rare.as_ref().is_some_and(|rare| {
+                rare.suspended || !rare.tracer.is_off() || rare.stash.has_replay()
+            });
+    }
+}
+
+/// Cancels the timers, and drops what was not handled, one by one: a destructor that
+/// panics must not keep the next from running, nor meet the panic of another.
+impl<M, C> Drop for Context<M, C> {
+    fn drop(&mut self) {
+        if self.main.is_none() && self.rare.is_none() {
+            return;
+        }
+        let lost = |sender: SenderId| self.cell.lose::<M>(sender, DeadLetterCause::Unhandled);
+        for entry in self.main.take().into_iter().flat_map(|main| *main) {
+            if entry.is_letter() {
+                lost(entry.sender);
+            }
+            let _ = contain(|| drop::<Entry<M>>(entry));
+        }
+        let Some(rare) = self.rare.take() else { return };
+        let Rare { timers, stash, idle, tracer, .. } = *rare;
+        let (keys, actions) = timers.into_parts();
+        let idle_key = idle.and_then(|idle| idle.into_key());
+        for key in keys.into_iter().chain(idle_key) {
+            self.cell.host.cancel_timer(key);
+        }
+        for (sender, message) in stash.into_messages() {
+            lost(sender);
+            let _ = contain(|| drop(message));
+        }
+        for action in actions {
+            let _ = contain(|| drop(action));
+        }
+        let _ = contain(|| drop(tracer));
+    }
+}
+
+impl<M, C> fmt::Debug for Context<M, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Context({})", self.cell.pid)
+    }
+}

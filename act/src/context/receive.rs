@@ -1,0 +1,376 @@
+//! How a process takes what lies in its mailbox.
+//!
+//! Main is taken off in batches, and handled without the lock. Everything that goes before it,
+//! or keeps the process from it, raises `progress.attention`, which is looked at before
+//! every message: the control lanes, a doom, senders that wait for room, a suspension, a
+//! tracer. What was taken off Main and does not simply come next makes the process take a
+//! detour ([`Context`]'s `detour`), so that the straight way costs nothing for it.
+
+use super::context::Context;
+use crate::mailbox::entry::{Body, Control, Entry, Notice};
+use crate::dynamic::Dynamic;
+use crate::process::crash::contain;
+use crate::process::progress::Wants;
+use crate::received::Received;
+use crate::trace::{Traced, Tracer};
+use krarup_gen::{DeadLetterCause, Exit, Reason};
+use std::future::poll_fn;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
+
+/// What came of looking up.
+enum Looked<M, C> {
+    /// This is next.
+    Item(Received<M, C>),
+    /// Nothing is to be received now.
+    Wait(u8),
+    /// Nothing goes before Main.
+    Main,
+}
+
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    /// The next item: Urgent before System before Main, looked at anew each time
+    /// (rule M2). Waits while there is none.
+    ///
+    /// Await it in the process's own future, as `select` and `join` of futures do: within a
+    /// collection that gives its futures wakers of its own (`FuturesUnordered`), mail would
+    /// wake the process, but not this future.
+    ///
+    /// An actor's handler may use it too, for a selective conversation of its own: what it
+    /// receives then is not handled by the actor, except that a stop it takes is obeyed when
+    /// the handler is done.
+    pub async fn receive(&mut self) -> Received<M, C> {
+        let item = self.receive_next().await;
+        if let Received::Stop(reason) = &item {
+            self.remember_stop(reason.clone());
+        }
+        item
+    }
+
+    /// The next item, for who obeys a stop at once.
+    pub(crate) async fn receive_next(&mut self) -> Received<M, C> {
+        poll_fn(|_| self.poll_receive()).await
+    }
+
+    /// The next message, if one lies at hand and nothing goes before it: what a loop of
+    /// handlers looks at first, for it costs a fraction of a poll. `None` says nothing
+    /// about the mailbox: then [`Context::receive`].
+    #[inline]
+    pub fn next_at_hand(&mut self) -> Option<M> {
+        let main = self.main.as_mut()?;
+        let progress = &self.cell.progress;
+        if self.detour || progress.attention.load(Ordering::Relaxed) {
+            return None;
+        }
+        let Body::Message(_) = main.front()?.body else { return None };
+        if !progress.spend(|| self.cell.host.now()) {
+            return None;
+        }
+        let entry = main.pop_front()?;
+        self.sender = entry.sender;
+        match entry.body {
+            Body::Message(message) => {
+                progress.count_taken();
+                Some(message)
+            }
+            // Not reached: it was looked at.
+            Body::Notice(_) => None,
+        }
+    }
+
+    /// Up to `most` messages that lie at hand on Main, in their order, without waiting (rule
+    /// M10): a handler that has got one message takes those with it that follow. Fewer, or
+    /// none, where something else comes next, or the turn ends. [`Context::sender`] is that
+    /// of the last.
+    pub fn take_batch(&mut self, most: usize) -> Vec<M> {
+        self.take_batch_while(most, |_| true)
+    }
+
+    /// As [`Context::take_batch`], up to the first message that `wanted` does not want; that
+    /// one is received next.
+    pub fn take_batch_while(
+        &mut self,
+        most: usize,
+        mut wanted: impl FnMut(&M) -> bool,
+    ) -> Vec<M> {
+        let mut batch = Vec::new();
+        while batch.len() < most {
+            if self.main.as_ref().is_none_or(|main| main.is_empty()) {
+                self.refill();
+            }
+            let front = self.main.as_ref().and_then(|main| main.front());
+            match front.map(|entry| &entry.body) {
+                Some(Body::Message(message)) if wanted(message) => {}
+                _ => break,
+            }
+            let Some(message) = self.next_at_hand() else { break };
+            batch.push(message);
+        }
+        batch
+    }
+
+    /// Takes what lies in the mailbox to hand, if nothing does.
+    fn refill(&mut self) {
+        let taken = self.cell.inbox.lock().take_main(&mut self.main);
+        if let Some(entry) = taken {
+            self.main.get_or_insert_default().push_front(entry);
+        }
+    }
+
+    /// As [`Context::receive`], but does not count as having started: for a behaviour that
+    /// looks after its mailbox during its own start, and says itself when it has started.
+    pub async fn receive_early(&mut self) -> Received<M, C> {
+        poll_fn(|_| self.poll_mailbox()).await
+    }
+
+    #[inline]
+    fn poll_receive(&mut self) -> Poll<Received<M, C>> {
+        if !self.started {
+            self.initialised();
+        }
+        self.poll_mailbox()
+    }
+
+    #[inline]
+    fn poll_mailbox(&mut self) -> Poll<Received<M, C>> {
+        loop {
+            if self.cell.progress.attention.load(Ordering::Relaxed) {
+                match self.look_up() {
+                    Looked::Item(item) => return Poll::Ready(self.shown(item)),
+                    Looked::Wait(wants) => return self.pending(wants),
+                    Looked::Main => {}
+                }
+            }
+            if self.detour && self.is_suspended() {
+                return self.pending(Wants::MESSAGE);
+            }
+            if !self.cell.progress.spend(|| self.cell.host.now()) {
+                return self.pending(Wants::TURN);
+            }
+            if self.detour
+                && let Some(message) = self.next_replayed()
+            {
+                return Poll::Ready(self.shown(Received::Message(message)));
+            }
+            let next = self.main.as_mut().and_then(|main| main.pop_front());
+            let Some(entry) = next.or_else(|| self.take_main()) else {
+                return self.pending(Wants::MESSAGE);
+            };
+            self.sender = entry.sender;
+            match entry.body {
+                Body::Message(message) => {
+                    self.cell.progress.count_taken();
+                    if !self.detour {
+                        return Poll::Ready(Received::Message(message));
+                    }
+                    if self.cell.is_routed() {
+                        self.cell.pass_on(message, entry.sender);
+                        continue;
+                    }
+                    return Poll::Ready(self.shown(Received::Message(message)));
+                }
+                Body::Notice(notice) => {
+                    if let Some(item) = self.accept(*notice) {
+                        return Poll::Ready(self.shown(item));
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn pending(&mut self, wants: u8) -> Poll<Received<M, C>> {
+        if wants == Wants::MESSAGE && self.rare.is_some() {
+            self.note_idle();
+        }
+        self.cell.progress.wants.store(wants, Ordering::Relaxed);
+        Poll::Pending
+    }
+
+    /// Takes everything off Main and returns the oldest of it.
+    ///
+    /// A process that gets one message at a time looks once in a poll: the turn looks
+    /// again, under the same lock with which it parks the process. One that has just
+    /// emptied a batch looks again, for there is likely more, and gives the batch's
+    /// memory back if there is not: an idle process holds none.
+    #[inline]
+    fn take_main(&mut self) -> Option<Entry<M>> {
+        let progress = &self.cell.progress;
+        let emptied_batch = self.main.is_some();
+        if progress.looked.load(Ordering::Relaxed) && !emptied_batch {
+            return None;
+        }
+        progress.looked.store(true, Ordering::Relaxed);
+        let entry = self.cell.inbox.lock().take_main(&mut self.main);
+        if entry.is_none() && emptied_batch {
+            self.main = None;
+        }
+        entry
+    }
+
+    /// Something raised `attention`: the control lanes, one item at a time, and whatever else
+    /// wants to be seen before the next message.
+    #[cold]
+    fn look_up(&mut self) -> Looked<M, C> {
+        let mut granted = false;
+        loop {
+            let mut inbox = self.cell.inbox.lock();
+            if inbox.has_doom() {
+                return Looked::Wait(Wants::MESSAGE);
+            }
+            let suspended = inbox.is_suspended();
+            let tracer = inbox.take_tracer();
+            let grant = inbox.has_waiters() && !granted;
+            if grant || suspended != self.is_suspended() || tracer.is_some() {
+                drop(inbox);
+                self.change(suspended, tracer);
+                self.cell.grant_room();
+                granted = true;
+                continue;
+            }
+            let progress = &self.cell.progress;
+            if !inbox.has_mail_ahead() {
+                progress.attention.store(inbox.has_waiters(), Ordering::Relaxed);
+                return Looked::Main;
+            }
+            if !progress.spend(|| self.cell.host.now()) {
+                return Looked::Wait(Wants::TURN);
+            }
+            let control = inbox.take_control();
+            drop(inbox);
+            if let Some(control) = control
+                && let Some(item) = self.accept_control(control)
+            {
+                return Looked::Item(item);
+            }
+        }
+    }
+
+    /// What was done to this process from outside takes effect.
+    fn change(&mut self, suspended: bool, tracer: Option<Tracer<M, C>>) {
+        if suspended != self.is_suspended() {
+            self.rare().suspended = suspended;
+        }
+        if let Some(tracer) = tracer {
+            // The one before is a user's, and may panic when it is dropped.
+            let before = std::mem::replace(&mut self.rare().tracer, tracer);
+            let _ = contain(|| drop(before));
+        }
+        self.look_for_detours();
+    }
+
+    fn is_suspended(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| rare.suspended)
+    }
+
+    #[cold]
+    fn next_replayed(&mut self) -> Option<M> {
+        let stash = &mut self.rare.as_mut()?.stash;
+        let (sender, message) = stash.next()?;
+        let last = !stash.has_replay();
+        self.sender = sender;
+        if last {
+            self.look_for_detours();
+        }
+        Some(message)
+    }
+
+    /// Shows an item to the tracer, if there is one.
+    #[inline]
+    fn shown(&mut self, item: Received<M, C>) -> Received<M, C> {
+        if self.detour { self.traced(item) } else { item }
+    }
+
+    #[cold]
+    fn traced(&mut self, item: Received<M, C>) -> Received<M, C> {
+        let (pid, at, sender) = (self.pid(), self.now(), self.sender());
+        if let Some(rare) = self.rare.as_mut().filter(|rare| !rare.tracer.is_off()) {
+            let traced = Traced { pid, at, sender, item: &item };
+            let tracer = &mut rare.tracer;
+            if let Err(reason) = contain(|| tracer.look(&traced)) {
+                tracing::error!(target: "krarup", %pid, %reason, "a tracer panicked; it is off");
+                self.change(false, Some(Tracer::off()));
+            }
+        }
+        item
+    }
+
+    fn accept_control(&mut self, control: Control<C>) -> Option<Received<M, C>> {
+        let count = &self.cell.progress.controls;
+        count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.sender = 0;
+        match control {
+            Control::Message { sender, message } => {
+                self.sender = sender;
+                Some(Received::Command(message))
+            }
+            Control::Stop(reason) => self.accept_stop(reason),
+            Control::Inspect(reply) => {
+                self.forgive_idle();
+                Some(Received::Inspect(reply))
+            }
+            Control::State(reply) => {
+                self.forgive_idle();
+                Some(Received::State(reply))
+            }
+            Control::Here(reply) => {
+                self.forgive_idle();
+                reply.send(());
+                None
+            }
+            Control::Exit { exit, link } => self.accept(Notice::Exit { exit, link }),
+            Control::Down(down) => self.accept(Notice::Down(down)),
+        }
+    }
+
+    /// A stop that was asked for before it was known what kind of process this is. One
+    /// that does not stop in order takes it as an exit signal.
+    fn accept_stop(&mut self, reason: Reason) -> Option<Received<M, C>> {
+        let inbox = self.cell.inbox.lock();
+        if inbox.orderly {
+            return Some(Received::Stop(reason));
+        }
+        if inbox.trapping {
+            return Some(Received::Exit(Exit { pid: self.cell.host.node_pid(), reason }));
+        }
+        self.cell.doom(inbox, reason);
+        None
+    }
+
+    /// A notice as an item, unless what it tells of is no longer wanted (rule L5).
+    fn accept(&mut self, notice: Notice<M>) -> Option<Received<M, C>> {
+        let item = match notice {
+            Notice::Exit { exit, link } => {
+                let wanted = link.is_none_or(|number| {
+                    self.cell.locked_relations().accept_exit(exit.pid, number)
+                });
+                wanted.then_some(Received::Exit(exit))
+            }
+            Notice::Down(down) => {
+                let wanted = self.cell.locked_relations().accept_down(down.monitor);
+                wanted.then_some(Received::Down(down))
+            }
+            Notice::Timer(timer) => self.ring(timer).map(Received::Message),
+            Notice::Idle(round) => return self.idle_rings(round),
+            Notice::Finish => Some(Received::Finish),
+            Notice::Beyond(message) if self.cell.is_routed() => {
+                self.cell.pass_on(message, self.sender);
+                None
+            }
+            Notice::Beyond(message) => Some(Received::Message(message)),
+            Notice::Other(other) => {
+                self.cell.progress.count_taken();
+                if self.cell.is_routed() {
+                    self.cell.lose::<Dynamic>(self.sender, DeadLetterCause::Unhandled);
+                    None
+                } else {
+                    Some(Received::Other(other))
+                }
+            }
+        };
+        if item.is_some() {
+            self.break_silence();
+        }
+        item
+    }
+}

@@ -1,0 +1,40 @@
+//! Setting messages aside, and handling them later (rule M9; Akka's `Stash`).
+
+use super::context::Context;
+use krarup_gen::SendError;
+
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    /// Sets a message aside, most often the one in hand: it keeps its sender. The stash has
+    /// the bound of the mailbox, and none if that has none; messages in it do not count
+    /// towards the mailbox's.
+    ///
+    /// # Errors
+    /// [`SendError::Full`], with the message: as many are set aside as the mailbox's bound.
+    pub fn stash(&mut self, message: M) -> Result<(), SendError<M>> {
+        let bound = self.mailbox();
+        let sender = self.sender;
+        let stash = &mut self.rare().stash;
+        if bound.is_some_and(|bound| stash.len() >= bound) {
+            return Err(SendError::Full(message));
+        }
+        stash.keep(sender, message);
+        Ok(())
+    }
+
+    /// Has everything that was set aside handled again, in the order in which it came, before
+    /// anything that has not been received yet; how many messages that is. What is set
+    /// aside again meanwhile waits for the next time.
+    pub fn unstash_all(&mut self) -> usize {
+        let Some(rare) = &mut self.rare else { return 0 };
+        let count = rare.stash.set_aside();
+        rare.stash.replay_all();
+        self.look_for_detours();
+        count
+    }
+
+    /// How many messages are set aside.
+    #[must_use]
+    pub fn stashed(&self) -> usize {
+        self.rare.as_ref().map_or(0, |rare| rare.stash.set_aside())
+    }
+}

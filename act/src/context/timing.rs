@@ -1,0 +1,131 @@
+//! Timers of a process: messages and signals after a time (rule T1).
+
+use super::context::Context;
+use super::timers::{Action, Timer};
+use crate::deadline::Sleep;
+use crate::host::{Alarm, Host};
+use crate::mailbox::entry::Notice;
+use crate::process::process::Via;
+use crate::recipient::Recipient;
+use krarup_gen::{Exit, Pid, Reason, Ref, Timestamp};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    /// Suspends this process, and nothing else, for this long (rule T1).
+    pub fn sleep(&self, duration: Duration) -> Sleep {
+        Sleep::new(Arc::clone(self.host()), duration)
+    }
+
+    /// Sends a message to this process after a delay, on its Main lane and beyond its
+    /// bound. The timer dies with the process (rule T1).
+    pub fn send_after(&mut self, delay: Duration, message: M) -> Ref {
+        let timer = self.make_ref();
+        self.arm(timer, self.now() + delay, Action::Once(message));
+        timer
+    }
+
+    /// Sends a message to this process again and again, each `period` after the one
+    /// before was due, until the timer is cancelled (rule T1). The next one is set when
+    /// the last is received, so they do not pile up. A period under a millisecond counts
+    /// as a millisecond.
+    pub fn send_interval<F>(&mut self, period: Duration, message: F) -> Ref
+    where
+        F: FnMut() -> M + Send + 'static,
+    {
+        let period = period.max(Duration::from_millis(1));
+        let timer = self.make_ref();
+        let action = Action::Again { period, message: Box::new(message) };
+        self.arm(timer, self.now() + period, action);
+        timer
+    }
+
+    /// Sends a message to another process after a delay (Erlang's `send_after/3`). The timer
+    /// dies with this process. What the receiver does not take then is a dead letter.
+    pub fn send_after_to<T>(&mut self, delay: Duration, to: &Recipient<T>, message: T) -> Ref
+    where
+        T: Send + 'static,
+    {
+        let to = to.clone();
+        self.act_after(delay, move |_| drop(to.send(message)))
+    }
+
+    /// Sends an exit signal after a delay, in the name of this process (Erlang's
+    /// `exit_after`; rule T1). The timer dies with this process. To oneself: ends this
+    /// process, unless it traps.
+    pub fn exit_after(&mut self, delay: Duration, pid: Pid, reason: Reason) -> Ref {
+        let exit = Exit { pid: self.pid(), reason };
+        self.act_after(delay, move |host| {
+            if let Some(process) = host.process(pid) {
+                process.exit_signal(exit, Via::Signal);
+            }
+        })
+    }
+
+    fn act_after(
+        &mut self,
+        delay: Duration,
+        act: impl FnOnce(&dyn Host) + Send + 'static,
+    ) -> Ref {
+        let timer = self.make_ref();
+        let cell = Arc::downgrade(&self.cell);
+        let act = move || {
+            if let Some(cell) = cell.upgrade().filter(|cell| cell.is_alive()) {
+                act(&*cell.host);
+                cell.push_notice(Notice::Timer(timer));
+            }
+        };
+        let due = self.now() + delay;
+        let key = self.host().set_timer(due, Alarm::Run(Box::new(act)));
+        self.rare().timers.insert(timer, Timer { key, due, action: Action::Elsewhere });
+        timer
+    }
+
+    /// Cancels a timer of this process: the time that was left, or `None` if its
+    /// message has been received or there is no such timer. A message of it that lies in
+    /// the mailbox is thrown away; then the time left is zero. What acts on others cannot be
+    /// called back once it was due: `None`.
+    pub fn cancel(&mut self, timer: Ref) -> Option<Duration> {
+        let timer = self.rare.as_mut()?.timers.remove(timer)?;
+        self.release_rare();
+        let in_time = self.host().cancel_timer(timer.key);
+        match timer.action {
+            _ if in_time => Some(timer.due - self.now()),
+            Action::Elsewhere => None,
+            Action::Once(_) | Action::Again { .. } => Some(Duration::ZERO),
+        }
+    }
+
+    /// The time left until the timer is due, or `None` as for [`Context::cancel`].
+    #[must_use]
+    pub fn remaining(&self, timer: Ref) -> Option<Duration> {
+        self.rare.as_ref()?.timers.get(timer).map(|timer| timer.due - self.now())
+    }
+
+    fn arm(&mut self, timer: Ref, due: Timestamp, action: Action<M>) {
+        let cell = Arc::downgrade(&self.cell);
+        let ring = move || {
+            if let Some(cell) = cell.upgrade() {
+                cell.push_notice(Notice::Timer(timer));
+            }
+        };
+        let key = self.host().set_timer(due, Alarm::Run(Box::new(ring)));
+        self.rare().timers.insert(timer, Timer { key, due, action });
+    }
+
+    /// A timer's notice is taken out of the mailbox: its message, unless it was
+    /// cancelled.
+    pub(crate) fn ring(&mut self, timer: Ref) -> Option<M> {
+        let Timer { due, action, .. } = self.rare.as_mut()?.timers.remove(timer)?;
+        self.release_rare();
+        match action {
+            Action::Once(message) => Some(message),
+            Action::Elsewhere => None,
+            Action::Again { period, mut message } => {
+                let next = message();
+                self.arm(timer, due + period, Action::Again { period, message });
+                Some(next)
+            }
+        }
+    }
+}

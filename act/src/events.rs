@@ -1,0 +1,60 @@
+//! Hearing of what happens in the node as a whole (rules M7, D7, X4).
+
+use crate::context::Context;
+use crate::recipient::Recipient;
+use crate::subscription::{Subscription, Tell, Topic};
+use krarup_gen::{DeadLetter, Lifecycle};
+
+impl Subscription {
+    /// Tells this process of dead letters, beyond its bound.
+    #[must_use]
+    pub fn to_dead_letters(who: Recipient<DeadLetter>) -> Self {
+        let pid = who.pid();
+        Subscription { pid, tell: Tell::DeadLetters(Box::new(move |letter| tell(&who, letter))) }
+    }
+
+    /// Tells this process of what becomes of others, beyond its bound.
+    #[must_use]
+    pub fn to_lifecycle(who: Recipient<Lifecycle>) -> Self {
+        let pid = who.pid();
+        let tell_it = move |event: &Lifecycle| {
+            // Its own end is nothing it could hear of.
+            event.pid().is_same_process(who.pid()) || tell(&who, event)
+        };
+        Subscription { pid, tell: Tell::Lifecycle(Box::new(tell_it)) }
+    }
+}
+
+fn tell<T: Clone + Send + 'static>(who: &Recipient<T>, what: &T) -> bool {
+    let alive = who.is_alive();
+    if alive {
+        who.notify(what.clone());
+    }
+    alive
+}
+
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    /// Has this process told of every dead letter of the node from now on, as a message that
+    /// is made from it, beyond the bound. Ends with the process.
+    pub fn subscribe_dead_letters(&mut self)
+    where
+        M: From<DeadLetter>,
+    {
+        self.host().subscribe(Subscription::to_dead_letters(self.address().recipient()));
+    }
+
+    /// Has this process told of the life of every other process of the node from now on, as
+    /// messages that are made from it, beyond the bound. Ends with the process.
+    pub fn subscribe_lifecycle(&mut self)
+    where
+        M: From<Lifecycle>,
+    {
+        self.host().subscribe(Subscription::to_lifecycle(self.address().recipient()));
+    }
+
+    /// Ends a subscription of this process; what was told before may still lie in its
+    /// mailbox. Whether there was one.
+    pub fn unsubscribe(&mut self, topic: Topic) -> bool {
+        self.host().unsubscribe(topic, self.pid())
+    }
+}

@@ -1,0 +1,93 @@
+//! What a full mailbox does with one message more (rule M6).
+
+use crate::recipient::Recipient;
+use krarup_gen::Pid;
+use std::fmt;
+use std::sync::Arc;
+
+/// What a full mailbox does with one message more; chosen when a process is spawned
+/// ([`crate::Spawn::overflow`]).
+///
+/// | choice | the sender | what is lost |
+/// |---|---|---|
+/// | [`Refuse`](Overflow::Refuse) (default) | gets the message back as `Full` | nothing |
+/// | [`DropOldest`](Overflow::DropOldest) | goes on | the message that waited longest |
+/// | [`DropNewest`](Overflow::DropNewest) | goes on | the message |
+/// | [`divert`](Overflow::divert) | goes on | nothing, unless the fallback is full too: then `Full` |
+///
+/// What is dropped is counted as a dead letter, and offered to those who subscribed to
+/// them; a call that was in it fails with `NoReply`.
+pub enum Overflow<M> {
+    /// The sender gets its message back.
+    Refuse,
+    /// The message that has waited longest is dropped: the newest are worth most (readings
+    /// of a sensor). The process then takes its messages one by one, not in batches.
+    DropOldest,
+    /// The message is dropped as if it had been accepted: the oldest are worth most.
+    DropNewest,
+    /// Another process gets it, wrapped; see [`Overflow::divert`].
+    Divert(Divert<M>),
+}
+
+/// Where a full mailbox diverts messages to; made by [`Overflow::divert`].
+pub struct Divert<M> {
+    pub(crate) to: Recipient<Diverted<M>>,
+    pub(crate) tag: Arc<str>,
+}
+
+/// A message that a full mailbox has diverted to its fallback (Ergo's `MessageFallback`).
+/// Its sender is the original one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diverted<M> {
+    /// Whose mailbox was full.
+    pub origin: Pid,
+    /// What the process was told to tag its messages with, so that one fallback can serve
+    /// several.
+    pub tag: Arc<str>,
+    /// The message.
+    pub message: M,
+}
+
+impl<M: Send + 'static> Overflow<M> {
+    /// Diverts what is too much to a fallback process, tagged. If that is full or dead as
+    /// well the sender gets `Full`; fallbacks in a ring end the same way, for nobody is
+    /// tried twice for one message.
+    ///
+    /// ```
+    /// # use krarup_act::{Address, Diverted, Overflow};
+    /// # struct Job;
+    /// enum Spare { Job(Diverted<Job>) }
+    /// impl From<Diverted<Job>> for Spare {
+    ///     fn from(diverted: Diverted<Job>) -> Self { Spare::Job(diverted) }
+    /// }
+    /// # fn example(spare: &Address<Spare>) -> Overflow<Job> {
+    /// Overflow::divert(spare.recipient(), "jobs")
+    /// # }
+    /// ```
+    pub fn divert(to: Recipient<Diverted<M>>, tag: impl AsRef<str>) -> Self {
+        Overflow::Divert(Divert { to, tag: tag.as_ref().into() })
+    }
+}
+
+impl<M> Clone for Divert<M> {
+    fn clone(&self) -> Self {
+        Divert { to: self.to.clone(), tag: Arc::clone(&self.tag) }
+    }
+}
+
+impl<M: Send + 'static> fmt::Debug for Divert<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Divert({}, {:?})", self.to.pid(), self.tag)
+    }
+}
+
+impl<M: Send + 'static> fmt::Debug for Overflow<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Overflow::Refuse => f.write_str("Refuse"),
+            Overflow::DropOldest => f.write_str("DropOldest"),
+            Overflow::DropNewest => f.write_str("DropNewest"),
+            Overflow::Divert(divert) => fmt::Debug::fmt(divert, f),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Work in flight while its process goes on serving (rule C6).
+
+use crate::behavior::behavior_fn;
+use crate::context::Context;
+use crate::process::crash::Contained;
+use krarup_gen::{Pid, Reason, SpawnError};
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::Poll;
+
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    /// Lets a future run beside this process, which goes on serving, and sends the process
+    /// what `message` makes of its output: on Main, beyond the bound (Akka's `pipeToSelf`).
+    ///
+    /// The future is a process of its own, a child of this one: calls in it name that one as
+    /// their sender, and [`Context::exit`] with the pid that is returned takes it back. It
+    /// ends with this process. A panic in it is a panic of this process, which runs
+    /// `terminate` and ends for that reason.
+    ///
+    /// ```
+    /// # use krarup_act::{Address, Context, Reply};
+    /// # use krarup_gen::{CallError, Result};
+    /// # enum Store { Fetch(u64, Reply<String>) }
+    /// enum Front { Fetched(Result<String, CallError>) }
+    ///
+    /// fn fetch(ctx: &Context<Front>, store: Address<Store>, key: u64) -> Result {
+    ///     ctx.pipe(
+    ///         async move { store.call(|reply| Store::Fetch(key, reply)).await },
+    ///         Front::Fetched,
+    ///     )?;
+    ///     Ok(())
+    /// }
+    /// # let _ = fetch;
+    /// ```
+    ///
+    /// # Errors
+    /// [`SpawnError::NodeStopping`].
+    pub fn pipe<F, N>(&self, future: F, message: N) -> Result<Pid, SpawnError>
+    where
+        F: Future + Send + 'static,
+        N: FnOnce(F::Output) -> M + Send + 'static,
+    {
+        let owner = self.address();
+        let run = move || {
+            behavior_fn(move |ctx: Context<(), ()>| async move {
+                let mut end = ctx.watch(owner.pid());
+                let mut work = pin!(Contained::new(async move { message(future.await) }));
+                let outcome = poll_fn(|cx| {
+                    // The work first: what is done is sent, though its receiver may be gone.
+                    match work.as_mut().poll(cx) {
+                        Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
+                        Poll::Pending => Pin::new(&mut end).poll(cx).map(|_| None),
+                    }
+                })
+                .await;
+                match outcome {
+                    Some(Ok(message)) => owner.notify(message),
+                    Some(Err(panic)) => owner.process().request_stop(panic),
+                    None => {}
+                }
+                Ok::<(), Reason>(())
+            })
+        };
+        Ok(self.spawn(run).start()?.pid())
+    }
+}

@@ -1,0 +1,188 @@
+//! Room in a process's mailbox: looking for it, keeping it, and the line of senders that
+//! wait for it (rules M5, M6).
+//!
+//! A send to a mailbox that refuses when full never comes here. Everything else that has
+//! to do with room goes through [`Cell::reserve`], so that a message is made, converted or
+//! wrapped only when it is sure where it goes, and nothing is lost on the way.
+//!
+//! **Waiting.** Whoever wants to wait stands in line under the mailbox's lock and sets the
+//! flag that makes the process look up before its next message. The process hands room to
+//! the first in line, whenever it looks up or is about to park: it alone knows exactly how
+//! much it has taken. A place in line that nobody waits at any more is passed over.
+
+use super::cell::Cell;
+use super::current;
+use crate::mailbox::entry::{Body, Entry};
+use crate::mailbox::inbox::{Crowded, Room};
+use crate::mailbox::overflow::Diverted;
+use crate::mailbox::permit::{NoRoom, Permit, Reserved, Waiter};
+use crate::process::crash::contain;
+use crate::sync::Ordering;
+use krarup_gen::{DeadLetterCause, SendError};
+use std::sync::Arc;
+
+/// Room that is kept for one message.
+pub(crate) enum Held<M> {
+    /// In the mailbox.
+    Here,
+    /// The message will be dropped.
+    Nowhere,
+    /// At the fallback of a full mailbox, with the tag for it.
+    Elsewhere(Permit<Diverted<M>>, Arc<str>),
+    /// Where the route leads.
+    OnRoute(Permit<M>),
+}
+
+impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
+    fn taken(&self) -> u64 {
+        // Relaxed: see `Inbox::push_main`.
+        self.progress.taken.load(Ordering::Relaxed)
+    }
+
+    /// Finds room for one message. If there is none, and a waiter is given, it stands in
+    /// line from now on; a route has no line.
+    pub(crate) fn reserve(&self, waiter: Option<&Arc<Waiter<M>>>) -> Result<Held<M>, NoRoom> {
+        if self.is_routed() {
+            return self.reserve_on_route();
+        }
+        let room = {
+            let mut inbox = self.inbox.lock();
+            let room = inbox.reserve(self.taken(), waiter);
+            if waiter.is_some() && matches!(room, Err(Crowded::Full)) {
+                self.progress.attention.store(true, Ordering::Relaxed);
+            }
+            room
+        };
+        match room {
+            Ok(Room::Here(None)) => Ok(Held::Here),
+            Ok(Room::Here(Some(oldest))) => {
+                self.drop_lost(oldest, DeadLetterCause::Overflow);
+                Ok(Held::Here)
+            }
+            Ok(Room::Nowhere) => Ok(Held::Nowhere),
+            Ok(Room::Elsewhere(divert)) => {
+                // Fallbacks in a ring: nobody is asked twice for one message.
+                match current::once(self.pid, || divert.to.reserve()) {
+                    Some(Ok(permit)) => Ok(Held::Elsewhere(permit, divert.tag)),
+                    Some(Err(_)) | None => {
+                        let mut inbox = self.inbox.lock();
+                        let _ = inbox.crowded(waiter);
+                        self.progress.attention.store(true, Ordering::Relaxed);
+                        Err(NoRoom::Full)
+                    }
+                }
+            }
+            Err(Crowded::Full) => Err(NoRoom::Full),
+            Err(Crowded::Dead) => Err(NoRoom::Dead),
+            Err(Crowded::Routed) => self.reserve_on_route(),
+        }
+    }
+
+    fn reserve_on_route(&self) -> Result<Held<M>, NoRoom> {
+        match self.route.get().map(|route| route.reserve()) {
+            Some(Ok(permit)) => Ok(Held::OnRoute(permit)),
+            Some(Err(error)) => Err(NoRoom::of(&error)),
+            // Not reached: the route is set before the mailbox says so.
+            None => Err(NoRoom::Dead),
+        }
+    }
+
+    /// Sends to a full mailbox that does something else than refuse.
+    #[cold]
+    pub(crate) fn send_over(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
+        match self.reserve(None) {
+            Ok(held) => {
+                self.fill(held, message, sender);
+                Ok(())
+            }
+            Err(no_room) => Err(no_room.with(message)),
+        }
+    }
+
+    /// Puts a message where room was kept for it.
+    pub(crate) fn fill(&self, held: Held<M>, message: M, sender: u64) {
+        let entry = Entry { sender, body: Body::Message(message) };
+        match held {
+            Held::Here => self.fill_here(entry),
+            Held::Nowhere => self.drop_lost(entry, DeadLetterCause::Overflow),
+            Held::Elsewhere(permit, tag) => {
+                if let Body::Message(message) = entry.body {
+                    permit.send_from(Diverted { origin: self.pid, tag, message }, sender);
+                }
+            }
+            Held::OnRoute(permit) => {
+                if let Body::Message(message) = entry.body {
+                    permit.send_from(message, sender);
+                }
+            }
+        }
+    }
+
+    /// Puts an entry into room in the mailbox that was kept for it.
+    pub(crate) fn fill_here(&self, entry: Entry<M>) {
+        let filled = self.inbox.lock().fill(entry);
+        match filled {
+            Ok(None) => {}
+            Ok(Some(ready)) => self.host.schedule(ready),
+            Err(entry) => self.drop_lost(entry, DeadLetterCause::Unhandled),
+        }
+    }
+
+    /// Counts a message that nobody will handle, and drops it; its destructor is a user's.
+    fn drop_lost(&self, entry: Entry<M>, cause: DeadLetterCause) {
+        self.lose::<M>(entry.sender, cause);
+        let _ = contain(|| drop(entry));
+    }
+
+    /// Gives room back that was kept and not used.
+    pub(crate) fn give_back(self: &Arc<Self>) {
+        self.inbox.lock().give_back();
+        self.grant_room();
+    }
+
+    /// Hands what room there is to the senders that wait for it, the first first.
+    pub(crate) fn grant_room(self: &Arc<Self>) {
+        loop {
+            let next = self.inbox.lock().next_waiter(self.taken());
+            let Some(waiter) = next else { return };
+            if waiter.is_waiting() {
+                // One that gives up at this very moment gives its room back.
+                let _ = waiter.offer(Permit::new(Place::new(self, Held::Here)));
+            } else {
+                self.inbox.lock().give_back();
+            }
+        }
+    }
+}
+
+/// Room kept for whoever holds this.
+pub(crate) struct Place<M: Send + 'static, C: Send + 'static> {
+    cell: Arc<Cell<M, C>>,
+    held: Option<Held<M>>,
+}
+
+impl<M: Send + 'static, C: Send + 'static> Place<M, C> {
+    pub(crate) fn new(cell: &Arc<Cell<M, C>>, held: Held<M>) -> Self {
+        Place { cell: Arc::clone(cell), held: Some(held) }
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> Reserved<M> for Place<M, C> {
+    fn fill(mut self: Box<Self>, message: M, sender: u64) {
+        if let Some(held) = self.held.take() {
+            self.cell.fill(held, message, sender);
+        }
+    }
+
+    fn creation(&self) -> u32 {
+        self.cell.pid.creation()
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> Drop for Place<M, C> {
+    fn drop(&mut self) {
+        if let Some(Held::Here) = self.held.take() {
+            self.cell.give_back();
+        }
+    }
+}

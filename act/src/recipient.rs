@@ -1,0 +1,179 @@
+//! The subset handle: who takes messages of one type, whatever else it takes.
+
+use crate::answer::Answer;
+use crate::host::Host;
+use crate::mailbox::permit::Permit;
+use crate::pending::Pending;
+use crate::process::process::Process;
+use crate::process::{current, waits};
+use crate::reply::Reply;
+use krarup_gen::{CallError, Pid, SendError};
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// How long a call through a recipient waits unless told otherwise.
+const CALL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A handle on a process that takes messages of type `T`, whatever else it takes (actix's
+/// `Recipient`): made by [`crate::Address::recipient`] where the process's own message type
+/// is made from a `T` ([`From`]).
+///
+/// Of one type for actors, pools and bare processes, it is what a function or a field takes
+/// that only sends. Like an address it neither keeps its process alive nor dies with it.
+pub struct Recipient<T> {
+    deliver: Arc<dyn Deliver<T>>,
+}
+
+/// What a recipient does with a message; implemented for addresses and aliases.
+pub(crate) trait Deliver<T>: Send + Sync {
+    /// Sends in the name of the process with the given number.
+    fn deliver(&self, message: T, sender: u64) -> Result<(), SendError<T>>;
+
+    /// Sends beyond any bound; nobody hears whether it arrives.
+    fn notify(&self, message: T);
+
+    /// Room for one message.
+    fn reserve(&self) -> Result<Permit<T>, SendError<()>>;
+
+    fn process(&self) -> Arc<dyn Process>;
+
+    fn host(&self) -> &Arc<dyn Host>;
+
+    fn is_alive(&self) -> bool;
+}
+
+impl<T: Send + 'static> Recipient<T> {
+    pub(crate) fn new(deliver: impl Deliver<T> + 'static) -> Self {
+        Recipient { deliver: Arc::new(deliver) }
+    }
+
+    /// Sends a message on the Main lane.
+    ///
+    /// # Errors
+    /// Those of [`crate::Address::send`]; all give the message back as it was.
+    pub fn send(&self, message: T) -> Result<(), SendError<T>> {
+        let sender = current::sender(self.pid().creation());
+        let sent = self.deliver.deliver(message, sender);
+        if sent.is_ok() {
+            current::count_sent();
+        }
+        sent
+    }
+
+    /// Calls the process: `request` makes the message from the reply token. As
+    /// [`crate::Address::call`], with the default timeout of 5 s.
+    pub fn call<R, F>(&self, request: F) -> Pending<R, CallError>
+    where
+        R: Send + 'static,
+        F: FnOnce(Reply<R>) -> T + Send + 'static,
+    {
+        self.call_within(CALL_TIMEOUT, request)
+    }
+
+    /// As [`Recipient::call`], with this timeout.
+    pub fn call_within<R, F>(&self, timeout: Duration, request: F) -> Pending<R, CallError>
+    where
+        R: Send + 'static,
+        F: FnOnce(Reply<R>) -> T + Send + 'static,
+    {
+        let recipient = self.clone();
+        Pending::new(Arc::clone(self.deliver.host()), async move {
+            let host = Arc::clone(recipient.deliver.host());
+            let pid = recipient.pid();
+            if let Some(caller) = current::pid() {
+                if caller.is_same_process(pid) {
+                    return Err(CallError::CallsItself(pid));
+                }
+                if let Some(cycle) = waits::cycle(&*host, caller, pid) {
+                    return Err(CallError::Deadlock(cycle));
+                }
+            }
+            let (token, reply) = Reply::new(None);
+            recipient.send(request(token)).map_err(|error| refused(&*host, &error))?;
+            let answer = Answer::new(reply, pid, Some(timeout));
+            Asked { host, answer, pid }.await
+        })
+    }
+
+    /// Reserves room for a message.
+    ///
+    /// # Errors
+    /// Those of [`crate::Address::send`].
+    pub fn reserve(&self) -> Result<Permit<T>, SendError<()>> {
+        self.deliver.reserve()
+    }
+
+    /// Sends beyond the bound of the mailbox, as the runtime does: for hosts.
+    pub fn notify(&self, message: T) {
+        self.deliver.notify(message);
+    }
+
+    /// The identity of the process.
+    #[must_use]
+    pub fn pid(&self) -> Pid {
+        self.deliver.process().pid()
+    }
+
+    /// Whether the process is alive now, and can still be reached in this way.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.deliver.is_alive()
+    }
+}
+
+/// A request that was sent through a recipient.
+struct Asked<R: Send + 'static> {
+    host: Arc<dyn Host>,
+    answer: Answer<R>,
+    pid: Pid,
+}
+
+impl<R: Send + 'static> Future for Asked<R> {
+    type Output = Result<R, CallError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let asked = self.get_mut();
+        let suspicious = asked.host.process(asked.pid).is_some_and(|p| p.waits_for().is_some());
+        asked.answer.poll(&asked.host, cx, suspicious)
+    }
+}
+
+impl<R: Send + 'static> Drop for Asked<R> {
+    fn drop(&mut self) {
+        self.answer.abandon(&self.host);
+    }
+}
+
+/// Why a request was not sent, to its caller.
+fn refused<M>(host: &dyn Host, error: &SendError<M>) -> CallError {
+    match error {
+        SendError::Full(_) => CallError::Full,
+        SendError::NoWorkers(_) => CallError::NoWorkers,
+        _ if host.is_stopping() => CallError::NodeStopped,
+        _ => CallError::NoProcess,
+    }
+}
+
+impl<T> Clone for Recipient<T> {
+    fn clone(&self) -> Self {
+        Recipient { deliver: Arc::clone(&self.deliver) }
+    }
+}
+
+impl<T: Send + 'static> fmt::Debug for Recipient<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Recipient({})", self.pid())
+    }
+}
+
+/// Two recipients are equal if they are of the same process.
+impl<T: Send + 'static> PartialEq for Recipient<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.pid() == other.pid()
+    }
+}
+
+impl<T: Send + 'static> Eq for Recipient<T> {}

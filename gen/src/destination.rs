@@ -1,0 +1,50 @@
+//! Where a message of any type can be sent to.
+
+use crate::{Alias, Name, Pid};
+use std::fmt;
+
+/// A process as one who has no typed address names it: by its pid, its name or one of its
+/// aliases. Sends of any type take whatever becomes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Destination<'a> {
+    /// The process with this pid.
+    Pid(Pid),
+    /// The process with this name, when the message is sent.
+    Name(&'a str),
+    /// The process that has this alias, unless it has been revoked.
+    Alias(Alias),
+}
+
+impl From<Pid> for Destination<'_> {
+    fn from(pid: Pid) -> Self {
+        Destination::Pid(pid)
+    }
+}
+
+impl From<Alias> for Destination<'_> {
+    fn from(alias: Alias) -> Self {
+        Destination::Alias(alias)
+    }
+}
+
+impl<'a> From<&'a str> for Destination<'a> {
+    fn from(name: &'a str) -> Self {
+        Destination::Name(name)
+    }
+}
+
+impl<'a> From<&'a Name> for Destination<'a> {
+    fn from(name: &'a Name) -> Self {
+        Destination::Name(name.as_str())
+    }
+}
+
+impl fmt::Display for Destination<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Destination::Pid(pid) => fmt::Display::fmt(pid, f),
+            Destination::Name(name) => fmt::Debug::fmt(name, f),
+            Destination::Alias(alias) => fmt::Display::fmt(alias, f),
+        }
+    }
+}

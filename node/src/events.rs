@@ -1,0 +1,115 @@
+//! Telling those who subscribed what happens in the node, and logging what nobody handled.
+//!
+//! Nobody subscribed is the usual case, and costs one look at a flag.
+
+use krarup_act::{Subscription, Tell, Topic};
+use krarup_gen::{DeadLetter, Lifecycle, Pid, Timestamp};
+use parking_lot::{Mutex, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Dead letters that are logged one by one within a second; of the rest only their number.
+const LOGGED_PER_SECOND: u32 = 10;
+
+#[derive(Default)]
+pub(crate) struct Events {
+    subscriptions: RwLock<Vec<Arc<Subscription>>>,
+    /// Whether there are any.
+    any: AtomicBool,
+    dead_letters: AtomicU64,
+    log: Mutex<Log>,
+}
+
+/// How much has been logged of late.
+#[derive(Default)]
+struct Log {
+    since: Timestamp,
+    logged: u32,
+    left_out: u64,
+}
+
+impl Events {
+    pub(crate) fn subscribe(&self, subscription: Subscription) {
+        let mut subscriptions = self.subscriptions.write();
+        let topic = topic(&subscription);
+        subscriptions.retain(|other| {
+            other.pid != subscription.pid || self::topic(other) != topic
+        });
+        subscriptions.push(Arc::new(subscription));
+        self.any.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn unsubscribe(&self, topic: Topic, pid: Pid) -> bool {
+        let mut subscriptions = self.subscriptions.write();
+        let before = subscriptions.len();
+        subscriptions.retain(|other| other.pid != pid || self::topic(other) != topic);
+        self.any.store(!subscriptions.is_empty(), Ordering::Release);
+        subscriptions.len() < before
+    }
+
+    /// Tells all who want to know, without a lock, for they may subscribe to more.
+    fn publish(&self, tell: impl Fn(&Tell) -> Option<bool>) {
+        if !self.any.load(Ordering::Acquire) {
+            return;
+        }
+        let subscriptions = self.subscriptions.read().clone();
+        let gone: Vec<_> = subscriptions
+            .iter()
+            .filter(|subscription| tell(&subscription.tell) == Some(false))
+            .map(|subscription| (topic(subscription), subscription.pid))
+            .collect();
+        for (topic, pid) in gone {
+            self.unsubscribe(topic, pid);
+        }
+    }
+
+    pub(crate) fn lifecycle(&self, event: impl FnOnce() -> Lifecycle) {
+        if self.any.load(Ordering::Acquire) {
+            let event = event();
+            self.publish(|tell| match tell {
+                Tell::Lifecycle(tell) => Some(tell(&event)),
+                Tell::DeadLetters(_) => None,
+            });
+        }
+    }
+
+    pub(crate) fn dead_letter(&self, letter: &DeadLetter, now: impl FnOnce() -> Timestamp) {
+        self.dead_letters.fetch_add(1, Ordering::Relaxed);
+        self.publish(|tell| match tell {
+            Tell::DeadLetters(tell) => Some(tell(letter)),
+            Tell::Lifecycle(_) => None,
+        });
+        if tracing::enabled!(target: "krarup::dead_letters", tracing::Level::INFO) {
+            self.log(letter, now());
+        }
+    }
+
+    pub(crate) fn dead_letters(&self) -> u64 {
+        self.dead_letters.load(Ordering::Relaxed)
+    }
+
+    fn log(&self, letter: &DeadLetter, now: Timestamp) {
+        let left_out = {
+            let mut log = self.log.lock();
+            if now.since(log.since) >= Duration::from_secs(1) {
+                log.since = now;
+                log.logged = 0;
+            }
+            if log.logged == LOGGED_PER_SECOND {
+                log.left_out += 1;
+                return;
+            }
+            log.logged += 1;
+            std::mem::take(&mut log.left_out)
+        };
+        tracing::info!(target: "krarup::dead_letters", %letter, left_out, "dead letter");
+    }
+}
+
+fn topic(subscription: &Subscription) -> Topic {
+    match subscription.tell {
+        Tell::DeadLetters(_) => Topic::DeadLetters,
+        Tell::Lifecycle(_) => Topic::Lifecycle,
+    }
+}
