@@ -13,7 +13,7 @@ use crate::process::process::Process;
 use crate::process::turn::Life;
 use crate::process::{bonds, current};
 use crate::slot::{SlotSender, slot};
-use krarup_gen::{Name, Ref, SpawnError, Target};
+use krarup_gen::{Name, NoBound, Ref, SpawnError, Target};
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -207,7 +207,7 @@ where
             // A bound that no memory could fill is none.
             Some(messages) => u32::try_from(messages).unwrap_or(UNBOUNDED),
             None if !matches!(self.overflow, Overflow::Refuse) => {
-                return Err(SpawnError::OverflowWithoutBound);
+                return Err(NoBound.into());
             }
             None => UNBOUNDED,
         };

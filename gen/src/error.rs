@@ -209,9 +209,9 @@ pub enum SpawnError {
     /// A mailbox bound of 0 was asked for.
     #[error("a mailbox bound of 0 would refuse every message")]
     ZeroMailbox,
-    /// Something was chosen for a full mailbox, but it has no bound and is never full.
-    #[error("an overflow was chosen for a mailbox without a bound, which is never full")]
-    OverflowWithoutBound,
+    /// Something was chosen for a full mailbox that has no bound.
+    #[error(transparent)]
+    NoBound(#[from] NoBound),
     /// There is no dispatcher of that name.
     #[error("unknown dispatcher {0:?}")]
     UnknownDispatcher(String),
@@ -228,6 +228,11 @@ pub enum SpawnError {
     #[error("the simulation ran out of events before init returned")]
     Stalled,
 }
+
+/// Something was chosen for a full mailbox, but it has no bound and is never full (rule M6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an overflow was chosen for a mailbox without a bound, which is never full")]
+pub struct NoBound;
 
 /// A process was not given the name it asked for; nothing has changed (rule N2).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -7,12 +7,13 @@ use crate::address::Address;
 use crate::host::Host;
 use crate::mailbox::entry::{Entry, SenderId};
 use crate::mailbox::inbox::Queue;
+use crate::mailbox::overflow::Overflow;
 use crate::process::cell::Cell;
 use crate::process::crash::contain;
 use crate::process::process::Process;
 use crate::route::Route;
 use crate::trace::Tracer;
-use krarup_gen::{DeadLetterCause, Pid, Reason, Ref, Timestamp};
+use krarup_gen::{DeadLetterCause, NoBound, Pid, Reason, Ref, Timestamp};
 use std::fmt;
 use std::sync::Arc;
 
@@ -190,6 +191,16 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub fn route_main(&mut self, route: impl Route<M>) -> bool {
         self.detour = true;
         self.cell.set_route(Box::new(route))
+    }
+
+    /// Chooses anew what is done when this process's mailbox is full (rule M6), where it was
+    /// not known when it was spawned.
+    ///
+    /// # Errors
+    /// The mailbox has no bound.
+    pub fn set_overflow(&mut self, overflow: Overflow<M>) -> Result<(), NoBound> {
+        let before = self.cell.inbox.lock().set_overflow(overflow);
+        before.map(drop).ok_or(NoBound)
     }
 
     /// Lets go of memory that is kept for speed (OTP's `hibernate`; rule D10): for a process

@@ -209,6 +209,16 @@ impl<M, C> Inbox<M, C> {
         Ok(self.ready_for_mail())
     }
 
+    /// Chooses anew what is done when the mailbox is full; what was chosen before is handed
+    /// out, to be dropped outside the lock. `None`: the mailbox has no bound.
+    pub(crate) fn set_overflow(&mut self, overflow: Overflow<M>) -> Option<Overflow<M>> {
+        if self.bound == UNBOUNDED {
+            return None;
+        }
+        self.singly = matches!(overflow, Overflow::DropOldest);
+        Some(std::mem::replace(&mut self.rare().overflow, overflow))
+    }
+
     fn has_room(&self, taken: u64) -> bool {
         self.bound == UNBOUNDED || self.accepted.wrapping_sub(taken) < u64::from(self.bound)
     }
@@ -508,6 +518,7 @@ impl<M, C> Remains<M, C> {
         let starter = self.rare.as_mut().and_then(|rare| rare.starter.take());
         if let Some(rare) = self.rare {
             rare.urgent.into_iter().chain(rare.system).for_each(|c| drop(Dropped::Control(c)));
+            rare.waiting.iter().for_each(|waiter| waiter.refuse());
         }
         let main = self.main.into_iter().flat_map(|main| *main);
         self.first.into_iter().chain(main).for_each(|entry| drop(Dropped::Entry(entry)));

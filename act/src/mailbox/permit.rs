@@ -112,6 +112,12 @@ impl<M> Waiter<M> {
         self.0.lock().as_ref().is_some_and(SlotSender::is_awaited)
     }
 
+    /// There will be no room any more.
+    pub(crate) fn refuse(&self) {
+        let slot = self.0.lock().take();
+        drop(slot);
+    }
+
     /// Offers room; gives it back if nobody waits any more.
     pub(crate) fn offer(&self, permit: Permit<M>) -> Result<(), Permit<M>> {
         let slot = self.0.lock().take();

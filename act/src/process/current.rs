@@ -55,25 +55,31 @@ pub(crate) fn take_sent() -> u64 {
 /// Stands for several, or for what is no call.
 const SEVERAL: u64 = u64::MAX;
 
-/// A future that was polled in this turn waits for the answer of the process with this
+/// A poll begins: nothing is waited for yet. What was polled outside of processes may have
+/// left its mark.
+#[inline]
+pub(crate) fn begin_poll() {
+    WAITS.set(0);
+}
+
+/// A future that was polled in this poll waits for the answer of the process with this
 /// number (rule C5).
 #[inline]
 pub(crate) fn note_wait(callee: u64) {
     WAITS.set(if WAITS.get() == 0 { callee } else { SEVERAL });
 }
 
-/// A future that was polled in this turn waits for something else than an answer: so the
+/// A future that was polled in this poll waits for something else than an answer: so the
 /// process may go on without one.
 #[inline]
 pub(crate) fn note_other_wait() {
     WAITS.set(SEVERAL);
 }
 
-/// Whom the process waits for, if it is one call that was polled since this was asked
-/// last; else 0.
+/// Whom the process waits for, if it is one call and nothing else that was polled; else 0.
 #[inline]
-pub(crate) fn take_wait() -> u64 {
-    let callee = WAITS.replace(0);
+pub(crate) fn waited_for() -> u64 {
+    let callee = WAITS.get();
     if callee == SEVERAL { 0 } else { callee }
 }
 

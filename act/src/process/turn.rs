@@ -125,6 +125,7 @@ where
         let progress = &life.cell.progress;
         progress.wants.store(Wants::OTHER, Ordering::Relaxed);
         progress.looked.store(false, Ordering::Relaxed);
+        current::begin_poll();
         let waker = waker_ref(life.cell);
         let mut cx = Context::from_waker(&waker);
         let polled = crash::contain(|| {
@@ -188,7 +189,7 @@ where
         } else {
             Phase::Waiting
         };
-        let callee = if phase == Phase::Waiting { current::take_wait() } else { 0 };
+        let callee = if phase == Phase::Waiting { current::waited_for() } else { 0 };
         cell.progress.waits_for.store(callee, Ordering::Relaxed);
         cell.progress.rest();
         let mail_waits = callee != 0 && cell.has_unhandled(&inbox);
