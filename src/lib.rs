@@ -9,9 +9,10 @@ pub use krarup_act::{
 };
 pub use krarup_gen::{
     Alias, CallCycle, CallError, DeadLetter, DeadLetterCause, DebugError, Destination,
-    DispatcherStats, Down, Exit, Inspection, Lifecycle, LookupError, Name, NameError, NoBound, NodeStats,
-    Panic, ParsePidError, ParseRefError, Pid, Priority, ProcessInfo, ProcessState, ProcessTree,
-    Reason, Ref, RegisterError, Result, SendError, SpawnError, StopError, Target, Timestamp, Value,
+    DispatcherStats, Down, Exit, Inspection, Lifecycle, LookupError, Name, NameError, NoBound,
+    NodeStats, Panic, ParsePidError, ParseRefError, Pid, Priority, ProcessInfo, ProcessState,
+    ProcessTree, Reason, Ref, RegisterError, Result, SendError, SpawnError, StopError, Target,
+    Timestamp, Value,
 };
 pub use krarup_node::{DispatcherOptions, Node, NodeBuilder, NodeError, NodeStop, Simulation};
 pub use krarup_supervisor::{

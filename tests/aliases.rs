@@ -101,14 +101,17 @@ fn n5_what_is_sent_to_a_revoked_alias_does_not_arrive_and_is_counted() {
         assert_eq!(sim.stats().dead_letters, 3);
         let mut lines = log.take();
         lines.sort();
-        assert_eq!(lines, [
-            format!("Revoked {revoked}"),
-            format!("Revoked {}", agent.pid()),
-            format!("Revoked {}", agent.pid()),
-            "dynamic".into(),
-            "kept".into(),
-            "typed".into(),
-        ]);
+        assert_eq!(
+            lines,
+            [
+                format!("Revoked {revoked}"),
+                format!("Revoked {}", agent.pid()),
+                format!("Revoked {}", agent.pid()),
+                "dynamic".into(),
+                "kept".into(),
+                "typed".into(),
+            ]
+        );
     }
 }
 

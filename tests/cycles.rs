@@ -182,7 +182,8 @@ impl Actor for Router {
         let reply = if self.says_so { reply.pass_on() } else { reply };
         self.worker.send(reply).map_err(SendError::without_message)?;
         let name = caller.call(Caller::Name).await;
-        self.log.note(format!("{:?}", name.map_err(|error| matches!(error, CallError::Deadlock(_)))));
+        self.log
+            .note(format!("{:?}", name.map_err(|error| matches!(error, CallError::Deadlock(_)))));
         Ok(())
     }
 }
@@ -232,42 +233,42 @@ fn c5_who_passes_a_token_on_and_says_so_may_call_its_caller() {
 
 #[test]
 fn c5_a_cycle_through_a_pool_is_found_at_its_worker() {
+    struct Worker(Log);
+    impl Actor for Worker {
+        type Message = (Address<Asker>, Reply<u32>);
+        async fn handle_message(
+            &mut self,
+            ctx: &mut Context<Self::Message>,
+            (asker, reply): Self::Message,
+        ) -> Result {
+            let answer = asker.call(Asker::Number).await;
+            let expected = vec![ctx.pid(), asker.pid()];
+            assert_eq!(answer, Err(CallError::Deadlock(CallCycle::new(expected))));
+            self.0.note("found");
+            reply.send(1);
+            Ok(())
+        }
+    }
+    enum Asker {
+        Ask(Address<(Address<Asker>, Reply<u32>), PoolCommand>),
+        Number(Reply<u32>),
+    }
+    struct Asking(Log);
+    impl Actor for Asking {
+        type Message = Asker;
+        async fn handle_message(&mut self, ctx: &mut Context<Asker>, ask: Asker) -> Result {
+            match ask {
+                Asker::Ask(pool) => {
+                    let myself = ctx.address();
+                    self.0.note(format!("{:?}", pool.call(|reply| (myself, reply)).await));
+                }
+                Asker::Number(reply) => reply.send(2),
+            }
+            Ok(())
+        }
+    }
     for sim in simulations(5) {
         let log = Log::new();
-        struct Worker(Log);
-        impl Actor for Worker {
-            type Message = (Address<Asker>, Reply<u32>);
-            async fn handle_message(
-                &mut self,
-                ctx: &mut Context<Self::Message>,
-                (asker, reply): Self::Message,
-            ) -> Result {
-                let answer = asker.call(Asker::Number).await;
-                let expected = vec![ctx.pid(), asker.pid()];
-                assert_eq!(answer, Err(CallError::Deadlock(CallCycle::new(expected))));
-                self.0.note("found");
-                reply.send(1);
-                Ok(())
-            }
-        }
-        enum Asker {
-            Ask(Address<(Address<Asker>, Reply<u32>), PoolCommand>),
-            Number(Reply<u32>),
-        }
-        struct Asking(Log);
-        impl Actor for Asking {
-            type Message = Asker;
-            async fn handle_message(&mut self, ctx: &mut Context<Asker>, ask: Asker) -> Result {
-                match ask {
-                    Asker::Ask(pool) => {
-                        let myself = ctx.address();
-                        self.0.note(format!("{:?}", pool.call(|reply| (myself, reply)).await));
-                    }
-                    Asker::Number(reply) => reply.send(2),
-                }
-                Ok(())
-            }
-        }
         let noted = log.clone();
         let pool = sim.spawn(move || Pool::new(2, move || Worker(noted.clone()))).wait().unwrap();
         let noted = log.clone();
@@ -451,8 +452,6 @@ fn c6_work_in_flight_ends_with_its_process_and_a_panic_in_it_ends_the_process() 
 
 #[test]
 fn c6_a_node_that_stops_pipes_nothing() {
-    let sim = Simulation::new(1);
-    let log = Log::new();
     struct Late(Log);
     impl Actor for Late {
         type Message = ();
@@ -463,6 +462,8 @@ fn c6_a_node_that_stops_pipes_nothing() {
             self.0.note(format!("{:?}", ctx.pipe(async {}, |()| ())));
         }
     }
+    let sim = Simulation::new(1);
+    let log = Log::new();
     let noted = log.clone();
     sim.spawn(move || Late(noted)).wait().unwrap();
     sim.stop().wait().unwrap();

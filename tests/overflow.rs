@@ -113,11 +113,14 @@ fn m6_what_is_too_much_goes_to_the_fallback_with_origin_tag_and_sender() {
         let sender = sim.spawn(move || sender).start().unwrap().pid();
         sim.run_until_idle();
         let origin = slow.pid();
-        assert_eq!(log.take(), [
-            format!("3 of {origin} from outside as spare"),
-            format!("4 of {origin} from outside as spare"),
-            format!("5 of {origin} from {sender} as spare"),
-        ]);
+        assert_eq!(
+            log.take(),
+            [
+                format!("3 of {origin} from outside as spare"),
+                format!("4 of {origin} from outside as spare"),
+                format!("5 of {origin} from {sender} as spare"),
+            ]
+        );
         sim.advance(9 * SECOND);
         assert_eq!(log.take(), ["in hand", "1", "2"]);
         assert_eq!(sim.stats().dead_letters, 0);
@@ -172,8 +175,8 @@ impl Actor for Linked {
 
 #[test]
 fn m6_fallbacks_in_a_ring_refuse_instead_of_recursing() {
-    for length in 1..=4 {
-        let sim = Simulation::new(length);
+    for length in 1..=4_u32 {
+        let sim = Simulation::new(u64::from(length));
         let log = Log::new();
         let ring: Vec<_> = (0..length)
             .map(|_| {
@@ -188,7 +191,7 @@ fn m6_fallbacks_in_a_ring_refuse_instead_of_recursing() {
             link.suspend().wait().unwrap();
         }
         // Each has room for one; whoever is sent to, one of the ring takes it.
-        for number in 0..ring.len() as u32 {
+        for number in 0..length {
             assert!(ring[0].send(Link::Number(number)).is_ok(), "{number}");
         }
         let refused = ring[0].send(Link::Number(99)).unwrap_err();
@@ -206,7 +209,11 @@ fn m6_what_a_full_mailbox_drops_fails_its_call_and_is_offered_as_a_dead_letter()
     struct Asked(Log);
     impl Actor for Asked {
         type Message = Reply<u32>;
-        async fn handle_message(&mut self, _: &mut Context<Reply<u32>>, reply: Reply<u32>) -> Result {
+        async fn handle_message(
+            &mut self,
+            _: &mut Context<Reply<u32>>,
+            reply: Reply<u32>,
+        ) -> Result {
             self.0.note("asked");
             reply.send(1);
             Ok(())
@@ -215,7 +222,11 @@ fn m6_what_a_full_mailbox_drops_fails_its_call_and_is_offered_as_a_dead_letter()
     struct Undertaker(Log);
     impl Actor for Undertaker {
         type Message = DeadLetter;
-        async fn handle_message(&mut self, _: &mut Context<DeadLetter>, letter: DeadLetter) -> Result {
+        async fn handle_message(
+            &mut self,
+            _: &mut Context<DeadLetter>,
+            letter: DeadLetter,
+        ) -> Result {
             assert_eq!(letter.cause, DeadLetterCause::Overflow);
             assert!(letter.message.contains("Reply"));
             self.0.note(letter.to);
@@ -277,9 +288,10 @@ fn m6_a_sender_that_waits_gets_room_in_its_turn() {
         }
         assert_eq!(slow.waiting(), 2);
         sim.advance(9 * SECOND);
-        assert_eq!(log.take(), [
-            "in hand", "sent w0 at 1", "1", "sent w1 at 2", "2", "sent w2 at 3", "w0", "w1", "w2",
-        ]);
+        assert_eq!(
+            log.take(),
+            ["in hand", "sent w0 at 1", "1", "sent w1 at 2", "2", "sent w2 at 3", "w0", "w1", "w2",]
+        );
     }
 }
 

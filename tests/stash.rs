@@ -79,13 +79,16 @@ fn m9_what_was_set_aside_comes_back_in_order_before_newer_mail_and_from_its_send
             assert!(door.send(knock).is_ok());
         }
         sim.run_until_idle();
-        assert_eq!(log.take(), [
-            "open 3 0".to_owned(),
-            format!("1 from {sender}"),
-            format!("2 from {sender}"),
-            "3 from outside".into(),
-            "4 from outside".into(),
-        ]);
+        assert_eq!(
+            log.take(),
+            [
+                "open 3 0".to_owned(),
+                format!("1 from {sender}"),
+                format!("2 from {sender}"),
+                "3 from outside".into(),
+                "4 from outside".into(),
+            ]
+        );
     }
 }
 
@@ -247,9 +250,8 @@ fn m10_a_batch_ends_before_whatever_else_keeps_its_place_and_with_the_turn() {
                     let more = ctx.take_batch(9);
                     noted.note(format!("{number} {more:?}"));
                     if number == 0 {
-                        let other = ctx
-                            .spawn(|| behavior_fn(|_: Context<()>| async { Ok(()) }))
-                            .start()?;
+                        let other =
+                            ctx.spawn(|| behavior_fn(|_: Context<()>| async { Ok(()) })).start()?;
                         ctx.monitor(other.pid());
                         ctx.sleep(Duration::from_secs(1)).await;
                     }

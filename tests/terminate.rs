@@ -3,7 +3,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{StopError, behavior_fn};
+use krarup::{Received, StopError, behavior_fn};
 use std::time::Duration;
 use support::{Act, Does, Log, Puppet, boom, poll_once, simulations};
 
@@ -299,5 +299,36 @@ fn d5_terminate_can_still_call_send_and_spawn() {
         sim.run_until_idle();
         assert!(!leaves.is_alive());
         assert_eq!(log.take_sorted(), ["Ok(7)", "sent", "true"]);
+    }
+}
+
+#[test]
+fn d5_a_stop_that_a_handler_receives_is_obeyed_when_the_handler_is_done() {
+    /// Talks to its mailbox itself for the time of one message.
+    struct Selective(Log);
+    impl Actor for Selective {
+        type Message = u32;
+        async fn handle_message(&mut self, ctx: &mut Context<u32>, number: u32) -> Result {
+            self.0.note(number);
+            if number == 1 {
+                let item = ctx.receive().await;
+                let Received::Stop(reason) = item else { panic!("{item:?}") };
+                self.0.note(format!("took {reason}"));
+            }
+            Ok(())
+        }
+        async fn terminate(&mut self, _: &mut Context<u32>, reason: &Reason) {
+            self.0.note(format!("terminate {reason}"));
+        }
+    }
+    for sim in simulations(5) {
+        let log = Log::new();
+        let noted = log.clone();
+        let selective = sim.spawn(move || Selective(noted)).wait().unwrap();
+        selective.send(1).unwrap();
+        sim.run_until_idle();
+        let reason = Reason::shutdown("enough");
+        selective.stop().reason(reason).wait().unwrap();
+        assert_eq!(log.take(), ["1", "took shutdown: enough", "terminate shutdown: enough"]);
     }
 }

@@ -6,7 +6,7 @@ use krarup::prelude::*;
 use krarup::{Received, behavior_fn};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
-use support::{Act, Does, Log, boom, puppet, simulations};
+use support::{Act, Does, Log, boom, puppet, simulations, trapper};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -341,4 +341,74 @@ fn t2_the_same_seed_gives_the_same_run() {
     let runs: Vec<_> = (0..20).map(run).collect();
     assert!(runs.iter().eq((0..20).map(run).collect::<Vec<_>>().iter()));
     assert!(runs.windows(2).any(|pair| pair[0].0 != pair[1].0), "seeds make a difference");
+}
+
+#[test]
+fn t1_an_exit_signal_can_be_sent_after_a_time_and_called_back() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let (owner, victim) = (puppet(&sim, "owner", &log), trapper(&sim, "victim", &log));
+        let pid = victim.pid();
+        let noted = log.clone();
+        owner.tells(move |ctx| {
+            let first = ctx.exit_after(Duration::from_secs(1), pid, boom());
+            ctx.exit_after(Duration::from_secs(2), pid, Reason::Shutdown);
+            let third = ctx.exit_after(Duration::from_secs(3), pid, Reason::Kill);
+            noted.note(format!("{:?} {:?}", ctx.remaining(first), ctx.cancel(third)));
+        });
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["Some(1s) Some(3s)"]);
+        sim.advance(Duration::from_secs(9));
+        assert_eq!(
+            log.take(),
+            [
+                format!("victim exit {} boom", owner.pid()),
+                format!("victim exit {} shutdown", owner.pid()),
+            ]
+        );
+        assert_eq!(sim.stats().timers, 0);
+        // To oneself, and with the process dies what it had set.
+        let itself = owner.pid();
+        owner.tells(move |ctx| {
+            ctx.exit_after(Duration::from_secs(1), itself, boom());
+            ctx.exit_after(Duration::from_secs(2), pid, Reason::Kill);
+        });
+        sim.advance(Duration::from_secs(9));
+        assert!(!owner.is_alive() && victim.is_alive());
+        assert_eq!(log.take(), ["owner dropped"]);
+        assert_eq!(sim.stats().timers, 0);
+    }
+}
+
+#[test]
+fn t1_what_acts_on_others_cannot_be_called_back_when_it_was_due() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let (owner, other) = (puppet(&sim, "owner", &log), puppet(&sim, "other", &log));
+    let (to, noted) = (other.recipient(), log.clone());
+    owner.tells(move |ctx| {
+        let act = Act::new({
+            let noted = noted.clone();
+            move |ctx| {
+                noted.note(format!("acted from {:?}", ctx.sender()));
+                Ok(())
+            }
+        });
+        let timer = ctx.send_after_to(Duration::from_secs(1), &to, act);
+        let myself = ctx.address();
+        let cancel = Act::new(move |ctx| {
+            noted.note(format!("{:?} {:?}", ctx.remaining(timer), ctx.cancel(timer)));
+            Ok(())
+        });
+        ctx.send_after(Duration::from_secs(1), cancel);
+        // Suspended, the owner comes to its notice late; the other got its message in time.
+        drop(myself);
+    });
+    sim.run_until_idle();
+    owner.suspend().wait().unwrap();
+    sim.advance(Duration::from_secs(2));
+    assert_eq!(log.take(), ["acted from None"]);
+    owner.resume();
+    sim.run_until_idle();
+    assert_eq!(log.take(), ["None None"]);
 }

@@ -10,9 +10,7 @@ use crate::process::room::{Held, Place};
 use crate::recipient::{Deliver, Recipient};
 use crate::sync::Ordering;
 use crate::trace::Tracer;
-use krarup_gen::{
-    Alias, DeadLetterCause, LookupError, Pid, Priority, ProcessInfo, SendError,
-};
+use krarup_gen::{Alias, DeadLetterCause, LookupError, Pid, Priority, ProcessInfo, SendError};
 use std::any::{Any, type_name};
 use std::fmt;
 use std::sync::Arc;
@@ -264,7 +262,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         T: Send + 'static,
         M: From<T>,
     {
-        self.reserve().map(|permit| permit.converting())
+        self.reserve().map(Permit::converting)
     }
 }
 

@@ -68,9 +68,7 @@ pub fn send_dynamic<T: Send + 'static>(
         Destination::Name(name) => {
             (Name::new(name).ok().map(|name| Target::Name(name, None)), DeadLetterCause::NoProcess)
         }
-        Destination::Alias(alias) => {
-            (Some(Target::Alias(alias, None)), DeadLetterCause::Revoked)
-        }
+        Destination::Alias(alias) => (Some(Target::Alias(alias, None)), DeadLetterCause::Revoked),
     };
     let target = target.unwrap_or(Target::Pid(host.node_pid()));
     let from = current::pid().filter(|pid| pid.creation() == host.node_pid().creation());

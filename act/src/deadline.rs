@@ -1,7 +1,7 @@
 //! A point in time that a future waits for, at most.
 
-use crate::process::current;
 use crate::host::{Alarm, Host, TimerKey};
+use crate::process::current;
 use krarup_gen::Timestamp;
 use std::fmt;
 use std::pin::Pin;

@@ -38,7 +38,7 @@ pub fn state<T: Send + 'static>(
     Pending::new(Arc::clone(&host), async move {
         let process = process.ok_or(DebugError::NoProcess)?;
         let pid = process.pid();
-        let state = ask(&host, process, |process, reply| process.state(reply)).await?;
+        let state = ask(&host, process, Process::state).await?;
         let state: Dynamic = state.ok_or(DebugError::NotOffered(pid))?;
         state.downcast().map_err(|state: Dynamic| DebugError::WrongType {
             expected: type_name::<T>(),
@@ -48,14 +48,11 @@ pub fn state<T: Send + 'static>(
 }
 
 /// Has a process handle nothing until it is resumed.
-pub fn suspend(
-    host: Arc<dyn Host>,
-    process: Option<Arc<dyn Process>>,
-) -> Pending<(), DebugError> {
+pub fn suspend(host: Arc<dyn Host>, process: Option<Arc<dyn Process>>) -> Pending<(), DebugError> {
     Pending::new(Arc::clone(&host), async move {
         let process = process.ok_or(DebugError::NoProcess)?;
         let again = Arc::clone(&process);
-        let outcome = ask(&host, process, |process, reply| process.suspend(reply)).await;
+        let outcome = ask(&host, process, Process::suspend).await;
         if let Err(DebugError::Timeout(_)) = outcome {
             // Who does not hear that it is suspended cannot be expected to resume it.
             again.resume();

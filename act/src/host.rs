@@ -8,9 +8,7 @@
 use crate::process::process::Process;
 use crate::slot::Poke;
 use crate::subscription::{Subscription, Topic};
-use krarup_gen::{
-    Alias, DeadLetter, Name, NameError, Pid, Reason, Ref, SpawnError, Timestamp,
-};
+use krarup_gen::{Alias, DeadLetter, Name, NameError, Pid, Reason, Ref, SpawnError, Timestamp};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 //! `init` and the end of a process travel in.
 
 use crate::lock::Lock;
-use crate::sync::{AtomicBool, Ordering};
 use crate::process::crash::contain;
+use crate::sync::{AtomicBool, Ordering};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -49,7 +49,10 @@ pub(crate) fn slot<T>() -> (SlotSender<T>, SlotReceiver<T>) {
 
 /// A slot whose waiter is known from the beginning: its first poll can be left out.
 pub(crate) fn slot_for<T>(waiter: Option<Waker>) -> (SlotSender<T>, SlotReceiver<T>) {
-    let slot = Arc::new(Slot { state: Lock::new(State::Empty(waiter)), passed_on: AtomicBool::new(false) });
+    let slot = Arc::new(Slot {
+        state: Lock::new(State::Empty(waiter)),
+        passed_on: AtomicBool::new(false),
+    });
     (SlotSender(Some(Arc::clone(&slot))), SlotReceiver(slot))
 }
 
@@ -157,7 +160,8 @@ impl<T> SlotReceiver<T> {
     /// Waits no longer: the value if it has come just now. `late` runs if one comes
     /// after that.
     pub(crate) fn close(&self, late: impl FnOnce() + Send + 'static) -> Option<T> {
-        let before = std::mem::replace(&mut *self.0.state.lock(), State::Closed(Some(Box::new(late))));
+        let before =
+            std::mem::replace(&mut *self.0.state.lock(), State::Closed(Some(Box::new(late))));
         match before {
             State::Full(value) => Some(value),
             _ => None,

@@ -33,9 +33,7 @@ impl Events {
     pub(crate) fn subscribe(&self, subscription: Subscription) {
         let mut subscriptions = self.subscriptions.write();
         let topic = topic(&subscription);
-        subscriptions.retain(|other| {
-            other.pid != subscription.pid || self::topic(other) != topic
-        });
+        subscriptions.retain(|other| other.pid != subscription.pid || self::topic(other) != topic);
         subscriptions.push(Arc::new(subscription));
         self.any.store(true, Ordering::Release);
     }

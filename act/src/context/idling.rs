@@ -1,5 +1,5 @@
 //! Nothing comes for a while: idle timeouts and passivation (rule D10; OTP's timeout of a
-//! `gen_server`, Akka's receive timeout, GoAkt's passivation).
+//! `gen_server`, Akka's receive timeout, `GoAkt`'s passivation).
 //!
 //! A process that wants neither pays nothing. One that does notes, each time it has nothing to
 //! do, when that was and how many messages it had handled. Its timer is set once, not once
@@ -28,7 +28,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     /// Ends this process normally when no message and no notice has come for this long
-    /// (GoAkt's passivation); an actor runs `terminate`. `None` takes it back.
+    /// (`GoAkt`'s passivation); an actor runs `terminate`. `None` takes it back.
     pub fn passivate_after(&mut self, time: Option<Duration>) {
         self.change_idle(|idle| idle.passivate = time);
     }

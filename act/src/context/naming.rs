@@ -1,7 +1,7 @@
 //! How a process finds others by name and pid, and can be found itself.
 
-use crate::address::Address;
 use super::context::Context;
+use crate::address::Address;
 use crate::control::{address_of, lookup, send_dynamic};
 use crate::dynamic::Dynamic;
 use krarup_gen::{Destination, LookupError, Name, Pid, ProcessInfo, RegisterError, SendError};

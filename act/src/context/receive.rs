@@ -7,8 +7,8 @@
 //! detour ([`Context`]'s `detour`), so that the straight way costs nothing for it.
 
 use super::context::Context;
-use crate::mailbox::entry::{Body, Control, Entry, Notice};
 use crate::dynamic::Dynamic;
+use crate::mailbox::entry::{Body, Control, Entry, Notice};
 use crate::process::crash::contain;
 use crate::process::progress::Wants;
 use crate::received::Received;
@@ -88,11 +88,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     /// As [`Context::take_batch`], up to the first message that `wanted` does not want; that
     /// one is received next.
-    pub fn take_batch_while(
-        &mut self,
-        most: usize,
-        mut wanted: impl FnMut(&M) -> bool,
-    ) -> Vec<M> {
+    pub fn take_batch_while(&mut self, most: usize, mut wanted: impl FnMut(&M) -> bool) -> Vec<M> {
         let mut batch = Vec::new();
         while batch.len() < most {
             if self.main.as_ref().is_none_or(|main| main.is_empty()) {

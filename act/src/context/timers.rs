@@ -21,7 +21,10 @@ pub(crate) struct Timer<M> {
 
 pub(crate) enum Action<M> {
     Once(M),
-    Again { period: Duration, message: Box<dyn FnMut() -> M + Send> },
+    Again {
+        period: Duration,
+        message: Box<dyn FnMut() -> M + Send>,
+    },
     /// Something that is done elsewhere when it is due.
     Elsewhere,
 }

@@ -62,11 +62,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         })
     }
 
-    fn act_after(
-        &mut self,
-        delay: Duration,
-        act: impl FnOnce(&dyn Host) + Send + 'static,
-    ) -> Ref {
+    fn act_after(&mut self, delay: Duration, act: impl FnOnce(&dyn Host) + Send + 'static) -> Ref {
         let timer = self.make_ref();
         let cell = Arc::downgrade(&self.cell);
         let act = move || {

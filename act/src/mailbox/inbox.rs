@@ -378,7 +378,7 @@ impl<M, C> Inbox<M, C> {
 
     /// Whether anything waits on Main.
     #[inline]
-    fn has_main(&self) -> bool {
+    pub(crate) fn has_main(&self) -> bool {
         self.first.is_some() || self.main.as_ref().is_some_and(|main| !main.is_empty())
     }
 
@@ -453,9 +453,7 @@ impl<M, C> Inbox<M, C> {
     pub(crate) fn has_mail(&self) -> bool {
         match &self.rare {
             None => self.has_main(),
-            Some(rare) if rare.suspended > 0 => {
-                rare.urgent.iter().any(Control::is_for_suspended)
-            }
+            Some(rare) if rare.suspended > 0 => rare.urgent.iter().any(Control::is_for_suspended),
             Some(_) => self.has_main() || self.has_control(),
         }
     }

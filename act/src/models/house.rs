@@ -2,11 +2,13 @@
 
 use crate::context::Context;
 use crate::host::{Alarm, Host, Ready, Stalled, TimerKey, TurnLimits};
+use crate::mailbox::overflow::Overflow;
 use crate::process::cell::{Birth, Cell};
 use crate::process::process::Process;
 use crate::process::turn::Life;
 use crate::slot::Poke;
-use krarup_gen::{Name, Pid, Reason, Ref, SpawnError, Timestamp};
+use crate::subscription::{Subscription, Topic};
+use krarup_gen::{Alias, DeadLetter, Name, Pid, Reason, Ref, SpawnError, Timestamp};
 use loom::sync::{Condvar, Mutex};
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
@@ -55,6 +57,7 @@ impl House {
             host: Arc::clone(self) as Arc<dyn Host>,
             behavior: || "model",
             bound,
+            overflow: Overflow::Refuse,
         }));
         self.processes().insert(cell.pid, Arc::clone(&cell) as Arc<dyn Process>);
         cell
@@ -206,9 +209,31 @@ impl Host for House {
         false
     }
 
-    fn count_dead_letters(&self, count: u64) {
-        self.dead_letters.fetch_add(count, Ordering::Relaxed);
+    fn add_alias(&self, _: Alias, _: Arc<dyn Process>) {
+        unreachable!("no model has an alias")
     }
+
+    fn remove_alias(&self, _: Alias) {}
+
+    fn by_alias(&self, _: Alias) -> Option<Arc<dyn Process>> {
+        None
+    }
+
+    fn dead_letter(&self, _: DeadLetter) {
+        self.dead_letters.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn subscribe(&self, _: Subscription) {
+        unreachable!("no model subscribes to anything")
+    }
+
+    fn unsubscribe(&self, _: Topic, _: Pid) -> bool {
+        false
+    }
+
+    fn note_initialised(&self, _: Pid) {}
+
+    fn note_ended(&self, _: Pid, _: Option<Name>, _: &Reason) {}
 
     fn count_late_reply(&self) {}
 }

@@ -5,6 +5,7 @@ use super::Bell;
 use crate::host::{Ready, Turn, TurnLimits};
 use crate::lock::Lock;
 use crate::mailbox::inbox::{Inbox, Phase, Refused, UNBOUNDED};
+use crate::mailbox::overflow::Overflow;
 use crate::sync::{AtomicU64, Ordering};
 use krarup_gen::{Pid, Reason};
 use loom::sync::{Condvar, Mutex};
@@ -59,7 +60,7 @@ impl Owner {
         Arc::new(Owner {
             fault,
             parks,
-            inbox: Lock::new(Inbox::new(bound)),
+            inbox: Lock::new(Inbox::new(bound, Overflow::Refuse)),
             taken: AtomicU64::new(0),
             queue: Mutex::new(Some(Ready::new(Box::pin(Token)))),
             came: Condvar::new(),
@@ -278,7 +279,7 @@ fn a_bound_that_is_looked_at_before_the_lock_is_exceeded() {
     }
 
     loom::model(|| {
-        let inbox = Arc::new(Lock::new(Inbox::new(UNBOUNDED)));
+        let inbox = Arc::new(Lock::new(Inbox::new(UNBOUNDED, Overflow::Refuse)));
         let sender = thread::spawn({
             let inbox = Arc::clone(&inbox);
             move || send(&inbox)

@@ -1,5 +1,6 @@
 //! Models of the places where an interleaving could lose something: a mailbox and its
-//! process ([`process`]), a reply on its way ([`slot`]), links and monitors ([`bonds`]).
+//! process ([`process`]), senders that wait for room in it ([`room`]), a reply on its way
+//! ([`slot`]), calls in a cycle ([`waits`]), links and monitors ([`bonds`]).
 //!
 //! The code that runs in them is the real one. What it would lose without one of its
 //! lines is shown beside it by copies that lack that line, and must fail ([`mailbox`] for
@@ -9,7 +10,9 @@ mod bonds;
 mod house;
 mod mailbox;
 mod process;
+mod room;
 mod slot;
+mod waits;
 
 use futures_task::{ArcWake, WakerRef, waker_ref};
 use loom::model::Builder;

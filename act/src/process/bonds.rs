@@ -186,9 +186,7 @@ pub(crate) fn unwatch(host: &dyn Host, monitor: Ref, target: &Target) {
 
 fn pid_of(target: &Target) -> Option<Pid> {
     match target {
-        Target::Pid(pid) | Target::Name(_, Some(pid)) | Target::Alias(_, Some(pid)) => {
-            Some(*pid)
-        }
+        Target::Pid(pid) | Target::Name(_, Some(pid)) | Target::Alias(_, Some(pid)) => Some(*pid),
         _ => None,
     }
 }

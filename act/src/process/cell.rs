@@ -17,9 +17,7 @@ use crate::mailbox::overflow::Overflow;
 use crate::route::Route;
 use crate::sync::{MutexGuard, Ordering};
 use futures_task::ArcWake;
-use krarup_gen::{
-    DeadLetter, DeadLetterCause, Pid, Priority, Reason, SendError, Timestamp,
-};
+use krarup_gen::{DeadLetter, DeadLetterCause, Pid, Priority, Reason, SendError, Timestamp};
 use once_cell::race::OnceBox;
 use std::any::type_name;
 use std::sync::Arc;
@@ -124,7 +122,11 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         Ok(())
     }
 
-    pub(crate) fn push_control(&self, priority: Priority, entry: Control<C>) -> Result<(), Control<C>> {
+    pub(crate) fn push_control(
+        &self,
+        priority: Priority,
+        entry: Control<C>,
+    ) -> Result<(), Control<C>> {
         let mut inbox = self.inbox.lock();
         if inbox.phase == Phase::Terminated {
             return Err(entry);

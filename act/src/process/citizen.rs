@@ -10,8 +10,8 @@ use crate::mailbox::entry::{Body, Control, Entry, Notice};
 use crate::mailbox::inbox::{Phase, Refused};
 use crate::mailbox::permit::NoRoom;
 use crate::reply::Reply;
-use crate::trace::Tracer;
 use crate::sync::Ordering;
+use crate::trace::Tracer;
 use krarup_gen::{
     Alias, CallError, DeadLetterCause, Down, Exit, Inspection, Pid, Priority, ProcessInfo,
     ProcessState, Reason, SendError,

@@ -101,7 +101,7 @@ pub(crate) fn once<T>(pid: Pid, f: impl FnOnce() -> T) -> Option<T> {
     struct Leave;
     impl Drop for Leave {
         fn drop(&mut self) {
-            ONCE.with_borrow_mut(|under_way| under_way.pop());
+            ONCE.with_borrow_mut(Vec::pop);
         }
     }
     if ONCE.with_borrow(|under_way| under_way.contains(&pid)) {
@@ -114,6 +114,8 @@ pub(crate) fn once<T>(pid: Pid, f: impl FnOnce() -> T) -> Option<T> {
 
 /// Makes `pid` the current process until the guard is dropped.
 pub(crate) fn enter(pid: Pid) -> Entered {
+    // What was sent here before was not sent by this process.
+    SENT.set(0);
     Entered(CURRENT.replace(Some(pid)))
 }
 

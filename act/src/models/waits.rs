@@ -1,0 +1,121 @@
+//! Two processes that call each other: the protocol of `process/waits.rs` (rule C5).
+//!
+//! A model of the protocol, not the code: the code leaves its marks in what belongs to a
+//! thread, and all threads of a model are one.
+
+use super::{Bell, bounded};
+use loom::sync::Mutex;
+use loom::thread;
+use std::sync::Arc;
+
+/// What lies under the lock of a mailbox.
+#[derive(Default)]
+struct Inbox {
+    /// Parked inside a handler, it waits for the answer of the other.
+    waits: bool,
+    /// Whether the other has sent a request, once it is known.
+    request: Option<bool>,
+    answered: bool,
+}
+
+struct Twin {
+    inbox: Mutex<Inbox>,
+    woken: Arc<Bell>,
+    asked: Arc<Bell>,
+}
+
+impl Twin {
+    fn new() -> Arc<Self> {
+        Arc::new(Twin { inbox: Mutex::default(), woken: Bell::new(), asked: Bell::new() })
+    }
+
+    fn locked(&self) -> loom::sync::MutexGuard<'_, Inbox> {
+        self.inbox.lock().expect("nothing panics under a lock")
+    }
+
+    fn waits(&self) -> bool {
+        self.locked().waits
+    }
+
+    /// Makes it Active if it waits.
+    fn wake(&self) {
+        let waited = std::mem::take(&mut self.locked().waits);
+        if waited {
+            self.woken.ring();
+        }
+    }
+
+    fn request(&self, sent: bool) {
+        self.locked().request = Some(sent);
+        self.asked.ring();
+    }
+
+    fn answer(&self) {
+        self.locked().answered = true;
+        self.wake();
+    }
+}
+
+/// Calls the other; whether that failed.
+fn call(myself: &Twin, other: &Twin, looks_when_it_parks: bool) -> bool {
+    let too_late = other.waits();
+    other.request(!too_late);
+    if too_late {
+        return true;
+    }
+    loop {
+        let mail = {
+            let mut inbox = myself.locked();
+            if inbox.answered {
+                return false;
+            }
+            inbox.waits = true;
+            inbox.request == Some(true)
+        };
+        if mail && looks_when_it_parks && other.waits() {
+            other.wake();
+        }
+        myself.woken.wait();
+        if !myself.locked().answered && other.waits() {
+            return true;
+        }
+    }
+}
+
+/// Calls the other, and answers it when that is done.
+fn live(myself: &Twin, other: &Twin, looks_when_it_parks: bool) -> bool {
+    let failed = call(myself, other, looks_when_it_parks);
+    loop {
+        match myself.locked().request {
+            Some(true) => break,
+            Some(false) => return failed,
+            None => {}
+        }
+        myself.asked.wait();
+    }
+    other.answer();
+    failed
+}
+
+fn meet(looks_when_it_parks: bool) {
+    let (a, b) = (Twin::new(), Twin::new());
+    let living = thread::spawn({
+        let (a, b) = (Arc::clone(&a), Arc::clone(&b));
+        move || live(&a, &b, looks_when_it_parks)
+    });
+    let one = live(&b, &a, looks_when_it_parks);
+    let other = living.join().expect("a call does not panic");
+    assert!(one != other, "exactly one of the calls fails");
+}
+
+#[test]
+fn of_two_that_call_each_other_exactly_one_fails() {
+    bounded(3, || meet(true));
+}
+
+/// Both look before they call, and both too early.
+#[test]
+#[should_panic(expected = "deadlock")]
+fn without_the_look_when_they_park_both_wait_for_ever() {
+    bounded(3, || meet(false));
+}

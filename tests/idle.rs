@@ -1,0 +1,216 @@
+//! Idle times: rule D10.
+
+mod support;
+
+use krarup::prelude::*;
+use krarup::{Received, behavior_fn};
+use std::time::Duration;
+use support::{Log, simulations};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Notes its timeouts.
+struct Sleepy(Log);
+
+enum Order {
+    Timeout(Option<Duration>),
+    Passivate(Option<Duration>),
+    Pause,
+    Resume,
+    Work(Duration),
+    Later(Duration),
+    Nothing,
+    Hibernate,
+}
+
+impl Actor for Sleepy {
+    type Message = Order;
+
+    async fn handle_message(&mut self, ctx: &mut Context<Order>, order: Order) -> Result {
+        match order {
+            Order::Timeout(timeout) => ctx.set_idle_timeout(timeout),
+            Order::Passivate(time) => ctx.passivate_after(time),
+            Order::Pause => ctx.pause_passivation(),
+            Order::Resume => ctx.resume_passivation(),
+            Order::Work(time) => ctx.sleep(time).await,
+            Order::Later(delay) => {
+                ctx.send_after(delay, Order::Nothing);
+            }
+            Order::Nothing => {}
+            Order::Hibernate => ctx.hibernate(),
+        }
+        Ok(())
+    }
+
+    async fn handle_timeout(&mut self, ctx: &mut Context<Order>) -> Result {
+        self.0.note(format!("timeout at {:?}", ctx.now()));
+        Ok(())
+    }
+
+    async fn terminate(&mut self, ctx: &mut Context<Order>, reason: &Reason) {
+        self.0.note(format!("{reason} at {:?}", ctx.now()));
+    }
+}
+
+fn sleepy(sim: &Simulation, log: &Log) -> Address<Order> {
+    let log = log.clone();
+    sim.spawn(move || Sleepy(log)).wait().unwrap()
+}
+
+fn tell(sim: &Simulation, to: &Address<Order>, order: Order) {
+    to.send(order).ok().unwrap();
+    sim.run_until_idle();
+}
+
+#[test]
+fn d10_a_timeout_comes_when_nothing_has_come_for_that_long_and_again() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let sleepy = sleepy(&sim, &log);
+        tell(&sim, &sleepy, Order::Timeout(Some(3 * SECOND)));
+        // Each message begins the time anew.
+        for _ in 0..4 {
+            sim.advance(2 * SECOND);
+            tell(&sim, &sleepy, Order::Nothing);
+        }
+        assert_eq!(log.take(), Vec::<String>::new());
+        sim.advance(Duration::from_millis(2_999));
+        assert_eq!(log.take(), Vec::<String>::new());
+        sim.advance(Duration::from_millis(1));
+        assert_eq!(log.take(), ["timeout at 11s"]);
+        sim.advance(6 * SECOND);
+        assert_eq!(log.take(), ["timeout at 14s", "timeout at 17s"]);
+        tell(&sim, &sleepy, Order::Timeout(None));
+        sim.advance(60 * SECOND);
+        assert_eq!(log.take(), Vec::<String>::new());
+        assert_eq!(sim.stats().timers, 0);
+    }
+}
+
+#[test]
+fn d10_time_in_a_handler_is_not_idle_and_an_inspection_is_no_message() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let sleepy = sleepy(&sim, &log);
+        tell(&sim, &sleepy, Order::Timeout(Some(3 * SECOND)));
+        tell(&sim, &sleepy, Order::Work(10 * SECOND));
+        sim.advance(11 * SECOND);
+        assert_eq!(log.take(), Vec::<String>::new());
+        sleepy.inspect().wait().unwrap();
+        sim.advance(2 * SECOND);
+        assert_eq!(log.take(), ["timeout at 13s"]);
+        // A message of its own timer is one.
+        tell(&sim, &sleepy, Order::Later(2 * SECOND));
+        sim.advance(6 * SECOND);
+        assert_eq!(log.take(), ["timeout at 18s"]);
+    }
+}
+
+#[test]
+fn d10_a_down_notice_ends_the_silence() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let noted = log.clone();
+    let brief = behavior_fn(|ctx: Context<()>| async move {
+        ctx.sleep(2 * SECOND).await;
+        Ok(())
+    });
+    let brief = sim.spawn(move || brief).start().unwrap().pid();
+    let watcher = behavior_fn(move |mut ctx: Context<()>| async move {
+        ctx.monitor(brief);
+        ctx.set_idle_timeout(Some(3 * SECOND));
+        loop {
+            let item = ctx.receive().await;
+            let kind = match item {
+                Received::Down(_) => "down",
+                Received::Timeout => "timeout",
+                _ => "?",
+            };
+            noted.note(format!("{kind} at {:?}", ctx.now()));
+            if kind == "timeout" {
+                return Ok(());
+            }
+        }
+    });
+    sim.spawn(move || watcher).start().unwrap();
+    sim.advance(60 * SECOND);
+    assert_eq!(log.take(), ["down at 2s", "timeout at 5s"]);
+}
+
+#[test]
+fn d10_a_timeout_of_nothing_lets_time_pass() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let sleepy = sleepy(&sim, &log);
+    tell(&sim, &sleepy, Order::Timeout(Some(Duration::ZERO)));
+    sim.advance(Duration::from_millis(3));
+    assert_eq!(log.take(), ["timeout at 1ms", "timeout at 2ms", "timeout at 3ms"]);
+    tell(&sim, &sleepy, Order::Timeout(Some(Duration::MAX)));
+    sim.advance(1_000_000 * SECOND);
+    assert_eq!(log.take(), Vec::<String>::new());
+}
+
+#[test]
+fn d10_an_idle_process_is_passivated_and_that_can_be_paused() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let sleepy = sleepy(&sim, &log);
+        tell(&sim, &sleepy, Order::Passivate(Some(5 * SECOND)));
+        sim.advance(4 * SECOND);
+        tell(&sim, &sleepy, Order::Pause);
+        sim.advance(60 * SECOND);
+        assert!(sleepy.is_alive());
+        tell(&sim, &sleepy, Order::Resume);
+        sim.advance(4 * SECOND);
+        assert!(sleepy.is_alive());
+        tell(&sim, &sleepy, Order::Nothing);
+        sim.advance(4 * SECOND);
+        assert!(sleepy.is_alive());
+        sim.advance(SECOND);
+        assert_eq!(log.take(), ["normal at 73s"]);
+        assert!(!sleepy.is_alive());
+        assert_eq!(sim.stats().timers, 0);
+    }
+}
+
+#[test]
+fn d10_timeouts_and_passivation_go_together() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let sleepy = sleepy(&sim, &log);
+    tell(&sim, &sleepy, Order::Passivate(Some(5 * SECOND)));
+    tell(&sim, &sleepy, Order::Timeout(Some(2 * SECOND)));
+    sim.advance(60 * SECOND);
+    assert_eq!(log.take(), ["timeout at 2s", "timeout at 4s", "normal at 5s"]);
+}
+
+#[test]
+fn d10_who_ends_leaves_no_idle_timer() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let sleepy = sleepy(&sim, &log);
+    tell(&sim, &sleepy, Order::Timeout(Some(3 * SECOND)));
+    tell(&sim, &sleepy, Order::Passivate(Some(3 * SECOND)));
+    assert_eq!(sim.stats().timers, 1);
+    sim.kill(sleepy.pid());
+    sim.run_until_idle();
+    assert_eq!(sim.stats().timers, 0);
+}
+
+#[test]
+fn d10_who_hibernates_goes_on_as_before() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let sleepy = sleepy(&sim, &log);
+    for _ in 0..100 {
+        sleepy.send(Order::Nothing).ok().unwrap();
+    }
+    sleepy.send(Order::Hibernate).ok().unwrap();
+    sleepy.send(Order::Timeout(Some(SECOND))).ok().unwrap();
+    sim.advance(SECOND);
+    assert_eq!(log.take(), ["timeout at 1s"]);
+    tell(&sim, &sleepy, Order::Hibernate);
+    sim.advance(SECOND);
+    assert_eq!(log.take(), ["timeout at 2s"]);
+    assert_eq!(sleepy.info().handled, 103);
+}
