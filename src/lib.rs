@@ -3,13 +3,15 @@
 
 pub use krarup_act::{
     Actor, Address, AddressOf, Behavior, BehaviorFn, Call, CannotWait, Context,
-    DEFAULT_CALL_TIMEOUT, Dynamic, Monitor, Pending, Pool, PoolCommand, PoolError, Received, Reply,
-    Resized, Route, Sleep, Spawn, Stop, behavior_fn, is_in_process,
+    DEFAULT_CALL_TIMEOUT, Dynamic, Failure, InPlace, InPlaceError, Judge, Monitor, Pending, Pool,
+    PoolCommand, PoolError, Received, Reply, Resized, Route, Sleep, Spawn, Stop, behavior_fn,
+    is_in_process,
 };
 pub use krarup_gen::{
     CallError, DispatcherStats, Down, Exit, Inspection, LookupError, Name, NameError, NodeStats,
     Panic, ParsePidError, ParseRefError, Pid, Priority, ProcessInfo, ProcessState, ProcessTree,
-    Reason, Ref, RegisterError, Result, SendError, SpawnError, StopError, Target, Timestamp, Value,
+    Reason, Ref, RegisterError, RestartWindow, Result, SendError, SpawnError, StopError, Target,
+    Timestamp, Value,
 };
 pub use krarup_node::{DispatcherOptions, Node, NodeBuilder, NodeError, NodeStop, Simulation};
 pub use krarup_supervisor::{

@@ -122,6 +122,13 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.cell.host.next_ref()
     }
 
+    /// A random number; in a simulation it comes from the seed, so that the same seed gives
+    /// the same run.
+    #[must_use]
+    pub fn random(&self) -> u64 {
+        self.cell.host.random()
+    }
+
     pub(crate) fn host(&self) -> &Arc<dyn Host> {
         &self.cell.host
     }
@@ -438,6 +445,15 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         rare.timers.insert(timer, Timer { key, due, action });
     }
 
+    /// Gives up what belongs to the state of this process and not to the process: another
+    /// state takes its place. Its timers are cancelled, and a stop it asked for is void.
+    /// The mailbox, name, links and monitors stay.
+    pub(crate) fn renew(&mut self) {
+        self.stop = false;
+        self.cancel_timers();
+        self.release_rare();
+    }
+
     /// A timer's notice is taken out of the mailbox: its message, unless it was
     /// cancelled.
     fn ring(&mut self, timer: Ref) -> Option<M> {
@@ -454,16 +470,29 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 }
 
+impl<M, C> Context<M, C> {
+    /// Cancels all timers and drops what they would have done, one by one: a destructor
+    /// that panics must not keep the next from running.
+    fn cancel_timers(&mut self) {
+        let Some(rare) = &mut self.rare else { return };
+        let timers = std::mem::replace(&mut rare.timers, Timers::new());
+        let (keys, actions) = timers.into_parts();
+        for key in keys {
+            self.cell.host.cancel_timer(key);
+        }
+        for action in actions {
+            let _ = contain(|| drop(action));
+        }
+    }
+}
+
 /// Cancels the timers, and drops what was not handled, one by one: a destructor that
 /// panics must not keep the next from running, nor meet the panic of another.
 impl<M, C> Drop for Context<M, C> {
     fn drop(&mut self) {
         let mut unhandled = 0;
+        self.cancel_timers();
         let rare = self.rare.take().map(|rare| *rare).unwrap_or_default();
-        let (keys, actions) = rare.timers.into_parts();
-        for key in keys {
-            self.cell.host.cancel_timer(key);
-        }
         for entry in self.main.take().into_iter().flat_map(|main| *main) {
             unhandled += u64::from(entry.is_message());
             let _ = contain(|| drop(entry));
@@ -471,9 +500,6 @@ impl<M, C> Drop for Context<M, C> {
         for control in rare.urgent.into_iter().chain(rare.system) {
             unhandled += u64::from(control.is_message());
             let _ = contain(|| drop(control));
-        }
-        for action in actions {
-            let _ = contain(|| drop(action));
         }
         self.cell.host.count_dead_letters(unhandled);
     }

@@ -18,6 +18,7 @@ mod context;
 mod control;
 mod deadline;
 mod host;
+mod in_place;
 mod lock;
 mod mailbox;
 #[cfg(all(test, loom))]
@@ -43,6 +44,7 @@ pub use context::Context;
 pub use control::{Monitor, Stop, address_of, inspect, lookup, send_dynamic, watch};
 pub use deadline::Sleep;
 pub use host::{Alarm, Host, Ready, Stalled, TimerKey, TurnLimits};
+pub use in_place::{Failure, InPlace, InPlaceError, Judge};
 pub use pending::{CannotWait, Pending, is_in_process};
 pub use pool::command::{PoolCommand, Resized};
 pub use pool::pool::{Pool, PoolError};

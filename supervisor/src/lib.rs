@@ -86,7 +86,6 @@ mod command;
 mod error;
 mod ignore;
 mod info;
-mod intensity;
 mod plan;
 mod report;
 mod spec;

@@ -35,9 +35,8 @@ use crate::children::{Child, ChildKey, Children, Process};
 use crate::error::{
     DeleteChildError, FailedToStartChild, RestartChildError, StartChildError, TerminateChildError,
 };
-use crate::intensity::RestartWindow;
 use crate::spec::{AutoShutdown, ChildId, ChildRules, Flags, RestartType, Strategy};
-use krarup_gen::{Pid, Reason, Timestamp};
+use krarup_gen::{Pid, Reason, RestartWindow, Timestamp};
 
 /// Why a child is being started, which decides what its failure means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
