@@ -77,6 +77,7 @@
 #![forbid(unsafe_code)]
 
 mod action;
+mod back_off;
 mod calls;
 mod carrier;
 mod check;
@@ -85,12 +86,15 @@ mod children;
 mod command;
 mod error;
 mod ignore;
+mod in_place;
 mod info;
 mod plan;
 mod report;
 mod spec;
 mod supervisor;
+mod waits;
 
+pub use back_off::{BackOff, BackOffError};
 pub use calls::{SupervisorAddress, SupervisorCall, SupervisorCalls};
 pub use child_spec::{ChildSpec, ChildTemplate};
 pub use command::{ChildRef, SupervisorCommand};
