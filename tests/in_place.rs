@@ -247,6 +247,17 @@ fn s10_a_call_in_progress_or_kept_fails_with_the_reason_and_one_in_the_queue_is_
 }
 
 #[test]
+fn s10_a_caller_does_not_wait_for_the_restart() {
+    let sim = Simulation::new(1);
+    let counter = counter(&sim, &Log::new(), Script::of(&[("before", Fate::Wait)]), 5);
+    let mut call = counter.call(Say::Panic).no_timeout().into_future();
+    assert!(poll_once(&mut call).is_pending());
+    sim.run_until_idle();
+    let answer = poll_once(&mut call);
+    assert!(matches!(answer, Poll::Ready(Err(CallError::Terminated(_)))), "{answer:?}");
+}
+
+#[test]
 fn s10_timers_and_a_stop_of_the_old_state_go_with_it() {
     let sim = Simulation::new(1);
     let log = Log::new();

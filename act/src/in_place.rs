@@ -163,8 +163,7 @@ where
         ctx.initialised();
         loop {
             let failure = match Contained::new(serve(&mut state, &mut ctx)).await {
-                Ok(End::Failed(reason)) if reason.is_abnormal() => reason,
-                Err(panic) => panic,
+                Ok(End::Failed(reason)) | Err(reason) => reason,
                 Ok(end) => {
                     let reason = end.reason();
                     Contained::new(state.terminate(&mut ctx, &reason)).await?;

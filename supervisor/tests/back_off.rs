@@ -27,7 +27,7 @@ fn ab(stage: &Stage, empty: Supervisor) -> SupervisorAddress {
 fn s10_each_restart_waits_longer_until_the_child_has_run_for_a_while() {
     let stage = Stage::new();
     ab(&stage, Supervisor::one_for_one());
-    for wait in [2, 4, 8, 8] {
+    for wait in [2_u32, 4, 8, 8] {
         stage.crash("a");
         assert_eq!(stage.log(), "(boom) a");
         let nearly = Duration::from_nanos(1_000_000_000 * u64::from(wait) - 1);

@@ -9,6 +9,8 @@ use krarup_supervisor::{
     ChildSpec, ChildTemplate, RestartType, SpecError, Strategy, Supervisor, SupervisorAddress,
     SupervisorCalls,
 };
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use support::{Do, Habits, Stage, Start, kids};
 
@@ -160,7 +162,7 @@ struct Client {
     log: Log,
 }
 
-type Log = std::sync::Arc<std::sync::Mutex<Vec<Result<u32, CallError>>>>;
+type Log = Arc<std::sync::Mutex<Vec<Result<u32, CallError>>>>;
 
 impl Client {
     async fn ask(&self) {
@@ -287,5 +289,58 @@ fn s10_nothing_hangs_on_threads() {
     });
     let children = supervisor.which_children().wait().unwrap();
     assert!(children.iter().all(|child| child.restarts == 500), "{children:?}");
+    node.stop().wait().unwrap();
+}
+
+/// Fails at its first message, which it sends itself in its first `init`.
+struct Hasty(bool);
+
+impl Actor for Hasty {
+    type Message = ();
+
+    async fn init(&mut self, ctx: &mut Context<()>) -> Result {
+        if self.0 {
+            ctx.address().send(())?;
+        }
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+        Err(Reason::error("boom"))
+    }
+}
+
+#[test]
+fn s10_a_child_that_fails_right_after_its_start_goes_on() {
+    let node = Node::start("hasty@localhost").unwrap();
+    let template = ChildTemplate::worker_in_place("hasty", |first: Arc<AtomicBool>| {
+        Hasty(first.swap(false, Ordering::SeqCst))
+    });
+    let supervisor = node
+        .spawn(move || {
+            let empty = Supervisor::simple_one_for_one(template);
+            empty.intensity(u32::MAX, Duration::from_nanos(1))
+        })
+        .wait()
+        .unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        // Requests keep the supervisor looking at its lane while a child starts.
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    supervisor.count_children().wait().unwrap();
+                }
+            });
+        }
+        for _ in 0..1000 {
+            let pid = supervisor.start_child(Arc::new(AtomicBool::new(true))).wait().unwrap();
+            let pid = pid.expect("a process");
+            supervisor.count_children().wait().unwrap();
+            assert!(node.is_alive(pid), "it has gone on in place");
+            supervisor.terminate_child(pid).wait().unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+    });
     node.stop().wait().unwrap();
 }
