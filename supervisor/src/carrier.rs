@@ -4,18 +4,16 @@ use crate::action::{Action, Answer, Event, Moment};
 use crate::child_spec::{Init, RunningChild, Start};
 use crate::children::{Child, ChildKey};
 use crate::command::{Command, Plea, SupervisorCommand, SupervisorContext};
+use crate::first::{First, Item, first_of, within};
 use crate::ignore::Ignore;
 use crate::plan::Plan;
 use crate::report::Reporter;
 use crate::spec::{ChildId, Shutdown};
 use crate::waits::Waits;
-use krarup_act::{Received, Sleep};
+use krarup_act::Received;
 use krarup_gen::{Exit, Pid, Reason, SpawnError};
 use std::collections::{HashMap, VecDeque};
-use std::convert::Infallible;
-use std::future::poll_fn;
-use std::pin::{Pin, pin};
-use std::task::Poll;
+use std::pin::pin;
 use std::time::Duration;
 
 /// The plan of a supervisor, and the processes it is about.
@@ -30,9 +28,6 @@ pub(crate) struct Carrier<T> {
     waits: Waits,
     report: Reporter,
 }
-
-/// What a supervisor receives.
-pub(crate) type Item<T> = Received<Infallible, SupervisorCommand<T>>;
 
 /// What came of an event, after all that follows from it was done.
 #[derive(Debug)]
@@ -355,25 +350,6 @@ impl<T: Send + 'static> Carrier<T> {
 /// A supervisor's patience with a child whose shutdown sets no time.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What comes first: what is waited for, or something else.
-enum First<O, T> {
-    Done(O),
-    Item(Item<T>),
-}
-
-async fn first_of<F, T>(ctx: &mut SupervisorContext<T>, event: &mut F) -> First<F::Output, T>
-where
-    F: Future + Unpin,
-    T: Send + 'static,
-{
-    let mut receive = pin!(ctx.receive_early());
-    poll_fn(|cx| match Pin::new(&mut *event).poll(cx) {
-        Poll::Ready(output) => Poll::Ready(First::Done(output)),
-        Poll::Pending => receive.as_mut().poll(cx).map(First::Item),
-    })
-    .await
-}
-
 /// Behind everything that lies in the lane by now (rule S6).
 fn send_try_again<T: Send + 'static>(ctx: &SupervisorContext<T>, key: ChildKey) {
     let again = SupervisorCommand(Command::TryAgain(key));
@@ -398,58 +374,5 @@ fn reason_of(error: SpawnError) -> Reason {
     }
 }
 
-/// What is waited for, or `None` if the time is over first.
-async fn within<F: Future + Unpin>(limit: &mut Option<Sleep>, event: &mut F) -> Option<F::Output> {
-    poll_fn(|cx| match Pin::new(&mut *event).poll(cx) {
-        Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending => match limit {
-            Some(sleep) => Pin::new(sleep).poll(cx).map(|()| None),
-            None => Poll::Pending,
-        },
-    })
-    .await
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::child_spec::ChildSpec;
-    use crate::spec::{Flags, Strategy};
-    use krarup_act::{Context, behavior_fn};
-    use krarup_node::Simulation;
-
-    /// On threads a child can start, fail and ask while its supervisor looks away for a
-    /// moment: then the plan does not know its process yet.
-    #[test]
-    fn s10_a_child_that_fails_before_its_start_was_heard_of_goes_on() {
-        let sim = Simulation::new(1);
-        let supervisor = sim
-            .spawn(|| {
-                behavior_fn(|mut ctx: SupervisorContext<ChildSpec>| async move {
-                    let idle = || behavior_fn(|_: Context<()>| async { Ok(()) });
-                    let spec = ChildSpec::worker("a", idle);
-                    let mut plan = Plan::new(Flags::new(Strategy::OneForOne));
-                    plan.add(spec.rules, spec.start);
-                    let mut carrier = Carrier::new(plan, ctx.pid());
-                    if let Some(Action::Start(key)) = carrier.plan.step(Event::Begin, moment(&ctx))
-                    {
-                        carrier.starting = Some((Pid::local(77, 0), key));
-                    }
-                    loop {
-                        let item = carrier.receive(&mut ctx).await;
-                        carrier.hold(&ctx, item);
-                    }
-                })
-            })
-            .wait()
-            .unwrap();
-        let asks = |pid| {
-            let (pid, reason) = (Pid::local(pid, 0), Reason::error("boom"));
-            let plea =
-                move |reply| SupervisorCommand(Command::MayGoOn(Plea { pid, reason, reply }));
-            supervisor.call_max(plea).wait()
-        };
-        assert_eq!(asks(78), Ok(false));
-        assert_eq!(asks(77), Ok(true));
-    }
-}
+mod tests;

@@ -85,6 +85,7 @@ mod child_spec;
 mod children;
 mod command;
 mod error;
+mod first;
 mod ignore;
 mod in_place;
 mod info;
