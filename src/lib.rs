@@ -15,10 +15,11 @@ pub use krarup_gen::{
 };
 pub use krarup_node::{DispatcherOptions, Node, NodeBuilder, NodeError, NodeStop, Simulation};
 pub use krarup_supervisor::{
-    AutoShutdown, ChildCounts, ChildId, ChildInfo, ChildKind, ChildRef, ChildSpec, ChildSpecInfo,
-    ChildState, ChildTemplate, DeleteChildError, FailedToStartChild, GetChildSpecError, Ignore,
-    RestartChildError, RestartType, Shutdown, SpecError, StartChildError, Strategy, Supervisor,
-    SupervisorAddress, SupervisorCall, SupervisorCalls, SupervisorCommand, TerminateChildError,
+    AutoShutdown, BackOff, BackOffError, ChildCounts, ChildId, ChildInfo, ChildKind, ChildRef,
+    ChildSpec, ChildSpecInfo, ChildState, ChildTemplate, DeleteChildError, FailedToStartChild,
+    GetChildSpecError, Ignore, RestartChildError, RestartType, Shutdown, SpecError,
+    StartChildError, Strategy, Supervisor, SupervisorAddress, SupervisorCall, SupervisorCalls,
+    SupervisorCommand, TerminateChildError,
 };
 
 /// What most programs use; `Result` stands in for the standard one, with defaults.

@@ -53,6 +53,8 @@
 //! | which children are restarted together | [`Strategy`] |
 //! | which ends are followed by a restart | [`RestartType`] |
 //! | how often, until it gives up | [`Supervisor::intensity`] |
+//! | how long restarts wait | [`BackOff`] |
+//! | a restart that keeps the process and replaces its state | [`ChildSpec::worker_in_place`] |
 //! | how a child is ended | [`Shutdown`] |
 //! | ending with the children that matter | [`AutoShutdown`] |
 //! | adding, ending and listing children of a running supervisor | [`SupervisorCalls`] |
