@@ -3,23 +3,24 @@
 
 pub use krarup_act::{
     Actor, Address, AddressOf, Behavior, BehaviorFn, Call, CannotWait, Context,
-    DEFAULT_CALL_TIMEOUT, Divert, Diverted, Dynamic, Monitor, Overflow, Pending, Permit, Pool,
-    PoolCommand, PoolError, Received, Recipient, Reply, Resized, Route, SendOrWait, Sleep, Spawn,
-    Stop, Topic, Traced, behavior_fn, is_in_process,
+    DEFAULT_CALL_TIMEOUT, Divert, Diverted, Dynamic, Failure, InPlace, InPlaceError, Judge,
+    Monitor, Overflow, Pending, Permit, Pool, PoolCommand, PoolError, Received, Recipient, Reply,
+    Resized, Route, SendOrWait, Sleep, Spawn, Stop, Topic, Traced, behavior_fn, is_in_process,
 };
 pub use krarup_gen::{
     Alias, CallCycle, CallError, DeadLetter, DeadLetterCause, DebugError, Destination,
     DispatcherStats, Down, Exit, Inspection, Lifecycle, LookupError, Name, NameError, NoBound,
     NodeStats, Panic, ParsePidError, ParseRefError, Pid, Priority, ProcessInfo, ProcessState,
-    ProcessTree, Reason, Ref, RegisterError, Result, SendError, SpawnError, StopError, Target,
-    Timestamp, Value,
+    ProcessTree, Reason, Ref, RegisterError, RestartWindow, Result, SendError, SpawnError,
+    StopError, Target, Timestamp, Value,
 };
 pub use krarup_node::{DispatcherOptions, Node, NodeBuilder, NodeError, NodeStop, Simulation};
 pub use krarup_supervisor::{
-    AutoShutdown, ChildCounts, ChildId, ChildInfo, ChildKind, ChildRef, ChildSpec, ChildSpecInfo,
-    ChildState, ChildTemplate, DeleteChildError, FailedToStartChild, GetChildSpecError, Ignore,
-    RestartChildError, RestartType, Shutdown, SpecError, StartChildError, Strategy, Supervisor,
-    SupervisorAddress, SupervisorCall, SupervisorCalls, SupervisorCommand, TerminateChildError,
+    AutoShutdown, BackOff, BackOffError, ChildCounts, ChildId, ChildInfo, ChildKind, ChildRef,
+    ChildSpec, ChildSpecInfo, ChildState, ChildTemplate, DeleteChildError, FailedToStartChild,
+    GetChildSpecError, Ignore, RestartChildError, RestartType, Shutdown, SpecError,
+    StartChildError, Strategy, Supervisor, SupervisorAddress, SupervisorCall, SupervisorCalls,
+    SupervisorCommand, TerminateChildError,
 };
 
 /// What most programs use; `Result` stands in for the standard one, with defaults.

@@ -25,6 +25,8 @@ use std::future::{Future, ready};
 /// | [`handle_other`](Actor::handle_other) | a message of another type | `handle_info/2` |
 /// | [`state`](Actor::state) | somebody debugs the process | `sys:get_state` |
 /// | [`inspect`](Actor::inspect) | somebody inspects the process | `format_status` |
+/// | [`before_restart`](Actor::before_restart) | its state has failed and is replaced ([`crate::InPlace`]) | - |
+/// | [`after_restart`](Actor::after_restart) | its state has replaced one that failed | - |
 /// | [`terminate`](Actor::terminate) | last, unless killed (rule D5) | `terminate/2` |
 pub trait Actor: Sized + Send + 'static {
     /// The protocol: usually an enum.
@@ -99,6 +101,29 @@ pub trait Actor: Sized + Send + 'static {
         Inspection::new()
     }
 
+    /// The last of a state that has failed, by an error or a panic, where the process goes
+    /// on with a fresh one: see [`crate::InPlace`] (rule S10). `terminate` does not run
+    /// then. Whatever comes of this, the state is dropped next.
+    fn before_restart(
+        &mut self,
+        ctx: &mut Context<Self::Message>,
+        reason: &Reason,
+    ) -> impl Future<Output = ()> + Send {
+        let _ = (ctx, reason);
+        ready(())
+    }
+
+    /// The first of a fresh state that has taken the place of one that failed for this
+    /// reason, after its `init` (rule S10). An error is another failure.
+    fn after_restart(
+        &mut self,
+        ctx: &mut Context<Self::Message>,
+        reason: &Reason,
+    ) -> impl Future<Output = Result> + Send {
+        let _ = (ctx, reason);
+        ready(Ok(()))
+    }
+
     /// Cleans up. Runs at most once: for a returned reason, after a panic, and for a stop
     /// asked for by the parent or the node; not when the process is killed or ended by
     /// a peer's exit signal (rule D5). The state is always dropped, so `Drop` is the sure
@@ -128,7 +153,8 @@ impl<A: Actor> Behavior for A {
             ctx.initialised();
             // One guard around the loop, not one around each message: it costs once a poll.
             let reason = match Contained::new(serve(&mut self, &mut ctx)).await {
-                Ok(reason) | Err(reason) => reason,
+                Ok(end) => end.reason(),
+                Err(panic) => panic,
             };
             // A `terminate` that panics says why the process really ended.
             Contained::new(self.terminate(&mut ctx, &reason)).await?;
@@ -137,12 +163,12 @@ impl<A: Actor> Behavior for A {
     }
 }
 
-/// Handles what comes until the actor is to end, and says why.
+/// Handles what comes until the actor is to end, or has failed.
 #[allow(clippy::manual_async_fn, reason = "as at `run`")]
-fn serve<A: Actor>(
+pub(crate) fn serve<A: Actor>(
     actor: &mut A,
     ctx: &mut Context<A::Message>,
-) -> impl Future<Output = Reason> + Send {
+) -> impl Future<Output = End> + Send {
     async move {
         while !ctx.is_stopping() {
             let next = match ctx.next_at_hand() {
@@ -150,25 +176,35 @@ fn serve<A: Actor>(
                 None => message_or_other(ctx.receive_next().await),
             };
             let handled = match next {
-                Ok(message) => actor.handle_message(ctx, message).await.map_err(End::For),
+                Ok(message) => actor.handle_message(ctx, message).await.map_err(End::Failed),
                 // Boxed, so that what is rare needs no room in every process.
                 Err(other) => Box::pin(handle(actor, ctx, *other)).await,
             };
-            match handled {
-                Ok(()) => {}
-                Err(End::For(reason)) => return reason,
-                Err(End::Finished) => return Reason::Normal,
+            if let Err(end) = handled {
+                return end;
             }
         }
-        ctx.take_stop().unwrap_or(Reason::Normal)
+        ctx.take_stop().map_or(End::Finished, End::Told)
     }
 }
 
 /// Why an actor is to end.
-enum End {
-    For(Reason),
+pub(crate) enum End {
+    /// A handler returned this.
+    Failed(Reason),
+    /// It was told to, with this reason.
+    Told(Reason),
     /// It has handled all it was to handle.
     Finished,
+}
+
+impl End {
+    pub(crate) fn reason(self) -> Reason {
+        match self {
+            End::Failed(reason) | End::Told(reason) => reason,
+            End::Finished => Reason::Normal,
+        }
+    }
 }
 
 /// Takes a message out of what was received. By value and in a function, so that nothing
@@ -188,10 +224,10 @@ async fn handle<A: Actor>(
     item: Received<A::Message>,
 ) -> Result<(), End> {
     match item {
-        Received::Exit(exit) => actor.handle_exit(ctx, exit).await.map_err(End::For),
-        Received::Down(down) => actor.handle_down(ctx, down).await.map_err(End::For),
-        Received::Timeout => actor.handle_timeout(ctx).await.map_err(End::For),
-        Received::Other(message) => actor.handle_other(ctx, message).await.map_err(End::For),
+        Received::Exit(exit) => actor.handle_exit(ctx, exit).await.map_err(End::Failed),
+        Received::Down(down) => actor.handle_down(ctx, down).await.map_err(End::Failed),
+        Received::Timeout => actor.handle_timeout(ctx).await.map_err(End::Failed),
+        Received::Other(message) => actor.handle_other(ctx, message).await.map_err(End::Failed),
         Received::State(reply) => {
             reply.send(actor.state());
             Ok(())
@@ -200,10 +236,10 @@ async fn handle<A: Actor>(
             reply.send(actor.inspect());
             Ok(())
         }
-        Received::Stop(reason) => Err(End::For(reason)),
+        Received::Stop(reason) => Err(End::Told(reason)),
         Received::Finish => Err(End::Finished),
         Received::Message(message) | Received::Command(message) => {
-            actor.handle_message(ctx, message).await.map_err(End::For)
+            actor.handle_message(ctx, message).await.map_err(End::Failed)
         }
     }
 }

@@ -60,6 +60,9 @@ pub trait Host: Send + Sync + 'static {
     /// it is queued.
     fn schedule(&self, ready: Ready);
 
+    /// A random number; in a simulation it comes from the seed.
+    fn random(&self) -> u64;
+
     /// The node's time: monotonic, or virtual in a simulation (rule T2).
     fn now(&self) -> Timestamp;
 

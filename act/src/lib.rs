@@ -23,6 +23,7 @@ mod debug;
 mod dynamic;
 mod events;
 mod host;
+mod in_place;
 mod lock;
 mod mailbox;
 #[cfg(all(test, loom))]
@@ -52,6 +53,7 @@ pub use deadline::Sleep;
 pub use debug::{state, suspend};
 pub use dynamic::Dynamic;
 pub use host::{Alarm, Host, Ready, Stalled, TimerKey, TurnLimits};
+pub use in_place::{Failure, InPlace, InPlaceError, Judge};
 pub use mailbox::overflow::{Divert, Diverted, Overflow};
 pub use mailbox::permit::Permit;
 pub use pending::{CannotWait, Pending, is_in_process};

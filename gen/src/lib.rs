@@ -20,6 +20,7 @@ mod priority;
 mod process_info;
 mod reason;
 mod reference;
+mod restart_window;
 mod stats;
 mod timestamp;
 
@@ -39,6 +40,7 @@ pub use priority::Priority;
 pub use process_info::{ProcessInfo, ProcessState, ProcessTree};
 pub use reason::{Panic, Reason};
 pub use reference::{ParseRefError, Ref};
+pub use restart_window::RestartWindow;
 pub use stats::{DispatcherStats, NodeStats};
 pub use timestamp::Timestamp;
 

@@ -175,6 +175,13 @@ impl Host for Home {
         }
     }
 
+    fn random(&self) -> u64 {
+        match &self.dispatcher {
+            Dispatcher::Shared(_) => rand::random(),
+            Dispatcher::Simulated(simulated) => simulated.random(),
+        }
+    }
+
     fn now(&self) -> Timestamp {
         self.core.clock.now()
     }

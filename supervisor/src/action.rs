@@ -4,7 +4,15 @@
 use crate::children::ChildKey;
 use crate::error::{DeleteChildError, RestartChildError, StartChildError, TerminateChildError};
 use crate::spec::{ChildId, ChildRules, Shutdown};
-use krarup_gen::{Pid, Reason};
+use krarup_gen::{Pid, Reason, Timestamp};
+use std::time::Duration;
+
+/// When something happened, and what chance says to it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    pub(crate) now: Timestamp,
+    pub(crate) random: u64,
+}
 
 /// What happened.
 #[derive(Clone, Debug)]
@@ -55,8 +63,9 @@ pub(crate) enum Action {
     Stop { key: ChildKey, pid: Pid, shutdown: Shutdown },
     /// Stop them all at once, with one time limit for all, and wait.
     StopTogether { pids: Vec<Pid>, shutdown: Shutdown },
-    /// Put a message about this child into the supervisor's own lane, last.
-    TryAgain(ChildKey),
+    /// Put a message about this child into the supervisor's own lane, last: at once, or
+    /// when this time has passed. An earlier wait of the child is void.
+    TryAgain { key: ChildKey, wait: Option<Duration> },
     /// Answer the request.
     Reply(Answer),
     /// End, for this reason. All children have ended.

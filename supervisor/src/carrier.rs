@@ -1,34 +1,33 @@
 //! Carrying out what the plan decides.
 
-use crate::action::{Action, Answer, Event};
+use crate::action::{Action, Answer, Event, Moment};
 use crate::child_spec::{Init, RunningChild, Start};
 use crate::children::{Child, ChildKey};
-use crate::command::{Command, SupervisorCommand, SupervisorContext};
+use crate::command::{Command, Plea, SupervisorCommand, SupervisorContext};
+use crate::first::{First, Item, first_of, within};
 use crate::ignore::Ignore;
 use crate::plan::Plan;
 use crate::report::Reporter;
 use crate::spec::{ChildId, Shutdown};
-use krarup_act::{Monitor, Received, Sleep};
-use krarup_gen::{Down, Exit, Pid, Reason, SpawnError};
+use crate::waits::Waits;
+use krarup_act::Received;
+use krarup_gen::{Exit, Pid, Reason, SpawnError};
 use std::collections::{HashMap, VecDeque};
-use std::convert::Infallible;
-use std::future::poll_fn;
-use std::pin::{Pin, pin};
-use std::task::Poll;
+use std::pin::pin;
 use std::time::Duration;
 
 /// The plan of a supervisor, and the processes it is about.
 pub(crate) struct Carrier<T> {
     pub(crate) plan: Plan<Start<T>>,
     running: HashMap<Pid, Box<dyn RunningChild>>,
-    /// What came while a child was starting, in the order it came. It is served before
+    /// The child whose `init` is under way: the plan does not know its process yet.
+    starting: Option<(Pid, ChildKey)>,
+    /// What came while an action was under way, in the order it came. It is served before
     /// anything that still lies in the mailbox.
     held: VecDeque<Item<T>>,
+    waits: Waits,
     report: Reporter,
 }
-
-/// What a supervisor receives.
-pub(crate) type Item<T> = Received<Infallible, SupervisorCommand<T>>;
 
 /// What came of an event, after all that follows from it was done.
 #[derive(Debug)]
@@ -43,8 +42,14 @@ pub(crate) enum Outcome {
 
 impl<T: Send + 'static> Carrier<T> {
     pub(crate) fn new(plan: Plan<Start<T>>, supervisor: Pid) -> Self {
-        let (running, held) = (HashMap::new(), VecDeque::new());
-        Carrier { plan, running, held, report: Reporter::new(supervisor) }
+        Carrier {
+            plan,
+            running: HashMap::new(),
+            starting: None,
+            held: VecDeque::new(),
+            waits: Waits::default(),
+            report: Reporter::new(supervisor),
+        }
     }
 
     /// Whether a child's process is alive at this moment.
@@ -54,10 +59,33 @@ impl<T: Send + 'static> Carrier<T> {
 
     /// The next item to be served.
     pub(crate) async fn receive(&mut self, ctx: &mut SupervisorContext<T>) -> Item<T> {
-        match self.held.pop_front() {
-            Some(item) => item,
-            None => ctx.receive().await,
+        if let Some(item) = self.held.pop_front() {
+            return item;
         }
+        loop {
+            let Some(due) = self.waits.next_due() else { return ctx.receive().await };
+            let mut wait = ctx.sleep(due - ctx.now());
+            if let First::Item(item) = first_of(ctx, &mut wait).await {
+                return item;
+            }
+            while let Some(key) = self.waits.pop_due(ctx.now()) {
+                send_try_again(ctx, key);
+            }
+        }
+    }
+
+    /// A child's state has failed (rule S10).
+    pub(crate) fn judge(&mut self, ctx: &SupervisorContext<T>, plea: Plea) {
+        let Plea { pid, reason, reply } = plea;
+        let starting = || self.starting.filter(|&(of, _)| of == pid).map(|(_, key)| key);
+        let key = self.plan.children().running(pid).or_else(starting);
+        // What is no child any more is on its way out.
+        let goes_on = key.filter(|&key| self.plan.may_go_on(key, ctx.now()));
+        if let Some(key) = goes_on {
+            let (id, count) = (self.id(key), self.plan.restarts());
+            self.report.restarting_in_place(&id, pid, &reason, count);
+        }
+        reply.send(goes_on.is_some());
     }
 
     /// An exit notice came.
@@ -70,10 +98,11 @@ impl<T: Send + 'static> Carrier<T> {
         }
         self.running.remove(&pid);
         let Some(key) = self.plan.children().running(pid) else { return Outcome::GoesOn };
-        self.report.ended(&self.id(key), pid, &reason);
         let before = self.plan.restarts();
-        let next = self.plan.step(Event::Exited { pid, reason }, ctx.now());
-        self.report_restart(key, before);
+        self.report.ended(&self.id(key), pid, &reason, before);
+        let event = Event::Exited { pid, reason: reason.clone() };
+        let next = self.plan.step(event, moment(ctx));
+        self.report_restart(key, before, Some((pid, &reason)));
         self.carry_on(ctx, next).await
     }
 
@@ -84,8 +113,8 @@ impl<T: Send + 'static> Carrier<T> {
         key: ChildKey,
     ) -> Outcome {
         let before = self.plan.restarts();
-        let next = self.plan.step(Event::TryAgain(key), ctx.now());
-        self.report_restart(key, before);
+        let next = self.plan.step(Event::TryAgain(key), moment(ctx));
+        self.report_restart(key, before, None);
         self.carry_on(ctx, next).await
     }
 
@@ -95,7 +124,7 @@ impl<T: Send + 'static> Carrier<T> {
         ctx: &mut SupervisorContext<T>,
         event: Event<Start<T>>,
     ) -> Outcome {
-        let next = self.plan.step(event, ctx.now());
+        let next = self.plan.step(event, moment(ctx));
         self.carry_on(ctx, next).await
     }
 
@@ -121,16 +150,19 @@ impl<T: Send + 'static> Carrier<T> {
                     let id = first.map_or_else(|| "".into(), |(_, child)| child.rules.id.clone());
                     self.stop(ctx, &id, pids, shutdown).await
                 }
-                Action::TryAgain(key) => {
-                    // Behind everything that lies in the lane by now.
-                    let again = SupervisorCommand(Command::TryAgain(key));
-                    ctx.address().send_max(again).expect("a supervisor that runs has its mailbox");
+                Action::TryAgain { key, wait: None } => {
+                    send_try_again(ctx, key);
+                    return Outcome::GoesOn;
+                }
+                Action::TryAgain { key, wait: Some(wait) } => {
+                    self.waits.set(key, ctx.now() + wait);
+                    self.report.waiting(&self.id(key), wait, self.plan.restarts());
                     return Outcome::GoesOn;
                 }
                 Action::Reply(answer) => return Outcome::Answer(answer),
                 Action::End(reason) => return Outcome::Ends(reason),
             };
-            next = self.plan.step(done, ctx.now());
+            next = self.plan.step(done, moment(ctx));
         }
         Outcome::GoesOn
     }
@@ -142,7 +174,8 @@ impl<T: Send + 'static> Carrier<T> {
         // and its successor may come before they have gone (rule N3).
         while let Err(SpawnError::NameTaken { by, .. }) = outcome
             && is_orphan(ctx, by)
-            && within(&mut patience, &mut ctx.watch(by)).await.is_some()
+            && let end = &mut ctx.watch(by)
+            && self.meanwhile(ctx, within(&mut patience, end)).await.is_some()
         {
             outcome = self.spawn(ctx, key).await;
         }
@@ -157,7 +190,7 @@ impl<T: Send + 'static> Carrier<T> {
             Err(error) => {
                 let reason = reason_of(error);
                 if reason.downcast_ref::<Ignore>().is_some() {
-                    self.report.ignored(&id);
+                    self.report.ignored(&id, count);
                     return Event::Ignored;
                 }
                 self.report.failed(&id, &reason, count);
@@ -179,8 +212,10 @@ impl<T: Send + 'static> Carrier<T> {
             start.start(ctx, child.rules.name.as_deref())
         };
         let (child, mut init) = begun?;
-        self.wait_for_init(ctx, key, child.pid(), &mut init).await?;
-        Ok(child)
+        self.starting = Some((child.pid(), key));
+        let outcome = self.wait_for_init(ctx, key, child.pid(), &mut init).await;
+        self.starting = None;
+        outcome.map(|()| child)
     }
 
     /// Waits, and holds what comes meanwhile. Once that is a stop, the child has no more
@@ -199,36 +234,46 @@ impl<T: Send + 'static> Carrier<T> {
         let mut is_stopping = self.held.iter().any(is_stop);
         let mut limit = is_stopping.then(|| ctx.sleep(patience));
         loop {
-            let item = {
-                let mut receive = pin!(ctx.receive_early());
-                poll_fn(|cx| {
-                    if let Poll::Ready(outcome) = init.as_mut().poll(cx) {
-                        return Poll::Ready(Meanwhile::Started(outcome));
-                    }
-                    if let Some(sleep) = &mut limit
-                        && Pin::new(sleep).poll(cx).is_ready()
-                    {
-                        return Poll::Ready(Meanwhile::TimeIsOver);
-                    }
-                    receive.as_mut().poll(cx).map(Meanwhile::Item)
-                })
-                .await
-            };
-            match item {
-                Meanwhile::Started(outcome) => return outcome,
-                Meanwhile::TimeIsOver => {
+            let first = first_of(ctx, &mut pin!(within(&mut limit, init))).await;
+            match first {
+                First::Done(Some(outcome)) => return outcome,
+                First::Done(None) => {
                     limit = None;
                     let asks = self.shutdown(key) == Shutdown::Infinity;
                     ctx.exit(pid, if asks { Reason::Shutdown } else { Reason::Kill });
                 }
-                Meanwhile::Item(item) => {
+                First::Item(item) => {
                     if is_stop(&item) && !is_stopping {
                         is_stopping = true;
                         limit = Some(ctx.sleep(patience));
                     }
-                    self.held.push_back(item);
+                    self.hold(ctx, item);
                 }
             }
+        }
+    }
+
+    /// Waits for something, and holds what comes meanwhile.
+    async fn meanwhile<F: Future>(
+        &mut self,
+        ctx: &mut SupervisorContext<T>,
+        event: F,
+    ) -> F::Output {
+        let mut event = pin!(event);
+        loop {
+            match first_of(ctx, &mut event).await {
+                First::Done(output) => return output,
+                First::Item(item) => self.hold(ctx, item),
+            }
+        }
+    }
+
+    /// Something came while an action is under way. It is served afterwards, unless that
+    /// may be what the action waits for.
+    fn hold(&mut self, ctx: &SupervisorContext<T>, item: Item<T>) {
+        match item {
+            Received::Command(SupervisorCommand(Command::MayGoOn(plea))) => self.judge(ctx, plea),
+            item => self.held.push_back(item),
         }
     }
 
@@ -272,27 +317,27 @@ impl<T: Send + 'static> Carrier<T> {
         };
         let mut ends = ends.into_iter();
         while let Some((pid, mut end)) = ends.next() {
-            let down = match within(&mut limit, &mut end).await {
+            let down = match self.meanwhile(ctx, within(&mut limit, &mut end)).await {
                 Some(down) => down,
                 None => {
                     limit = None;
                     ctx.exit(pid, Reason::Kill);
                     ends.as_slice().iter().for_each(|(late, ..)| ctx.exit(*late, Reason::Kill));
-                    end.await
+                    self.meanwhile(ctx, end).await
                 }
             };
             // Its exit notice is thrown away, even if it lies in the mailbox: this end was
             // asked for (rule S9).
             ctx.unlink(pid);
-            self.report.stopped(id, pid, &down.reason, shutdown);
+            self.report.stopped(id, pid, &down.reason, shutdown, self.plan.restarts());
         }
         Event::Stopped
     }
 
-    fn report_restart(&self, key: ChildKey, before: u64) {
+    fn report_restart(&self, key: ChildKey, before: u64, ended: Option<(Pid, &Reason)>) {
         let count = self.plan.restarts();
         if count > before {
-            self.report.restarting(&self.id(key), count);
+            self.report.restarting(&self.id(key), ended, count);
         }
     }
 
@@ -305,11 +350,14 @@ impl<T: Send + 'static> Carrier<T> {
 /// A supervisor's patience with a child whose shutdown sets no time.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What happens first while a child starts.
-enum Meanwhile<T> {
-    Started(Result<(), SpawnError>),
-    TimeIsOver,
-    Item(Item<T>),
+/// Behind everything that lies in the lane by now (rule S6).
+fn send_try_again<T: Send + 'static>(ctx: &SupervisorContext<T>, key: ChildKey) {
+    let again = SupervisorCommand(Command::TryAgain(key));
+    ctx.address().send_max(again).expect("a supervisor that runs has its mailbox");
+}
+
+fn moment<T: Send + 'static>(ctx: &SupervisorContext<T>) -> Moment {
+    Moment { now: ctx.now(), random: ctx.random() }
 }
 
 /// Whether the process that spawned this one has ended.
@@ -326,14 +374,5 @@ fn reason_of(error: SpawnError) -> Reason {
     }
 }
 
-/// The end of a process, or `None` if the time is over first.
-async fn within(limit: &mut Option<Sleep>, end: &mut Monitor) -> Option<Down> {
-    poll_fn(|cx| match Pin::new(&mut *end).poll(cx) {
-        Poll::Ready(down) => Poll::Ready(Some(down)),
-        Poll::Pending => match limit {
-            Some(sleep) => Pin::new(sleep).poll(cx).map(|()| None),
-            None => Poll::Pending,
-        },
-    })
-    .await
-}
+#[cfg(test)]
+mod tests;

@@ -6,8 +6,10 @@ use krarup_gen::Name;
 use std::collections::HashSet;
 
 impl ChildRules {
-    /// Whether such a child may stand under a supervisor with this setting.
-    pub(crate) fn check(&self, auto_shutdown: AutoShutdown) -> Result<(), SpecError> {
+    /// Whether such a child may stand under a supervisor with these settings.
+    pub(crate) fn check(&self, flags: &Flags) -> Result<(), SpecError> {
+        let Flags { strategy, auto_shutdown, .. } = *flags;
+        let is_group = matches!(strategy, Strategy::OneForAll | Strategy::RestForOne);
         let id = || self.id.clone();
         if self.significant && auto_shutdown == AutoShutdown::Never {
             Err(SpecError::SignificantWithoutAutoShutdown { id: id() })
@@ -15,6 +17,12 @@ impl ChildRules {
             Err(SpecError::SignificantPermanent { id: id() })
         } else if let Some(Err(error)) = self.name.as_ref().map(Name::new) {
             Err(SpecError::InvalidName { id: id(), error })
+        } else if let Some(Err(error)) = self.back_off.map(|back_off| back_off.check()) {
+            Err(SpecError::BackOff { id: id(), error })
+        } else if self.in_place && is_group {
+            Err(SpecError::InPlaceInGroup { id: id(), strategy })
+        } else if self.in_place && self.back_off.is_some() {
+            Err(SpecError::BackOffInPlace { id: id() })
         } else {
             Ok(())
         }
@@ -37,7 +45,7 @@ impl Flags {
         }
         let mut ids = HashSet::new();
         for child in children {
-            child.check(auto_shutdown)?;
+            child.check(self)?;
             if !ids.insert(&child.id) {
                 return Err(SpecError::DuplicateId { id: child.id.clone() });
             }
@@ -49,9 +57,14 @@ impl Flags {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::back_off::{BackOff, BackOffError};
     use crate::spec::ChildKind;
     use krarup_gen::NameError;
     use std::time::Duration;
+
+    fn with(auto_shutdown: AutoShutdown) -> Flags {
+        Flags { auto_shutdown, ..Flags::new(Strategy::OneForOne) }
+    }
 
     fn rules(id: &str) -> ChildRules {
         ChildRules::new(id.into(), ChildKind::Worker, "test")
@@ -62,18 +75,42 @@ mod tests {
         let mut child = rules("a");
         child.significant = true;
         let never = SpecError::SignificantWithoutAutoShutdown { id: "a".into() };
-        assert_eq!(child.check(AutoShutdown::Never), Err(never));
+        assert_eq!(child.check(&with(AutoShutdown::Never)), Err(never));
         let permanent = SpecError::SignificantPermanent { id: "a".into() };
-        assert_eq!(child.check(AutoShutdown::AnySignificant), Err(permanent));
+        assert_eq!(child.check(&with(AutoShutdown::AnySignificant)), Err(permanent));
         child.restart = RestartType::Transient;
-        assert_eq!(child.check(AutoShutdown::AllSignificant), Ok(()));
+        assert_eq!(child.check(&with(AutoShutdown::AllSignificant)), Ok(()));
     }
 
     #[test]
     fn b1_a_child_has_a_name_that_can_be_one_or_none() {
         let child = ChildRules { name: Some(String::new()), ..rules("a") };
         let error = SpecError::InvalidName { id: "a".into(), error: NameError::Empty };
-        assert_eq!(child.check(AutoShutdown::Never), Err(error));
+        assert_eq!(child.check(&with(AutoShutdown::Never)), Err(error));
+    }
+
+    #[test]
+    fn b1_a_child_that_is_restarted_in_place_is_restarted_alone_and_at_once() {
+        let child = ChildRules { in_place: true, ..rules("a") };
+        for strategy in [Strategy::OneForOne, Strategy::SimpleOneForOne] {
+            assert_eq!(child.check(&Flags::new(strategy)), Ok(()));
+        }
+        for strategy in [Strategy::OneForAll, Strategy::RestForOne] {
+            let error = SpecError::InPlaceInGroup { id: "a".into(), strategy };
+            assert_eq!(child.check(&Flags::new(strategy)), Err(error));
+        }
+        let second = Duration::from_secs(1);
+        let child = ChildRules { back_off: Some(BackOff::new(second, second)), ..child };
+        let error = SpecError::BackOffInPlace { id: "a".into() };
+        assert_eq!(child.check(&with(AutoShutdown::Never)), Err(error));
+    }
+
+    #[test]
+    fn b1_a_childs_back_off_has_a_meaning() {
+        let back_off = Some(BackOff::new(Duration::ZERO, Duration::ZERO));
+        let child = ChildRules { back_off, ..rules("a") };
+        let error = SpecError::BackOff { id: "a".into(), error: BackOffError::ZeroMin };
+        assert_eq!(child.check(&with(AutoShutdown::Never)), Err(error));
     }
 
     #[test]

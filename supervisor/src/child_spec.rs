@@ -1,8 +1,10 @@
 //! How a child is made, named and restarted.
 
+use crate::back_off::BackOff;
 use crate::command::SupervisorContext;
+use crate::in_place::AskSupervisor;
 use crate::spec::{ChildId, ChildKind, ChildRules, RestartType, Shutdown};
-use krarup_act::{Address, Behavior, Monitor};
+use krarup_act::{Actor, Address, Behavior, InPlace, Monitor};
 use krarup_gen::SpawnError;
 use std::fmt;
 use std::pin::Pin;
@@ -20,6 +22,7 @@ use std::time::Duration;
 /// | [`restart`](Self::restart) | [`RestartType::Permanent`] |
 /// | [`shutdown`](Self::shutdown) | 5 s for a worker, [`Shutdown::Infinity`] for a supervisor |
 /// | [`significant`](Self::significant) | no |
+/// | [`back_off`](Self::back_off) | restarts do not wait |
 /// | [`name`](Self::name), [`mailbox`](Self::mailbox), [`dispatcher`](Self::dispatcher), [`init_timeout`](Self::init_timeout) | as for any spawn |
 #[derive(Clone)]
 pub struct ChildSpec {
@@ -44,6 +47,25 @@ impl ChildSpec {
         F: Fn() -> B + Send + Sync + 'static,
     {
         Self::new::<B, F>(id.into(), ChildKind::Supervisor, factory)
+    }
+
+    /// A child that does work, an actor, and is restarted in place (rule S10): when its
+    /// state fails, its process goes on with a fresh one, with the same pid, address, name
+    /// and mailbox. [`InPlace`] tells what stays and what goes. It is a restart as any
+    /// other to the intensity and the reports of the supervisor. If there may be no more, or
+    /// the child is temporary, or its process ends in another way, then that is an end, and
+    /// dealt with as any child's.
+    ///
+    /// Such a child is restarted alone, so `one_for_all` and `rest_for_one` refuse it.
+    pub fn worker_in_place<A, F>(id: impl Into<ChildId>, factory: F) -> Self
+    where
+        A: Actor,
+        F: Fn() -> A + Send + Sync + 'static,
+    {
+        let rules = ChildRules::new(id.into(), ChildKind::Worker, A::label());
+        let factory = Arc::new(FactoryInPlace(Arc::new(factory)));
+        let start = Start { factory, options: Options::new() };
+        ChildSpec { rules: ChildRules { in_place: true, ..rules }, start }
     }
 
     fn new<B, F>(id: ChildId, kind: ChildKind, factory: F) -> Self
@@ -120,6 +142,26 @@ impl<A: Clone + Send + Sync + 'static> ChildTemplate<A> {
         Self::new::<B, F>(id.into(), ChildKind::Supervisor, factory)
     }
 
+    /// Children that do work, actors, and are restarted in place
+    /// ([`ChildSpec::worker_in_place`]). The arguments are cloned for every state.
+    pub fn worker_in_place<B, F>(id: impl Into<ChildId>, factory: F) -> Self
+    where
+        B: Actor,
+        F: Fn(A) -> B + Send + Sync + 'static,
+    {
+        let rules = ChildRules::new(id.into(), ChildKind::Worker, B::label());
+        let factory = Arc::new(factory);
+        let with_arguments = move |arguments: A| -> Arc<dyn StartChild<A>> {
+            let factory = Arc::clone(&factory);
+            Arc::new(FactoryInPlace(Arc::new(move || factory(arguments.clone()))))
+        };
+        ChildTemplate {
+            rules: ChildRules { in_place: true, ..rules },
+            options: Options::new(),
+            factory: Arc::new(with_arguments),
+        }
+    }
+
     fn new<B, F>(id: ChildId, kind: ChildKind, factory: F) -> Self
     where
         B: Behavior,
@@ -148,6 +190,13 @@ macro_rules! settings {
         #[must_use]
         pub fn restart(mut self, restart: RestartType) -> Self {
             self.rules.restart = restart;
+            self
+        }
+
+        /// How long its restarts wait (rule S10).
+        #[must_use]
+        pub fn back_off(mut self, back_off: BackOff) -> Self {
+            self.rules.back_off = Some(back_off);
             self
         }
 
@@ -270,19 +319,46 @@ where
 {
     fn start(&self, ctx: &SupervisorContext<T>, name: Option<&str>, options: &Options) -> Begun {
         let factory = Arc::clone(&self.0);
+        options.begin(ctx, name, move || factory())
+    }
+}
+
+/// A factory of the states of an actor that is restarted in place.
+struct FactoryInPlace<F>(Arc<F>);
+
+impl<T, A, F> StartChild<T> for FactoryInPlace<F>
+where
+    T: Send + 'static,
+    A: Actor,
+    F: Fn() -> A + Send + Sync + 'static,
+{
+    fn start(&self, ctx: &SupervisorContext<T>, name: Option<&str>, options: &Options) -> Begun {
+        let factory = Arc::clone(&self.0);
+        let supervisor = AskSupervisor(ctx.address());
+        options.begin(ctx, name, || InPlace::new(move || factory()).judged_by(supervisor))
+    }
+}
+
+impl Options {
+    fn begin<T, B, F>(&self, ctx: &SupervisorContext<T>, name: Option<&str>, factory: F) -> Begun
+    where
+        T: Send + 'static,
+        B: Behavior,
+        F: FnOnce() -> B + Send + 'static,
+    {
         // Urgent: a supervisor hears of ends, requests and stops on one lane, in the
         // order in which they happened, as on OTP's single mailbox (rule M3).
-        let mut spawn = ctx.spawn(move || factory()).link_urgent();
+        let mut spawn = ctx.spawn(factory).link_urgent();
         if let Some(name) = name {
             spawn = spawn.name(name);
         }
-        if let Some(messages) = options.mailbox {
+        if let Some(messages) = self.mailbox {
             spawn = spawn.mailbox(messages);
         }
-        if let Some(dispatcher) = &options.dispatcher {
+        if let Some(dispatcher) = &self.dispatcher {
             spawn = spawn.dispatcher(dispatcher);
         }
-        if let Some(timeout) = options.init_timeout {
+        if let Some(timeout) = self.init_timeout {
             spawn = spawn.init_timeout(timeout);
         }
         let (address, init) = spawn.begin()?;

@@ -1,8 +1,9 @@
 //! What a supervisor knows of its children, in start order.
 
+use crate::back_off::Streak;
 use crate::info::{ChildInfo, ChildState};
 use crate::spec::{ChildId, ChildRules, RestartType};
-use krarup_gen::Pid;
+use krarup_gen::{Pid, Timestamp};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 
@@ -23,7 +24,7 @@ pub(crate) enum Process {
     None,
     /// This one.
     Running(Pid),
-    /// None: a restart failed and is to be tried again. The pid is that of the last
+    /// None: a restart failed and is to be tried again, or it waits for its back-off. The pid is that of the last
     /// one there was, by which a dynamic child is still known.
     Restarting(Option<Pid>),
 }
@@ -37,6 +38,8 @@ pub(crate) struct Child<F> {
     pub(crate) start: Option<F>,
     process: Process,
     pub(crate) restarts: u64,
+    /// Its failures, if it has a back-off.
+    pub(crate) streak: Streak,
 }
 
 impl<F> Child<F> {
@@ -49,6 +52,11 @@ impl<F> Child<F> {
             Process::Running(pid) => Some(pid),
             Process::None | Process::Restarting(_) => None,
         }
+    }
+
+    /// Whether its restart is to be tried now.
+    pub(crate) fn is_due(&self, now: Timestamp) -> bool {
+        matches!(self.process, Process::Restarting(_)) && self.streak.is_over(now)
     }
 
     pub(crate) fn is_temporary(&self) -> bool {
@@ -89,8 +97,8 @@ impl<F> Children<F> {
         let key = ChildKey(self.next);
         self.next += 1;
         self.by_id.insert(rules.id.clone(), key);
-        let child = Child { rules, start: Some(start), process: Process::None, restarts: 0 };
-        self.in_order.insert(key, child);
+        let (start, process, streak) = (Some(start), Process::None, Streak::default());
+        self.in_order.insert(key, Child { rules, start, process, restarts: 0, streak });
         key
     }
 

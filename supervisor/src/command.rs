@@ -7,7 +7,7 @@ use crate::error::{
 use crate::info::{ChildCounts, ChildInfo, ChildSpecInfo};
 use crate::spec::ChildId;
 use krarup_act::{Context, Reply};
-use krarup_gen::{CallError, Pid};
+use krarup_gen::{CallError, Pid, Reason};
 use std::convert::Infallible;
 use std::fmt;
 
@@ -30,6 +30,15 @@ pub(crate) enum Command<T> {
     GetChildSpec(ChildRef, Answer<ChildSpecInfo, GetChildSpecError>),
     /// From the supervisor to itself (rule S6).
     TryAgain(ChildKey),
+    /// From a child whose state has failed (rule S10).
+    MayGoOn(Plea),
+}
+
+/// The state of a child has failed: may its process go on with a fresh one?
+pub(crate) struct Plea {
+    pub(crate) pid: Pid,
+    pub(crate) reason: Reason,
+    pub(crate) reply: Reply<bool>,
 }
 
 impl<T> fmt::Debug for SupervisorCommand<T> {
@@ -43,6 +52,7 @@ impl<T> fmt::Debug for SupervisorCommand<T> {
             Command::CountChildren(..) => "CountChildren",
             Command::GetChildSpec(..) => "GetChildSpec",
             Command::TryAgain(..) => "TryAgain",
+            Command::MayGoOn(..) => "MayGoOn",
         })
     }
 }

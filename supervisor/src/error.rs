@@ -1,10 +1,11 @@
 //! What a supervisor refuses, and why: one type per operation (rules S8 and B1).
 
-use crate::spec::{AutoShutdown, ChildId};
+use crate::back_off::BackOffError;
+use crate::spec::{AutoShutdown, ChildId, Strategy};
 use krarup_gen::{CallError, NameError, Pid, Reason};
 
 /// A supervisor, or a child added to one, is specified in a way that has no meaning.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecError {
     /// Two children have the same id.
@@ -35,6 +36,28 @@ pub enum SpecError {
         id: ChildId,
         /// What is wrong with the name.
         error: NameError,
+    },
+    /// The child's back-off has no meaning.
+    #[error("child {id:?}: {error}")]
+    BackOff {
+        /// The child.
+        id: ChildId,
+        /// What is wrong with it.
+        error: BackOffError,
+    },
+    /// A child that is restarted in place goes on at once, so it cannot have a back-off.
+    #[error("child {id:?} is restarted in place, so its back-off would never be waited for")]
+    BackOffInPlace {
+        /// The child.
+        id: ChildId,
+    },
+    /// A child that is restarted in place, under a supervisor that restarts others with it.
+    #[error("child {id:?} cannot be restarted in place under {strategy}, with others")]
+    InPlaceInGroup {
+        /// The child.
+        id: ChildId,
+        /// How its supervisor restarts.
+        strategy: Strategy,
     },
     /// `auto_shutdown` under `simple_one_for_one`, where all children are alike.
     #[error("simple_one_for_one cannot have auto_shutdown {auto_shutdown}")]

@@ -1,5 +1,6 @@
 //! What a supervisor tells of its children (rule S8).
 
+use crate::back_off::BackOff;
 use crate::spec::{ChildId, ChildKind, ChildRules, RestartType, Shutdown};
 use krarup_gen::Pid;
 use std::fmt;
@@ -10,7 +11,8 @@ pub enum ChildState {
     /// It has none: it was terminated, ended without a restart, or its `init` said
     /// that there is nothing to do (OTP's `undefined`).
     Undefined,
-    /// It failed to start when it was restarted, and is about to be tried again.
+    /// It failed to start when it was restarted, and is about to be tried again; or its
+    /// restart waits for its [`BackOff`].
     Restarting,
     /// It runs.
     Running(Pid),
@@ -69,7 +71,7 @@ pub struct ChildCounts {
 }
 
 /// The answer to `get_childspec`: all settings, the defaults filled in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ChildSpecInfo {
     /// The id; under `simple_one_for_one` that of the template.
@@ -86,12 +88,24 @@ pub struct ChildSpecInfo {
     pub name: Option<String>,
     /// The type of its behaviour.
     pub behavior: &'static str,
+    /// How long its restarts wait.
+    pub back_off: Option<BackOff>,
+    /// Whether it is restarted in place.
+    pub in_place: bool,
 }
 
 impl From<&ChildRules> for ChildSpecInfo {
     fn from(rules: &ChildRules) -> Self {
-        let ChildRules { ref id, kind, restart, significant, ref name, behavior, .. } = *rules;
-        let (id, shutdown, name) = (id.clone(), rules.shutdown(), name.clone());
-        ChildSpecInfo { id, kind, restart, shutdown, significant, name, behavior }
+        ChildSpecInfo {
+            id: rules.id.clone(),
+            kind: rules.kind,
+            restart: rules.restart,
+            shutdown: rules.shutdown(),
+            significant: rules.significant,
+            name: rules.name.clone(),
+            behavior: rules.behavior,
+            back_off: rules.back_off,
+            in_place: rules.in_place,
+        }
     }
 }

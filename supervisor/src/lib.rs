@@ -53,6 +53,8 @@
 //! | which children are restarted together | [`Strategy`] |
 //! | which ends are followed by a restart | [`RestartType`] |
 //! | how often, until it gives up | [`Supervisor::intensity`] |
+//! | how long restarts wait | [`BackOff`] |
+//! | a restart that keeps the process and replaces its state | [`ChildSpec::worker_in_place`] |
 //! | how a child is ended | [`Shutdown`] |
 //! | ending with the children that matter | [`AutoShutdown`] |
 //! | adding, ending and listing children of a running supervisor | [`SupervisorCalls`] |
@@ -77,6 +79,7 @@
 #![forbid(unsafe_code)]
 
 mod action;
+mod back_off;
 mod calls;
 mod carrier;
 mod check;
@@ -84,14 +87,17 @@ mod child_spec;
 mod children;
 mod command;
 mod error;
+mod first;
 mod ignore;
+mod in_place;
 mod info;
-mod intensity;
 mod plan;
 mod report;
 mod spec;
 mod supervisor;
+mod waits;
 
+pub use back_off::{BackOff, BackOffError};
 pub use calls::{SupervisorAddress, SupervisorCall, SupervisorCalls};
 pub use child_spec::{ChildSpec, ChildTemplate};
 pub use command::{ChildRef, SupervisorCommand};

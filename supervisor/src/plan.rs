@@ -1,7 +1,7 @@
 //! What a supervisor decides: state, event and time in, the next thing to do out.
 //!
-//! Nothing in this file starts, stops or messages a process, or reads a clock. The
-//! behaviour (`supervisor.rs`) tells the [`Plan`] what happened, does the one
+//! Nothing in this file starts, stops or messages a process, reads a clock or throws a
+//! die. The behaviour (`supervisor.rs`) tells the [`Plan`] what happened, does the one
 //! [`Action`] it gets back, and reports how that went, which brings the next.
 //!
 //! ```text
@@ -28,16 +28,16 @@
 //! One thing at a time, as in OTP: while an action is under way the supervisor takes
 //! nothing from its lane, so an exit or a request finds the plan at rest. That is also
 //! why a failed restart is not repeated on the spot: `TryAgain` is a message to
-//! itself, and goes behind what is already waiting (rule S6).
+//! itself, and goes behind what is already waiting (rule S6), or comes when the child's
+//! back-off is over (rule S10). The one question that is answered at any time is whether
+//! a process may go on with a fresh state ([`Plan::may_go_on`]).
 
-use crate::action::{Action, Answer, Ending, Event, Request};
+use crate::action::{Action, Answer, Ending, Event, Moment};
 use crate::children::{Child, ChildKey, Children, Process};
-use crate::error::{
-    DeleteChildError, FailedToStartChild, RestartChildError, StartChildError, TerminateChildError,
-};
-use crate::intensity::RestartWindow;
-use crate::spec::{AutoShutdown, ChildId, ChildRules, Flags, RestartType, Strategy};
-use krarup_gen::{Pid, Reason, Timestamp};
+use crate::error::{FailedToStartChild, RestartChildError, StartChildError};
+use crate::spec::{AutoShutdown, ChildRules, Flags, RestartType, Strategy};
+use krarup_gen::{Pid, Reason, RestartWindow, Timestamp};
+use std::time::Duration;
 
 /// Why a child is being started, which decides what its failure means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,12 @@ enum Phase {
 #[derive(Clone, Debug)]
 enum Then {
     StartAgain,
+    /// After this wait, on account of `key`, which was last this process.
+    TryAgain {
+        key: ChildKey,
+        last: Option<Pid>,
+        wait: Duration,
+    },
     End(Reason),
 }
 
@@ -126,13 +132,13 @@ impl<F> Plan<F> {
 
     /// Takes in what happened and says what to do next. A supervisor that has ended
     /// does nothing.
-    pub(crate) fn step(&mut self, event: Event<F>, now: Timestamp) -> Option<Action> {
+    pub(crate) fn step(&mut self, event: Event<F>, at: Moment) -> Option<Action> {
         match std::mem::replace(&mut self.phase, Phase::Resting) {
-            Phase::Resting => self.decide(event, now),
+            Phase::Resting => self.decide(event, at),
             Phase::Starting { key, purpose } => match event {
                 Event::Started(pid) => self.started(key, purpose, pid),
                 Event::Ignored => self.ignored(key, purpose),
-                Event::Failed(reason) => self.failed(key, purpose, reason),
+                Event::Failed(reason) => self.failed(key, purpose, reason, at),
                 _ => self.untimely(Phase::Starting { key, purpose }),
             },
             Phase::Stopping { key, first, then } => match event {
@@ -161,21 +167,18 @@ impl<F> Plan<F> {
     }
 
     /// Something came off the lane.
-    fn decide(&mut self, event: Event<F>, now: Timestamp) -> Option<Action> {
+    fn decide(&mut self, event: Event<F>, at: Moment) -> Option<Action> {
         match event {
             Event::Begin => match self.children.from(ChildKey::FIRST) {
                 Some(key) if !self.is_simple() => self.start(key, Purpose::Begin),
                 _ => None,
             },
-            Event::Exited { pid, reason } => self.exited(pid, &reason, now),
-            Event::TryAgain(key) => {
-                let restarting = self.children.get(key).map(Child::process);
-                match restarting {
-                    Some(Process::Restarting(_)) => self.restart(key, now),
-                    // Cancelled by terminate_child, or started by another restart.
-                    _ => None,
-                }
-            }
+            Event::Exited { pid, reason } => self.exited(pid, &reason, at),
+            Event::TryAgain(key) => match self.children.get(key) {
+                Some(child) if child.is_due(at.now) => self.restart(key, at.now),
+                // Cancelled by terminate_child, started by another restart, or put off again.
+                _ => None,
+            },
             Event::Request(request) => self.request(request),
             Event::Stop(reason) => self.stop_all(Ending::Told, reason),
             _ => self.untimely(Phase::Resting),
@@ -193,7 +196,7 @@ impl<F> Plan<F> {
     // -- ends and restarts
 
     /// A child ended by itself (rules S4 and S9).
-    fn exited(&mut self, pid: Pid, reason: &Reason, now: Timestamp) -> Option<Action> {
+    fn exited(&mut self, pid: Pid, reason: &Reason, at: Moment) -> Option<Action> {
         let key = self.children.running(pid)?;
         let child = self.children.get(key)?;
         let again = match child.rules.restart {
@@ -202,7 +205,10 @@ impl<F> Plan<F> {
             RestartType::Temporary => false,
         };
         if again {
-            return self.restart(key, now);
+            return match self.back_off(key, at) {
+                None => self.restart(key, at.now),
+                Some(wait) => self.put_off(key, wait),
+            };
         }
         let ChildRules { id, significant, .. } = child.rules.clone();
         self.forget(key);
@@ -226,103 +232,66 @@ impl<F> Plan<F> {
             return self.stop_all(Ending::RestartIntensity(id), Reason::Shutdown);
         }
         self.restarts += 1;
-        let first = match self.flags.strategy {
-            Strategy::OneForOne | Strategy::SimpleOneForOne => {
-                return self.start(key, Purpose::Restart);
-            }
-            Strategy::RestForOne => key,
-            Strategy::OneForAll => ChildKey::FIRST,
-        };
+        let Some(first) = self.group_of(key) else { return self.start(key, Purpose::Restart) };
         self.children.set(key, Process::None);
         self.stop_before(None, first, Then::StartAgain)
     }
 
-    // -- requests (rule S8)
-
-    fn request(&mut self, request: Request<F>) -> Option<Action> {
-        match request {
-            Request::Start(rules, start) => self.start_child(rules, start),
-            Request::Terminate(id) => match self.children.by_id(&id) {
-                _ if self.is_simple() => terminated(Err(TerminateChildError::SimpleOneForOne)),
-                Some(key) => self.terminate(key),
-                None => terminated(Err(TerminateChildError::NotFound { child: format!("{id:?}") })),
-            },
-            Request::TerminatePid { pid, alive } => match self.children.by_pid(pid) {
-                Some(key) if self.is_simple() => self.terminate(key),
-                // It may have been a child: those that have ended are forgotten.
-                None if self.is_simple() && !alive => terminated(Ok(())),
-                _ => terminated(Err(TerminateChildError::NotFound { child: pid.to_string() })),
-            },
-            Request::Restart(id) => self.restart_child(id),
-            Request::Delete(id) => Some(Action::Reply(Answer::Delete(self.delete_child(id)))),
+    /// Where the group begins that is restarted with this child; `None`: it is alone.
+    fn group_of(&self, key: ChildKey) -> Option<ChildKey> {
+        match self.flags.strategy {
+            Strategy::OneForOne | Strategy::SimpleOneForOne => None,
+            Strategy::RestForOne => Some(key),
+            Strategy::OneForAll => Some(ChildKey::FIRST),
         }
     }
 
-    /// The specification is checked first: a bad one is refused whatever its id.
-    fn start_child(&mut self, rules: ChildRules, start: F) -> Option<Action> {
-        if !self.is_simple() {
-            let id = rules.id.clone();
-            let refused = match rules.check(self.flags.auto_shutdown) {
-                Err(bad) => Some(StartChildError::BadSpec(bad)),
-                Ok(()) => self.process_of(&id).map(|(_, process)| match process {
-                    Process::Running(pid) => StartChildError::AlreadyStarted { id, pid },
-                    Process::None | Process::Restarting(_) => {
-                        StartChildError::AlreadyPresent { id }
-                    }
-                }),
-            };
-            if let Some(error) = refused {
-                return Some(Action::Reply(Answer::Start(Err(error))));
-            }
-        }
-        let key = self.children.add(rules, start);
-        self.start(key, Purpose::Add)
+    /// How long the restart of this child is to wait (rule S10).
+    fn back_off(&mut self, key: ChildKey, at: Moment) -> Option<Duration> {
+        let child = self.children.get_mut(key)?;
+        let back_off = child.rules.back_off?;
+        Some(child.streak.lengthen(&back_off, at.now, at.random))
     }
 
-    /// No restart, and no auto-shutdown; a retry that is due is cancelled.
-    fn terminate(&mut self, key: ChildKey) -> Option<Action> {
-        let child = self.children.get(key)?;
-        if let Some(pid) = child.pid() {
-            let shutdown = child.rules.shutdown();
-            self.phase = Phase::Terminating(key);
-            return Some(Action::Stop { key, pid, shutdown });
-        }
-        self.forget(key);
-        terminated(Ok(()))
+    /// A restart that waits. Its group stands and falls together, so it does not serve on
+    /// meanwhile, but has been stopped when the wait begins.
+    fn put_off(&mut self, key: ChildKey, wait: Duration) -> Option<Action> {
+        let last = self.children.get(key)?.pid();
+        let Some(first) = self.group_of(key) else { return self.try_again(key, last, Some(wait)) };
+        self.children.set(key, Process::None);
+        self.stop_before(None, first, Then::TryAgain { key, last, wait })
     }
 
-    fn restart_child(&mut self, id: ChildId) -> Option<Action> {
-        let refused = if self.is_simple() {
-            RestartChildError::SimpleOneForOne
-        } else {
-            match self.process_of(&id) {
-                Some((key, Process::None)) => return self.start(key, Purpose::Revive),
-                Some((_, Process::Running(pid))) => RestartChildError::Running { id, pid },
-                Some((_, Process::Restarting(_))) => RestartChildError::Restarting { id },
-                None => RestartChildError::NotFound { id },
-            }
+    fn try_again(
+        &mut self,
+        key: ChildKey,
+        last: Option<Pid>,
+        wait: Option<Duration>,
+    ) -> Option<Action> {
+        self.children.set(key, Process::Restarting(last));
+        Some(Action::TryAgain { key, wait })
+    }
+
+    /// Whether a child whose state has failed may go on with a fresh one in the same
+    /// process (rule S10). If so, it is a restart, counted like any other. If not, its process
+    /// ends, and that is dealt with when it is heard of: that is where a supervisor
+    /// gives up.
+    ///
+    /// It is asked at any time, an action may be under way: what is being started or stopped
+    /// might wait for the very child that asks.
+    pub(crate) fn may_go_on(&mut self, key: ChildKey, now: Timestamp) -> bool {
+        let is_ending = match self.phase {
+            Phase::Terminating(other) => other == key,
+            _ => self.ending.is_some(),
         };
-        Some(Action::Reply(Answer::Restart(Err(refused))))
-    }
-
-    fn delete_child(&mut self, id: ChildId) -> Result<(), DeleteChildError> {
-        if self.is_simple() {
-            return Err(DeleteChildError::SimpleOneForOne);
+        let is_alone = self.group_of(key).is_none();
+        let Some(child) = self.children.get_mut(key) else { return false };
+        if is_ending || child.is_temporary() || !is_alone || !self.window.has_room(now) {
+            return false;
         }
-        match self.process_of(&id) {
-            Some((key, Process::None)) => {
-                self.children.remove(key);
-                Ok(())
-            }
-            Some((_, Process::Running(pid))) => Err(DeleteChildError::Running { id, pid }),
-            Some((_, Process::Restarting(_))) => Err(DeleteChildError::Restarting { id }),
-            None => Err(DeleteChildError::NotFound { id }),
-        }
-    }
-
-    fn process_of(&self, id: &ChildId) -> Option<(ChildKey, Process)> {
-        let key = self.children.by_id(id)?;
-        Some((key, self.children.get(key)?.process()))
+        child.restarts += 1;
+        self.restarts += 1;
+        self.window.record(now)
     }
 
     // -- starting
@@ -367,7 +336,13 @@ impl<F> Plan<F> {
         }
     }
 
-    fn failed(&mut self, key: ChildKey, purpose: Purpose, reason: Reason) -> Option<Action> {
+    fn failed(
+        &mut self,
+        key: ChildKey,
+        purpose: Purpose,
+        reason: Reason,
+        at: Moment,
+    ) -> Option<Action> {
         let child = self.children.get(key)?;
         let id = child.rules.id.clone();
         match purpose {
@@ -381,8 +356,8 @@ impl<F> Plan<F> {
                     Process::Restarting(last) => last,
                     Process::None => None,
                 };
-                self.children.set(key, Process::Restarting(last));
-                Some(Action::TryAgain(key))
+                let wait = self.back_off(key, at);
+                self.try_again(key, last, wait)
             }
             Purpose::Add => {
                 self.children.remove(key);
@@ -436,6 +411,7 @@ impl<F> Plan<F> {
                 let next = self.children.from(first)?;
                 self.start(next, Purpose::GroupRestart)
             }
+            Then::TryAgain { key, last, wait } => self.try_again(key, last, Some(wait)),
         }
     }
 
@@ -460,10 +436,7 @@ impl<F> Plan<F> {
     }
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "a part of a step has the type of a step")]
-fn terminated(result: Result<(), TerminateChildError>) -> Option<Action> {
-    Some(Action::Reply(Answer::Terminate(result)))
-}
+mod requests;
 
 #[cfg(test)]
 mod properties;
@@ -471,5 +444,7 @@ mod properties;
 mod request_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod waiting_tests;
 #[cfg(test)]
 mod world;

@@ -1,9 +1,9 @@
 //! What a supervisor tells the log (rule S12): OTP's supervisor, crash and progress
 //! reports as structured `tracing` events.
 //!
-//! All have the target `krarup` and the field `supervisor`, its pid. Those about a
-//! child have `child`, its id, and as far as there is one `pid` and `reason`; `count` is
-//! the number of restarts the supervisor has counted.
+//! All have the target `krarup` and the fields `supervisor`, its pid, and `count`, the number
+//! of restarts it has counted. Those about a child have `child`, its id, and as far as there
+//! is one `pid` and `reason`.
 //!
 //! | event | level |
 //! |---|---|
@@ -11,6 +11,8 @@
 //! | child ignored | info |
 //! | child ended | warn if the reason is abnormal, else info |
 //! | child restarting | warn |
+//! | child restarting in place | warn |
+//! | child waits for its restart | info |
 //! | child failed to start | error |
 //! | child stopped | info; warn if it did not end as it was told |
 //! | supervisor gives up | error |
@@ -19,6 +21,8 @@
 use crate::action::Ending;
 use crate::spec::{ChildId, Shutdown};
 use krarup_gen::{Pid, Reason};
+use std::time::Duration;
+use tracing::field::display;
 
 /// The voice of one supervisor.
 #[derive(Clone, Copy, Debug)]
@@ -36,9 +40,9 @@ impl Reporter {
         tracing::info!(target: "krarup", %supervisor, %child, %pid, count, "child started");
     }
 
-    pub(crate) fn ignored(self, child: &ChildId) {
+    pub(crate) fn ignored(self, child: &ChildId, count: u64) {
         let Reporter { supervisor } = self;
-        tracing::info!(target: "krarup", %supervisor, %child, "child ignored");
+        tracing::info!(target: "krarup", %supervisor, %child, count, "child ignored");
     }
 
     pub(crate) fn failed(self, child: &ChildId, reason: &Reason, count: u64) {
@@ -48,21 +52,57 @@ impl Reporter {
         );
     }
 
-    pub(crate) fn ended(self, child: &ChildId, pid: Pid, reason: &Reason) {
+    pub(crate) fn ended(self, child: &ChildId, pid: Pid, reason: &Reason, count: u64) {
         let Reporter { supervisor } = self;
         if reason.is_abnormal() {
-            tracing::warn!(target: "krarup", %supervisor, %child, %pid, %reason, "child ended");
+            tracing::warn!(
+                target: "krarup", %supervisor, %child, %pid, %reason, count, "child ended"
+            );
         } else {
-            tracing::info!(target: "krarup", %supervisor, %child, %pid, %reason, "child ended");
+            tracing::info!(
+                target: "krarup", %supervisor, %child, %pid, %reason, count, "child ended"
+            );
         }
     }
 
-    pub(crate) fn restarting(self, child: &ChildId, count: u64) {
+    /// `ended` is the end that led to it; none, if it is tried again.
+    pub(crate) fn restarting(self, child: &ChildId, ended: Option<(Pid, &Reason)>, count: u64) {
         let Reporter { supervisor } = self;
-        tracing::warn!(target: "krarup", %supervisor, %child, count, "child restarting");
+        let (pid, reason) = ended.unzip();
+        let (pid, reason) = (pid.map(display), reason.map(display));
+        tracing::warn!(
+            target: "krarup", %supervisor, %child, pid, reason, count, "child restarting"
+        );
     }
 
-    pub(crate) fn stopped(self, child: &ChildId, pid: Pid, reason: &Reason, asked: Shutdown) {
+    pub(crate) fn restarting_in_place(
+        self,
+        child: &ChildId,
+        pid: Pid,
+        reason: &Reason,
+        count: u64,
+    ) {
+        let Reporter { supervisor } = self;
+        tracing::warn!(
+            target: "krarup", %supervisor, %child, %pid, %reason, count, "child restarting in place"
+        );
+    }
+
+    pub(crate) fn waiting(self, child: &ChildId, wait: Duration, count: u64) {
+        let Reporter { supervisor } = self;
+        tracing::info!(
+            target: "krarup", %supervisor, %child, ?wait, count, "child waits for its restart"
+        );
+    }
+
+    pub(crate) fn stopped(
+        self,
+        child: &ChildId,
+        pid: Pid,
+        reason: &Reason,
+        asked: Shutdown,
+        count: u64,
+    ) {
         let Reporter { supervisor } = self;
         let as_told = match asked {
             Shutdown::BrutalKill => matches!(reason, Reason::Killed),
@@ -70,10 +110,12 @@ impl Reporter {
             _ => !reason.is_abnormal() || matches!(reason, Reason::NoProcess),
         };
         if as_told {
-            tracing::info!(target: "krarup", %supervisor, %child, %pid, %reason, "child stopped");
+            tracing::info!(
+                target: "krarup", %supervisor, %child, %pid, %reason, count, "child stopped"
+            );
         } else {
             tracing::warn!(
-                target: "krarup", %supervisor, %child, %pid, %reason, shutdown = %asked,
+                target: "krarup", %supervisor, %child, %pid, %reason, count, shutdown = %asked,
                 "child stopped"
             );
         }

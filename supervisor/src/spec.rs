@@ -1,5 +1,6 @@
 //! What a supervisor is told of its children and of itself: plain values.
 
+use crate::back_off::BackOff;
 use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
@@ -219,12 +220,25 @@ pub(crate) struct ChildRules {
     /// As given; checked when the supervisor, or the child, starts.
     pub(crate) name: Option<String>,
     pub(crate) behavior: &'static str,
+    /// How long its restarts wait; `None`: not at all.
+    pub(crate) back_off: Option<BackOff>,
+    /// Its state is replaced where it can be, not its process.
+    pub(crate) in_place: bool,
 }
 
 impl ChildRules {
     pub(crate) fn new(id: ChildId, kind: ChildKind, behavior: &'static str) -> Self {
-        let (restart, shutdown, significant) = (RestartType::default(), None, false);
-        ChildRules { id, kind, restart, shutdown, significant, name: None, behavior }
+        ChildRules {
+            id,
+            kind,
+            restart: RestartType::default(),
+            shutdown: None,
+            significant: false,
+            name: None,
+            behavior,
+            back_off: None,
+            in_place: false,
+        }
     }
 
     pub(crate) fn shutdown(&self) -> Shutdown {

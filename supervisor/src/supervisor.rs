@@ -212,6 +212,7 @@ impl<T: Send + 'static> Supervising<T> {
             Command::CountChildren(reply) => reply.send(Ok(self.count_children())),
             Command::GetChildSpec(child, reply) => reply.send(self.childspec(&child)),
             Command::TryAgain(key) => return self.carrier.try_again(ctx, key).await,
+            Command::MayGoOn(plea) => self.carrier.judge(ctx, plea),
         }
         Outcome::GoesOn
     }

@@ -3,11 +3,11 @@
 mod support;
 
 use krarup_gen::{Inspection, Reason, Value};
-use krarup_supervisor::{RestartType, Supervisor, SupervisorCalls};
+use krarup_supervisor::{BackOff, RestartType, Supervisor, SupervisorCalls};
 use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use support::{Do, Stage, Start};
+use support::{Do, Habits, Stage, Start};
 use tracing::field::{Field, Visit};
 use tracing::span;
 
@@ -81,15 +81,15 @@ fn s12_starts_ends_restarts_and_giving_up_are_events() {
     let lines = journal.0.lock().unwrap().join("\n");
     let expected = format!(
         "INFO child started child=a pid={first} count=0\n\
-         INFO child ignored child=b\n\
-         WARN child ended child=a pid={first} reason=boom\n\
-         WARN child restarting child=a count=1\n\
+         INFO child ignored child=b count=0\n\
+         WARN child ended child=a pid={first} reason=boom count=0\n\
+         WARN child restarting child=a pid={first} reason=boom count=1\n\
          ERROR child failed to start child=a reason=no count=1\n\
          WARN child restarting child=a count=2\n\
          INFO child started child=a pid={second} count=2\n\
-         INFO child stopped child=a pid={second} reason=shutdown\n\
+         INFO child stopped child=a pid={second} reason=shutdown count=2\n\
          INFO child started child=a pid={third} count=2\n\
-         INFO child ended child=a pid={third} reason=normal\n\
+         INFO child ended child=a pid={third} reason=normal count=2\n\
          ERROR supervisor gives up child=a count=2 cause=\"reached maximum restart intensity\""
     );
     assert_eq!(lines, expected);
@@ -103,6 +103,49 @@ fn s12_the_end_of_a_supervisor_has_its_cause() {
     let supervisor = stage.supervisor(Supervisor::one_for_one);
     supervisor.stop().wait().unwrap();
     assert_eq!(*journal.0.lock().unwrap(), ["INFO supervisor ends count=0 cause=\"told to\""]);
+}
+
+#[test]
+fn s12_waits_and_restarts_in_place_are_events() {
+    let journal = Journal::default();
+    let _here = tracing::subscriber::set_default(journal.clone());
+    let stage = Stage::new();
+    let second = Duration::from_secs(1);
+    let a = stage.child("a").back_off(BackOff::new(second, second));
+    let b = stage.child_in_place("b");
+    let hour = Duration::from_hours(1);
+    stage.supervisor(move || Supervisor::one_for_one().intensity(2, hour).child(a).child(b));
+    let (a, b) = (stage.pid("a"), stage.pid("b"));
+    journal.0.lock().unwrap().clear();
+    stage.crash("b");
+    stage.crash("a");
+    stage.pass(second);
+    let lines = journal.0.lock().unwrap().join("\n");
+    let expected = format!(
+        "WARN child restarting in place child=b pid={b} reason=boom count=1\n\
+         WARN child ended child=a pid={a} reason=boom count=1\n\
+         INFO child waits for its restart child=a wait=1s count=1\n\
+         WARN child restarting child=a count=2\n\
+         INFO child started child=a pid={} count=2",
+        stage.pid("a")
+    );
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn s12_a_child_that_did_not_end_as_told_is_a_warning() {
+    let journal = Journal::default();
+    let _here = tracing::subscriber::set_default(journal.clone());
+    let stage = Stage::new();
+    let slow = Habits { slow: Some(Duration::from_secs(9)), ..Habits::default() };
+    let a = stage.child_with("a", slow);
+    let supervisor = stage.supervisor(move || Supervisor::one_for_one().child(a));
+    let pid = stage.pid("a");
+    journal.0.lock().unwrap().clear();
+    supervisor.terminate_child("a").wait().unwrap();
+    let expected =
+        format!("WARN child stopped child=a pid={pid} reason=killed count=0 shutdown=5s");
+    assert_eq!(*journal.0.lock().unwrap(), [expected]);
 }
 
 #[test]

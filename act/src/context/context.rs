@@ -135,6 +135,13 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.cell.host.next_ref()
     }
 
+    /// A random number; in a simulation it comes from the seed, so that the same seed gives
+    /// the same run.
+    #[must_use]
+    pub fn random(&self) -> u64 {
+        self.cell.host.random()
+    }
+
     pub(crate) fn host(&self) -> &Arc<dyn Host> {
         &self.cell.host
     }
@@ -183,6 +190,18 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
         let reason = self.rare.as_mut().and_then(|rare| rare.stop_reason.take());
         Some(reason.unwrap_or(Reason::Normal))
+    }
+
+    /// Gives up what belongs to the state of this process and not to the process: another
+    /// state takes its place. Its timers and idle times are cancelled, a stop it asked for is
+    /// void, and what it had set aside comes back. Mailbox, name, links and monitors stay.
+    pub(crate) fn renew(&mut self) {
+        let _ = self.take_stop();
+        self.cancel_timers();
+        if let Some(rare) = &mut self.rare {
+            rare.stash.replay_all();
+        }
+        self.look_for_detours();
     }
 
     /// Makes Main a route from now on (see [`Route`]); this process then receives no
@@ -241,6 +260,23 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 }
 
+impl<M, C> Context<M, C> {
+    /// Cancels all timers and drops what they would have done, one by one: a destructor
+    /// that panics must not keep the next from running.
+    fn cancel_timers(&mut self) {
+        let Some(rare) = &mut self.rare else { return };
+        let timers = std::mem::replace(&mut rare.timers, Timers::new());
+        let (keys, actions) = timers.into_parts();
+        let idle_key = rare.idle.take().and_then(|idle| idle.into_key());
+        for key in keys.into_iter().chain(idle_key) {
+            self.cell.host.cancel_timer(key);
+        }
+        for action in actions {
+            let _ = contain(|| drop(action));
+        }
+    }
+}
+
 /// Cancels the timers, and drops what was not handled, one by one: a destructor that
 /// panics must not keep the next from running, nor meet the panic of another.
 impl<M, C> Drop for Context<M, C> {
@@ -248,6 +284,7 @@ impl<M, C> Drop for Context<M, C> {
         if self.main.is_none() && self.rare.is_none() {
             return;
         }
+        self.cancel_timers();
         let lost = |sender: SenderId| self.cell.lose::<M>(sender, DeadLetterCause::Unhandled);
         for entry in self.main.take().into_iter().flat_map(|main| *main) {
             if entry.is_letter() {
@@ -256,18 +293,10 @@ impl<M, C> Drop for Context<M, C> {
             let _ = contain(|| drop::<Entry<M>>(entry));
         }
         let Some(rare) = self.rare.take() else { return };
-        let Rare { timers, stash, idle, tracer, .. } = *rare;
-        let (keys, actions) = timers.into_parts();
-        let idle_key = idle.and_then(|idle| idle.into_key());
-        for key in keys.into_iter().chain(idle_key) {
-            self.cell.host.cancel_timer(key);
-        }
+        let Rare { stash, tracer, .. } = *rare;
         for (sender, message) in stash.into_messages() {
             lost(sender);
             let _ = contain(|| drop(message));
-        }
-        for action in actions {
-            let _ = contain(|| drop(action));
         }
         let _ = contain(|| drop(tracer));
     }

@@ -173,6 +173,10 @@ impl Host for House {
         self.came.notify_one();
     }
 
+    fn random(&self) -> u64 {
+        unreachable!("no model leaves anything to chance")
+    }
+
     fn now(&self) -> Timestamp {
         Timestamp::ZERO
     }

@@ -148,6 +148,36 @@ pub(crate) fn settle_orphans(end: Option<&Reason>) {
     }
 }
 
+/// Takes away the tokens that were dropped in this turn: their process knows that they
+/// are to fail with a reason, but has to wait before it can say so.
+pub(crate) fn take_orphans() -> Orphans {
+    HAS_ORPHANS.set(false);
+    Orphans(ORPHANS.take())
+}
+
+/// Tokens that were taken away. Dropped, they go back to those of the turn: then the
+/// process has ended while it waited, and they fail with that end.
+pub(crate) struct Orphans(Vec<Orphan>);
+
+impl Orphans {
+    /// Fails the calls with this reason.
+    pub(crate) fn settle(mut self, reason: &Reason) {
+        for orphan in self.0.drain(..) {
+            orphan(Some(reason));
+        }
+    }
+}
+
+impl Drop for Orphans {
+    fn drop(&mut self) {
+        for orphan in self.0.drain(..) {
+            if let Err(orphan) = adopt(orphan) {
+                orphan(None);
+            }
+        }
+    }
+}
+
 #[cold]
 fn settle(end: Option<&Reason>) {
     HAS_ORPHANS.set(false);

@@ -36,6 +36,10 @@ impl Simulated {
         self.state.lock().ready.push(ready);
     }
 
+    pub(crate) fn random(&self) -> u64 {
+        self.state.lock().rng.random()
+    }
+
     /// Runs one turn of a ready process chosen by the seed; which, or `None` if none is
     /// ready.
     pub(crate) fn step(&self) -> Option<Pid> {

@@ -3,14 +3,16 @@
 
 use super::world::{Mail, Outcome, World, child};
 use crate::action::{Action, Ending, Request};
-use crate::children::{ChildKey, Process};
+use crate::back_off::BackOff;
+use crate::children::{Child, ChildKey, Process};
 use crate::spec::{AutoShutdown, ChildRules, Flags, RestartType, Shutdown, Strategy};
-use krarup_gen::{Reason, Timestamp};
+use krarup_gen::{Pid, Reason, Timestamp};
 use proptest::prelude::{
     Just, ProptestConfig, TestCaseError, any, prop, prop_assert, prop_assert_eq, prop_oneof,
     proptest,
 };
 use proptest::strategy::Strategy as Generator;
+use std::collections::HashMap;
 use std::time::Duration;
 
 const IDS: [&str; 5] = ["a", "b", "c", "d", "e"];
@@ -21,6 +23,8 @@ enum Op {
     Dies(usize, Reason),
     /// The same, while the coming actions are under way.
     DieMidway(Vec<Option<usize>>),
+    /// Its state fails, and it goes on in place if it may.
+    StateFails(usize),
     Outcomes(&'static str, Vec<Outcome>),
     Request(Request<()>),
     /// Terminates the dynamic child with this number among the living.
@@ -46,9 +50,22 @@ fn rules(id: &'static str) -> impl Generator<Value = ChildRules> {
         Just(RestartType::Temporary),
     ];
     let shutdown = prop_oneof![Just(None), Just(Some(Shutdown::BrutalKill))];
-    (restart, shutdown, any::<bool>()).prop_map(move |(restart, shutdown, significant)| {
-        ChildRules { shutdown, significant, ..child(id, restart) }
+    let rules = (restart, shutdown, any::<bool>(), prop::option::weighted(0.3, back_off()));
+    rules.prop_map(move |(restart, shutdown, significant, back_off)| ChildRules {
+        shutdown,
+        significant,
+        back_off,
+        ..child(id, restart)
     })
+}
+
+fn back_off() -> impl Generator<Value = BackOff> {
+    (1_u64..3, 0_u64..6, prop::sample::select(vec![0.0, 0.5, 1.0])).prop_map(
+        |(min, more, jitter)| {
+            let (min, max) = (Duration::from_secs(min), Duration::from_secs(min + more));
+            BackOff::new(min, max).jitter(jitter)
+        },
+    )
 }
 
 fn op() -> impl Generator<Value = Op> {
@@ -58,6 +75,7 @@ fn op() -> impl Generator<Value = Op> {
     prop_oneof![
         8 => (0_usize..8, reason()).prop_map(|(nth, reason)| Op::Dies(nth, reason)),
         2 => prop::collection::vec(prop::option::of(0_usize..6), 1..8).prop_map(Op::DieMidway),
+        3 => (0_usize..8).prop_map(Op::StateFails),
         4 => (id(), prop::collection::vec(outcome, 1..4)).prop_map(|(id, o)| Op::Outcomes(id, o)),
         2 => id().prop_flat_map(rules).prop_map(|rules| Op::Request(Request::Start(rules, ()))),
         2 => id().prop_map(|id| Op::Request(Request::Terminate(id.into()))),
@@ -89,17 +107,21 @@ fn supervisor() -> impl Generator<Value = (Flags, Vec<ChildRules>)> {
             let auto_shutdown = if simple { AutoShutdown::Never } else { auto_shutdown };
             let period = Duration::from_secs(3);
             let mut children = if simple { Vec::new() } else { vec![a, b, c, d] };
+            let flags = Flags { strategy, intensity, period, auto_shutdown };
             for child in &mut children {
-                child.significant &= child.check(auto_shutdown).is_ok();
+                child.significant &= child.check(&flags).is_ok();
             }
-            (Flags { strategy, intensity, period, auto_shutdown }, children)
+            (flags, children)
         },
     )
 }
 
-/// The restart limit, counted in another way than the plan does.
+/// The restart limit and the waits, counted in another way than the plan does.
 #[derive(Default)]
-struct Restarts(Vec<Timestamp>);
+struct Restarts {
+    times: Vec<Timestamp>,
+    not_before: HashMap<ChildKey, Timestamp>,
+}
 
 impl Restarts {
     /// Looks at the item that is served next: whether it restarts, and whether that
@@ -110,25 +132,61 @@ impl Restarts {
             Mail::Exit(pid, reason) => {
                 let of = |process| process == Process::Running(*pid);
                 children.iter().find(|(_, child)| of(child.process())).is_some_and(|(_, child)| {
-                    match child.rules.restart {
-                        RestartType::Permanent => true,
-                        RestartType::Transient => reason.is_abnormal(),
-                        RestartType::Temporary => false,
-                    }
+                    child.rules.back_off.is_none()
+                        && match child.rules.restart {
+                            RestartType::Permanent => true,
+                            RestartType::Transient => reason.is_abnormal(),
+                            RestartType::Temporary => false,
+                        }
                 })
             }
-            Mail::TryAgain(key) => children
-                .get(*key)
-                .is_some_and(|child| matches!(child.process(), Process::Restarting(_))),
+            Mail::TryAgain(key) => {
+                let is_due = self.not_before.get(key).is_none_or(|due| *due <= world.now);
+                let is_restarting =
+                    |child: &Child<()>| matches!(child.process(), Process::Restarting(_));
+                is_due && children.get(*key).is_some_and(is_restarting)
+            }
             Mail::Request(_) | Mail::Stop(_) => false,
         };
         if !restarts || world.ended.is_some() {
             return None;
         }
-        self.0.push(world.now);
-        let flags = world.plan.flags();
-        let recent = self.0.iter().filter(|&&time| world.now.since(time) <= flags.period).count();
-        Some(recent > flags.intensity as usize)
+        self.times.push(world.now);
+        Some(self.recent(world) > world.plan.flags().intensity as usize)
+    }
+
+    fn recent(&self, world: &World) -> usize {
+        let period = world.plan.flags().period;
+        self.times.iter().filter(|&&time| world.now.since(time) <= period).count()
+    }
+
+    /// A state fails: whether its process goes on is decided as for any restart.
+    fn state_fails(&mut self, world: &mut World, pid: Pid) -> Result<(), TestCaseError> {
+        let Flags { strategy, intensity, .. } = *world.plan.flags();
+        let child = world.plan.children().get(world.alive[&pid]).expect("a child");
+        let is_alone = matches!(strategy, Strategy::OneForOne | Strategy::SimpleOneForOne);
+        let expected = is_alone
+            && !child.is_temporary()
+            && world.ended.is_none()
+            && self.recent(world) < intensity as usize;
+        let goes_on = world.state_fails(pid);
+        prop_assert_eq!(goes_on, expected);
+        prop_assert_eq!(world.alive.contains_key(&pid), goes_on);
+        if goes_on {
+            self.times.push(world.now);
+        }
+        Ok(())
+    }
+
+    /// Notes what waits from now on.
+    fn note_waits(&mut self, world: &World) -> Result<(), TestCaseError> {
+        for action in &world.actions {
+            let Action::TryAgain { key, wait } = action else { continue };
+            let back_off = world.plan.children().get(*key).and_then(|child| child.rules.back_off);
+            prop_assert_eq!(wait.is_some(), back_off.is_some());
+            self.not_before.insert(*key, world.now + wait.unwrap_or_default());
+        }
+        Ok(())
     }
 }
 
@@ -149,6 +207,7 @@ fn serve_one(world: &mut World, restarts: &mut Restarts) -> Result<bool, TestCas
         let started = world.actions.iter().any(|action| matches!(action, Action::Start(_)));
         prop_assert!(!started, "a child is started by a supervisor that gives up");
     }
+    restarts.note_waits(world)?;
     check_order(&world.actions)?;
     check_agreement(world)?;
     Ok(true)
@@ -166,8 +225,9 @@ fn check_order(actions: &[Action]) -> Result<(), TestCaseError> {
     if let (Some(start), Some(stop)) = (first_start, last_stop) {
         prop_assert!(stop < start, "a child is started before all are stopped: {actions:?}");
     }
-    let is_last =
-        |action: &Action| matches!(action, Action::TryAgain(_) | Action::Reply(_) | Action::End(_));
+    let is_last = |action: &Action| {
+        matches!(action, Action::TryAgain { .. } | Action::Reply(_) | Action::End(_))
+    };
     let before = &actions[..actions.len().saturating_sub(1)];
     prop_assert!(!before.iter().any(is_last), "{actions:?}");
     Ok(())
@@ -196,7 +256,10 @@ fn check_agreement(world: &World) -> Result<(), TestCaseError> {
         if matches!(child.process(), Process::Restarting(_)) && world.ended.is_none() {
             let again =
                 world.lane.iter().any(|mail| matches!(mail, Mail::TryAgain(k) if *k == key));
-            prop_assert!(again, "a restarting child is not tried again");
+            prop_assert!(
+                again || world.waits.contains_key(&key),
+                "a restarting child is not tried again"
+            );
         }
     }
     Ok(())
@@ -206,13 +269,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn s1_to_s9_hold_whatever_happens(
+    fn s1_to_s10_hold_whatever_happens(
         (flags, children) in supervisor(),
         first in prop_oneof![3 => Just(Outcome::Up), 1 => Just(Outcome::Ignore), 1 => Just(Outcome::Fail)],
         ops in prop::collection::vec(op(), 1..60),
+        random in any::<u64>(),
     ) {
         let mut world = World::new(flags, &children);
         world.outcomes("c", &[first]);
+        world.random = random;
         world.begin();
         check_agreement(&world)?;
         let mut restarts = Restarts::default();
@@ -220,6 +285,11 @@ proptest! {
             match op {
                 Op::Dies(nth, reason) => world.nth_dies(nth, reason),
                 Op::DieMidway(who) => world.midway = who.into(),
+                Op::StateFails(nth) => {
+                    if let Some((&pid, _)) = world.alive.iter().nth(nth) {
+                        restarts.state_fails(&mut world, pid)?;
+                    }
+                }
                 Op::TerminatePid(nth) => {
                     if let Some((&pid, _)) = world.alive.iter().nth(nth) {
                         let request = Request::TerminatePid { pid, alive: true };
@@ -235,7 +305,14 @@ proptest! {
                 }
             }
         }
-        // A child that always fails is tried until the limit, so the lane empties.
-        while serve_one(&mut world, &mut restarts)? {}
+        // A child that always fails is tried until the limit, so the lane empties, and what
+        // waits is tried in the end.
+        loop {
+            while serve_one(&mut world, &mut restarts)? {}
+            if world.waits.is_empty() {
+                break;
+            }
+            world.pass(Duration::from_secs(10));
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! A world for a plan to act in: it does what the plan says, with processes that are
 //! just numbers, and writes down what was done. Time is whatever the test says.
 
-use crate::action::{Action, Answer, Ending, Event, Request};
+use crate::action::{Action, Answer, Ending, Event, Moment, Request};
 use crate::children::ChildKey;
 use crate::plan::Plan;
 use crate::spec::{
@@ -58,6 +58,10 @@ pub(super) struct World {
     pub(super) now: Timestamp,
     pub(super) alive: BTreeMap<Pid, ChildKey>,
     pub(super) lane: VecDeque<Mail>,
+    /// Until when children wait for their restart.
+    pub(super) waits: BTreeMap<ChildKey, Timestamp>,
+    /// What chance says to everything.
+    pub(super) random: u64,
     pub(super) answers: Vec<Answer>,
     pub(super) ended: Option<Reason>,
     /// The actions of the last item served.
@@ -82,6 +86,8 @@ impl World {
             now: Timestamp::ZERO,
             alive: BTreeMap::new(),
             lane: VecDeque::new(),
+            waits: BTreeMap::new(),
+            random: 0,
             answers: Vec::new(),
             ended: None,
             actions: Vec::new(),
@@ -111,6 +117,24 @@ impl World {
 
     pub(super) fn pass(&mut self, time: Duration) {
         self.now = self.now + time;
+        let now = self.now;
+        for (key, _) in self.waits.extract_if(.., |_, due| *due <= now) {
+            self.lane.push_back(Mail::TryAgain(key));
+        }
+    }
+
+    fn step(&mut self, event: Event<()>) -> Option<Action> {
+        self.plan.step(event, Moment { now: self.now, random: self.random })
+    }
+
+    /// The state of a process fails: it asks whether it may go on, and else ends.
+    pub(super) fn state_fails(&mut self, pid: Pid) -> bool {
+        let goes_on = self.plan.may_go_on(self.alive[&pid], self.now);
+        if !goes_on {
+            self.alive.remove(&pid);
+            self.lane.push_back(Mail::Exit(pid, Reason::error("boom")));
+        }
+        goes_on
     }
 
     pub(super) fn pid(&self, id: &str) -> Pid {
@@ -184,7 +208,7 @@ impl World {
 
     fn act(&mut self, event: Event<()>) {
         self.actions.clear();
-        let mut next = self.plan.step(event, self.now);
+        let mut next = self.step(event);
         while let Some(action) = next.take() {
             self.actions.push(action.clone());
             if let Some(nth) = self.midway.pop_front().flatten() {
@@ -195,14 +219,20 @@ impl World {
                 Action::Stop { key, pid, shutdown } => {
                     let id = self.id(key);
                     self.stop(&[pid], shutdown, id.as_ref());
-                    next = self.plan.step(Event::Stopped, self.now);
+                    next = self.step(Event::Stopped);
                 }
                 Action::StopTogether { pids, shutdown } => {
                     let text = pids.iter().map(|pid| pid.id().to_string()).collect::<Vec<_>>();
                     self.stop(&pids, shutdown, &format!("together {}", text.join(" ")));
-                    next = self.plan.step(Event::Stopped, self.now);
+                    next = self.step(Event::Stopped);
                 }
-                Action::TryAgain(key) => self.lane.push_back(Mail::TryAgain(key)),
+                Action::TryAgain { key, wait: None } => self.lane.push_back(Mail::TryAgain(key)),
+                Action::TryAgain { key, wait: Some(wait) } => {
+                    let id = self.id(key);
+                    self.note(format!("{id} waits {}", wait.as_secs_f64()));
+                    self.waits.insert(key, self.now + wait);
+                    self.pass(Duration::ZERO);
+                }
                 Action::Reply(answer) => self.answers.push(answer),
                 Action::End(reason) => {
                     assert!(self.alive.is_empty(), "children outlive their supervisor");
@@ -236,7 +266,7 @@ impl World {
                 Event::Failed(Reason::error("no"))
             }
         };
-        self.plan.step(event, self.now)
+        self.step(event)
     }
 
     /// The processes end, if they have not; either way their exits are in the lane.

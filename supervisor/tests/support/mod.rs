@@ -62,6 +62,11 @@ impl Stage {
         ChildSpec::worker(id, self.factory(id, habits)).name(id)
     }
 
+    /// The same, restarted in place.
+    pub fn child_in_place(&self, id: &str) -> ChildSpec {
+        ChildSpec::worker_in_place(id, self.factory(id, Habits::default())).name(id)
+    }
+
     pub fn factory(&self, id: &str, habits: Habits) -> impl Fn() -> Worker + Send + Sync + 'static {
         let (id, shared) = (id.to_owned(), Arc::clone(&self.shared));
         move || Worker::new(&id, Arc::clone(&shared), habits)
@@ -224,6 +229,10 @@ impl Actor for Worker {
 
     async fn handle_exit(&mut self, _ctx: &mut Context<Do>, _exit: Exit) -> Result {
         Ok(())
+    }
+
+    async fn before_restart(&mut self, _ctx: &mut Context<Do>, reason: &Reason) {
+        self.note(&format!("[{reason}]"));
     }
 
     async fn terminate(&mut self, ctx: &mut Context<Do>, reason: &Reason) {

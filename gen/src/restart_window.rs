@@ -1,10 +1,11 @@
-//! How often a supervisor restarts before it gives up (rule S5).
+//! How often something is restarted before it is given up (rule S5).
 
-use krarup_gen::Timestamp;
+use crate::timestamp::Timestamp;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The restarts of the last `period`: a sliding window over the time they happened.
+/// The restarts of the last `period`: a sliding window over the time they happened. By it
+/// a supervisor, or a process that restarts in place, decides when to give up.
 ///
 /// Ages are compared to the nanosecond, and an entry exactly `period` old still
 /// counts. OTP reads a clock of whole seconds, `monotonic_time(1)`. Where the ages
@@ -13,26 +14,41 @@ use std::time::Duration;
 /// depends on where in its second the node was when the restarts happened; here it is
 /// no. Restarts at whole seconds, as in OTP's recorded windows, give OTP's results.
 #[derive(Clone, Debug)]
-pub(crate) struct RestartWindow {
+pub struct RestartWindow {
     intensity: u32,
     period: Duration,
-    /// Oldest first. Never more than `intensity`, and the one that was too many.
+    /// Oldest first: those that count, and those that were too many.
     restarts: VecDeque<Timestamp>,
 }
 
 impl RestartWindow {
-    pub(crate) fn new(intensity: u32, period: Duration) -> Self {
+    /// At most `intensity` restarts within `period`. A period of zero would count none:
+    /// whoever takes one from a user refuses it.
+    #[must_use]
+    pub fn new(intensity: u32, period: Duration) -> Self {
         RestartWindow { intensity, period, restarts: VecDeque::new() }
+    }
+
+    /// How long a restart counts.
+    #[must_use]
+    pub fn period(&self) -> Duration {
+        self.period
     }
 
     /// Counts a restart, however many children it concerns, and says whether it may
     /// go ahead.
-    pub(crate) fn record(&mut self, now: Timestamp) -> bool {
+    pub fn record(&mut self, now: Timestamp) -> bool {
+        let has_room = self.has_room(now);
+        self.restarts.push_back(now);
+        has_room
+    }
+
+    /// Whether a restart may go ahead now. It is not counted.
+    pub fn has_room(&mut self, now: Timestamp) -> bool {
         while self.restarts.front().is_some_and(|&oldest| now.since(oldest) > self.period) {
             self.restarts.pop_front();
         }
-        self.restarts.push_back(now);
-        self.restarts.len() <= self.intensity as usize
+        self.restarts.len() < self.intensity as usize
     }
 }
 
@@ -84,6 +100,14 @@ mod tests {
             assert!(window.record(seconds(1)));
             assert_eq!(window.record(seconds(1) + age), allowed, "{age:?}");
         }
+    }
+
+    #[test]
+    fn s5_looking_for_room_counts_nothing() {
+        let mut window = RestartWindow::new(1, Duration::from_secs(5));
+        assert!(window.has_room(seconds(1)) && window.has_room(seconds(1)));
+        assert!(window.record(seconds(1)));
+        assert!(!window.has_room(seconds(6)) && window.has_room(seconds(7)));
     }
 
     #[test]
