@@ -2,14 +2,15 @@
 #![forbid(unsafe_code)]
 
 pub use krarup_act::{
-    Actor, Address, AddressOf, Behavior, BehaviorFn, Call, CannotWait, Context,
+    Actor, Address, AddressOf, Behavior, BehaviorFn, Block, Call, CannotWait, Context,
     DEFAULT_CALL_TIMEOUT, Dynamic, Monitor, Pending, Pool, PoolCommand, PoolError, Received, Reply,
     Resized, Route, Sleep, Spawn, Stop, behavior_fn, is_in_process,
 };
 pub use krarup_gen::{
-    CallError, DispatcherStats, Down, Exit, Inspection, LookupError, Name, NameError, NodeStats,
-    Panic, ParsePidError, ParseRefError, Pid, Priority, ProcessInfo, ProcessState, ProcessTree,
-    Reason, Ref, RegisterError, Result, SendError, SpawnError, StopError, Target, Timestamp, Value,
+    BlockError, CallError, DispatcherStats, Down, Exit, Inspection, LookupError, Name, NameError,
+    NodeStats, Panic, ParsePidError, ParseRefError, Pid, Priority, ProcessInfo, ProcessState,
+    ProcessTree, Reason, Ref, RegisterError, Result, SendError, SpawnError, StopError, Target,
+    Timestamp, Value,
 };
 pub use krarup_node::{DispatcherOptions, Node, NodeBuilder, NodeError, NodeStop, Simulation};
 pub use krarup_supervisor::{

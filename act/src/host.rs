@@ -7,7 +7,7 @@
 
 use crate::process::process::Process;
 use crate::slot::Poke;
-use krarup_gen::{Name, NameError, Pid, Ref, SpawnError, Timestamp};
+use krarup_gen::{BlockError, Name, NameError, Pid, Ref, SpawnError, Timestamp};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -74,6 +74,13 @@ pub trait Host: Send + Sync + 'static {
     /// Setting and cancelling a timer costs as much as the rest of a call. Nearly every
     /// call is answered at once, so its timer is set only when it is poked.
     fn poke_later(&self, poke: &dyn Fn() -> Arc<dyn Poke>) -> bool;
+
+    /// Runs work that may block on a thread that is no worker. It is run once, or dropped
+    /// when the node stops; what it panics with is contained. A simulation runs it now.
+    ///
+    /// # Errors
+    /// [`BlockError`]; the work has been dropped.
+    fn block(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), BlockError>;
 
     /// Blocks the calling thread, which is no worker, until `future` is ready. A
     /// simulation runs on that thread meanwhile.

@@ -13,6 +13,7 @@
 mod actor;
 mod address;
 mod behavior;
+mod block;
 mod call;
 mod context;
 mod control;
@@ -38,6 +39,7 @@ mod timer;
 pub use actor::Actor;
 pub use address::Address;
 pub use behavior::{Behavior, BehaviorFn, behavior_fn};
+pub use block::Block;
 pub use call::{Call, CallFuture, DEFAULT_CALL_TIMEOUT};
 pub use context::Context;
 pub use control::{Monitor, Stop, address_of, inspect, lookup, send_dynamic, watch};

@@ -165,6 +165,18 @@ pub enum SpawnError {
     Stalled,
 }
 
+/// Blocking work was not run; it has been dropped.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BlockError {
+    /// The node has stopped, or it stopped before the work began (rule X2).
+    #[error("node has stopped: the blocking work was not run")]
+    NodeStopped,
+    /// There is no side thread yet, and none can be started, for this reason.
+    #[error("cannot start a thread for blocking work: {0}")]
+    NoThread(String),
+}
+
 /// A process was not given the name it asked for; nothing has changed (rule N2).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -19,7 +19,9 @@ mod reference;
 mod stats;
 mod timestamp;
 
-pub use error::{CallError, LookupError, RegisterError, SendError, SpawnError, StopError};
+pub use error::{
+    BlockError, CallError, LookupError, RegisterError, SendError, SpawnError, StopError,
+};
 pub use inspection::{Inspection, Value};
 pub use name::{Name, NameError};
 pub use notice::{Down, Exit, Target};

@@ -17,6 +17,11 @@ pub struct NodeStats {
     pub dead_letters: u64,
     /// Replies that came after their call had timed out or was given up (rule C3).
     pub late_replies: u64,
+    /// Side threads for blocking work that are alive (they are started when needed, and end
+    /// when idle).
+    pub blocking_threads: usize,
+    /// Blocking work that waits for a side thread or runs on one.
+    pub blocking_work: usize,
     /// One entry per dispatcher.
     pub dispatchers: Vec<DispatcherStats>,
 }

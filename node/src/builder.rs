@@ -1,12 +1,13 @@
 //! Setting up a node.
 
+use crate::blocking::{Blocking, KEEP_ALIVE};
 use crate::clock::Clock;
 use crate::core::{Core, Dispatcher, Home};
-use crate::dispatcher::shared::{Around, Setup, Shared, Time};
+use crate::dispatcher::shared::{Setup, Shared, Time};
 use crate::node::Node;
 use crate::shutdown::stop_machine;
 use crate::stop::Stopper;
-use crate::threads;
+use crate::threads::{self, Around};
 use krarup_act::{TurnLimits, note_panic_locations};
 use krarup_gen::{Name, NameError};
 use std::fmt;
@@ -22,6 +23,10 @@ pub(crate) const THROUGHPUT: u32 = 64;
 const LEAST_WORKERS: usize = 2;
 /// The most workers of one dispatcher.
 const MOST_WORKERS: usize = 1024;
+
+/// Side threads for blocking work, at most, unless told otherwise, and at most of all.
+const BLOCKING_THREADS: usize = 512;
+const MOST_BLOCKING_THREADS: usize = 16_384;
 
 /// The name of the dispatcher that runs what is not told otherwise.
 pub(crate) const DEFAULT: &str = "default";
@@ -53,6 +58,9 @@ pub enum NodeError {
         /// The dispatcher.
         dispatcher: String,
     },
+    /// The node was given no side threads for blocking work, or more than 16384.
+    #[error("a node cannot have {0} threads for blocking work (1 to {MOST_BLOCKING_THREADS})")]
+    BlockingThreads(usize),
     /// Two dispatchers were given one name.
     #[error("dispatcher {0:?} is configured twice")]
     DispatcherTwice(String),
@@ -113,6 +121,7 @@ pub struct NodeBuilder {
     name: Result<Name, NameError>,
     default: DispatcherOptions,
     others: Vec<(String, DispatcherOptions)>,
+    blocking_threads: usize,
     #[cfg(feature = "tokio")]
     tokio: Option<tokio::runtime::Handle>,
 }
@@ -136,6 +145,7 @@ impl Node {
             name: Name::new(name),
             default: DispatcherOptions::default(),
             others: Vec::new(),
+            blocking_threads: BLOCKING_THREADS,
             #[cfg(feature = "tokio")]
             tokio: None,
         }
@@ -162,7 +172,16 @@ impl NodeBuilder {
         self
     }
 
-    /// Runs the workers within this tokio runtime, so that tokio futures can be awaited
+    /// Side threads for work given to [`krarup_act::Context::block`], at most; 1 to 16384,
+    /// 512 unless told otherwise. They are started when they are needed and end after 10 s
+    /// without work. Work beyond them waits, so fewer threads than works that wait for each
+    /// other can wait for ever.
+    pub fn blocking_threads(mut self, threads: usize) -> Self {
+        self.blocking_threads = threads;
+        self
+    }
+
+    /// Runs the workers and side threads within this tokio runtime, so that tokio futures can be awaited
     /// in handlers.
     #[cfg(feature = "tokio")]
     pub fn tokio(mut self, runtime: tokio::runtime::Handle) -> Self {
@@ -193,8 +212,13 @@ impl NodeBuilder {
                 return Err(NodeError::Workers { dispatcher: dispatcher.clone(), workers });
             }
         }
+        if !(1..=MOST_BLOCKING_THREADS).contains(&self.blocking_threads) {
+            return Err(NodeError::BlockingThreads(self.blocking_threads));
+        }
         note_panic_locations();
-        let core = Core::new(name, rand::random::<u32>().max(1), Clock::real());
+        let blocking =
+            Blocking::new(name.as_str(), self.blocking_threads, KEEP_ALIVE, Arc::clone(&around));
+        let core = Core::new(name, rand::random::<u32>().max(1), Clock::real(), blocking);
         let started = start_threads(&core, dispatchers, &around);
         if started.is_err() {
             stop_machine(&core);
@@ -253,6 +277,7 @@ impl fmt::Debug for NodeBuilder {
             .field("name", &self.name)
             .field("default", &self.default)
             .field("others", &self.others)
+            .field("blocking_threads", &self.blocking_threads)
             .finish_non_exhaustive()
     }
 }

@@ -1,5 +1,6 @@
 //! What all parts of a node share, and the node as its processes see it.
 
+use crate::blocking::Blocking;
 use crate::clock::Clock;
 use crate::dispatcher::shared::Shared;
 use crate::dispatcher::simulated::Simulated;
@@ -7,7 +8,7 @@ use crate::registry::Registry;
 use crate::timer::Timers;
 use crate::waiting::block_on;
 use krarup_act::{Alarm, Host, Poke, Process, Ready, Stalled, TimerKey};
-use krarup_gen::{DispatcherStats, Name, NodeStats, Pid, Ref, SpawnError, Timestamp};
+use krarup_gen::{BlockError, DispatcherStats, Name, NodeStats, Pid, Ref, SpawnError, Timestamp};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -21,6 +22,7 @@ pub(crate) struct Core {
     pub(crate) clock: Arc<Clock>,
     pub(crate) registry: Registry,
     pub(crate) timers: Arc<Timers>,
+    pub(crate) blocking: Arc<Blocking>,
     next_pid: AtomicU64,
     next_ref: AtomicU64,
     dead_letters: AtomicU64,
@@ -44,13 +46,14 @@ pub(crate) enum Dispatcher {
 }
 
 impl Core {
-    pub(crate) fn new(name: Name, creation: u32, clock: Clock) -> Arc<Self> {
+    pub(crate) fn new(name: Name, creation: u32, clock: Clock, blocking: Blocking) -> Arc<Self> {
         Arc::new(Core {
             name,
             creation,
             clock: Arc::new(clock),
             registry: Registry::default(),
             timers: Arc::new(Timers::new()),
+            blocking: Arc::new(blocking),
             next_pid: AtomicU64::new(1),
             next_ref: AtomicU64::new(1),
             dead_letters: AtomicU64::new(0),
@@ -108,6 +111,7 @@ impl Core {
             stats.timers = self.timers.len().saturating_sub(own_timers);
             stats.dead_letters = self.dead_letters.load(Ordering::Relaxed);
             stats.late_replies = self.late_replies.load(Ordering::Relaxed);
+            (stats.blocking_threads, stats.blocking_work) = self.blocking.load();
             stats.dispatchers = dispatchers;
         })
     }
@@ -186,6 +190,16 @@ impl Host for Home {
         match &self.dispatcher {
             Dispatcher::Shared(shared) => shared.poke_later(poke),
             Dispatcher::Simulated(_) => false,
+        }
+    }
+
+    fn block(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), BlockError> {
+        match &self.dispatcher {
+            Dispatcher::Shared(_) => self.core.blocking.submit(work),
+            Dispatcher::Simulated(_) => {
+                work();
+                Ok(())
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod blocking;
 mod builder;
 mod clock;
 mod core;

@@ -6,7 +6,7 @@
 //!    supervisor takes its tree down in its own order. Processes whose parent has ended
 //!    without them are top-level then, and asked in the same way.
 //! 3. When the time is over, whoever is left is killed.
-//! 4. The dispatchers and the timer stop.
+//! 4. The dispatchers, the timer and the side threads stop.
 
 use crate::core::{Core, Dispatcher, Home};
 use krarup_act::{Host, Process, Sleep, watch};
@@ -104,6 +104,7 @@ pub(crate) fn stop_machine(core: &Core) {
     }
     core.halt();
     core.timers.stop();
+    core.blocking.stop(KILL_GRACE);
     for home in &homes {
         if let Dispatcher::Shared(shared) = &home.dispatcher
             && nobody_is_left

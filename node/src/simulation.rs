@@ -1,5 +1,6 @@
 //! A node whose every choice comes from a seed, in virtual time.
 
+use crate::blocking::Blocking;
 use crate::builder::{DEFAULT, THROUGHPUT};
 use crate::clock::Clock;
 use crate::core::{Core, Dispatcher, Home};
@@ -64,7 +65,8 @@ impl Simulation {
         let name = Name::new("sim@localhost").expect("a valid name");
         krarup_act::note_panic_locations();
         // The creation is neither printed nor compared: it does not come from the seed.
-        let core = Core::new(name, rand::random::<u32>().max(1), Clock::simulated());
+        let core =
+            Core::new(name, rand::random::<u32>().max(1), Clock::simulated(), Blocking::none());
         let home = core.add_home(DEFAULT, Dispatcher::Simulated(Simulated::new(seed, limits)));
         Simulation { node: Node::on(Arc::clone(&home), Stopper::new(Vec::new())), home }
     }

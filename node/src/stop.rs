@@ -113,8 +113,9 @@ impl Stopper {
 /// Top-level processes are stopped in the reverse order of their start, each tree by its
 /// supervisors; what has not ended when the timeout is over is killed. Spawns fail with
 /// [`krarup_gen::SpawnError::NodeStopping`] from the beginning. Afterwards no process,
-/// thread or timer is left, unless a handler blocks its worker without an `await`: nothing
-/// can end that, so after 5 s more it is left behind with its thread, and reported.
+/// thread or timer is left, unless a handler blocks its worker without an `await`, or work
+/// given to [`krarup_act::Context::block`] does not return: nothing can end that, so after
+/// 5 s more it is left behind with its thread, and reported.
 #[must_use = "the node is not stopped until this is awaited, waited for or started"]
 pub struct NodeStop {
     home: Arc<Home>,
@@ -168,8 +169,10 @@ impl NodeStop {
             Dispatcher::Shared(_) => self.home.core.registry.living(),
             Dispatcher::Simulated(_) => 0,
         };
-        match left {
-            0 => Ok(()),
+        let (threads, _) = self.home.core.blocking.load();
+        match (left, threads) {
+            (0, 0) => Ok(()),
+            (0, _) => Err(Reason::error(format!("{threads} blocking works do not return"))),
             _ => Err(Reason::error(format!("{left} processes block their workers and live on"))),
         }
     }

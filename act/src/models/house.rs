@@ -6,7 +6,7 @@ use crate::process::cell::{Birth, Cell};
 use crate::process::process::Process;
 use crate::process::turn::Life;
 use crate::slot::Poke;
-use krarup_gen::{Name, Pid, Reason, Ref, SpawnError, Timestamp};
+use krarup_gen::{BlockError, Name, Pid, Reason, Ref, SpawnError, Timestamp};
 use loom::sync::{Condvar, Mutex};
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
@@ -184,6 +184,11 @@ impl Host for House {
 
     fn poke_later(&self, _: &dyn Fn() -> Arc<dyn Poke>) -> bool {
         false
+    }
+
+    fn block(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), BlockError> {
+        work();
+        Ok(())
     }
 
     fn wait(&self, _: Pin<&mut (dyn Future<Output = ()> + Send)>) -> Result<(), Stalled> {

@@ -23,7 +23,7 @@ use super::sleep::Sleep;
 use super::watchdog::{INTERVAL, Verdict, Watchdog};
 use crate::clock::Clock;
 use crate::sync::Parker;
-use crate::threads;
+use crate::threads::{self, Around};
 use crate::timer::Timers;
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
 use krarup_act::{Alarm, Poke, Ready, TurnLimits, contain};
@@ -86,9 +86,6 @@ struct Local {
 thread_local! {
     static LOCAL: OnceCell<Local> = const { OnceCell::new() };
 }
-
-/// Runs a worker within whatever context its thread needs.
-pub(crate) type Around = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
 
 /// The node's clock and timers.
 #[derive(Clone)]
