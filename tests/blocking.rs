@@ -181,10 +181,15 @@ fn x2_blocking_work_that_is_not_run_any_more_is_a_typed_error() {
     let (sent, received) = mpsc::channel::<Block<()>>();
     let log = Log::new();
     let (release, released) = mpsc::channel::<()>();
+    let (begun, begins) = mpsc::channel();
     let noted = log.clone();
     let process = puppet(&node, "p", &Log::new());
     process.tells(move |ctx: &mut Context<Act>| {
-        sent.send(ctx.block(move || released.recv().unwrap())).unwrap();
+        let waits = move || {
+            begun.send(()).unwrap();
+            released.recv().unwrap();
+        };
+        sent.send(ctx.block(waits)).unwrap();
         for _ in 0..2 {
             let noted = noted.clone();
             sent.send(ctx.block(move || noted.note("has run"))).unwrap();
@@ -194,6 +199,7 @@ fn x2_blocking_work_that_is_not_run_any_more_is_a_typed_error() {
     // Nothing is run before it is awaited, here outside any process.
     assert_eq!(node.stats().blocking_work, 0);
     assert!(poll_once(&mut running).is_pending());
+    begins.recv().unwrap();
     assert!(poll_once(&mut queued).is_pending());
     let stop = thread::spawn({
         let node = node.clone();

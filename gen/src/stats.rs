@@ -44,6 +44,12 @@ pub struct DispatcherStats {
     pub steals: u64,
     /// Times a worker went to sleep.
     pub parks: u64,
+    /// Workers held now by a turn that is longer than the limit set (rule R4).
+    pub blocked: usize,
+    /// Turns that were longer than the limit.
+    pub long_turns: u64,
+    /// Spare workers that fill in now.
+    pub spares: usize,
 }
 
 impl NodeStats {

@@ -204,7 +204,10 @@ mod tests {
             let meet = Arc::new(Barrier::new(3));
             for _ in 0..2 {
                 let meet = Arc::clone(&meet);
-                blocking.submit(Box::new(move || drop(meet.wait()))).unwrap();
+                let work = move || {
+                    meet.wait();
+                };
+                blocking.submit(Box::new(work)).unwrap();
             }
             meet.wait();
         }

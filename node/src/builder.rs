@@ -21,6 +21,8 @@ pub(crate) const THROUGHPUT: u32 = 64;
 /// The fewest workers of a dispatcher by default: one can be blocked and another fills
 /// in (seeds G-061).
 const LEAST_WORKERS: usize = 2;
+/// A turn that lasts so long is reported unless told otherwise.
+const LONG_TURN: Duration = Duration::from_millis(100);
 /// The most workers of one dispatcher.
 const MOST_WORKERS: usize = 1024;
 
@@ -61,6 +63,12 @@ pub enum NodeError {
     /// The node was given no side threads for blocking work, or more than 16384.
     #[error("a node cannot have {0} threads for blocking work (1 to {MOST_BLOCKING_THREADS})")]
     BlockingThreads(usize),
+    /// A dispatcher was told to report turns of no time.
+    #[error("dispatcher {dispatcher:?} cannot report turns of zero length: all are longer")]
+    ZeroLongTurn {
+        /// The dispatcher.
+        dispatcher: String,
+    },
     /// Two dispatchers were given one name.
     #[error("dispatcher {0:?} is configured twice")]
     DispatcherTwice(String),
@@ -75,12 +83,21 @@ pub struct DispatcherOptions {
     workers: Option<usize>,
     throughput: u32,
     deadline: Option<Duration>,
+    spares: Option<usize>,
+    long_turn: Option<Duration>,
 }
 
 impl Default for DispatcherOptions {
-    /// As many workers as cores, at least 2; turns of at most 64 messages, however long.
+    /// As many workers as cores, at least 2, and as many spares; turns of at most 64
+    /// messages, however long, and a warning about those of 100 ms.
     fn default() -> Self {
-        DispatcherOptions { workers: None, throughput: THROUGHPUT, deadline: None }
+        DispatcherOptions {
+            workers: None,
+            throughput: THROUGHPUT,
+            deadline: None,
+            spares: None,
+            long_turn: Some(LONG_TURN),
+        }
     }
 }
 
@@ -112,6 +129,51 @@ impl DispatcherOptions {
     pub fn throughput_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self
+    }
+
+    /// Spare workers that fill in, at most, while handlers hold workers and work waits (rule
+    /// R4): as many as workers unless told otherwise, and never more. Each is a thread
+    /// that ends when it is not needed any more.
+    #[must_use]
+    pub fn spare_workers(mut self, spares: usize) -> Self {
+        self.spares = Some(spares);
+        self
+    }
+
+    /// A handler that holds its worker for so long, more than zero, without an `await` is
+    /// reported: once for each turn, by a warning of `tracing` and in
+    /// [`krarup_gen::DispatcherStats::long_turns`] (rule R4). 100 ms unless told otherwise;
+    /// noticed up to 20 ms later.
+    #[must_use]
+    pub fn long_turn(mut self, limit: Duration) -> Self {
+        self.long_turn = Some(limit);
+        self
+    }
+
+    /// Long turns are not reported: for a dispatcher that is there for blocking handlers.
+    #[must_use]
+    pub fn no_long_turn(mut self) -> Self {
+        self.long_turn = None;
+        self
+    }
+
+    /// What is wrong with them, for a dispatcher of this name.
+    fn check(&self, name: &str) -> Result<(), NodeError> {
+        let dispatcher = name.to_owned();
+        let workers = self.workers.unwrap_or(LEAST_WORKERS);
+        if self.throughput == 0 {
+            return Err(NodeError::ZeroThroughput { dispatcher });
+        }
+        if self.deadline == Some(Duration::ZERO) {
+            return Err(NodeError::ZeroDeadline { dispatcher });
+        }
+        if self.long_turn == Some(Duration::ZERO) {
+            return Err(NodeError::ZeroLongTurn { dispatcher });
+        }
+        if !(1..=MOST_WORKERS).contains(&workers) {
+            return Err(NodeError::Workers { dispatcher, workers });
+        }
+        Ok(())
     }
 }
 
@@ -202,15 +264,7 @@ impl NodeBuilder {
             if dispatchers[..index].iter().any(|(earlier, _)| earlier == dispatcher) {
                 return Err(NodeError::DispatcherTwice(dispatcher.clone()));
             }
-            if options.throughput == 0 {
-                return Err(NodeError::ZeroThroughput { dispatcher: dispatcher.clone() });
-            }
-            if options.deadline == Some(Duration::ZERO) {
-                return Err(NodeError::ZeroDeadline { dispatcher: dispatcher.clone() });
-            }
-            if let Some(workers) = options.workers.filter(|n| !(1..=MOST_WORKERS).contains(n)) {
-                return Err(NodeError::Workers { dispatcher: dispatcher.clone(), workers });
-            }
+            options.check(dispatcher)?;
         }
         if !(1..=MOST_BLOCKING_THREADS).contains(&self.blocking_threads) {
             return Err(NodeError::BlockingThreads(self.blocking_threads));
@@ -254,12 +308,17 @@ fn start_threads(
     let mut first = None;
     for (name, options) in dispatchers {
         let cores = || thread::available_parallelism().map_or(1, usize::from).max(LEAST_WORKERS);
+        let workers = options.workers.unwrap_or_else(cores);
+        let alive = Arc::downgrade(core);
         let setup = Setup {
             thread_prefix: format!("{}-{name}", core.name),
             name: name.clone(),
-            workers: options.workers.unwrap_or_else(cores),
-            time: Time { clock: Arc::clone(&core.clock), timers: Arc::clone(&core.timers) },
+            workers,
+            spares: options.spares.unwrap_or(workers).min(workers),
             limits: TurnLimits { throughput: options.throughput, deadline: options.deadline },
+            long_turn: options.long_turn,
+            time: Time { clock: Arc::clone(&core.clock), timers: Arc::clone(&core.timers) },
+            processes: Arc::new(move |number| alive.upgrade()?.process_by_number(number)),
         };
         let shared = Shared::start(setup, around)?;
         let home = core.add_home(&name, Dispatcher::Shared(shared));

@@ -88,6 +88,10 @@ impl Core {
         if ours { self.registry.process(pid) } else { None }
     }
 
+    pub(crate) fn process_by_number(&self, number: u64) -> Option<Arc<dyn Process>> {
+        self.registry.process(Pid::local(number, self.creation))
+    }
+
     pub(crate) fn stats(&self) -> NodeStats {
         let homes = self.homes();
         let own_timers: usize = homes

@@ -11,6 +11,8 @@ pub(crate) struct Progress {
     pub(crate) taken: AtomicU64,
     /// Messages taken off the control lanes.
     pub(crate) controls: AtomicU64,
+    /// Running time, nanoseconds. Written by whoever looks at the workers, who is one.
+    pub(crate) ran: AtomicU64,
     /// Messages this turn may still handle, and [`FIRST`].
     pub(crate) budget: AtomicU32,
     /// When this turn must end, in nanoseconds of the node's time; 0: no matter when.
@@ -48,6 +50,7 @@ impl Progress {
         Progress {
             taken: AtomicU64::new(0),
             controls: AtomicU64::new(0),
+            ran: AtomicU64::new(0),
             budget: AtomicU32::new(0),
             deadline: AtomicU64::new(0),
             wants: AtomicU8::new(Wants::OTHER),
