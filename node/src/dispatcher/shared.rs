@@ -273,7 +273,11 @@ impl Shared {
     }
 
     /// A turn.
-    #[inline]
+    #[allow(
+        clippy::inline_always,
+        reason = "with two callers it is not, at 20 instructions a turn"
+    )]
+    #[inline(always)]
     fn run(&self, counters: &Counters, ready: Ready) -> Option<Ready> {
         counters.begin_turn(ready.pid().id());
         // A turn contains what its process does. This is the second line: a worker must
