@@ -34,7 +34,7 @@ pub trait Host: Send + Sync + 'static {
     /// (rules N3, N4). On an error nothing has changed.
     ///
     /// # Errors
-    /// [`SpawnError::NameTaken`] and [`SpawnError::NodeStopping`].
+    /// [`SpawnError::NameTaken`], [`SpawnError::NodeStopping`] and [`SpawnError::NoThread`].
     fn admit(&self, process: Arc<dyn Process>, name: Option<&Name>) -> Result<(), SpawnError>;
 
     /// Takes a dead process, and the name it had, out of the tables.
@@ -89,8 +89,12 @@ pub trait Host: Send + Sync + 'static {
     /// [`Stalled`] in a simulation that has nothing left to do.
     fn wait(&self, future: Pin<&mut (dyn Future<Output = ()> + Send)>) -> Result<(), Stalled>;
 
-    /// The same node with another of its dispatchers; `None` if it has none of that name.
-    fn with_dispatcher(&self, name: &str) -> Option<Arc<dyn Host>>;
+    /// The same node with another of its dispatchers, which is started if need be (rule R5).
+    ///
+    /// # Errors
+    /// [`SpawnError::UnknownDispatcher`], [`SpawnError::NodeStopping`] and
+    /// [`SpawnError::NoThread`].
+    fn with_dispatcher(&self, name: &str) -> Result<Arc<dyn Host>, SpawnError>;
 
     /// The name of the dispatcher.
     fn dispatcher_name(&self) -> &str;

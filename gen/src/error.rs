@@ -151,6 +151,9 @@ pub enum SpawnError {
     /// There is no dispatcher of that name.
     #[error("unknown dispatcher {0:?}")]
     UnknownDispatcher(String),
+    /// A thread of its dispatcher could not be started, for this reason.
+    #[error("cannot start a thread: {0}")]
+    NoThread(String),
     /// `init` did not return within the time set; the process was killed.
     #[error("init did not return within {0:?}")]
     Timeout(Duration),

@@ -195,8 +195,8 @@ impl Host for House {
         unreachable!("models wait on threads of their own")
     }
 
-    fn with_dispatcher(&self, _: &str) -> Option<Arc<dyn Host>> {
-        None
+    fn with_dispatcher(&self, name: &str) -> Result<Arc<dyn Host>, SpawnError> {
+        Err(SpawnError::UnknownDispatcher(name.to_owned()))
     }
 
     fn dispatcher_name(&self) -> &'static str {

@@ -18,17 +18,19 @@
 //! injector first, so that work from outside is not starved by local work (rule R1). A
 //! process whose budget is used up goes to the tail.
 
+use super::calling;
 use super::counters::Counters;
 use super::pokes::Pokes;
+use super::reports::Reports;
+use super::setup::Setup;
 use super::sleep::Sleep;
 use super::spares::{Seat, Spares};
-use super::watchdog::{INTERVAL, Look, Watchdog};
-use crate::clock::Clock;
+use super::turn;
+use super::watchdog::{INTERVAL, Watchdog};
 use crate::sync::Parker;
-use crate::threads::{self, Around};
-use crate::timer::Timers;
+use crate::threads;
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
-use krarup_act::{Alarm, Poke, Process, Ready, TurnLimits, contain};
+use krarup_act::{Poke, Ready};
 use krarup_gen::DispatcherStats;
 use parking_lot::Mutex;
 use rand::rngs::SmallRng;
@@ -36,9 +38,8 @@ use rand::{Rng, SeedableRng};
 use std::cell::OnceCell;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 /// Processes in a local queue before new ones spill to the injector.
 const LOCAL_CAPACITY: usize = 256;
@@ -51,24 +52,18 @@ const SPINS: u32 = 4;
 const YIELDS: u32 = 16;
 
 pub(crate) struct Shared {
-    name: String,
-    limits: TurnLimits,
+    setup: Setup,
     injector: Injector<Ready>,
     stealers: Vec<Stealer<Ready>>,
     sleep: Sleep,
     spares: Spares,
     watchdog: Watchdog,
-    time: Time,
-    around: Around,
-    thread_prefix: String,
-    processes: Processes,
+    reports: Reports,
     stopped: AtomicBool,
     /// Of the workers, then of the spares.
     counters: Vec<Counters>,
     pokes: Vec<Pokes>,
     injected: AtomicU64,
-    long_turns: AtomicU64,
-    blocked: AtomicUsize,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -84,34 +79,9 @@ thread_local! {
     static LOCAL: OnceCell<Local> = const { OnceCell::new() };
 }
 
-/// The node's clock and timers.
-#[derive(Clone)]
-pub(crate) struct Time {
-    pub(crate) clock: Arc<Clock>,
-    pub(crate) timers: Arc<Timers>,
-}
-
-/// Finds a living process by its number.
-pub(crate) type Processes = Arc<dyn Fn(u64) -> Option<Arc<dyn Process>> + Send + Sync>;
-
-/// How a shared dispatcher is set up.
-#[derive(Clone)]
-pub(crate) struct Setup {
-    pub(crate) name: String,
-    pub(crate) thread_prefix: String,
-    pub(crate) workers: usize,
-    pub(crate) spares: usize,
-    pub(crate) limits: TurnLimits,
-    /// A longer turn is reported.
-    pub(crate) long_turn: Option<Duration>,
-    pub(crate) time: Time,
-    pub(crate) processes: Processes,
-}
-
 impl Shared {
-    /// Starts the workers. `around` is called on each thread and runs the worker within
-    /// whatever context it needs (a tokio runtime).
-    pub(crate) fn start(setup: Setup, around: &Around) -> io::Result<Arc<Self>> {
+    /// Starts the workers.
+    pub(crate) fn start(setup: Setup) -> io::Result<Arc<Self>> {
         let queues: Vec<_> = (0..setup.workers).map(|_| Worker::new_fifo()).collect();
         let mut parkers: Vec<_> =
             (0..setup.workers + setup.spares).map(|_| Parker::new()).collect();
@@ -120,23 +90,17 @@ impl Shared {
         let seats = parkers.drain(setup.workers..).enumerate();
         let seats = seats.map(|(n, parker)| Seat { index: setup.workers + n, parker }).collect();
         let shared = Arc::new(Shared {
-            name: setup.name,
-            limits: setup.limits,
             injector: Injector::new(),
             stealers: queues.iter().map(Worker::stealer).collect(),
             sleep,
             spares: Spares::new(seats),
             watchdog: Watchdog::new(setup.long_turn),
-            time: setup.time,
-            around: Arc::clone(around),
-            thread_prefix: setup.thread_prefix,
-            processes: setup.processes,
+            reports: Reports::new(&setup.name, Arc::clone(&setup.processes)),
+            setup,
             stopped: AtomicBool::new(false),
             counters,
             pokes: queues.iter().map(|_| Pokes::default()).collect(),
             injected: AtomicU64::new(0),
-            long_turns: AtomicU64::new(0),
-            blocked: AtomicUsize::new(0),
             threads: Mutex::new(Vec::new()),
         });
         for (index, (queue, parker)) in queues.into_iter().zip(parkers).enumerate() {
@@ -164,8 +128,8 @@ impl Shared {
         mut work: impl FnMut(&Arc<Self>) + Send + 'static,
     ) -> io::Result<JoinHandle<()>> {
         let dispatcher = Arc::clone(self);
-        threads::start(&format!("{}-{index}", self.thread_prefix), move || {
-            (dispatcher.around)(&mut || work(&dispatcher));
+        threads::start(&format!("{}-{index}", self.setup.thread_prefix), move || {
+            (dispatcher.setup.around)(&mut || work(&dispatcher));
         })
     }
 
@@ -280,12 +244,9 @@ impl Shared {
     #[inline(always)]
     fn run(&self, counters: &Counters, ready: Ready) -> Option<Ready> {
         counters.begin_turn(ready.pid().id());
-        // A turn contains what its process does. This is the second line: a worker must
-        // not be lost to whatever else may panic.
-        contain(|| ready.run(self.limits)).unwrap_or_else(|reason| {
-            tracing::error!(target: "krarup", %reason, "a turn panicked");
-            None
-        })
+        let again = turn::run(ready, self.setup.limits);
+        calling::after_turn(|pid| counters.begin_turn(pid));
+        again
     }
 
     /// From the worker's own queue, or from the injector where it is time for that.
@@ -363,7 +324,7 @@ impl Shared {
 
     fn rouse_watchdog(self: &Arc<Self>) {
         if self.watchdog.rouse() {
-            self.watchdog.begin(self.time.clock.now());
+            self.watchdog.begin(self.setup.time.clock.now());
             self.set_watchdog();
         }
     }
@@ -379,15 +340,7 @@ impl Shared {
     }
 
     fn set_watchdog(self: &Arc<Self>) {
-        // Weak: a timer must not keep a stopped dispatcher.
-        let dispatcher = Arc::downgrade(self);
-        let look = move || {
-            if let Some(dispatcher) = dispatcher.upgrade() {
-                dispatcher.look();
-            }
-        };
-        let due = self.time.clock.now() + INTERVAL;
-        self.time.timers.set(due, Alarm::Run(Box::new(look)));
+        self.setup.time.look_after(INTERVAL, self, Self::look);
     }
 
     /// The watchdog's timer has fired.
@@ -404,20 +357,20 @@ impl Shared {
                 && self.pokes.iter().all(Pokes::is_empty)
         };
         if self.watchdog.rest(all_asleep) {
-            self.blocked.store(0, Ordering::Relaxed);
+            self.reports.blocked(0);
             return;
         }
         let queued = |worker: usize| {
             !self.injector.is_empty() || self.stealers.get(worker).is_some_and(|s| !s.is_empty())
         };
         let glances = self.counters.iter().map(Counters::glance);
-        let look = self.watchdog.look(self.time.clock.now(), glances, queued);
+        let look = self.watchdog.look(self.setup.time.clock.now(), glances, queued);
         if look.hidden {
             self.sleep.wake_one();
         }
         self.fit_spares(look.stuck);
-        // What reports go to is the user's, and the watchdog must not end with it.
-        let _ = contain(|| self.report(&look));
+        self.reports.blocked(look.blocked);
+        self.reports.tell(&look);
         self.set_watchdog();
     }
 
@@ -456,29 +409,6 @@ impl Shared {
                 self.spares.miss();
                 seat.lock().take().into_iter().for_each(|seat| self.spares.give_back(seat));
             }
-        }
-    }
-
-    fn report(&self, look: &Look) {
-        self.blocked.store(look.blocked, Ordering::Relaxed);
-        for pid in &look.running {
-            if let Some(process) = (self.processes)(*pid) {
-                process.ran(look.tick);
-            }
-        }
-        for long in &look.long {
-            self.long_turns.fetch_add(1, Ordering::Relaxed);
-            let process = (self.processes)(long.pid);
-            let info = process.map(|process| process.info());
-            tracing::warn!(
-                target: "krarup",
-                pid = info.as_ref().map(|info| tracing::field::display(info.pid)),
-                behavior = info.as_ref().map(|info| info.behavior),
-                dispatcher = self.name,
-                worker = long.worker,
-                held = ?long.held,
-                "a handler holds its worker: await, or use ctx.block"
-            );
         }
     }
 
@@ -525,15 +455,11 @@ impl Shared {
     pub(crate) fn clear(&self) {
         loop {
             match self.injector.steal() {
-                Steal::Success(ready) => drop(contain(|| drop(ready.run(self.limits)))),
+                Steal::Success(ready) => drop(turn::run(ready, self.setup.limits)),
                 Steal::Retry => {}
                 Steal::Empty => return,
             }
         }
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
     }
 
     /// Timers of the dispatcher's own.
@@ -543,11 +469,10 @@ impl Shared {
 
     pub(crate) fn stats(&self) -> DispatcherStats {
         let (turns, steals, parks) = Counters::sums(&self.counters);
-        DispatcherStats::new(self.name.clone(), self.stealers.len()).with(|stats| {
+        DispatcherStats::new(self.setup.name.clone(), self.stealers.len()).with(|stats| {
             stats.parked = self.sleep.parked();
             (stats.turns, stats.steals, stats.parks) = (turns, steals, parks);
-            stats.blocked = self.blocked.load(Ordering::Relaxed);
-            stats.long_turns = self.long_turns.load(Ordering::Relaxed);
+            self.reports.fill(stats);
             stats.spares = self.spares.live();
             stats.injected = self.injected.load(Ordering::Relaxed);
         })
