@@ -221,6 +221,24 @@ fn x2_blocking_work_that_is_not_run_any_more_is_a_typed_error() {
     assert_eq!(log.lines().len(), 0);
 }
 
+/// Takes the 5 s that work which does not return is given.
+#[test]
+fn x2_a_stop_says_that_blocking_work_does_not_return() {
+    let node = Node::builder("x2never").workers(1).start().unwrap();
+    let (release, released) = mpsc::channel::<()>();
+    let (begun, begins) = mpsc::channel();
+    let (process, _) = blocker(&node, move || {
+        begun.send(()).unwrap();
+        released.recv()
+    });
+    begins.recv().unwrap();
+    node.kill(process.pid());
+    let error = node.stop().wait().unwrap_err();
+    assert!(error.to_string().contains("1 blocking work"), "{error}");
+    assert_eq!((node.stats().processes, node.stats().blocking_threads), (0, 1));
+    release.send(()).unwrap();
+}
+
 #[test]
 fn t2_blocking_work_takes_no_virtual_time_and_runs_in_the_turn() {
     let lines = |seed| {

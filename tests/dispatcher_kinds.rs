@@ -330,3 +330,21 @@ fn r5_a_tree_that_names_dispatchers_can_be_simulated() {
     sim.stop().wait().unwrap();
     assert_eq!(sim.stats().processes, 0);
 }
+
+#[test]
+fn r3_threads_have_the_stack_they_were_given() {
+    /// Needs more than 4 KiB for each level.
+    fn sink(depth: usize) -> usize {
+        let frame = std::hint::black_box([1_u8; 4096]);
+        if depth == 0 { 0 } else { sink(depth - 1) + usize::from(frame[depth % 4096]) }
+    }
+    for options in [DispatcherOptions::new().workers(1), DispatcherOptions::pinned()] {
+        let deep = options.stack_size(64 << 20);
+        let node = Node::builder("r3stack").dispatcher("deep", deep).start().unwrap();
+        let (sent, depth) = mpsc::channel();
+        // 16 MiB, eight times what a thread has otherwise.
+        on(&node, "deep").tells(move |_| sent.send(sink(4096)).unwrap());
+        assert_eq!(depth.recv(), Ok(4096));
+        node.stop().wait().unwrap();
+    }
+}

@@ -39,6 +39,14 @@ pub enum NodeError {
         /// The dispatcher.
         dispatcher: String,
     },
+    /// The threads of a dispatcher were given a stack that is too small or too large.
+    #[error("dispatcher {dispatcher:?} cannot have stacks of {bytes} bytes (64 KiB to 1 GiB)")]
+    StackSize {
+        /// The dispatcher.
+        dispatcher: String,
+        /// The size asked for.
+        bytes: usize,
+    },
     /// Two dispatchers were given one name.
     #[error("dispatcher {0:?} is configured twice")]
     DispatcherTwice(String),

@@ -9,6 +9,7 @@ use crate::dispatcher::shared::Shared;
 use crate::error::NodeError;
 use crate::threads::Around;
 use krarup_act::TurnLimits;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -20,6 +21,8 @@ pub(crate) const THROUGHPUT: u32 = 64;
 const LEAST_WORKERS: usize = 2;
 /// A turn that lasts so long is reported unless told otherwise.
 const LONG_TURN: Duration = Duration::from_millis(100);
+/// Bytes of stack that a thread may be given.
+const STACK_SIZES: RangeInclusive<usize> = 64 << 10..=1 << 30;
 /// The most workers of one dispatcher.
 const MOST_WORKERS: usize = 1024;
 
@@ -48,6 +51,7 @@ pub struct DispatcherOptions {
     deadline: Option<Duration>,
     spares: Option<usize>,
     long_turn: Option<Duration>,
+    stack_size: Option<usize>,
 }
 
 impl Default for DispatcherOptions {
@@ -61,6 +65,7 @@ impl Default for DispatcherOptions {
             deadline: None,
             spares: None,
             long_turn: Some(LONG_TURN),
+            stack_size: None,
         }
     }
 }
@@ -140,6 +145,14 @@ impl DispatcherOptions {
         self
     }
 
+    /// The stack of each of its threads, in bytes, 64 KiB to 1 GiB; 2 MiB unless told
+    /// otherwise here or by `RUST_MIN_STACK`.
+    #[must_use]
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack_size = Some(bytes);
+        self
+    }
+
     /// How to start it.
     pub(crate) fn plan(&self, name: &str, core: &Arc<Core>, around: &Around) -> Plan {
         let cores = || thread::available_parallelism().map_or(1, usize::from).max(LEAST_WORKERS);
@@ -153,6 +166,7 @@ impl DispatcherOptions {
             spares: self.spares.unwrap_or(workers).min(workers),
             limits: TurnLimits { throughput: self.throughput, deadline: self.deadline },
             long_turn: self.long_turn,
+            stack_size: self.stack_size,
             time: Time { clock: Arc::clone(&core.clock), timers: Arc::clone(&core.timers) },
             processes: Arc::new(move |number| node.upgrade()?.process_by_number(number)),
             around: Arc::clone(around),
@@ -180,6 +194,9 @@ impl DispatcherOptions {
         }
         if self.long_turn == Some(Duration::ZERO) {
             return Err(NodeError::ZeroLongTurn { dispatcher });
+        }
+        if let Some(bytes) = self.stack_size.filter(|bytes| !STACK_SIZES.contains(bytes)) {
+            return Err(NodeError::StackSize { dispatcher, bytes });
         }
         if !(1..=MOST_WORKERS).contains(&workers) {
             return Err(NodeError::Workers { dispatcher, workers });

@@ -173,7 +173,7 @@ impl NodeStop {
         let (threads, _) = self.home.core.blocking.load();
         match (left, threads) {
             (0, 0) => Ok(()),
-            (0, _) => Err(Reason::error(format!("{threads} blocking works do not return"))),
+            (0, _) => Err(Reason::error(format!("{threads} blocking work(s) do not return"))),
             _ => Err(Reason::error(format!("{left} processes block their workers and live on"))),
         }
     }

@@ -22,6 +22,15 @@ impl Dispatcher {
     pub(crate) fn schedule(&self, ready: Ready) {
         match self {
             Dispatcher::Shared(shared) => shared.schedule(ready),
+            _ => self.schedule_there(ready),
+        }
+    }
+
+    /// Apart, so that the shared one, where most processes are, is one comparison away.
+    #[cold]
+    fn schedule_there(&self, ready: Ready) {
+        match self {
+            Dispatcher::Shared(shared) => shared.schedule(ready),
             Dispatcher::Pinned(pinned) => pinned.schedule(ready),
             Dispatcher::Calling(calling) => calling.schedule(ready),
             Dispatcher::Simulated(simulated) => simulated.schedule(ready),

@@ -110,10 +110,10 @@ impl Pinned {
             return Ok(());
         }
         let dispatcher = Arc::clone(self);
-        let started =
-            threads::start(&format!("{}-{process}", self.setup.thread_prefix), move || {
-                (dispatcher.setup.around)(&mut || dispatcher.work(process, &seat));
-            });
+        let name = format!("{}-{process}", self.setup.thread_prefix);
+        let started = threads::start_with(&name, self.setup.stack_size, move || {
+            (dispatcher.setup.around)(&mut || dispatcher.work(process, &seat));
+        });
         threads.push(started.inspect_err(|_| self.vacate(process))?);
         Ok(())
     }

@@ -16,6 +16,8 @@ pub(crate) struct Setup {
     pub(crate) thread_prefix: String,
     pub(crate) workers: usize,
     pub(crate) spares: usize,
+    /// Of each thread, in bytes.
+    pub(crate) stack_size: Option<usize>,
     pub(crate) limits: TurnLimits,
     /// A longer turn is reported.
     pub(crate) long_turn: Option<Duration>,

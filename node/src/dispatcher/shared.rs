@@ -128,7 +128,8 @@ impl Shared {
         mut work: impl FnMut(&Arc<Self>) + Send + 'static,
     ) -> io::Result<JoinHandle<()>> {
         let dispatcher = Arc::clone(self);
-        threads::start(&format!("{}-{index}", self.setup.thread_prefix), move || {
+        let name = format!("{}-{index}", self.setup.thread_prefix);
+        threads::start_with(&name, self.setup.stack_size, move || {
             (dispatcher.setup.around)(&mut || work(&dispatcher));
         })
     }
