@@ -2,13 +2,13 @@
 #![forbid(unsafe_code)]
 
 pub use krarup_act::{
-    Actor, Address, AddressOf, Behavior, BehaviorFn, Call, CannotWait, Context,
+    Actor, Address, AddressOf, Behavior, BehaviorFn, Block, Call, CannotWait, Context,
     DEFAULT_CALL_TIMEOUT, Divert, Diverted, Dynamic, Failure, InPlace, InPlaceError, Judge,
     Monitor, Overflow, Pending, Permit, Pool, PoolCommand, PoolError, Received, Recipient, Reply,
     Resized, Route, SendOrWait, Sleep, Spawn, Stop, Topic, Traced, behavior_fn, is_in_process,
 };
 pub use krarup_gen::{
-    Alias, CallCycle, CallError, DeadLetter, DeadLetterCause, DebugError, Destination,
+    Alias, BlockError, CallCycle, CallError, DeadLetter, DeadLetterCause, DebugError, Destination,
     DispatcherStats, Down, Exit, Inspection, Lifecycle, LookupError, Name, NameError, NoBound,
     NodeStats, Panic, ParsePidError, ParseRefError, Pid, Priority, ProcessInfo, ProcessState,
     ProcessTree, Reason, Ref, RegisterError, RestartWindow, Result, SendError, SpawnError,

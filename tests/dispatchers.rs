@@ -71,7 +71,7 @@ fn r1_at_most_one_worker_is_in_a_process() {
 
 #[test]
 fn r1_each_of_the_busy_processes_runs_again_within_one_round() {
-    let options = DispatcherOptions::new().workers(1).throughput(1);
+    let options = DispatcherOptions::new().workers(1).spare_workers(0).throughput(1);
     let node = Node::builder("r1fair").options(options).start().unwrap();
     let log = Log::new();
     let names = ["a", "b", "c", "d"];

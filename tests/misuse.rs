@@ -81,6 +81,10 @@ fn b1_a_node_that_cannot_be_is_a_typed_error() {
         (node("n").options(options().throughput(0)), "throughput"),
         (node("n").dispatcher("io", options().workers(0)), "\"io\""),
         (node("n").dispatcher("io", options().throughput(0)), "\"io\""),
+        (node("n").dispatcher("io", options().stack_size(0)), "0 bytes"),
+        (node("n").options(options().stack_size(usize::MAX)), "bytes"),
+        (node("n").dispatcher("io", options().long_turn(Duration::ZERO)), "\"io\""),
+        (node("n").dispatcher("io", options().throughput_deadline(Duration::ZERO)), "\"io\""),
         (node("n").dispatcher("default", options()), "\"default\""),
         (node("n").dispatcher("io", options()).dispatcher("io", options()), "\"io\""),
     ];

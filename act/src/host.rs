@@ -8,7 +8,9 @@
 use crate::process::process::Process;
 use crate::slot::Poke;
 use crate::subscription::{Subscription, Topic};
-use krarup_gen::{Alias, DeadLetter, Name, NameError, Pid, Reason, Ref, SpawnError, Timestamp};
+use krarup_gen::{
+    Alias, BlockError, DeadLetter, Name, NameError, Pid, Reason, Ref, SpawnError, Timestamp,
+};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -35,7 +37,7 @@ pub trait Host: Send + Sync + 'static {
     /// (rules N3, N4). On an error nothing has changed.
     ///
     /// # Errors
-    /// [`SpawnError::NameTaken`] and [`SpawnError::NodeStopping`].
+    /// [`SpawnError::NameTaken`], [`SpawnError::NodeStopping`] and [`SpawnError::NoThread`].
     fn admit(&self, process: Arc<dyn Process>, name: Option<&Name>) -> Result<(), SpawnError>;
 
     /// Takes a dead process, and the name it had, out of the tables.
@@ -79,6 +81,13 @@ pub trait Host: Send + Sync + 'static {
     /// call is answered at once, so its timer is set only when it is poked.
     fn poke_later(&self, poke: &dyn Fn() -> Arc<dyn Poke>) -> bool;
 
+    /// Runs work that may block on a thread that is no worker. It is run once, or dropped
+    /// when the node stops; what it panics with is contained. A simulation runs it now.
+    ///
+    /// # Errors
+    /// [`BlockError`]; the work has been dropped.
+    fn block(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), BlockError>;
+
     /// Blocks the calling thread, which is no worker, until `future` is ready. A
     /// simulation runs on that thread meanwhile.
     ///
@@ -86,8 +95,12 @@ pub trait Host: Send + Sync + 'static {
     /// [`Stalled`] in a simulation that has nothing left to do.
     fn wait(&self, future: Pin<&mut (dyn Future<Output = ()> + Send)>) -> Result<(), Stalled>;
 
-    /// The same node with another of its dispatchers; `None` if it has none of that name.
-    fn with_dispatcher(&self, name: &str) -> Option<Arc<dyn Host>>;
+    /// The same node with another of its dispatchers, which is started if need be (rule R5).
+    ///
+    /// # Errors
+    /// [`SpawnError::UnknownDispatcher`], [`SpawnError::NodeStopping`] and
+    /// [`SpawnError::NoThread`].
+    fn with_dispatcher(&self, name: &str) -> Result<Arc<dyn Host>, SpawnError>;
 
     /// The name of the dispatcher.
     fn dispatcher_name(&self) -> &str;

@@ -213,15 +213,7 @@ where
         };
         let host = match self.dispatcher {
             None => self.host,
-            Some(name) => {
-                // A node that has stopped has no dispatchers any more.
-                let stopping = self.host.is_stopping();
-                match self.host.with_dispatcher(&name) {
-                    Some(host) => host,
-                    None if stopping => return Err(SpawnError::NodeStopping),
-                    None => return Err(SpawnError::UnknownDispatcher(name)),
-                }
-            }
+            Some(name) => self.host.with_dispatcher(&name)?,
         };
         let cell = Arc::new(Cell::<B::Message, B::Command>::new(Birth {
             pid: host.next_pid(),

@@ -215,6 +215,9 @@ pub enum SpawnError {
     /// There is no dispatcher of that name.
     #[error("unknown dispatcher {0:?}")]
     UnknownDispatcher(String),
+    /// A thread of its dispatcher could not be started, for this reason.
+    #[error("cannot start a thread: {0}")]
+    NoThread(String),
     /// `init` did not return within the time set; the process was killed.
     #[error("init did not return within {0:?}")]
     Timeout(Duration),
@@ -227,6 +230,18 @@ pub enum SpawnError {
     /// The simulation has nothing left to do, so `init` can never return.
     #[error("the simulation ran out of events before init returned")]
     Stalled,
+}
+
+/// Blocking work was not run; it has been dropped.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BlockError {
+    /// The node has stopped, or it stopped before the work began (rule X2).
+    #[error("node has stopped: the blocking work was not run")]
+    NodeStopped,
+    /// There is no side thread yet, and none can be started, for this reason.
+    #[error("cannot start a thread for blocking work: {0}")]
+    NoThread(String),
 }
 
 /// Something was chosen for a full mailbox, but it has no bound and is never full (rule M6).

@@ -28,8 +28,8 @@ pub use alias::Alias;
 pub use dead_letter::{DeadLetter, DeadLetterCause};
 pub use destination::Destination;
 pub use error::{
-    CallCycle, CallError, DebugError, LookupError, NoBound, RegisterError, SendError, SpawnError,
-    StopError,
+    BlockError, CallCycle, CallError, DebugError, LookupError, NoBound, RegisterError, SendError,
+    SpawnError, StopError,
 };
 pub use inspection::{Inspection, Value};
 pub use lifecycle::Lifecycle;

@@ -79,6 +79,11 @@ pub struct ProcessInfo {
     pub handled: u64,
     /// The dispatcher it runs on.
     pub dispatcher: String,
+    /// How long workers have been in it. Taken as an operating system does it: every 10 ms or
+    /// so whoever runs is charged with the time since the look before. So it is right on
+    /// the average, grows while a turn goes on, and says little about less than 10 ms. In a
+    /// simulation it is zero: a turn takes no virtual time.
+    pub running_time: Duration,
     /// Time since it was spawned.
     pub uptime: Duration,
 }
@@ -106,6 +111,7 @@ impl ProcessInfo {
             messages_out: 0,
             handled: 0,
             dispatcher: String::new(),
+            running_time: Duration::ZERO,
             uptime: Duration::ZERO,
         }
     }

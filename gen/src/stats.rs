@@ -19,6 +19,11 @@ pub struct NodeStats {
     pub dead_letters: u64,
     /// Replies that came after their call had timed out or was given up (rule C3).
     pub late_replies: u64,
+    /// Side threads for blocking work that are alive (they are started when needed, and end
+    /// when idle).
+    pub blocking_threads: usize,
+    /// Blocking work that waits for a side thread or runs on one.
+    pub blocking_work: usize,
     /// One entry per dispatcher.
     pub dispatchers: Vec<DispatcherStats>,
 }
@@ -41,6 +46,12 @@ pub struct DispatcherStats {
     pub steals: u64,
     /// Times a worker went to sleep.
     pub parks: u64,
+    /// Workers held now by a turn that is longer than the limit set (rule R4).
+    pub blocked: usize,
+    /// Turns that were longer than the limit.
+    pub long_turns: u64,
+    /// Spare workers that fill in now.
+    pub spares: usize,
 }
 
 impl NodeStats {

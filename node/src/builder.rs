@@ -1,111 +1,24 @@
 //! Setting up a node.
 
+use crate::blocking::{Blocking, KEEP_ALIVE};
 use crate::clock::Clock;
-use crate::core::{Core, Dispatcher, Home};
-use crate::dispatcher::shared::{Around, Setup, Shared, Time};
+use crate::core::{Core, Home};
+use crate::error::NodeError;
 use crate::node::Node;
+use crate::options::{DEFAULT, DispatcherOptions};
 use crate::shutdown::stop_machine;
 use crate::stop::Stopper;
-use crate::threads;
-use krarup_act::{TurnLimits, note_panic_locations};
+use crate::threads::{self, Around};
+use krarup_act::note_panic_locations;
 use krarup_gen::{Name, NameError};
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 
-/// Messages in a turn unless told otherwise.
-pub(crate) const THROUGHPUT: u32 = 64;
-/// The fewest workers of a dispatcher by default: one can be blocked and another fills
-/// in (seeds G-061).
-const LEAST_WORKERS: usize = 2;
-/// The most workers of one dispatcher.
-const MOST_WORKERS: usize = 1024;
-
-/// The name of the dispatcher that runs what is not told otherwise.
-pub(crate) const DEFAULT: &str = "default";
-
-/// A node could not be started.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum NodeError {
-    /// The text cannot be a node's name.
-    #[error("invalid node name: {0}")]
-    InvalidName(#[from] NameError),
-    /// A dispatcher was given no workers, or more than 1024.
-    #[error("dispatcher {dispatcher:?} cannot have {workers} workers (1 to {MOST_WORKERS})")]
-    Workers {
-        /// The dispatcher.
-        dispatcher: String,
-        /// The number asked for.
-        workers: usize,
-    },
-    /// A dispatcher was given turns of no messages.
-    #[error("dispatcher {dispatcher:?} cannot have a throughput of 0 messages")]
-    ZeroThroughput {
-        /// The dispatcher.
-        dispatcher: String,
-    },
-    /// A dispatcher was given turns of no time.
-    #[error("dispatcher {dispatcher:?} cannot have a throughput deadline of zero")]
-    ZeroDeadline {
-        /// The dispatcher.
-        dispatcher: String,
-    },
-    /// Two dispatchers were given one name.
-    #[error("dispatcher {0:?} is configured twice")]
-    DispatcherTwice(String),
-    /// A thread could not be started.
-    #[error("cannot start a thread: {0}")]
-    Thread(#[source] io::Error),
-}
-
-/// How a dispatcher runs its processes.
-#[derive(Clone, Debug)]
-pub struct DispatcherOptions {
-    workers: Option<usize>,
-    throughput: u32,
-    deadline: Option<Duration>,
-}
-
-impl Default for DispatcherOptions {
-    /// As many workers as cores, at least 2; turns of at most 64 messages, however long.
-    fn default() -> Self {
-        DispatcherOptions { workers: None, throughput: THROUGHPUT, deadline: None }
-    }
-}
-
-impl DispatcherOptions {
-    /// The default options.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Worker threads, 1 to 1024 (rule R3).
-    #[must_use]
-    pub fn workers(mut self, workers: usize) -> Self {
-        self.workers = Some(workers);
-        self
-    }
-
-    /// Messages a process may handle in one turn, at least 1 (rule R1). More is faster,
-    /// fewer is fairer.
-    #[must_use]
-    pub fn throughput(mut self, messages: u32) -> Self {
-        self.throughput = messages;
-        self
-    }
-
-    /// Ends a turn after the message during which this time, more than zero, is over (rule
-    /// R1). Costs a look at the clock per message.
-    #[must_use]
-    pub fn throughput_deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = Some(deadline);
-        self
-    }
-}
+/// Side threads for blocking work, at most, unless told otherwise, and at most of all.
+const BLOCKING_THREADS: usize = 512;
+const MOST_BLOCKING_THREADS: usize = 16_384;
 
 /// A node that has not been started yet.
 #[must_use = "the node is not running until it is started"]
@@ -113,6 +26,7 @@ pub struct NodeBuilder {
     name: Result<Name, NameError>,
     default: DispatcherOptions,
     others: Vec<(String, DispatcherOptions)>,
+    blocking_threads: usize,
     #[cfg(feature = "tokio")]
     tokio: Option<tokio::runtime::Handle>,
 }
@@ -136,6 +50,7 @@ impl Node {
             name: Name::new(name),
             default: DispatcherOptions::default(),
             others: Vec::new(),
+            blocking_threads: BLOCKING_THREADS,
             #[cfg(feature = "tokio")]
             tokio: None,
         }
@@ -156,13 +71,23 @@ impl NodeBuilder {
     }
 
     /// Another dispatcher with threads of its own, for processes spawned with
-    /// `.dispatcher(name)`: a bulkhead.
+    /// `.dispatcher(name)`: a bulkhead. It is started when the first of them is spawned (rule
+    /// R5).
     pub fn dispatcher(mut self, name: impl Into<String>, options: DispatcherOptions) -> Self {
         self.others.push((name.into(), options));
         self
     }
 
-    /// Runs the workers within this tokio runtime, so that tokio futures can be awaited
+    /// Side threads for work given to [`krarup_act::Context::block`], at most; 1 to 16384,
+    /// 512 unless told otherwise. They are started when they are needed and end after 10 s
+    /// without work. Work beyond them waits, so fewer threads than works that wait for each
+    /// other can wait for ever.
+    pub fn blocking_threads(mut self, threads: usize) -> Self {
+        self.blocking_threads = threads;
+        self
+    }
+
+    /// Runs the workers and side threads within this tokio runtime, so that tokio futures can be awaited
     /// in handlers.
     #[cfg(feature = "tokio")]
     pub fn tokio(mut self, runtime: tokio::runtime::Handle) -> Self {
@@ -177,25 +102,22 @@ impl NodeBuilder {
     pub fn start(self) -> Result<Node, NodeError> {
         let around = self.around();
         let name = self.name?;
-        let mut dispatchers = vec![(DEFAULT.to_owned(), self.default)];
-        dispatchers.extend(self.others);
-        for (index, (dispatcher, options)) in dispatchers.iter().enumerate() {
-            if dispatchers[..index].iter().any(|(earlier, _)| earlier == dispatcher) {
+        self.default.check(DEFAULT)?;
+        for (index, (dispatcher, options)) in self.others.iter().enumerate() {
+            let known = self.others[..index].iter().any(|(earlier, _)| earlier == dispatcher);
+            if known || dispatcher == DEFAULT {
                 return Err(NodeError::DispatcherTwice(dispatcher.clone()));
             }
-            if options.throughput == 0 {
-                return Err(NodeError::ZeroThroughput { dispatcher: dispatcher.clone() });
-            }
-            if options.deadline == Some(Duration::ZERO) {
-                return Err(NodeError::ZeroDeadline { dispatcher: dispatcher.clone() });
-            }
-            if let Some(workers) = options.workers.filter(|n| !(1..=MOST_WORKERS).contains(n)) {
-                return Err(NodeError::Workers { dispatcher: dispatcher.clone(), workers });
-            }
+            options.check(dispatcher)?;
+        }
+        if !(1..=MOST_BLOCKING_THREADS).contains(&self.blocking_threads) {
+            return Err(NodeError::BlockingThreads(self.blocking_threads));
         }
         note_panic_locations();
-        let core = Core::new(name, rand::random::<u32>().max(1), Clock::real());
-        let started = start_threads(&core, dispatchers, &around);
+        let blocking =
+            Blocking::new(name.as_str(), self.blocking_threads, KEEP_ALIVE, Arc::clone(&around));
+        let core = Core::new(name, rand::random::<u32>().max(1), Clock::real(), blocking);
+        let started = start_threads(&core, &self.default, &self.others, &around);
         if started.is_err() {
             stop_machine(&core);
         }
@@ -221,30 +143,23 @@ impl NodeBuilder {
     }
 }
 
-/// Starts the workers and the timer thread: the default home, and the timer's handle.
+/// Starts the default dispatcher and the timer thread; the other dispatchers start when
+/// they are used. The default home, and the timer's handle.
 fn start_threads(
     core: &Arc<Core>,
-    dispatchers: Vec<(String, DispatcherOptions)>,
+    default: &DispatcherOptions,
+    others: &[(String, DispatcherOptions)],
     around: &Around,
 ) -> io::Result<(Arc<Home>, thread::JoinHandle<()>)> {
-    let mut first = None;
-    for (name, options) in dispatchers {
-        let cores = || thread::available_parallelism().map_or(1, usize::from).max(LEAST_WORKERS);
-        let setup = Setup {
-            thread_prefix: format!("{}-{name}", core.name),
-            name: name.clone(),
-            workers: options.workers.unwrap_or_else(cores),
-            time: Time { clock: Arc::clone(&core.clock), timers: Arc::clone(&core.timers) },
-            limits: TurnLimits { throughput: options.throughput, deadline: options.deadline },
-        };
-        let shared = Shared::start(setup, around)?;
-        let home = core.add_home(&name, Dispatcher::Shared(shared));
-        first.get_or_insert(home);
+    for (name, options) in others {
+        core.plan(name, options.plan(name, core, around));
     }
+    let dispatcher = default.plan(DEFAULT, core, around)()?;
+    let home = core.settle(DEFAULT, DEFAULT, dispatcher);
     let timers = Arc::clone(&core.timers);
     let clock = Arc::clone(&core.clock);
     let timer = threads::start(&format!("{}-timer", core.name), move || timers.run(&clock))?;
-    first.map(|home| (home, timer)).ok_or_else(|| io::Error::other("a node without dispatchers"))
+    Ok((home, timer))
 }
 
 impl fmt::Debug for NodeBuilder {
@@ -253,6 +168,7 @@ impl fmt::Debug for NodeBuilder {
             .field("name", &self.name)
             .field("default", &self.default)
             .field("others", &self.others)
+            .field("blocking_threads", &self.blocking_threads)
             .finish_non_exhaustive()
     }
 }

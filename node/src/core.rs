@@ -1,19 +1,20 @@
 //! What all parts of a node share, and the node as its processes see it.
 
+use crate::blocking::Blocking;
 use crate::clock::Clock;
-use crate::dispatcher::shared::Shared;
-use crate::dispatcher::simulated::Simulated;
+use crate::dispatcher::any::Dispatcher;
 use crate::events::Events;
 use crate::registry::Registry;
 use crate::timer::Timers;
 use crate::waiting::block_on;
 use krarup_act::{Alarm, Host, Poke, Process, Ready, Stalled, Subscription, TimerKey, Topic};
 use krarup_gen::{
-    Alias, DeadLetter, DispatcherStats, Lifecycle, Name, NodeStats, Pid, Reason, Ref, SpawnError,
-    Timestamp,
+    Alias, BlockError, DeadLetter, DispatcherStats, Lifecycle, Name, NodeStats, Pid, Reason, Ref,
+    SpawnError, Timestamp,
 };
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,53 +26,92 @@ pub(crate) struct Core {
     pub(crate) clock: Arc<Clock>,
     pub(crate) registry: Registry,
     pub(crate) timers: Arc<Timers>,
+    pub(crate) blocking: Arc<Blocking>,
     next_pid: AtomicU64,
     next_ref: AtomicU64,
     pub(crate) events: Events,
     late_replies: AtomicU64,
     /// The machine stands still.
     halted: AtomicBool,
-    /// One home per dispatcher, by name. Emptied when the node has stopped, for a home
-    /// holds its core.
-    homes: Mutex<BTreeMap<String, Arc<Home>>>,
+    /// One home per dispatcher. Emptied when the node has stopped, for a home holds its core.
+    homes: Mutex<Homes>,
 }
+
+/// The dispatchers that run, and those that will when they are used, by name.
+#[derive(Default)]
+struct Homes {
+    started: BTreeMap<String, Arc<Home>>,
+    planned: BTreeMap<String, Plan>,
+}
+
+/// Starts a dispatcher.
+pub(crate) type Plan = Box<dyn Fn() -> io::Result<Dispatcher> + Send>;
 
 /// The node with one of its dispatchers: the host of every process that runs there.
 pub(crate) struct Home {
     pub(crate) core: Arc<Core>,
+    /// What the dispatcher was asked for by.
+    name: String,
     pub(crate) dispatcher: Dispatcher,
 }
 
-pub(crate) enum Dispatcher {
-    Shared(Arc<Shared>),
-    Simulated(Simulated),
-}
-
 impl Core {
-    pub(crate) fn new(name: Name, creation: u32, clock: Clock) -> Arc<Self> {
+    pub(crate) fn new(name: Name, creation: u32, clock: Clock, blocking: Blocking) -> Arc<Self> {
         Arc::new(Core {
             name,
             creation,
             clock: Arc::new(clock),
             registry: Registry::default(),
             timers: Arc::new(Timers::new()),
+            blocking: Arc::new(blocking),
             next_pid: AtomicU64::new(1),
             next_ref: AtomicU64::new(1),
             events: Events::default(),
             late_replies: AtomicU64::new(0),
             halted: AtomicBool::new(false),
-            homes: Mutex::new(BTreeMap::new()),
+            homes: Mutex::new(Homes::default()),
         })
     }
 
-    pub(crate) fn add_home(self: &Arc<Self>, name: &str, dispatcher: Dispatcher) -> Arc<Home> {
-        let home = Arc::new(Home { core: Arc::clone(self), dispatcher });
-        self.homes.lock().insert(name.to_owned(), Arc::clone(&home));
+    /// The home with a dispatcher that runs already, and what processes are told it is called.
+    pub(crate) fn settle(
+        self: &Arc<Self>,
+        name: &str,
+        called: &str,
+        dispatcher: Dispatcher,
+    ) -> Arc<Home> {
+        let home = Arc::new(Home { core: Arc::clone(self), name: called.to_owned(), dispatcher });
+        self.homes.lock().started.insert(name.to_owned(), Arc::clone(&home));
         home
     }
 
+    /// A dispatcher that is started when it is first used.
+    pub(crate) fn plan(&self, name: &str, plan: Plan) {
+        self.homes.lock().planned.insert(name.to_owned(), plan);
+    }
+
+    /// The home with this dispatcher, which is started if nobody has used it yet; under
+    /// the lock, so that there is one however many come first (rule R5).
+    pub(crate) fn home(self: &Arc<Self>, name: &str) -> Result<Arc<Home>, SpawnError> {
+        let mut homes = self.homes.lock();
+        if let Some(home) = homes.started.get(name) {
+            return Ok(Arc::clone(home));
+        }
+        // A stop looks through the homes after this, so it misses none.
+        if self.registry.is_closed() {
+            return Err(SpawnError::NodeStopping);
+        }
+        let Some(plan) = homes.planned.get(name) else {
+            return Err(SpawnError::UnknownDispatcher(name.to_owned()));
+        };
+        let dispatcher = plan().map_err(|error| SpawnError::NoThread(error.to_string()))?;
+        let home = Arc::new(Home { core: Arc::clone(self), name: name.to_owned(), dispatcher });
+        homes.started.insert(name.to_owned(), Arc::clone(&home));
+        Ok(home)
+    }
+
     pub(crate) fn homes(&self) -> Vec<Arc<Home>> {
-        self.homes.lock().values().cloned().collect()
+        self.homes.lock().started.values().cloned().collect()
     }
 
     pub(crate) fn halt(&self) {
@@ -89,22 +129,17 @@ impl Core {
         if ours { self.registry.process(pid) } else { None }
     }
 
+    pub(crate) fn process_by_number(&self, number: u64) -> Option<Arc<dyn Process>> {
+        self.registry.process(Pid::local(number, self.creation))
+    }
+
     pub(crate) fn stats(&self) -> NodeStats {
         let homes = self.homes();
-        let own_timers: usize = homes
-            .iter()
-            .map(|home| match &home.dispatcher {
-                Dispatcher::Shared(shared) => shared.timers(),
-                Dispatcher::Simulated(_) => 0,
-            })
-            .sum();
-        let dispatchers: Vec<DispatcherStats> = homes
-            .iter()
-            .map(|home| match &home.dispatcher {
-                Dispatcher::Shared(shared) => shared.stats(),
-                Dispatcher::Simulated(simulated) => simulated.stats(),
-            })
-            .collect();
+        let own_timers: usize = homes.iter().map(|home| home.dispatcher.timers()).sum();
+        let mut dispatchers: Vec<DispatcherStats> =
+            homes.iter().map(|home| home.dispatcher.stats()).collect();
+        // All names of a simulation stand for one.
+        dispatchers.dedup_by(|one, other| one.name == other.name);
         NodeStats::default().with(|stats| {
             stats.processes = self.registry.living();
             stats.spawned = self.registry.spawned();
@@ -113,6 +148,7 @@ impl Core {
             stats.aliases = self.registry.aliases();
             stats.dead_letters = self.events.dead_letters();
             stats.late_replies = self.late_replies.load(Ordering::Relaxed);
+            (stats.blocking_threads, stats.blocking_work) = self.blocking.load();
             stats.dispatchers = dispatchers;
         })
     }
@@ -137,7 +173,9 @@ impl Host for Home {
 
     fn admit(&self, process: Arc<dyn Process>, name: Option<&Name>) -> Result<(), SpawnError> {
         let (pid, parent, behavior) = (process.pid(), process.parent(), process.behavior());
-        self.core.registry.admit(process, name)?;
+        self.dispatcher.expect(pid).map_err(|error| SpawnError::NoThread(error.to_string()))?;
+        let admitted = self.core.registry.admit(process, name);
+        admitted.inspect_err(|_| self.dispatcher.forget(pid))?;
         self.core.events.lifecycle(|| Lifecycle::Spawned {
             pid,
             name: name.cloned(),
@@ -149,6 +187,7 @@ impl Host for Home {
 
     fn retire(&self, pid: Pid, name: Option<&Name>) {
         self.core.registry.retire(pid, name);
+        self.dispatcher.forget(pid);
     }
 
     fn register(&self, name: &Name, process: Arc<dyn Process>) -> Result<(), Pid> {
@@ -169,16 +208,13 @@ impl Host for Home {
 
     #[inline]
     fn schedule(&self, ready: Ready) {
-        match &self.dispatcher {
-            Dispatcher::Shared(shared) => shared.schedule(ready),
-            Dispatcher::Simulated(simulated) => simulated.schedule(ready),
-        }
+        self.dispatcher.schedule(ready);
     }
 
     fn random(&self) -> u64 {
         match &self.dispatcher {
-            Dispatcher::Shared(_) => rand::random(),
             Dispatcher::Simulated(simulated) => simulated.random(),
+            _ => rand::random(),
         }
     }
 
@@ -203,34 +239,37 @@ impl Host for Home {
     }
 
     fn poke_later(&self, poke: &dyn Fn() -> Arc<dyn Poke>) -> bool {
+        self.dispatcher.poke_later(poke)
+    }
+
+    fn block(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), BlockError> {
         match &self.dispatcher {
-            Dispatcher::Shared(shared) => shared.poke_later(poke),
-            Dispatcher::Simulated(_) => false,
+            Dispatcher::Simulated(_) => {
+                work();
+                Ok(())
+            }
+            _ => self.core.blocking.submit(work),
         }
     }
 
     fn wait(&self, future: Pin<&mut (dyn Future<Output = ()> + Send)>) -> Result<(), Stalled> {
         match &self.dispatcher {
-            Dispatcher::Shared(_) => {
-                block_on(future);
-                Ok(())
-            }
             Dispatcher::Simulated(simulated) => {
                 simulated.drive(future, &self.core.clock, &self.core.timers)
             }
+            _ => {
+                block_on(future);
+                Ok(())
+            }
         }
     }
 
-    fn with_dispatcher(&self, name: &str) -> Option<Arc<dyn Host>> {
-        let home = self.core.homes.lock().get(name).cloned()?;
-        Some(home)
+    fn with_dispatcher(&self, name: &str) -> Result<Arc<dyn Host>, SpawnError> {
+        Ok(self.core.home(name)?)
     }
 
     fn dispatcher_name(&self) -> &str {
-        match &self.dispatcher {
-            Dispatcher::Shared(shared) => shared.name(),
-            Dispatcher::Simulated(_) => "simulated",
-        }
+        &self.name
     }
 
     fn add_alias(&self, alias: Alias, process: Arc<dyn Process>) {

@@ -6,12 +6,15 @@
 
 #![forbid(unsafe_code)]
 
+mod blocking;
 mod builder;
 mod clock;
 mod core;
 mod dispatcher;
+mod error;
 mod events;
 mod node;
+mod options;
 mod registry;
 mod shutdown;
 mod simulation;
@@ -22,7 +25,9 @@ mod timer;
 mod waiting;
 mod wheel;
 
-pub use builder::{DispatcherOptions, NodeBuilder, NodeError};
+pub use builder::NodeBuilder;
+pub use error::NodeError;
 pub use node::Node;
+pub use options::DispatcherOptions;
 pub use simulation::Simulation;
 pub use stop::NodeStop;

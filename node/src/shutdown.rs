@@ -6,9 +6,9 @@
 //!    supervisor takes its tree down in its own order. Processes whose parent has ended
 //!    without them are top-level then, and asked in the same way.
 //! 3. When the time is over, whoever is left is killed.
-//! 4. The dispatchers and the timer stop.
+//! 4. The dispatchers, the timer and the side threads stop.
 
-use crate::core::{Core, Dispatcher, Home};
+use crate::core::{Core, Home};
 use krarup_act::{Host, Process, Sleep, watch};
 use krarup_gen::{Pid, Reason, Target, Timestamp};
 use std::collections::BTreeSet;
@@ -97,24 +97,14 @@ pub(crate) fn stop_machine(core: &Core) {
     let homes = core.homes();
     let nobody_is_left = core.registry.living() == 0;
     for home in &homes {
-        match &home.dispatcher {
-            Dispatcher::Shared(shared) => shared.signal_stop(),
-            Dispatcher::Simulated(simulated) => simulated.clear(),
-        }
+        home.dispatcher.signal_stop();
     }
     core.halt();
     core.timers.stop();
-    for home in &homes {
-        if let Dispatcher::Shared(shared) = &home.dispatcher
-            && nobody_is_left
-        {
-            shared.join();
-        }
+    core.blocking.stop(KILL_GRACE);
+    if nobody_is_left {
+        homes.iter().for_each(|home| home.dispatcher.join());
     }
-    for home in &homes {
-        if let Dispatcher::Shared(shared) = &home.dispatcher {
-            shared.clear();
-        }
-    }
+    homes.iter().for_each(|home| home.dispatcher.clear());
     core.clear_homes();
 }

@@ -1,10 +1,12 @@
 //! A node whose every choice comes from a seed, in virtual time.
 
-use crate::builder::{DEFAULT, THROUGHPUT};
+use crate::blocking::Blocking;
 use crate::clock::Clock;
-use crate::core::{Core, Dispatcher, Home};
+use crate::core::{Core, Home};
+use crate::dispatcher::any::Dispatcher;
 use crate::dispatcher::simulated::Simulated;
 use crate::node::Node;
+use crate::options::{DEFAULT, THROUGHPUT};
 use crate::shutdown::stop_machine;
 use crate::stop::Stopper;
 use krarup_act::{Host, TurnLimits};
@@ -64,9 +66,20 @@ impl Simulation {
         let name = Name::new("sim@localhost").expect("a valid name");
         krarup_act::note_panic_locations();
         // The creation is neither printed nor compared: it does not come from the seed.
-        let core = Core::new(name, rand::random::<u32>().max(1), Clock::simulated());
-        let home = core.add_home(DEFAULT, Dispatcher::Simulated(Simulated::new(seed, limits)));
+        let core =
+            Core::new(name, rand::random::<u32>().max(1), Clock::simulated(), Blocking::none());
+        let dispatcher = Dispatcher::Simulated(Arc::new(Simulated::new(seed, limits)));
+        let home = core.settle(DEFAULT, "simulated", dispatcher);
         Simulation { node: Node::on(Arc::clone(&home), Stopper::new(Vec::new())), home }
+    }
+
+    /// Lets processes be spawned with `.dispatcher(name)`, as on a node that was started
+    /// with one of this name: so that a tree that names several can be simulated. All run
+    /// here, in the order that the seed chooses; what they are told of their dispatcher is
+    /// this name.
+    pub fn add_dispatcher(&self, name: impl AsRef<str>) {
+        let dispatcher = self.home.dispatcher.clone();
+        self.home.core.plan(name.as_ref(), Box::new(move || Ok(dispatcher.clone())));
     }
 
     /// Runs one turn of a ready process chosen by the seed; which, or `None` if none is
@@ -149,6 +162,6 @@ impl fmt::Debug for Simulation {
 fn simulated(home: &Home) -> &Simulated {
     match &home.dispatcher {
         Dispatcher::Simulated(simulated) => simulated,
-        Dispatcher::Shared(_) => unreachable!("a simulation is made with this dispatcher"),
+        _ => unreachable!("a simulation is made with this dispatcher"),
     }
 }

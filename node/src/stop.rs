@@ -1,6 +1,7 @@
 //! Stopping a node from outside and from inside.
 
-use crate::core::{Dispatcher, Home};
+use crate::core::Home;
+use crate::dispatcher::any::Dispatcher;
 use crate::shutdown::{stop_machine, stop_processes};
 use crate::threads;
 use crate::waiting::block_on;
@@ -47,7 +48,18 @@ impl Stopper {
         let stopper = Arc::clone(self);
         let home = Arc::clone(home);
         match &home.dispatcher {
-            Dispatcher::Shared(_) => {
+            Dispatcher::Simulated(_) => {
+                let host: Arc<dyn Host> = Arc::clone(&home) as Arc<dyn Host>;
+                let core = Arc::clone(&home.core);
+                let process = behavior_fn(move |ctx: Context<()>| async move {
+                    stop_processes(Arc::clone(&home), timeout, Some(ctx.pid())).await;
+                    stopper.finish(&home);
+                    Ok(())
+                });
+                let _ = Spawn::outside(host, move || process).start();
+                core.registry.close();
+            }
+            _ => {
                 // Closed now, not when the thread gets to it: after `stop` has been
                 // called nothing is spawned.
                 home.core.registry.close();
@@ -68,17 +80,6 @@ impl Stopper {
                     }
                     stopper.finish(&home);
                 }
-            }
-            Dispatcher::Simulated(_) => {
-                let host: Arc<dyn Host> = Arc::clone(&home) as Arc<dyn Host>;
-                let core = Arc::clone(&home.core);
-                let process = behavior_fn(move |ctx: Context<()>| async move {
-                    stop_processes(Arc::clone(&home), timeout, Some(ctx.pid())).await;
-                    stopper.finish(&home);
-                    Ok(())
-                });
-                let _ = Spawn::outside(host, move || process).start();
-                core.registry.close();
             }
         }
     }
@@ -113,8 +114,9 @@ impl Stopper {
 /// Top-level processes are stopped in the reverse order of their start, each tree by its
 /// supervisors; what has not ended when the timeout is over is killed. Spawns fail with
 /// [`krarup_gen::SpawnError::NodeStopping`] from the beginning. Afterwards no process,
-/// thread or timer is left, unless a handler blocks its worker without an `await`: nothing
-/// can end that, so after 5 s more it is left behind with its thread, and reported.
+/// thread or timer is left, unless a handler blocks its worker without an `await`, or work
+/// given to [`krarup_act::Context::block`] does not return: nothing can end that, so after
+/// 5 s more it is left behind with its thread, and reported.
 #[must_use = "the node is not stopped until this is awaited, waited for or started"]
 pub struct NodeStop {
     home: Arc<Home>,
@@ -165,11 +167,13 @@ impl NodeStop {
     fn left_behind(&self) -> krarup_gen::Result {
         // In a simulation the stop is a process itself, and the last to end.
         let left = match &self.home.dispatcher {
-            Dispatcher::Shared(_) => self.home.core.registry.living(),
             Dispatcher::Simulated(_) => 0,
+            _ => self.home.core.registry.living(),
         };
-        match left {
-            0 => Ok(()),
+        let (threads, _) = self.home.core.blocking.load();
+        match (left, threads) {
+            (0, 0) => Ok(()),
+            (0, _) => Err(Reason::error(format!("{threads} blocking work(s) do not return"))),
             _ => Err(Reason::error(format!("{left} processes block their workers and live on"))),
         }
     }

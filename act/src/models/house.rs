@@ -8,7 +8,7 @@ use crate::process::process::Process;
 use crate::process::turn::Life;
 use crate::slot::Poke;
 use crate::subscription::{Subscription, Topic};
-use krarup_gen::{Alias, DeadLetter, Name, Pid, Reason, Ref, SpawnError, Timestamp};
+use krarup_gen::{Alias, BlockError, DeadLetter, Name, Pid, Reason, Ref, SpawnError, Timestamp};
 use loom::sync::{Condvar, Mutex};
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
@@ -193,12 +193,17 @@ impl Host for House {
         false
     }
 
+    fn block(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), BlockError> {
+        work();
+        Ok(())
+    }
+
     fn wait(&self, _: Pin<&mut (dyn Future<Output = ()> + Send)>) -> Result<(), Stalled> {
         unreachable!("models wait on threads of their own")
     }
 
-    fn with_dispatcher(&self, _: &str) -> Option<Arc<dyn Host>> {
-        None
+    fn with_dispatcher(&self, name: &str) -> Result<Arc<dyn Host>, SpawnError> {
+        Err(SpawnError::UnknownDispatcher(name.to_owned()))
     }
 
     fn dispatcher_name(&self) -> &'static str {

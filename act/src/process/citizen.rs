@@ -18,6 +18,7 @@ use krarup_gen::{
 };
 use std::any::{Any, TypeId, type_name};
 use std::sync::Arc;
+use std::time::Duration;
 
 impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     fn pid(&self) -> Pid {
@@ -70,12 +71,19 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
             info.messages_out = self.progress.sent.load(Ordering::Relaxed);
             info.handled = self.handled();
             self.host.dispatcher_name().clone_into(&mut info.dispatcher);
+            info.running_time = Duration::from_nanos(self.progress.ran.load(Ordering::Relaxed));
             info.uptime = self.host.now().since(self.started);
         })
     }
 
     fn handled(&self) -> u64 {
         self.progress.taken.load(Ordering::Relaxed) + self.progress.controls.load(Ordering::Relaxed)
+    }
+
+    fn ran(&self, time: Duration) {
+        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let ran = self.progress.ran.load(Ordering::Relaxed).saturating_add(time);
+        self.progress.ran.store(ran, Ordering::Relaxed);
     }
 
     /// | the process | from its parent | by | reason | what happens |

@@ -8,6 +8,7 @@ use krarup_gen::{Alias, Down, Exit, Inspection, Pid, ProcessInfo, Reason, SendEr
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How an exit signal came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,9 @@ pub trait Process: Any + Send + Sync {
 
     /// Messages handled so far.
     fn handled(&self) -> u64;
+
+    /// A worker was seen in it: it is charged with the time since it was looked before.
+    fn ran(&self, time: Duration);
 
     /// Delivers an exit signal; see the table at `Cell::exit_signal`. Whether it became
     /// a notice, which the process will take out of its mailbox.

@@ -17,6 +17,8 @@ pub(crate) struct Progress {
     /// The number of the process whose answer it waits for, if it does nothing else; 0: it
     /// does not, or not only. Holds while the process is Waiting.
     pub(crate) waits_for: AtomicU64,
+    /// Running time, nanoseconds. Written by whoever looks at the workers, who is one.
+    pub(crate) ran: AtomicU64,
     /// Messages this turn may still handle, and [`FIRST`].
     pub(crate) budget: AtomicU32,
     /// When this turn must end, in nanoseconds of the node's time; 0: no matter when.
@@ -56,6 +58,7 @@ impl Progress {
             controls: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             waits_for: AtomicU64::new(0),
+            ran: AtomicU64::new(0),
             budget: AtomicU32::new(0),
             deadline: AtomicU64::new(0),
             wants: AtomicU8::new(Wants::OTHER),

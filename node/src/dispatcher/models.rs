@@ -8,6 +8,7 @@
 //! fail, which shows both what the line is for and that the model would notice.
 
 use super::sleep::Sleep;
+use super::spares::{Seat, Spares};
 use super::watchdog::Watchdog;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, Parker, Unparker, fence};
 use loom::model::Builder;
@@ -29,6 +30,8 @@ trait Protocol: Send + Sync + 'static {
     fn wake_all(&self);
     fn start_searching(&self);
     fn found(&self);
+    /// A searching worker ends, as `Shared::fill_in` does.
+    fn leave(&self);
     fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool;
 }
 
@@ -46,6 +49,10 @@ impl Protocol for Sleep {
     }
 
     fn found(&self) {
+        self.found();
+    }
+
+    fn leave(&self) {
         self.found();
     }
 
@@ -186,6 +193,101 @@ fn two_pushes<P: Protocol>(protocol: impl FnOnce(&[Parker]) -> P) {
     });
 }
 
+/// A push while a spare worker searches, finds nothing and leaves, and a worker parks: the
+/// item is found by one of the two.
+fn a_spare_leaves<P: Protocol>(protocol: impl FnOnce(&[Parker]) -> P) {
+    workers(
+        1,
+        protocol,
+        |dispatcher, _| dispatcher.stop(),
+        |dispatcher| {
+            dispatcher.sleep.start_searching();
+            // Pushed by another thread: it sees one who searches, and wakes nobody.
+            let found = dispatcher.queue.pop().is_some();
+            dispatcher.inject(7);
+            dispatcher.sleep.leave();
+            assert!(!found, "nothing was there");
+        },
+    );
+}
+
+#[test]
+fn a_spare_that_leaves_hands_on() {
+    check(3, || a_spare_leaves(Sleep::new));
+    check(3, || a_spare_leaves(Varied::with(Fault::None)));
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_spare_that_leaves_in_silence_loses_a_push() {
+    check(3, || a_spare_leaves(Varied::with(Fault::LeavesInSilence)));
+}
+
+/// A spare parks, or is about to, while the watchdog finds it superfluous: it leaves.
+fn a_spare_is_sent_away(send: fn(&Spares, &Sleep)) {
+    let spare = Parker::new();
+    let sleep = Sleep::new(std::slice::from_ref(&spare));
+    let spares = Spares::new(vec![Seat { index: 0, parker: spare }]);
+    spares.want(1);
+    let seat = spares.enter().expect("a seat is free");
+    let shared = Arc::new((sleep, spares));
+    let thread = thread::spawn({
+        let shared = Arc::clone(&shared);
+        move || {
+            let (sleep, spares) = &*shared;
+            sleep.start_searching();
+            while !spares.leaves() {
+                sleep.park(seat.index, &seat.parker, || spares.surplus());
+                thread::yield_now();
+            }
+            sleep.found();
+        }
+    });
+    send(&shared.1, &shared.0);
+    thread.join().expect("a spare does not panic");
+    assert_eq!((shared.1.live(), shared.0.parked()), (0, 0));
+}
+
+#[test]
+fn a_spare_that_parks_is_sent_away() {
+    check(3, || {
+        a_spare_is_sent_away(|spares, sleep| {
+            assert!(spares.want(0));
+            sleep.wake(0);
+        });
+    });
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_spare_that_is_woken_before_it_is_superfluous_stays() {
+    check(3, || {
+        a_spare_is_sent_away(|spares, sleep| {
+            sleep.wake(0);
+            spares.want(0);
+        });
+    });
+}
+
+/// Two spares of which one is too many: one leaves, not both.
+#[test]
+fn of_two_spares_one_leaves() {
+    check(3, || {
+        let seats = [0, 1].map(|index| Seat { index, parker: Parker::new() });
+        let spares = Arc::new(Spares::new(seats.into()));
+        spares.want(2);
+        let seats = [spares.enter(), spares.enter()];
+        assert!(seats.iter().all(Option::is_some) && spares.enter().is_none());
+        assert!(spares.want(1));
+        let other = thread::spawn({
+            let spares = Arc::clone(&spares);
+            move || usize::from(spares.leaves())
+        });
+        let left = usize::from(spares.leaves()) + other.join().expect("nothing panics");
+        assert_eq!((left, spares.live(), spares.surplus()), (1, 1, false));
+    });
+}
+
 #[test]
 fn a_push_finds_the_worker_that_parks() {
     check(3, || one_push(1, Sleep::new));
@@ -220,6 +322,8 @@ enum Fault {
     DoesNotLook,
     /// The last searcher that finds work keeps it to itself.
     HandsNothingOn,
+    /// A searcher ends, and nobody searches in its place.
+    LeavesInSilence,
 }
 
 /// [`Sleep`] with a fault.
@@ -288,6 +392,14 @@ impl Protocol for Varied {
         if self.searching.fetch_sub(1, Ordering::SeqCst) == 1 && self.fault != Fault::HandsNothingOn
         {
             self.wake_one();
+        }
+    }
+
+    fn leave(&self) {
+        if self.fault == Fault::LeavesInSilence {
+            self.searching.fetch_sub(1, Ordering::SeqCst);
+        } else {
+            self.found();
         }
     }
 
@@ -423,7 +535,7 @@ fn always(_has_slept: bool) -> bool {
 
 #[test]
 fn a_worker_that_is_awake_is_watched() {
-    check(3, || a_watched_push(Watchdog::default(), always));
+    check(3, || a_watched_push(Watchdog::new(None), always));
 }
 
 /// [`Watchdog`] without one of its lines.
@@ -463,7 +575,7 @@ fn the_copy_of_the_watchdog_without_a_fault_holds() {
 #[test]
 #[should_panic(expected = "timers set")]
 fn a_worker_that_nearly_slept_and_says_nothing_is_not_watched() {
-    check(3, || a_watched_push(Watchdog::default(), |has_slept| has_slept));
+    check(3, || a_watched_push(Watchdog::new(None), |has_slept| has_slept));
 }
 
 #[test]

@@ -18,15 +18,19 @@
 //! injector first, so that work from outside is not starved by local work (rule R1). A
 //! process whose budget is used up goes to the tail.
 
+use super::calling;
+use super::counters::Counters;
 use super::pokes::Pokes;
+use super::reports::Reports;
+use super::setup::Setup;
 use super::sleep::Sleep;
-use super::watchdog::{INTERVAL, Verdict, Watchdog};
-use crate::clock::Clock;
+use super::spares::{Seat, Spares};
+use super::turn;
+use super::watchdog::{INTERVAL, Watchdog};
 use crate::sync::Parker;
 use crate::threads;
-use crate::timer::Timers;
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
-use krarup_act::{Alarm, Poke, Ready, TurnLimits, contain};
+use krarup_act::{Poke, Ready};
 use krarup_gen::DispatcherStats;
 use parking_lot::Mutex;
 use rand::rngs::SmallRng;
@@ -48,31 +52,19 @@ const SPINS: u32 = 4;
 const YIELDS: u32 = 16;
 
 pub(crate) struct Shared {
-    name: String,
-    limits: TurnLimits,
+    setup: Setup,
     injector: Injector<Ready>,
     stealers: Vec<Stealer<Ready>>,
     sleep: Sleep,
+    spares: Spares,
     watchdog: Watchdog,
-    time: Time,
+    reports: Reports,
     stopped: AtomicBool,
+    /// Of the workers, then of the spares.
     counters: Vec<Counters>,
     pokes: Vec<Pokes>,
     injected: AtomicU64,
     threads: Mutex<Vec<JoinHandle<()>>>,
-}
-
-/// What one worker counts; written by it alone.
-#[derive(Default)]
-#[repr(align(128))]
-struct Counters {
-    turns: AtomicU64,
-    steals: AtomicU64,
-    parks: AtomicU64,
-}
-
-fn count(counter: &AtomicU64) {
-    counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
 
 /// What a worker thread has at hand.
@@ -87,56 +79,36 @@ thread_local! {
     static LOCAL: OnceCell<Local> = const { OnceCell::new() };
 }
 
-/// Runs a worker within whatever context its thread needs.
-pub(crate) type Around = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
-
-/// The node's clock and timers.
-#[derive(Clone)]
-pub(crate) struct Time {
-    pub(crate) clock: Arc<Clock>,
-    pub(crate) timers: Arc<Timers>,
-}
-
-/// How a shared dispatcher is set up.
-#[derive(Clone)]
-pub(crate) struct Setup {
-    pub(crate) name: String,
-    pub(crate) thread_prefix: String,
-    pub(crate) workers: usize,
-    pub(crate) limits: TurnLimits,
-    pub(crate) time: Time,
-}
-
 impl Shared {
-    /// Starts the workers. `around` is called on each thread and runs the worker within
-    /// whatever context it needs (a tokio runtime).
-    pub(crate) fn start(setup: Setup, around: &Around) -> io::Result<Arc<Self>> {
+    /// Starts the workers.
+    pub(crate) fn start(setup: Setup) -> io::Result<Arc<Self>> {
         let queues: Vec<_> = (0..setup.workers).map(|_| Worker::new_fifo()).collect();
-        let parkers: Vec<_> = (0..setup.workers).map(|_| Parker::new()).collect();
+        let mut parkers: Vec<_> =
+            (0..setup.workers + setup.spares).map(|_| Parker::new()).collect();
+        let sleep = Sleep::new(&parkers);
+        let counters = parkers.iter().map(|_| Counters::default()).collect();
+        let seats = parkers.drain(setup.workers..).enumerate();
+        let seats = seats.map(|(n, parker)| Seat { index: setup.workers + n, parker }).collect();
         let shared = Arc::new(Shared {
-            name: setup.name,
-            limits: setup.limits,
             injector: Injector::new(),
             stealers: queues.iter().map(Worker::stealer).collect(),
-            sleep: Sleep::new(&parkers),
-            watchdog: Watchdog::default(),
-            time: setup.time,
+            sleep,
+            spares: Spares::new(seats),
+            watchdog: Watchdog::new(setup.long_turn),
+            reports: Reports::new(&setup.name, Arc::clone(&setup.processes)),
+            setup,
             stopped: AtomicBool::new(false),
-            counters: queues.iter().map(|_| Counters::default()).collect(),
+            counters,
             pokes: queues.iter().map(|_| Pokes::default()).collect(),
             injected: AtomicU64::new(0),
             threads: Mutex::new(Vec::new()),
         });
         for (index, (queue, parker)) in queues.into_iter().zip(parkers).enumerate() {
-            let dispatcher = Arc::clone(&shared);
-            let around = Arc::clone(around);
-            let started = threads::start(&format!("{}-{index}", setup.thread_prefix), move || {
-                let mut worker = Some((queue, parker));
-                around(&mut || {
-                    if let Some((queue, parker)) = worker.take() {
-                        dispatcher.work(index, queue, &parker);
-                    }
-                });
+            let mut queue = Some(queue);
+            let started = shared.start_thread(index, move |dispatcher| {
+                if let Some(queue) = queue.take() {
+                    dispatcher.work(index, queue, &parker);
+                }
             });
             match started {
                 Ok(thread) => shared.threads.lock().push(thread),
@@ -148,6 +120,18 @@ impl Shared {
             }
         }
         Ok(shared)
+    }
+
+    fn start_thread(
+        self: &Arc<Self>,
+        index: usize,
+        mut work: impl FnMut(&Arc<Self>) + Send + 'static,
+    ) -> io::Result<JoinHandle<()>> {
+        let dispatcher = Arc::clone(self);
+        let name = format!("{}-{index}", self.setup.thread_prefix);
+        threads::start_with(&name, self.setup.stack_size, move || {
+            (dispatcher.setup.around)(&mut || work(&dispatcher));
+        })
     }
 
     /// Queues a ready process: on the worker's own queue if a worker calls, else on the
@@ -203,23 +187,19 @@ impl Shared {
             let mut searching = false;
             while !self.stopped.load(Ordering::Relaxed) {
                 tick = tick.wrapping_add(1);
-                let ready = self
-                    .take_near(&local.queue, tick)
-                    .or_else(|| self.search(index, &local.queue, &mut rng, parker, &mut searching));
+                let ready = self.take_near(&local.queue, tick).or_else(|| {
+                    let steal =
+                        |stealer: &Stealer<Ready>| stealer.steal_batch_and_pop(&local.queue);
+                    let take = || self.take_injected(&local.queue);
+                    self.search(index, parker, &mut searching, &mut rng, take, steal)
+                });
                 let Some(ready) = ready else { continue };
                 if searching {
                     searching = false;
                     self.sleep.found();
                 }
-                count(&counters.turns);
-                // A turn contains what its process does. This is the second line: a worker
-                // must not be lost to whatever else may panic.
-                match contain(|| ready.run(self.limits)) {
-                    Ok(Some(again)) => self.push(&local.queue, again),
-                    Ok(None) => {}
-                    Err(reason) => {
-                        tracing::error!(target: "krarup", %reason, "a turn panicked");
-                    }
+                if let Some(again) = self.run(counters, ready) {
+                    self.push(&local.queue, again);
                 }
             }
             // What nobody will run is dropped with the injector's, not with the thread.
@@ -228,6 +208,46 @@ impl Shared {
             }
             self.clear();
         });
+    }
+
+    /// A spare worker, until it is not needed any more.
+    fn fill_in(self: &Arc<Self>, seat: &Seat) {
+        let mut rng = SmallRng::seed_from_u64(seat.index as u64);
+        let mut searching = false;
+        while !self.stopped.load(Ordering::Relaxed) && !self.spares.leaves() {
+            let take = || Self::take_one(|| self.injector.steal());
+            let ready = self.search(
+                seat.index,
+                &seat.parker,
+                &mut searching,
+                &mut rng,
+                take,
+                Stealer::steal,
+            );
+            let Some(ready) = ready else { continue };
+            searching = false;
+            self.sleep.found();
+            if let Some(again) = self.run(&self.counters[seat.index], ready) {
+                self.inject(again);
+            }
+        }
+        self.counters[seat.index].idle();
+        if searching {
+            self.sleep.found();
+        }
+    }
+
+    /// A turn.
+    #[allow(
+        clippy::inline_always,
+        reason = "with two callers it is not, at 20 instructions a turn"
+    )]
+    #[inline(always)]
+    fn run(&self, counters: &Counters, ready: Ready) -> Option<Ready> {
+        counters.begin_turn(ready.pid().id());
+        let again = turn::run(ready, self.setup.limits);
+        calling::after_turn(|pid| counters.begin_turn(pid));
+        again
     }
 
     /// From the worker's own queue, or from the injector where it is time for that.
@@ -242,8 +262,12 @@ impl Shared {
     }
 
     fn take_injected(&self, queue: &Worker<Ready>) -> Option<Ready> {
+        Self::take_one(|| self.injector.steal_batch_with_limit_and_pop(queue, BATCH))
+    }
+
+    fn take_one(steal: impl Fn() -> Steal<Ready>) -> Option<Ready> {
         loop {
-            match self.injector.steal_batch_with_limit_and_pop(queue, BATCH) {
+            match steal() {
                 Steal::Success(ready) => return Some(ready),
                 Steal::Empty => return None,
                 Steal::Retry => {}
@@ -255,18 +279,20 @@ impl Shared {
     fn search(
         self: &Arc<Self>,
         index: usize,
-        queue: &Worker<Ready>,
-        rng: &mut SmallRng,
         parker: &Parker,
         searching: &mut bool,
+        rng: &mut SmallRng,
+        take: impl Fn() -> Option<Ready>,
+        steal: impl Fn(&Stealer<Ready>) -> Steal<Ready>,
     ) -> Option<Ready> {
+        let counters = &self.counters[index];
         if !*searching {
             *searching = true;
+            counters.idle();
             self.sleep.start_searching();
         }
         for round in 0..YIELDS {
-            if let Some(ready) = self.take_injected(queue).or_else(|| self.steal(index, queue, rng))
-            {
+            if let Some(ready) = take().or_else(|| self.steal(index, rng, &steal)) {
                 return Some(ready);
             }
             if self.stopped.load(Ordering::Relaxed) {
@@ -278,13 +304,14 @@ impl Shared {
                 thread::yield_now();
             }
         }
+        let is_spare = index >= self.stealers.len();
         let any_work = || {
             self.stopped.load(Ordering::SeqCst)
-                || !self.injector.is_empty()
-                || self.stealers.iter().any(|stealer| !stealer.is_empty())
+                || (is_spare && self.spares.surplus())
+                || self.is_work_queued()
         };
         if self.sleep.park(index, parker, any_work) {
-            count(&self.counters[index].parks);
+            counters.count_park();
         }
         // Also when it did not park in the end: it stood on the stack, and the watchdog may
         // have taken it for asleep.
@@ -292,8 +319,13 @@ impl Shared {
         None
     }
 
+    fn is_work_queued(&self) -> bool {
+        !self.injector.is_empty() || self.stealers.iter().any(|stealer| !stealer.is_empty())
+    }
+
     fn rouse_watchdog(self: &Arc<Self>) {
         if self.watchdog.rouse() {
+            self.watchdog.begin(self.setup.time.clock.now());
             self.set_watchdog();
         }
     }
@@ -309,15 +341,7 @@ impl Shared {
     }
 
     fn set_watchdog(self: &Arc<Self>) {
-        // Weak: a timer must not keep a stopped dispatcher.
-        let dispatcher = Arc::downgrade(self);
-        let look = move || {
-            if let Some(dispatcher) = dispatcher.upgrade() {
-                dispatcher.look();
-            }
-        };
-        let due = self.time.clock.now() + INTERVAL;
-        self.time.timers.set(due, Alarm::Run(Box::new(look)));
+        self.setup.time.look_after(INTERVAL, self, Self::look);
     }
 
     /// The watchdog's timer has fired.
@@ -326,20 +350,75 @@ impl Shared {
             return;
         }
         self.pokes.iter().for_each(Pokes::poke);
-        let all_asleep =
-            || self.sleep.parked() == self.stealers.len() && self.pokes.iter().all(Pokes::is_empty);
+        let workers = self.stealers.len();
+        // The spares first: they are started here and nowhere else.
+        let all_asleep = || {
+            self.spares.live() == 0
+                && self.sleep.parked() == workers
+                && self.pokes.iter().all(Pokes::is_empty)
+        };
         if self.watchdog.rest(all_asleep) {
+            self.reports.blocked(0);
             return;
         }
-        let turns: Vec<_> = self.counters.iter().map(|c| c.turns.load(Ordering::Relaxed)).collect();
-        let queued = |worker: usize| !self.injector.is_empty() || !self.stealers[worker].is_empty();
-        if self.watchdog.look(&turns, queued) == Verdict::Wake {
+        let queued = |worker: usize| {
+            !self.injector.is_empty() || self.stealers.get(worker).is_some_and(|s| !s.is_empty())
+        };
+        let glances = self.counters.iter().map(Counters::glance);
+        let look = self.watchdog.look(self.setup.time.clock.now(), glances, queued);
+        if look.hidden {
             self.sleep.wake_one();
         }
+        self.fit_spares(look.stuck);
+        self.reports.blocked(look.blocked);
+        self.reports.tell(&look);
         self.set_watchdog();
     }
 
-    fn steal(&self, thief: usize, queue: &Worker<Ready>, rng: &mut SmallRng) -> Option<Ready> {
+    /// As many spare workers as workers are stuck, if there is work for them.
+    fn fit_spares(self: &Arc<Self>, stuck: usize) {
+        if self.spares.want(stuck) {
+            (self.stealers.len()..self.counters.len()).for_each(|spare| self.sleep.wake(spare));
+        } else if stuck > self.spares.live() && self.sleep.parked() == 0 && self.is_work_queued() {
+            self.start_spare();
+        }
+    }
+
+    fn start_spare(self: &Arc<Self>) {
+        let mut threads = self.threads.lock();
+        // Under the lock: whoever joins after the stop joins this one too.
+        if self.stopped.load(Ordering::SeqCst) {
+            return;
+        }
+        for ended in threads.extract_if(.., |thread| thread.is_finished()) {
+            let _ = ended.join();
+        }
+        let Some(seat) = self.spares.enter() else { return };
+        let index = seat.index;
+        let seat = Mutex::new(Some(seat));
+        let seat = Arc::new(seat);
+        let taken = Arc::clone(&seat);
+        let started = self.start_thread(index, move |dispatcher| {
+            let Some(seat) = taken.lock().take() else { return };
+            dispatcher.fill_in(&seat);
+            dispatcher.spares.give_back(seat);
+        });
+        match started {
+            Ok(thread) => threads.push(thread),
+            Err(error) => {
+                tracing::warn!(target: "krarup", %error, "no thread for a spare worker");
+                self.spares.miss();
+                seat.lock().take().into_iter().for_each(|seat| self.spares.give_back(seat));
+            }
+        }
+    }
+
+    fn steal(
+        &self,
+        thief: usize,
+        rng: &mut SmallRng,
+        steal: impl Fn(&Stealer<Ready>) -> Steal<Ready>,
+    ) -> Option<Ready> {
         let siblings = self.stealers.len();
         let start = rng.random_range(0..siblings);
         for offset in 0..siblings {
@@ -347,15 +426,9 @@ impl Shared {
             if victim == thief {
                 continue;
             }
-            loop {
-                match self.stealers[victim].steal_batch_and_pop(queue) {
-                    Steal::Success(ready) => {
-                        count(&self.counters[thief].steals);
-                        return Some(ready);
-                    }
-                    Steal::Empty => break,
-                    Steal::Retry => {}
-                }
+            if let Some(ready) = Self::take_one(|| steal(&self.stealers[victim])) {
+                self.counters[thief].count_steal();
+                return Some(ready);
             }
         }
         None
@@ -383,15 +456,11 @@ impl Shared {
     pub(crate) fn clear(&self) {
         loop {
             match self.injector.steal() {
-                Steal::Success(ready) => drop(contain(|| drop(ready.run(self.limits)))),
+                Steal::Success(ready) => drop(turn::run(ready, self.setup.limits)),
                 Steal::Retry => {}
                 Steal::Empty => return,
             }
         }
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
     }
 
     /// Timers of the dispatcher's own.
@@ -400,14 +469,12 @@ impl Shared {
     }
 
     pub(crate) fn stats(&self) -> DispatcherStats {
-        let sum = |pick: fn(&Counters) -> &AtomicU64| {
-            self.counters.iter().map(|c| pick(c).load(Ordering::Relaxed)).sum()
-        };
-        DispatcherStats::new(self.name.clone(), self.stealers.len()).with(|stats| {
+        let (turns, steals, parks) = Counters::sums(&self.counters);
+        DispatcherStats::new(self.setup.name.clone(), self.stealers.len()).with(|stats| {
             stats.parked = self.sleep.parked();
-            stats.turns = sum(|c| &c.turns);
-            stats.steals = sum(|c| &c.steals);
-            stats.parks = sum(|c| &c.parks);
+            (stats.turns, stats.steals, stats.parks) = (turns, steals, parks);
+            self.reports.fill(stats);
+            stats.spares = self.spares.live();
             stats.injected = self.injected.load(Ordering::Relaxed);
         })
     }

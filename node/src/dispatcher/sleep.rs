@@ -75,6 +75,13 @@ impl Sleep {
         self.unparkers[worker].unpark();
     }
 
+    /// Wakes this worker if it is parked: there is news for it alone.
+    pub(crate) fn wake(&self, worker: usize) {
+        if self.leave_stack(worker) {
+            self.unparkers[worker].unpark();
+        }
+    }
+
     /// Wakes everyone: the dispatcher stops.
     pub(crate) fn wake_all(&self) {
         self.unparkers.iter().for_each(Unparker::unpark);
@@ -85,7 +92,8 @@ impl Sleep {
         self.searching.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// A searching worker has found something.
+    /// A searching worker has found something, or stops searching for another reason than
+    /// to park.
     pub(crate) fn found(&self) {
         if self.searching.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.wake_one();

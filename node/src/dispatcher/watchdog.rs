@@ -1,36 +1,80 @@
-//! Finds work that is hidden behind a long turn (rule R4).
+//! Looks at the workers from outside: long turns, work hidden behind them, running time
+//! (rules R4, X3).
 //!
-//! A worker that makes one process ready does not wake a sibling: it will run that
-//! process itself as soon as its turn is over (see `Shared::push`). If the turn does not
-//! end, because a handler computes or blocks, the process waits although siblings sleep.
-//! So while any worker is awake a timer looks every [`INTERVAL`]: a worker that is still
-//! in the turn in which it was found before, with work queued behind it, gets a sibling
-//! woken, which steals that work. While all workers sleep there is no timer.
+//! While any worker is awake a timer looks every [`INTERVAL`]; while all sleep there is
+//! none. What a look sees of a worker is which turn it is in, and of which process.
+//!
+//! - **Hidden work.** A worker that makes one process ready does not wake a sibling: it will
+//!   run that process itself as soon as its turn is over (see `Shared::push`). If a worker is
+//!   *stuck*, still in the turn in which the last look found it, with work queued behind it,
+//!   a sibling is woken, which steals that work; if none sleeps, a spare worker comes.
+//! - **Long turns.** A turn that has been seen for the limit set is reported, once.
+//! - **Running time.** As the tick of an operating system does: the time since the last look
+//!   is charged to whoever runs now. It costs a turn nothing, counts turns that still go on,
+//!   and is right on the average.
 
+use super::counters::Glance;
 use crate::sync::{AtomicBool, Mutex, Ordering, fence};
+use krarup_gen::Timestamp;
 use std::time::Duration;
 
 /// Between two looks.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(10);
 
-#[derive(Default)]
 pub(crate) struct Watchdog {
     /// The timer is set.
     awake: AtomicBool,
-    /// Turns of each worker when it was last looked at.
-    seen: Mutex<Vec<u64>>,
+    /// A turn that lasts so long is reported; `None`: none is.
+    limit: Option<Duration>,
+    seen: Mutex<Seen>,
 }
 
-/// What the watchdog wants after a look.
+/// What the last look saw.
+#[derive(Default)]
+struct Seen {
+    at: Timestamp,
+    workers: Vec<Worker>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Worker {
+    glance: Glance,
+    /// When this turn was first seen.
+    since: Timestamp,
+    reported: bool,
+}
+
+/// What comes of a look.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// Workers still in the turn of the last look.
+    pub(crate) stuck: usize,
+    /// One of them has work queued behind it.
+    pub(crate) hidden: bool,
+    /// Turns beyond the limit that still go on.
+    pub(crate) blocked: usize,
+    /// Those of them that are to be reported now.
+    pub(crate) long: Vec<LongTurn>,
+    /// The processes that run now, each to be charged with `tick`.
+    pub(crate) running: Vec<u64>,
+    /// Time since the last look.
+    pub(crate) tick: Duration,
+}
+
+/// A turn beyond the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// All is well; look again.
-    Watch,
-    /// Wake a worker; look again.
-    Wake,
+pub(crate) struct LongTurn {
+    pub(crate) worker: usize,
+    pub(crate) pid: u64,
+    /// How long it has been seen, at least.
+    pub(crate) held: Duration,
 }
 
 impl Watchdog {
+    pub(crate) fn new(limit: Option<Duration>) -> Self {
+        Watchdog { awake: AtomicBool::new(false), limit, seen: Mutex::new(Seen::default()) }
+    }
+
     /// A worker has woken up, or has nearly fallen asleep: whether the timer must be set
     /// now.
     pub(crate) fn rouse(&self) -> bool {
@@ -57,14 +101,43 @@ impl Watchdog {
         self.awake.load(Ordering::Relaxed)
     }
 
-    /// Compares the workers with the last look. `turns` counts the turns each has begun,
-    /// `queued` says whether work waits at one.
-    pub(crate) fn look(&self, turns: &[u64], queued: impl Fn(usize) -> bool) -> Verdict {
+    /// The timer is set after a rest, during which nobody ran and nothing is charged.
+    pub(crate) fn begin(&self, now: Timestamp) {
+        self.seen.lock().at = now;
+    }
+
+    /// Compares the workers with the last look; `queued` says whether work waits behind one.
+    pub(crate) fn look(
+        &self,
+        now: Timestamp,
+        workers: impl IntoIterator<Item = Glance>,
+        queued: impl Fn(usize) -> bool,
+    ) -> Look {
         let mut seen = self.seen.lock();
-        let stuck = (0..turns.len())
-            .any(|worker| seen.get(worker) == Some(&turns[worker]) && queued(worker));
-        turns.clone_into(&mut seen);
-        if stuck { Verdict::Wake } else { Verdict::Watch }
+        let mut look = Look { tick: now.since(seen.at), ..Look::default() };
+        seen.at = now;
+        for (index, glance) in workers.into_iter().enumerate() {
+            if seen.workers.len() <= index {
+                seen.workers.push(Worker::default());
+            }
+            let worker = &mut seen.workers[index];
+            if glance.pid == 0 || glance != worker.glance {
+                *worker = Worker { glance, since: now, reported: false };
+            } else {
+                look.stuck += 1;
+                look.hidden |= queued(index);
+                let held = now.since(worker.since);
+                if !worker.reported && self.limit.is_some_and(|limit| held >= limit) {
+                    worker.reported = true;
+                    look.long.push(LongTurn { worker: index, pid: glance.pid, held });
+                }
+                look.blocked += usize::from(worker.reported);
+            }
+            if glance.pid != 0 {
+                look.running.push(glance.pid);
+            }
+        }
+        look
     }
 }
 
@@ -72,18 +145,75 @@ impl Watchdog {
 mod tests {
     use super::*;
 
+    const LIMIT: Duration = Duration::from_millis(100);
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_nanos(millis * 1_000_000)
+    }
+
+    fn glances<const N: usize>(workers: [(u64, u64); N]) -> [Glance; N] {
+        workers.map(|(turns, pid)| Glance { turns, pid })
+    }
+
     #[test]
-    fn r4_work_behind_a_turn_that_does_not_end_wakes_a_sibling() {
-        let watchdog = Watchdog::default();
-        assert_eq!(watchdog.look(&[5, 9], |_| true), Verdict::Watch);
-        assert_eq!(watchdog.look(&[6, 9], |worker| worker == 0), Verdict::Watch);
-        assert_eq!(watchdog.look(&[6, 9], |worker| worker == 0), Verdict::Wake);
-        assert_eq!(watchdog.look(&[7, 9], |_| false), Verdict::Watch);
+    fn r4_work_behind_a_turn_that_does_not_end_is_found() {
+        let watchdog = Watchdog::new(None);
+        let look = |millis, workers, queued: fn(usize) -> bool| {
+            let look = watchdog.look(at(millis), glances(workers), queued);
+            (look.stuck, look.hidden)
+        };
+        assert_eq!(look(10, [(5, 1), (9, 2)], |_| true), (0, false));
+        assert_eq!(look(20, [(6, 1), (9, 2)], |worker| worker == 0), (1, false));
+        assert_eq!(look(30, [(6, 1), (9, 2)], |worker| worker == 0), (2, true));
+        assert_eq!(look(40, [(7, 1), (9, 2)], |_| false), (1, false));
+        // A worker without a process is not stuck, however long.
+        assert_eq!(look(50, [(7, 0), (9, 0)], |_| true), (0, false));
+        assert_eq!(look(60, [(7, 0), (9, 0)], |_| true), (0, false));
+    }
+
+    #[test]
+    fn r4_a_long_turn_is_reported_once_and_counted_while_it_lasts() {
+        let watchdog = Watchdog::new(Some(LIMIT));
+        let look = |millis, turns, pid| {
+            let look = watchdog.look(at(millis), glances([(1, 0), (turns, pid)]), |_| false);
+            (look.long, look.blocked)
+        };
+        assert_eq!(look(10, 3, 7), (vec![], 0));
+        assert_eq!(look(109, 3, 7), (vec![], 0));
+        let long = LongTurn { worker: 1, pid: 7, held: Duration::from_millis(100) };
+        assert_eq!(look(110, 3, 7), (vec![long], 1));
+        assert_eq!(look(500, 3, 7), (vec![], 1));
+        // The next turn of the same process counts anew.
+        assert_eq!(look(510, 4, 7), (vec![], 0));
+        assert_eq!(look(600, 4, 7), (vec![], 0));
+        let long = LongTurn { worker: 1, pid: 7, held: Duration::from_millis(101) };
+        assert_eq!(look(611, 4, 7), (vec![long], 1));
+        assert_eq!(look(620, 4, 0), (vec![], 0));
+        // A limit that is not set is never reached.
+        let silent = Watchdog::new(None);
+        silent.look(at(10), glances([(1, 1)]), |_| false);
+        let look = silent.look(Timestamp::MAX, glances([(1, 1)]), |_| false);
+        assert_eq!((look.stuck, look.blocked, look.long), (1, 0, vec![]));
+    }
+
+    #[test]
+    fn x3_the_time_since_the_last_look_is_charged_to_those_who_run() {
+        let watchdog = Watchdog::new(None);
+        let look = |millis, workers| {
+            let look = watchdog.look(at(millis), glances(workers), |_| false);
+            (look.running, look.tick)
+        };
+        // It has slept until now.
+        watchdog.begin(at(1000));
+        assert_eq!(look(1010, [(5, 3), (9, 0)]), (vec![3], Duration::from_millis(10)));
+        assert_eq!(look(1025, [(5, 3), (10, 4)]), (vec![3, 4], Duration::from_millis(15)));
+        watchdog.begin(at(2000));
+        assert_eq!(look(2010, [(6, 0), (10, 0)]), (vec![], Duration::from_millis(10)));
     }
 
     #[test]
     fn the_timer_is_set_once_for_all_workers() {
-        let watchdog = Watchdog::default();
+        let watchdog = Watchdog::new(None);
         assert!(watchdog.rouse());
         assert!(!watchdog.rouse());
         assert!(!watchdog.rest(|| false));

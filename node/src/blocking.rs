@@ -1,0 +1,261 @@
+//! The side threads: where work runs that blocks ([`krarup_act::Context::block`]).
+//!
+//! ```text
+//!   submit ──► channel ──► thread 0: work, work, .. idle for a while: ends
+//!      │           └─────► thread 1
+//!      └── more work at hand than threads, and fewer than the limit: one more thread
+//! ```
+//!
+//! **No work waits for other work while a thread could be started.** `accepted` counts the
+//! work that was accepted and is not done yet; it and the number of threads change under one
+//! lock. Whoever submits makes sure that there are as many threads as work, up to the
+//! limit; a thread that has been idle ends only if as many are left. So of any work there is
+//! one thread that does nothing else, and works that wait for each other get through.
+//!
+//! **The end.** The channel is closed, and what lies in it is dropped: whoever waits for it
+//! hears that the node has stopped. A thread holds a token as long as it runs; when all
+//! tokens are gone, all threads are. Work that does not return in time is left behind with
+//! its thread and reported, like a handler that holds its worker.
+
+use crate::threads::{self, Around};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
+use krarup_act::contain;
+use krarup_gen::BlockError;
+use parking_lot::Mutex;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// A thread that has had nothing to do for so long ends.
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+type Work = Box<dyn FnOnce() + Send>;
+
+pub(crate) struct Blocking {
+    node: String,
+    limit: usize,
+    keep_alive: Duration,
+    around: Around,
+    /// Taken from when the node stops, when nobody else may have started.
+    queue: Receiver<Work>,
+    state: Mutex<State>,
+    /// Disconnected when the last thread has ended.
+    ended: Receiver<Infallible>,
+}
+
+struct State {
+    /// `None`: the node has stopped.
+    open: Option<Open>,
+    /// Work accepted and not done yet.
+    accepted: usize,
+    threads: usize,
+    /// Threads started so far: the next one's number.
+    started: usize,
+    handles: Vec<JoinHandle<()>>,
+}
+
+struct Open {
+    queue: Sender<Work>,
+    /// Each thread holds a clone.
+    token: Sender<Infallible>,
+}
+
+impl Blocking {
+    /// At most `limit` threads; none is started yet.
+    pub(crate) fn new(node: &str, limit: usize, keep_alive: Duration, around: Around) -> Self {
+        let (sender, queue) = unbounded();
+        let (token, ended) = bounded(0);
+        let state = State {
+            open: Some(Open { queue: sender, token }),
+            accepted: 0,
+            threads: 0,
+            started: 0,
+            handles: Vec::new(),
+        };
+        let node = node.to_owned();
+        Blocking { node, limit, keep_alive, around, queue, state: Mutex::new(state), ended }
+    }
+
+    /// For a simulation, which has no threads.
+    pub(crate) fn none() -> Self {
+        Self::new("", 0, Duration::ZERO, Arc::new(|work: &mut dyn FnMut()| work()))
+    }
+
+    /// Has the work run by a side thread, as soon as one is free.
+    ///
+    /// # Errors
+    /// [`BlockError`]; the work has been dropped.
+    pub(crate) fn submit(self: &Arc<Self>, work: Work) -> Result<(), BlockError> {
+        let mut state = self.state.lock();
+        if state.open.is_none() {
+            return Err(BlockError::NodeStopped);
+        }
+        if state.accepted >= state.threads && state.threads < self.limit {
+            // A thread that cannot be started is missed only if there is no other.
+            match self.start(&mut state) {
+                Ok(()) => {}
+                Err(error) if state.threads == 0 => return Err(error),
+                Err(error) => tracing::warn!(
+                    target: "krarup", %error, threads = state.threads,
+                    "blocking work has to wait for a thread"
+                ),
+            }
+        }
+        state.accepted += 1;
+        if let Some(open) = &state.open {
+            // It cannot fail: this side holds a receiver too.
+            let _ = open.queue.send(work);
+        }
+        Ok(())
+    }
+
+    fn start(self: &Arc<Self>, state: &mut State) -> Result<(), BlockError> {
+        let Some(open) = &state.open else { return Err(BlockError::NodeStopped) };
+        let (blocking, token) = (Arc::clone(self), open.token.clone());
+        let name = format!("{}-block-{}", self.node, state.started);
+        let handle = threads::start(&name, move || {
+            (blocking.around)(&mut || blocking.run());
+            drop(token);
+        })
+        .map_err(|error| BlockError::NoThread(error.to_string()))?;
+        state.threads += 1;
+        state.started += 1;
+        for ended in state.handles.extract_if(.., |handle| handle.is_finished()) {
+            let _ = ended.join();
+        }
+        state.handles.push(handle);
+        Ok(())
+    }
+
+    fn run(&self) {
+        loop {
+            match self.queue.recv_timeout(self.keep_alive) {
+                Ok(work) => {
+                    let stopped = self.state.lock().open.is_none();
+                    // Also what the work is made of may panic, when it is dropped.
+                    let done = contain(|| if stopped { drop(work) } else { work() });
+                    if let Err(reason) = done {
+                        tracing::error!(target: "krarup", %reason, "blocking work left a panic");
+                    }
+                    self.state.lock().accepted -= 1;
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let mut state = self.state.lock();
+                    if state.accepted < state.threads {
+                        state.threads -= 1;
+                        return;
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.state.lock().threads -= 1;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Threads alive, and work that was accepted and is not done yet.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        let state = self.state.lock();
+        (state.threads, state.accepted)
+    }
+
+    /// Drops what has not begun and waits for the threads, at most so long.
+    pub(crate) fn stop(&self, grace: Duration) {
+        let (open, handles) = {
+            let mut state = self.state.lock();
+            (state.open.take(), std::mem::take(&mut state.handles))
+        };
+        drop(open);
+        while let Ok(work) = self.queue.try_recv() {
+            let _ = contain(|| drop(work));
+            self.state.lock().accepted -= 1;
+        }
+        let in_time = self.ended.recv_timeout(grace) == Err(RecvTimeoutError::Disconnected);
+        for handle in handles {
+            if in_time || handle.is_finished() {
+                let _ = handle.join();
+            }
+        }
+        if !in_time {
+            tracing::error!(
+                target: "krarup", node = %self.node, threads = self.load().0,
+                "blocking work does not return: it is left behind with its threads"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Barrier, mpsc};
+
+    fn blocking(limit: usize, keep_alive: Duration) -> Arc<Blocking> {
+        let around: Around = Arc::new(|work: &mut dyn FnMut()| work());
+        Arc::new(Blocking::new("test", limit, keep_alive, around))
+    }
+
+    #[test]
+    fn works_that_wait_for_each_other_meet_though_idle_threads_end_all_the_time() {
+        let blocking = blocking(2, Duration::ZERO);
+        for _ in 0..2_000 {
+            let meet = Arc::new(Barrier::new(3));
+            for _ in 0..2 {
+                let meet = Arc::clone(&meet);
+                let work = move || {
+                    meet.wait();
+                };
+                blocking.submit(Box::new(work)).unwrap();
+            }
+            meet.wait();
+        }
+        blocking.stop(Duration::MAX);
+        assert_eq!(blocking.load(), (0, 0));
+    }
+
+    #[test]
+    fn r3_idle_threads_end_and_are_used_before_new_ones_are_started() {
+        let patient = blocking(8, Duration::MAX);
+        let (done, finished) = mpsc::channel();
+        for _ in 0..20 {
+            let done = done.clone();
+            patient.submit(Box::new(move || done.send(()).unwrap())).unwrap();
+            finished.recv().unwrap();
+            // It is done when the thread has said so.
+            while patient.load().1 > 0 {
+                std::thread::yield_now();
+            }
+        }
+        assert_eq!(patient.load(), (1, 0));
+        let hasty = blocking(8, Duration::ZERO);
+        hasty.submit(Box::new(|| {})).unwrap();
+        while hasty.load() != (0, 0) {
+            std::thread::yield_now();
+        }
+        patient.stop(Duration::MAX);
+        hasty.stop(Duration::MAX);
+    }
+
+    #[test]
+    fn x2_work_that_does_not_return_is_left_behind_and_what_has_not_begun_is_dropped() {
+        let blocking = blocking(1, KEEP_ALIVE);
+        let (release, released) = mpsc::channel::<()>();
+        let (begun, begins) = mpsc::channel();
+        blocking
+            .submit(Box::new(move || {
+                begun.send(()).unwrap();
+                let _ = released.recv();
+            }))
+            .unwrap();
+        begins.recv().unwrap();
+        let (never, dropped) = mpsc::channel::<()>();
+        blocking.submit(Box::new(move || never.send(()).unwrap())).unwrap();
+        blocking.stop(Duration::ZERO);
+        assert!(dropped.recv().is_err());
+        assert_eq!(blocking.load(), (1, 1));
+        assert_eq!(blocking.submit(Box::new(|| {})), Err(BlockError::NodeStopped));
+        drop(release);
+    }
+}

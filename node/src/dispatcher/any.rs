@@ -1,0 +1,111 @@
+//! A dispatcher of whichever kind, as the node sees it.
+
+use super::calling::{self, Calling};
+use super::pinned::Pinned;
+use super::shared::Shared;
+use super::simulated::Simulated;
+use krarup_act::{Poke, Ready};
+use krarup_gen::{DispatcherStats, Pid};
+use std::io;
+use std::sync::Arc;
+
+#[derive(Clone)]
+pub(crate) enum Dispatcher {
+    Shared(Arc<Shared>),
+    Pinned(Arc<Pinned>),
+    Calling(Arc<Calling>),
+    Simulated(Arc<Simulated>),
+}
+
+impl Dispatcher {
+    #[inline]
+    pub(crate) fn schedule(&self, ready: Ready) {
+        match self {
+            Dispatcher::Shared(shared) => shared.schedule(ready),
+            _ => self.schedule_there(ready),
+        }
+    }
+
+    /// Apart, so that the shared one, where most processes are, is one comparison away.
+    #[cold]
+    fn schedule_there(&self, ready: Ready) {
+        match self {
+            Dispatcher::Shared(shared) => shared.schedule(ready),
+            Dispatcher::Pinned(pinned) => pinned.schedule(ready),
+            Dispatcher::Calling(calling) => calling.schedule(ready),
+            Dispatcher::Simulated(simulated) => simulated.schedule(ready),
+        }
+    }
+
+    /// A process is about to be admitted.
+    pub(crate) fn expect(&self, pid: Pid) -> io::Result<()> {
+        match self {
+            Dispatcher::Pinned(pinned) => pinned.seat(pid.id()),
+            _ => Ok(()),
+        }
+    }
+
+    /// A process has ended, or was not admitted.
+    #[inline]
+    pub(crate) fn forget(&self, pid: Pid) {
+        if let Dispatcher::Pinned(pinned) = self {
+            pinned.vacate(pid.id());
+        }
+    }
+
+    /// See [`krarup_act::Host::poke_later`].
+    pub(crate) fn poke_later(&self, poke: &dyn Fn() -> Arc<dyn Poke>) -> bool {
+        match self {
+            Dispatcher::Shared(shared) => shared.poke_later(poke),
+            _ => false,
+        }
+    }
+
+    /// Its threads shall end after the turn they are in. Does not wait.
+    pub(crate) fn signal_stop(&self) {
+        match self {
+            Dispatcher::Shared(shared) => shared.signal_stop(),
+            Dispatcher::Pinned(pinned) => pinned.signal_stop(),
+            Dispatcher::Calling(_) => {}
+            Dispatcher::Simulated(simulated) => simulated.clear(),
+        }
+    }
+
+    /// Waits for its threads to end, after [`Dispatcher::signal_stop`].
+    pub(crate) fn join(&self) {
+        match self {
+            Dispatcher::Shared(shared) => shared.join(),
+            Dispatcher::Pinned(pinned) => pinned.join(),
+            Dispatcher::Calling(_) | Dispatcher::Simulated(_) => {}
+        }
+    }
+
+    /// Runs a last turn of what is left after the stop: it was killed, so it ends, and
+    /// whoever waits for it hears of that.
+    pub(crate) fn clear(&self) {
+        match self {
+            Dispatcher::Shared(shared) => shared.clear(),
+            Dispatcher::Pinned(pinned) => pinned.clear(),
+            Dispatcher::Calling(_) | Dispatcher::Simulated(_) => {}
+        }
+        calling::after_turn(|_| {});
+    }
+
+    /// Timers of its own.
+    pub(crate) fn timers(&self) -> usize {
+        match self {
+            Dispatcher::Shared(shared) => shared.timers(),
+            Dispatcher::Pinned(pinned) => pinned.timers(),
+            Dispatcher::Calling(_) | Dispatcher::Simulated(_) => 0,
+        }
+    }
+
+    pub(crate) fn stats(&self) -> DispatcherStats {
+        match self {
+            Dispatcher::Shared(shared) => shared.stats(),
+            Dispatcher::Pinned(pinned) => pinned.stats(),
+            Dispatcher::Calling(calling) => calling.stats(),
+            Dispatcher::Simulated(simulated) => simulated.stats(),
+        }
+    }
+}

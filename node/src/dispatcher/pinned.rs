@@ -1,0 +1,236 @@
+//! The dispatcher that gives each process a thread of its own (rule R5).
+//!
+//! ```text
+//!   admitted ──► seat and thread ──► waits ◄──────────┐
+//!                                     │ ready         │ nothing to do
+//!                                     └──► turn, turn ┘──► the process has ended: so has the thread
+//! ```
+//!
+//! For what must have its thread: blocking clients, libraries that want to be called from
+//! one thread. A handler that blocks holds up itself alone. There is one [`Ready`] of a
+//! process, so a seat has room for one.
+
+use super::calling;
+use super::counters::Counters;
+use super::reports::Reports;
+use super::setup::Setup;
+use super::turn;
+use super::watchdog::{INTERVAL, Watchdog};
+use crate::threads;
+use krarup_act::Ready;
+use krarup_gen::DispatcherStats;
+use parking_lot::{Condvar, Mutex};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+pub(crate) struct Pinned {
+    setup: Setup,
+    /// Only whether its timer is set; what it sees is each seat's own.
+    watchdog: Watchdog,
+    reports: Reports,
+    stopped: AtomicBool,
+    /// By the number of the process.
+    seats: Mutex<BTreeMap<u64, Arc<Seat>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Turns of processes that have ended.
+    past_turns: AtomicU64,
+}
+
+/// One process and its thread.
+struct Seat {
+    counters: Counters,
+    watchdog: Watchdog,
+    place: Mutex<Place>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Place {
+    ready: Option<Ready>,
+    /// The process has ended, or the node has.
+    ended: bool,
+}
+
+impl Seat {
+    fn put(&self, ready: Ready) {
+        self.place.lock().ready = Some(ready);
+        self.changed.notify_one();
+    }
+
+    fn end(&self) {
+        self.place.lock().ended = true;
+        self.changed.notify_one();
+    }
+
+    /// Waits until there is a turn to run; `None` if there will be none.
+    fn wait(&self) -> Option<Ready> {
+        let mut place = self.place.lock();
+        loop {
+            if place.ready.is_some() || place.ended {
+                return place.ready.take();
+            }
+            self.changed.wait(&mut place);
+        }
+    }
+}
+
+impl Pinned {
+    /// No thread yet.
+    pub(crate) fn new(setup: Setup) -> Arc<Self> {
+        Arc::new(Pinned {
+            watchdog: Watchdog::new(None),
+            reports: Reports::new(&setup.name, Arc::clone(&setup.processes)),
+            setup,
+            stopped: AtomicBool::new(false),
+            seats: Mutex::new(BTreeMap::new()),
+            threads: Mutex::new(Vec::new()),
+            past_turns: AtomicU64::new(0),
+        })
+    }
+
+    /// Starts the thread of a process that is about to be.
+    pub(crate) fn seat(self: &Arc<Self>, process: u64) -> io::Result<()> {
+        let mut threads = self.threads.lock();
+        for ended in threads.extract_if(.., |thread| thread.is_finished()) {
+            let _ = ended.join();
+        }
+        let seat = Arc::new(Seat {
+            counters: Counters::default(),
+            watchdog: Watchdog::new(self.setup.long_turn),
+            place: Mutex::new(Place::default()),
+            changed: Condvar::new(),
+        });
+        seat.watchdog.begin(self.setup.time.clock.now());
+        self.seats.lock().insert(process, Arc::clone(&seat));
+        if self.stopped.load(Ordering::SeqCst) {
+            // It will not be admitted; its seat is taken away again then.
+            return Ok(());
+        }
+        let dispatcher = Arc::clone(self);
+        let name = format!("{}-{process}", self.setup.thread_prefix);
+        let started = threads::start_with(&name, self.setup.stack_size, move || {
+            (dispatcher.setup.around)(&mut || dispatcher.work(process, &seat));
+        });
+        threads.push(started.inspect_err(|_| self.vacate(process))?);
+        Ok(())
+    }
+
+    /// The process has ended, or was not admitted.
+    pub(crate) fn vacate(&self, process: u64) {
+        if let Some(seat) = self.seats.lock().remove(&process) {
+            let turns = seat.counters.glance().turns;
+            self.past_turns.fetch_add(turns, Ordering::Relaxed);
+            seat.end();
+        }
+    }
+
+    pub(crate) fn schedule(&self, ready: Ready) {
+        let seat = self.seats.lock().get(&ready.pid().id()).cloned();
+        match seat {
+            Some(seat) => seat.put(ready),
+            // The node has stopped: it was killed, and ends.
+            None => drop(turn::run(ready, self.setup.limits)),
+        }
+    }
+
+    fn work(self: &Arc<Self>, process: u64, seat: &Seat) {
+        while let Some(ready) = seat.wait() {
+            let mut next = Some(ready);
+            while let Some(ready) = next {
+                seat.counters.begin_turn(process);
+                if self.watchdog.rouse() {
+                    let now = self.setup.time.clock.now();
+                    self.each_seat(|seat| seat.watchdog.begin(now));
+                    self.set_watchdog();
+                }
+                next = turn::run(ready, self.setup.limits);
+                calling::after_turn(|_| {});
+                if self.stopped.load(Ordering::Relaxed) {
+                    next.take().into_iter().for_each(|ready| seat.put(ready));
+                    break;
+                }
+            }
+            seat.counters.idle();
+            if self.stopped.load(Ordering::Relaxed) {
+                return;
+            }
+        }
+    }
+
+    fn each_seat(&self, mut see: impl FnMut(&Seat)) {
+        let seats: Vec<_> = self.seats.lock().values().cloned().collect();
+        seats.iter().for_each(|seat| see(seat));
+    }
+
+    fn set_watchdog(self: &Arc<Self>) {
+        self.setup.time.look_after(INTERVAL, self, Self::look);
+    }
+
+    /// The watchdog's timer has fired.
+    fn look(self: &Arc<Self>) {
+        if self.stopped.load(Ordering::SeqCst) {
+            return;
+        }
+        let all_asleep = || self.idle_seats() == self.seats.lock().len();
+        if self.watchdog.rest(all_asleep) {
+            self.reports.blocked(0);
+            return;
+        }
+        let now = self.setup.time.clock.now();
+        let mut blocked = 0;
+        self.each_seat(|seat| {
+            // Nobody else has to wait for this thread.
+            let look = seat.watchdog.look(now, [seat.counters.glance()], |_| false);
+            blocked += look.blocked;
+            self.reports.tell(&look);
+        });
+        self.reports.blocked(blocked);
+        self.set_watchdog();
+    }
+
+    fn idle_seats(&self) -> usize {
+        self.seats.lock().values().filter(|seat| seat.counters.glance().pid == 0).count()
+    }
+
+    /// Tells the threads to end after the turn they are in.
+    pub(crate) fn signal_stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        self.each_seat(Seat::end);
+    }
+
+    /// Waits for the threads to end, after [`Pinned::signal_stop`].
+    pub(crate) fn join(&self) {
+        let threads = std::mem::take(&mut *self.threads.lock());
+        for thread in threads {
+            let _ = thread.join();
+        }
+    }
+
+    /// Runs a last turn of what is left after the stop.
+    pub(crate) fn clear(&self) {
+        let seats = std::mem::take(&mut *self.seats.lock());
+        for ready in seats.values().filter_map(|seat| seat.place.lock().ready.take()) {
+            drop(turn::run(ready, self.setup.limits));
+        }
+    }
+
+    /// Timers of the dispatcher's own.
+    pub(crate) fn timers(&self) -> usize {
+        usize::from(self.watchdog.is_awake())
+    }
+
+    pub(crate) fn stats(&self) -> DispatcherStats {
+        let (mut workers, mut turns) = (0, self.past_turns.load(Ordering::Relaxed));
+        self.each_seat(|seat| {
+            workers += 1;
+            turns += seat.counters.glance().turns;
+        });
+        DispatcherStats::new(self.setup.name.clone(), workers).with(|stats| {
+            (stats.turns, stats.parked) = (turns, self.idle_seats());
+            self.reports.fill(stats);
+        })
+    }
+}

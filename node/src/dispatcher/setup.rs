@@ -1,0 +1,53 @@
+//! What a dispatcher is made with: what its options say, and what the node gives it.
+
+use crate::clock::Clock;
+use crate::threads::Around;
+use crate::timer::Timers;
+use krarup_act::{Alarm, Process, TurnLimits};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Finds a living process by its number.
+pub(crate) type Processes = Arc<dyn Fn(u64) -> Option<Arc<dyn Process>> + Send + Sync>;
+
+#[derive(Clone)]
+pub(crate) struct Setup {
+    pub(crate) name: String,
+    pub(crate) thread_prefix: String,
+    pub(crate) workers: usize,
+    pub(crate) spares: usize,
+    /// Of each thread, in bytes.
+    pub(crate) stack_size: Option<usize>,
+    pub(crate) limits: TurnLimits,
+    /// A longer turn is reported.
+    pub(crate) long_turn: Option<Duration>,
+    pub(crate) time: Time,
+    pub(crate) processes: Processes,
+    pub(crate) around: Around,
+}
+
+/// The node's clock and timers.
+#[derive(Clone)]
+pub(crate) struct Time {
+    pub(crate) clock: Arc<Clock>,
+    pub(crate) timers: Arc<Timers>,
+}
+
+impl Time {
+    /// Has a dispatcher look after its workers once, after a delay; unless it has gone, for
+    /// a timer must not keep it.
+    pub(crate) fn look_after<D: Send + Sync + 'static>(
+        &self,
+        delay: Duration,
+        dispatcher: &Arc<D>,
+        look: fn(&Arc<D>),
+    ) {
+        let dispatcher = Arc::downgrade(dispatcher);
+        let run = move || {
+            if let Some(dispatcher) = dispatcher.upgrade() {
+                look(&dispatcher);
+            }
+        };
+        self.timers.set(self.clock.now() + delay, Alarm::Run(Box::new(run)));
+    }
+}

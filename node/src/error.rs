@@ -1,0 +1,56 @@
+//! Why a node could not be started.
+
+use krarup_gen::NameError;
+use std::io;
+
+/// A node could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NodeError {
+    /// The text cannot be a node's name.
+    #[error("invalid node name: {0}")]
+    InvalidName(#[from] NameError),
+    /// A dispatcher was given no workers, or more than 1024.
+    #[error("dispatcher {dispatcher:?} cannot have {workers} workers (1 to 1024)")]
+    Workers {
+        /// The dispatcher.
+        dispatcher: String,
+        /// The number asked for.
+        workers: usize,
+    },
+    /// A dispatcher was given turns of no messages.
+    #[error("dispatcher {dispatcher:?} cannot have a throughput of 0 messages")]
+    ZeroThroughput {
+        /// The dispatcher.
+        dispatcher: String,
+    },
+    /// A dispatcher was given turns of no time.
+    #[error("dispatcher {dispatcher:?} cannot have a throughput deadline of zero")]
+    ZeroDeadline {
+        /// The dispatcher.
+        dispatcher: String,
+    },
+    /// The node was given no side threads for blocking work, or more than 16384.
+    #[error("a node cannot have {0} threads for blocking work (1 to 16384)")]
+    BlockingThreads(usize),
+    /// A dispatcher was told to report turns of no time.
+    #[error("dispatcher {dispatcher:?} cannot report turns of zero length: all are longer")]
+    ZeroLongTurn {
+        /// The dispatcher.
+        dispatcher: String,
+    },
+    /// The threads of a dispatcher were given a stack that is too small or too large.
+    #[error("dispatcher {dispatcher:?} cannot have stacks of {bytes} bytes (64 KiB to 1 GiB)")]
+    StackSize {
+        /// The dispatcher.
+        dispatcher: String,
+        /// The size asked for.
+        bytes: usize,
+    },
+    /// Two dispatchers were given one name.
+    #[error("dispatcher {0:?} is configured twice")]
+    DispatcherTwice(String),
+    /// A thread could not be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] io::Error),
+}

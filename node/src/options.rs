@@ -1,0 +1,206 @@
+//! How a dispatcher is set up.
+
+use crate::core::{Core, Plan};
+use crate::dispatcher::any::Dispatcher;
+use crate::dispatcher::calling::Calling;
+use crate::dispatcher::pinned::Pinned;
+use crate::dispatcher::setup::{Setup, Time};
+use crate::dispatcher::shared::Shared;
+use crate::error::NodeError;
+use crate::threads::Around;
+use krarup_act::TurnLimits;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// Messages in a turn unless told otherwise.
+pub(crate) const THROUGHPUT: u32 = 64;
+/// The fewest workers of a dispatcher by default: one can be blocked and another fills
+/// in (seeds G-061).
+const LEAST_WORKERS: usize = 2;
+/// A turn that lasts so long is reported unless told otherwise.
+const LONG_TURN: Duration = Duration::from_millis(100);
+/// Bytes of stack that a thread may be given.
+const STACK_SIZES: RangeInclusive<usize> = 64 << 10..=1 << 30;
+/// The most workers of one dispatcher.
+const MOST_WORKERS: usize = 1024;
+
+/// The name of the dispatcher that runs what is not told otherwise.
+pub(crate) const DEFAULT: &str = "default";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Shared,
+    Pinned,
+    Calling,
+}
+
+/// How a dispatcher runs its processes.
+///
+/// | made by | kind | its threads |
+/// |---|---|---|
+/// | [`DispatcherOptions::new`] | shared | workers that run any number of processes |
+/// | [`DispatcherOptions::pinned`] | pinned | one for each process, that ends with it |
+/// | [`DispatcherOptions::calling_thread`] | calling-thread | none: whoever makes a process ready runs it |
+#[derive(Clone, Debug)]
+pub struct DispatcherOptions {
+    kind: Kind,
+    workers: Option<usize>,
+    throughput: u32,
+    deadline: Option<Duration>,
+    spares: Option<usize>,
+    long_turn: Option<Duration>,
+    stack_size: Option<usize>,
+}
+
+impl Default for DispatcherOptions {
+    /// As many workers as cores, at least 2, and as many spares; turns of at most 64
+    /// messages, however long, and a warning about those of 100 ms.
+    fn default() -> Self {
+        DispatcherOptions {
+            kind: Kind::Shared,
+            workers: None,
+            throughput: THROUGHPUT,
+            deadline: None,
+            spares: None,
+            long_turn: Some(LONG_TURN),
+            stack_size: None,
+        }
+    }
+}
+
+impl DispatcherOptions {
+    /// The default options.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A dispatcher that gives each process a thread of its own, named
+    /// `<node>-<dispatcher>-<number of the process>`: for what blocks as a matter of
+    /// course, or wants to be called from one thread (rule R5). Long turns are not reported
+    /// unless [`DispatcherOptions::long_turn`] says so. It has no workers and no spares.
+    #[must_use]
+    pub fn pinned() -> Self {
+        DispatcherOptions { kind: Kind::Pinned, long_turn: None, ..Self::default() }
+    }
+
+    /// A dispatcher without threads: a process runs on the thread that makes it ready,
+    /// before `send` returns there (rule R5). For tests. What a process makes ready runs
+    /// when that process's turn is over, what a timer makes ready runs on the timer's
+    /// thread; a handler that blocks holds up whoever that is. It has no workers and no
+    /// spares, its turns are not reported, and running time is not measured.
+    #[must_use]
+    pub fn calling_thread() -> Self {
+        DispatcherOptions { kind: Kind::Calling, long_turn: None, ..Self::default() }
+    }
+
+    /// Worker threads, 1 to 1024 (rule R3).
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
+    /// Messages a process may handle in one turn, at least 1 (rule R1). More is faster,
+    /// fewer is fairer.
+    #[must_use]
+    pub fn throughput(mut self, messages: u32) -> Self {
+        self.throughput = messages;
+        self
+    }
+
+    /// Ends a turn after the message during which this time, more than zero, is over (rule
+    /// R1). Costs a look at the clock per message.
+    #[must_use]
+    pub fn throughput_deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// Spare workers that fill in, at most, while handlers hold workers and work waits (rule
+    /// R4): as many as workers unless told otherwise, and never more. Each is a thread
+    /// that ends when it is not needed any more.
+    #[must_use]
+    pub fn spare_workers(mut self, spares: usize) -> Self {
+        self.spares = Some(spares);
+        self
+    }
+
+    /// A handler that holds its worker for so long, more than zero, without an `await` is
+    /// reported: once for each turn, by a warning of `tracing` and in
+    /// [`krarup_gen::DispatcherStats::long_turns`] (rule R4). 100 ms unless told otherwise;
+    /// noticed up to 20 ms later.
+    #[must_use]
+    pub fn long_turn(mut self, limit: Duration) -> Self {
+        self.long_turn = Some(limit);
+        self
+    }
+
+    /// Long turns are not reported: for a dispatcher that is there for blocking handlers.
+    #[must_use]
+    pub fn no_long_turn(mut self) -> Self {
+        self.long_turn = None;
+        self
+    }
+
+    /// The stack of each of its threads, in bytes, 64 KiB to 1 GiB; 2 MiB unless told
+    /// otherwise here or by `RUST_MIN_STACK`.
+    #[must_use]
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack_size = Some(bytes);
+        self
+    }
+
+    /// How to start it.
+    pub(crate) fn plan(&self, name: &str, core: &Arc<Core>, around: &Around) -> Plan {
+        let cores = || thread::available_parallelism().map_or(1, usize::from).max(LEAST_WORKERS);
+        let workers = self.workers.unwrap_or_else(cores);
+        // Weak: the core keeps its dispatchers.
+        let node = Arc::downgrade(core);
+        let setup = Setup {
+            thread_prefix: format!("{}-{name}", core.name),
+            name: name.to_owned(),
+            workers,
+            spares: self.spares.unwrap_or(workers).min(workers),
+            limits: TurnLimits { throughput: self.throughput, deadline: self.deadline },
+            long_turn: self.long_turn,
+            stack_size: self.stack_size,
+            time: Time { clock: Arc::clone(&core.clock), timers: Arc::clone(&core.timers) },
+            processes: Arc::new(move |number| node.upgrade()?.process_by_number(number)),
+            around: Arc::clone(around),
+        };
+        let kind = self.kind;
+        Box::new(move || {
+            let setup = setup.clone();
+            Ok(match kind {
+                Kind::Shared => Dispatcher::Shared(Shared::start(setup)?),
+                Kind::Pinned => Dispatcher::Pinned(Pinned::new(setup)),
+                Kind::Calling => Dispatcher::Calling(Calling::new(setup.name, setup.limits)),
+            })
+        })
+    }
+
+    /// What is wrong with them, for a dispatcher of this name.
+    pub(crate) fn check(&self, name: &str) -> Result<(), NodeError> {
+        let dispatcher = name.to_owned();
+        let workers = self.workers.unwrap_or(LEAST_WORKERS);
+        if self.throughput == 0 {
+            return Err(NodeError::ZeroThroughput { dispatcher });
+        }
+        if self.deadline == Some(Duration::ZERO) {
+            return Err(NodeError::ZeroDeadline { dispatcher });
+        }
+        if self.long_turn == Some(Duration::ZERO) {
+            return Err(NodeError::ZeroLongTurn { dispatcher });
+        }
+        if let Some(bytes) = self.stack_size.filter(|bytes| !STACK_SIZES.contains(bytes)) {
+            return Err(NodeError::StackSize { dispatcher, bytes });
+        }
+        if !(1..=MOST_WORKERS).contains(&workers) {
+            return Err(NodeError::Workers { dispatcher, workers });
+        }
+        Ok(())
+    }
+}

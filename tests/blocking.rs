@@ -1,0 +1,278 @@
+//! Work that blocks, beside the workers: `ctx.block`.
+
+mod support;
+
+use krarup::prelude::*;
+use krarup::{Block, BlockError, NodeError, behavior_fn};
+use std::cell::RefCell;
+use std::sync::{Arc, Barrier, mpsc};
+use std::task::Poll;
+use std::thread;
+use support::{Act, Does, Guard, Log, poll_once, puppet};
+
+/// A process that does one blocking work and reports what came of it.
+fn blocker<T: Send + 'static>(
+    node: &Node,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> (Address<()>, mpsc::Receiver<Result<T>>) {
+    let (sent, result) = mpsc::channel();
+    let process = behavior_fn(move |ctx: Context<()>| async move {
+        let _ = sent.send(ctx.block(work).await);
+        Ok(())
+    });
+    (node.spawn(move || process).start().unwrap(), result)
+}
+
+fn thread_name() -> String {
+    thread::current().name().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn r4_blocking_works_that_wait_for_each_other_hold_no_worker() {
+    const WORKS: usize = 12;
+    let node = Node::builder("r4block").workers(2).start().unwrap();
+    let meet = Arc::new(Barrier::new(WORKS + 1));
+    let works: Vec<_> = (0..WORKS)
+        .map(|n| {
+            let meet = Arc::clone(&meet);
+            blocker(&node, move || {
+                meet.wait();
+                (n, thread_name())
+            })
+        })
+        .collect();
+    // All of them wait, and the workers serve others.
+    let free = puppet(&node, "free", &Log::new());
+    (0..100).for_each(|_| assert!(free.inspect().wait().is_ok()));
+    while node.stats().blocking_work < WORKS {
+        thread::yield_now();
+    }
+    meet.wait();
+    for (n, (_, result)) in works.into_iter().enumerate() {
+        let (ran, thread) = result.recv().unwrap().unwrap();
+        assert_eq!(ran, n);
+        assert!(thread.starts_with("r4block-block-"), "{thread}");
+    }
+    node.stop().wait().unwrap();
+    assert_eq!((node.stats().blocking_threads, node.stats().blocking_work), (0, 0));
+}
+
+#[test]
+fn r4_at_most_so_many_side_threads_and_the_rest_waits_its_turn() {
+    let node = Node::builder("r4queue").workers(2).blocking_threads(1).start().unwrap();
+    let (release, released) = mpsc::channel::<()>();
+    let log = Log::new();
+    let noted = log.clone();
+    let first = blocker(&node, move || {
+        let _ = released.recv();
+        noted.note("first");
+    });
+    let mut behind = Vec::new();
+    for n in 0..5 {
+        while node.stats().blocking_work <= n {
+            thread::yield_now();
+        }
+        let noted = log.clone();
+        behind.push(blocker(&node, move || noted.note(n)));
+    }
+    assert_eq!((log.lines().len(), node.stats().blocking_threads), (0, 1));
+    release.send(()).unwrap();
+    assert_eq!(first.1.recv().unwrap(), Ok(()));
+    behind.into_iter().for_each(|(_, result)| assert_eq!(result.recv().unwrap(), Ok(())));
+    assert_eq!(log.take(), ["first", "0", "1", "2", "3", "4"]);
+    assert_eq!(node.stats().blocking_threads, 1);
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn d4_a_panic_in_blocking_work_comes_back_with_its_place_and_ends_nobody() {
+    let node = Node::builder("d4block").workers(2).blocking_threads(1).start().unwrap();
+    let sim = Simulation::new(1);
+    for node in [&node, sim.node()] {
+        for _ in 0..3 {
+            let (address, result) = blocker(node, || panic!("disk on fire"));
+            address.monitor().wait().unwrap();
+            let Err(Reason::Panic(panic)) = result.recv().unwrap() else { panic!("no panic") };
+            assert_eq!(panic.message(), "disk on fire");
+            assert!(panic.location().is_some_and(|place| place.contains("tests/blocking.rs")));
+        }
+        let (address, result) = blocker(node, || 7);
+        assert_eq!(address.monitor().wait().map(|down| down.reason), Ok(Reason::Normal));
+        assert_eq!(result.recv().unwrap(), Ok(7));
+    }
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn c4_a_kill_ends_the_wait_for_blocking_work_and_its_value_is_dropped() {
+    let node = Node::builder("c4block").workers(2).blocking_threads(1).start().unwrap();
+    let (release, released) = mpsc::channel::<()>();
+    let (begun, begins) = mpsc::channel();
+    let log = Log::new();
+    let value = Guard::new(&log, "value dropped");
+    let (process, result) = blocker(&node, move || {
+        begun.send(()).unwrap();
+        let _ = released.recv();
+        value
+    });
+    begins.recv().unwrap();
+    // One whose work has not begun: it never will.
+    let unrun = Guard::new(&log, "work dropped");
+    let noted = log.clone();
+    let (queued, _) = blocker(&node, move || {
+        noted.note("has run");
+        drop(unrun);
+    });
+    while node.stats().blocking_work < 2 {
+        thread::yield_now();
+    }
+    for address in [&process, &queued] {
+        let end = address.monitor();
+        node.kill(address.pid());
+        assert_eq!(end.wait().map(|down| down.reason), Ok(Reason::Killed));
+    }
+    assert!(result.recv().is_err());
+    assert_eq!(log.lines().len(), 0);
+    release.send(()).unwrap();
+    while node.stats().blocking_work > 0 {
+        thread::yield_now();
+    }
+    assert_eq!(log.take(), ["value dropped", "work dropped"]);
+    // The thread that ran it runs the next.
+    assert_eq!(blocker(&node, || 1).1.recv().unwrap(), Ok(1));
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn x2_a_stop_waits_for_blocking_work_and_for_its_threads() {
+    thread_local! {
+        static ON_THREAD: RefCell<Option<Guard>> = const { RefCell::new(None) };
+    }
+    let node = Node::builder("x2block").workers(1).start().unwrap();
+    let log = Log::new();
+    let (begun, begins) = mpsc::channel();
+    let noted = log.clone();
+    let orderly = behavior_fn(move |mut ctx: Context<()>| async move {
+        ctx.stop_in_order(true);
+        ctx.initialised();
+        let work = noted.clone();
+        let value = ctx.block(move || {
+            ON_THREAD.set(Some(Guard::new(&work, "thread ended")));
+            begun.send(()).unwrap();
+            work.note("work done");
+            7
+        });
+        assert_eq!(value.await, Ok(7));
+        noted.note("handler done");
+        ctx.receive().await;
+        Ok(())
+    });
+    node.spawn(move || orderly).start().unwrap();
+    begins.recv().unwrap();
+    node.stop().wait().unwrap();
+    assert_eq!(log.take(), ["work done", "handler done", "thread ended"]);
+    let stats = node.stats();
+    assert_eq!((stats.processes, stats.timers, stats.blocking_threads), (0, 0, 0));
+}
+
+#[test]
+fn x2_blocking_work_that_is_not_run_any_more_is_a_typed_error() {
+    let node = Node::builder("x2late").workers(1).blocking_threads(1).start().unwrap();
+    let (sent, received) = mpsc::channel::<Block<()>>();
+    let log = Log::new();
+    let (release, released) = mpsc::channel::<()>();
+    let (begun, begins) = mpsc::channel();
+    let noted = log.clone();
+    let process = puppet(&node, "p", &Log::new());
+    process.tells(move |ctx: &mut Context<Act>| {
+        let waits = move || {
+            begun.send(()).unwrap();
+            released.recv().unwrap();
+        };
+        sent.send(ctx.block(waits)).unwrap();
+        for _ in 0..2 {
+            let noted = noted.clone();
+            sent.send(ctx.block(move || noted.note("has run"))).unwrap();
+        }
+    });
+    let [mut running, mut queued, mut late] = [(); 3].map(|()| received.recv().unwrap());
+    // Nothing is run before it is awaited, here outside any process.
+    assert_eq!(node.stats().blocking_work, 0);
+    assert!(poll_once(&mut running).is_pending());
+    begins.recv().unwrap();
+    assert!(poll_once(&mut queued).is_pending());
+    let stop = thread::spawn({
+        let node = node.clone();
+        move || node.stop().wait()
+    });
+    // The stop drops what is queued before it waits for what runs.
+    let error = loop {
+        match poll_once(&mut queued) {
+            Poll::Ready(outcome) => break outcome.unwrap_err(),
+            Poll::Pending => thread::yield_now(),
+        }
+    };
+    assert_eq!(error.downcast_ref(), Some(&BlockError::NodeStopped));
+    release.send(()).unwrap();
+    assert_eq!(stop.join().unwrap(), Ok(()));
+    assert_eq!(poll_once(&mut running), Poll::Ready(Ok(())));
+    let Poll::Ready(Err(error)) = poll_once(&mut late) else { panic!("it was run") };
+    assert_eq!(error.downcast_ref(), Some(&BlockError::NodeStopped));
+    assert_eq!(log.lines().len(), 0);
+}
+
+/// Takes the 5 s that work which does not return is given.
+#[test]
+fn x2_a_stop_says_that_blocking_work_does_not_return() {
+    let node = Node::builder("x2never").workers(1).start().unwrap();
+    let (release, released) = mpsc::channel::<()>();
+    let (begun, begins) = mpsc::channel();
+    let (process, _) = blocker(&node, move || {
+        begun.send(()).unwrap();
+        released.recv()
+    });
+    begins.recv().unwrap();
+    node.kill(process.pid());
+    let error = node.stop().wait().unwrap_err();
+    assert!(error.to_string().contains("1 blocking work"), "{error}");
+    assert_eq!((node.stats().processes, node.stats().blocking_threads), (0, 1));
+    release.send(()).unwrap();
+}
+
+#[test]
+fn t2_blocking_work_takes_no_virtual_time_and_runs_in_the_turn() {
+    let lines = |seed| {
+        let sim = Simulation::new(seed);
+        let log = Log::new();
+        for n in 0..3 {
+            let noted = log.clone();
+            let process = behavior_fn(move |ctx: Context<()>| async move {
+                for round in 0..2 {
+                    let work = noted.clone();
+                    let at = ctx.now();
+                    ctx.block(move || work.note(format!("{n} works {round} at {at}"))).await?;
+                    ctx.sleep(std::time::Duration::from_secs(1)).await;
+                }
+                Ok(())
+            });
+            sim.spawn(move || process).start().unwrap();
+        }
+        sim.run_until_idle();
+        assert_eq!(log.count("works 0 at 0ns"), 3);
+        sim.advance(std::time::Duration::from_secs(1));
+        assert_eq!(log.count("works 1 at 1s"), 3);
+        log.take()
+    };
+    for seed in 0..20 {
+        assert_eq!(lines(seed), lines(seed));
+    }
+}
+
+#[test]
+fn b1_a_node_without_side_threads_is_a_typed_error() {
+    for threads in [0, usize::MAX] {
+        let error = Node::builder("b1").blocking_threads(threads).start().unwrap_err();
+        assert!(matches!(error, NodeError::BlockingThreads(asked) if asked == threads));
+        assert!(error.to_string().contains(&threads.to_string()), "{error}");
+    }
+}
