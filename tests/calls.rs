@@ -423,3 +423,24 @@ fn c8_a_wait_inside_a_process_is_an_error_and_does_nothing() {
     assert_eq!(log.take(), [refused, refused, refused, refused, "true", refused]);
     assert_eq!(sim.stats().processes, 1);
 }
+
+#[test]
+fn c2_a_call_in_hand_fails_with_the_reason_though_terminate_takes_its_time() {
+    /// Fails with the request in hand, and then cleans up for a while.
+    struct Tidy;
+    impl Actor for Tidy {
+        type Message = Reply<u32>;
+        async fn handle_message(&mut self, _: &mut Context<Reply<u32>>, _: Reply<u32>) -> Result {
+            Err(boom())
+        }
+        async fn terminate(&mut self, ctx: &mut Context<Reply<u32>>, _: &Reason) {
+            ctx.sleep(Duration::from_secs(1)).await;
+        }
+    }
+    for sim in simulations(5) {
+        let tidy = sim.spawn(|| Tidy).name("tidy").wait().unwrap();
+        assert_eq!(tidy.call(|reply| reply).wait(), Err(CallError::Terminated(boom())));
+        assert_eq!(sim.whereis("tidy"), None);
+        assert_eq!(sim.now().as_nanos(), 1_000_000_000);
+    }
+}

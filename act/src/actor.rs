@@ -4,6 +4,7 @@ use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::dynamic::Dynamic;
 use crate::process::crash::Contained;
+use crate::process::current;
 use crate::received::Received;
 use krarup_gen::{Down, Exit, Inspection, Reason, Result};
 use std::future::{Future, ready};
@@ -156,6 +157,9 @@ impl<A: Actor> Behavior for A {
                 Ok(end) => end.reason(),
                 Err(panic) => panic,
             };
+            // The calls in hand hear of the end when there is one, though `terminate` may wait:
+            // dropped at the end, they fail with its reason (rule C2).
+            let _calls = current::take_orphans();
             // A `terminate` that panics says why the process really ended.
             Contained::new(self.terminate(&mut ctx, &reason)).await?;
             Err(reason)
