@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::sync::{Arc, Barrier, mpsc};
 use std::task::Poll;
 use std::thread;
-use support::{Act, Does, Guard, Log, poll_once, puppet};
+use support::{Act, Does, Guard, Log, ThreadEnd, poll_once, puppet};
 
 /// A process that does one blocking work and reports what came of it.
 fn blocker<T: Send + 'static>(
@@ -146,7 +146,7 @@ fn c4_a_kill_ends_the_wait_for_blocking_work_and_its_value_is_dropped() {
 #[test]
 fn x2_a_stop_waits_for_blocking_work_and_for_its_threads() {
     thread_local! {
-        static ON_THREAD: RefCell<Option<Guard>> = const { RefCell::new(None) };
+        static ON_THREAD: RefCell<Option<ThreadEnd>> = const { RefCell::new(None) };
     }
     let node = Node::builder("x2block").workers(1).start().unwrap();
     let log = Log::new();
@@ -157,7 +157,7 @@ fn x2_a_stop_waits_for_blocking_work_and_for_its_threads() {
         ctx.initialised();
         let work = noted.clone();
         let value = ctx.block(move || {
-            ON_THREAD.set(Some(Guard::new(&work, "thread ended")));
+            ON_THREAD.set(Some(ThreadEnd::new(&work, "thread ended")));
             begun.send(()).unwrap();
             work.note("work done");
             7

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
-use support::{Act, Does, Guard, Log, Puppet, boom, puppet};
+use support::{Act, Does, Log, Puppet, ThreadEnd, boom, puppet};
 
 fn thread_name() -> String {
     thread::current().name().unwrap_or_default().to_owned()
@@ -188,13 +188,18 @@ fn r4_a_pinned_handler_is_reported_only_if_asked_for_and_its_time_runs() {
 #[test]
 fn x2_a_stop_ends_pinned_processes_and_joins_their_threads() {
     thread_local! {
-        static ON_THREAD: RefCell<Option<Guard>> = const { RefCell::new(None) };
+        static ON_THREAD: RefCell<Option<ThreadEnd>> = const { RefCell::new(None) };
     }
     let node = pinned("x2pin");
     let log = Log::new();
     for _ in 0..3 {
         let noted = log.clone();
-        on(&node, "pin").tells(move |_| ON_THREAD.set(Some(Guard::new(&noted, "thread ended"))));
+        let (sent, ran) = mpsc::channel();
+        on(&node, "pin").tells(move |_| {
+            ON_THREAD.set(Some(ThreadEnd::new(&noted, "thread ended")));
+            sent.send(()).unwrap();
+        });
+        ran.recv().unwrap();
     }
     // One that waits in a handler for ever: killed when the time is over.
     let waits = behavior_fn(|_: Context<()>| std::future::pending());

@@ -12,7 +12,7 @@ use std::fmt::{Debug, Write};
 use std::sync::{Mutex, Once, mpsc};
 use std::thread;
 use std::time::Duration;
-use support::{Act, Does, Guard, Log, puppet, simulations};
+use support::{Act, Does, Log, ThreadEnd, puppet, simulations};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -211,7 +211,7 @@ fn r3_there_are_at_most_as_many_spares_as_asked_for_and_as_workers() {
 #[test]
 fn x2_a_stop_joins_spare_workers_too() {
     thread_local! {
-        static ON_THREAD: RefCell<Option<Guard>> = const { RefCell::new(None) };
+        static ON_THREAD: RefCell<Option<ThreadEnd>> = const { RefCell::new(None) };
     }
     let log = Log::new();
     let node = Node::builder("x2spare").workers(1).start().unwrap();
@@ -221,7 +221,7 @@ fn x2_a_stop_joins_spare_workers_too() {
     let (on_spare, noted) = (free.clone(), log.clone());
     let (sent, ran) = mpsc::channel();
     on_spare.tells(move |_| {
-        ON_THREAD.set(Some(Guard::new(&noted, thread_name())));
+        ON_THREAD.set(Some(ThreadEnd::new(&noted, thread_name())));
         sent.send(()).unwrap();
     });
     ran.recv().unwrap();
@@ -238,24 +238,33 @@ fn x2_a_stop_joins_spare_workers_too() {
 
 #[test]
 fn x3_running_time_grows_during_a_turn_and_only_of_who_runs() {
-    let node = Node::builder("x3ran").workers(2).start().unwrap();
-    let busy = puppet(&node, "busy", &Log::new());
-    let idle = puppet(&node, "idle", &Log::new());
-    let before = idle.info().running_time;
-    let (inside, clock) = (node.clone(), node.clone());
-    let (sent, seen) = mpsc::channel();
-    let began = node.now();
-    busy.tells(move |ctx| {
-        // It sees its own time pass.
-        let time = || inside.process_info(ctx.pid()).unwrap().running_time;
-        until(|| time() >= LOOKS);
-        sent.send(clock.now()).unwrap();
-    });
-    let took = seen.recv().unwrap().since(began);
-    // Charged by looks, the first of which may have come just after it began.
-    let ran = busy.info().running_time;
-    assert!(ran >= LOOKS && ran <= took + 2 * LOOKS, "{ran:?} of {took:?}");
-    assert_eq!(idle.info().running_time, before);
+    let pinned = DispatcherOptions::pinned();
+    let node = Node::builder("x3ran").workers(2).dispatcher("pinned", pinned).start().unwrap();
+    for dispatcher in ["default", "pinned"] {
+        let puppet = || {
+            let puppet = support::Puppet::new("p", &Log::new());
+            node.spawn(move || puppet).dispatcher(dispatcher).wait().unwrap()
+        };
+        let (busy, idle) = (puppet(), puppet());
+        // A while in which nobody runs, and the watchdog rests: charged to nobody.
+        let rested = node.now() + 10 * LOOKS;
+        until(|| node.now() >= rested);
+        let before = idle.info().running_time;
+        let (inside, clock) = (node.clone(), node.clone());
+        let (sent, seen) = mpsc::channel();
+        let began = node.now();
+        busy.tells(move |ctx| {
+            // It sees its own time pass.
+            let time = || inside.process_info(ctx.pid()).unwrap().running_time;
+            until(|| time() >= LOOKS);
+            sent.send(clock.now()).unwrap();
+        });
+        let took = seen.recv().unwrap().since(began);
+        // Charged by looks, the first of which may have come just after it began.
+        let ran = busy.info().running_time;
+        assert!(ran >= LOOKS && ran <= took + 2 * LOOKS, "{ran:?} of {took:?} on {dispatcher}");
+        assert_eq!(idle.info().running_time, before);
+    }
     node.stop().wait().unwrap();
 }
 

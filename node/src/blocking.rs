@@ -61,6 +61,19 @@ struct Open {
     token: Sender<Infallible>,
 }
 
+impl State {
+    /// Whether more work would have to wait for work that is at hand.
+    fn wants_thread(&self, limit: usize) -> bool {
+        self.accepted >= self.threads && self.threads < limit
+    }
+
+    /// Whether there are enough threads without one that is idle: what was accepted
+    /// meanwhile counts on it.
+    fn can_spare_thread(&self) -> bool {
+        self.accepted < self.threads
+    }
+}
+
 impl Blocking {
     /// At most `limit` threads; none is started yet.
     pub(crate) fn new(node: &str, limit: usize, keep_alive: Duration, around: Around) -> Self {
@@ -91,7 +104,7 @@ impl Blocking {
         if state.open.is_none() {
             return Err(BlockError::NodeStopped);
         }
-        if state.accepted >= state.threads && state.threads < self.limit {
+        if state.wants_thread(self.limit) {
             // A thread that cannot be started is missed only if there is no other.
             match self.start(&mut state) {
                 Ok(()) => {}
@@ -142,7 +155,7 @@ impl Blocking {
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     let mut state = self.state.lock();
-                    if state.accepted < state.threads {
+                    if state.can_spare_thread() {
                         state.threads -= 1;
                         return;
                     }
@@ -213,6 +226,24 @@ mod tests {
         }
         blocking.stop(Duration::MAX);
         assert_eq!(blocking.load(), (0, 0));
+    }
+
+    #[test]
+    fn an_idle_thread_stays_if_work_has_come_for_it() {
+        let busy = |accepted, threads| {
+            let blocking = blocking(3, KEEP_ALIVE);
+            let mut state = blocking.state.lock();
+            (state.accepted, state.threads) = (accepted, threads);
+            (state.wants_thread(3), state.can_spare_thread())
+        };
+        assert_eq!(
+            [busy(0, 0), busy(0, 1), busy(1, 2)],
+            [(true, false), (false, true), (false, true)]
+        );
+        assert_eq!(
+            [busy(1, 1), busy(2, 2), busy(9, 3)],
+            [(true, false), (true, false), (false, false)]
+        );
     }
 
     #[test]

@@ -68,6 +68,22 @@ impl Drop for Guard {
     }
 }
 
+/// Notes that its thread has ended, after a while: whoever does not wait for the thread does
+/// not see the note.
+pub(crate) struct ThreadEnd(Guard);
+
+impl ThreadEnd {
+    pub(crate) fn new(log: &Log, line: impl Into<String>) -> Self {
+        ThreadEnd(Guard::new(log, line))
+    }
+}
+
+impl Drop for ThreadEnd {
+    fn drop(&mut self) {
+        (0..20_000).for_each(|_| std::thread::yield_now());
+    }
+}
+
 pub(crate) fn boom() -> Reason {
     Reason::error("boom")
 }

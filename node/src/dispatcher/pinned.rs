@@ -195,10 +195,10 @@ impl Pinned {
         self.seats.lock().values().filter(|seat| seat.counters.glance().pid == 0).count()
     }
 
-    /// Tells the threads to end after the turn they are in.
+    /// Tells threads to end after the turn they are in, if there are any: the processes have
+    /// ended, but for those that block.
     pub(crate) fn signal_stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
-        self.each_seat(Seat::end);
     }
 
     /// Waits for the threads to end, after [`Pinned::signal_stop`].
