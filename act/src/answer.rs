@@ -52,6 +52,7 @@ impl<T: Send + 'static> Answer<T> {
     }
 
     /// A later poll. `suspicious`: the callee seems to wait for somebody itself.
+    #[inline]
     pub(crate) fn poll(
         &mut self,
         host: &Arc<dyn Host>,
@@ -61,13 +62,24 @@ impl<T: Send + 'static> Answer<T> {
         let Some(reply) = &mut self.reply else {
             return Poll::Ready(Err(CallError::NoReply));
         };
-        if let Poll::Ready(answer) = Pin::new(&mut *reply).poll(cx) {
+        if let Poll::Ready(answer) = Pin::new(reply).poll(cx) {
             self.reply = None;
             self.disarm(&**host);
             return Poll::Ready(answer.unwrap_or(Err(CallError::NoReply)));
         }
+        self.wait_on(host, cx, suspicious)
+    }
+
+    /// It was polled for another reason than an answer.
+    #[cold]
+    fn wait_on(
+        &mut self,
+        host: &Arc<dyn Host>,
+        cx: &mut Context<'_>,
+        suspicious: bool,
+    ) -> Poll<Waited<T>> {
         if suspicious
-            && !reply.is_passed_on()
+            && !self.reply.as_ref().is_some_and(SlotReceiver::is_passed_on)
             && let Some(caller) = current::pid()
             && let Some(cycle) = waits::cycle(&**host, caller, self.callee)
         {

@@ -208,7 +208,8 @@ where
                 return Poll::Ready(Err(CallError::Deadlock(cycle)));
             }
         }
-        if address.is_routed() {
+        let routed = address.is_routed();
+        if routed {
             // What was handed on before is no part of this.
             let _ = current::take_receiver();
         }
@@ -218,7 +219,7 @@ where
             let stopped = error == CallError::NoProcess && host.is_stopping();
             return Poll::Ready(Err(if stopped { CallError::NodeStopped } else { error }));
         }
-        let callee = address.handed_to();
+        let callee = if routed { address.handed_to() } else { pid };
         let answer = self.answer.insert(Answer::new(receiver, callee, self.timeout));
         if let Some(caller) = caller
             && callee != pid

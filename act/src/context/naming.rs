@@ -2,8 +2,8 @@
 
 use super::context::Context;
 use crate::address::Address;
-use crate::control::{address_of, lookup, send_dynamic};
 use crate::dynamic::Dynamic;
+use crate::lookup::{address_of, lookup, send_dynamic};
 use krarup_gen::{Destination, LookupError, Name, Pid, ProcessInfo, RegisterError, SendError};
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {

@@ -1,0 +1,43 @@
+//! Asking a process how it is (rule X3).
+
+use crate::address::Address;
+use crate::deadline::within;
+use crate::host::Host;
+use crate::pending::Pending;
+use crate::process::current;
+use crate::process::process::Process;
+use crate::reply::Reply;
+use krarup_gen::{CallError, Inspection};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long an inspection waits for its answer, unless told otherwise.
+const INSPECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Asks a process to describe itself (rule X3): answered within one message, however
+/// much mail it has.
+pub fn inspect(
+    host: Arc<dyn Host>,
+    process: Option<Arc<dyn Process>>,
+) -> Pending<Inspection, CallError> {
+    Pending::new(Arc::clone(&host), async move {
+        let process = process.ok_or(CallError::NoProcess)?;
+        let pid = process.pid();
+        if current::pid().is_some_and(|myself| myself.is_same_process(pid)) {
+            return Err(CallError::CallsItself(pid));
+        }
+        let (reply, answer) = Reply::new(None);
+        process.inspect(reply);
+        within(&host, INSPECT_TIMEOUT, answer)
+            .await
+            .ok_or(CallError::Timeout(INSPECT_TIMEOUT))?
+            .unwrap_or(Err(CallError::NoReply))
+    })
+}
+
+impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
+    /// Asks the process to describe itself (rule X3).
+    pub fn inspect(&self) -> Pending<Inspection, CallError> {
+        inspect(Arc::clone(self.host()), Some(self.process()))
+    }
+}
