@@ -11,9 +11,10 @@
 //! | [`simulated`] | none: every choice comes from a seed | tests |
 //!
 //! [`setup`] is what they are made with, [`turn`] what they run. Of the shared one: [`sleep`]
-//! is how its workers park and wake, [`spares`] are those that fill in, [`pokes`] are timers
-//! that are set late. [`watchdog`] finds long turns and work behind them, [`counters`] is
-//! what it sees of a worker, [`reports`] tells what it found.
+//! is how its workers park and wake, [`thief`] is whether they steal from each other, [`spares`]
+//! are those that fill in, [`pokes`] are timers that are set late. [`watchdog`] finds long
+//! turns and work behind them, [`counters`] is what it sees of a worker, [`reports`] tells what
+//! it found.
 
 pub(crate) mod any;
 pub(crate) mod calling;
@@ -28,5 +29,6 @@ pub(crate) mod shared;
 pub(crate) mod simulated;
 pub(crate) mod sleep;
 pub(crate) mod spares;
+pub(crate) mod thief;
 pub(crate) mod turn;
 pub(crate) mod watchdog;

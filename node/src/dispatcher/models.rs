@@ -16,6 +16,7 @@ use loom::sync::Condvar;
 use loom::thread;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Runs a model in every order with at most this many preemptions.
 fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
@@ -57,7 +58,47 @@ impl Protocol for Sleep {
     }
 
     fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool {
-        self.park(worker, parker, any_work)
+        self.park(worker, parker, None, any_work)
+    }
+}
+
+/// [`Sleep`] of workers the first of whose parks is a doze, over at any moment: also when
+/// somebody has just taken the worker off the stack.
+struct DozesFirst {
+    sleep: Sleep,
+    dozed: AtomicBool,
+}
+
+impl DozesFirst {
+    fn new(parkers: &[Parker]) -> Self {
+        DozesFirst { sleep: Sleep::new(parkers), dozed: AtomicBool::new(false) }
+    }
+}
+
+impl Protocol for DozesFirst {
+    fn wake_one(&self) {
+        self.sleep.wake_one();
+    }
+
+    fn wake_all(&self) {
+        self.sleep.wake_all();
+    }
+
+    fn start_searching(&self) {
+        self.sleep.start_searching();
+    }
+
+    fn found(&self) {
+        self.sleep.found();
+    }
+
+    fn leave(&self) {
+        self.sleep.found();
+    }
+
+    fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool {
+        let dozes = !self.dozed.swap(true, Ordering::Relaxed);
+        self.sleep.park(worker, parker, dozes.then_some(Duration::ZERO), any_work)
     }
 }
 
@@ -237,7 +278,7 @@ fn a_spare_is_sent_away(send: fn(&Spares, &Sleep)) {
             let (sleep, spares) = &*shared;
             sleep.start_searching();
             while !spares.leaves() {
-                sleep.park(seat.index, &seat.parker, || spares.surplus());
+                sleep.park(seat.index, &seat.parker, None, || spares.surplus());
                 thread::yield_now();
             }
             sleep.found();
@@ -296,6 +337,21 @@ fn a_push_finds_the_worker_that_parks() {
 #[test]
 fn a_push_finds_one_of_two_that_park() {
     check(2, || one_push(2, Sleep::new));
+}
+
+#[test]
+fn a_push_finds_the_worker_that_dozes() {
+    check(3, || one_push(1, DozesFirst::new));
+}
+
+#[test]
+fn a_push_finds_one_of_two_the_first_of_which_dozes() {
+    check(2, || one_push(2, DozesFirst::new));
+}
+
+#[test]
+fn two_pushes_wake_two_though_one_dozes() {
+    check(2, || two_pushes(DozesFirst::new));
 }
 
 #[test]
@@ -504,7 +560,7 @@ fn a_watched_push(watchdog: impl Watch, rouses: fn(bool) -> bool) {
             let mut set = 0;
             sleep.start_searching();
             while queue.pop().is_none() {
-                if rouses(sleep.park(0, &parker, || !queue.is_empty())) {
+                if rouses(sleep.park(0, &parker, None, || !queue.is_empty())) {
                     set += usize::from(watchdog.rouse());
                 }
                 thread::yield_now();

@@ -14,8 +14,8 @@
 //! ```
 //!
 //! A worker takes from its own queue, then a batch from the injector, then half of a
-//! random sibling's queue, then spins, yields, and parks. Every 61st take looks at the
-//! injector first, so that work from outside is not starved by local work (rule R1). A
+//! random sibling's queue, unless that does not pay ([`Thief`]), then spins, yields, and
+//! parks. Every 61st take looks at the injector first, so that work from outside is not starved by local work (rule R1). A
 //! process whose budget is used up goes to the tail.
 
 use super::calling;
@@ -25,6 +25,7 @@ use super::reports::Reports;
 use super::setup::Setup;
 use super::sleep::Sleep;
 use super::spares::{Seat, Spares};
+use super::thief::Thief;
 use super::turn;
 use super::watchdog::{INTERVAL, Watchdog};
 use crate::sync::Parker;
@@ -73,6 +74,14 @@ struct Local {
     dispatcher: *const Shared,
     index: usize,
     queue: Worker<Ready>,
+}
+
+/// A worker that looks for something to run beyond its own queue.
+struct Seeker {
+    /// It is counted as searching.
+    searching: bool,
+    thief: Thief,
+    rng: SmallRng,
 }
 
 thread_local! {
@@ -181,21 +190,23 @@ impl Shared {
         self.rouse_watchdog();
         LOCAL.with(|local| {
             let local = local.get_or_init(|| Local { dispatcher: Arc::as_ptr(self), index, queue });
-            let mut rng = SmallRng::seed_from_u64(index as u64);
+            let rng = SmallRng::seed_from_u64(index as u64);
+            let mut seeker = Seeker { searching: false, thief: Thief::default(), rng };
             let counters = &self.counters[index];
             let mut tick = 0_u32;
-            let mut searching = false;
             while !self.stopped.load(Ordering::Relaxed) {
                 tick = tick.wrapping_add(1);
                 let ready = self.take_near(&local.queue, tick).or_else(|| {
-                    let steal =
-                        |stealer: &Stealer<Ready>| stealer.steal_batch_and_pop(&local.queue);
                     let take = || self.take_injected(&local.queue);
-                    self.search(index, parker, &mut searching, &mut rng, take, steal)
+                    let steal = |stealer: &Stealer<Ready>| {
+                        let stolen = stealer.steal_batch_and_pop(&local.queue);
+                        with_number(stolen, || 1 + local.queue.len())
+                    };
+                    self.search(index, parker, &mut seeker, take, steal)
                 });
                 let Some(ready) = ready else { continue };
-                if searching {
-                    searching = false;
+                if seeker.searching {
+                    seeker.searching = false;
                     self.sleep.found();
                 }
                 if let Some(again) = self.run(counters, ready) {
@@ -212,27 +223,22 @@ impl Shared {
 
     /// A spare worker, until it is not needed any more.
     fn fill_in(self: &Arc<Self>, seat: &Seat) {
-        let mut rng = SmallRng::seed_from_u64(seat.index as u64);
-        let mut searching = false;
+        let rng = SmallRng::seed_from_u64(seat.index as u64);
+        // What a spare takes it takes one by one, and whether that pays is no question.
+        let mut seeker = Seeker { searching: false, thief: Thief::default(), rng };
+        let steal = |stealer: &Stealer<Ready>| with_number(stealer.steal(), || 0);
         while !self.stopped.load(Ordering::Relaxed) && !self.spares.leaves() {
             let take = || Self::take_one(|| self.injector.steal());
-            let ready = self.search(
-                seat.index,
-                &seat.parker,
-                &mut searching,
-                &mut rng,
-                take,
-                Stealer::steal,
-            );
+            let ready = self.search(seat.index, &seat.parker, &mut seeker, take, steal);
             let Some(ready) = ready else { continue };
-            searching = false;
+            seeker.searching = false;
             self.sleep.found();
             if let Some(again) = self.run(&self.counters[seat.index], ready) {
                 self.inject(again);
             }
         }
         self.counters[seat.index].idle();
-        if searching {
+        if seeker.searching {
             self.sleep.found();
         }
     }
@@ -265,7 +271,7 @@ impl Shared {
         Self::take_one(|| self.injector.steal_batch_with_limit_and_pop(queue, BATCH))
     }
 
-    fn take_one(steal: impl Fn() -> Steal<Ready>) -> Option<Ready> {
+    fn take_one<T>(steal: impl Fn() -> Steal<T>) -> Option<T> {
         loop {
             match steal() {
                 Steal::Success(ready) => return Some(ready),
@@ -280,19 +286,27 @@ impl Shared {
         self: &Arc<Self>,
         index: usize,
         parker: &Parker,
-        searching: &mut bool,
-        rng: &mut SmallRng,
+        seeker: &mut Seeker,
         take: impl Fn() -> Option<Ready>,
-        steal: impl Fn(&Stealer<Ready>) -> Steal<Ready>,
+        steal: impl Fn(&Stealer<Ready>) -> Steal<(Ready, usize)>,
     ) -> Option<Ready> {
         let counters = &self.counters[index];
-        if !*searching {
-            *searching = true;
+        let now = || self.setup.time.clock.now();
+        if !seeker.searching {
+            seeker.searching = true;
             counters.idle();
             self.sleep.start_searching();
+            seeker.thief.has_run_dry(now);
         }
+        let patience = seeker.thief.patience(now);
         for round in 0..YIELDS {
-            if let Some(ready) = take().or_else(|| self.steal(index, rng, &steal)) {
+            if let Some(ready) = take() {
+                return Some(ready);
+            }
+            if patience.is_none()
+                && let Some((ready, stolen)) = self.steal(index, &mut seeker.rng, &steal)
+            {
+                seeker.thief.has_stolen(stolen, now());
                 return Some(ready);
             }
             if self.stopped.load(Ordering::Relaxed) {
@@ -308,9 +322,10 @@ impl Shared {
         let any_work = || {
             self.stopped.load(Ordering::SeqCst)
                 || (is_spare && self.spares.surplus())
-                || self.is_work_queued()
+                || !self.injector.is_empty()
+                || (patience.is_none() && self.is_work_at_siblings())
         };
-        if self.sleep.park(index, parker, any_work) {
+        if self.sleep.park(index, parker, patience, any_work) {
             counters.count_park();
         }
         // Also when it did not park in the end: it stood on the stack, and the watchdog may
@@ -320,7 +335,11 @@ impl Shared {
     }
 
     fn is_work_queued(&self) -> bool {
-        !self.injector.is_empty() || self.stealers.iter().any(|stealer| !stealer.is_empty())
+        !self.injector.is_empty() || self.is_work_at_siblings()
+    }
+
+    fn is_work_at_siblings(&self) -> bool {
+        self.stealers.iter().any(|stealer| !stealer.is_empty())
     }
 
     fn rouse_watchdog(self: &Arc<Self>) {
@@ -417,8 +436,8 @@ impl Shared {
         &self,
         thief: usize,
         rng: &mut SmallRng,
-        steal: impl Fn(&Stealer<Ready>) -> Steal<Ready>,
-    ) -> Option<Ready> {
+        steal: impl Fn(&Stealer<Ready>) -> Steal<(Ready, usize)>,
+    ) -> Option<(Ready, usize)> {
         let siblings = self.stealers.len();
         let start = rng.random_range(0..siblings);
         for offset in 0..siblings {
@@ -426,9 +445,10 @@ impl Shared {
             if victim == thief {
                 continue;
             }
-            if let Some(ready) = Self::take_one(|| steal(&self.stealers[victim])) {
+            let stolen = Self::take_one(|| steal(&self.stealers[victim]));
+            if stolen.is_some() {
                 self.counters[thief].count_steal();
-                return Some(ready);
+                return stolen;
             }
         }
         None
@@ -477,5 +497,14 @@ impl Shared {
             stats.spares = self.spares.live();
             stats.injected = self.injected.load(Ordering::Relaxed);
         })
+    }
+}
+
+/// What was stolen, with the number of processes that came with it.
+fn with_number(stolen: Steal<Ready>, number: impl Fn() -> usize) -> Steal<(Ready, usize)> {
+    match stolen {
+        Steal::Success(ready) => Steal::Success((ready, number())),
+        Steal::Empty => Steal::Empty,
+        Steal::Retry => Steal::Retry,
     }
 }

@@ -20,14 +20,21 @@
 //! | fence | fence |
 //! | read: counters | read: queues |
 //!
+//! **Dozing.** A worker that does not want to steal now parks for a limited time and then
+//! looks again. It lies at the bottom of the stack: what is queued where only stealing gets
+//! it wakes no dozing worker, for it will come by itself.
+//!
 //! **Handing on.** The last searcher that finds work wakes another before it runs it:
 //! while it searched, pushes woke nobody.
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, Parker, Unparker, fence};
+use std::time::Duration;
 
 pub(crate) struct Sleep {
     searching: AtomicUsize,
     parked: AtomicUsize,
+    /// Those of the parked that will wake by themselves.
+    dozing: AtomicUsize,
     /// Parked workers, the last one last.
     stack: Mutex<Vec<usize>>,
     unparkers: Vec<Unparker>,
@@ -38,16 +45,18 @@ impl Sleep {
         Sleep {
             searching: AtomicUsize::new(0),
             parked: AtomicUsize::new(0),
+            dozing: AtomicUsize::new(0),
             stack: Mutex::new(Vec::with_capacity(parkers.len())),
             unparkers: parkers.iter().map(|parker| parker.unparker().clone()).collect(),
         }
     }
 
-    /// Whether a worker sleeps and nobody searches, as far as can be seen without a
-    /// fence: for work that an awake worker will take in any case.
+    /// Whether a worker sleeps that will not wake by itself, and nobody searches, as far as
+    /// can be seen without a fence: for work that an awake worker will take in any case.
     #[inline]
     pub(crate) fn could_wake(&self) -> bool {
-        self.parked.load(Ordering::Relaxed) > 0 && self.searching.load(Ordering::Relaxed) == 0
+        self.parked.load(Ordering::Relaxed) > self.dozing.load(Ordering::Relaxed)
+            && self.searching.load(Ordering::Relaxed) == 0
     }
 
     /// Wakes a parked worker if nobody is searching. Called after a push.
@@ -100,29 +109,43 @@ impl Sleep {
         }
     }
 
-    /// A searching worker has found nothing: parks until it is woken, or returns at once
-    /// if `any_work` says so. The worker is searching again when this returns.
+    /// A searching worker has found nothing: parks until it is woken, or until `limit` is
+    /// over, or returns at once if `any_work` says so. The worker is searching again when
+    /// this returns. False if it has not parked.
     pub(crate) fn park(
         &self,
         worker: usize,
         parker: &Parker,
+        limit: Option<Duration>,
         any_work: impl FnOnce() -> bool,
     ) -> bool {
         {
             let mut stack = self.stack.lock();
-            stack.push(worker);
+            if limit.is_some() {
+                stack.insert(0, worker);
+                self.dozing.fetch_add(1, Ordering::Relaxed);
+            } else {
+                stack.push(worker);
+            }
             self.parked.fetch_add(1, Ordering::Relaxed);
             self.searching.fetch_sub(1, Ordering::Relaxed);
         }
         fence(Ordering::SeqCst);
-        if any_work() && self.leave_stack(worker) {
-            return false;
+        let parks = !(any_work() && self.leave_stack(worker));
+        if parks {
+            // Not on the stack any more, or dozing: a token is there or on its way, or is not
+            // needed.
+            match limit {
+                Some(limit) => parker.park_timeout(limit),
+                None => parker.park(),
+            }
+            // Woken by `wake_all` or by itself it may still be on the stack.
+            self.leave_stack(worker);
         }
-        // Not on the stack any more: a token is there or on its way.
-        parker.park();
-        // Woken by `wake_all` it may still be on the stack.
-        self.leave_stack(worker);
-        true
+        if limit.is_some() {
+            self.dozing.fetch_sub(1, Ordering::Relaxed);
+        }
+        parks
     }
 
     /// Takes a worker off the stack and counts it as searching; false if somebody else
