@@ -30,6 +30,11 @@ impl<M> Entry<M> {
 
 /// A user's message, or one of the runtime's notices. Notices are boxed so that they
 /// do not make every message larger.
+///
+/// The tag lies beside the message, not in bits that the message leaves unused: so a message
+/// is copied as a whole. In pieces it would be written by halves and read by quarters, and
+/// each such reading waits for the writing to get through to the cache.
+#[repr(u64)]
 pub(crate) enum Body<M> {
     Message(M),
     Notice(Box<Notice<M>>),

@@ -123,6 +123,12 @@ impl<M, C> Rare<M, C> {
     }
 }
 
+/// A queue with room for as many as the last batch had.
+#[cold]
+fn new_queue<M>(batch: u32) -> Box<VecDeque<Entry<M>>> {
+    Box::new(VecDeque::with_capacity(batch.clamp(4, 256) as usize))
+}
+
 /// The bound of a mailbox without one.
 pub(crate) const UNBOUNDED: u32 = u32::MAX;
 
@@ -321,18 +327,19 @@ impl<M, C> Inbox<M, C> {
         self.ready_for_mail()
     }
 
-    #[inline]
+    #[allow(
+        clippy::inline_always,
+        reason = "or the entry is made beside its place and copied there"
+    )]
+    #[inline(always)]
     fn push_entry(&mut self, entry: Entry<M>) {
-        match &mut self.main {
-            Some(main) if !main.is_empty() => main.push_back(entry),
-            _ if self.first.is_none() => self.first = Some(entry),
-            Some(main) => main.push_back(entry),
-            none => {
-                let mut main = VecDeque::with_capacity(self.batch.clamp(4, 256) as usize);
-                main.push_back(entry);
-                *none = Some(Box::new(main));
-            }
+        if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
+            self.first = Some(entry);
+            return;
         }
+        let batch = self.batch;
+        let main = self.main.get_or_insert_with(|| new_queue(batch));
+        main.push_back(entry);
     }
 
     /// Takes the process out to be scheduled because mail has come: only from Idle. A
@@ -414,6 +421,12 @@ impl<M, C> Inbox<M, C> {
 
     pub(crate) fn rare_if_any(&mut self) -> Option<&mut Rare<M, C>> {
         self.rare.as_deref_mut()
+    }
+
+    /// Whether there may be a doom, a starter, or something on the control lanes.
+    #[inline]
+    pub(crate) fn has_rare(&self) -> bool {
+        self.rare.is_some()
     }
 
     pub(crate) fn has_doom(&self) -> bool {
