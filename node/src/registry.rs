@@ -8,14 +8,24 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// Pids are dealt out one after the other, so their low bits spread evenly.
-const SHARDS: usize = 16;
+/// Pids are dealt out one after the other, so the low bits of their pages spread evenly.
+const SHARDS: u64 = 16;
+/// Processes with numbers that follow each other share a page: so most cost their pointer
+/// and little more, where a table of all would keep its room for growth for each.
+const PAGE: u64 = 16;
 
-type Shard = RwLock<HashMap<u64, Arc<dyn Process>, BuildHasherDefault<NumberHasher>>>;
+type Shard = RwLock<HashMap<u64, Box<Page>, BuildHasherDefault<NumberHasher>>>;
+
+/// The living among the processes with numbers from a multiple of [`PAGE`] on.
+#[derive(Default)]
+struct Page {
+    living: usize,
+    places: [Option<Arc<dyn Process>>; PAGE as usize],
+}
 
 #[derive(Default)]
 pub(crate) struct Registry {
-    shards: [Shard; SHARDS],
+    shards: [Shard; SHARDS as usize],
     names: RwLock<HashMap<Name, Arc<dyn Process>>>,
     aliases: Shard,
     living: AtomicUsize,
@@ -46,9 +56,12 @@ impl Hasher for NumberHasher {
 }
 
 impl Registry {
-    fn shard(&self, id: u64) -> &Shard {
-        // The remainder of a division by 16 fits any integer.
-        &self.shards[usize::try_from(id % SHARDS as u64).unwrap_or(0)]
+    /// Where the process with this number is, if it lives: shard, page, and place on it.
+    fn place(&self, id: u64) -> (&Shard, u64, usize) {
+        let page = id / PAGE;
+        // Remainders of divisions by 16 fit any integer.
+        let index = |number: u64| usize::try_from(number % 16).unwrap_or(0);
+        (&self.shards[index(page % SHARDS)], page, index(id % PAGE))
     }
 
     /// Takes a process in and reserves its name, or changes nothing (rules N2 to N4).
@@ -83,7 +96,11 @@ impl Registry {
     }
 
     fn insert(&self, pid: Pid, process: Arc<dyn Process>) {
-        self.shard(pid.id()).write().insert(pid.id(), process);
+        let (shard, page, place) = self.place(pid.id());
+        let mut pages = shard.write();
+        let page = pages.entry(page).or_default();
+        page.living += 1;
+        page.places[place] = Some(process);
     }
 
     /// Takes a dead process out.
@@ -94,10 +111,22 @@ impl Registry {
                 names.remove(name);
             }
         }
-        let gone = self.shard(pid.id()).write().remove(&pid.id());
-        if gone.is_some() {
+        // Dropped when the shard is not locked any more.
+        if self.remove(pid).is_some() {
             self.uncount();
         }
+    }
+
+    fn remove(&self, pid: Pid) -> Option<Arc<dyn Process>> {
+        let (shard, number, place) = self.place(pid.id());
+        let mut pages = shard.write();
+        let page = pages.get_mut(&number)?;
+        let gone = page.places[place].take()?;
+        page.living -= 1;
+        if page.living == 0 {
+            pages.remove(&number);
+        }
+        Some(gone)
     }
 
     fn uncount(&self) {
@@ -120,7 +149,8 @@ impl Registry {
     }
 
     pub(crate) fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
-        self.shard(pid.id()).read().get(&pid.id()).cloned()
+        let (shard, page, place) = self.place(pid.id());
+        shard.read().get(&page)?.places[place].clone()
     }
 
     pub(crate) fn whereis(&self, name: &str) -> Option<Arc<dyn Process>> {
@@ -148,7 +178,13 @@ impl Registry {
         let mut all: Vec<_> = self
             .shards
             .iter()
-            .flat_map(|shard| shard.read().values().cloned().collect::<Vec<_>>())
+            .flat_map(|shard| {
+                let pages = shard.read();
+                pages
+                    .values()
+                    .flat_map(|page| page.places.iter().flatten().cloned())
+                    .collect::<Vec<_>>()
+            })
             .collect();
         all.sort_by_key(|process| process.pid());
         all
