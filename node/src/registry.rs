@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Pids are dealt out one after the other, so the low bits of their pages spread evenly.
-const SHARDS: u64 = 16;
+const SHARDS: usize = 16;
 /// Processes with numbers that follow each other share a page: so most cost their pointer
 /// and little more, where a table of all would keep its room for growth for each.
-const PAGE: u64 = 16;
+const PAGE: usize = 16;
 
 type Shard = RwLock<HashMap<u64, Box<Page>, BuildHasherDefault<NumberHasher>>>;
 
@@ -20,12 +20,12 @@ type Shard = RwLock<HashMap<u64, Box<Page>, BuildHasherDefault<NumberHasher>>>;
 #[derive(Default)]
 struct Page {
     living: usize,
-    places: [Option<Arc<dyn Process>>; PAGE as usize],
+    places: [Option<Arc<dyn Process>>; PAGE],
 }
 
 #[derive(Default)]
 pub(crate) struct Registry {
-    shards: [Shard; SHARDS as usize],
+    shards: [Shard; SHARDS],
     names: RwLock<HashMap<Name, Arc<dyn Process>>>,
     aliases: Shard,
     living: AtomicUsize,
@@ -58,10 +58,11 @@ impl Hasher for NumberHasher {
 impl Registry {
     /// Where the process with this number is, if it lives: shard, page, and place on it.
     fn place(&self, id: u64) -> (&Shard, u64, usize) {
-        let page = id / PAGE;
-        // Remainders of divisions by 16 fit any integer.
-        let index = |number: u64| usize::try_from(number % 16).unwrap_or(0);
-        (&self.shards[index(page % SHARDS)], page, index(id % PAGE))
+        let page = id / PAGE as u64;
+        // The remainder of a division by 16 fits any integer.
+        let among =
+            |number: u64, places: usize| usize::try_from(number % places as u64).unwrap_or(0);
+        (&self.shards[among(page, SHARDS)], page, among(id, PAGE))
     }
 
     /// Takes a process in and reserves its name, or changes nothing (rules N2 to N4).
