@@ -5,9 +5,11 @@ use crate::context::Context;
 use crate::dynamic::Dynamic;
 use crate::process::crash::Contained;
 use crate::process::current;
-use crate::received::Received;
+use crate::received::{Delivery, Received};
 use krarup_gen::{Down, Exit, Inspection, Reason, Result};
 use std::future::{Future, ready};
+use std::pin::Pin;
+use std::task::{self, Poll};
 
 /// A process that serves messages one after the other: Erlang's `gen_server`.
 ///
@@ -175,20 +177,55 @@ pub(crate) fn serve<A: Actor>(
 ) -> impl Future<Output = End> + Send {
     async move {
         while !ctx.is_stopping() {
-            let next = match ctx.next_at_hand() {
-                Some(message) => Ok(message),
-                None => message_or_other(ctx.receive_next().await),
-            };
-            let handled = match next {
-                Ok(message) => actor.handle_message(ctx, message).await.map_err(End::Failed),
-                // Boxed, so that what is rare needs no room in every process.
-                Err(other) => Box::pin(handle(actor, ctx, *other)).await,
-            };
+            let next = ctx.next_message().await;
+            let handled = Handling::new(actor, ctx, next, A::handle_message).await;
             if let Err(end) = handled {
                 return end;
             }
         }
         ctx.take_stop().map_or(End::Finished, End::Told)
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// An item on its way through its handler. Made in a function, so that nothing but
+    /// this is kept across the handler's awaits.
+    #[project = HandlingProjection]
+    enum Handling<'a, F> {
+        Message { #[pin] future: F },
+        // Boxed, so that what is rare needs no room in every process.
+        Other { future: Pin<Box<dyn Future<Output = Result<(), End>> + Send + 'a>> },
+    }
+}
+
+impl<'a, F> Handling<'a, F> {
+    #[inline]
+    fn new<A: Actor>(
+        actor: &'a mut A,
+        ctx: &'a mut Context<A::Message>,
+        next: Delivery<A::Message>,
+        handle_message: impl FnOnce(&'a mut A, &'a mut Context<A::Message>, A::Message) -> F,
+    ) -> Self {
+        match next {
+            Delivery::Message(message) => {
+                Handling::Message { future: handle_message(actor, ctx, message) }
+            }
+            Delivery::Other(other) => {
+                Handling::Other { future: Box::pin(handle(actor, ctx, *other)) }
+            }
+        }
+    }
+}
+
+impl<F: Future<Output = Result>> Future for Handling<'_, F> {
+    type Output = Result<(), End>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            HandlingProjection::Message { future } => future.poll(cx).map_err(End::Failed),
+            HandlingProjection::Other { future } => future.as_mut().poll(cx),
+        }
     }
 }
 
@@ -208,16 +245,6 @@ impl End {
             End::Failed(reason) | End::Told(reason) => reason,
             End::Finished => Reason::Normal,
         }
-    }
-}
-
-/// Takes a message out of what was received. By value and in a function, so that nothing
-/// larger than the message is kept beside its handler.
-#[inline]
-fn message_or_other<M>(item: Received<M>) -> Result<M, Box<Received<M>>> {
-    match item {
-        Received::Message(message) | Received::Command(message) => Ok(message),
-        other => Err(Box::new(other)),
     }
 }
 

@@ -39,8 +39,7 @@ impl<T: Send + 'static> Answer<T> {
     #[inline]
     pub(crate) fn begin(&mut self, host: &Arc<dyn Host>, cx: &mut Context<'_>) -> Poll<Waited<T>> {
         let Some(timeout) = self.timeout else { return self.pending() };
-        let Some(reply) = &self.reply else { return Poll::Ready(Err(CallError::NoReply)) };
-        if timeout >= LONG && current::pid().is_some() && host.poke_later(&|| reply.poke()) {
+        if timeout >= LONG && current::want_poke(cx.waker()) {
             return self.pending();
         }
         if timeout.is_zero() {

@@ -6,7 +6,6 @@
 //! thing: run a turn.
 
 use crate::process::process::Process;
-use crate::slot::Poke;
 use crate::subscription::{Subscription, Topic};
 use krarup_gen::{
     Alias, BlockError, DeadLetter, Name, NameError, Pid, Reason, Ref, SpawnError, Timestamp,
@@ -74,12 +73,12 @@ pub trait Host: Send + Sync + 'static {
     /// Cancels a timer; false if it has fired.
     fn cancel_timer(&self, key: TimerKey) -> bool;
 
-    /// Pokes later, some 10 ms from now, what most likely needs no poke any more by
-    /// then. False if the host does not do this, or not now.
+    /// Pokes a process later, some 10 ms from now. False if the host does not do this, or
+    /// not now.
     ///
     /// Setting and cancelling a timer costs as much as the rest of a call. Nearly every
-    /// call is answered at once, so its timer is set only when it is poked.
-    fn poke_later(&self, poke: &dyn Fn() -> Arc<dyn Poke>) -> bool;
+    /// call is answered at once, so its timer is set only when its process is poked.
+    fn poke_later(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool;
 
     /// Runs work that may block on a thread that is no worker. It is run once, or dropped
     /// when the node stops; what it panics with is contained. A simulation runs it now.
@@ -138,6 +137,12 @@ pub trait Host: Send + Sync + 'static {
 
     /// Counts a reply that came after its call was given up (rule C3).
     fn count_late_reply(&self);
+}
+
+/// A process that waits for something without a timer.
+pub trait Poke: Send + Sync {
+    /// Has it polled again, which sets its timers, if it still waits.
+    fn poke(self: Arc<Self>);
 }
 
 /// The simulation has nothing left to do: what is waited for can never come.

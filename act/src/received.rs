@@ -34,3 +34,16 @@ pub enum Received<M, C = M> {
     /// shown.
     State(Reply<Option<Dynamic>>),
 }
+
+/// What [`crate::Context::next_message`] brings.
+///
+/// Its tag lies beside the message, as in the mailbox: so a message goes from there to its
+/// handler without being taken to pieces.
+#[derive(Debug)]
+#[repr(u64)]
+pub enum Delivery<M> {
+    /// A message, on whatever lane it came.
+    Message(M),
+    /// Anything else.
+    Other(Box<Received<M>>),
+}

@@ -8,15 +8,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// A future that may still wait for something.
-pub trait Poke: Send + Sync {
-    /// Has the future polled if it still waits.
-    fn poke(&self);
-
-    /// Whether it still waits.
-    fn is_waiting(&self) -> bool;
-}
-
 /// What to do with a value that comes too late.
 type Late = Box<dyn FnOnce() + Send>;
 
@@ -65,13 +56,10 @@ impl<T> SlotSender<T> {
 
     /// Another will fill the slot than the one who was asked to: the waiter looks who it
     /// waits for.
-    pub(crate) fn pass_on(&self)
-    where
-        T: Send,
-    {
+    pub(crate) fn pass_on(&self) {
         if let Some(slot) = &self.0 {
             slot.passed_on.store(true, Ordering::Relaxed);
-            slot.poke();
+            slot.rouse();
         }
     }
 
@@ -126,8 +114,9 @@ fn wake(waker: Waker) {
     let _ = contain(|| waker.wake());
 }
 
-impl<T: Send> Poke for Slot<T> {
-    fn poke(&self) {
+impl<T> Slot<T> {
+    /// Has whoever waits look again.
+    fn rouse(&self) {
         // Taken, not cloned, under the lock: the poll that this brings puts one there again.
         let waker = match &mut *self.state.lock() {
             State::Empty(waker) => waker.take(),
@@ -136,17 +125,6 @@ impl<T: Send> Poke for Slot<T> {
         if let Some(waker) = waker {
             wake(waker);
         }
-    }
-
-    fn is_waiting(&self) -> bool {
-        matches!(*self.state.lock(), State::Empty(_))
-    }
-}
-
-impl<T: Send + 'static> SlotReceiver<T> {
-    /// The slot for [`crate::Host::poke_later`].
-    pub(crate) fn poke(&self) -> Arc<dyn Poke> {
-        Arc::clone(&self.0) as Arc<dyn Poke>
     }
 }
 

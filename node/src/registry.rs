@@ -27,7 +27,7 @@ struct Page {
 pub(crate) struct Registry {
     shards: [Shard; SHARDS],
     names: RwLock<HashMap<Name, Arc<dyn Process>>>,
-    aliases: Shard,
+    aliases: RwLock<HashMap<Alias, Arc<dyn Process>>>,
     living: AtomicUsize,
     spawned: AtomicU64,
     /// Nobody is admitted any more (rule X2).
@@ -159,15 +159,15 @@ impl Registry {
     }
 
     pub(crate) fn add_alias(&self, alias: Alias, process: Arc<dyn Process>) {
-        self.aliases.write().insert(alias.number(), process);
+        self.aliases.write().insert(alias, process);
     }
 
     pub(crate) fn remove_alias(&self, alias: Alias) {
-        self.aliases.write().remove(&alias.number());
+        self.aliases.write().remove(&alias);
     }
 
     pub(crate) fn by_alias(&self, alias: Alias) -> Option<Arc<dyn Process>> {
-        self.aliases.read().get(&alias.number()).cloned()
+        self.aliases.read().get(&alias).cloned()
     }
 
     pub(crate) fn aliases(&self) -> usize {

@@ -18,3 +18,4 @@ pub(crate) mod timers;
 mod timing;
 
 pub use context::Context;
+pub use receive::{NextMessage, Receive};

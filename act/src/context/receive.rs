@@ -9,21 +9,24 @@
 use super::context::Context;
 use crate::dynamic::Dynamic;
 use crate::mailbox::entry::{Body, Control, Entry, Notice};
+use crate::process::cell::Cell;
 use crate::process::crash::contain;
-use crate::process::progress::Wants;
-use crate::received::Received;
+use crate::process::current::{self, Wants};
+use crate::received::{Delivery, Received};
 use crate::trace::{Traced, Tracer};
 use krarup_gen::{DeadLetterCause, Exit, Reason};
+use std::fmt;
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::atomic::Ordering;
-use std::task::Poll;
+use std::task::{self, Poll};
 
 /// What came of looking up.
 enum Looked<M, C> {
     /// This is next.
     Item(Received<M, C>),
     /// Nothing is to be received now.
-    Wait(u8),
+    Wait(Wants),
     /// Nothing goes before Main.
     Main,
 }
@@ -39,43 +42,40 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// An actor's handler may use it too, for a selective conversation of its own: what it
     /// receives then is not handled by the actor, except that a stop it takes is obeyed when
     /// the handler is done.
-    pub async fn receive(&mut self) -> Received<M, C> {
-        let item = self.receive_next().await;
-        if let Received::Stop(reason) = &item {
-            self.remember_stop(reason.clone());
-        }
-        item
+    pub fn receive(&mut self) -> Receive<'_, M, C> {
+        Receive { context: self }
     }
 
-    /// The next item, for who obeys a stop at once.
-    pub(crate) async fn receive_next(&mut self) -> Received<M, C> {
-        poll_fn(|_| self.poll_receive()).await
-    }
-
-    /// The next message, if one lies at hand and nothing goes before it: what a loop of
-    /// handlers looks at first, for it costs a fraction of a poll. `None` says nothing
-    /// about the mailbox: then [`Context::receive`].
+    /// The next message, if one lies at hand and nothing goes before it. `None` says nothing
+    /// about the mailbox.
     #[inline]
-    pub fn next_at_hand(&mut self) -> Option<M> {
+    fn next_at_hand(&mut self) -> Option<M> {
         let main = self.main.as_mut()?;
         let progress = &self.cell.progress;
         if self.detour || progress.attention.load(Ordering::Relaxed) {
             return None;
         }
-        let Body::Message(_) = main.front()?.body else { return None };
-        if !progress.spend(|| self.cell.host.now()) {
+        if main.is_empty() || !current::spend(|| self.cell.host.now()) {
             return None;
         }
-        let entry = main.pop_front()?;
-        self.sender = entry.sender;
-        match entry.body {
-            Body::Message(message) => {
+        match main.pop_front()? {
+            Entry { sender, body: Body::Message(message) } => {
+                self.sender = sender;
                 progress.count_taken();
                 Some(message)
             }
-            // Not reached: it was looked at.
-            Body::Notice(_) => None,
+            notice => {
+                self.put_back(notice);
+                None
+            }
         }
+    }
+
+    /// Puts back what was taken too early, and what was spent for it.
+    #[cold]
+    fn put_back(&mut self, entry: Entry<M>) {
+        current::refund();
+        self.main.get_or_insert_default().push_front(entry);
     }
 
     /// Up to `most` messages that lie at hand on Main, in their order, without waiting (rule
@@ -119,7 +119,6 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         poll_fn(|_| self.poll_mailbox()).await
     }
 
-    #[inline]
     fn poll_receive(&mut self) -> Poll<Received<M, C>> {
         if !self.started {
             self.initialised();
@@ -138,10 +137,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 }
             }
             if self.detour && self.is_suspended() {
-                return self.pending(Wants::MESSAGE);
+                return self.pending(Wants::Message);
             }
-            if !self.cell.progress.spend(|| self.cell.host.now()) {
-                return self.pending(Wants::TURN);
+            if !current::spend(|| self.cell.host.now()) {
+                return self.pending(Wants::Turn);
             }
             if self.detour
                 && let Some(message) = self.next_replayed()
@@ -150,7 +149,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             }
             let next = self.main.as_mut().and_then(|main| main.pop_front());
             let Some(entry) = next.or_else(|| self.take_main()) else {
-                return self.pending(Wants::MESSAGE);
+                return self.pending(Wants::Message);
             };
             self.sender = entry.sender;
             match entry.body {
@@ -174,12 +173,23 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
+    /// Whether all that was there in this poll has been received: the turn looks again when
+    /// it parks the process.
     #[inline]
-    fn pending(&mut self, wants: u8) -> Poll<Received<M, C>> {
-        if wants == Wants::MESSAGE && self.rare.is_some() {
+    fn is_drained(&self) -> bool {
+        self.main.is_none()
+            && self.rare.is_none()
+            && !self.detour
+            && current::has_looked()
+            && !self.cell.progress.attention.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn pending<T>(&mut self, wants: Wants) -> Poll<T> {
+        if wants == Wants::Message && self.rare.is_some() {
             self.note_idle();
         }
-        self.cell.progress.wants.store(wants, Ordering::Relaxed);
+        current::want(wants);
         Poll::Pending
     }
 
@@ -191,12 +201,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// memory back if there is not: an idle process holds none.
     #[inline]
     fn take_main(&mut self) -> Option<Entry<M>> {
-        let progress = &self.cell.progress;
         let emptied_batch = self.main.is_some();
-        if progress.looked.load(Ordering::Relaxed) && !emptied_batch {
+        if current::has_looked() && !emptied_batch {
             return None;
         }
-        progress.looked.store(true, Ordering::Relaxed);
+        current::look();
         let entry = self.cell.inbox.lock().take_main(&mut self.main);
         if entry.is_none() && emptied_batch {
             self.main = None;
@@ -212,7 +221,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         loop {
             let mut inbox = self.cell.inbox.lock();
             if inbox.has_doom() {
-                return Looked::Wait(Wants::MESSAGE);
+                return Looked::Wait(Wants::Message);
             }
             let suspended = inbox.is_suspended();
             let tracer = inbox.take_tracer();
@@ -229,8 +238,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 progress.attention.store(inbox.has_waiters(), Ordering::Relaxed);
                 return Looked::Main;
             }
-            if !progress.spend(|| self.cell.host.now()) {
-                return Looked::Wait(Wants::TURN);
+            if !current::spend(|| self.cell.host.now()) {
+                return Looked::Wait(Wants::Turn);
             }
             let control = inbox.take_control();
             drop(inbox);
@@ -368,5 +377,108 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             self.break_silence();
         }
         item
+    }
+}
+
+/// A future of the next item; made by [`Context::receive`].
+#[must_use = "futures do nothing unless polled"]
+pub struct Receive<'a, M, C = M> {
+    context: &'a mut Context<M, C>,
+}
+
+impl<M: Send + 'static, C: Send + 'static> Future for Receive<'_, M, C> {
+    type Output = Received<M, C>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<Received<M, C>> {
+        let context = &mut *self.get_mut().context;
+        let item = context.poll_receive();
+        if let Poll::Ready(Received::Stop(reason)) = &item {
+            context.remember_stop(reason.clone());
+        }
+        item
+    }
+}
+
+impl<M, C> fmt::Debug for Receive<'_, M, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Receive({})", self.context.cell.pid)
+    }
+}
+
+impl<M: Send + 'static> Context<M, M> {
+    /// The next message, on whatever lane it came; anything else boxed, so that it needs no
+    /// room beside the messages. What a loop of handlers awaits, who obeys a stop at once: of
+    /// several messages that have come, each costs a fraction of a [`Context::receive`].
+    #[inline]
+    pub fn next_message(&mut self) -> NextMessage<'_, M> {
+        NextMessage { context: self }
+    }
+
+    #[inline(never)]
+    fn poll_next(&mut self) -> Poll<Delivery<M>> {
+        // The two ways that a message mostly comes, each from its place right to its handler.
+        if let Some(main) = self.main.as_mut().filter(|main| !main.is_empty()) {
+            if self.started && !self.detour && may_take(&self.cell) {
+                match main.pop_front() {
+                    Some(Entry { sender, body: Body::Message(message) }) => {
+                        self.sender = sender;
+                        self.cell.progress.count_taken();
+                        return Poll::Ready(Delivery::Message(message));
+                    }
+                    Some(notice) => self.put_back(notice),
+                    None => {}
+                }
+            }
+        } else if self.started && !self.detour && self.main.is_none() && may_take(&self.cell) {
+            let mut inbox = self.cell.inbox.lock();
+            if let Some(Entry { sender, body: Body::Message(message) }) = inbox.take_single() {
+                drop(inbox);
+                current::look();
+                self.sender = sender;
+                self.cell.progress.count_taken();
+                return Poll::Ready(Delivery::Message(message));
+            }
+            drop(inbox);
+            current::refund();
+        }
+        match self.poll_receive() {
+            Poll::Ready(Received::Message(message) | Received::Command(message)) => {
+                Poll::Ready(Delivery::Message(message))
+            }
+            Poll::Ready(other) => Poll::Ready(Delivery::Other(Box::new(other))),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+/// Whether a message may be taken off Main now; if so it is spent.
+#[inline]
+fn may_take<M, C>(cell: &Cell<M, C>) -> bool {
+    !cell.progress.attention.load(Ordering::Relaxed) && current::spend(|| cell.host.now())
+}
+
+/// A future of the next message; made by [`Context::next_message`].
+#[must_use = "futures do nothing unless polled"]
+pub struct NextMessage<'a, M> {
+    context: &'a mut Context<M>,
+}
+
+impl<M: Send + 'static> Future for NextMessage<'_, M> {
+    type Output = Delivery<M>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<Self::Output> {
+        let context = &mut *self.get_mut().context;
+        if context.is_drained() {
+            return context.pending(Wants::Message);
+        }
+        context.poll_next()
+    }
+}
+
+impl<M> fmt::Debug for NextMessage<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NextMessage({})", self.context.cell.pid)
     }
 }

@@ -405,6 +405,14 @@ impl<M, C> Inbox<M, C> {
         first.or_else(|| batch.as_mut()?.pop_front())
     }
 
+    /// Takes the message on Main if it is the only entry.
+    #[inline]
+    pub(crate) fn take_single(&mut self) -> Option<Entry<M>> {
+        let single = self.main.as_ref().is_none_or(|main| main.is_empty())
+            && self.first.as_ref().is_some_and(Entry::is_message);
+        if single { self.first.take() } else { None }
+    }
+
     /// Gives the memory of an empty queue back.
     pub(crate) fn release_memory(&mut self) {
         if self.main.as_ref().is_some_and(|main| main.is_empty()) {

@@ -5,6 +5,7 @@ use super::house::{House, Inhabitant, LIMITS};
 use crate::context::Context;
 use crate::host::{Host, Ready};
 use crate::mailbox::inbox::UNBOUNDED;
+use crate::process::current;
 use crate::process::process::{Process, Via};
 use crate::process::relations::Link;
 use crate::received::Received;
@@ -19,7 +20,6 @@ use std::task::Poll;
 fn couple() -> (Arc<House>, Context<u32, u32>, Inhabitant, Ready) {
     let house = House::new();
     let one = house.admit_new(UNBOUNDED);
-    one.progress.begin(LIMITS.throughput, None);
     let mut ctx = Context::new(one);
     ctx.trap_exits(true);
     let (other, ready) = house.spawn(UNBOUNDED, |ctx| async move {
@@ -36,6 +36,7 @@ fn dying(ready: Ready) -> JoinHandle<()> {
 
 /// The notices that the process receives now.
 fn notices(ctx: &mut Context<u32, u32>) -> usize {
+    let _turn = current::enter(ctx.pid(), LIMITS, || ctx.now());
     let mut count = 0;
     let mut cx = std::task::Context::from_waker(noop_waker_ref());
     while let Poll::Ready(item) = pin!(ctx.receive()).poll(&mut cx) {

@@ -1,12 +1,11 @@
 //! The smallest host that real processes can live in.
 
 use crate::context::Context;
-use crate::host::{Alarm, Host, Ready, Stalled, TimerKey, TurnLimits};
+use crate::host::{Alarm, Host, Poke, Ready, Stalled, TimerKey, TurnLimits};
 use crate::mailbox::overflow::Overflow;
 use crate::process::cell::{Birth, Cell};
 use crate::process::process::Process;
 use crate::process::turn::Life;
-use crate::slot::Poke;
 use crate::subscription::{Subscription, Topic};
 use krarup_gen::{Alias, BlockError, DeadLetter, Name, Pid, Reason, Ref, SpawnError, Timestamp};
 use loom::sync::{Condvar, Mutex};
@@ -25,6 +24,7 @@ pub(super) struct House {
     processes: Mutex<BTreeMap<Pid, Arc<dyn Process>>>,
     queue: Mutex<Queue>,
     came: Condvar,
+    listed: Condvar,
     numbers: AtomicU64,
     dead_letters: AtomicU64,
     retired: AtomicU64,
@@ -33,6 +33,8 @@ pub(super) struct House {
 #[derive(Default)]
 struct Queue {
     ready: VecDeque<Ready>,
+    /// To be poked.
+    listed: Vec<Arc<dyn Poke>>,
     /// A process has ended.
     closed: bool,
 }
@@ -43,6 +45,7 @@ impl House {
             processes: Mutex::new(BTreeMap::new()),
             queue: Mutex::new(Queue::default()),
             came: Condvar::new(),
+            listed: Condvar::new(),
             numbers: AtomicU64::new(1),
             dead_letters: AtomicU64::new(0),
             retired: AtomicU64::new(0),
@@ -83,6 +86,21 @@ impl House {
         while let Some(ready) = self.next_ready() {
             if let Some(again) = ready.run(LIMITS) {
                 self.schedule(again);
+            }
+        }
+    }
+
+    /// A watchdog: pokes who is listed until a process has ended.
+    pub(super) fn watch(&self) {
+        let mut queue = self.queue.lock().expect("nothing panics under a lock");
+        while !queue.closed {
+            match queue.listed.pop() {
+                None => queue = self.listed.wait(queue).expect("nothing panics under a lock"),
+                Some(process) => {
+                    drop(queue);
+                    process.poke();
+                    queue = self.queue.lock().expect("nothing panics under a lock");
+                }
             }
         }
     }
@@ -146,6 +164,7 @@ impl Host for House {
         self.retired.fetch_add(u64::from(process.is_some()), Ordering::Relaxed);
         self.queue.lock().expect("nothing panics under a lock").closed = true;
         self.came.notify_all();
+        self.listed.notify_all();
     }
 
     fn register(&self, _: &Name, _: Arc<dyn Process>) -> Result<(), Pid> {
@@ -189,8 +208,10 @@ impl Host for House {
         false
     }
 
-    fn poke_later(&self, _: &dyn Fn() -> Arc<dyn Poke>) -> bool {
-        false
+    fn poke_later(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool {
+        self.queue.lock().expect("nothing panics under a lock").listed.push(process());
+        self.listed.notify_one();
+        true
     }
 
     fn block(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), BlockError> {

@@ -5,6 +5,7 @@ use super::house::House;
 use super::{Bell, bounded};
 use crate::host::Host;
 use crate::mailbox::inbox::UNBOUNDED;
+use crate::process::current;
 use crate::process::process::Process;
 use crate::received::Received;
 use krarup_gen::Priority;
@@ -140,6 +141,39 @@ fn a_waker_that_fires_in_a_turn_is_not_lost() {
         waking.join().expect("a waker does not panic");
         worker.join().expect("a worker does not panic");
         assert_eq!((house.retired(), house.dead_letters()), (1, 0));
+    });
+}
+
+/// A process that waits to be poked, and then again, against the one who pokes while it
+/// parks: it is polled after each.
+#[test]
+fn a_process_that_will_be_poked_is_polled_again() {
+    loom::model(|| {
+        let house = House::new();
+        let (_, ready) = house.spawn(UNBOUNDED, |ctx| async move {
+            for _ in 0..2 {
+                let mut waited = false;
+                poll_fn(move |cx| {
+                    if waited {
+                        return Poll::Ready(());
+                    }
+                    waited = true;
+                    assert!(current::want_poke(cx.waker()));
+                    Poll::Pending
+                })
+                .await;
+            }
+            drop(ctx);
+            Ok(())
+        });
+        house.schedule(ready);
+        let worker = thread::spawn({
+            let house = Arc::clone(&house);
+            move || house.work()
+        });
+        house.watch();
+        worker.join().expect("a worker does not panic");
+        assert_eq!(house.retired(), 1);
     });
 }
 

@@ -94,21 +94,7 @@ fn a_waiter_that_moves_is_woken_where_it_is() {
     });
 }
 
-/// The waiter is poked, gives up or goes away while the value comes.
-#[test]
-fn a_poke_takes_nothing_from_the_waiter() {
-    loom::model(|| {
-        let bell = Bell::new();
-        let (sender, mut receiver) = slot_for(Some(bell.waker().clone()));
-        let poke = receiver.poke();
-        let poking = thread::spawn(move || poke.poke());
-        let sending = thread::spawn(move || assert!(sender.send(7).is_ok()));
-        assert_eq!(wait(&mut receiver, &bell), Some(7));
-        sending.join().expect("a sender does not panic");
-        poking.join().expect("a poke does not panic");
-    });
-}
-
+/// The waiter gives up or goes away while the value comes.
 #[test]
 fn a_value_for_a_waiter_that_goes_away_is_dropped_once() {
     struct Value(Count);

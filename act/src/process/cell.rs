@@ -9,7 +9,7 @@ use super::current;
 use super::process::Guarded;
 use super::progress::Progress;
 use super::relations::Relations;
-use crate::host::{Host, Ready};
+use crate::host::{Host, Poke, Ready};
 use crate::lock::{Lock, LockGuard};
 use crate::mailbox::entry::{Control, Notice};
 use crate::mailbox::inbox::{Inbox, Phase, Refused};
@@ -259,6 +259,16 @@ impl<M: Send + 'static, C: Send + 'static> ArcWake for Cell<M, C> {
         let mut inbox = cell.inbox.lock();
         let ready = inbox.ready_for_wake();
         cell.release(inbox, ready);
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> Poke for Cell<M, C> {
+    fn poke(self: Arc<Self>) {
+        let mut inbox = self.inbox.lock();
+        self.progress.listed.store(false, Ordering::Relaxed);
+        // One that is idle waits for nothing but mail.
+        let ready = if inbox.phase == Phase::Idle { None } else { inbox.ready_for_wake() };
+        self.release(inbox, ready);
     }
 }
 

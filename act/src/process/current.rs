@@ -1,21 +1,74 @@
-//! Which process runs on this thread.
+//! The turn that runs on this thread.
 //!
 //! A turn leaves its pid here, so that a send knows its sender without being told,
-//! and a blocking wait inside a process is found out. Reply tokens dropped during a
+//! and a blocking wait inside a process is found out. What the turn may still do, and what
+//! it and the future that it polls tell each other, lies here too: it is nobody else's
+//! business, and would have to be atomic in the cell. Reply tokens dropped during a
 //! turn are kept here until it is known whether the process lives on.
 
-use krarup_gen::{Pid, Reason};
+use crate::host::TurnLimits;
+use crate::sync::thread_local;
+use krarup_gen::{Pid, Reason, Timestamp};
 use std::cell::{Cell, RefCell};
+use std::task::Waker;
 
 /// Fails the call whose token was dropped; `Some` if its process ended.
 type Orphan = Box<dyn FnOnce(Option<&Reason>) + Send>;
 
-thread_local! {
-    static CURRENT: Cell<Option<Pid>> = const { Cell::new(None) };
+/// What the future wants, having returned `Pending`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wants {
+    /// Something else than a message: it waits inside a handler.
+    Other,
+    /// A message, and it has none.
+    Message,
+    /// Another turn: its budget is used up.
+    Turn,
+}
+
+/// A turn, as far as it concerns this thread alone.
+#[derive(Clone)]
+struct Turn {
+    /// The process; the node's number 0 outside of any.
+    pid: Cell<Pid>,
+    /// Messages that may still be handled.
+    budget: Cell<u32>,
+    /// When it must end, in nanoseconds of the node's time; 0: no matter when.
+    deadline: Cell<u64>,
+    /// Nothing has been handled. However late it is, a turn handles one message, or a
+    /// process would come round for ever.
+    fresh: Cell<bool>,
+    wants: Cell<Wants>,
+    /// What the data of the process's own waker point at.
+    waker: Cell<usize>,
+    /// Since the future was last polled something in it waits that will set its timer when
+    /// the process is poked.
+    wants_poke: Cell<bool>,
+    /// Main was looked at since the future was last polled.
+    looked: Cell<bool>,
+    /// Whom what was polled last waits for; see [`note_wait`].
+    waits: Cell<u64>,
     /// Messages sent in this turn.
-    static SENT: Cell<u64> = const { Cell::new(0) };
-    /// Whom the future that was polled last waits for; see [`note_wait`].
-    static WAITS: Cell<u64> = const { Cell::new(0) };
+    sent: Cell<u64>,
+}
+
+const NOBODY: Pid = Pid::local(0, 0);
+
+thread_local! {
+    static TURN: Turn = const {
+        Turn {
+            pid: Cell::new(NOBODY),
+            budget: Cell::new(0),
+            deadline: Cell::new(0),
+            fresh: Cell::new(false),
+            wants: Cell::new(Wants::Other),
+            waker: Cell::new(0),
+            wants_poke: Cell::new(false),
+            looked: Cell::new(false),
+            waits: Cell::new(0),
+            sent: Cell::new(0),
+        }
+    };
     /// The number of the worker to which a route has handed the last message.
     static RECEIVER: Cell<u64> = const { Cell::new(0) };
     /// Processes whose overflow is being diverted on this thread.
@@ -27,73 +80,190 @@ thread_local! {
 
 /// The process whose turn runs on this thread.
 pub(crate) fn pid() -> Option<Pid> {
-    CURRENT.get()
+    let pid = TURN.with(|turn| turn.pid.get());
+    (!pid.is_node()).then_some(pid)
 }
 
 /// The number of the current process if it is one of the node with this creation, else
 /// 0: to a process of another node it is nobody.
 #[inline]
 pub(crate) fn sender(creation: u32) -> u64 {
-    match CURRENT.get() {
-        Some(pid) if pid.creation() == creation => pid.id(),
-        _ => 0,
+    let pid = TURN.with(|turn| turn.pid.get());
+    if pid.creation() == creation { pid.id() } else { 0 }
+}
+
+/// Begins a turn of the process on this thread; it ends when the guard is dropped.
+#[inline]
+pub(crate) fn enter(pid: Pid, limits: TurnLimits, now: impl FnOnce() -> Timestamp) -> Entered {
+    TURN.with(|turn| {
+        let outer = (!turn.pid.get().is_node()).then(|| Box::new(turn.clone()));
+        turn.pid.set(pid);
+        turn.budget.set(limits.throughput.max(1));
+        turn.deadline.set(limits.deadline.map_or(0, |limit| (now() + limit).as_nanos().max(1)));
+        turn.fresh.set(true);
+        // What was sent here before was not sent by this process.
+        turn.sent.set(0);
+        Entered { outer }
+    })
+}
+
+/// A turn has begun.
+pub(crate) struct Entered {
+    /// The turn in which it began: a process that stops another node runs last turns there.
+    outer: Option<Box<Turn>>,
+}
+
+impl Drop for Entered {
+    #[inline]
+    fn drop(&mut self) {
+        TURN.with(|turn| match self.outer.take() {
+            None => turn.pid.set(NOBODY),
+            Some(outer) => turn.restore(&outer),
+        });
     }
+}
+
+impl Turn {
+    #[cold]
+    fn restore(&self, outer: &Turn) {
+        self.pid.set(outer.pid.get());
+        self.budget.set(outer.budget.get());
+        self.deadline.set(outer.deadline.get());
+        self.fresh.set(outer.fresh.get());
+        self.wants.set(outer.wants.get());
+        self.waker.set(outer.waker.get());
+        self.wants_poke.set(outer.wants_poke.get());
+        self.looked.set(outer.looked.get());
+        self.waits.set(outer.waits.get());
+        self.sent.set(outer.sent.get());
+    }
+}
+
+/// Takes one message's worth of the turn; false if nothing is left of it.
+#[inline]
+pub(crate) fn spend(now: impl FnOnce() -> Timestamp) -> bool {
+    TURN.with(|turn| {
+        let budget = turn.budget.get();
+        if budget == 0 || (turn.deadline.get() != 0 && is_late(turn, now)) {
+            return false;
+        }
+        turn.budget.set(budget - 1);
+        true
+    })
+}
+
+/// Gives back what was just spent.
+pub(crate) fn refund() {
+    TURN.with(|turn| {
+        turn.budget.set(turn.budget.get() + 1);
+        turn.fresh.set(true);
+    });
+}
+
+#[cold]
+fn is_late(turn: &Turn, now: impl FnOnce() -> Timestamp) -> bool {
+    !turn.fresh.replace(false) && now().as_nanos() >= turn.deadline.get()
+}
+
+/// The future will be polled: nothing has been looked at.
+#[inline]
+pub(crate) fn begin_poll(waker: &Waker) {
+    TURN.with(|turn| {
+        turn.wants.set(Wants::Other);
+        turn.waker.set(waker.data().addr());
+        turn.wants_poke.set(false);
+        turn.looked.set(false);
+        turn.waits.set(0);
+    });
+}
+
+/// What the future wants that was just polled.
+#[inline]
+pub(crate) fn wants() -> Wants {
+    TURN.with(|turn| turn.wants.get())
+}
+
+#[inline]
+pub(crate) fn want(wants: Wants) {
+    TURN.with(|turn| turn.wants.set(wants));
+}
+
+/// Has the process poked later, if this is its own waker: one that a collection of futures
+/// made for one of them would not be woken by that. False also outside a turn.
+#[inline]
+pub(crate) fn want_poke(waker: &Waker) -> bool {
+    TURN.with(|turn| {
+        let own = !turn.pid.get().is_node() && turn.waker.get() == waker.data().addr();
+        if own {
+            turn.wants_poke.set(true);
+        }
+        own
+    })
+}
+
+#[inline]
+pub(crate) fn wants_poke() -> bool {
+    TURN.with(|turn| turn.wants_poke.get())
+}
+
+/// Whether Main was looked at since the future was last polled.
+#[inline]
+pub(crate) fn has_looked() -> bool {
+    TURN.with(|turn| turn.looked.get())
+}
+
+#[inline]
+pub(crate) fn look() {
+    TURN.with(|turn| turn.looked.set(true));
 }
 
 /// A message was sent and accepted.
 #[inline]
 pub(crate) fn count_sent() {
-    SENT.set(SENT.get() + 1);
+    TURN.with(|turn| turn.sent.set(turn.sent.get() + 1));
 }
 
 /// How many messages were sent since this was asked last.
 #[inline]
 pub(crate) fn take_sent() -> u64 {
-    SENT.replace(0)
+    TURN.with(|turn| turn.sent.replace(0))
 }
 
 /// Stands for several, or for what is no call.
 const SEVERAL: u64 = u64::MAX;
 
-/// A poll begins: nothing is waited for yet. What was polled outside of processes may have
-/// left its mark.
-#[inline]
-pub(crate) fn begin_poll() {
-    WAITS.set(0);
-}
-
 /// A future that was polled in this poll waits for the answer of the process with this
 /// number (rule C5).
 #[inline]
 pub(crate) fn note_wait(callee: u64) {
-    WAITS.set(if WAITS.get() == 0 { callee } else { SEVERAL });
+    TURN.with(|turn| turn.waits.set(if turn.waits.get() == 0 { callee } else { SEVERAL }));
 }
 
 /// A future that was polled in this poll waits for something else than an answer: so the
 /// process may go on without one.
 #[inline]
 pub(crate) fn note_other_wait() {
-    WAITS.set(SEVERAL);
+    TURN.with(|turn| turn.waits.set(SEVERAL));
 }
 
 /// Whom the process waits for, if it is one call and nothing else that was polled; else 0.
 #[inline]
 pub(crate) fn waited_for() -> u64 {
-    let callee = WAITS.get();
+    let callee = TURN.with(|turn| turn.waits.get());
     if callee == SEVERAL { 0 } else { callee }
 }
 
 /// A route has handed a message to the process with this number; the innermost route says
 /// so first.
 pub(crate) fn note_receiver(worker: u64) {
-    if RECEIVER.get() == 0 {
-        RECEIVER.set(worker);
+    if RECEIVER.with(Cell::get) == 0 {
+        RECEIVER.with(|receiver| receiver.set(worker));
     }
 }
 
 /// To whom routes have handed a message since this was asked last; 0: to nobody.
 pub(crate) fn take_receiver() -> u64 {
-    RECEIVER.replace(0)
+    RECEIVER.with(|receiver| receiver.replace(0))
 }
 
 /// Runs `f`, unless it is running for this process on this thread already.
@@ -101,30 +271,15 @@ pub(crate) fn once<T>(pid: Pid, f: impl FnOnce() -> T) -> Option<T> {
     struct Leave;
     impl Drop for Leave {
         fn drop(&mut self) {
-            ONCE.with_borrow_mut(Vec::pop);
+            ONCE.with(|once| once.borrow_mut().pop());
         }
     }
-    if ONCE.with_borrow(|under_way| under_way.contains(&pid)) {
+    if ONCE.with(|once| once.borrow().contains(&pid)) {
         return None;
     }
-    ONCE.with_borrow_mut(|under_way| under_way.push(pid));
+    ONCE.with(|once| once.borrow_mut().push(pid));
     let _leave = Leave;
     Some(f())
-}
-
-/// Makes `pid` the current process until the guard is dropped.
-pub(crate) fn enter(pid: Pid) -> Entered {
-    // What was sent here before was not sent by this process.
-    SENT.set(0);
-    Entered(CURRENT.replace(Some(pid)))
-}
-
-pub(crate) struct Entered(Option<Pid>);
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        CURRENT.set(self.0);
-    }
 }
 
 /// Keeps an orphaned token for the end of the turn; gives it back outside a turn.
@@ -132,18 +287,18 @@ pub(crate) fn adopt<F>(orphan: F) -> Result<(), F>
 where
     F: FnOnce(Option<&Reason>) + Send + 'static,
 {
-    if CURRENT.get().is_none() {
+    if pid().is_none() {
         return Err(orphan);
     }
-    HAS_ORPHANS.set(true);
-    ORPHANS.with_borrow_mut(|orphans| orphans.push(Box::new(orphan)));
+    HAS_ORPHANS.with(|has| has.set(true));
+    ORPHANS.with(|orphans| orphans.borrow_mut().push(Box::new(orphan)));
     Ok(())
 }
 
 /// Fails the calls whose tokens were dropped in this turn.
 #[inline]
 pub(crate) fn settle_orphans(end: Option<&Reason>) {
-    if HAS_ORPHANS.get() {
+    if HAS_ORPHANS.with(Cell::get) {
         settle(end);
     }
 }
@@ -151,8 +306,8 @@ pub(crate) fn settle_orphans(end: Option<&Reason>) {
 /// Takes away the tokens that were dropped in this turn: their process knows that they
 /// are to fail with a reason, but has to wait before it can say so.
 pub(crate) fn take_orphans() -> Orphans {
-    HAS_ORPHANS.set(false);
-    Orphans(ORPHANS.take())
+    HAS_ORPHANS.with(|has| has.set(false));
+    Orphans(ORPHANS.with(RefCell::take))
 }
 
 /// Tokens that were taken away. Dropped, they go back to those of the turn: then the
@@ -180,10 +335,10 @@ impl Drop for Orphans {
 
 #[cold]
 fn settle(end: Option<&Reason>) {
-    HAS_ORPHANS.set(false);
+    HAS_ORPHANS.with(|has| has.set(false));
     // Failing a call wakes its caller and can run no user code, so nothing is pushed
     // meanwhile; taking the list out keeps that from being an invariant.
-    for orphan in ORPHANS.take() {
+    for orphan in ORPHANS.with(RefCell::take) {
         orphan(end);
     }
 }

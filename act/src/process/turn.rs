@@ -16,10 +16,10 @@
 //! ```
 
 use super::cell::Cell;
+use super::current::Wants;
 use super::process::Process;
-use super::progress::Wants;
 use super::{bonds, crash, current, waits};
-use crate::host::{Ready, Turn, TurnLimits};
+use crate::host::{Poke, Ready, Turn, TurnLimits};
 use crate::mailbox::entry::Control;
 use crate::mailbox::inbox::{Dropped, Phase};
 use crate::slot::SlotSender;
@@ -71,9 +71,8 @@ where
     F: Future<Output = Result> + Send + 'static,
 {
     fn run(mut self: Pin<Box<Self>>, limits: TurnLimits) -> Option<Ready> {
-        let _current = current::enter(self.cell.pid);
-        let deadline = limits.deadline.map(|deadline| self.cell.host.now() + deadline);
-        self.cell.progress.begin(limits.throughput.clamp(1, u32::MAX >> 1), deadline);
+        let _turn = current::enter(self.cell.pid, limits, || self.cell.host.now());
+        self.cell.progress.running.store(true, Ordering::Relaxed);
         loop {
             // A doomed process is not polled again. The flag is only a hint; the doom
             // itself is looked for under the lock.
@@ -122,11 +121,8 @@ where
 {
     fn poll_once(self: Pin<&mut Self>) -> Poll<Reason> {
         let mut life = self.project();
-        let progress = &life.cell.progress;
-        progress.wants.store(Wants::OTHER, Ordering::Relaxed);
-        progress.looked.store(false, Ordering::Relaxed);
-        current::begin_poll();
         let waker = waker_ref(life.cell);
+        current::begin_poll(&waker);
         let mut cx = Context::from_waker(&waker);
         let polled = crash::contain(|| {
             if let StageProjection::Unborn { seed } = life.stage.as_mut().project()
@@ -153,19 +149,22 @@ where
     /// touched after that.
     fn park(self: Pin<Box<Self>>) -> Parked<Self> {
         let cell = Arc::clone(&self.cell);
+        if current::wants_poke() && !list_for_poke(&cell) {
+            return Parked::Again(self);
+        }
         let mut inbox = cell.inbox.lock();
-        if inbox.has_waiters() {
+        if inbox.has_rare() && inbox.has_waiters() {
             // The process has taken all it will for now, so there may be room.
             drop(inbox);
             cell.grant_room();
             inbox = cell.inbox.lock();
         }
-        if inbox.has_doom() || inbox.doom_by_early_stop() {
+        if inbox.has_rare() && (inbox.has_doom() || inbox.doom_by_early_stop()) {
             cell.progress.attention.store(true, Ordering::Relaxed);
             return Parked::Again(self);
         }
-        let wants = cell.progress.wants.load(Ordering::Relaxed);
-        if wants == Wants::TURN {
+        let wants = current::wants();
+        if wants == Wants::Turn {
             inbox.notified = false;
             cell.progress.rest();
             return Parked::NextTurn(self);
@@ -173,14 +172,14 @@ where
         if inbox.notified {
             inbox.notified = false;
             // A future that wakes itself in every poll gives others their turn.
-            return if cell.progress.spend(|| cell.host.now()) {
+            return if current::spend(|| cell.host.now()) {
                 Parked::Again(self)
             } else {
                 cell.progress.rest();
                 Parked::NextTurn(self)
             };
         }
-        let phase = if wants == Wants::MESSAGE {
+        let phase = if wants == Wants::Message {
             if inbox.has_mail() {
                 return Parked::Again(self);
             }
@@ -277,6 +276,24 @@ where
         }
         drop_contained(reason);
     }
+}
+
+/// Sees to it that the process will be poked; if it will not, it is polled again instead. A
+/// poke that comes between this look and the lock leaves word there, as any waker does.
+fn list_for_poke<M, C>(cell: &Arc<Cell<M, C>>) -> bool
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    if cell.progress.listed.load(Ordering::Relaxed) {
+        return true;
+    }
+    cell.progress.listed.store(true, Ordering::Relaxed);
+    let listed = cell.host.poke_later(&|| Arc::clone(cell) as Arc<dyn Poke>);
+    if !listed {
+        cell.progress.listed.store(false, Ordering::Relaxed);
+    }
+    listed
 }
 
 /// Drops what may be a user's and may panic.

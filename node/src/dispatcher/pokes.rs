@@ -1,89 +1,69 @@
-//! What will be poked at the watchdog's next look (see [`krarup_act::Host::poke_later`]).
+//! Whom the watchdog will poke at its next look (see [`krarup_act::Host::poke_later`]).
 //!
 //! One list per worker, so that workers do not meet; in reach of the watchdog, so that a
-//! worker stuck in a handler does not hold up the timeouts of others. A list that has
-//! filled up throws out what waits no more and may grow to twice of what is left: calls
-//! that are answered at once leave their memory at once, while it is still in the cache.
+//! worker stuck in a handler does not hold up the timeouts of others. A process is on one
+//! list at most, however many calls it makes meanwhile.
 
 use krarup_act::Poke;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// The length at which a list is first looked through, and the most that one holds:
-/// beyond that callers set their timers themselves.
-const LENGTHS: (usize, usize) = (64, 65_536);
+/// The most that a list holds: beyond that callers set their timers themselves.
+const MOST: usize = 65_536;
 
 #[derive(Default)]
 #[repr(align(128))]
-pub(crate) struct Pokes(Mutex<List>);
-
-#[derive(Default)]
-struct List {
-    waiting: Vec<Arc<dyn Poke>>,
-    limit: usize,
-}
+pub(crate) struct Pokes(Mutex<Vec<Arc<dyn Poke>>>);
 
 impl Pokes {
     /// False if too many wait.
-    pub(crate) fn add(&self, poke: &dyn Fn() -> Arc<dyn Poke>) -> bool {
-        let mut list = self.0.lock();
-        if list.waiting.len() >= list.limit {
-            list.waiting.retain(|poke| poke.is_waiting());
-            list.limit = (list.waiting.len() * 2).clamp(LENGTHS.0, LENGTHS.1);
-            if list.waiting.len() >= LENGTHS.1 {
-                return false;
-            }
+    pub(crate) fn add(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool {
+        let mut waiting = self.0.lock();
+        let room = waiting.len() < MOST;
+        if room {
+            waiting.push(process());
         }
-        list.waiting.push(poke());
-        true
+        room
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.lock().waiting.is_empty()
+        self.0.lock().is_empty()
     }
 
     /// Pokes all and empties the list.
     pub(crate) fn poke(&self) {
-        let waiting = std::mem::take(&mut self.0.lock().waiting);
-        waiting.iter().for_each(|poke| poke.poke());
+        let waiting = std::mem::take(&mut *self.0.lock());
+        waiting.into_iter().for_each(Poke::poke);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[derive(Default)]
-    struct Call {
-        answered: AtomicBool,
+    struct Process {
         poked: AtomicUsize,
     }
 
-    impl Poke for Call {
-        fn poke(&self) {
+    impl Poke for Process {
+        fn poke(self: Arc<Self>) {
             self.poked.fetch_add(1, Ordering::Relaxed);
-        }
-
-        fn is_waiting(&self) -> bool {
-            !self.answered.load(Ordering::Relaxed)
         }
     }
 
     #[test]
-    fn answered_calls_leave_and_waiting_ones_are_poked_once() {
+    fn who_is_on_the_list_is_poked_once_and_a_full_one_takes_nobody() {
         let pokes = Pokes::default();
-        let waiting: Vec<_> = (0..100).map(|_| Arc::new(Call::default())).collect();
-        let answered = Arc::new(Call { answered: true.into(), ..Call::default() });
-        for call in &waiting {
-            assert!(pokes.add(&|| Arc::clone(call) as Arc<dyn Poke>));
-            for _ in 0..50 {
-                assert!(pokes.add(&|| Arc::clone(&answered) as Arc<dyn Poke>));
-            }
+        let process = Arc::new(Process::default());
+        for _ in 0..MOST {
+            assert!(pokes.add(&|| Arc::clone(&process) as Arc<dyn Poke>));
         }
-        assert!(Arc::strong_count(&answered) < 300, "{}", Arc::strong_count(&answered));
+        assert!(!pokes.add(&|| Arc::clone(&process) as Arc<dyn Poke>));
         pokes.poke();
         assert!(pokes.is_empty());
-        assert!(waiting.iter().all(|call| call.poked.load(Ordering::Relaxed) == 1));
+        assert_eq!(process.poked.load(Ordering::Relaxed), MOST);
+        assert_eq!(Arc::strong_count(&process), 1);
     }
 }

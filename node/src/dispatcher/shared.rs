@@ -350,10 +350,10 @@ impl Shared {
     }
 
     /// See [`krarup_act::Host::poke_later`]. The watchdog is awake, for a worker is.
-    pub(crate) fn poke_later(&self, poke: &dyn Fn() -> Arc<dyn Poke>) -> bool {
+    pub(crate) fn poke_later(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool {
         let added = LOCAL.try_with(|local| {
             local.get().is_some_and(|local| {
-                std::ptr::eq(local.dispatcher, self) && self.pokes[local.index].add(poke)
+                std::ptr::eq(local.dispatcher, self) && self.pokes[local.index].add(process)
             })
         });
         added.unwrap_or(false)
@@ -474,6 +474,8 @@ impl Shared {
     /// Runs a last turn of what is left after the stop: it was killed, so it ends, and
     /// whoever waits for it hears of that.
     pub(crate) fn clear(&self) {
+        // A process on a list holds its host, and so this.
+        self.pokes.iter().for_each(Pokes::poke);
         loop {
             match self.injector.steal() {
                 Steal::Success(ready) => drop(turn::run(ready, self.setup.limits)),
