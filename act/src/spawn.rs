@@ -241,6 +241,8 @@ where
                 bonds::monitor(&*host, parent, monitor, target, urgency == Urgency::Urgent);
             }
         }
+        // A process that spawns many lets them run before it goes on.
+        current::charge(1);
         let factory = self.factory;
         let ctx = Context::new(Arc::clone(&cell));
         host.schedule(Life::ready(Arc::clone(&cell), move || factory().run(ctx)));

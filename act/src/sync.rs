@@ -13,14 +13,14 @@ pub(crate) use self::modelled::*;
 #[cfg(not(all(test, loom)))]
 mod ordinary {
     pub(crate) use parking_lot::{Mutex, MutexGuard};
-    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
     pub(crate) use std::thread_local;
 }
 
 #[cfg(all(test, loom))]
 mod modelled {
     pub(crate) use loom::sync::MutexGuard;
-    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
     /// loom's, for what is written for the one of the standard library.
     macro_rules! thread_local_of_models {
         ($($(#[$meta:meta])* static $name:ident: $type:ty = const $init:block;)*) => {

@@ -31,6 +31,7 @@ use super::entry::{Body, Control, Entry, Notice, SenderId};
 use super::overflow::{Divert, Overflow};
 use super::permit::Waiter;
 use crate::host::Ready;
+use crate::process::current;
 use crate::slot::SlotSender;
 use crate::trace::Tracer;
 use krarup_gen::{Reason, SpawnError};
@@ -127,6 +128,16 @@ impl<M, C> Rare<M, C> {
 #[cold]
 fn new_queue<M>(batch: u32) -> Box<VecDeque<Entry<M>>> {
     Box::new(VecDeque::with_capacity(batch.clamp(4, 256) as usize))
+}
+
+/// From this many messages in the queue on a sender pays for each that it adds: as many
+/// messages of its own turn as there are crowds in the queue, up to a limit, so that to
+/// send one or two costs nobody a turn.
+const CROWD: usize = 64;
+const MOST_CHARGED: usize = 16;
+
+fn charge(waiting: usize) {
+    current::charge(i32::try_from((waiting / CROWD).min(MOST_CHARGED)).unwrap_or(0));
 }
 
 /// The bound of a mailbox without one.
@@ -340,6 +351,9 @@ impl<M, C> Inbox<M, C> {
         let batch = self.batch;
         let main = self.main.get_or_insert_with(|| new_queue(batch));
         main.push_back(entry);
+        if main.len() >= CROWD {
+            charge(main.len());
+        }
     }
 
     /// Takes the process out to be scheduled because mail has come: only from Idle. A

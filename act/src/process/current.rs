@@ -31,8 +31,9 @@ pub(crate) enum Wants {
 struct Turn {
     /// The process; the node's number 0 outside of any.
     pid: Cell<Pid>,
-    /// Messages that may still be handled.
-    budget: Cell<u32>,
+    /// Messages that may still be handled. Below zero after sends to those who cannot keep
+    /// up: see [`charge`].
+    budget: Cell<i32>,
     /// When it must end, in nanoseconds of the node's time; 0: no matter when.
     deadline: Cell<u64>,
     /// Nothing has been handled. However late it is, a turn handles one message, or a
@@ -98,7 +99,7 @@ pub(crate) fn enter(pid: Pid, limits: TurnLimits, now: impl FnOnce() -> Timestam
     TURN.with(|turn| {
         let outer = (!turn.pid.get().is_node()).then(|| Box::new(turn.clone()));
         turn.pid.set(pid);
-        turn.budget.set(limits.throughput.max(1));
+        turn.budget.set(i32::try_from(limits.throughput).unwrap_or(i32::MAX).max(1));
         turn.deadline.set(limits.deadline.map_or(0, |limit| (now() + limit).as_nanos().max(1)));
         turn.fresh.set(true);
         // What was sent here before was not sent by this process.
@@ -144,7 +145,7 @@ impl Turn {
 pub(crate) fn spend(now: impl FnOnce() -> Timestamp) -> bool {
     TURN.with(|turn| {
         let budget = turn.budget.get();
-        if budget == 0 || (turn.deadline.get() != 0 && is_late(turn, now)) {
+        if budget <= 0 || (turn.deadline.get() != 0 && is_late(turn, now)) {
             return false;
         }
         turn.budget.set(budget - 1);
@@ -163,6 +164,20 @@ pub(crate) fn refund() {
 #[cold]
 fn is_late(turn: &Turn, now: impl FnOnce() -> Timestamp) -> bool {
     !turn.fresh.replace(false) && now().as_nanos() >= turn.deadline.get()
+}
+
+/// Takes more of the turn than the message in hand: it has made others work. What is not
+/// there is a [`debt`].
+#[inline]
+pub(crate) fn charge(messages: i32) {
+    TURN.with(|turn| turn.budget.set(turn.budget.get().saturating_sub(messages)));
+}
+
+/// Turns, of as many messages as the default has, that the turn has taken too much.
+#[inline]
+pub(crate) fn debt() -> u8 {
+    let budget = TURN.with(|turn| turn.budget.get());
+    if budget >= 0 { 0 } else { u8::try_from(budget.unsigned_abs() / 64).unwrap_or(u8::MAX) }
 }
 
 /// The future will be polled: nothing has been looked at.

@@ -1,7 +1,7 @@
 //! How far a process is: what its turns count and write down for others to read.
 
 use super::current;
-use crate::sync::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 /// What the process itself writes while it runs and others may read: each field has
 /// one writer, the turn, so relaxed loads and stores are enough, except where a
@@ -20,6 +20,8 @@ pub(crate) struct Progress {
     pub(crate) ran: AtomicU64,
     /// It will be poked. Set by the turn, taken back under the mailbox's lock.
     pub(crate) listed: AtomicBool,
+    /// Turns to sit out: see `Life::run`.
+    pub(crate) debt: AtomicU8,
     /// A worker is in it.
     pub(crate) running: AtomicBool,
     /// Something lies on the control lanes, or the process is doomed. Written by
@@ -37,6 +39,7 @@ impl Progress {
             waits_for: AtomicU64::new(0),
             ran: AtomicU64::new(0),
             listed: AtomicBool::new(false),
+            debt: AtomicU8::new(0),
             running: AtomicBool::new(false),
             attention: AtomicBool::new(false),
         }
