@@ -37,6 +37,38 @@ fn r1_a_turn_handles_at_most_its_throughput() {
     }
 }
 
+/// Four processes send a thousand messages each time they run. The one that gets them handles
+/// a few dozen each time, and yet never has more than a few rounds of them waiting.
+#[test]
+fn r1_who_floods_others_sits_turns_out_until_they_have_caught_up() {
+    for sim in (0..4).map(Simulation::new) {
+        let most = Arc::new(AtomicUsize::new(0));
+        let counter = behavior_fn(|mut ctx: Context<u64>| async move {
+            loop {
+                ctx.receive().await;
+            }
+        });
+        let counter = sim.spawn(move || counter).start().unwrap();
+        for _ in 0..4 {
+            let (counter, most) = (counter.clone(), Arc::clone(&most));
+            let flood = behavior_fn(move |mut ctx: Context<()>| async move {
+                for _ in 0..20 {
+                    (0..1000).for_each(|number| counter.send(number).unwrap());
+                    most.fetch_max(counter.waiting(), Ordering::Relaxed);
+                    ctx.address().send(()).unwrap();
+                    ctx.receive().await;
+                }
+                Ok(())
+            });
+            sim.spawn(move || flood).start().unwrap();
+        }
+        while sim.step().is_some() {}
+        assert_eq!((counter.waiting(), counter.info().handled), (0, 80_000));
+        let most = most.load(Ordering::Relaxed);
+        assert!(most <= 12_000, "{most}");
+    }
+}
+
 #[test]
 fn r1_at_most_one_worker_is_in_a_process() {
     const EACH: usize = 2_000;
