@@ -31,7 +31,7 @@ use super::watchdog::{INTERVAL, Watchdog};
 use crate::sync::Parker;
 use crate::threads;
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
-use krarup_act::{Poke, Ready};
+use krarup_act::{Poke, Ready, contain};
 use krarup_gen::DispatcherStats;
 use parking_lot::Mutex;
 use rand::rngs::SmallRng;
@@ -194,24 +194,34 @@ impl Shared {
             let mut seeker = Seeker { searching: false, thief: Thief::default(), rng };
             let counters = &self.counters[index];
             let mut tick = 0_u32;
-            while !self.stopped.load(Ordering::Relaxed) {
-                tick = tick.wrapping_add(1);
-                let ready = self.take_near(&local.queue, tick).or_else(|| {
-                    let take = || self.take_injected(&local.queue);
-                    let steal = |stealer: &Stealer<Ready>| {
-                        let stolen = stealer.steal_batch_and_pop(&local.queue);
-                        with_number(stolen, || 1 + local.queue.len())
-                    };
-                    self.search(index, parker, &mut seeker, take, steal)
-                });
-                let Some(ready) = ready else { continue };
-                if seeker.searching {
-                    seeker.searching = false;
-                    self.sleep.found();
+            let mut turns = || {
+                while !self.stopped.load(Ordering::Relaxed) {
+                    tick = tick.wrapping_add(1);
+                    let ready = self.take_near(&local.queue, tick).or_else(|| {
+                        let take = || self.take_injected(&local.queue);
+                        let steal = |stealer: &Stealer<Ready>| {
+                            let stolen = stealer.steal_batch_and_pop(&local.queue);
+                            with_number(stolen, || 1 + local.queue.len())
+                        };
+                        self.search(index, parker, &mut seeker, take, steal)
+                    });
+                    let Some(ready) = ready else { continue };
+                    if seeker.searching {
+                        seeker.searching = false;
+                        self.sleep.found();
+                    }
+                    counters.begin_turn(ready.pid().id());
+                    let again = ready.run(self.setup.limits);
+                    calling::after_turn(|pid| counters.begin_turn(pid));
+                    if let Some(again) = again {
+                        self.push(&local.queue, again);
+                    }
                 }
-                if let Some(again) = self.run(counters, ready) {
-                    self.push(&local.queue, again);
-                }
+            };
+            // A turn contains what its process does. This is the second line, around all turns:
+            // a worker must not be lost to whatever else may panic.
+            while let Err(reason) = contain(&mut turns) {
+                tracing::error!(target: "krarup", %reason, "a turn panicked");
             }
             // What nobody will run is dropped with the injector's, not with the thread.
             while let Some(ready) = local.queue.pop() {
@@ -233,7 +243,11 @@ impl Shared {
             let Some(ready) = ready else { continue };
             seeker.searching = false;
             self.sleep.found();
-            if let Some(again) = self.run(&self.counters[seat.index], ready) {
+            let counters = &self.counters[seat.index];
+            counters.begin_turn(ready.pid().id());
+            let again = turn::run(ready, self.setup.limits);
+            calling::after_turn(|pid| counters.begin_turn(pid));
+            if let Some(again) = again {
                 self.inject(again);
             }
         }
@@ -241,19 +255,6 @@ impl Shared {
         if seeker.searching {
             self.sleep.found();
         }
-    }
-
-    /// A turn.
-    #[allow(
-        clippy::inline_always,
-        reason = "with two callers it is not, at 20 instructions a turn"
-    )]
-    #[inline(always)]
-    fn run(&self, counters: &Counters, ready: Ready) -> Option<Ready> {
-        counters.begin_turn(ready.pid().id());
-        let again = turn::run(ready, self.setup.limits);
-        calling::after_turn(|pid| counters.begin_turn(pid));
-        again
     }
 
     /// From the worker's own queue, or from the injector where it is time for that.
