@@ -124,12 +124,6 @@ impl<M, C> Rare<M, C> {
     }
 }
 
-/// A queue with room for as many as the last batch had.
-#[cold]
-fn new_queue<M>(batch: u32) -> Box<VecDeque<Entry<M>>> {
-    Box::new(VecDeque::with_capacity(batch.clamp(4, 256) as usize))
-}
-
 /// From this many messages in the queue on a sender pays for each that it adds: as many
 /// messages of its own turn as there are crowds in the queue, up to a limit, so that to
 /// send one or two costs nobody a turn.
@@ -348,8 +342,9 @@ impl<M, C> Inbox<M, C> {
             self.first = Some(entry);
             return;
         }
-        let batch = self.batch;
-        let main = self.main.get_or_insert_with(|| new_queue(batch));
+        // As much room as the last batch needed.
+        let room = self.batch.clamp(4, 256) as usize;
+        let main = self.main.get_or_insert_with(|| Box::new(VecDeque::with_capacity(room)));
         main.push_back(entry);
         if main.len() >= CROWD {
             charge(main.len());
