@@ -90,11 +90,9 @@ impl Actor for Caretaker {
 
     async fn handle_message(&mut self, _: &mut Context<News>, news: News) -> Result {
         match news {
-            News::Life(Lifecycle::Spawned { pid, name, .. }) => {
-                println!(
-                    "  caretaker: {pid} is new{}",
-                    name.map_or(String::new(), |n| format!(", called {n}"))
-                );
+            News::Life(Lifecycle::Spawned { pid, name, behavior, .. }) => {
+                let name = name.map_or(behavior.to_owned(), |name| name.to_string());
+                println!("  caretaker: {pid} is new: {name}");
             }
             News::Life(Lifecycle::Ended { pid, reason, .. }) => {
                 println!("  caretaker: {pid} has ended: {reason}");
@@ -125,11 +123,6 @@ fn main() -> Result {
     node.spawn(shop).name("shop").wait()?;
     node.run_until_idle();
 
-    println!("The tree: who lives, below whom, and how much they have handled.");
-    for tree in node.tree() {
-        print!("{tree}");
-    }
-
     println!("A trace shows what the till receives.");
     let till: Address<Sale> = node.lookup("till")?;
     node.trace(till.pid(), true);
@@ -138,7 +131,12 @@ fn main() -> Result {
     node.run_until_idle();
     node.trace(till.pid(), false);
 
-    println!("It says of itself: {}", till.inspect().wait()?);
+    println!("The tree: who lives, below whom, and how much they have handled.");
+    for tree in node.tree() {
+        print!("{tree}");
+    }
+
+    println!("The till says of itself: {}", till.inspect().wait()?);
     println!("Its state: {:?}", till.state::<Till>().wait()?);
 
     println!("Suspended, it handles no sales. Its mail waits, and its bound holds:");
