@@ -130,6 +130,7 @@ fn main() -> Result {
     till.send(Sale::Bread(4))?;
     node.run_until_idle();
     node.trace(till.pid(), false);
+    node.run_until_idle();
 
     println!("The tree: who lives, below whom, and how much they have handled.");
     for tree in node.tree() {

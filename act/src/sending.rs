@@ -18,7 +18,9 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// that wait get room in the order in which they came; each place counts towards the
     /// bound from the moment it is given.
     ///
-    /// A pool has no line: where all its workers are full the answer is `Full` at once.
+    /// A pool has no line: where all its workers are full the answer is `Full` at once. Two
+    /// processes that wait for room in each other's mailboxes wait until a timeout ends it: such
+    /// a ring is not looked for, unlike one of calls.
     pub fn send_or_wait(&self, message: M) -> SendOrWait<M, C> {
         SendOrWait { address: self.clone(), message, timeout: None }
     }

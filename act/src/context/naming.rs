@@ -88,7 +88,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// be the value's, unless it takes others.
     ///
     /// # Errors
-    /// [`SendError::WrongType`], and those of [`crate::Address::send`].
+    /// [`SendError::WrongType`], and those of [`crate::Address::send`]; all give the value back,
+    /// as a [`Dynamic`]. That cannot be shared between threads, so before a `?` goes
+    /// `.map_err(SendError::without_message)`.
     pub fn send<'a, T: Send + 'static>(
         &self,
         to: impl Into<Destination<'a>>,
