@@ -39,7 +39,9 @@ fn imports(text: &str, module: &str) -> Vec<String> {
             base.pop();
             rest = below;
         }
-        expand(&base.iter().map(|part| format!("{part}::")).collect::<String>(), rest, &mut paths);
+        // The last part is what follows the last `::`.
+        base.push("");
+        expand(&base.join("::"), rest, &mut paths);
     }
     paths
 }
