@@ -31,3 +31,11 @@ pub mod prelude {
         SpawnError, Supervisor, SupervisorCalls,
     };
 }
+
+#[cfg(any(doc, doctest))]
+#[doc = include_str!("../docs/guide.md")]
+pub mod guide {}
+
+#[cfg(any(doc, doctest))]
+#[doc = include_str!("../docs/porting.md")]
+pub mod porting {}

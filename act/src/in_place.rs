@@ -31,9 +31,13 @@ use std::time::Duration;
 /// [`krarup_gen::CallError::Terminated`] and the reason (rule C2). The order is:
 ///
 /// 1. [`Actor::before_restart`] on the old state, after a panic too; then it is dropped.
-/// 2. Its timers are cancelled, and a [`Context::stop`] it had asked for is void.
+/// 2. Its timers and idle times are cancelled, a [`Context::stop`] it had asked for is void, and
+///    what it had stashed will be handled again, by the new state.
 /// 3. The factory, [`Actor::init`] and [`Actor::after_restart`] on the new one. A failure in
 ///    these is another one; a state whose `init` failed has no `before_restart`.
+///
+/// What belongs to the process stays as it was set: whether it traps exits or takes others, its
+/// overflow, its aliases and subscriptions.
 ///
 /// Nobody is told: to links and monitors nothing has happened. Everything else that ends an
 /// actor ends this process too, with `terminate`: a normal reason, a stop, [`Context::stop`].

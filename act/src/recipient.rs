@@ -23,6 +23,30 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// Of one type for actors, pools and bare processes, it is what a function or a field takes
 /// that only sends. Like an address it neither keeps its process alive nor dies with it.
+///
+/// ```
+/// # use krarup_act::{Address, Recipient};
+/// enum Till {
+///     Paid(u32),
+///     Close,
+/// }
+///
+/// impl From<u32> for Till {
+///     fn from(amount: u32) -> Self {
+///         Till::Paid(amount)
+///     }
+/// }
+///
+/// /// May pay, and knows nothing of closing.
+/// struct Customer {
+///     till: Recipient<u32>,
+/// }
+///
+/// fn customer(till: &Address<Till>) -> Customer {
+///     Customer { till: till.recipient() }
+/// }
+/// # let _ = (customer, Till::Close, |customer: Customer| customer.till.send(3));
+/// ```
 pub struct Recipient<T> {
     deliver: Arc<dyn Deliver<T>>,
 }

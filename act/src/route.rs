@@ -8,8 +8,8 @@ use krarup_gen::SendError;
 /// A behaviour that calls [`crate::Context::route_main`] gets none of its Main
 /// messages; the *sender's* thread hands each one to the route, and the sender gets the
 /// route's answer. The address keeps the route when the process has ended: it must
-/// answer [`SendError::NoProcess`] from then on. A pool is such a behaviour: no hop, and a full pool is an error at
-/// the sender (rule P2).
+/// answer [`SendError::NoProcess`] from then on. A pool is such a behaviour: no hop, and a
+/// full pool is an error at the sender (rule P2).
 pub trait Route<M>: Send + Sync + 'static {
     /// Hands the message on in the name of `sender` (the number of a process of this
     /// node, 0 for none), or gives it back. Runs on the sender's thread: it must not

@@ -16,9 +16,12 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// Sends a message on the Main lane, and waits while the mailbox is full: `.await` it, or
     /// `.wait()` on a plain thread. A process that awaits it suspends only itself. Senders
     /// that wait get room in the order in which they came; each place counts towards the
-    /// bound from the moment it is given.
+    /// bound from the moment it is given. A send that finds room does not look at the line, so
+    /// it can be ahead of those who wait.
     ///
-    /// A pool has no line: where all its workers are full the answer is `Full` at once.
+    /// A pool has no line: where all its workers are full the answer is `Full` at once. Two
+    /// processes that wait for room in each other's mailboxes wait until a timeout ends it: such
+    /// a ring is not looked for, unlike one of calls.
     pub fn send_or_wait(&self, message: M) -> SendOrWait<M, C> {
         SendOrWait { address: self.clone(), message, timeout: None }
     }

@@ -75,7 +75,9 @@ pub struct ProcessInfo {
     /// Messages that it sent and that were accepted, requests among them; what it sends
     /// inside a turn is counted when the turn ends.
     pub messages_out: u64,
-    /// Messages handled (its reductions).
+    /// Messages handled (its reductions), requests to inspect, suspend or show it among
+    /// them. Not counted, here as in `messages_in`, is what the process has ordered itself:
+    /// messages of its timers, pipes and subscriptions.
     pub handled: u64,
     /// The dispatcher it runs on.
     pub dispatcher: String,

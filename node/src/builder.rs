@@ -87,8 +87,8 @@ impl NodeBuilder {
         self
     }
 
-    /// Runs the workers and side threads within this tokio runtime, so that tokio futures can be awaited
-    /// in handlers.
+    /// Runs the workers and side threads within this tokio runtime, so that tokio futures can
+    /// be awaited in handlers. The runtime must live longer than the node.
     #[cfg(feature = "tokio")]
     pub fn tokio(mut self, runtime: tokio::runtime::Handle) -> Self {
         self.tokio = Some(runtime);

@@ -128,7 +128,9 @@ impl Node {
     /// be the value's, unless it takes others ([`krarup_act::Context::take_others`]).
     ///
     /// # Errors
-    /// [`SendError::WrongType`], and those of [`Address::send`]; all give the value back.
+    /// [`SendError::WrongType`], and those of [`Address::send`]; all give the value back, as a
+    /// [`Dynamic`]. That cannot be shared between threads, so before a `?` goes
+    /// `.map_err(SendError::without_message)`.
     pub fn send<'a, T: Send + 'static>(
         &self,
         to: impl Into<Destination<'a>>,

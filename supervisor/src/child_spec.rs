@@ -222,7 +222,8 @@ macro_rules! settings {
             self
         }
 
-        /// Bounds its Main lane (rule M5).
+        /// Bounds its Main lane (rule M5). What it does when that is full it chooses in its
+        /// `init`, with [`krarup_act::Context::set_overflow`] (rule M6).
         #[must_use]
         pub fn mailbox(mut self, messages: usize) -> Self {
             self.$options$(.$more)?.mailbox = Some(messages);

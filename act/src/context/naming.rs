@@ -88,7 +88,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// be the value's, unless it takes others.
     ///
     /// # Errors
-    /// [`SendError::WrongType`], and those of [`crate::Address::send`].
+    /// [`SendError::WrongType`], and those of [`crate::Address::send`]; all give the value back,
+    /// as a [`Dynamic`]. That cannot be shared between threads, so before a `?` goes
+    /// `.map_err(SendError::without_message)`.
     pub fn send<'a, T: Send + 'static>(
         &self,
         to: impl Into<Destination<'a>>,
@@ -99,8 +101,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     /// Whether messages of other types than this process's own are taken too, when they are
     /// sent by pid, name or alias: they come as [`crate::Received::Other`], to an actor's
-    /// [`crate::Actor::handle_other`]. They count towards the bound. Off, such a send is
-    /// [`SendError::WrongType`].
+    /// [`crate::Actor::handle_other`]. They count towards the bound; a full mailbox that
+    /// diverts refuses them, for its fallback takes this process's own type. Off, such a send
+    /// is [`SendError::WrongType`].
     pub fn take_others(&mut self, take: bool) {
         self.cell.inbox.lock().others = take;
     }

@@ -8,6 +8,39 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// the bound of the mailbox, and none if that has none; messages in it do not count
     /// towards the mailbox's.
     ///
+    /// ```
+    /// # use krarup_act::{Actor, Context};
+    /// # use krarup_gen::{Result, SendError};
+    /// #[derive(Default)]
+    /// struct Sender {
+    ///     connected: bool,
+    /// }
+    ///
+    /// enum Outgoing {
+    ///     Line(String),
+    ///     Connected,
+    /// }
+    ///
+    /// impl Actor for Sender {
+    ///     type Message = Outgoing;
+    ///     async fn handle_message(
+    ///         &mut self,
+    ///         ctx: &mut Context<Outgoing>,
+    ///         message: Outgoing,
+    ///     ) -> Result {
+    ///         match message {
+    ///             Outgoing::Line(_) if !self.connected => ctx.stash(message)?,
+    ///             Outgoing::Line(line) => println!("{line}"),
+    ///             Outgoing::Connected => {
+    ///                 self.connected = true;
+    ///                 ctx.unstash_all();
+    ///             }
+    ///         }
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
+    ///
     /// # Errors
     /// [`SendError::Full`], with the message: as many are set aside as the mailbox's bound.
     pub fn stash(&mut self, message: M) -> Result<(), SendError<M>> {

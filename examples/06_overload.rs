@@ -1,0 +1,134 @@
+//! 6. Overload: a mailbox with a bound, and what is done with one message too many.
+//!
+//! A printer takes three jobs in line. Somebody keeps it from working, and five jobs come.
+//! Whether their senders are refused, old jobs or new ones are dropped, another printer
+//! helps out, or the senders wait: that is a choice, and one line for each process.
+//!
+//! ```sh
+//! cargo run --release --example 06_overload
+//! ```
+
+use krarup::prelude::*;
+use krarup::{Diverted, Overflow, Permit};
+use std::thread;
+use std::time::Duration;
+
+#[derive(Debug)]
+struct Job(u32);
+
+/// What a spare printer is given: the job, and whose mailbox was full.
+impl From<Diverted<Job>> for Job {
+    fn from(diverted: Diverted<Job>) -> Self {
+        println!("  job {} is diverted, tagged {:?}", diverted.message.0, diverted.tag);
+        diverted.message
+    }
+}
+
+struct Printer {
+    name: &'static str,
+    /// Jobs that fit on one sheet.
+    fit: usize,
+    sheets: Vec<Vec<u32>>,
+}
+
+impl Printer {
+    fn new(name: &'static str, fit: usize) -> Self {
+        Printer { name, fit, sheets: Vec::new() }
+    }
+}
+
+impl Actor for Printer {
+    type Message = Job;
+
+    async fn handle_message(&mut self, ctx: &mut Context<Job>, first: Job) -> Result {
+        let mut sheet = vec![first.0];
+        // Those that lie at hand go on the same sheet; this waits for nobody.
+        sheet.extend(ctx.take_batch(self.fit - 1).into_iter().map(|job| job.0));
+        self.sheets.push(sheet);
+        Ok(())
+    }
+
+    async fn terminate(&mut self, _: &mut Context<Job>, _: &Reason) {
+        println!("  {} has printed {:?}", self.name, self.sheets);
+    }
+}
+
+/// Sends five jobs to a printer that takes three and is held up.
+fn rush(printer: &Address<Job>) -> Result {
+    // A suspended process handles nothing until it is resumed; its mail waits.
+    printer.suspend().wait()?;
+    for n in 1..=5 {
+        if let Err(SendError::Full(job)) = printer.send(Job(n)) {
+            println!("  job {} is refused, and its sender has it back", job.0);
+        }
+    }
+    printer.resume();
+    Ok(())
+}
+
+/// Ends a printer when it has handled all that it accepted.
+fn finish(printer: &Address<Job>) -> Result {
+    let end = printer.monitor();
+    printer.finish();
+    end.wait()?;
+    Ok(())
+}
+
+fn main() -> Result {
+    let node = Node::start("tour@localhost")?;
+    let printer = |name| node.spawn(move || Printer::new(name, 1)).mailbox(3);
+
+    println!("Refuse, which is the default: the sender knows at once.");
+    let refuses = printer("the printer").wait()?;
+    rush(&refuses)?;
+    finish(&refuses)?;
+
+    println!("Drop the oldest: the newest are worth most.");
+    let drops_oldest = printer("the printer").overflow(Overflow::DropOldest).wait()?;
+    rush(&drops_oldest)?;
+    finish(&drops_oldest)?;
+
+    println!("Drop the newest: the first are worth most.");
+    let drops_newest = printer("the printer").overflow(Overflow::DropNewest).wait()?;
+    rush(&drops_newest)?;
+    finish(&drops_newest)?;
+    println!("  dropped so far, and counted as dead letters: {}", node.stats().dead_letters);
+
+    println!("Divert: a spare printer helps out.");
+    let spare = printer("the spare printer").wait()?;
+    let to_spare = Overflow::divert(spare.recipient(), "printer 1");
+    let diverts = printer("the printer").overflow(to_spare).wait()?;
+    rush(&diverts)?;
+    finish(&diverts)?;
+    finish(&spare)?;
+
+    println!("Wait: senders get room in the order in which they came.");
+    let patient = printer("the printer").wait()?;
+    patient.suspend().wait()?;
+    (1..=3).try_for_each(|n| patient.send(Job(n)).map_err(SendError::without_message))?;
+    let given_up = patient.send_or_wait(Job(4)).timeout(Duration::from_millis(10)).wait();
+    if let Err(error) = given_up {
+        println!("  job 4: {error}");
+    }
+    let sender = patient.clone();
+    let waiting = thread::spawn(move || sender.send_or_wait(Job(5)).wait().is_ok());
+    patient.resume();
+    if let Ok(true) = waiting.join() {
+        println!("  job 5 waited for its room and was accepted");
+    }
+    finish(&patient)?;
+
+    println!("Reserve: a job is made only if it is sure to be taken.");
+    let reserved = printer("the printer").wait()?;
+    let permits: Vec<Permit<Job>> = std::iter::from_fn(|| reserved.reserve().ok()).collect();
+    println!("  room for {} jobs is kept; one more: {:?}", permits.len(), reserved.send(Job(0)));
+    permits.into_iter().zip(1..).for_each(|(permit, n)| permit.send(Job(n)));
+    finish(&reserved)?;
+
+    println!("Batch: what lies at hand is handled at once, and the rush is over sooner.");
+    let batches = node.spawn(|| Printer::new("the printer", 2)).mailbox(3).wait()?;
+    rush(&batches)?;
+    finish(&batches)?;
+
+    node.stop().wait()
+}

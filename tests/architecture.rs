@@ -1,0 +1,103 @@
+//! `docs/architecture.md` says that arrows only go down: no two files import each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// The modules of a crate that are files of their own, and their text.
+fn modules(below: &Path, path: &str, found: &mut BTreeMap<String, String>) {
+    for entry in fs::read_dir(below).unwrap() {
+        let file = entry.unwrap().path();
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let module = if path.is_empty() { name.clone() } else { format!("{path}::{name}") };
+        if file.is_dir() {
+            modules(&file, &module, found);
+        } else if !matches!(name.as_str(), "lib" | "main" | "mod") {
+            // What tests use is not part of the house.
+            let text = fs::read_to_string(&file).unwrap();
+            let house = text.split("#[cfg(test)]").next().unwrap_or_default();
+            found.insert(module, house.to_owned());
+        }
+    }
+}
+
+/// The paths that a text imports from its own crate, with braces written out.
+fn imports(text: &str, module: &str) -> Vec<String> {
+    let mut paths = Vec::new();
+    for line in text.split(';') {
+        let Some(start) = line.rfind("use crate::").or_else(|| line.rfind("use super::")) else {
+            continue;
+        };
+        let tree: String =
+            line[start + "use ".len()..].chars().filter(|c| !c.is_whitespace()).collect();
+        let mut base: Vec<&str> = module.split("::").collect();
+        let mut rest = tree.as_str();
+        if let Some(below) = rest.strip_prefix("crate::") {
+            (base, rest) = (Vec::new(), below);
+        }
+        while let Some(below) = rest.strip_prefix("super::") {
+            base.pop();
+            rest = below;
+        }
+        // The last part is what follows the last `::`.
+        base.push("");
+        expand(&base.join("::"), rest, &mut paths);
+    }
+    paths
+}
+
+/// `a::{b, c::{d, e}}` is `a::b`, `a::c::d` and `a::c::e`.
+fn expand(before: &str, tree: &str, paths: &mut Vec<String>) {
+    let Some((path, branches)) = tree.split_once('{') else {
+        paths.push(format!("{before}{tree}"));
+        return;
+    };
+    let before = format!("{before}{path}");
+    let branches = branches.strip_suffix('}').unwrap_or(branches);
+    let (mut depth, mut start) = (0, 0);
+    for (at, letter) in branches.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                expand(&before, &branches[start..at], paths);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if start < branches.len() {
+        expand(&before, &branches[start..], paths);
+    }
+}
+
+/// The file that a path leads to: its longest beginning that is one.
+fn file_of<'a>(path: &'a str, files: &BTreeMap<String, String>) -> Option<&'a str> {
+    let ends = path.match_indices("::").map(|(at, _)| at).chain([path.len()]);
+    ends.map(|end| &path[..end]).filter(|module| files.contains_key(*module)).last()
+}
+
+#[test]
+fn no_two_files_import_each_other() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut arrows = 0;
+    for name in ["gen", "act", "node", "supervisor"] {
+        let mut files = BTreeMap::new();
+        modules(&root.join(name).join("src"), "", &mut files);
+        let mut known = BTreeSet::new();
+        for (module, text) in &files {
+            for path in imports(text, module) {
+                if let Some(other) = file_of(&path, &files).filter(|other| other != module) {
+                    known.insert((module.clone(), other.to_owned()));
+                }
+            }
+        }
+        let both: Vec<_> = known
+            .iter()
+            .filter(|(one, other)| one < other && known.contains(&(other.clone(), one.clone())))
+            .collect();
+        assert!(both.is_empty(), "in {name} these import each other: {both:?}");
+        arrows += known.len();
+    }
+    assert!(arrows > 200, "only {arrows} imports were found");
+}
