@@ -84,17 +84,25 @@ impl<T: Send + 'static> Recipient<T> {
             let host = Arc::clone(recipient.deliver.host());
             let pid = recipient.pid();
             if let Some(caller) = current::pid() {
-                if caller.is_same_process(pid) {
-                    return Err(CallError::CallsItself(pid));
-                }
-                if let Some(cycle) = waits::cycle(&*host, caller, pid) {
-                    return Err(CallError::Deadlock(cycle));
+                if let Some(error) = waits::futile(&*host, caller, pid) {
+                    return Err(error);
                 }
             }
             let (token, reply) = Reply::new(None);
-            recipient.send(request(token)).map_err(|error| refused(&*host, &error))?;
-            let answer = Answer::new(reply, pid, Some(timeout));
-            Asked { host, answer, pid }.await
+            let message = request(token);
+            // What was handed on before is no part of this.
+            let _ = current::take_receiver();
+            recipient.send(message).map_err(|error| refused(&*host, &error))?;
+            let callee = current::take_receiver().unwrap_or(pid);
+            let answer = Answer::new(reply, callee, Some(timeout));
+            let asked = Asked { host: Arc::clone(&host), answer };
+            if let Some(caller) = current::pid()
+                && callee != pid
+                && let Some(error) = waits::futile(&*host, caller, callee)
+            {
+                return Err(error);
+            }
+            asked.await
         })
     }
 
@@ -128,7 +136,6 @@ impl<T: Send + 'static> Recipient<T> {
 struct Asked<R: Send + 'static> {
     host: Arc<dyn Host>,
     answer: Answer<R>,
-    pid: Pid,
 }
 
 impl<R: Send + 'static> Future for Asked<R> {
@@ -136,7 +143,8 @@ impl<R: Send + 'static> Future for Asked<R> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let asked = self.get_mut();
-        let suspicious = asked.host.process(asked.pid).is_some_and(|p| p.waits_for().is_some());
+        let callee = asked.host.process(asked.answer.callee());
+        let suspicious = callee.is_some_and(|process| process.waits_for().is_some());
         asked.answer.poll(&asked.host, cx, suspicious)
     }
 }

@@ -57,6 +57,8 @@ impl<T, M: From<T>> Reserved<T> for Converting<M> {
     fn fill(self: Box<Self>, message: T, sender: u64) {
         // A conversion that panics gives the room back.
         let message = message.into();
+        // To whom a conversion has sent something is no part of this.
+        let _ = current::take_receiver();
         self.0.send_from(message, sender);
     }
 

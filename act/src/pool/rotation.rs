@@ -145,7 +145,7 @@ impl<M: Send + 'static, C: Send + 'static> Route<M> for Arc<Rotation<M, C>> {
                     if step > 0 {
                         self.pass_turn(turn, index, workers.len());
                     }
-                    current::note_receiver(workers[index].pid().id());
+                    current::note_receiver(workers[index].pid());
                     return Ok(());
                 }
                 Err(error) => {
@@ -172,7 +172,7 @@ impl<M: Send + 'static, C: Send + 'static> Route<M> for Arc<Rotation<M, C>> {
                         if step > 0 {
                             self.pass_turn(turn, index, workers.len());
                         }
-                        let worker = workers[index].pid().id();
+                        let worker = workers[index].pid();
                         let pool = Arc::clone(self);
                         return Ok(Permit::new(Ticket { permit: Some(permit), worker, pool }));
                     }
@@ -206,7 +206,7 @@ impl<M: Send + 'static, C: Send + 'static> Rotation<M, C> {
 /// from the beginning; no longer if it is given back.
 struct Ticket<M: Send + 'static, C: Send + 'static> {
     permit: Option<Permit<M>>,
-    worker: u64,
+    worker: Pid,
     pool: Arc<Rotation<M, C>>,
 }
 

@@ -6,6 +6,7 @@
 
 use krarup_gen::{Pid, Reason};
 use std::cell::{Cell, RefCell};
+use std::task::Waker;
 
 /// Fails the call whose token was dropped; `Some` if its process ended.
 type Orphan = Box<dyn FnOnce(Option<&Reason>) + Send>;
@@ -16,8 +17,12 @@ thread_local! {
     static SENT: Cell<u64> = const { Cell::new(0) };
     /// Whom the future that was polled last waits for; see [`note_wait`].
     static WAITS: Cell<u64> = const { Cell::new(0) };
-    /// The number of the worker to which a route has handed the last message.
-    static RECEIVER: Cell<u64> = const { Cell::new(0) };
+    /// What was in [`WAITS`] when this process was polled before.
+    static WAITED: Cell<u64> = const { Cell::new(0) };
+    /// The waker of the process, by the address of its data, while it is polled.
+    static WAKER: Cell<usize> = const { Cell::new(0) };
+    /// To whom the last message was handed on: by a route, or by a full mailbox.
+    static RECEIVER: Cell<Option<Pid>> = const { Cell::new(None) };
     /// Processes whose overflow is being diverted on this thread.
     static ONCE: RefCell<Vec<Pid>> = const { RefCell::new(Vec::new()) };
     /// Whether there are any: cheaper to ask than the list, which has a destructor.
@@ -56,17 +61,28 @@ pub(crate) fn take_sent() -> u64 {
 const SEVERAL: u64 = u64::MAX;
 
 /// A poll begins: nothing is waited for yet. What was polled outside of processes may have
-/// left its mark.
+/// left its mark. `waited` is whom the process waited for until now.
 #[inline]
-pub(crate) fn begin_poll() {
+pub(crate) fn begin_poll(waker: &Waker, waited: u64) {
     WAITS.set(0);
+    WAITED.set(waited);
+    WAKER.set(waker.data().addr());
 }
 
-/// A future that was polled in this poll waits for the answer of the process with this
-/// number (rule C5).
+/// A future that was polled in this poll, with this waker, waits for the answer of this
+/// process (rule C5). A waker that is not the process's own is that of a collection, which
+/// polls only those of its futures that were woken: what else the process waits for is not
+/// known. And a process of another node is in no chain of this one.
 #[inline]
-pub(crate) fn note_wait(callee: u64) {
-    WAITS.set(if WAITS.get() == 0 { callee } else { SEVERAL });
+pub(crate) fn note_wait(callee: Pid, waker: &Waker) {
+    let alone =
+        WAITS.get() == 0 && waker.data().addr() == WAKER.get() && sender(callee.creation()) != 0;
+    WAITS.set(if alone { callee.id() } else { SEVERAL });
+}
+
+/// Whether the process waited for the answer of this one and nothing else until now.
+pub(crate) fn waited_only_for(callee: Pid) -> bool {
+    WAITED.get() == callee.id()
 }
 
 /// A future that was polled in this poll waits for something else than an answer: so the
@@ -83,17 +99,17 @@ pub(crate) fn waited_for() -> u64 {
     if callee == SEVERAL { 0 } else { callee }
 }
 
-/// A route has handed a message to the process with this number; the innermost route says
-/// so first.
-pub(crate) fn note_receiver(worker: u64) {
-    if RECEIVER.get() == 0 {
-        RECEIVER.set(worker);
+/// A message was handed on to this process; the innermost route says so first.
+pub(crate) fn note_receiver(receiver: Pid) {
+    if RECEIVER.get().is_none() {
+        RECEIVER.set(Some(receiver));
     }
 }
 
-/// To whom routes have handed a message since this was asked last; 0: to nobody.
-pub(crate) fn take_receiver() -> u64 {
-    RECEIVER.replace(0)
+/// To whom a message was handed on since this was asked last.
+#[inline]
+pub(crate) fn take_receiver() -> Option<Pid> {
+    RECEIVER.replace(None)
 }
 
 /// Runs `f`, unless it is running for this process on this thread already.
@@ -104,7 +120,7 @@ pub(crate) fn once<T>(pid: Pid, f: impl FnOnce() -> T) -> Option<T> {
             ONCE.with_borrow_mut(Vec::pop);
         }
     }
-    if ONCE.with_borrow(|under_way| under_way.contains(&pid)) {
+    if ONCE.with_borrow(|under_way| under_way.iter().any(|other| other.is_same_process(pid))) {
         return None;
     }
     ONCE.with_borrow_mut(|under_way| under_way.push(pid));

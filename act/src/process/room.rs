@@ -14,7 +14,7 @@ use super::cell::Cell;
 use super::current;
 use crate::mailbox::entry::{Body, Entry};
 use crate::mailbox::inbox::{Crowded, Room};
-use crate::mailbox::overflow::Diverted;
+use crate::mailbox::overflow::{Divert, Diverted};
 use crate::mailbox::permit::{NoRoom, Permit, Reserved, Waiter};
 use crate::process::crash::contain;
 use crate::sync::Ordering;
@@ -27,8 +27,8 @@ pub(crate) enum Held<M> {
     Here,
     /// The message will be dropped.
     Nowhere,
-    /// At the fallback of a full mailbox, with the tag for it.
-    Elsewhere(Permit<Diverted<M>>, Arc<str>),
+    /// At the fallback of a full mailbox.
+    Elsewhere(Permit<Diverted<M>>, Divert<M>),
     /// Where the route leads.
     OnRoute(Permit<M>),
 }
@@ -63,7 +63,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             Ok(Room::Elsewhere(divert)) => {
                 // Fallbacks in a ring: nobody is asked twice for one message.
                 match current::once(self.pid, || divert.to.reserve()) {
-                    Some(Ok(permit)) => Ok(Held::Elsewhere(permit, divert.tag)),
+                    Some(Ok(permit)) => Ok(Held::Elsewhere(permit, divert)),
                     Some(Err(_)) | None => {
                         let mut inbox = self.inbox.lock();
                         let _ = inbox.crowded(waiter);
@@ -105,9 +105,10 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         match held {
             Held::Here => self.fill_here(entry),
             Held::Nowhere => self.drop_lost(entry, DeadLetterCause::Overflow),
-            Held::Elsewhere(permit, tag) => {
+            Held::Elsewhere(permit, Divert { to, tag }) => {
                 if let Body::Message(message) = entry.body {
                     permit.send_from(Diverted { origin: self.pid, tag, message }, sender);
+                    current::note_receiver(to.pid());
                 }
             }
             Held::OnRoute(permit) => {

@@ -125,8 +125,8 @@ where
         let progress = &life.cell.progress;
         progress.wants.store(Wants::OTHER, Ordering::Relaxed);
         progress.looked.store(false, Ordering::Relaxed);
-        current::begin_poll();
         let waker = waker_ref(life.cell);
+        current::begin_poll(&waker, progress.waits_for.load(Ordering::Relaxed));
         let mut cx = Context::from_waker(&waker);
         let polled = crash::contain(|| {
             if let StageProjection::Unborn { seed } = life.stage.as_mut().project()
@@ -153,6 +153,9 @@ where
     /// touched after that.
     fn park(self: Pin<Box<Self>>) -> Parked<Self> {
         let cell = Arc::clone(&self.cell);
+        let wants = cell.progress.wants.load(Ordering::Relaxed);
+        let callee = if wants == Wants::OTHER { current::waited_for() } else { 0 };
+        cell.progress.waits_for.store(callee, Ordering::Relaxed);
         let mut inbox = cell.inbox.lock();
         if inbox.has_waiters() {
             // The process has taken all it will for now, so there may be room.
@@ -164,7 +167,6 @@ where
             cell.progress.attention.store(true, Ordering::Relaxed);
             return Parked::Again(self);
         }
-        let wants = cell.progress.wants.load(Ordering::Relaxed);
         if wants == Wants::TURN {
             inbox.notified = false;
             cell.progress.rest();
@@ -189,8 +191,6 @@ where
         } else {
             Phase::Waiting
         };
-        let callee = if phase == Phase::Waiting { current::waited_for() } else { 0 };
-        cell.progress.waits_for.store(callee, Ordering::Relaxed);
         cell.progress.rest();
         let mail_waits = callee != 0 && cell.has_unhandled(&inbox);
         inbox.park(phase, Ready::new(self));
