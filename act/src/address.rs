@@ -223,6 +223,7 @@ where
         match self.reserve_as() {
             Ok(permit) => {
                 permit.send_from(message, sender);
+                current::count_sent();
                 Ok(())
             }
             Err(error) => Err(error.map(|()| message)),

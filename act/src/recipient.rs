@@ -29,7 +29,7 @@ pub struct Recipient<T> {
 
 /// What a recipient does with a message; implemented for addresses and aliases.
 pub(crate) trait Deliver<T>: Send + Sync {
-    /// Sends in the name of the process with the given number.
+    /// Sends in the name of the process with the given number, and counts what was sent.
     fn deliver(&self, message: T, sender: u64) -> Result<(), SendError<T>>;
 
     /// Sends beyond any bound; nobody hears whether it arrives.
@@ -56,11 +56,7 @@ impl<T: Send + 'static> Recipient<T> {
     /// Those of [`crate::Address::send`]; all give the message back as it was.
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
         let sender = current::sender(self.pid().creation());
-        let sent = self.deliver.deliver(message, sender);
-        if sent.is_ok() {
-            current::count_sent();
-        }
-        sent
+        self.deliver.deliver(message, sender)
     }
 
     /// Calls the process: `request` makes the message from the reply token. As

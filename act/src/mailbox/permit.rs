@@ -42,6 +42,7 @@ impl<M> Permit<M> {
     pub fn send(self, message: M) {
         let sender = current::sender(self.0.creation());
         self.0.fill(message, sender);
+        current::count_sent();
     }
 
     /// As [`Permit::send`], in the name of the process with the given number.

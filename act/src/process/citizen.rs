@@ -333,6 +333,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             }
             Ok(Held::Nowhere) => {
                 self.lose::<Dynamic>(sender, DeadLetterCause::Overflow);
+                current::apart(|| drop(message));
+                current::count_sent();
                 Ok(())
             }
             // A fallback takes messages of the process's own type only.

@@ -4,6 +4,7 @@
 //! and a blocking wait inside a process is found out. Reply tokens dropped during a
 //! turn are kept here until it is known whether the process lives on.
 
+use super::crash::contain;
 use krarup_gen::{Pid, Reason};
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
@@ -169,6 +170,15 @@ pub(crate) fn settle_orphans(end: Option<&Reason>) {
 pub(crate) fn take_orphans() -> Orphans {
     HAS_ORPHANS.set(false);
     Orphans(ORPHANS.take())
+}
+
+/// Runs `f`, which drops what does not belong to the current process: calls whose tokens go
+/// with it fail at once, and not with the end of this process should it end now.
+pub(crate) fn apart(f: impl FnOnce()) {
+    let own = take_orphans();
+    let _ = contain(f);
+    settle_orphans(None);
+    drop(own);
 }
 
 /// Tokens that were taken away. Dropped, they go back to those of the turn: then the

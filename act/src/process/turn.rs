@@ -21,7 +21,7 @@ use super::progress::Wants;
 use super::{bonds, crash, current, waits};
 use crate::host::{Ready, Turn, TurnLimits};
 use crate::mailbox::entry::Control;
-use crate::mailbox::inbox::{Dropped, Phase};
+use crate::mailbox::inbox::{Dropped, LastToHear, Phase};
 use crate::slot::SlotSender;
 use futures_task::waker_ref;
 use krarup_gen::{DeadLetterCause, Pid, Reason, Result, SpawnError};
@@ -234,7 +234,7 @@ where
             let started = inbox.initialised || (!inbox.orderly && reason.is_normal());
             (inbox.close(), started)
         };
-        let starter = remains.drop_all(|dropped| {
+        let LastToHear { starter, waiting } = remains.drop_all(|dropped| {
             match &dropped {
                 Dropped::Entry(entry) if entry.is_letter() => {
                     cell.lose::<M>(entry.sender, DeadLetterCause::Unhandled);
@@ -275,6 +275,7 @@ where
             let outcome = if initialised { Ok(()) } else { Err(SpawnError::Init(reason.clone())) };
             let _ = crash::contain(|| starter.send(outcome));
         }
+        waiting.iter().for_each(|waiter| waiter.refuse());
         drop_contained(reason);
     }
 }
