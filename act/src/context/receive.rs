@@ -37,12 +37,14 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// wake the process, but not this future.
     ///
     /// An actor's handler may use it too, for a selective conversation of its own: what it
-    /// receives then is not handled by the actor, except that a stop it takes is obeyed when
-    /// the handler is done.
+    /// receives then is not handled by the actor, except that a stop it takes, or that it is to
+    /// finish, is obeyed when the handler is done.
     pub async fn receive(&mut self) -> Received<M, C> {
         let item = self.receive_next().await;
-        if let Received::Stop(reason) = &item {
-            self.remember_stop(reason.clone());
+        match &item {
+            Received::Stop(reason) => self.remember_stop(reason.clone()),
+            Received::Finish => self.remember_stop(Reason::Normal),
+            _ => {}
         }
         item
     }
