@@ -11,7 +11,7 @@
 //! much it has taken. A place in line that nobody waits at any more is passed over.
 
 use super::cell::Cell;
-use super::current;
+use super::{current, later};
 use crate::mailbox::entry::{Body, Entry};
 use crate::mailbox::inbox::{Crowded, Room};
 use crate::mailbox::overflow::{Divert, Diverted};
@@ -150,7 +150,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// and a call in it has nothing to do with whoever sends.
     fn drop_lost(&self, entry: Entry<M>, cause: DeadLetterCause) {
         self.lose::<M>(entry.sender, cause);
-        current::apart(|| drop(entry));
+        later::when_free(move || current::apart(|| drop(entry)));
     }
 
     /// Gives room back that was kept and not used.
