@@ -4,7 +4,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{DeadLetter, InPlace, Lifecycle, Recipient, Topic};
+use krarup::{DeadLetter, InPlace, Lifecycle, Received, Recipient, Topic, behavior_fn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -293,4 +293,22 @@ fn d10_nobody_is_passivated_with_mail_at_hand() {
         sim.advance(Duration::from_secs(6));
         assert_eq!(log.take(), ["p terminate normal", "p dropped"]);
     }
+}
+
+#[test]
+fn x5_a_suspended_process_that_traps_hears_of_the_stop_of_its_node() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let noted = log.clone();
+    let run = |mut ctx: Context<()>| async move {
+        ctx.trap_exits(true);
+        while let Received::Message(()) = ctx.receive().await {}
+        noted.note("stopped");
+        Ok(())
+    };
+    let process = sim.spawn(move || behavior_fn(run)).start().unwrap();
+    process.suspend().wait().unwrap();
+    sim.stop().wait().unwrap();
+    assert_eq!(log.take(), ["stopped"]);
+    assert_eq!(sim.now(), krarup::Timestamp::ZERO, "at once, not by a kill");
 }
