@@ -222,6 +222,8 @@ fn n5_room_reserved_by_an_alias_goes_with_it() {
     }
 }
 
+type Sending = Box<dyn FnOnce(&mut Context<Act>) + Send>;
+
 #[test]
 fn x3_a_message_is_counted_once_however_it_is_sent() {
     let sim = Simulation::new(1);
@@ -235,9 +237,8 @@ fn x3_a_message_is_counted_once_however_it_is_sent() {
     sim.run_until_idle();
     let (alias, by) = told.recv().unwrap();
     let (pid, other) = (to.pid(), to.recipient::<Act>());
-    type Send = Box<dyn FnOnce(&mut Context<Act>) + std::marker::Send>;
     let reserved = to.clone();
-    let sends: [Send; 6] = [
+    let sends: [Sending; 6] = [
         Box::new(move |_| by.send(Act::nothing()).ok().unwrap()),
         Box::new(move |_| other.send(Act::nothing()).ok().unwrap()),
         Box::new(move |_| reserved.reserve().ok().unwrap().send(Act::nothing())),

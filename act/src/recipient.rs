@@ -79,10 +79,10 @@ impl<T: Send + 'static> Recipient<T> {
         Pending::new(Arc::clone(self.deliver.host()), async move {
             let host = Arc::clone(recipient.deliver.host());
             let pid = recipient.pid();
-            if let Some(caller) = current::pid() {
-                if let Some(error) = waits::futile(&*host, caller, pid) {
-                    return Err(error);
-                }
+            if let Some(caller) = current::pid()
+                && let Some(error) = waits::futile(&*host, caller, pid)
+            {
+                return Err(error);
             }
             let (token, reply) = Reply::new(None);
             let message = request(token);
