@@ -353,3 +353,29 @@ fn r3_threads_have_the_stack_they_were_given() {
         node.stop().wait().unwrap();
     }
 }
+
+#[test]
+fn r5_a_pool_on_calling_threads_replaces_a_worker_within_the_send_that_ends_it() {
+    struct Worker;
+    impl Actor for Worker {
+        type Message = Option<Reply<Pid>>;
+        async fn handle_message(
+            &mut self,
+            ctx: &mut Context<Self::Message>,
+            message: Self::Message,
+        ) -> Result {
+            message.ok_or_else(boom)?.send(ctx.pid());
+            Ok(())
+        }
+    }
+    let node = calling("r5callpool");
+    let pool = node.spawn(|| Pool::new(1, || Worker)).dispatcher("here").wait().unwrap();
+    let first = pool.call(Some).wait().unwrap();
+    for _ in 0..3 {
+        assert!(pool.send(None).is_ok());
+        assert!(!node.is_alive(first));
+        assert!(pool.call(Some).wait().is_ok());
+    }
+    assert_eq!(pool.inspect().wait().unwrap().number("worker_restarts"), Some(3));
+    node.stop().wait().unwrap();
+}

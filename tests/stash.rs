@@ -271,3 +271,30 @@ fn m10_a_batch_ends_before_whatever_else_keeps_its_place_and_with_the_turn() {
     // The notice had come before the messages, and nothing overtakes it.
     assert_eq!(log.take(), ["0 []", "down", "1 [2, 3]"]);
 }
+
+#[test]
+fn m10_senders_that_wait_for_room_do_not_end_a_batch() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let noted = log.clone();
+    let to = sim.spawn(move || Batches { log: noted, even: false }).mailbox(4).wait().unwrap();
+    to.suspend().wait().unwrap();
+    for number in 0..4 {
+        to.send(number).unwrap();
+    }
+    for number in 4..12 {
+        let to = to.clone();
+        let waiting = behavior_fn(move |_: Context<()>| async move {
+            to.send_or_wait(number).await.map_err(SendError::without_message)?;
+            Ok(())
+        });
+        sim.spawn(move || waiting).start().unwrap();
+        sim.run_until_idle();
+    }
+    to.resume();
+    sim.run_until_idle();
+    let batches = log.take();
+    assert_eq!(batches[0], "[0, 1, 2, 3]");
+    let all = batches.join(", ").replace(['[', ']'], "");
+    assert_eq!(all.split(", ").count(), 12, "{all}");
+}

@@ -164,16 +164,11 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         self.cell.progress.waits_for.load(Ordering::Relaxed) != 0
     }
 
-    /// Who got the message that this thread has just sent here: a route hands it on.
+    /// Who got the message that this thread has just sent here: a route hands it on, and a
+    /// full mailbox to its fallback.
     #[inline]
     pub(crate) fn handed_to(&self) -> Pid {
-        if !self.is_routed() {
-            return self.cell.pid;
-        }
-        match current::take_receiver() {
-            0 => self.cell.pid,
-            worker => Pid::local(worker, self.cell.pid.creation()),
-        }
+        current::take_receiver().unwrap_or(self.cell.pid)
     }
 
     /// Sends in the name of the process with the given number: what a
@@ -228,6 +223,7 @@ where
         match self.reserve_as() {
             Ok(permit) => {
                 permit.send_from(message, sender);
+                current::count_sent();
                 Ok(())
             }
             Err(error) => Err(error.map(|()| message)),

@@ -3,7 +3,7 @@
 use crate::address::Address;
 use crate::context::Context;
 use crate::host::Host;
-use crate::mailbox::permit::Permit;
+use crate::mailbox::permit::{Permit, Reserved};
 use crate::process::process::Process;
 use crate::recipient::{Deliver, Recipient};
 use krarup_gen::{Alias, DeadLetterCause, SendError};
@@ -64,12 +64,12 @@ impl<M: Send + 'static, C: Send + 'static> Deliver<M> for ByAlias<M, C> {
     }
 
     fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
-        if self.is_valid() {
-            self.address.reserve()
-        } else {
+        if !self.is_valid() {
             self.address.lose(DeadLetterCause::Revoked);
-            Err(SendError::NoProcess(()))
+            return Err(SendError::NoProcess(()));
         }
+        let by = ByAlias { address: self.address.clone(), alias: self.alias };
+        self.address.reserve().map(|room| Permit::new(RoomByAlias { room, by }))
     }
 
     fn process(&self) -> Arc<dyn Process> {
@@ -82,5 +82,25 @@ impl<M: Send + 'static, C: Send + 'static> Deliver<M> for ByAlias<M, C> {
 
     fn is_alive(&self) -> bool {
         self.is_valid()
+    }
+}
+
+/// Room that was reserved by an alias: what comes when that has been revoked does not arrive.
+struct RoomByAlias<M, C> {
+    room: Permit<M>,
+    by: ByAlias<M, C>,
+}
+
+impl<M: Send + 'static, C: Send + 'static> Reserved<M> for RoomByAlias<M, C> {
+    fn fill(self: Box<Self>, message: M, sender: u64) {
+        if self.by.is_valid() {
+            self.room.send_from(message, sender);
+        } else {
+            self.by.address.lose(DeadLetterCause::Revoked);
+        }
+    }
+
+    fn creation(&self) -> u32 {
+        self.room.creation()
     }
 }

@@ -6,7 +6,6 @@ use crate::host::Host;
 use crate::process::{current, waits};
 use crate::slot::SlotReceiver;
 use krarup_gen::{CallError, Pid};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -35,19 +34,25 @@ impl<T: Send + 'static> Answer<T> {
         Answer { reply: Some(reply), callee, timeout, deadline: None }
     }
 
+    /// Who is to answer.
+    #[inline]
+    pub(crate) fn callee(&self) -> Pid {
+        self.callee
+    }
+
     /// The first poll: the slot knows its waiter already, so it need not be looked at.
     #[inline]
     pub(crate) fn begin(&mut self, host: &Arc<dyn Host>, cx: &mut Context<'_>) -> Poll<Waited<T>> {
-        let Some(timeout) = self.timeout else { return self.pending() };
+        let Some(timeout) = self.timeout else { return self.pending(cx) };
         if timeout >= LONG && current::want_poke(cx.waker()) {
-            return self.pending();
+            return self.pending(cx);
         }
         if timeout.is_zero() {
             return self.poll(host, cx, false);
         }
         let deadline = self.deadline.insert(Deadline::new(host.now() + timeout));
         deadline.arm(&**host, cx);
-        self.pending()
+        self.pending(cx)
     }
 
     /// A later poll. `suspicious`: the callee seems to wait for somebody itself.
@@ -61,7 +66,7 @@ impl<T: Send + 'static> Answer<T> {
         let Some(reply) = &mut self.reply else {
             return Poll::Ready(Err(CallError::NoReply));
         };
-        if let Poll::Ready(answer) = Pin::new(reply).poll(cx) {
+        if let Poll::Ready(answer) = reply.poll_value(cx) {
             self.reply = None;
             self.disarm(&**host);
             return Poll::Ready(answer.unwrap_or(Err(CallError::NoReply)));
@@ -79,15 +84,16 @@ impl<T: Send + 'static> Answer<T> {
     ) -> Poll<Waited<T>> {
         if suspicious
             && !self.reply.as_ref().is_some_and(SlotReceiver::is_passed_on)
+            && current::waited_only_for(self.callee)
             && let Some(caller) = current::pid()
             && let Some(cycle) = waits::cycle(&**host, caller, self.callee)
         {
             return Poll::Ready(self.give_up(host).unwrap_or(Err(CallError::Deadlock(cycle))));
         }
-        let Some(timeout) = self.timeout else { return self.pending() };
+        let Some(timeout) = self.timeout else { return self.pending(cx) };
         let deadline = self.deadline.get_or_insert_with(|| Deadline::new(host.now() + timeout));
         if deadline.poll(&**host, cx).is_pending() {
-            return self.pending();
+            return self.pending(cx);
         }
         let error =
             if host.has_stopped() { CallError::NodeStopped } else { CallError::Timeout(timeout) };
@@ -96,11 +102,11 @@ impl<T: Send + 'static> Answer<T> {
 
     /// Says whom the process waits for (rule C5).
     #[inline]
-    fn pending(&self) -> Poll<Waited<T>> {
+    fn pending(&self, cx: &Context<'_>) -> Poll<Waited<T>> {
         if self.reply.as_ref().is_some_and(SlotReceiver::is_passed_on) {
             current::note_other_wait();
         } else {
-            current::note_wait(self.callee.id());
+            current::note_wait(self.callee, cx.waker());
         }
         Poll::Pending
     }

@@ -134,7 +134,10 @@ where
     F: FnOnce(Reply<T>) -> M + Send,
 {
     fn post(self, address: &Address<M, C>, _: bool, reply: Reply<T>) -> Result<(), CallError> {
-        address.send((self.0)(reply)).map_err(|error| refused(&error))
+        let message = (self.0)(reply);
+        // What was handed on before is no part of this.
+        let _ = current::take_receiver();
+        address.send(message).map_err(|error| refused(&error))
     }
 }
 
@@ -147,6 +150,7 @@ where
 {
     fn post(self, address: &Address<M, C>, urgent: bool, reply: Reply<T>) -> Result<(), CallError> {
         let command = (self.0)(reply);
+        let _ = current::take_receiver();
         let sent = if urgent { address.send_max(command) } else { address.send_high(command) };
         sent.map_err(|error| refused(&error))
     }
@@ -183,7 +187,9 @@ where
         let Some(answer) = &mut call.answer else {
             return Poll::Ready(Err(CallError::NoReply));
         };
-        answer.poll(call.address.host(), cx, call.address.seems_to_wait())
+        // Of one to whom the request was handed on it is not known at a glance.
+        let suspicious = call.address.seems_to_wait() || answer.callee() != call.address.pid();
+        answer.poll(call.address.host(), cx, suspicious)
     }
 }
 
@@ -208,25 +214,20 @@ where
                 return Poll::Ready(Err(CallError::Deadlock(cycle)));
             }
         }
-        let routed = address.is_routed();
-        if routed {
-            // What was handed on before is no part of this.
-            let _ = current::take_receiver();
-        }
         // The slot knows its waiter from the beginning, and a reply wakes it.
         let (token, receiver) = Reply::new(Some(cx.waker().clone()));
         if let Err(error) = request.post(address, self.urgent, token) {
             let stopped = error == CallError::NoProcess && host.is_stopping();
             return Poll::Ready(Err(if stopped { CallError::NodeStopped } else { error }));
         }
-        let callee = if routed { address.handed_to() } else { pid };
+        let callee = address.handed_to();
         let answer = self.answer.insert(Answer::new(receiver, callee, self.timeout));
         if let Some(caller) = caller
             && callee != pid
-            && let Some(cycle) = waits::cycle(&**host, caller, callee)
+            && let Some(error) = waits::futile(&**host, caller, callee)
         {
-            // A route has led the request into the cycle; its answer is not waited for.
-            return Poll::Ready(Err(CallError::Deadlock(cycle)));
+            // It was handed on, into a cycle; its answer is not waited for.
+            return Poll::Ready(Err(error));
         }
         answer.begin(host, cx)
     }

@@ -51,14 +51,29 @@ pub fn state<T: Send + 'static>(
 pub fn suspend(host: Arc<dyn Host>, process: Option<Arc<dyn Process>>) -> Pending<(), DebugError> {
     Pending::new(Arc::clone(&host), async move {
         let process = process.ok_or(DebugError::NoProcess)?;
-        let again = Arc::clone(&process);
-        let outcome = ask(&host, process, Process::suspend).await;
-        if let Err(DebugError::Timeout(_)) = outcome {
-            // Who does not hear that it is suspended cannot be expected to resume it.
-            again.resume();
+        let mut unheard = Unheard(None);
+        let suspend = |process: Arc<dyn Process>, reply| {
+            unheard.0 = Some(Arc::clone(&process));
+            process.suspend(reply);
+        };
+        let outcome = ask(&host, process, suspend).await;
+        if outcome.is_ok() {
+            unheard.0 = None;
         }
         outcome
     })
+}
+
+/// Takes a suspension back: who does not hear that a process is suspended, for it took too
+/// long or was given up, cannot be expected to resume it.
+struct Unheard(Option<Arc<dyn Process>>);
+
+impl Drop for Unheard {
+    fn drop(&mut self) {
+        if let Some(process) = self.0.take() {
+            process.resume();
+        }
+    }
 }
 
 async fn ask<T: Send + 'static>(

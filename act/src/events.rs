@@ -1,16 +1,23 @@
 //! Hearing of what happens in the node as a whole (rules M7, D7, X4).
 
 use crate::context::Context;
+use crate::process::crash::contain;
 use crate::recipient::Recipient;
 use crate::subscription::{Subscription, Tell, Topic};
-use krarup_gen::{DeadLetter, Lifecycle};
+use krarup_gen::{DeadLetter, Lifecycle, Target};
 
 impl Subscription {
-    /// Tells this process of dead letters, beyond its bound.
+    /// Tells this process of the dead letters of others, beyond its bound.
     #[must_use]
     pub fn to_dead_letters(who: Recipient<DeadLetter>) -> Self {
         let pid = who.pid();
-        Subscription { pid, tell: Tell::DeadLetters(Box::new(move |letter| tell(&who, letter))) }
+        let tell_it = move |letter: &DeadLetter| {
+            // What it does not take itself, as a pool whose workers are full, would come back
+            // to it for ever.
+            let own = matches!(letter.to, Target::Pid(to) if to.is_same_process(who.pid()));
+            own || tell(&who, letter)
+        };
+        Subscription { pid, tell: Tell::DeadLetters(Box::new(tell_it)) }
     }
 
     /// Tells this process of what becomes of others, beyond its bound.
@@ -28,13 +35,16 @@ impl Subscription {
 fn tell<T: Clone + Send + 'static>(who: &Recipient<T>, what: &T) -> bool {
     let alive = who.is_alive();
     if alive {
-        who.notify(what.clone());
+        // The conversion is a user's, and runs wherever something happens.
+        if let Err(panic) = contain(|| who.notify(what.clone())) {
+            tracing::error!(target: "krarup", pid = %who.pid(), %panic, "cannot tell a subscriber");
+        }
     }
     alive
 }
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Has this process told of every dead letter of the node from now on, as a message that
+    /// Has this process told of every dead letter to others of the node from now on, as a message that
     /// is made from it, beyond the bound. Ends with the process.
     pub fn subscribe_dead_letters(&mut self)
     where

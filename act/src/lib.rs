@@ -67,6 +67,7 @@ pub use pending::{CannotWait, Pending, is_in_process};
 pub use pool::command::{PoolCommand, Resized};
 pub use pool::pool::{Pool, PoolError};
 pub use process::crash::{contain, note_panic_locations};
+pub use process::later::when_free;
 pub use process::process::{Guarded, Process, Via};
 pub use received::{Delivery, Received};
 pub use recipient::Recipient;

@@ -53,7 +53,7 @@ pub struct Recipient<T> {
 
 /// What a recipient does with a message; implemented for addresses and aliases.
 pub(crate) trait Deliver<T>: Send + Sync {
-    /// Sends in the name of the process with the given number.
+    /// Sends in the name of the process with the given number, and counts what was sent.
     fn deliver(&self, message: T, sender: u64) -> Result<(), SendError<T>>;
 
     /// Sends beyond any bound; nobody hears whether it arrives.
@@ -80,11 +80,7 @@ impl<T: Send + 'static> Recipient<T> {
     /// Those of [`crate::Address::send`]; all give the message back as it was.
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
         let sender = current::sender(self.pid().creation());
-        let sent = self.deliver.deliver(message, sender);
-        if sent.is_ok() {
-            current::count_sent();
-        }
-        sent
+        self.deliver.deliver(message, sender)
     }
 
     /// Calls the process: `request` makes the message from the reply token. As
@@ -107,18 +103,26 @@ impl<T: Send + 'static> Recipient<T> {
         Pending::new(Arc::clone(self.deliver.host()), async move {
             let host = Arc::clone(recipient.deliver.host());
             let pid = recipient.pid();
-            if let Some(caller) = current::pid() {
-                if caller.is_same_process(pid) {
-                    return Err(CallError::CallsItself(pid));
-                }
-                if let Some(cycle) = waits::cycle(&*host, caller, pid) {
-                    return Err(CallError::Deadlock(cycle));
-                }
+            if let Some(caller) = current::pid()
+                && let Some(error) = waits::futile(&*host, caller, pid)
+            {
+                return Err(error);
             }
             let (token, reply) = Reply::new(None);
-            recipient.send(request(token)).map_err(|error| refused(&*host, &error))?;
-            let answer = Answer::new(reply, pid, Some(timeout));
-            Asked { host, answer, pid }.await
+            let message = request(token);
+            // What was handed on before is no part of this.
+            let _ = current::take_receiver();
+            recipient.send(message).map_err(|error| refused(&*host, &error))?;
+            let callee = current::take_receiver().unwrap_or(pid);
+            let answer = Answer::new(reply, callee, Some(timeout));
+            let asked = Asked { host: Arc::clone(&host), answer };
+            if let Some(caller) = current::pid()
+                && callee != pid
+                && let Some(error) = waits::futile(&*host, caller, callee)
+            {
+                return Err(error);
+            }
+            asked.await
         })
     }
 
@@ -152,7 +156,6 @@ impl<T: Send + 'static> Recipient<T> {
 struct Asked<R: Send + 'static> {
     host: Arc<dyn Host>,
     answer: Answer<R>,
-    pid: Pid,
 }
 
 impl<R: Send + 'static> Future for Asked<R> {
@@ -160,7 +163,8 @@ impl<R: Send + 'static> Future for Asked<R> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let asked = self.get_mut();
-        let suspicious = asked.host.process(asked.pid).is_some_and(|p| p.waits_for().is_some());
+        let callee = asked.host.process(asked.answer.callee());
+        let suspicious = callee.is_some_and(|process| process.waits_for().is_some());
         asked.answer.poll(&asked.host, cx, suspicious)
     }
 }

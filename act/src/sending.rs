@@ -99,7 +99,6 @@ impl<M> Outcome<M> {
         match self {
             Outcome::Room(permit) => {
                 permit.send(message);
-                current::count_sent();
                 Ok(())
             }
             Outcome::NoProcess => Err(SendError::NoProcess(message)),

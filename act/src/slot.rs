@@ -3,6 +3,7 @@
 
 use crate::lock::Lock;
 use crate::process::crash::contain;
+use crate::process::current;
 use crate::sync::{AtomicBool, Ordering};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -159,11 +160,9 @@ impl<T> Drop for SlotReceiver<T> {
     }
 }
 
-impl<T> Future for SlotReceiver<T> {
-    /// `None`: the sender has gone without a value.
-    type Output = Option<T>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
+impl<T> SlotReceiver<T> {
+    /// As awaiting it, for who says himself what he waits for (rule C5).
+    pub(crate) fn poll_value(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let mut state = self.0.state.lock();
         match &mut *state {
             State::Empty(Some(waker)) if waker.will_wake(cx.waker()) => Poll::Pending,
@@ -180,7 +179,7 @@ impl<T> Future for SlotReceiver<T> {
                 }
                 drop(state);
                 // It has come meanwhile.
-                self.poll(cx)
+                self.poll_value(cx)
             }
             State::Dropped | State::Closed(_) => Poll::Ready(None),
             State::Full(_) => match std::mem::replace(&mut *state, State::Closed(None)) {
@@ -188,5 +187,18 @@ impl<T> Future for SlotReceiver<T> {
                 _ => Poll::Ready(None),
             },
         }
+    }
+}
+
+impl<T> Future for SlotReceiver<T> {
+    /// `None`: the sender has gone without a value.
+    type Output = Option<T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        let value = self.poll_value(cx);
+        if value.is_pending() {
+            current::note_other_wait();
+        }
+        value
     }
 }

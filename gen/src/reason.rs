@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Why a process ended, or shall end: Erlang's exit reason (rule D8).
@@ -87,18 +88,28 @@ impl<E: Error + Send + Sync + 'static> From<E> for Reason {
     }
 }
 
+/// What an error prints. That is a user's code, and runs in whoever logs or compares a reason:
+/// should it panic, that is no panic of theirs (rule D4).
+fn text(error: &Arc<dyn Error + Send + Sync>) -> String {
+    catch_unwind(AssertUnwindSafe(|| error.to_string())).unwrap_or_else(|panic| {
+        // Its destructor may panic as well.
+        std::mem::forget(panic);
+        "an error that cannot be printed".to_owned()
+    })
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::Normal => f.write_str("normal"),
             Reason::Shutdown => f.write_str("shutdown"),
-            Reason::ShutdownWith(detail) => write!(f, "shutdown: {detail}"),
+            Reason::ShutdownWith(detail) => write!(f, "shutdown: {}", text(detail)),
             Reason::Kill => f.write_str("kill"),
             Reason::Killed => f.write_str("killed"),
             Reason::NoProcess => f.write_str("no process"),
             Reason::NoConnection => f.write_str("no connection"),
             Reason::Panic(panic) => write!(f, "panic: {panic}"),
-            Reason::Error(error) => fmt::Display::fmt(error, f),
+            Reason::Error(error) => f.write_str(&text(error)),
         }
     }
 }
@@ -110,13 +121,13 @@ impl fmt::Debug for Reason {
         match self {
             Reason::Normal => f.write_str("Normal"),
             Reason::Shutdown => f.write_str("Shutdown"),
-            Reason::ShutdownWith(detail) => write!(f, "ShutdownWith({detail})"),
+            Reason::ShutdownWith(detail) => write!(f, "ShutdownWith({})", text(detail)),
             Reason::Kill => f.write_str("Kill"),
             Reason::Killed => f.write_str("Killed"),
             Reason::NoProcess => f.write_str("NoProcess"),
             Reason::NoConnection => f.write_str("NoConnection"),
             Reason::Panic(panic) => write!(f, "Panic({panic})"),
-            Reason::Error(error) => write!(f, "Error({error})"),
+            Reason::Error(error) => write!(f, "Error({})", text(error)),
         }
     }
 }
@@ -125,9 +136,7 @@ impl PartialEq for Reason {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Reason::ShutdownWith(a), Reason::ShutdownWith(b))
-            | (Reason::Error(a), Reason::Error(b)) => {
-                Arc::ptr_eq(a, b) || a.to_string() == b.to_string()
-            }
+            | (Reason::Error(a), Reason::Error(b)) => Arc::ptr_eq(a, b) || text(a) == text(b),
             (Reason::Panic(a), Reason::Panic(b)) => a.message == b.message,
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
@@ -197,5 +206,21 @@ mod tests {
         assert!(reason.downcast_ref::<std::num::ParseIntError>().is_some());
         assert_eq!(Reason::error("boom"), Reason::error(String::from("boom")));
         assert_ne!(Reason::error("boom"), Reason::shutdown("boom"));
+    }
+
+    #[test]
+    fn d4_a_reason_that_panics_when_it_is_printed_says_so() {
+        #[derive(Debug)]
+        struct Unprintable;
+        impl fmt::Display for Unprintable {
+            fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+                panic!("printing")
+            }
+        }
+        impl Error for Unprintable {}
+        let reason = Reason::from(Unprintable);
+        assert_eq!(reason.to_string(), "an error that cannot be printed");
+        assert_eq!(format!("{reason:?}"), "Error(an error that cannot be printed)");
+        assert_eq!(reason, Reason::from(Unprintable));
     }
 }

@@ -301,6 +301,7 @@ impl Host for Home {
     }
 
     fn note_ended(&self, pid: Pid, name: Option<Name>, reason: &Reason) {
+        self.core.events.forget(pid);
         self.core.events.lifecycle(|| Lifecycle::Ended { pid, name, reason: reason.clone() });
     }
 

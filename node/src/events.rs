@@ -33,7 +33,8 @@ impl Events {
     pub(crate) fn subscribe(&self, subscription: Subscription) {
         let mut subscriptions = self.subscriptions.write();
         let topic = topic(&subscription);
-        subscriptions.retain(|other| other.pid != subscription.pid || self::topic(other) != topic);
+        subscriptions
+            .retain(|other| !is_of(other, subscription.pid) || self::topic(other) != topic);
         subscriptions.push(Arc::new(subscription));
         self.any.store(true, Ordering::Release);
     }
@@ -41,9 +42,20 @@ impl Events {
     pub(crate) fn unsubscribe(&self, topic: Topic, pid: Pid) -> bool {
         let mut subscriptions = self.subscriptions.write();
         let before = subscriptions.len();
-        subscriptions.retain(|other| other.pid != pid || self::topic(other) != topic);
+        subscriptions.retain(|other| !is_of(other, pid) || self::topic(other) != topic);
         self.any.store(!subscriptions.is_empty(), Ordering::Release);
         subscriptions.len() < before
+    }
+
+    /// A process has ended, and its subscriptions with it.
+    pub(crate) fn forget(&self, pid: Pid) {
+        if !self.any.load(Ordering::Acquire) {
+            return;
+        }
+        if self.subscriptions.read().iter().any(|other| is_of(other, pid)) {
+            self.unsubscribe(Topic::DeadLetters, pid);
+            self.unsubscribe(Topic::Lifecycle, pid);
+        }
     }
 
     /// Tells all who want to know, without a lock, for they may subscribe to more.
@@ -103,6 +115,10 @@ impl Events {
         };
         tracing::info!(target: "krarup::dead_letters", %letter, left_out, "dead letter");
     }
+}
+
+fn is_of(subscription: &Subscription, pid: Pid) -> bool {
+    subscription.pid.is_same_process(pid)
 }
 
 fn topic(subscription: &Subscription) -> Topic {

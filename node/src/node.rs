@@ -217,7 +217,7 @@ impl Node {
         process.map(|process| process.trace(on)).is_some()
     }
 
-    /// Has a process told of every dead letter from now on, beyond its bound, as long as it
+    /// Has a process told of every dead letter to others from now on, beyond its bound, as long as it
     /// lives (rules M7, D7). Who sends to the dead has the message back; what was accepted
     /// and not handled is gone, so the letters tell of messages and do not hold them.
     pub fn subscribe_dead_letters(&self, who: Recipient<DeadLetter>) {

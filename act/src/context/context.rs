@@ -196,7 +196,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// state takes its place. Its timers and idle times are cancelled, a stop it asked for is
     /// void, and what it had set aside comes back. Mailbox, name, links and monitors stay.
     pub(crate) fn renew(&mut self) {
-        let _ = self.take_stop();
+        // A stop that was asked for by others stands.
+        self.stop = self.rare.as_ref().is_some_and(|rare| rare.stop_reason.is_some());
         self.cancel_timers();
         if let Some(rare) = &mut self.rare {
             rare.stash.replay_all();
@@ -269,7 +270,8 @@ impl<M, C> Context<M, C> {
         let (keys, actions) = timers.into_parts();
         let idle_key = rare.idle.take().and_then(|idle| idle.into_key());
         for key in keys.into_iter().chain(idle_key) {
-            self.cell.host.cancel_timer(key);
+            // What it would have sent to others is dropped there.
+            let _ = contain(|| self.cell.host.cancel_timer(key));
         }
         for action in actions {
             let _ = contain(|| drop(action));

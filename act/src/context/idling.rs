@@ -117,15 +117,22 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
+    /// Whether anything has come that lies behind what is in hand.
+    fn has_mail(&self) -> bool {
+        let inbox = self.cell.inbox.lock();
+        self.main.as_ref().is_some_and(|main| !main.is_empty()) || inbox.has_main()
+    }
+
     /// The timer has rung.
     pub(crate) fn idle_rings(&mut self, round: u64) -> Option<Received<M, C>> {
         let (now, handled) = (self.now(), self.handled());
+        let mail_waits = self.has_mail();
         let idle = self.rare.as_mut()?.idle.as_mut()?;
         if idle.round != round {
             return None;
         }
         idle.timer = None;
-        if idle.handled != handled {
+        if idle.handled != handled || mail_waits {
             // Something came; the timer is set anew when the process is idle again.
             return None;
         }

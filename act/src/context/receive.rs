@@ -40,8 +40,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// wake the process, but not this future.
     ///
     /// An actor's handler may use it too, for a selective conversation of its own: what it
-    /// receives then is not handled by the actor, except that a stop it takes is obeyed when
-    /// the handler is done.
+    /// receives then is not handled by the actor, except that a stop it takes, or that it is to
+    /// finish, is obeyed when the handler is done.
     pub fn receive(&mut self) -> Receive<'_, M, C> {
         Receive { context: self }
     }
@@ -50,18 +50,17 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// about the mailbox.
     #[inline]
     fn next_at_hand(&mut self) -> Option<M> {
-        let main = self.main.as_mut()?;
-        let progress = &self.cell.progress;
-        if self.detour || progress.attention.load(Ordering::Relaxed) {
+        if self.detour || self.has_mail_ahead() {
             return None;
         }
+        let main = self.main.as_mut()?;
         if main.is_empty() || !current::spend(|| self.cell.host.now()) {
             return None;
         }
         match main.pop_front()? {
             Entry { sender, body: Body::Message(message) } => {
                 self.sender = sender;
-                progress.count_taken();
+                self.cell.progress.count_taken();
                 Some(message)
             }
             notice => {
@@ -69,6 +68,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 None
             }
         }
+    }
+
+    /// Whether something goes before what lies on Main; senders that wait for room do not.
+    fn has_mail_ahead(&self) -> bool {
+        self.cell.progress.attention.load(Ordering::Relaxed)
+            && self.cell.inbox.lock().wants_attention()
     }
 
     /// Puts back what was taken too early, and what was spent for it.
@@ -393,8 +398,10 @@ impl<M: Send + 'static, C: Send + 'static> Future for Receive<'_, M, C> {
     fn poll(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<Received<M, C>> {
         let context = &mut *self.get_mut().context;
         let item = context.poll_receive();
-        if let Poll::Ready(Received::Stop(reason)) = &item {
-            context.remember_stop(reason.clone());
+        match &item {
+            Poll::Ready(Received::Stop(reason)) => context.remember_stop(reason.clone()),
+            Poll::Ready(Received::Finish) => context.remember_stop(Reason::Normal),
+            _ => {}
         }
         item
     }

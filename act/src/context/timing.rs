@@ -5,6 +5,7 @@ use super::timers::{Action, Timer};
 use crate::deadline::Sleep;
 use crate::host::{Alarm, Host};
 use crate::mailbox::entry::Notice;
+use crate::process::crash::contain;
 use crate::process::process::Via;
 use crate::recipient::Recipient;
 use krarup_gen::{Exit, Pid, Reason, Ref, Timestamp};
@@ -67,8 +68,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let cell = Arc::downgrade(&self.cell);
         let act = move || {
             if let Some(cell) = cell.upgrade().filter(|cell| cell.is_alive()) {
-                act(&*cell.host);
+                // A conversion in it may panic; the entry here goes in any case.
+                let done = contain(|| act(&*cell.host));
                 cell.push_notice(Notice::Timer(timer));
+                if let Err(panic) = done {
+                    tracing::error!(target: "krarup", pid = %cell.pid, %panic, "a timer panicked");
+                }
             }
         };
         let due = self.now() + delay;

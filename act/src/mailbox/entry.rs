@@ -14,9 +14,12 @@ pub(crate) struct Entry<M> {
 }
 
 impl<M> Entry<M> {
-    /// Whether it is a user's message that waits for its turn (rule M5).
-    pub(crate) fn is_message(&self) -> bool {
-        matches!(self.body, Body::Message(_))
+    /// Whether it counts towards the bound (rule M5).
+    pub(crate) fn takes_room(&self) -> bool {
+        match &self.body {
+            Body::Message(_) => true,
+            Body::Notice(notice) => matches!(**notice, Notice::Other(_)),
+        }
     }
 
     /// Whether a user loses something if nobody handles it (rule D7).

@@ -242,15 +242,10 @@ impl<M, C> Inbox<M, C> {
         taken: u64,
         waiter: Option<&Arc<Waiter<M>>>,
     ) -> Result<Room<M>, Crowded> {
-        if self.phase == Phase::Terminated {
-            return Err(Crowded::Dead);
-        }
-        if self.routed {
-            return Err(Crowded::Routed);
-        }
-        if self.has_room(taken) {
-            self.accepted += 1;
-            return Ok(Room::Here(None));
+        match self.take_room(taken) {
+            Ok(()) => return Ok(Room::Here(None)),
+            Err(Crowded::Full) => {}
+            Err(crowded) => return Err(crowded),
         }
         match self.rare.as_ref().map(|rare| &rare.overflow) {
             None | Some(Overflow::Refuse) => Err(self.crowded(waiter)),
@@ -266,8 +261,34 @@ impl<M, C> Inbox<M, C> {
         }
     }
 
+    /// As [`Inbox::reserve`], for who has tried the fallback in vain.
+    pub(crate) fn reserve_here(
+        &mut self,
+        taken: u64,
+        waiter: Option<&Arc<Waiter<M>>>,
+    ) -> Result<(), Crowded> {
+        match self.take_room(taken) {
+            Err(Crowded::Full) => Err(self.crowded(waiter)),
+            taken => taken,
+        }
+    }
+
+    fn take_room(&mut self, taken: u64) -> Result<(), Crowded> {
+        if self.phase == Phase::Terminated {
+            return Err(Crowded::Dead);
+        }
+        if self.routed {
+            return Err(Crowded::Routed);
+        }
+        if !self.has_room(taken) {
+            return Err(Crowded::Full);
+        }
+        self.accepted += 1;
+        Ok(())
+    }
+
     /// There is no room: a waiter that is given stands in line.
-    pub(crate) fn crowded(&mut self, waiter: Option<&Arc<Waiter<M>>>) -> Crowded {
+    fn crowded(&mut self, waiter: Option<&Arc<Waiter<M>>>) -> Crowded {
         if let Some(waiter) = waiter {
             self.rare().waiting.push_back(Arc::clone(waiter));
         }
@@ -276,14 +297,14 @@ impl<M, C> Inbox<M, C> {
 
     /// Takes the message out that has waited longest.
     fn remove_oldest(&mut self) -> Option<Entry<M>> {
-        if self.first.as_ref().is_some_and(Entry::is_message) {
+        if self.first.as_ref().is_some_and(Entry::takes_room) {
             let oldest = self.first.take();
             // The idle slot holds the oldest entry, or nothing.
             self.first = self.main.as_mut().and_then(|main| main.pop_front());
             return oldest;
         }
         let main = self.main.as_mut()?;
-        let place = main.iter().position(Entry::is_message)?;
+        let place = main.iter().position(Entry::takes_room)?;
         main.remove(place)
     }
 
@@ -418,7 +439,7 @@ impl<M, C> Inbox<M, C> {
     #[inline]
     pub(crate) fn take_single(&mut self) -> Option<Entry<M>> {
         let single = self.main.as_ref().is_none_or(|main| main.is_empty())
-            && self.first.as_ref().is_some_and(Entry::is_message);
+            && self.first.as_ref().is_some_and(|entry| matches!(entry.body, Body::Message(_)));
         if single { self.first.take() } else { None }
     }
 
@@ -493,6 +514,13 @@ impl<M, C> Inbox<M, C> {
         if self.is_suspended() { self.has_mail() } else { self.has_control() }
     }
 
+    /// Whether the process must look up before its next message, and not only to grant room.
+    pub(crate) fn wants_attention(&self) -> bool {
+        self.has_doom()
+            || self.has_mail_ahead()
+            || self.rare.as_ref().is_some_and(|rare| rare.suspended > 0 || rare.tracer.is_some())
+    }
+
     /// Takes the tracer that is to be put in the place of another.
     pub(crate) fn take_tracer(&mut self) -> Option<Tracer<M, C>> {
         self.rare.as_mut()?.tracer.take()
@@ -537,21 +565,25 @@ pub(crate) struct Remains<M, C> {
 }
 
 impl<M, C> Remains<M, C> {
-    /// Drops everything, one by one and in its order, by means of `drop`; all but the
-    /// starter, which hears of the end last.
-    pub(crate) fn drop_all(
-        mut self,
-        drop: impl Fn(Dropped<M, C>),
-    ) -> Option<SlotSender<Result<(), SpawnError>>> {
-        let starter = self.rare.as_mut().and_then(|rare| rare.starter.take());
+    /// Drops everything, one by one and in its order, by means of `drop`; all but those who
+    /// hear of the end last.
+    pub(crate) fn drop_all(self, drop: impl Fn(Dropped<M, C>)) -> LastToHear<M> {
+        let mut last = LastToHear { starter: None, waiting: VecDeque::new() };
         if let Some(rare) = self.rare {
+            last = LastToHear { starter: rare.starter, waiting: rare.waiting };
             rare.urgent.into_iter().chain(rare.system).for_each(|c| drop(Dropped::Control(c)));
-            rare.waiting.iter().for_each(|waiter| waiter.refuse());
         }
         let main = self.main.into_iter().flat_map(|main| *main);
         self.first.into_iter().chain(main).for_each(|entry| drop(Dropped::Entry(entry)));
-        starter
+        last
     }
+}
+
+/// Who hears of the end when everything else is done (rule D6).
+pub(crate) struct LastToHear<M> {
+    pub(crate) starter: Option<SlotSender<Result<(), SpawnError>>>,
+    /// Senders that wait for room.
+    pub(crate) waiting: VecDeque<Arc<Waiter<M>>>,
 }
 
 /// One thing that lay in a closed mailbox.

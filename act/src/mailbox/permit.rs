@@ -42,6 +42,7 @@ impl<M> Permit<M> {
     pub fn send(self, message: M) {
         let sender = current::sender(self.0.creation());
         self.0.fill(message, sender);
+        current::count_sent();
     }
 
     /// As [`Permit::send`], in the name of the process with the given number.
@@ -57,6 +58,8 @@ impl<T, M: From<T>> Reserved<T> for Converting<M> {
     fn fill(self: Box<Self>, message: T, sender: u64) {
         // A conversion that panics gives the room back.
         let message = message.into();
+        // To whom a conversion has sent something is no part of this.
+        let _ = current::take_receiver();
         self.0.send_from(message, sender);
     }
 

@@ -11,7 +11,7 @@
 
 use crate::address::Address;
 use crate::mailbox::permit::{Permit, Reserved};
-use crate::process::current;
+use crate::process::{current, later};
 use crate::route::Route;
 use krarup_gen::{Pid, SendError};
 use parking_lot::RwLock;
@@ -126,6 +126,7 @@ impl<M: Send + 'static, C: Send + 'static> Rotation<M, C> {
 impl<M: Send + 'static, C: Send + 'static> Route<M> for Arc<Rotation<M, C>> {
     fn send(&self, mut message: M, sender: u64) -> Result<(), SendError<M>> {
         self.received.fetch_add(1, Ordering::Relaxed);
+        let _held = later::hold();
         let ring = self.ring.read();
         let workers = &ring.workers;
         if workers.is_empty() {
@@ -145,7 +146,7 @@ impl<M: Send + 'static, C: Send + 'static> Route<M> for Arc<Rotation<M, C>> {
                     if step > 0 {
                         self.pass_turn(turn, index, workers.len());
                     }
-                    current::note_receiver(workers[index].pid().id());
+                    current::note_receiver(workers[index].pid());
                     return Ok(());
                 }
                 Err(error) => {
@@ -160,6 +161,7 @@ impl<M: Send + 'static, C: Send + 'static> Route<M> for Arc<Rotation<M, C>> {
 
     fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
         self.received.fetch_add(1, Ordering::Relaxed);
+        let _held = later::hold();
         let ring = self.ring.read();
         let workers = &ring.workers;
         if !workers.is_empty() {
@@ -172,7 +174,7 @@ impl<M: Send + 'static, C: Send + 'static> Route<M> for Arc<Rotation<M, C>> {
                         if step > 0 {
                             self.pass_turn(turn, index, workers.len());
                         }
-                        let worker = workers[index].pid().id();
+                        let worker = workers[index].pid();
                         let pool = Arc::clone(self);
                         return Ok(Permit::new(Ticket { permit: Some(permit), worker, pool }));
                     }
@@ -206,7 +208,7 @@ impl<M: Send + 'static, C: Send + 'static> Rotation<M, C> {
 /// from the beginning; no longer if it is given back.
 struct Ticket<M: Send + 'static, C: Send + 'static> {
     permit: Option<Permit<M>>,
-    worker: u64,
+    worker: Pid,
     pool: Arc<Rotation<M, C>>,
 }
 

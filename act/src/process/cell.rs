@@ -5,10 +5,10 @@
 //! in it, live in the [`Ready`] that is parked in the mailbox or running, and go with
 //! the process.
 
-use super::current;
 use super::process::Guarded;
 use super::progress::Progress;
 use super::relations::Relations;
+use super::{current, later};
 use crate::host::{Host, Poke, Ready};
 use crate::lock::{Lock, LockGuard};
 use crate::mailbox::entry::{Control, Notice};
@@ -277,7 +277,10 @@ impl<M, C> Cell<M, C> {
     #[cold]
     pub(crate) fn lose<T>(&self, sender: u64, cause: DeadLetterCause) {
         let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
-        self.host.dead_letter(DeadLetter::new(self.pid, from, type_name::<T>(), cause));
+        let letter = DeadLetter::new(self.pid, from, type_name::<T>(), cause);
+        let host = Arc::clone(&self.host);
+        // Whoever hears of it converts it first.
+        later::when_free(move || host.dead_letter(letter));
     }
 
     pub(crate) fn locked_relations(&self) -> MutexGuard<'_, Relations> {

@@ -156,7 +156,8 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
             Phase::Active if !inbox.initialised => {
                 self.push_urgent(inbox, Control::Stop(reason));
             }
-            _ if inbox.orderly => {
+            // A suspended process attends to no notice; it hears of the stop as an exit.
+            _ if inbox.orderly || (inbox.trapping && inbox.is_suspended()) => {
                 self.push_urgent(inbox, Control::Stop(reason));
             }
             _ if inbox.trapping => {
@@ -333,6 +334,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             }
             Ok(Held::Nowhere) => {
                 self.lose::<Dynamic>(sender, DeadLetterCause::Overflow);
+                current::apart(|| drop(message));
+                current::count_sent();
                 Ok(())
             }
             // A fallback takes messages of the process's own type only.

@@ -6,6 +6,7 @@
 //! business, and would have to be atomic in the cell. Reply tokens dropped during a
 //! turn are kept here until it is known whether the process lives on.
 
+use super::crash::contain;
 use crate::host::TurnLimits;
 use crate::sync::thread_local;
 use krarup_gen::{Pid, Reason, Timestamp};
@@ -51,6 +52,8 @@ struct Turn {
     waits: Cell<u64>,
     /// Messages sent in this turn.
     sent: Cell<u64>,
+    /// Whom the process waited for when it was polled before.
+    waited: Cell<u64>,
 }
 
 const NOBODY: Pid = Pid::local(0, 0);
@@ -68,10 +71,11 @@ thread_local! {
             looked: Cell::new(false),
             waits: Cell::new(0),
             sent: Cell::new(0),
+            waited: Cell::new(0),
         }
     };
-    /// The number of the worker to which a route has handed the last message.
-    static RECEIVER: Cell<u64> = const { Cell::new(0) };
+    /// To whom the last message was handed on: by a route, or by a full mailbox.
+    static RECEIVER: Cell<Option<Pid>> = const { Cell::new(None) };
     /// Processes whose overflow is being diverted on this thread.
     static ONCE: RefCell<Vec<Pid>> = const { RefCell::new(Vec::new()) };
     /// Whether there are any: cheaper to ask than the list, which has a destructor.
@@ -137,6 +141,7 @@ impl Turn {
         self.looked.set(outer.looked.get());
         self.waits.set(outer.waits.get());
         self.sent.set(outer.sent.get());
+        self.waited.set(outer.waited.get());
     }
 }
 
@@ -180,10 +185,12 @@ pub(crate) fn debt() -> u8 {
     if budget >= 0 { 0 } else { u8::try_from(budget.unsigned_abs() / 64).unwrap_or(u8::MAX) }
 }
 
-/// The future will be polled: nothing has been looked at.
+/// The future will be polled: nothing has been looked at, nothing is waited for. `waited` is
+/// whom the process waited for until now.
 #[inline]
-pub(crate) fn begin_poll(waker: &Waker) {
+pub(crate) fn begin_poll(waker: &Waker, waited: u64) {
     TURN.with(|turn| {
+        turn.waited.set(waited);
         turn.wants.set(Wants::Other);
         turn.waker.set(waker.data().addr());
         turn.wants_poke.set(false);
@@ -247,11 +254,23 @@ pub(crate) fn take_sent() -> u64 {
 /// Stands for several, or for what is no call.
 const SEVERAL: u64 = u64::MAX;
 
-/// A future that was polled in this poll waits for the answer of the process with this
-/// number (rule C5).
+/// A future that was polled in this poll, with this waker, waits for the answer of this
+/// process (rule C5). A waker that is not the process's own is that of a collection, which
+/// polls only those of its futures that were woken: what else the process waits for is not
+/// known. And a process of another node is in no chain of this one.
 #[inline]
-pub(crate) fn note_wait(callee: u64) {
-    TURN.with(|turn| turn.waits.set(if turn.waits.get() == 0 { callee } else { SEVERAL }));
+pub(crate) fn note_wait(callee: Pid, waker: &Waker) {
+    TURN.with(|turn| {
+        let alone = turn.waits.get() == 0
+            && waker.data().addr() == turn.waker.get()
+            && callee.creation() == turn.pid.get().creation();
+        turn.waits.set(if alone { callee.id() } else { SEVERAL });
+    });
+}
+
+/// Whether the process waited for the answer of this one and nothing else until now.
+pub(crate) fn waited_only_for(callee: Pid) -> bool {
+    TURN.with(|turn| turn.waited.get() == callee.id())
 }
 
 /// A future that was polled in this poll waits for something else than an answer: so the
@@ -268,17 +287,19 @@ pub(crate) fn waited_for() -> u64 {
     if callee == SEVERAL { 0 } else { callee }
 }
 
-/// A route has handed a message to the process with this number; the innermost route says
-/// so first.
-pub(crate) fn note_receiver(worker: u64) {
-    if RECEIVER.with(Cell::get) == 0 {
-        RECEIVER.with(|receiver| receiver.set(worker));
-    }
+/// A message was handed on to this process; the innermost route says so first.
+pub(crate) fn note_receiver(receiver: Pid) {
+    RECEIVER.with(|last| {
+        if last.get().is_none() {
+            last.set(Some(receiver));
+        }
+    });
 }
 
-/// To whom routes have handed a message since this was asked last; 0: to nobody.
-pub(crate) fn take_receiver() -> u64 {
-    RECEIVER.with(|receiver| receiver.replace(0))
+/// To whom a message was handed on since this was asked last.
+#[inline]
+pub(crate) fn take_receiver() -> Option<Pid> {
+    RECEIVER.with(|last| last.replace(None))
 }
 
 /// Runs `f`, unless it is running for this process on this thread already.
@@ -289,7 +310,7 @@ pub(crate) fn once<T>(pid: Pid, f: impl FnOnce() -> T) -> Option<T> {
             ONCE.with(|once| once.borrow_mut().pop());
         }
     }
-    if ONCE.with(|once| once.borrow().contains(&pid)) {
+    if ONCE.with(|once| once.borrow().iter().any(|other| other.is_same_process(pid))) {
         return None;
     }
     ONCE.with(|once| once.borrow_mut().push(pid));
@@ -323,6 +344,15 @@ pub(crate) fn settle_orphans(end: Option<&Reason>) {
 pub(crate) fn take_orphans() -> Orphans {
     HAS_ORPHANS.with(|has| has.set(false));
     Orphans(ORPHANS.with(RefCell::take))
+}
+
+/// Runs `f`, which drops what does not belong to the current process: calls whose tokens go
+/// with it fail at once, and not with the end of this process should it end now.
+pub(crate) fn apart(f: impl FnOnce()) {
+    let own = take_orphans();
+    let _ = contain(f);
+    settle_orphans(None);
+    drop(own);
 }
 
 /// Tokens that were taken away. Dropped, they go back to those of the turn: then the

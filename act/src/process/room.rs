@@ -11,10 +11,10 @@
 //! much it has taken. A place in line that nobody waits at any more is passed over.
 
 use super::cell::Cell;
-use super::current;
+use super::{current, later};
 use crate::mailbox::entry::{Body, Entry};
 use crate::mailbox::inbox::{Crowded, Room};
-use crate::mailbox::overflow::Diverted;
+use crate::mailbox::overflow::{Divert, Diverted};
 use crate::mailbox::permit::{NoRoom, Permit, Reserved, Waiter};
 use crate::process::crash::contain;
 use crate::sync::Ordering;
@@ -27,8 +27,8 @@ pub(crate) enum Held<M> {
     Here,
     /// The message will be dropped.
     Nowhere,
-    /// At the fallback of a full mailbox, with the tag for it.
-    Elsewhere(Permit<Diverted<M>>, Arc<str>),
+    /// At the fallback of a full mailbox.
+    Elsewhere(Permit<Diverted<M>>, Divert<M>),
     /// Where the route leads.
     OnRoute(Permit<M>),
 }
@@ -63,15 +63,28 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             Ok(Room::Elsewhere(divert)) => {
                 // Fallbacks in a ring: nobody is asked twice for one message.
                 match current::once(self.pid, || divert.to.reserve()) {
-                    Some(Ok(permit)) => Ok(Held::Elsewhere(permit, divert.tag)),
-                    Some(Err(_)) | None => {
-                        let mut inbox = self.inbox.lock();
-                        let _ = inbox.crowded(waiter);
-                        self.progress.attention.store(true, Ordering::Relaxed);
-                        Err(NoRoom::Full)
-                    }
+                    Some(Ok(permit)) => Ok(Held::Elsewhere(permit, divert)),
+                    Some(Err(_)) | None => self.reserve_here(waiter),
                 }
             }
+            Err(Crowded::Full) => Err(NoRoom::Full),
+            Err(Crowded::Dead) => Err(NoRoom::Dead),
+            Err(Crowded::Routed) => self.reserve_on_route(),
+        }
+    }
+
+    /// There is no room at the fallback. Here there may be some by now, or nobody.
+    fn reserve_here(&self, waiter: Option<&Arc<Waiter<M>>>) -> Result<Held<M>, NoRoom> {
+        let room = {
+            let mut inbox = self.inbox.lock();
+            let room = inbox.reserve_here(self.taken(), waiter);
+            if waiter.is_some() && matches!(room, Err(Crowded::Full)) {
+                self.progress.attention.store(true, Ordering::Relaxed);
+            }
+            room
+        };
+        match room {
+            Ok(()) => Ok(Held::Here),
             Err(Crowded::Full) => Err(NoRoom::Full),
             Err(Crowded::Dead) => Err(NoRoom::Dead),
             Err(Crowded::Routed) => self.reserve_on_route(),
@@ -105,10 +118,15 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         match held {
             Held::Here => self.fill_here(entry),
             Held::Nowhere => self.drop_lost(entry, DeadLetterCause::Overflow),
-            Held::Elsewhere(permit, tag) => {
-                if let Body::Message(message) = entry.body {
-                    permit.send_from(Diverted { origin: self.pid, tag, message }, sender);
+            Held::Elsewhere(permit, Divert { to, tag }) => {
+                let Body::Message(message) = entry.body else { return };
+                let diverted = Diverted { origin: self.pid, tag, message };
+                // The fallback's conversion is no business of the sender.
+                if let Err(panic) = contain(|| permit.send_from(diverted, sender)) {
+                    tracing::error!(target: "krarup", pid = %self.pid, %panic, "cannot divert");
+                    self.lose::<M>(sender, DeadLetterCause::Overflow);
                 }
+                current::note_receiver(to.pid());
             }
             Held::OnRoute(permit) => {
                 if let Body::Message(message) = entry.body {
@@ -128,10 +146,11 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// Counts a message that nobody will handle, and drops it; its destructor is a user's.
+    /// Counts a message that nobody will handle, and drops it; its destructor is a user's,
+    /// and a call in it has nothing to do with whoever sends.
     fn drop_lost(&self, entry: Entry<M>, cause: DeadLetterCause) {
         self.lose::<M>(entry.sender, cause);
-        let _ = contain(|| drop(entry));
+        later::when_free(move || current::apart(|| drop(entry)));
     }
 
     /// Gives room back that was kept and not used.

@@ -21,7 +21,7 @@ use super::process::Process;
 use super::{bonds, crash, current, waits};
 use crate::host::{Poke, Ready, Turn, TurnLimits};
 use crate::mailbox::entry::Control;
-use crate::mailbox::inbox::{Dropped, Phase};
+use crate::mailbox::inbox::{Dropped, LastToHear, Phase};
 use crate::slot::SlotSender;
 use futures_task::waker_ref;
 use krarup_gen::{DeadLetterCause, Pid, Reason, Result, SpawnError};
@@ -144,7 +144,7 @@ where
     fn poll_once(self: Pin<&mut Self>) -> Poll<Reason> {
         let mut life = self.project();
         let waker = waker_ref(life.cell);
-        current::begin_poll(&waker);
+        current::begin_poll(&waker, life.cell.progress.waits_for.load(Ordering::Relaxed));
         let mut cx = Context::from_waker(&waker);
         let polled = crash::contain(|| {
             if let StageProjection::Unborn { seed } = life.stage.as_mut().project()
@@ -174,6 +174,9 @@ where
         if current::wants_poke() && !list_for_poke(&cell) {
             return Parked::Again(self);
         }
+        let wants = current::wants();
+        let callee = if wants == Wants::Other { current::waited_for() } else { 0 };
+        cell.progress.waits_for.store(callee, Ordering::Relaxed);
         let mut inbox = cell.inbox.lock();
         if inbox.has_rare() && inbox.has_waiters() {
             // The process has taken all it will for now, so there may be room.
@@ -185,7 +188,6 @@ where
             cell.progress.attention.store(true, Ordering::Relaxed);
             return Parked::Again(self);
         }
-        let wants = current::wants();
         if wants == Wants::Turn {
             inbox.notified = false;
             cell.progress.rest();
@@ -210,8 +212,6 @@ where
         } else {
             Phase::Waiting
         };
-        let callee = if phase == Phase::Waiting { current::waited_for() } else { 0 };
-        cell.progress.waits_for.store(callee, Ordering::Relaxed);
         cell.progress.rest();
         let mail_waits = callee != 0 && cell.has_unhandled(&inbox);
         inbox.park(phase, Ready::new(self));
@@ -255,7 +255,7 @@ where
             let started = inbox.initialised || (!inbox.orderly && reason.is_normal());
             (inbox.close(), started)
         };
-        let starter = remains.drop_all(|dropped| {
+        let LastToHear { starter, waiting } = remains.drop_all(|dropped| {
             match &dropped {
                 Dropped::Entry(entry) if entry.is_letter() => {
                     cell.lose::<M>(entry.sender, DeadLetterCause::Unhandled);
@@ -296,6 +296,7 @@ where
             let outcome = if initialised { Ok(()) } else { Err(SpawnError::Init(reason.clone())) };
             let _ = crash::contain(|| starter.send(outcome));
         }
+        waiting.iter().for_each(|waiter| waiter.refuse());
         drop_contained(reason);
     }
 }

@@ -20,17 +20,34 @@
 //! waited for: it says so with [`crate::Reply::pass_on`].
 
 use crate::host::Host;
-use krarup_gen::{CallCycle, Pid};
+use krarup_gen::{CallCycle, CallError, Pid};
 use std::sync::Arc;
 
 /// The cycle that is closed when `caller` waits for `callee`, if there is one.
+///
+/// The edges are read one after the other, and those first read may be gone when the last is.
+/// So they are read again: a cycle that is there both times is one.
 #[cold]
 pub(crate) fn cycle(host: &dyn Host, caller: Pid, callee: Pid) -> Option<CallCycle> {
+    let seen = way_back(host, caller, callee)?;
+    (way_back(host, caller, callee)? == seen).then(|| CallCycle::new(seen))
+}
+
+/// Why the answer of `callee`, to whom a request was handed on, is not to be waited for.
+pub(crate) fn futile(host: &dyn Host, caller: Pid, callee: Pid) -> Option<CallError> {
+    if caller.is_same_process(callee) {
+        return Some(CallError::CallsItself(callee));
+    }
+    cycle(host, caller, callee).map(CallError::Deadlock)
+}
+
+/// Who waits for whom, from `caller` over `callee` to the one that waits for `caller`.
+fn way_back(host: &dyn Host, caller: Pid, callee: Pid) -> Option<Vec<Pid>> {
     let mut path = vec![caller, callee];
     loop {
         let next = host.process(*path.last()?)?.waits_for()?;
         if next.is_same_process(caller) {
-            return Some(CallCycle::new(path));
+            return Some(path);
         }
         if path.iter().any(|pid| pid.is_same_process(next)) {
             // A cycle of others.

@@ -11,7 +11,7 @@
 //! that turn is over, whichever dispatcher runs it (rule R1).
 
 use super::turn;
-use krarup_act::{Ready, TurnLimits, is_in_process};
+use krarup_act::{Ready, TurnLimits, is_in_process, when_free};
 use krarup_gen::DispatcherStats;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -72,7 +72,8 @@ impl Calling {
             ready = self.run(now);
         }
         if !is_in_process() {
-            after_turn(|_| {});
+            // Not under the lock of a pool, which the turn may need.
+            when_free(|| after_turn(|_| {}));
         }
     }
 

@@ -1,0 +1,254 @@
+//! Room in odd circumstances: rules M5, M6, N5, D6, X3.
+
+mod support;
+
+use krarup::prelude::*;
+use krarup::{DeadLetter, Diverted, Dynamic, Overflow, Permit};
+use std::sync::mpsc;
+use support::{Act, Does, Log, Puppet, boom, on_wake, poll_with, puppet, simulations};
+
+/// A puppet with room for so many.
+fn bounded(sim: &Simulation, log: &Log, room: usize, overflow: Overflow<Act>) -> Address<Act> {
+    let puppet = Puppet::new("p", log);
+    sim.spawn(move || puppet).mailbox(room).overflow(overflow).wait().unwrap()
+}
+
+#[test]
+fn m6_the_oldest_is_dropped_of_whatever_type_it_is() {
+    struct Any(Log);
+    impl Actor for Any {
+        type Message = u8;
+        async fn init(&mut self, ctx: &mut Context<u8>) -> Result {
+            ctx.take_others(true);
+            Ok(())
+        }
+        async fn handle_message(&mut self, _: &mut Context<u8>, number: u8) -> Result {
+            self.0.note(number);
+            Ok(())
+        }
+        async fn handle_other(&mut self, _: &mut Context<u8>, other: Dynamic) -> Result {
+            self.0.note(other.type_name());
+            Ok(())
+        }
+    }
+    for sim in simulations(3) {
+        let log = Log::new();
+        let noted = log.clone();
+        let any = sim.spawn(move || Any(noted)).mailbox(2);
+        let any = any.overflow(Overflow::DropOldest).wait().unwrap();
+        let other = |what: &'static str| sim.send(any.pid(), what).is_ok();
+        assert!(other("1") && other("2") && any.send(3).is_ok());
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["&str", "3"]);
+        assert!(other("1") && other("2") && any.send(3).is_ok() && any.send(4).is_ok());
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["3", "4"]);
+        assert_eq!(sim.stats().dead_letters, 3);
+    }
+}
+
+/// Hears of what a dead fallback does not take.
+struct Hears;
+
+struct Heard;
+
+impl From<DeadLetter> for Heard {
+    fn from(_: DeadLetter) -> Self {
+        // Between the two looks at the full mailbox.
+        let given_back = GIVEN_BACK_AT_SECOND.with_borrow_mut(|(count, held)| {
+            *count += 1;
+            if *count == 2 { held.take() } else { None }
+        });
+        drop(given_back);
+        Heard
+    }
+}
+
+thread_local! {
+    static GIVEN_BACK_AT_SECOND: std::cell::RefCell<(u32, Option<Permit<Act>>)> =
+        const { std::cell::RefCell::new((0, None)) };
+}
+
+impl Actor for Hears {
+    type Message = Heard;
+    async fn handle_message(&mut self, _: &mut Context<Heard>, _: Heard) -> Result {
+        Ok(())
+    }
+}
+
+/// What a fallback of puppets takes.
+struct Instead(Diverted<Act>);
+
+impl From<Diverted<Act>> for Instead {
+    fn from(diverted: Diverted<Act>) -> Self {
+        Instead(diverted)
+    }
+}
+
+struct Fallback;
+
+impl Actor for Fallback {
+    type Message = Instead;
+    async fn handle_message(&mut self, _: &mut Context<Instead>, instead: Instead) -> Result {
+        drop(instead.0);
+        Err(boom())
+    }
+}
+
+#[test]
+fn m6_room_that_appears_while_the_fallback_refuses_is_not_missed() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let hears = sim.spawn(|| Hears).wait().unwrap();
+    let fallback = sim.spawn(|| Fallback).wait().unwrap();
+    sim.kill(fallback.pid());
+    sim.run_until_idle();
+    let divert = Overflow::divert(fallback.recipient(), "f");
+    let full = bounded(&sim, &log, 1, divert);
+    let permit = full.reserve().ok();
+    GIVEN_BACK_AT_SECOND.set((0, permit));
+    sim.subscribe_dead_letters(hears.recipient());
+    full.send_or_wait(Act::nothing()).wait().ok().unwrap();
+}
+
+#[test]
+fn m6_a_fallback_whose_conversion_panics_harms_nobody_else() {
+    struct Never;
+    struct Panics;
+    impl From<Diverted<Act>> for Panics {
+        fn from(_: Diverted<Act>) -> Self {
+            panic!("conversion")
+        }
+    }
+    impl Actor for Never {
+        type Message = Panics;
+        async fn handle_message(&mut self, _: &mut Context<Panics>, _: Panics) -> Result {
+            Ok(())
+        }
+    }
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let fallback = sim.spawn(|| Never).mailbox(1).wait().unwrap();
+    let full = bounded(&sim, &log, 1, Overflow::divert(fallback.recipient(), "f"));
+    let _room = full.reserve().ok().unwrap();
+    let sender = puppet(&sim, "sender", &log);
+    let to = full.clone();
+    sender.tells(move |_| assert!(to.send(Act::nothing()).is_ok()));
+    sim.run_until_idle();
+    assert!(sender.is_alive());
+    assert_eq!((sim.stats().dead_letters, fallback.waiting()), (1, 0));
+    assert!(fallback.reserve().is_ok(), "its room was given back");
+}
+
+#[test]
+fn m6_a_call_that_is_dropped_does_not_hear_of_the_end_of_who_sent_too_much() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let full = bounded(&sim, &log, 1, Overflow::DropOldest);
+        full.suspend().wait().unwrap();
+        let (caller, sender) = (puppet(&sim, "caller", &log), puppet(&sim, "sender", &log));
+        let to = full.clone();
+        caller.tells(move |ctx| {
+            let call = async move {
+                to.call(|reply: Reply<()>| {
+                    Act::new(move |_| {
+                        reply.send(());
+                        Ok(())
+                    })
+                })
+                .await
+            };
+            let noted = |answer| Act::new(move |_| Err(Reason::error(format!("{answer:?}"))));
+            ctx.pipe(call, noted).unwrap();
+        });
+        sim.run_until_idle();
+        let to = full.clone();
+        sender.does(move |_| {
+            to.send(Act::nothing()).ok().unwrap();
+            Err(boom())
+        });
+        sim.run_until_idle();
+        assert_eq!(log.count("caller terminate Err(NoReply)"), 1, "{:?}", log.lines());
+    }
+}
+
+#[test]
+fn d6_who_waits_for_room_hears_of_the_end_when_the_name_is_free() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let puppet = Puppet::new("p", &log);
+        let named = sim.spawn(move || puppet).mailbox(1).name("named").wait().unwrap();
+        let _room = named.reserve().ok().unwrap();
+        let (noted, node) = (log.clone(), sim.node().clone());
+        let waker = on_wake(move || noted.note(format!("{:?}", node.whereis("named"))));
+        let mut waiting = named.send_or_wait(Act::nothing()).into_future();
+        assert!(poll_with(&mut waiting, &waker).is_pending());
+        sim.kill(named.pid());
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["p dropped", "None"]);
+    }
+}
+
+#[test]
+fn n5_room_reserved_by_an_alias_goes_with_it() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let full = bounded(&sim, &log, 1, Overflow::Refuse);
+        let (tell, told) = mpsc::channel();
+        full.tells(move |ctx| {
+            let alias = ctx.alias();
+            tell.send((alias, ctx.recipient_by(alias))).unwrap();
+        });
+        sim.run_until_idle();
+        let (alias, by) = told.recv().unwrap();
+        let permit = by.reserve().ok().unwrap();
+        sim.run_until_idle();
+        full.send_max(Act::new(move |ctx| {
+            ctx.revoke(alias);
+            Ok(())
+        }))
+        .ok()
+        .unwrap();
+        sim.run_until_idle();
+        let noted = log.clone();
+        permit.send(Act::new(move |_| {
+            noted.note("arrived");
+            Ok(())
+        }));
+        sim.run_until_idle();
+        assert!(log.lines().is_empty());
+        assert_eq!(sim.stats().dead_letters, 1);
+        assert!(full.reserve().is_ok(), "the room was given back");
+    }
+}
+
+type Sending = Box<dyn FnOnce(&mut Context<Act>) + Send>;
+
+#[test]
+fn x3_a_message_is_counted_once_however_it_is_sent() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let (to, from) = (puppet(&sim, "to", &log), puppet(&sim, "from", &log));
+    let (tell, told) = mpsc::channel();
+    to.tells(move |ctx| {
+        let alias = ctx.alias();
+        tell.send((alias, ctx.recipient_by(alias))).unwrap();
+    });
+    sim.run_until_idle();
+    let (alias, by) = told.recv().unwrap();
+    let (pid, other) = (to.pid(), to.recipient::<Act>());
+    let reserved = to.clone();
+    let sends: [Sending; 6] = [
+        Box::new(move |_| by.send(Act::nothing()).ok().unwrap()),
+        Box::new(move |_| other.send(Act::nothing()).ok().unwrap()),
+        Box::new(move |_| reserved.reserve().ok().unwrap().send(Act::nothing())),
+        Box::new(move |ctx| ctx.send(pid, Act::nothing()).ok().unwrap()),
+        Box::new(move |ctx| ctx.send(alias, Act::nothing()).ok().unwrap()),
+        Box::new(move |_| to.send(Act::nothing()).ok().unwrap()),
+    ];
+    for (count, send) in sends.into_iter().enumerate() {
+        from.tells(send);
+        sim.run_until_idle();
+        assert_eq!(from.info().messages_out, count as u64 + 1);
+    }
+}

@@ -1,0 +1,200 @@
+//! Who is really waited for, where a request was handed on or something else may come: rule C5.
+
+mod support;
+
+use krarup::prelude::*;
+use krarup::{Diverted, Overflow, PoolCommand, behavior_fn};
+use std::pin::Pin;
+use std::sync::mpsc::{self, Receiver};
+use std::task::Poll;
+use std::time::Duration;
+use support::simulations;
+
+type Outcome = Result<&'static str, CallError>;
+
+/// Has a process do something, and tells what came of it.
+enum Order {
+    /// Calls through a recipient or an address, and tells.
+    Ask(To, Reply<Outcome>),
+    /// Calls, or waits for the end of another process.
+    AskOrEnd(Address<Order>, Pid, Reply<Outcome>),
+    Answer(Reply<&'static str>),
+    /// Keeps the token.
+    Keep(Reply<&'static str>),
+}
+
+enum To {
+    Pool(Address<Order, PoolCommand>),
+    PoolByRecipient(Address<Order, PoolCommand>),
+    One(Address<Order>),
+    Keeper(Address<Order>),
+}
+
+#[derive(Default)]
+struct Asker(Vec<Reply<&'static str>>);
+
+impl Actor for Asker {
+    type Message = Order;
+
+    async fn handle_message(&mut self, ctx: &mut Context<Order>, order: Order) -> Result {
+        match order {
+            Order::Ask(to, reply) => {
+                let outcome = match to {
+                    To::Pool(pool) => pool.call(Order::Answer).await,
+                    To::PoolByRecipient(pool) => {
+                        pool.recipient::<Order>().call(Order::Answer).await
+                    }
+                    To::One(one) => one.call(Order::Answer).await,
+                    To::Keeper(keeper) => keeper.call(Order::Keep).await,
+                };
+                reply.send(outcome);
+            }
+            Order::AskOrEnd(one, other, reply) => {
+                let mut call = one.call(Order::Keep).into_future();
+                let mut end = ctx.watch(other);
+                let outcome = std::future::poll_fn(|cx| match Pin::new(&mut call).poll(cx) {
+                    Poll::Ready(outcome) => Poll::Ready(outcome),
+                    Poll::Pending => Pin::new(&mut end).poll(cx).map(|_| Ok("the end")),
+                });
+                reply.send(outcome.await);
+            }
+            Order::Answer(reply) => reply.send("answer"),
+            Order::Keep(reply) => self.0.push(reply),
+        }
+        Ok(())
+    }
+}
+
+fn asker(node: &Node) -> Address<Order> {
+    node.spawn(Asker::default).wait().unwrap()
+}
+
+/// Has a process call `one` with what `order` makes, at the next turn.
+fn ask(
+    node: &Node,
+    one: &Address<Order>,
+    order: impl FnOnce(Reply<Outcome>) -> Order + Send + 'static,
+) -> Receiver<Outcome> {
+    let (tell, told) = mpsc::channel();
+    let one = one.clone();
+    let run = move |_: Context<()>| async move {
+        let _ = tell.send(one.call(order).await.and_then(|outcome| outcome));
+        Ok(())
+    };
+    node.spawn(|| behavior_fn(run)).start().unwrap();
+    told
+}
+
+#[test]
+fn c5_a_worker_that_calls_its_own_pool_and_is_its_turn_calls_itself() {
+    for by_recipient in [false, true] {
+        for sim in simulations(3) {
+            let pool = sim.spawn(|| Pool::new(1, Asker::default)).wait().unwrap();
+            let own = pool.clone();
+            let to = if by_recipient { To::PoolByRecipient(own) } else { To::Pool(own) };
+            let outcome = pool.call(move |reply| Order::Ask(to, reply)).wait().unwrap();
+            assert!(matches!(outcome, Err(CallError::CallsItself(_))), "{outcome:?}");
+            assert_eq!(sim.now(), krarup::Timestamp::ZERO);
+        }
+    }
+}
+
+#[test]
+fn c5_a_cycle_through_a_pool_is_found_whoever_parks_last() {
+    for by_recipient in [false, true] {
+        for sim in simulations(20) {
+            let pool = sim.spawn(|| Pool::new(1, Asker::default)).wait().unwrap();
+            let one = asker(&sim);
+            // Both are told to call the other before either runs.
+            let (back, own) = (one.clone(), pool.clone());
+            let (tell, told) = mpsc::channel();
+            let through = pool.clone();
+            let run = move |_: Context<()>| async move {
+                let asked = through.call(|reply| Order::Ask(To::One(back), reply)).await;
+                let _ = tell.send(asked.and_then(|outcome| outcome));
+                Ok(())
+            };
+            sim.spawn(|| behavior_fn(run)).start().unwrap();
+            let to = if by_recipient { To::PoolByRecipient(own) } else { To::Pool(own) };
+            let other = ask(&sim, &one, move |reply| Order::Ask(to, reply));
+            sim.run_until_idle();
+            let outcomes = [told.try_recv().unwrap(), other.try_recv().unwrap()];
+            let failed = outcomes.iter().filter(|outcome| outcome.is_err()).count();
+            assert!(failed <= 1, "{outcomes:?}");
+            assert_eq!(sim.now(), krarup::Timestamp::ZERO);
+        }
+    }
+}
+
+#[test]
+fn c5_a_diverted_request_is_waited_for_at_the_fallback() {
+    struct Spare;
+    struct Instead(Diverted<Order>);
+    impl From<Diverted<Order>> for Instead {
+        fn from(diverted: Diverted<Order>) -> Self {
+            Instead(diverted)
+        }
+    }
+    impl Actor for Spare {
+        type Message = Instead;
+        async fn handle_message(&mut self, ctx: &mut Context<Instead>, order: Instead) -> Result {
+            ctx.sleep(Duration::from_secs(1)).await;
+            if let Order::Answer(reply) = order.0.message {
+                reply.send("spare");
+            }
+            Ok(())
+        }
+    }
+    for sim in simulations(5) {
+        let spare = sim.spawn(|| Spare).wait().unwrap();
+        let divert = Overflow::divert(spare.recipient(), "spare");
+        let full = sim.spawn(Asker::default).mailbox(1).overflow(divert).wait().unwrap();
+        let one = asker(&sim);
+        full.suspend().wait().unwrap();
+        let to = To::One(one.clone());
+        let first = ask(&sim, &full, move |reply| Order::Ask(to, reply));
+        sim.run_until_idle();
+        let to = To::One(full.clone());
+        let second = ask(&sim, &one, move |reply| Order::Ask(to, reply));
+        sim.run_until_idle();
+        // It calls the one whose request went to the fallback, which is no cycle.
+        full.resume();
+        sim.advance(Duration::from_secs(2));
+        assert_eq!(second.try_recv(), Ok(Ok("spare")));
+        assert_eq!(first.try_recv(), Ok(Ok("answer")));
+    }
+}
+
+#[test]
+fn c5_who_waits_for_a_process_of_another_node_waits_for_none_of_its_own() {
+    let (one, two) = (Simulation::new(1), Simulation::new(2));
+    let (a, b) = (asker(&one), asker(&one));
+    let (_, far) = (asker(&two), asker(&two));
+    assert_eq!(far.pid(), b.pid(), "the numbers are the same");
+    let waiting = ask(&one, &a, move |reply| Order::Ask(To::Keeper(far), reply));
+    one.run_until_idle();
+    let to = To::One(a.clone());
+    let other = ask(&one, &b, move |reply| Order::Ask(to, reply));
+    one.advance(Duration::from_secs(9));
+    assert!(matches!(waiting.try_recv(), Ok(Err(CallError::Timeout(_)))));
+    assert!(!matches!(other.try_recv(), Ok(Err(CallError::Deadlock(_)))));
+}
+
+#[test]
+fn c5_who_waits_for_the_end_of_another_too_is_in_no_cycle() {
+    for sim in simulations(5) {
+        let (a, b) = (asker(&sim), asker(&sim));
+        let other = asker(&sim).pid();
+        let to = b.clone();
+        let first = ask(&sim, &a, move |reply| Order::AskOrEnd(to, other, reply));
+        sim.run_until_idle();
+        let to = To::One(a.clone());
+        let second = ask(&sim, &b, move |reply| Order::Ask(to, reply));
+        sim.run_until_idle();
+        assert!(second.try_recv().is_err(), "it waits");
+        sim.kill(other);
+        sim.run_until_idle();
+        assert_eq!(first.try_recv(), Ok(Ok("the end")));
+        assert_eq!(second.try_recv(), Ok(Ok("answer")));
+    }
+}
