@@ -208,11 +208,16 @@ fn x5_a_tracer_sees_every_item_just_before_it_is_handled() {
 fn x5_a_tracer_that_panics_is_taken_away_and_does_no_harm() {
     let sim = Simulation::new(1);
     let adder = adder(&sim);
-    adder.trace(|_| panic!("curious"));
+    let (looked, looks) = std::sync::mpsc::channel();
+    adder.trace(move |_| {
+        looked.send(()).unwrap();
+        panic!("curious")
+    });
     for number in 0..10 {
         adder.send(Add::Number(number)).ok().unwrap();
     }
     assert_eq!(adder.call(Add::Sum).wait(), Ok(45));
+    assert_eq!(looks.iter().count(), 1, "it looked once, and is gone");
     assert!(sim.trace(adder.pid(), true) && sim.trace(adder.pid(), false));
     assert!(!sim.trace(krarup::Pid::local(99, 0), true));
     assert_eq!(adder.call(Add::Sum).wait(), Ok(45));

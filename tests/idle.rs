@@ -214,3 +214,21 @@ fn d10_who_hibernates_goes_on_as_before() {
     assert_eq!(log.take(), ["timeout at 2s"]);
     assert_eq!(sleepy.info().handled, 103);
 }
+
+#[test]
+fn d10_neither_a_debugger_nor_an_inspection_is_a_message() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let sleepy = sleepy(&sim, &log);
+        tell(&sim, &sleepy, Order::Timeout(Some(9 * SECOND)));
+        sim.advance(2 * SECOND);
+        assert!(sleepy.state::<()>().wait().is_err());
+        sim.advance(2 * SECOND);
+        sleepy.suspend().wait().unwrap();
+        sleepy.resume();
+        sim.advance(2 * SECOND);
+        sleepy.inspect().wait().unwrap();
+        sim.advance(3 * SECOND);
+        assert_eq!(log.take(), ["timeout at 9s"]);
+    }
+}

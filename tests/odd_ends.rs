@@ -312,3 +312,35 @@ fn x5_a_suspended_process_that_traps_hears_of_the_stop_of_its_node() {
     assert_eq!(log.take(), ["stopped"]);
     assert_eq!(sim.now(), krarup::Timestamp::ZERO, "at once, not by a kill");
 }
+
+#[test]
+fn s10_what_a_failed_state_had_set_aside_comes_to_the_next() {
+    /// Sets the first two aside and fails at the third.
+    struct Aside(Log, u32);
+    impl Actor for Aside {
+        type Message = u32;
+        async fn handle_message(&mut self, ctx: &mut Context<u32>, number: u32) -> Result {
+            match (self.1, number) {
+                (0, 1 | 2) => ctx.stash(number)?,
+                (0, _) => return Err(boom()),
+                _ => self.0.note(number),
+            }
+            Ok(())
+        }
+        async fn after_restart(&mut self, _: &mut Context<u32>, _: &Reason) -> Result {
+            self.1 = 1;
+            Ok(())
+        }
+    }
+    for sim in simulations(3) {
+        let log = Log::new();
+        let noted = log.clone();
+        let aside = sim.spawn(move || InPlace::new(move || Aside(noted.clone(), 0)));
+        let aside = aside.wait().unwrap();
+        for number in 1..=4 {
+            aside.send(number).unwrap();
+        }
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["1", "2", "4"]);
+    }
+}

@@ -5,6 +5,7 @@ mod support;
 use krarup::prelude::*;
 use krarup::{DeadLetter, Diverted, Dynamic, Overflow, Permit};
 use std::sync::mpsc;
+use std::time::Duration;
 use support::{Act, Does, Log, Puppet, boom, on_wake, poll_with, puppet, simulations};
 
 /// A puppet with room for so many.
@@ -250,5 +251,76 @@ fn x3_a_message_is_counted_once_however_it_is_sent() {
         from.tells(send);
         sim.run_until_idle();
         assert_eq!(from.info().messages_out, count as u64 + 1);
+    }
+}
+
+/// Notes what it handles, a second for each; drops its oldest, chosen early or late.
+struct Slow(Log, bool);
+
+impl Actor for Slow {
+    type Message = u32;
+
+    async fn init(&mut self, ctx: &mut Context<u32>) -> Result {
+        if self.1 {
+            ctx.set_overflow(Overflow::DropOldest).map_err(Reason::from)?;
+        }
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, ctx: &mut Context<u32>, number: u32) -> Result {
+        // Looks at what comes next, and takes nothing of it.
+        assert!(ctx.take_batch_while(9, |_| number == 100).is_empty());
+        ctx.sleep(Duration::from_secs(1)).await;
+        self.0.note(number);
+        Ok(())
+    }
+}
+
+#[test]
+fn m6_the_oldest_of_all_that_wait_is_dropped_though_the_process_has_looked_at_it() {
+    for late in [false, true] {
+        for bound in [1, 3] {
+            for sim in simulations(3) {
+                let log = Log::new();
+                let noted = log.clone();
+                let slow = sim.spawn(move || Slow(noted, late)).mailbox(bound);
+                let slow = if late { slow } else { slow.overflow(Overflow::DropOldest) };
+                let slow = slow.wait().unwrap();
+                let wave = |first: u32| {
+                    for number in first..first + 5 {
+                        slow.send(number).unwrap();
+                    }
+                };
+                wave(10);
+                // One is in hand, the others are at hand.
+                sim.run_until_idle();
+                wave(20);
+                sim.advance(Duration::from_secs(1));
+                wave(30);
+                sim.advance(Duration::from_secs(9));
+                let kept = |last: u32| (last - bound as u32 + 1..=last).map(|n| n.to_string());
+                let mut expected = vec![kept(14).next().unwrap(), kept(24).next().unwrap()];
+                expected.extend(kept(34));
+                assert_eq!(log.take(), expected, "{late} {bound}");
+            }
+        }
+    }
+}
+
+#[test]
+fn m1_a_mailbox_that_is_taken_one_by_one_keeps_the_order() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let noted = log.clone();
+        let slow = sim.spawn(move || Slow(noted, true)).mailbox(9).wait().unwrap();
+        for number in 0..6 {
+            slow.send(number).unwrap();
+        }
+        sim.run_until_idle();
+        slow.send(6).unwrap();
+        sim.advance(Duration::from_secs(1));
+        slow.send(7).unwrap();
+        sim.advance(Duration::from_secs(9));
+        assert_eq!(log.take(), ["0", "1", "2", "3", "4", "5", "6", "7"]);
     }
 }

@@ -298,3 +298,36 @@ fn m10_senders_that_wait_for_room_do_not_end_a_batch() {
     let all = batches.join(", ").replace(['[', ']'], "");
     assert_eq!(all.split(", ").count(), 12, "{all}");
 }
+
+#[test]
+fn m9_what_is_set_aside_while_the_rest_still_comes_back_stays_before_the_rest() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let noted = log.clone();
+        let run = move |mut ctx: Context<u32>| async move {
+            let mut took = Vec::new();
+            for step in 0.. {
+                let Received::Message(number) = ctx.receive().await else { break };
+                took.push(number);
+                match step {
+                    // Three are set aside, and come back; the first of them once more.
+                    0 | 1 => ctx.stash(number)?,
+                    2 | 3 => {
+                        ctx.stash(number)?;
+                        ctx.unstash_all();
+                    }
+                    7 => break,
+                    _ => {}
+                }
+            }
+            noted.note(format!("{took:?}"));
+            Ok(())
+        };
+        let process = sim.spawn(move || behavior_fn(run)).start().unwrap();
+        for number in 1..=4 {
+            process.send(number).unwrap();
+        }
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["[1, 2, 3, 1, 1, 2, 3, 4]"]);
+    }
+}

@@ -412,3 +412,22 @@ fn t1_what_acts_on_others_cannot_be_called_back_when_it_was_due() {
     sim.run_until_idle();
     assert_eq!(log.take(), ["None None"]);
 }
+
+#[test]
+fn t1_a_timer_for_others_that_was_due_during_the_handler_cannot_be_called_back_in_it() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let other: krarup::Recipient<Act> = puppet(&sim, "other", &log).recipient();
+    let noted = log.clone();
+    let run = move |mut ctx: Context<()>| async move {
+        let one = ctx.send_after_to(Duration::from_secs(1), &other, Act::nothing());
+        let two = ctx.send_after(Duration::from_secs(1), ());
+        let late = ctx.send_after_to(Duration::from_secs(3), &other, Act::nothing());
+        ctx.sleep(Duration::from_secs(2)).await;
+        noted.note(format!("{:?} {:?} {:?}", ctx.cancel(one), ctx.cancel(two), ctx.cancel(late)));
+        Ok(())
+    };
+    sim.spawn(move || krarup::behavior_fn(run)).start().unwrap();
+    sim.advance(Duration::from_secs(9));
+    assert_eq!(log.take(), ["None Some(0ns) Some(1s)"]);
+}

@@ -95,9 +95,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// one is received next.
     pub fn take_batch_while(&mut self, most: usize, mut wanted: impl FnMut(&M) -> bool) -> Vec<M> {
         let mut batch = Vec::new();
+        let mut singly = false;
         while batch.len() < most {
             if self.main.as_ref().is_none_or(|main| main.is_empty()) {
-                self.refill();
+                singly = self.refill();
             }
             let front = self.main.as_ref().and_then(|main| main.front());
             match front.map(|entry| &entry.body) {
@@ -107,14 +108,30 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             let Some(message) = self.next_at_hand() else { break };
             batch.push(message);
         }
+        if singly {
+            self.return_looked_at();
+        }
         batch
     }
 
-    /// Takes what lies in the mailbox to hand, if nothing does.
-    fn refill(&mut self) {
-        let taken = self.cell.inbox.lock().take_main(&mut self.main);
+    /// Takes what lies in the mailbox to hand, if nothing does; whether that is one alone.
+    fn refill(&mut self) -> bool {
+        let mut inbox = self.cell.inbox.lock();
+        let taken = inbox.take_main(&mut self.main);
+        let singly = inbox.is_singly();
+        drop(inbox);
         if let Some(entry) = taken {
             self.main.get_or_insert_default().push_front(entry);
+        }
+        singly
+    }
+
+    /// What was looked at and not taken lies in the mailbox again, where it can be dropped.
+    fn return_looked_at(&mut self) {
+        let Some(main) = &mut self.main else { return };
+        let mut inbox = self.cell.inbox.lock();
+        while let Some(entry) = main.pop_back() {
+            inbox.put_back(entry);
         }
     }
 

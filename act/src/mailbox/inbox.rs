@@ -295,6 +295,18 @@ impl<M, C> Inbox<M, C> {
         Crowded::Full
     }
 
+    /// Whether messages are taken out one by one.
+    pub(crate) fn is_singly(&self) -> bool {
+        self.singly
+    }
+
+    /// Puts an entry in again, before all that lie here.
+    pub(crate) fn put_back(&mut self, entry: Entry<M>) {
+        if let Some(second) = self.first.replace(entry) {
+            self.main.get_or_insert_default().push_front(second);
+        }
+    }
+
     /// Takes the message out that has waited longest.
     fn remove_oldest(&mut self) -> Option<Entry<M>> {
         if self.first.as_ref().is_some_and(Entry::takes_room) {
