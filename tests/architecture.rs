@@ -101,3 +101,21 @@ fn no_two_files_import_each_other() {
     }
     assert!(arrows > 200, "only {arrows} imports were found");
 }
+
+#[test]
+fn every_file_that_the_page_names_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/architecture.md")).unwrap();
+    let mut named = Vec::new();
+    for path in page.split('`').skip(1).step_by(2).filter(|path| path.contains('/')) {
+        let Some((before, rest)) = path.split_once('{') else {
+            named.push(path.to_owned());
+            continue;
+        };
+        let (names, after) = rest.split_once('}').unwrap();
+        named.extend(names.split(',').map(|name| format!("{before}{name}{after}")));
+    }
+    assert!(named.len() > 40, "only {} files are named", named.len());
+    let missing: Vec<_> = named.into_iter().filter(|path| !root.join(path).exists()).collect();
+    assert_eq!(missing, Vec::<String>::new());
+}

@@ -1,15 +1,18 @@
 //! A process's own view of the world.
 //!
 //! [`context`] is what a process holds while it lives; it keeps [`timers`], a [`stash`] and
-//! what it wants when it is [`idle`]. What it can do as itself: [`receive`], set messages
-//! aside ([`stashing`]), set timers ([`timing`]), hear of silence ([`idling`]), link and
-//! monitor ([`signals`]), find others and be found ([`naming`]).
+//! what it wants when it is [`idle`]. What it can do as itself: [`receive`] what comes [`next`],
+//! or several at once ([`batching`]), set messages aside ([`stashing`]), set timers
+//! ([`timing`]), hear of silence ([`idling`]), link and monitor ([`signals`]), find others and be
+//! found ([`naming`]).
 
+mod batching;
 #[allow(clippy::module_inception, reason = "the type `Context` is what the module is about")]
 pub(crate) mod context;
 pub(crate) mod idle;
 mod idling;
 mod naming;
+mod next;
 mod receive;
 mod signals;
 pub(crate) mod stash;
@@ -18,4 +21,4 @@ pub(crate) mod timers;
 mod timing;
 
 pub use context::Context;
-pub use receive::{NextMessage, Receive};
+pub use next::{NextMessage, Receive};

@@ -9,17 +9,14 @@
 use super::context::Context;
 use crate::dynamic::Dynamic;
 use crate::mailbox::entry::{Body, Control, Entry, Notice};
-use crate::process::cell::Cell;
 use crate::process::crash::contain;
 use crate::process::current::{self, Wants};
-use crate::received::{Delivery, Received};
+use crate::received::Received;
 use crate::trace::{Traced, Tracer};
 use krarup_gen::{DeadLetterCause, Exit, Reason};
-use std::fmt;
 use std::future::poll_fn;
-use std::pin::Pin;
 use std::sync::atomic::Ordering;
-use std::task::{self, Poll};
+use std::task::Poll;
 
 /// What came of looking up.
 enum Looked<M, C> {
@@ -32,107 +29,11 @@ enum Looked<M, C> {
 }
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// The next item: Urgent before System before Main, looked at anew each time
-    /// (rule M2). Waits while there is none.
-    ///
-    /// Await it in the process's own future, as `select` and `join` of futures do: within a
-    /// collection that gives its futures wakers of its own (`FuturesUnordered`), mail would
-    /// wake the process, but not this future.
-    ///
-    /// An actor's handler may use it too, for a selective conversation of its own: what it
-    /// receives then is not handled by the actor, except that a stop it takes, or that it is to
-    /// finish, is obeyed when the handler is done.
-    pub fn receive(&mut self) -> Receive<'_, M, C> {
-        Receive { context: self }
-    }
-
-    /// The next message, if one lies at hand and nothing goes before it. `None` says nothing
-    /// about the mailbox.
-    #[inline]
-    fn next_at_hand(&mut self) -> Option<M> {
-        if self.detour || self.has_mail_ahead() {
-            return None;
-        }
-        let main = self.main.as_mut()?;
-        if main.is_empty() || !current::spend(|| self.cell.host.now()) {
-            return None;
-        }
-        match main.pop_front()? {
-            Entry { sender, body: Body::Message(message) } => {
-                self.sender = sender;
-                self.cell.progress.count_taken();
-                Some(message)
-            }
-            notice => {
-                self.put_back(notice);
-                None
-            }
-        }
-    }
-
-    /// Whether something goes before what lies on Main; senders that wait for room do not.
-    fn has_mail_ahead(&self) -> bool {
-        self.cell.progress.attention.load(Ordering::Relaxed)
-            && self.cell.inbox.lock().wants_attention()
-    }
-
     /// Puts back what was taken too early, and what was spent for it.
     #[cold]
-    fn put_back(&mut self, entry: Entry<M>) {
+    pub(super) fn put_back(&mut self, entry: Entry<M>) {
         current::refund();
         self.main.get_or_insert_default().push_front(entry);
-    }
-
-    /// Up to `most` messages that lie at hand on Main, in their order, without waiting (rule
-    /// M10): a handler that has got one message takes those with it that follow. Fewer, or
-    /// none, where something else comes next, or the turn ends. [`Context::sender`] is that
-    /// of the last.
-    pub fn take_batch(&mut self, most: usize) -> Vec<M> {
-        self.take_batch_while(most, |_| true)
-    }
-
-    /// As [`Context::take_batch`], up to the first message that `wanted` does not want; that
-    /// one is received next.
-    pub fn take_batch_while(&mut self, most: usize, mut wanted: impl FnMut(&M) -> bool) -> Vec<M> {
-        let mut batch = Vec::new();
-        let mut singly = false;
-        while batch.len() < most {
-            if self.main.as_ref().is_none_or(|main| main.is_empty()) {
-                singly = self.refill();
-            }
-            let front = self.main.as_ref().and_then(|main| main.front());
-            match front.map(|entry| &entry.body) {
-                Some(Body::Message(message)) if wanted(message) => {}
-                _ => break,
-            }
-            let Some(message) = self.next_at_hand() else { break };
-            batch.push(message);
-        }
-        if singly {
-            self.return_looked_at();
-        }
-        batch
-    }
-
-    /// Takes what lies in the mailbox to hand, if nothing does; whether that is one alone.
-    fn refill(&mut self) -> bool {
-        let mut inbox = self.cell.inbox.lock();
-        let taken = inbox.take_main(&mut self.main);
-        let singly = inbox.is_singly();
-        drop(inbox);
-        if let Some(entry) = taken {
-            self.main.get_or_insert_default().push_front(entry);
-        }
-        singly
-    }
-
-    /// What was looked at and not taken lies in the mailbox again, where it can be dropped.
-    fn return_looked_at(&mut self) {
-        let Some(main) = &mut self.main else { return };
-        let mut inbox = self.cell.inbox.lock();
-        while let Some(entry) = main.pop_back() {
-            inbox.put_back(entry);
-        }
     }
 
     /// As [`Context::receive`], but does not count as having started: for a behaviour that
@@ -141,7 +42,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         poll_fn(|_| self.poll_mailbox()).await
     }
 
-    fn poll_receive(&mut self) -> Poll<Received<M, C>> {
+    pub(super) fn poll_receive(&mut self) -> Poll<Received<M, C>> {
         if !self.started {
             self.initialised();
         }
@@ -198,7 +99,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Whether all that was there in this poll has been received: the turn looks again when
     /// it parks the process.
     #[inline]
-    fn is_drained(&self) -> bool {
+    pub(super) fn is_drained(&self) -> bool {
         self.main.is_none()
             && self.rare.is_none()
             && !self.detour
@@ -207,7 +108,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     #[inline]
-    fn pending<T>(&mut self, wants: Wants) -> Poll<T> {
+    pub(super) fn pending<T>(&mut self, wants: Wants) -> Poll<T> {
         if wants == Wants::Message && self.rare.is_some() {
             self.note_idle();
         }
@@ -399,110 +300,5 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             self.break_silence();
         }
         item
-    }
-}
-
-/// A future of the next item; made by [`Context::receive`].
-#[must_use = "futures do nothing unless polled"]
-pub struct Receive<'a, M, C = M> {
-    context: &'a mut Context<M, C>,
-}
-
-impl<M: Send + 'static, C: Send + 'static> Future for Receive<'_, M, C> {
-    type Output = Received<M, C>;
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<Received<M, C>> {
-        let context = &mut *self.get_mut().context;
-        let item = context.poll_receive();
-        match &item {
-            Poll::Ready(Received::Stop(reason)) => context.remember_stop(reason.clone()),
-            Poll::Ready(Received::Finish) => context.remember_stop(Reason::Normal),
-            _ => {}
-        }
-        item
-    }
-}
-
-impl<M, C> fmt::Debug for Receive<'_, M, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Receive({})", self.context.cell.pid)
-    }
-}
-
-impl<M: Send + 'static> Context<M, M> {
-    /// The next message, on whatever lane it came; anything else boxed, so that it needs no
-    /// room beside the messages. What a loop of handlers awaits, who obeys a stop at once: of
-    /// several messages that have come, each costs a fraction of a [`Context::receive`].
-    #[inline]
-    pub fn next_message(&mut self) -> NextMessage<'_, M> {
-        NextMessage { context: self }
-    }
-
-    #[inline(never)]
-    fn poll_next(&mut self) -> Poll<Delivery<M>> {
-        // The two ways that a message mostly comes, each from its place right to its handler.
-        if let Some(main) = self.main.as_mut().filter(|main| !main.is_empty()) {
-            if self.started && !self.detour && may_take(&self.cell) {
-                match main.pop_front() {
-                    Some(Entry { sender, body: Body::Message(message) }) => {
-                        self.sender = sender;
-                        self.cell.progress.count_taken();
-                        return Poll::Ready(Delivery::Message(message));
-                    }
-                    Some(notice) => self.put_back(notice),
-                    None => {}
-                }
-            }
-        } else if self.started && !self.detour && self.main.is_none() && may_take(&self.cell) {
-            let mut inbox = self.cell.inbox.lock();
-            if let Some(Entry { sender, body: Body::Message(message) }) = inbox.take_single() {
-                drop(inbox);
-                current::look();
-                self.sender = sender;
-                self.cell.progress.count_taken();
-                return Poll::Ready(Delivery::Message(message));
-            }
-            drop(inbox);
-            current::refund();
-        }
-        match self.poll_receive() {
-            Poll::Ready(Received::Message(message) | Received::Command(message)) => {
-                Poll::Ready(Delivery::Message(message))
-            }
-            Poll::Ready(other) => Poll::Ready(Delivery::Other(Box::new(other))),
-            Poll::Pending => Poll::Pending,
-        }
-    }
-}
-
-/// Whether a message may be taken off Main now; if so it is spent.
-#[inline]
-fn may_take<M, C>(cell: &Cell<M, C>) -> bool {
-    !cell.progress.attention.load(Ordering::Relaxed) && current::spend(|| cell.host.now())
-}
-
-/// A future of the next message; made by [`Context::next_message`].
-#[must_use = "futures do nothing unless polled"]
-pub struct NextMessage<'a, M> {
-    context: &'a mut Context<M>,
-}
-
-impl<M: Send + 'static> Future for NextMessage<'_, M> {
-    type Output = Delivery<M>;
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<Self::Output> {
-        let context = &mut *self.get_mut().context;
-        if context.is_drained() {
-            return context.pending(Wants::Message);
-        }
-        context.poll_next()
-    }
-}
-
-impl<M> fmt::Debug for NextMessage<'_, M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "NextMessage({})", self.context.cell.pid)
     }
 }

@@ -3,6 +3,7 @@
 use crate::dynamic::Dynamic;
 use crate::reply::Reply;
 use krarup_gen::{Down, Exit, Inspection, Reason, Ref};
+use std::collections::VecDeque;
 
 /// The number of the process a message is from; 0: from outside any process.
 pub(crate) type SenderId = u64;
@@ -30,6 +31,9 @@ impl<M> Entry<M> {
         }
     }
 }
+
+/// Entries in line. Boxed: an idle process has none.
+pub(crate) type Queue<M> = Option<Box<VecDeque<Entry<M>>>>;
 
 /// A user's message, or one of the runtime's notices. Notices are boxed so that they
 /// do not make every message larger.

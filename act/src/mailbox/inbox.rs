@@ -27,16 +27,16 @@
 //! cell: a process that gets one message at a time never allocates a queue, and an idle
 //! one holds none.
 
-use super::entry::{Body, Control, Entry, Notice, SenderId};
-use super::overflow::{Divert, Overflow};
-use super::permit::Waiter;
+use super::entry::{Body, Control, Entry, Notice, Queue, SenderId};
+use super::overflow::Overflow;
+use super::rare::Rare;
+use super::remains::Remains;
 use crate::host::Ready;
 use crate::process::current;
 use crate::slot::SlotSender;
 use crate::trace::Tracer;
-use krarup_gen::{Reason, SpawnError};
+use krarup_gen::SpawnError;
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// Where a process is, as far as its mailbox must know. See the table above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,66 +62,17 @@ pub(crate) struct Inbox<M, C> {
     /// Messages of other types than the process's own are taken too.
     pub(crate) others: bool,
     /// Messages are taken out one by one, so that the oldest of them all lies here.
-    singly: bool,
+    pub(super) singly: bool,
     parked: Option<Ready>,
     /// User messages accepted on Main since the start; see [`Inbox::push_main`].
-    accepted: u64,
+    pub(super) accepted: u64,
     /// Greatest number of user messages waiting on Main.
-    bound: u32,
+    pub(super) bound: u32,
     /// Length of the last batch: what a new queue reserves.
     batch: u32,
-    first: Option<Entry<M>>,
-    main: Queue<M>,
-    rare: Option<Box<Rare<M, C>>>,
-}
-
-/// Messages in line. Boxed: an idle process has none.
-pub(crate) type Queue<M> = Option<Box<VecDeque<Entry<M>>>>;
-
-/// What most processes never have.
-pub(crate) struct Rare<M, C> {
-    /// The process ends with this reason, without a word.
-    pub(crate) doom: Option<Reason>,
-    pub(crate) urgent: VecDeque<Control<C>>,
-    pub(crate) system: VecDeque<Control<C>>,
-    /// Told when `init` has returned or failed.
-    pub(crate) starter: Option<SlotSender<Result<(), SpawnError>>>,
-    /// What is done with one message more than the bound (rule M6).
-    overflow: Overflow<M>,
-    /// Senders that wait for room, the first first.
-    waiting: VecDeque<Arc<Waiter<M>>>,
-    /// How often the process has been suspended and not resumed (rule X5).
-    pub(crate) suspended: u32,
-    /// A tracer to be put in the place of the one there is.
-    pub(crate) tracer: Option<Tracer<M, C>>,
-}
-
-impl<M, C> Default for Rare<M, C> {
-    fn default() -> Self {
-        Rare {
-            doom: None,
-            urgent: VecDeque::new(),
-            system: VecDeque::new(),
-            starter: None,
-            overflow: Overflow::Refuse,
-            waiting: VecDeque::new(),
-            suspended: 0,
-            tracer: None,
-        }
-    }
-}
-
-impl<M, C> Rare<M, C> {
-    fn is_empty(&self) -> bool {
-        self.doom.is_none()
-            && self.urgent.is_empty()
-            && self.system.is_empty()
-            && self.starter.is_none()
-            && matches!(self.overflow, Overflow::Refuse)
-            && self.waiting.is_empty()
-            && self.suspended == 0
-            && self.tracer.is_none()
-    }
+    pub(super) first: Option<Entry<M>>,
+    pub(super) main: Queue<M>,
+    pub(super) rare: Option<Box<Rare<M, C>>>,
 }
 
 /// From this many messages in the queue on a sender pays for each that it adds: as many
@@ -136,24 +87,6 @@ fn charge(waiting: usize) {
 
 /// The bound of a mailbox without one.
 pub(crate) const UNBOUNDED: u32 = u32::MAX;
-
-/// Room for one message, as the mailbox gives it.
-pub(crate) enum Room<M> {
-    /// In the mailbox; it counts from now on. The message that had to make room is handed
-    /// out, to be dropped outside the lock.
-    Here(Option<Entry<M>>),
-    /// The message is to be dropped.
-    Nowhere,
-    /// The message is to go to a fallback.
-    Elsewhere(Divert<M>),
-}
-
-/// Why there is no room.
-pub(crate) enum Crowded {
-    Dead,
-    Full,
-    Routed,
-}
 
 /// Why a message was not put in.
 pub(crate) enum Refused<M> {
@@ -220,142 +153,8 @@ impl<M, C> Inbox<M, C> {
         Ok(self.ready_for_mail())
     }
 
-    /// Chooses anew what is done when the mailbox is full; what was chosen before is handed
-    /// out, to be dropped outside the lock. `None`: the mailbox has no bound.
-    pub(crate) fn set_overflow(&mut self, overflow: Overflow<M>) -> Option<Overflow<M>> {
-        if self.bound == UNBOUNDED {
-            return None;
-        }
-        self.singly = matches!(overflow, Overflow::DropOldest);
-        Some(std::mem::replace(&mut self.rare().overflow, overflow))
-    }
-
-    fn has_room(&self, taken: u64) -> bool {
+    pub(super) fn has_room(&self, taken: u64) -> bool {
         self.bound == UNBOUNDED || self.accepted.wrapping_sub(taken) < u64::from(self.bound)
-    }
-
-    /// Finds room for a message that is to come: as [`Inbox::push_main`] would, and with
-    /// what is chosen for a full mailbox (rule M6). If there is none, and a waiter is given,
-    /// that stands in line from now on.
-    pub(crate) fn reserve(
-        &mut self,
-        taken: u64,
-        waiter: Option<&Arc<Waiter<M>>>,
-    ) -> Result<Room<M>, Crowded> {
-        match self.take_room(taken) {
-            Ok(()) => return Ok(Room::Here(None)),
-            Err(Crowded::Full) => {}
-            Err(crowded) => return Err(crowded),
-        }
-        match self.rare.as_ref().map(|rare| &rare.overflow) {
-            None | Some(Overflow::Refuse) => Err(self.crowded(waiter)),
-            Some(Overflow::DropNewest) => Ok(Room::Nowhere),
-            Some(Overflow::Divert(divert)) => Ok(Room::Elsewhere(divert.clone())),
-            // The one that goes was counted as accepted, and the one that comes is in its
-            // stead.
-            Some(Overflow::DropOldest) => match self.remove_oldest() {
-                Some(oldest) => Ok(Room::Here(Some(oldest))),
-                // All room is reserved by messages that are still to come.
-                None => Err(self.crowded(waiter)),
-            },
-        }
-    }
-
-    /// As [`Inbox::reserve`], for who has tried the fallback in vain.
-    pub(crate) fn reserve_here(
-        &mut self,
-        taken: u64,
-        waiter: Option<&Arc<Waiter<M>>>,
-    ) -> Result<(), Crowded> {
-        match self.take_room(taken) {
-            Err(Crowded::Full) => Err(self.crowded(waiter)),
-            taken => taken,
-        }
-    }
-
-    fn take_room(&mut self, taken: u64) -> Result<(), Crowded> {
-        if self.phase == Phase::Terminated {
-            return Err(Crowded::Dead);
-        }
-        if self.routed {
-            return Err(Crowded::Routed);
-        }
-        if !self.has_room(taken) {
-            return Err(Crowded::Full);
-        }
-        self.accepted += 1;
-        Ok(())
-    }
-
-    /// There is no room: a waiter that is given stands in line.
-    fn crowded(&mut self, waiter: Option<&Arc<Waiter<M>>>) -> Crowded {
-        if let Some(waiter) = waiter {
-            self.rare().waiting.push_back(Arc::clone(waiter));
-        }
-        Crowded::Full
-    }
-
-    /// Whether messages are taken out one by one.
-    pub(crate) fn is_singly(&self) -> bool {
-        self.singly
-    }
-
-    /// Puts an entry in again, before all that lie here.
-    pub(crate) fn put_back(&mut self, entry: Entry<M>) {
-        if let Some(second) = self.first.replace(entry) {
-            self.main.get_or_insert_default().push_front(second);
-        }
-    }
-
-    /// Takes the message out that has waited longest.
-    fn remove_oldest(&mut self) -> Option<Entry<M>> {
-        if self.first.as_ref().is_some_and(Entry::takes_room) {
-            let oldest = self.first.take();
-            // The idle slot holds the oldest entry, or nothing.
-            self.first = self.main.as_mut().and_then(|main| main.pop_front());
-            return oldest;
-        }
-        let main = self.main.as_mut()?;
-        let place = main.iter().position(Entry::takes_room)?;
-        main.remove(place)
-    }
-
-    /// Room that was reserved is not used.
-    pub(crate) fn give_back(&mut self) {
-        if self.phase != Phase::Terminated {
-            self.accepted -= 1;
-        }
-    }
-
-    /// Puts in what room was reserved for; gives it back if the process has ended.
-    pub(crate) fn fill(&mut self, entry: Entry<M>) -> Result<Option<Ready>, Entry<M>> {
-        if self.phase == Phase::Terminated {
-            return Err(entry);
-        }
-        self.push_entry(entry);
-        Ok(self.ready_for_mail())
-    }
-
-    /// A sender waits no longer.
-    pub(crate) fn forget_waiter(&mut self, waiter: &Arc<Waiter<M>>) {
-        if let Some(rare) = &mut self.rare {
-            rare.waiting.retain(|other| !Arc::ptr_eq(other, waiter));
-        }
-    }
-
-    /// Reserves room for the first sender that waits, if there is both.
-    pub(crate) fn next_waiter(&mut self, taken: u64) -> Option<Arc<Waiter<M>>> {
-        if !self.has_waiters() || !self.has_room(taken) {
-            return None;
-        }
-        let waiter = self.rare.as_mut()?.waiting.pop_front()?;
-        self.accepted += 1;
-        Some(waiter)
-    }
-
-    /// Whether senders wait for room.
-    pub(crate) fn has_waiters(&self) -> bool {
-        self.rare.as_ref().is_some_and(|rare| !rare.waiting.is_empty())
     }
 
     /// Puts a notice on Main of a living process, beyond any bound.
@@ -370,7 +169,7 @@ impl<M, C> Inbox<M, C> {
         reason = "or the entry is made beside its place and copied there"
     )]
     #[inline(always)]
-    fn push_entry(&mut self, entry: Entry<M>) {
+    pub(super) fn push_entry(&mut self, entry: Entry<M>) {
         if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
             self.first = Some(entry);
             return;
@@ -567,40 +366,4 @@ impl<M, C> Inbox<M, C> {
         self.phase = Phase::Terminated;
         Remains { first: self.first.take(), main: self.main.take(), rare: self.rare.take() }
     }
-}
-
-/// What lay in a mailbox when it was closed, to be dropped outside its lock.
-pub(crate) struct Remains<M, C> {
-    first: Option<Entry<M>>,
-    main: Queue<M>,
-    rare: Option<Box<Rare<M, C>>>,
-}
-
-impl<M, C> Remains<M, C> {
-    /// Drops everything, one by one and in its order, by means of `drop`; all but those who
-    /// hear of the end last.
-    pub(crate) fn drop_all(self, drop: impl Fn(Dropped<M, C>)) -> LastToHear<M> {
-        let mut last = LastToHear { starter: None, waiting: VecDeque::new() };
-        if let Some(rare) = self.rare {
-            last = LastToHear { starter: rare.starter, waiting: rare.waiting };
-            rare.urgent.into_iter().chain(rare.system).for_each(|c| drop(Dropped::Control(c)));
-        }
-        let main = self.main.into_iter().flat_map(|main| *main);
-        self.first.into_iter().chain(main).for_each(|entry| drop(Dropped::Entry(entry)));
-        last
-    }
-}
-
-/// Who hears of the end when everything else is done (rule D6).
-pub(crate) struct LastToHear<M> {
-    pub(crate) starter: Option<SlotSender<Result<(), SpawnError>>>,
-    /// Senders that wait for room.
-    pub(crate) waiting: VecDeque<Arc<Waiter<M>>>,
-}
-
-/// One thing that lay in a closed mailbox.
-#[allow(dead_code, reason = "made to be dropped")]
-pub(crate) enum Dropped<M, C> {
-    Entry(Entry<M>),
-    Control(Control<C>),
 }

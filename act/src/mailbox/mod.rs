@@ -1,7 +1,11 @@
-//! Mailboxes: what lies in them ([`entry`]), how it gets in and out ([`inbox`]), what a
-//! full one does ([`overflow`]), and room that is reserved ([`permit`]).
+//! Mailboxes: what lies in them ([`entry`], [`rare`]), how it gets in and out ([`inbox`]), how
+//! they give room ([`crowd`]) and keep it ([`permit`]), what a full one does ([`overflow`]),
+//! and what is left at the end ([`remains`]).
 
+pub(crate) mod crowd;
 pub(crate) mod entry;
 pub(crate) mod inbox;
 pub(crate) mod overflow;
 pub(crate) mod permit;
+mod rare;
+pub(crate) mod remains;

@@ -12,8 +12,8 @@
 
 use super::cell::Cell;
 use super::{current, later};
+use crate::mailbox::crowd::{Crowded, Room};
 use crate::mailbox::entry::{Body, Entry};
-use crate::mailbox::inbox::{Crowded, Room};
 use crate::mailbox::overflow::{Divert, Diverted};
 use crate::mailbox::permit::{NoRoom, Permit, Reserved, Waiter};
 use crate::process::crash::contain;

@@ -1,0 +1,90 @@
+//! Several messages at once (rule M10).
+
+use super::context::Context;
+use crate::mailbox::entry::{Body, Entry};
+use crate::process::current;
+use std::sync::atomic::Ordering;
+
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    /// Up to `most` messages that lie at hand on Main, in their order, without waiting (rule
+    /// M10): a handler that has got one message takes those with it that follow. Fewer, or
+    /// none, where something else comes next, or the turn ends. [`Context::sender`] is that
+    /// of the last.
+    pub fn take_batch(&mut self, most: usize) -> Vec<M> {
+        self.take_batch_while(most, |_| true)
+    }
+
+    /// As [`Context::take_batch`], up to the first message that `wanted` does not want; that
+    /// one is received next.
+    pub fn take_batch_while(&mut self, most: usize, mut wanted: impl FnMut(&M) -> bool) -> Vec<M> {
+        let mut batch = Vec::new();
+        let mut singly = false;
+        while batch.len() < most {
+            if self.main.as_ref().is_none_or(|main| main.is_empty()) {
+                singly = self.refill();
+            }
+            let front = self.main.as_ref().and_then(|main| main.front());
+            match front.map(|entry| &entry.body) {
+                Some(Body::Message(message)) if wanted(message) => {}
+                _ => break,
+            }
+            let Some(message) = self.next_at_hand() else { break };
+            batch.push(message);
+        }
+        if singly {
+            self.return_looked_at();
+        }
+        batch
+    }
+
+    /// Takes what lies in the mailbox to hand, if nothing does; whether that is one alone.
+    fn refill(&mut self) -> bool {
+        let mut inbox = self.cell.inbox.lock();
+        let taken = inbox.take_main(&mut self.main);
+        let singly = inbox.is_singly();
+        drop(inbox);
+        if let Some(entry) = taken {
+            self.main.get_or_insert_default().push_front(entry);
+        }
+        singly
+    }
+
+    /// What was looked at and not taken lies in the mailbox again, where it can be dropped.
+    fn return_looked_at(&mut self) {
+        let Some(main) = &mut self.main else { return };
+        let mut inbox = self.cell.inbox.lock();
+        while let Some(entry) = main.pop_back() {
+            inbox.put_back(entry);
+        }
+    }
+
+    /// The next message, if one lies at hand and nothing goes before it. `None` says nothing
+    /// about the mailbox.
+    #[inline]
+    fn next_at_hand(&mut self) -> Option<M> {
+        if self.detour || self.has_mail_ahead() {
+            return None;
+        }
+        let main = self.main.as_mut()?;
+        if main.is_empty() || !current::spend(|| self.cell.host.now()) {
+            return None;
+        }
+        match main.pop_front()? {
+            Entry { sender, body: Body::Message(message) } => {
+                self.sender = sender;
+                self.cell.progress.count_taken();
+                Some(message)
+            }
+            notice => {
+                self.put_back(notice);
+                None
+            }
+        }
+    }
+
+    /// Whether something goes before what lies on Main; senders that wait for room do not.
+    fn has_mail_ahead(&self) -> bool {
+        self.cell.progress.attention.load(Ordering::Relaxed)
+            && self.cell.inbox.lock().wants_attention()
+    }
+}

@@ -1,0 +1,133 @@
+//! The futures of what a process receives next.
+
+use super::context::Context;
+use crate::mailbox::entry::{Body, Entry};
+use crate::process::cell::Cell;
+use crate::process::current::{self, Wants};
+use crate::received::{Delivery, Received};
+use krarup_gen::Reason;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::atomic::Ordering;
+use std::task::{self, Poll};
+
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    /// The next item: Urgent before System before Main, looked at anew each time
+    /// (rule M2). Waits while there is none.
+    ///
+    /// Await it in the process's own future, as `select` and `join` of futures do: within a
+    /// collection that gives its futures wakers of its own (`FuturesUnordered`), mail would
+    /// wake the process, but not this future.
+    ///
+    /// An actor's handler may use it too, for a selective conversation of its own: what it
+    /// receives then is not handled by the actor, except that a stop it takes, or that it is to
+    /// finish, is obeyed when the handler is done.
+    pub fn receive(&mut self) -> Receive<'_, M, C> {
+        Receive { context: self }
+    }
+}
+
+/// A future of the next item; made by [`Context::receive`].
+#[must_use = "futures do nothing unless polled"]
+pub struct Receive<'a, M, C = M> {
+    context: &'a mut Context<M, C>,
+}
+
+impl<M: Send + 'static, C: Send + 'static> Future for Receive<'_, M, C> {
+    type Output = Received<M, C>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<Received<M, C>> {
+        let context = &mut *self.get_mut().context;
+        let item = context.poll_receive();
+        match &item {
+            Poll::Ready(Received::Stop(reason)) => context.remember_stop(reason.clone()),
+            Poll::Ready(Received::Finish) => context.remember_stop(Reason::Normal),
+            _ => {}
+        }
+        item
+    }
+}
+
+impl<M, C> fmt::Debug for Receive<'_, M, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Receive({})", self.context.cell.pid)
+    }
+}
+
+impl<M: Send + 'static> Context<M, M> {
+    /// The next message, on whatever lane it came; anything else boxed, so that it needs no
+    /// room beside the messages. What a loop of handlers awaits, who obeys a stop at once: of
+    /// several messages that have come, each costs a fraction of a [`Context::receive`].
+    #[inline]
+    pub fn next_message(&mut self) -> NextMessage<'_, M> {
+        NextMessage { context: self }
+    }
+
+    #[inline(never)]
+    fn poll_next(&mut self) -> Poll<Delivery<M>> {
+        // The two ways that a message mostly comes, each from its place right to its handler.
+        if let Some(main) = self.main.as_mut().filter(|main| !main.is_empty()) {
+            if self.started && !self.detour && may_take(&self.cell) {
+                match main.pop_front() {
+                    Some(Entry { sender, body: Body::Message(message) }) => {
+                        self.sender = sender;
+                        self.cell.progress.count_taken();
+                        return Poll::Ready(Delivery::Message(message));
+                    }
+                    Some(notice) => self.put_back(notice),
+                    None => {}
+                }
+            }
+        } else if self.started && !self.detour && self.main.is_none() && may_take(&self.cell) {
+            let mut inbox = self.cell.inbox.lock();
+            if let Some(Entry { sender, body: Body::Message(message) }) = inbox.take_single() {
+                drop(inbox);
+                current::look();
+                self.sender = sender;
+                self.cell.progress.count_taken();
+                return Poll::Ready(Delivery::Message(message));
+            }
+            drop(inbox);
+            current::refund();
+        }
+        match self.poll_receive() {
+            Poll::Ready(Received::Message(message) | Received::Command(message)) => {
+                Poll::Ready(Delivery::Message(message))
+            }
+            Poll::Ready(other) => Poll::Ready(Delivery::Other(Box::new(other))),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+/// Whether a message may be taken off Main now; if so it is spent.
+#[inline]
+fn may_take<M, C>(cell: &Cell<M, C>) -> bool {
+    !cell.progress.attention.load(Ordering::Relaxed) && current::spend(|| cell.host.now())
+}
+
+/// A future of the next message; made by [`Context::next_message`].
+#[must_use = "futures do nothing unless polled"]
+pub struct NextMessage<'a, M> {
+    context: &'a mut Context<M>,
+}
+
+impl<M: Send + 'static> Future for NextMessage<'_, M> {
+    type Output = Delivery<M>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<Self::Output> {
+        let context = &mut *self.get_mut().context;
+        if context.is_drained() {
+            return context.pending(Wants::Message);
+        }
+        context.poll_next()
+    }
+}
+
+impl<M> fmt::Debug for NextMessage<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NextMessage({})", self.context.cell.pid)
+    }
+}

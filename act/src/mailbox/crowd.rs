@@ -1,0 +1,163 @@
+//! How a mailbox gives room: to a message that is to come, by what is chosen for a full one,
+//! and to the senders that stand in line (rule M6). All under the mailbox's lock.
+
+use super::entry::Entry;
+use super::inbox::{Inbox, Phase, UNBOUNDED};
+use super::overflow::{Divert, Overflow};
+use super::permit::Waiter;
+use crate::host::Ready;
+use std::sync::Arc;
+
+/// Room for one message, as the mailbox gives it.
+pub(crate) enum Room<M> {
+    /// In the mailbox; it counts from now on. The message that had to make room is handed
+    /// out, to be dropped outside the lock.
+    Here(Option<Entry<M>>),
+    /// The message is to be dropped.
+    Nowhere,
+    /// The message is to go to a fallback.
+    Elsewhere(Divert<M>),
+}
+
+/// Why there is no room.
+pub(crate) enum Crowded {
+    Dead,
+    Full,
+    Routed,
+}
+
+impl<M, C> Inbox<M, C> {
+    /// Chooses anew what is done when the mailbox is full; what was chosen before is handed
+    /// out, to be dropped outside the lock. `None`: the mailbox has no bound.
+    pub(crate) fn set_overflow(&mut self, overflow: Overflow<M>) -> Option<Overflow<M>> {
+        if self.bound == UNBOUNDED {
+            return None;
+        }
+        self.singly = matches!(overflow, Overflow::DropOldest);
+        Some(std::mem::replace(&mut self.rare().overflow, overflow))
+    }
+
+    /// Finds room for a message that is to come: as [`Inbox::push_main`] would, and with
+    /// what is chosen for a full mailbox (rule M6). If there is none, and a waiter is given,
+    /// that stands in line from now on.
+    pub(crate) fn reserve(
+        &mut self,
+        taken: u64,
+        waiter: Option<&Arc<Waiter<M>>>,
+    ) -> Result<Room<M>, Crowded> {
+        match self.take_room(taken) {
+            Ok(()) => return Ok(Room::Here(None)),
+            Err(Crowded::Full) => {}
+            Err(crowded) => return Err(crowded),
+        }
+        match self.rare.as_ref().map(|rare| &rare.overflow) {
+            None | Some(Overflow::Refuse) => Err(self.crowded(waiter)),
+            Some(Overflow::DropNewest) => Ok(Room::Nowhere),
+            Some(Overflow::Divert(divert)) => Ok(Room::Elsewhere(divert.clone())),
+            // The one that goes was counted as accepted, and the one that comes is in its
+            // stead.
+            Some(Overflow::DropOldest) => match self.remove_oldest() {
+                Some(oldest) => Ok(Room::Here(Some(oldest))),
+                // All room is reserved by messages that are still to come.
+                None => Err(self.crowded(waiter)),
+            },
+        }
+    }
+
+    /// As [`Inbox::reserve`], for who has tried the fallback in vain.
+    pub(crate) fn reserve_here(
+        &mut self,
+        taken: u64,
+        waiter: Option<&Arc<Waiter<M>>>,
+    ) -> Result<(), Crowded> {
+        match self.take_room(taken) {
+            Err(Crowded::Full) => Err(self.crowded(waiter)),
+            taken => taken,
+        }
+    }
+
+    fn take_room(&mut self, taken: u64) -> Result<(), Crowded> {
+        if self.phase == Phase::Terminated {
+            return Err(Crowded::Dead);
+        }
+        if self.routed {
+            return Err(Crowded::Routed);
+        }
+        if !self.has_room(taken) {
+            return Err(Crowded::Full);
+        }
+        self.accepted += 1;
+        Ok(())
+    }
+
+    /// There is no room: a waiter that is given stands in line.
+    fn crowded(&mut self, waiter: Option<&Arc<Waiter<M>>>) -> Crowded {
+        if let Some(waiter) = waiter {
+            self.rare().waiting.push_back(Arc::clone(waiter));
+        }
+        Crowded::Full
+    }
+
+    /// Whether messages are taken out one by one.
+    pub(crate) fn is_singly(&self) -> bool {
+        self.singly
+    }
+
+    /// Puts an entry in again, before all that lie here.
+    pub(crate) fn put_back(&mut self, entry: Entry<M>) {
+        if let Some(second) = self.first.replace(entry) {
+            self.main.get_or_insert_default().push_front(second);
+        }
+    }
+
+    /// Takes the message out that has waited longest.
+    fn remove_oldest(&mut self) -> Option<Entry<M>> {
+        if self.first.as_ref().is_some_and(Entry::takes_room) {
+            let oldest = self.first.take();
+            // The idle slot holds the oldest entry, or nothing.
+            self.first = self.main.as_mut().and_then(|main| main.pop_front());
+            return oldest;
+        }
+        let main = self.main.as_mut()?;
+        let place = main.iter().position(Entry::takes_room)?;
+        main.remove(place)
+    }
+
+    /// Room that was reserved is not used.
+    pub(crate) fn give_back(&mut self) {
+        if self.phase != Phase::Terminated {
+            self.accepted -= 1;
+        }
+    }
+
+    /// Puts in what room was reserved for; gives it back if the process has ended.
+    pub(crate) fn fill(&mut self, entry: Entry<M>) -> Result<Option<Ready>, Entry<M>> {
+        if self.phase == Phase::Terminated {
+            return Err(entry);
+        }
+        self.push_entry(entry);
+        Ok(self.ready_for_mail())
+    }
+
+    /// A sender waits no longer.
+    pub(crate) fn forget_waiter(&mut self, waiter: &Arc<Waiter<M>>) {
+        if let Some(rare) = &mut self.rare {
+            rare.waiting.retain(|other| !Arc::ptr_eq(other, waiter));
+        }
+    }
+
+    /// Reserves room for the first sender that waits, if there is both.
+    pub(crate) fn next_waiter(&mut self, taken: u64) -> Option<Arc<Waiter<M>>> {
+        if !self.has_waiters() || !self.has_room(taken) {
+            return None;
+        }
+        let waiter = self.rare.as_mut()?.waiting.pop_front()?;
+        self.accepted += 1;
+        Some(waiter)
+    }
+
+    /// Whether senders wait for room.
+    pub(crate) fn has_waiters(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| !rare.waiting.is_empty())
+    }
+}

@@ -1,0 +1,56 @@
+//! What the mailboxes of most processes never have.
+
+use super::entry::Control;
+use super::overflow::Overflow;
+use super::permit::Waiter;
+use crate::slot::SlotSender;
+use crate::trace::Tracer;
+use krarup_gen::{Reason, SpawnError};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What most processes never have.
+pub(crate) struct Rare<M, C> {
+    /// The process ends with this reason, without a word.
+    pub(crate) doom: Option<Reason>,
+    pub(crate) urgent: VecDeque<Control<C>>,
+    pub(crate) system: VecDeque<Control<C>>,
+    /// Told when `init` has returned or failed.
+    pub(crate) starter: Option<SlotSender<Result<(), SpawnError>>>,
+    /// What is done with one message more than the bound (rule M6).
+    pub(super) overflow: Overflow<M>,
+    /// Senders that wait for room, the first first.
+    pub(super) waiting: VecDeque<Arc<Waiter<M>>>,
+    /// How often the process has been suspended and not resumed (rule X5).
+    pub(crate) suspended: u32,
+    /// A tracer to be put in the place of the one there is.
+    pub(crate) tracer: Option<Tracer<M, C>>,
+}
+
+impl<M, C> Default for Rare<M, C> {
+    fn default() -> Self {
+        Rare {
+            doom: None,
+            urgent: VecDeque::new(),
+            system: VecDeque::new(),
+            starter: None,
+            overflow: Overflow::Refuse,
+            waiting: VecDeque::new(),
+            suspended: 0,
+            tracer: None,
+        }
+    }
+}
+
+impl<M, C> Rare<M, C> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.doom.is_none()
+            && self.urgent.is_empty()
+            && self.system.is_empty()
+            && self.starter.is_none()
+            && matches!(self.overflow, Overflow::Refuse)
+            && self.waiting.is_empty()
+            && self.suspended == 0
+            && self.tracer.is_none()
+    }
+}
