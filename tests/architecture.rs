@@ -107,7 +107,7 @@ fn every_file_that_the_page_names_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(root.join("docs/architecture.md")).unwrap();
     let mut named = Vec::new();
-    for path in page.split('`').skip(1).step_by(2).filter(|path| path.contains('/')) {
+    for path in page.split('`').skip(1).step_by(2).filter(|text| is_path(text)) {
         let Some((before, rest)) = path.split_once('{') else {
             named.push(path.to_owned());
             continue;
@@ -118,4 +118,8 @@ fn every_file_that_the_page_names_exists() {
     assert!(named.len() > 40, "only {} files are named", named.len());
     let missing: Vec<_> = named.into_iter().filter(|path| !root.join(path).exists()).collect();
     assert_eq!(missing, Vec::<String>::new());
+}
+
+fn is_path(text: &str) -> bool {
+    text.contains('/') && Path::new(text).extension().is_some_and(|extension| extension == "rs")
 }
