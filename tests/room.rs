@@ -311,16 +311,20 @@ fn m6_the_oldest_of_all_that_wait_is_dropped_though_the_process_has_looked_at_it
 fn m1_a_mailbox_that_is_taken_one_by_one_keeps_the_order() {
     for sim in simulations(3) {
         let log = Log::new();
-        let noted = log.clone();
-        let slow = sim.spawn(move || Slow(noted, true)).mailbox(9).wait().unwrap();
-        for number in 0..6 {
-            slow.send(number).unwrap();
-        }
+        let full = bounded(&sim, &log, 9, Overflow::DropOldest);
+        let note = |number: u32| {
+            let noted = log.clone();
+            full.tells(move |_| noted.note(number));
+        };
+        // The third, taken while others wait behind it, sends one more.
+        (0..3).for_each(note);
+        let (noted, to) = (log.clone(), full.clone());
+        full.tells(move |_| {
+            noted.note("three");
+            to.tells(move |_| noted.note("last"));
+        });
+        (4..7).for_each(note);
         sim.run_until_idle();
-        slow.send(6).unwrap();
-        sim.advance(Duration::from_secs(1));
-        slow.send(7).unwrap();
-        sim.advance(Duration::from_secs(9));
-        assert_eq!(log.take(), ["0", "1", "2", "3", "4", "5", "6", "7"]);
+        assert_eq!(log.take(), ["0", "1", "2", "three", "4", "5", "6", "last"]);
     }
 }
