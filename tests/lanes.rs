@@ -218,6 +218,8 @@ fn m3_an_urgent_monitor_or_link_tells_before_what_is_queued() {
     let process = behavior_fn(move |mut ctx: Context<&'static str>| async move {
         ctx.trap_exits(true);
         ctx.monitor_urgent(pids[0]);
+        // A link that is there becomes urgent.
+        ctx.link(pids[1]);
         ctx.link_urgent(pids[1]);
         ctx.sleep(std::time::Duration::from_secs(1)).await;
         for _ in 0..3 {

@@ -287,6 +287,49 @@ fn l5_a_link_made_again_is_another_link() {
 }
 
 #[test]
+fn l5_a_link_that_was_taken_away_can_be_made_again_from_either_end() {
+    for sim in simulations(3) {
+        for (first, second) in [(true, true), (true, false), (false, true), (false, false)] {
+            let log = Log::new();
+            let (a, b) = (trapper(&sim, "a", &log), trapper(&sim, "b", &log));
+            let pair = |from_a: bool| if from_a { (&a, &b) } else { (&b, &a) };
+            let (from, to) = pair(first);
+            link(from, to);
+            sim.run_until_idle();
+            let pid = to.pid();
+            from.tells(move |ctx| ctx.unlink(pid));
+            sim.run_until_idle();
+            assert!(a.info().links.is_empty() && b.info().links.is_empty());
+            let (from, to) = pair(second);
+            link(from, to);
+            sim.run_until_idle();
+            a.dies(boom());
+            sim.run_until_idle();
+            assert_eq!(heard(&log), [format!("b exit {} boom", a.pid())]);
+            sim.kill(b.pid());
+            sim.run_until_idle();
+        }
+    }
+}
+
+#[test]
+fn l4_a_process_that_is_to_die_is_dead_to_who_links_or_monitors_it() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let (watcher, target) = (trapper(&sim, "w", &log), puppet(&sim, "t", &log));
+        let (pid, node) = (target.pid(), sim.node().clone());
+        watcher.tells(move |ctx| {
+            node.kill(pid);
+            ctx.link(pid);
+            ctx.monitor(pid);
+        });
+        sim.run_until_idle();
+        let none = |what| format!("w {what} {pid} no process");
+        assert_eq!(heard(&log), [none("down"), none("exit")]);
+    }
+}
+
+#[test]
 fn l6_monitors_have_their_own_refs_and_each_tells() {
     for sim in simulations(20) {
         let log = Log::new();

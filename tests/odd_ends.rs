@@ -344,3 +344,39 @@ fn s10_what_a_failed_state_had_set_aside_comes_to_the_next() {
         assert_eq!(log.take(), ["1", "2", "4"]);
     }
 }
+
+#[test]
+fn d5_a_bare_process_that_is_stopped_before_its_first_turn_and_never_receives_ends_at_once() {
+    for sim in simulations(3) {
+        let run = |ctx: Context<()>| async move {
+            ctx.sleep(HOUR).await;
+            Ok(())
+        };
+        sim.spawn(move || behavior_fn(run)).start().unwrap();
+        sim.stop().wait().unwrap();
+        assert_eq!(sim.now(), krarup::Timestamp::ZERO, "at once, not by a kill");
+    }
+}
+
+#[test]
+fn d3_a_process_that_kills_itself_ends_when_it_has_nothing_else_to_do() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let process = puppet(&sim, "p", &log);
+        let node = sim.node().clone();
+        process.tells(move |ctx| node.kill(ctx.pid()));
+        sim.run_until_idle();
+        assert_eq!((log.take(), process.is_alive()), (vec!["p dropped".to_owned()], false));
+    }
+}
+
+#[test]
+fn d5_an_actor_that_is_stopped_before_its_first_turn_starts_and_terminates() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let puppet = Puppet::new("p", &log);
+        sim.spawn(move || puppet).start().unwrap();
+        sim.stop().wait().unwrap();
+        assert_eq!(log.take(), ["p terminate shutdown", "p dropped"]);
+    }
+}

@@ -279,7 +279,7 @@ impl Actor for Slow {
 #[test]
 fn m6_the_oldest_of_all_that_wait_is_dropped_though_the_process_has_looked_at_it() {
     for late in [false, true] {
-        for bound in [1, 3] {
+        for (bound, most) in [(1_usize, 1_u32), (3, 3)] {
             for sim in simulations(3) {
                 let log = Log::new();
                 let noted = log.clone();
@@ -298,7 +298,6 @@ fn m6_the_oldest_of_all_that_wait_is_dropped_though_the_process_has_looked_at_it
                 sim.advance(Duration::from_secs(1));
                 wave(30);
                 sim.advance(Duration::from_secs(9));
-                let most = u32::try_from(bound).unwrap();
                 let kept = |last: u32| (last - most + 1..=last).map(|n| n.to_string());
                 let mut expected = vec![kept(14).next().unwrap(), kept(24).next().unwrap()];
                 expected.extend(kept(34));
@@ -312,16 +311,20 @@ fn m6_the_oldest_of_all_that_wait_is_dropped_though_the_process_has_looked_at_it
 fn m1_a_mailbox_that_is_taken_one_by_one_keeps_the_order() {
     for sim in simulations(3) {
         let log = Log::new();
-        let noted = log.clone();
-        let slow = sim.spawn(move || Slow(noted, true)).mailbox(9).wait().unwrap();
-        for number in 0..6 {
-            slow.send(number).unwrap();
-        }
+        let full = bounded(&sim, &log, 9, Overflow::DropOldest);
+        let note = |number: u32| {
+            let noted = log.clone();
+            full.tells(move |_| noted.note(number));
+        };
+        // The third, taken while others wait behind it, sends one more.
+        (0..3).for_each(note);
+        let (noted, to) = (log.clone(), full.clone());
+        full.tells(move |_| {
+            noted.note("three");
+            to.tells(move |_| noted.note("last"));
+        });
+        (4..7).for_each(note);
         sim.run_until_idle();
-        slow.send(6).unwrap();
-        sim.advance(Duration::from_secs(1));
-        slow.send(7).unwrap();
-        sim.advance(Duration::from_secs(9));
-        assert_eq!(log.take(), ["0", "1", "2", "3", "4", "5", "6", "7"]);
+        assert_eq!(log.take(), ["0", "1", "2", "three", "4", "5", "6", "last"]);
     }
 }

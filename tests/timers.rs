@@ -431,3 +431,21 @@ fn t1_a_timer_for_others_that_was_due_during_the_handler_cannot_be_called_back_i
     sim.advance(Duration::from_secs(9));
     assert_eq!(log.take(), ["None Some(0ns) Some(1s)"]);
 }
+
+#[test]
+fn t1_an_interval_keeps_its_times_though_one_was_received_late() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let noted = log.clone();
+    let run = move |mut ctx: Context<()>| async move {
+        ctx.send_interval(Duration::from_secs(3), || ());
+        ctx.sleep(Duration::from_secs(4)).await;
+        loop {
+            ctx.receive().await;
+            noted.note(format!("{:?}", ctx.now()));
+        }
+    };
+    sim.spawn(move || krarup::behavior_fn(run)).start().unwrap();
+    sim.advance(Duration::from_secs(10));
+    assert_eq!(log.take(), ["4s", "6s", "9s"]);
+}

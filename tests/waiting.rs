@@ -6,6 +6,7 @@ use krarup::prelude::*;
 use krarup::{Diverted, Overflow, PoolCommand, behavior_fn};
 use std::pin::Pin;
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Barrier};
 use std::task::Poll;
 use std::time::Duration;
 use support::simulations;
@@ -197,4 +198,49 @@ fn c5_who_waits_for_the_end_of_another_too_is_in_no_cycle() {
         assert_eq!(first.try_recv(), Ok(Ok("the end")));
         assert_eq!(second.try_recv(), Ok(Ok("answer")));
     }
+}
+
+/// Calls the other pool when it is told to, both at the same moment.
+enum Twin {
+    Meet(Address<Twin, PoolCommand>, Arc<Barrier>, Reply<Result<(), CallError>>),
+    Greet(Reply<()>),
+}
+
+struct Twins;
+
+impl Actor for Twins {
+    type Message = Twin;
+
+    async fn handle_message(&mut self, _: &mut Context<Twin>, twin: Twin) -> Result {
+        match twin {
+            Twin::Meet(peer, together, reply) => {
+                together.wait();
+                reply.send(peer.call(Twin::Greet).await);
+            }
+            Twin::Greet(reply) => reply.send(()),
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn c5_of_two_pools_that_call_each_other_at_the_same_moment_one_at_most_fails_and_at_once() {
+    let node = Node::builder("twinpools@localhost").workers(2).start().unwrap();
+    let pool = || node.spawn(|| Pool::new(1, || Twins)).wait().unwrap();
+    let (a, b) = (pool(), pool());
+    for round in 0..2_000 {
+        let together = Arc::new(Barrier::new(2));
+        let meet = |one: &Address<Twin, PoolCommand>, other: &Address<Twin, PoolCommand>| {
+            let (one, other, together) = (one.clone(), other.clone(), Arc::clone(&together));
+            std::thread::spawn(move || {
+                one.call(|reply| Twin::Meet(other, together, reply)).wait().flatten()
+            })
+        };
+        let (first, second) = (meet(&a, &b), meet(&b, &a));
+        let outcomes = [first.join().unwrap(), second.join().unwrap()];
+        let failed = outcomes.iter().filter(|outcome| outcome.is_err()).count();
+        let found = outcomes.iter().any(|o| matches!(o, Err(CallError::Deadlock(_))));
+        assert!(failed == 0 || (failed == 1 && found), "round {round}: {outcomes:?}");
+    }
+    node.stop().wait().unwrap();
 }
