@@ -302,3 +302,22 @@ fn m5_a_conversion_that_panics_takes_no_room() {
     sim.run_until_idle();
     assert_eq!(log.take(), ["1 from outside"]);
 }
+
+#[test]
+fn n3_a_context_that_outlives_its_process_names_nobody() {
+    let sim = Simulation::new(1);
+    let (sender, contexts) = mpsc::channel::<Context<()>>();
+    let leaves = behavior_fn(move |ctx: Context<()>| async move {
+        let _ = sender.send(ctx);
+        Ok(())
+    });
+    let pid = sim.spawn(move || leaves).start().unwrap().pid();
+    sim.run_until_idle();
+    let mut ctx = contexts.recv().unwrap();
+    assert!(!sim.is_alive(pid));
+    assert_eq!(ctx.register("ghost"), Err(krarup::RegisterError::NoProcess));
+    let alias = ctx.alias();
+    assert_eq!(sim.whereis("ghost"), None);
+    assert_eq!((sim.stats().names, sim.stats().aliases), (0, 0));
+    assert!(matches!(sim.send(alias, ()), Err(SendError::NoProcess(_))));
+}

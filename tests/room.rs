@@ -3,8 +3,9 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{DeadLetter, Diverted, Dynamic, Overflow, Permit};
+use krarup::{DeadLetter, Diverted, Dynamic, Overflow, Permit, behavior_fn};
 use std::sync::mpsc;
+use std::task::Poll;
 use std::time::Duration;
 use support::{Act, Does, Log, Puppet, boom, on_wake, poll_with, puppet, simulations};
 
@@ -326,5 +327,31 @@ fn m1_a_mailbox_that_is_taken_one_by_one_keeps_the_order() {
         (4..7).for_each(note);
         sim.run_until_idle();
         assert_eq!(log.take(), ["0", "1", "2", "three", "4", "5", "6", "last"]);
+    }
+}
+
+#[test]
+fn m1_two_sends_that_one_process_has_waiting_arrive_in_their_order() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let noted = log.clone();
+        let slow = sim.spawn(move || Slow(noted, false)).mailbox(1).wait().unwrap();
+        slow.send(0).unwrap();
+        slow.send(1).ok();
+        let to = slow.clone();
+        let both = behavior_fn(move |_: Context<()>| async move {
+            let mut sends: Vec<_> =
+                (2..6).map(|number| to.send_or_wait(number).into_future()).collect();
+            std::future::poll_fn(|cx| {
+                sends.retain_mut(|send| send.as_mut().poll(cx).is_pending());
+                if sends.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+            Ok(())
+        });
+        sim.spawn(move || both).start().unwrap();
+        sim.advance(Duration::from_mins(1));
+        let sent: Vec<_> = log.take().into_iter().filter(|line| line.as_str() >= "2").collect();
+        assert_eq!(sent, ["2", "3", "4", "5"]);
     }
 }

@@ -128,6 +128,11 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         }
     }
 
+    /// Whether senders wait for room.
+    pub(crate) fn has_line(&self) -> bool {
+        self.cell.inbox.lock().has_waiters()
+    }
+
     pub(crate) fn forget_waiter(&self, waiter: &Arc<Waiter<M>>) {
         self.cell.inbox.lock().forget_waiter(waiter);
     }

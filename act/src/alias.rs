@@ -14,8 +14,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// process, until it is revoked. A process can have any number of them.
     pub fn alias(&mut self) -> Alias {
         let alias = Alias::new(self.make_ref());
-        self.cell.locked_relations().bonds().aliases.insert(alias);
-        self.host().add_alias(alias, self.process());
+        let mut relations = self.cell.locked_relations();
+        // A context can outlive its process; what it makes then reaches nobody.
+        if !relations.closed {
+            relations.bonds().aliases.insert(alias);
+            self.host().add_alias(alias, self.process());
+        }
         alias
     }
 

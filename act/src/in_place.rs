@@ -39,6 +39,9 @@ use std::time::Duration;
 /// What belongs to the process stays as it was set: whether it traps exits or takes others, its
 /// overflow, its aliases and subscriptions.
 ///
+/// What it had set aside comes back to the new state; work in flight ([`Context::pipe`]) goes on,
+/// and a panic in that ends the process.
+///
 /// Nobody is told: to links and monitors nothing has happened. Everything else that ends an
 /// actor ends this process too, with `terminate`: a normal reason, a stop, [`Context::stop`].
 /// Kill and exit signals end it as they end any process.

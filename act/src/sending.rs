@@ -51,7 +51,7 @@ impl<M: Send + 'static, C: Send + 'static> SendOrWait<M, C> {
             return Err(SendError::WaitInProcess(self.message));
         }
         let SendOrWait { address, message, timeout } = self;
-        let message = match address.send(message) {
+        let message = match send_at_once(&address, message) {
             Err(SendError::Full(message)) => message,
             sent => return sent,
         };
@@ -74,7 +74,7 @@ impl<M: Send + 'static, C: Send + 'static> IntoFuture for SendOrWait<M, C> {
     fn into_future(self) -> Self::IntoFuture {
         let SendOrWait { address, message, timeout } = self;
         Box::pin(async move {
-            let message = match address.send(message) {
+            let message = match send_at_once(&address, message) {
                 Err(SendError::Full(message)) => message,
                 sent => return sent,
             };
@@ -84,6 +84,15 @@ impl<M: Send + 'static, C: Send + 'static> IntoFuture for SendOrWait<M, C> {
             room(&address, timeout).await.send(message)
         })
     }
+}
+
+/// Sends, unless others stand in line: then it is as good as full.
+fn send_at_once<M, C>(address: &Address<M, C>, message: M) -> Result<(), SendError<M>>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    if address.has_line() { Err(SendError::Full(message)) } else { address.send(message) }
 }
 
 /// What came of waiting for room.

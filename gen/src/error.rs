@@ -261,6 +261,9 @@ pub enum RegisterError {
         /// The process that has it.
         by: Pid,
     },
+    /// The process has ended.
+    #[error("no such process")]
+    NoProcess,
     /// The process has a name already; it can have one.
     #[error("the process has the name {name} already")]
     AlreadyNamed {

@@ -13,6 +13,7 @@ use crate::process::process::Process;
 use crate::route::Route;
 use crate::trace::Tracer;
 use krarup_gen::{DeadLetterCause, NoBound, Pid, Reason, Ref, Timestamp};
+use std::any::type_name;
 use std::fmt;
 use std::sync::Arc;
 
@@ -286,17 +287,19 @@ impl<M, C> Drop for Context<M, C> {
             return;
         }
         self.cancel_timers();
-        let lost = |sender: SenderId| self.cell.lose::<M>(sender, DeadLetterCause::Unhandled);
+        let lost = |message: &'static str, sender: SenderId| {
+            self.cell.lose_named(message, sender, DeadLetterCause::Unhandled);
+        };
         for entry in self.main.take().into_iter().flat_map(|main| *main) {
             if entry.is_letter() {
-                lost(entry.sender);
+                lost(entry.type_name(), entry.sender);
             }
             let _ = contain(|| drop::<Entry<M>>(entry));
         }
         let Some(rare) = self.rare.take() else { return };
         let Rare { stash, tracer, .. } = *rare;
         for (sender, message) in stash.into_messages() {
-            lost(sender);
+            lost(type_name::<M>(), sender);
             let _ = contain(|| drop(message));
         }
         let _ = contain(|| drop(tracer));

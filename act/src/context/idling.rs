@@ -93,8 +93,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         if let Some((key, _)) = idle.timer.take() {
             host.cancel_timer(key);
         }
-        idle.round += 1;
-        let round = idle.round;
+        // Unique, for an idle time that was taken back and set anew is another.
+        let round = host.next_ref().number();
+        idle.round = round;
         let ring = move || {
             if let Some(cell) = cell.upgrade() {
                 cell.push_notice(Notice::Idle(round));

@@ -11,7 +11,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// are spawned.
     ///
     /// # Errors
-    /// The text cannot be a name, another process has it, or this one has a name already;
+    /// The text cannot be a name, another process has it, this one has a name already, or has
+    /// ended (a context can be moved out of its process);
     /// then nothing has changed.
     pub fn register(&mut self, name: impl AsRef<str>) -> Result<(), RegisterError> {
         let name = Name::new(name)?;
@@ -19,6 +20,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         // this process takes it in both places.
         {
             let mut relations = self.cell.locked_relations();
+            if relations.closed {
+                return Err(RegisterError::NoProcess);
+            }
             if let Some(name) = relations.name() {
                 return Err(RegisterError::AlreadyNamed { name: name.clone() });
             }

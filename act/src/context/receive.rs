@@ -7,7 +7,6 @@
 //! detour ([`Context`]'s `detour`), so that the straight way costs nothing for it.
 
 use super::context::Context;
-use crate::dynamic::Dynamic;
 use crate::mailbox::entry::{Body, Control, Entry, Notice};
 use crate::process::crash::contain;
 use crate::process::current::{self, Wants};
@@ -289,7 +288,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             Notice::Other(other) => {
                 self.cell.progress.count_taken();
                 if self.cell.is_routed() {
-                    self.cell.lose::<Dynamic>(self.sender, DeadLetterCause::Unhandled);
+                    let name = other.type_name();
+                    self.cell.lose_named(name, self.sender, DeadLetterCause::Unhandled);
                     None
                 } else {
                     Some(Received::Other(other))

@@ -45,6 +45,10 @@ impl<M, C> Inbox<M, C> {
         taken: u64,
         waiter: Option<&Arc<Waiter<M>>>,
     ) -> Result<Room<M>, Crowded> {
+        // Who would wait does not overtake those who do.
+        if waiter.is_some() && self.has_waiters() && self.phase != Phase::Terminated {
+            return Err(self.crowded(waiter));
+        }
         match self.take_room(taken) {
             Ok(()) => return Ok(Room::Here(None)),
             Err(Crowded::Full) => {}

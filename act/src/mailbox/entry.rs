@@ -23,6 +23,16 @@ impl<M> Entry<M> {
         }
     }
 
+    /// What the message in it is called.
+    pub(crate) fn type_name(&self) -> &'static str {
+        if let Body::Notice(notice) = &self.body
+            && let Notice::Other(other) = &**notice
+        {
+            return other.type_name();
+        }
+        std::any::type_name::<M>()
+    }
+
     /// Whether a user loses something if nobody handles it (rule D7).
     pub(crate) fn is_letter(&self) -> bool {
         match &self.body {

@@ -276,8 +276,14 @@ impl<M, C> Cell<M, C> {
     /// Counts a message of type `T` that nobody handles, and tells of it (rules M7, D7).
     #[cold]
     pub(crate) fn lose<T>(&self, sender: u64, cause: DeadLetterCause) {
+        self.lose_named(type_name::<T>(), sender, cause);
+    }
+
+    /// As [`Cell::lose`], of a message whose type is known by its name.
+    #[cold]
+    pub(crate) fn lose_named(&self, message: &'static str, sender: u64, cause: DeadLetterCause) {
         let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
-        let letter = DeadLetter::new(self.pid, from, type_name::<T>(), cause);
+        let letter = DeadLetter::new(self.pid, from, message, cause);
         let host = Arc::clone(&self.host);
         // Whoever hears of it converts it first.
         later::when_free(move || host.dead_letter(letter));

@@ -318,7 +318,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     fn send_other(&self, message: Dynamic, by: Option<Alias>) -> Result<(), SendError<Dynamic>> {
         let sender = current::sender(self.pid.creation());
         if by.is_some_and(|alias| !self.locked_relations().has_alias(alias)) {
-            self.lose::<Dynamic>(sender, DeadLetterCause::Revoked);
+            self.lose_named(message.type_name(), sender, DeadLetterCause::Revoked);
             return Err(SendError::NoProcess(message));
         }
         if !self.inbox.lock().others {
@@ -333,7 +333,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 Ok(())
             }
             Ok(Held::Nowhere) => {
-                self.lose::<Dynamic>(sender, DeadLetterCause::Overflow);
+                self.lose_named(message.type_name(), sender, DeadLetterCause::Overflow);
                 current::apart(|| drop(message));
                 current::count_sent();
                 Ok(())
@@ -342,7 +342,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             Ok(Held::Elsewhere(..) | Held::OnRoute(_)) => Err(SendError::Full(message)),
             Err(no_room) => {
                 if no_room == NoRoom::Dead {
-                    self.lose::<Dynamic>(sender, DeadLetterCause::NoProcess);
+                    self.lose_named(message.type_name(), sender, DeadLetterCause::NoProcess);
                 }
                 Err(no_room.with(message))
             }

@@ -149,7 +149,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Counts a message that nobody will handle, and drops it; its destructor is a user's,
     /// and a call in it has nothing to do with whoever sends.
     fn drop_lost(&self, entry: Entry<M>, cause: DeadLetterCause) {
-        self.lose::<M>(entry.sender, cause);
+        self.lose_named(entry.type_name(), entry.sender, cause);
         later::when_free(move || current::apart(|| drop(entry)));
     }
 

@@ -259,7 +259,7 @@ where
         let LastToHear { starter, waiting } = remains.drop_all(|dropped| {
             match &dropped {
                 Dropped::Entry(entry) if entry.is_letter() => {
-                    cell.lose::<M>(entry.sender, DeadLetterCause::Unhandled);
+                    cell.lose_named(entry.type_name(), entry.sender, DeadLetterCause::Unhandled);
                 }
                 Dropped::Control(Control::Message { sender, .. }) => {
                     cell.lose::<C>(*sender, DeadLetterCause::Unhandled);
