@@ -3,11 +3,10 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{DeadLetter, Diverted, Dynamic, Overflow, Permit, behavior_fn};
+use krarup::{DeadLetter, Diverted, Dynamic, Overflow, Permit};
 use std::sync::mpsc;
-use std::task::Poll;
 use std::time::Duration;
-use support::{Act, Does, Log, Puppet, boom, on_wake, poll_with, puppet, simulations};
+use support::{Act, Does, Log, Puppet, boom, on_wake, poll_once, poll_with, puppet, simulations};
 
 /// A puppet with room for so many.
 fn bounded(sim: &Simulation, log: &Log, room: usize, overflow: Overflow<Act>) -> Address<Act> {
@@ -330,28 +329,43 @@ fn m1_a_mailbox_that_is_taken_one_by_one_keeps_the_order() {
     }
 }
 
-#[test]
-fn m1_two_sends_that_one_process_has_waiting_arrive_in_their_order() {
-    for sim in simulations(10) {
-        let log = Log::new();
-        let noted = log.clone();
-        let slow = sim.spawn(move || Slow(noted, false)).mailbox(1).wait().unwrap();
-        slow.send(0).unwrap();
-        slow.send(1).ok();
-        let to = slow.clone();
-        let both = behavior_fn(move |_: Context<()>| async move {
-            let mut sends: Vec<_> =
-                (2..6).map(|number| to.send_or_wait(number).into_future()).collect();
-            std::future::poll_fn(|cx| {
-                sends.retain_mut(|send| send.as_mut().poll(cx).is_pending());
-                if sends.is_empty() { Poll::Ready(()) } else { Poll::Pending }
-            })
-            .await;
-            Ok(())
-        });
-        sim.spawn(move || both).start().unwrap();
-        sim.advance(Duration::from_mins(1));
-        let sent: Vec<_> = log.take().into_iter().filter(|line| line.as_str() >= "2").collect();
-        assert_eq!(sent, ["2", "3", "4", "5"]);
+/// Says that it is in its handler, and stays there until it is let go.
+struct Held(mpsc::Sender<u32>, mpsc::Receiver<()>);
+
+impl Actor for Held {
+    type Message = u32;
+
+    async fn handle_message(&mut self, _: &mut Context<u32>, number: u32) -> Result {
+        self.0.send(number)?;
+        self.1.recv()?;
+        Ok(())
     }
+}
+
+#[test]
+fn m6_who_would_wait_does_not_take_the_room_that_another_waits_for() {
+    let node = Node::start("line@localhost").unwrap();
+    let (entered, handled) = mpsc::channel();
+    let (gate, held) = mpsc::channel();
+    let actor = Held(entered, held);
+    let to = node.spawn(move || actor).mailbox(1).wait().unwrap();
+    to.send(0).unwrap();
+    assert_eq!(handled.recv(), Ok(0));
+    to.send(1).unwrap();
+    let mut first = to.send_or_wait(2).into_future();
+    assert!(poll_once(&mut first).is_pending());
+    gate.send(()).unwrap();
+    // The process has taken the message, so there is room; it has not given it away.
+    assert_eq!(handled.recv(), Ok(1));
+    let mut second = to.send_or_wait(3).into_future();
+    assert!(poll_once(&mut second).is_pending());
+    for (number, mut send) in [(2, first), (3, second)] {
+        gate.send(()).unwrap();
+        while poll_once(&mut send).is_pending() {
+            std::thread::yield_now();
+        }
+        assert_eq!(handled.recv(), Ok(number));
+    }
+    gate.send(()).unwrap();
+    node.stop().wait().unwrap();
 }
