@@ -235,13 +235,17 @@ impl Force {
             _ => {
                 let asked = self.root.terminate_child(name).timeout(HANGS).wait();
                 asked.expect("the root stands, and knows its children");
-                match self.root.restart_child(name).timeout(HANGS).wait() {
-                    // Its start failed: somebody must start it again.
-                    Ok(_) | Err(RestartChildError::Failed { .. }) => {}
-                    Err(
-                        RestartChildError::Running { .. } | RestartChildError::Restarting { .. },
-                    ) => {}
-                    Err(other) => panic!("{other}"),
+                // Its children may fail to start, which is no restart and is not tried again.
+                loop {
+                    match self.root.restart_child(name).timeout(HANGS).wait() {
+                        Err(RestartChildError::Failed { .. }) => {}
+                        Ok(_)
+                        | Err(
+                            RestartChildError::Running { .. }
+                            | RestartChildError::Restarting { .. },
+                        ) => return,
+                        Err(other) => panic!("{other}"),
+                    }
                 }
             }
         }
