@@ -43,10 +43,16 @@ fn tree(nodes: &[Declaration]) -> Result<(), String> {
         if nodes[..index].iter().any(|other| other.id == node.id) {
             return fault("declared twice");
         }
-        // Above what is below it: so no supervisor is below itself.
-        let is_above = parent.is_some_and(|at| at < index && nodes[at].is_supervisor);
-        if !is_above && !matches!(node.parent.as_str(), "-" | "+") {
-            return fault("its parent is no supervisor declared above it");
+        let is_below = parent.is_some_and(|at| nodes[at].is_supervisor);
+        if !is_below && !matches!(node.parent.as_str(), "-" | "+") {
+            return fault("its parent is no declared supervisor");
+        }
+        let mut above = parent;
+        for _ in nodes {
+            above = above.and_then(|at| nodes.iter().position(|n| n.id == nodes[at].parent));
+        }
+        if above.is_some() {
+            return fault("it is below itself");
         }
         let below = nodes.iter().filter(|other| other.parent == node.id).count();
         if node.is_simple() && below != 1 {
