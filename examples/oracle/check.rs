@@ -122,9 +122,8 @@ fn step(words: &[&str], nodes: &[Declaration]) -> Result<(), &'static str> {
         |id: &str| node(id.split('#').next().unwrap_or(id)).filter(|n| n.is_supervisor);
     let is_supervisor = |id: &str| supervisor(id).is_some();
     match (act, arguments) {
-        ("start", []) | ("shutdown_root", [_]) | ("exit" | "stop", [_, _]) => Ok(()),
         ("crash", [id, _]) if is_supervisor(id) => Err("a supervisor cannot be made to crash"),
-        ("crash", [_, _]) => Ok(()),
+        ("start", []) | ("shutdown_root", [_]) | ("exit" | "stop" | "crash", [_, _]) => Ok(()),
         ("which_children" | "count_children", [id]) if is_supervisor(id) => Ok(()),
         ("start_child", [id]) => match supervisor(id) {
             Some(node) if node.is_simple() => Ok(()),
@@ -162,9 +161,12 @@ fn process_step(words: &[&str], known: &mut HashSet<String>) -> Result<(), &'sta
             ["spawn", name, ..] => {
                 known.insert((*name).to_owned());
             }
-            ["monitor_name", _, _]
-            | ["demonitor" | "demonitor_flush" | "die" | "crash", _]
-            | ["register" | "unregister" | "whereis", _]
+            [
+                "demonitor" | "demonitor_flush" | "die" | "crash" | "register" | "unregister"
+                | "whereis",
+                _,
+            ]
+            | ["monitor_name", _, _]
             | ["trap", "on" | "off"]
             | ["return"] => {}
             _ => return Err("no such act"),

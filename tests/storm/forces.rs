@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Longer than anything takes: what waits that long, hangs.
-pub(crate) const HANGS: Duration = Duration::from_secs(120);
+pub(crate) const HANGS: Duration = Duration::from_mins(2);
 
 /// xorshift.
 pub(crate) struct Dice(u64);
