@@ -6,13 +6,15 @@
 //!
 //! A file holds scenarios for supervisors or for plain processes, or restart windows,
 //! with what OTP did in each step. Every scenario runs here on a simulation. One line is
-//! printed for each that comes out otherwise, with what OTP did and what happened here,
-//! and at the end how many passed and failed; the exit code tells whether any did.
+//! printed for each that comes out otherwise, with what OTP did and what happened here, or
+//! with the line that is none of a scenario, and at the end how many passed and failed; the
+//! exit code tells whether any did.
 //!
 //! One difference is declared and left out of the comparison: `terminate` also runs in
 //! a worker that does not trap exits when its supervisor ends it (rule D5). In OTP such
 //! a worker just ends.
 
+mod check;
 mod order;
 mod process;
 mod record;
@@ -36,7 +38,12 @@ fn main() -> ExitCode {
     let seed = std::env::var("ORACLE_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or(SEED);
     let (mut passed, mut failed) = (0_usize, 0_usize);
-    for path in std::env::args().skip(1) {
+    let paths: Vec<String> = std::env::args().skip(1).collect();
+    if paths.is_empty() {
+        println!("usage: oracle FILE...");
+        return ExitCode::FAILURE;
+    }
+    for path in paths {
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) => {
@@ -45,10 +52,21 @@ fn main() -> ExitCode {
                 continue;
             }
         };
-        let (scenarios, others) = scenario::split(&text);
+        let (scenarios, others) = match scenario::split(&text) {
+            Ok(parts) => parts,
+            Err(fault) => {
+                println!("{path}: {fault}");
+                failed += 1;
+                continue;
+            }
+        };
         for scenario in &scenarios {
-            let is_tree = scenario.lines.iter().any(|line| line.starts_with("sup "));
-            let replay = if is_tree { supervision::replay } else { process::replay };
+            if let Err(fault) = check::check(scenario) {
+                failed += 1;
+                println!("{}: {fault}", scenario.name);
+                continue;
+            }
+            let replay = if scenario.is_tree() { supervision::replay } else { process::replay };
             // A fault of this program fails the scenario, not those after it.
             let got = catch_unwind(|| replay(scenario, seed))
                 .unwrap_or_else(|_| vec!["the replay itself failed".to_owned()]);
@@ -63,9 +81,13 @@ fn main() -> ExitCode {
         for line in &others {
             match window::replay(line, seed) {
                 Some(got) if got == *line => passed += 1,
-                got => {
+                Some(got) => {
                     failed += 1;
-                    println!("{line}: got {}", got.unwrap_or_else(|| "no window".to_owned()));
+                    println!("{line}: got {got}");
+                }
+                None => {
+                    failed += 1;
+                    println!("{line}: neither a scenario nor a window");
                 }
             }
         }

@@ -9,8 +9,16 @@ pub(crate) struct Scenario {
     pub(crate) lines: Vec<String>,
 }
 
-/// The scenarios of a file, and its lines outside of any (the windows).
-pub(crate) fn split(text: &str) -> (Vec<Scenario>, Vec<String>) {
+impl Scenario {
+    /// Of a tree, not of plain processes.
+    pub(crate) fn is_tree(&self) -> bool {
+        self.lines.iter().any(|line| line.starts_with("sup"))
+    }
+}
+
+/// The scenarios of a file, and its lines outside of any (the windows); or what is wrong
+/// with how it is divided.
+pub(crate) fn split(text: &str) -> Result<(Vec<Scenario>, Vec<String>), String> {
     let (mut scenarios, mut others) = (Vec::new(), Vec::new());
     let mut open: Option<Scenario> = None;
     for line in text.lines().map(str::trim_end) {
@@ -23,10 +31,16 @@ pub(crate) fn split(text: &str) -> (Vec<Scenario>, Vec<String>) {
             }
             (None, None) => others.push(line.to_owned()),
             (Some(_), _) if line == "end" => scenarios.extend(open.take()),
-            (Some(scenario), _) => scenario.lines.push(line.to_owned()),
+            (Some(scenario), Some(name)) => {
+                return Err(format!("scenario {name} begins within {}", scenario.name));
+            }
+            (Some(scenario), None) => scenario.lines.push(line.to_owned()),
         }
     }
-    (scenarios, others)
+    match open {
+        Some(scenario) => Err(format!("scenario {} has no end", scenario.name)),
+        None => Ok((scenarios, others)),
+    }
 }
 
 /// What a node of a tree is, as declared.

@@ -28,6 +28,129 @@ pub type SupervisorAddress<T = ChildSpec> = Address<Infallible, SupervisorComman
 /// as long as the supervisor lives, as OTP's do: starting or stopping a child takes the
 /// time that the child takes. They work for processes, plain threads and foreign tasks
 /// alike.
+///
+/// What each of them refuses, and when:
+///
+/// | the child | `start_child` | `restart_child` | `delete_child` | `terminate_child` |
+/// |---|---|---|---|---|
+/// | runs | `AlreadyStarted` | `Running` | `Running` | - |
+/// | is restarting | `AlreadyPresent` | `Restarting` | `Restarting` | - (no restart any more) |
+/// | has no process | `AlreadyPresent` | - | - | - |
+/// | is unknown | - | `NotFound` | `NotFound` | `NotFound` |
+/// | fails to start | `Failed`, not kept | `Failed`, kept | | |
+/// | is specified badly | `BadSpec` | | | |
+/// | is one of `simple_one_for_one`, named by its id | | `SimpleOneForOne` | `SimpleOneForOne` | `SimpleOneForOne` |
+///
+/// `get_childspec` has `NotFound` only, the other two refuse nothing. A supervisor that is
+/// dead, or ends meanwhile, is the error `Call` in all of them.
+///
+/// ```
+/// use krarup_act::{Actor, Context};
+/// use krarup_gen::{CallError, Reason, Result};
+/// use krarup_node::Simulation;
+/// use krarup_supervisor::{
+///     ChildSpec, ChildTemplate, DeleteChildError, GetChildSpecError, RestartChildError,
+///     SpecError, StartChildError, Supervisor, SupervisorCalls, TerminateChildError,
+/// };
+///
+/// /// Fails to start unless the file is there.
+/// struct Reader(bool);
+///
+/// impl Actor for Reader {
+///     type Message = ();
+///     async fn init(&mut self, _: &mut Context<()>) -> Result {
+///         if self.0 { Ok(()) } else { Err(Reason::error("no file")) }
+///     }
+///     async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+///         Ok(())
+///     }
+/// }
+///
+/// # fn main() -> Result {
+/// let node = Simulation::new(1);
+/// let reader = |id: &str, there| ChildSpec::worker(id.to_owned(), move || Reader(there));
+/// let readers = node.spawn(move || Supervisor::one_for_one().child(reader("a", true))).wait()?;
+///
+/// // It runs.
+/// let start = readers.start_child(reader("a", true)).wait();
+/// assert!(matches!(start, Err(StartChildError::AlreadyStarted { .. })));
+/// let restart = readers.restart_child("a").wait();
+/// assert!(matches!(restart, Err(RestartChildError::Running { .. })));
+/// let delete = readers.delete_child("a").wait();
+/// assert!(matches!(delete, Err(DeleteChildError::Running { .. })));
+///
+/// // It has no process: its specification is kept, until it is deleted.
+/// readers.terminate_child("a").wait()?;
+/// let start = readers.start_child(reader("a", true)).wait();
+/// assert!(matches!(start, Err(StartChildError::AlreadyPresent { .. })));
+/// readers.delete_child("a").wait()?;
+///
+/// // It is unknown now.
+/// let terminate = readers.terminate_child("a").wait();
+/// assert!(matches!(terminate, Err(TerminateChildError::NotFound { .. })));
+/// let restart = readers.restart_child("a").wait();
+/// assert!(matches!(restart, Err(RestartChildError::NotFound { .. })));
+/// let delete = readers.delete_child("a").wait();
+/// assert!(matches!(delete, Err(DeleteChildError::NotFound { .. })));
+/// let spec = readers.get_childspec("a").wait();
+/// assert!(matches!(spec, Err(GetChildSpecError::NotFound { .. })));
+///
+/// // It fails to start, or could not mean anything.
+/// let start = readers.start_child(reader("b", false)).wait();
+/// assert!(matches!(start, Err(StartChildError::Failed { .. })));
+/// let start = readers.start_child(reader("b", true).significant(true)).wait();
+/// let meaningless = SpecError::SignificantWithoutAutoShutdown { id: "b".into() };
+/// assert_eq!(start, Err(StartChildError::BadSpec(meaningless)));
+///
+/// // Dynamic children are named by their pids.
+/// let template = ChildTemplate::worker("reader", Reader);
+/// let dynamic = node.spawn(|| Supervisor::simple_one_for_one(template)).wait()?;
+/// let terminate = dynamic.terminate_child("reader").wait();
+/// assert_eq!(terminate, Err(TerminateChildError::SimpleOneForOne));
+/// assert_eq!(dynamic.restart_child("reader").wait(), Err(RestartChildError::SimpleOneForOne));
+/// assert_eq!(dynamic.delete_child("reader").wait(), Err(DeleteChildError::SimpleOneForOne));
+///
+/// // The supervisor has ended.
+/// readers.stop().wait()?;
+/// assert_eq!(readers.which_children().wait(), Err(CallError::NoProcess));
+/// let start = readers.start_child(reader("c", true)).wait();
+/// assert_eq!(start, Err(StartChildError::Call(CallError::NoProcess)));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// `Restarting` is what a child is whose restart has failed or waits for its back-off:
+///
+/// ```
+/// # use krarup_act::{Actor, Context};
+/// # use krarup_gen::{Reason, Result};
+/// # use krarup_node::Simulation;
+/// # use krarup_supervisor::{
+/// #     BackOff, ChildSpec, DeleteChildError, RestartChildError, Supervisor, SupervisorCalls,
+/// # };
+/// # use std::time::Duration;
+/// # struct Client;
+/// # impl Actor for Client {
+/// #     type Message = ();
+/// #     async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result { Ok(()) }
+/// # }
+/// # fn main() -> Result {
+/// # let node = Simulation::new(1);
+/// let second = Duration::from_secs(1);
+/// let client = ChildSpec::worker("client", || Client).name("client");
+/// let client = client.back_off(BackOff::new(second, second));
+/// let clients = node.spawn(|| Supervisor::one_for_one().child(client)).wait()?;
+/// node.kill(node.whereis("client").expect("a client"));
+/// node.run_until_idle();
+/// let restart = clients.restart_child("client").wait();
+/// assert_eq!(restart, Err(RestartChildError::Restarting { id: "client".into() }));
+/// let delete = clients.delete_child("client").wait();
+/// assert_eq!(delete, Err(DeleteChildError::Restarting { id: "client".into() }));
+/// clients.terminate_child("client").wait()?;         // it is not waited for any more
+/// clients.delete_child("client").wait()?;
+/// # Ok(())
+/// # }
+/// ```
 pub trait SupervisorCalls<T> {
     /// Adds a child and starts it, the last in start order. `None` if its `init` had
     /// nothing to do. Under `simple_one_for_one`: starts a child with these arguments.

@@ -31,12 +31,27 @@
 //! itself, and goes behind what is already waiting (rule S6), or comes when the child's
 //! back-off is over (rule S10). The one question that is answered at any time is whether
 //! a process may go on with a fresh state ([`Plan::may_go_on`]).
+//!
+//! Where OTP's `supervisor.erl` decides the same:
+//!
+//! | there | here |
+//! |---|---|
+//! | `init_children`, `start_children`, `do_start_child` | [`Event::Begin`], `start`, `started`, `ignored`, `failed`, `start_next` |
+//! | `handle_info({'EXIT', ..})`, `restart_child`, `do_restart` | `exited`, in `restarts.rs` |
+//! | `do_auto_shutdown` | `is_over` |
+//! | `restart/2`, `add_restart` | `restart`, [`RestartWindow`] |
+//! | `restart/3`, by strategy | `group_of`, then `stop_before` and `start` |
+//! | `{try_again, ..}`, `handle_cast({try_again_restart, ..})` | `try_again`, [`Event::TryAgain`] |
+//! | `handle_call`, clause by clause | `requests.rs` |
+//! | `terminate`, `terminate_children`, `terminate_dynamic_children` | `stop_all`, `stop_before` |
+//! | `shutdown`, `do_terminate` | how an [`Action::Stop`] is carried out: `carrier.rs` |
+//! | `del_child` | `forget` |
 
 use crate::action::{Action, Answer, Ending, Event, Moment};
 use crate::children::{Child, ChildKey, Children, Process};
 use crate::error::{FailedToStartChild, RestartChildError, StartChildError};
-use crate::spec::{AutoShutdown, ChildRules, Flags, RestartType, Strategy};
-use krarup_gen::{Pid, Reason, RestartWindow, Timestamp};
+use crate::spec::{ChildRules, Flags, Strategy};
+use krarup_gen::{Pid, Reason, RestartWindow};
 use std::time::Duration;
 
 /// Why a child is being started, which decides what its failure means.
@@ -193,107 +208,6 @@ impl<F> Plan<F> {
         None
     }
 
-    // -- ends and restarts
-
-    /// A child ended by itself (rules S4 and S9).
-    fn exited(&mut self, pid: Pid, reason: &Reason, at: Moment) -> Option<Action> {
-        let key = self.children.running(pid)?;
-        let child = self.children.get(key)?;
-        let again = match child.rules.restart {
-            RestartType::Permanent => true,
-            RestartType::Transient => reason.is_abnormal(),
-            RestartType::Temporary => false,
-        };
-        if again {
-            return match self.back_off(key, at) {
-                None => self.restart(key, at.now),
-                Some(wait) => self.put_off(key, wait),
-            };
-        }
-        let ChildRules { id, significant, .. } = child.rules.clone();
-        self.forget(key);
-        let is_up = |child: &Child<F>| child.process() != Process::None;
-        let ends = significant
-            && match self.flags.auto_shutdown {
-                AutoShutdown::Never => false,
-                AutoShutdown::AnySignificant => true,
-                AutoShutdown::AllSignificant => {
-                    !self.children.iter().any(|(_, child)| child.rules.significant && is_up(child))
-                }
-            };
-        if ends { self.stop_all(Ending::AutoShutdown(id), Reason::Shutdown) } else { None }
-    }
-
-    /// Counts the restart and carries it out by the strategy (rules S1, S5, S6).
-    fn restart(&mut self, key: ChildKey, now: Timestamp) -> Option<Action> {
-        if !self.window.record(now) {
-            let id = self.children.get(key)?.rules.id.clone();
-            self.forget(key);
-            return self.stop_all(Ending::RestartIntensity(id), Reason::Shutdown);
-        }
-        self.restarts += 1;
-        let Some(first) = self.group_of(key) else { return self.start(key, Purpose::Restart) };
-        self.children.set(key, Process::None);
-        self.stop_before(None, first, Then::StartAgain)
-    }
-
-    /// Where the group begins that is restarted with this child; `None`: it is alone.
-    fn group_of(&self, key: ChildKey) -> Option<ChildKey> {
-        match self.flags.strategy {
-            Strategy::OneForOne | Strategy::SimpleOneForOne => None,
-            Strategy::RestForOne => Some(key),
-            Strategy::OneForAll => Some(ChildKey::FIRST),
-        }
-    }
-
-    /// How long the restart of this child is to wait (rule S10).
-    fn back_off(&mut self, key: ChildKey, at: Moment) -> Option<Duration> {
-        let child = self.children.get_mut(key)?;
-        let back_off = child.rules.back_off?;
-        Some(child.streak.lengthen(&back_off, at.now, at.random))
-    }
-
-    /// A restart that waits. Its group stands and falls together, so it does not serve on
-    /// meanwhile, but has been stopped when the wait begins.
-    fn put_off(&mut self, key: ChildKey, wait: Duration) -> Option<Action> {
-        let last = self.children.get(key)?.pid();
-        let Some(first) = self.group_of(key) else { return self.try_again(key, last, Some(wait)) };
-        self.children.set(key, Process::None);
-        self.stop_before(None, first, Then::TryAgain { key, last, wait })
-    }
-
-    fn try_again(
-        &mut self,
-        key: ChildKey,
-        last: Option<Pid>,
-        wait: Option<Duration>,
-    ) -> Option<Action> {
-        self.children.set(key, Process::Restarting(last));
-        Some(Action::TryAgain { key, wait })
-    }
-
-    /// Whether a child whose state has failed may go on with a fresh one in the same
-    /// process (rule S10). If so, it is a restart, counted like any other. If not, its process
-    /// ends, and that is dealt with when it is heard of: that is where a supervisor
-    /// gives up.
-    ///
-    /// It is asked at any time, an action may be under way: what is being started or stopped
-    /// might wait for the very child that asks.
-    pub(crate) fn may_go_on(&mut self, key: ChildKey, now: Timestamp) -> bool {
-        let is_ending = match self.phase {
-            Phase::Terminating(other) => other == key,
-            _ => self.ending.is_some(),
-        };
-        let is_alone = self.group_of(key).is_none();
-        let Some(child) = self.children.get_mut(key) else { return false };
-        if is_ending || child.is_temporary() || !is_alone || !self.window.has_room(now) {
-            return false;
-        }
-        child.restarts += 1;
-        self.restarts += 1;
-        self.window.record(now)
-    }
-
     // -- starting
 
     fn start(&mut self, key: ChildKey, purpose: Purpose) -> Option<Action> {
@@ -437,6 +351,7 @@ impl<F> Plan<F> {
 }
 
 mod requests;
+mod restarts;
 
 #[cfg(test)]
 mod properties;

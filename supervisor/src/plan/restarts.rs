@@ -1,0 +1,128 @@
+//! What a plan does about the end of a child: whether it is restarted, with whom, when, and
+//! when there were too many (rules S1, S4 to S6, S9, S10).
+//!
+//! ```text
+//! exited -- not to be restarted ----------------------> forget, is_over?
+//!    |
+//!    | to be restarted, with a back-off: put_off -> stop its group, try_again, wait
+//!    |                                                           |
+//!    '--> restart <--------------- TryAgain comes ---------------'
+//!            |                                        ^
+//!            |-- too many: stop_all, end              | in plan.rs
+//!            '-- stop its group, start it again --> failed: try_again
+//! ```
+
+use super::{Phase, Plan, Purpose, Then};
+use crate::action::{Action, Ending, Moment};
+use crate::children::{Child, ChildKey, Process};
+use crate::spec::{AutoShutdown, RestartType, Strategy};
+use krarup_gen::{Pid, Reason, Timestamp};
+use std::time::Duration;
+
+#[allow(clippy::unnecessary_wraps, reason = "a part of a step has the type of a step")]
+impl<F> Plan<F> {
+    /// A child ended by itself (rules S4 and S9).
+    pub(super) fn exited(&mut self, pid: Pid, reason: &Reason, at: Moment) -> Option<Action> {
+        let key = self.children.running(pid)?;
+        let child = self.children.get(key)?;
+        let again = match child.rules.restart {
+            RestartType::Permanent => true,
+            RestartType::Transient => reason.is_abnormal(),
+            RestartType::Temporary => false,
+        };
+        if again {
+            return match self.back_off(key, at) {
+                None => self.restart(key, at.now),
+                Some(wait) => self.put_off(key, wait),
+            };
+        }
+        let (id, significant) = (child.rules.id.clone(), child.rules.significant);
+        self.forget(key);
+        if significant && self.is_over() {
+            return self.stop_all(Ending::AutoShutdown(id), Reason::Shutdown);
+        }
+        None
+    }
+
+    /// A significant child has ended for good: whether the supervisor ends with it. One
+    /// that is to be tried again is not over (rule S1).
+    fn is_over(&self) -> bool {
+        let goes_on =
+            |child: &Child<F>| child.rules.significant && child.process() != Process::None;
+        match self.flags.auto_shutdown {
+            AutoShutdown::Never => false,
+            AutoShutdown::AnySignificant => true,
+            AutoShutdown::AllSignificant => !self.children.iter().any(|(_, child)| goes_on(child)),
+        }
+    }
+
+    /// Counts the restart and carries it out by the strategy (rules S1, S5, S6).
+    pub(super) fn restart(&mut self, key: ChildKey, now: Timestamp) -> Option<Action> {
+        if !self.window.record(now) {
+            let id = self.children.get(key)?.rules.id.clone();
+            self.forget(key);
+            return self.stop_all(Ending::RestartIntensity(id), Reason::Shutdown);
+        }
+        self.restarts += 1;
+        let Some(first) = self.group_of(key) else { return self.start(key, Purpose::Restart) };
+        self.children.set(key, Process::None);
+        self.stop_before(None, first, Then::StartAgain)
+    }
+
+    /// Where the group begins that is restarted with this child; `None`: it is alone.
+    fn group_of(&self, key: ChildKey) -> Option<ChildKey> {
+        match self.flags.strategy {
+            Strategy::OneForOne | Strategy::SimpleOneForOne => None,
+            Strategy::RestForOne => Some(key),
+            Strategy::OneForAll => Some(ChildKey::FIRST),
+        }
+    }
+
+    /// How long the restart of this child is to wait (rule S10).
+    pub(super) fn back_off(&mut self, key: ChildKey, at: Moment) -> Option<Duration> {
+        let child = self.children.get_mut(key)?;
+        let back_off = child.rules.back_off?;
+        Some(child.streak.lengthen(&back_off, at.now, at.random))
+    }
+
+    /// A restart that waits. Its group stands and falls together, so it does not serve on
+    /// meanwhile, but has been stopped when the wait begins.
+    fn put_off(&mut self, key: ChildKey, wait: Duration) -> Option<Action> {
+        let last = self.children.get(key)?.pid();
+        let Some(first) = self.group_of(key) else { return self.try_again(key, last, Some(wait)) };
+        self.children.set(key, Process::None);
+        self.stop_before(None, first, Then::TryAgain { key, last, wait })
+    }
+
+    pub(super) fn try_again(
+        &mut self,
+        key: ChildKey,
+        last: Option<Pid>,
+        wait: Option<Duration>,
+    ) -> Option<Action> {
+        self.children.set(key, Process::Restarting(last));
+        Some(Action::TryAgain { key, wait })
+    }
+
+    /// Whether a child whose state has failed may go on with a fresh one in the same
+    /// process (rule S10). If so, it is a restart, counted like any other. If not, its process
+    /// ends, and that is dealt with when it is heard of: that is where a supervisor
+    /// gives up.
+    ///
+    /// It is asked at any time, an action may be under way: what is being started or stopped
+    /// might wait for the very child that asks.
+    pub(crate) fn may_go_on(&mut self, key: ChildKey, now: Timestamp) -> bool {
+        let is_ending = match self.phase {
+            Phase::Terminating(other) => other == key,
+            _ => self.ending.is_some(),
+        };
+        let is_alone = self.group_of(key).is_none();
+        let Some(child) = self.children.get_mut(key) else { return false };
+        if is_ending || child.is_temporary() || !is_alone || !self.window.has_room(now) {
+            return false;
+        }
+        child.restarts += 1;
+        self.restarts += 1;
+        self.window.record(now)
+    }
+}
