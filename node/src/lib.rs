@@ -16,6 +16,7 @@ mod events;
 mod node;
 mod options;
 mod registry;
+mod seeded;
 mod shutdown;
 mod simulation;
 mod stop;

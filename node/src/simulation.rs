@@ -20,8 +20,9 @@ use std::time::Duration;
 /// and time is virtual: the same seed gives the same run, and years pass in
 /// milliseconds.
 ///
-/// The generator behind the seed is fast, not portable: a seed replays with the same
-/// versions of the dependencies on the same kind of machine.
+/// The generator behind the seed is a fixed algorithm, `ChaCha8`, and the choices are made of
+/// its numbers by a fixed rule: a seed replays on every machine and with every version of
+/// the dependencies, as long as Krarup and the program take the same turns.
 ///
 /// It is a [`Node`] (it dereferences to one), so trees are spawned, called and inspected
 /// as on a real node. Nothing runs by itself: `.wait()` on anything pending runs the

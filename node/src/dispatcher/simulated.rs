@@ -2,13 +2,12 @@
 
 use super::calling;
 use crate::clock::Clock;
+use crate::seeded::Seeded;
 use crate::timer::Timers;
 use crate::waiting::Flag;
 use krarup_act::{Ready, Stalled, TurnLimits, is_in_process};
 use krarup_gen::{DispatcherStats, Pid, Timestamp};
 use parking_lot::Mutex;
-use rand::rngs::SmallRng;
-use rand::{Rng, SeedableRng};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -23,13 +22,13 @@ pub(crate) struct Simulated {
 
 struct State {
     ready: Vec<Ready>,
-    rng: SmallRng,
+    seeded: Seeded,
     turns: u64,
 }
 
 impl Simulated {
     pub(crate) fn new(seed: u64, limits: TurnLimits) -> Self {
-        let state = State { ready: Vec::new(), rng: SmallRng::seed_from_u64(seed), turns: 0 };
+        let state = State { ready: Vec::new(), seeded: Seeded::new(seed), turns: 0 };
         Simulated { limits, turn: Mutex::new(()), state: Mutex::new(state) }
     }
 
@@ -38,7 +37,7 @@ impl Simulated {
     }
 
     pub(crate) fn random(&self) -> u64 {
-        self.state.lock().rng.random()
+        self.state.lock().seeded.number()
     }
 
     /// Runs one turn of a ready process chosen by the seed; which, or `None` if none is
@@ -55,7 +54,7 @@ impl Simulated {
             if count == 0 {
                 return None;
             }
-            let chosen = state.rng.random_range(0..count);
+            let chosen = state.seeded.choose(count);
             state.turns += 1;
             // Not `swap_remove`: the order of the others stays that of their arrival, so a
             // trace reads as it happened.
