@@ -14,7 +14,9 @@ pub use krarup_gen::{
     ProcessTree, Reason, Ref, RegisterError, RestartWindow, Result, SendError, SpawnError,
     StopError, Target, Timestamp, Value,
 };
-pub use krarup_node::{DispatcherOptions, Node, NodeBuilder, NodeError, NodeStop, Simulation};
+pub use krarup_node::{
+    DispatcherOptions, FailingSeed, Node, NodeBuilder, NodeError, NodeStop, Simulation, Trace,
+};
 pub use krarup_supervisor::{
     AutoShutdown, BackOff, BackOffError, ChildCounts, ChildId, ChildInfo, ChildKind, ChildRef,
     ChildSpec, ChildSpecInfo, ChildState, ChildTemplate, DeleteChildError, FailedToStartChild,

@@ -1,6 +1,6 @@
 //! The choices of a simulation: numbers that a seed determines, on every machine.
 //!
-//! The stream is that of ChaCha with 8 rounds, which is defined by its algorithm and not by
+//! The stream is that of `ChaCha` with 8 rounds, which is defined by its algorithm and not by
 //! a version of a library: key = the seed as 8 bytes, least significant first, then 24 zeros;
 //! nonce and first block are 0; a number is two words of the stream, the lower first. How a
 //! number becomes a choice is decided here, so that no library can change that either.
@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn t2_the_stream_is_that_of_the_algorithm() {
         let mut zero = Seeded::new(0);
-        // The first bytes of ChaCha8 with a key of zeros, as its published test vectors have
+        // The first bytes of `ChaCha8` with a key of zeros, as its published test vectors have
         // them: 3e 00 ef 2f 89 5f 40 d6 | 7f 5b b8 e8 1f 09 a5 a1.
         assert_eq!(zero.number().to_le_bytes(), [0x3e, 0, 0xef, 0x2f, 0x89, 0x5f, 0x40, 0xd6]);
         assert_eq!(zero.number().to_le_bytes(), [0x7f, 0x5b, 0xb8, 0xe8, 0x1f, 0x09, 0xa5, 0xa1]);

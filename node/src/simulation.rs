@@ -9,7 +9,8 @@ use crate::node::Node;
 use crate::options::{DEFAULT, THROUGHPUT};
 use crate::shutdown::stop_machine;
 use crate::stop::Stopper;
-use krarup_act::{Host, TurnLimits};
+use crate::trace::{Run, Trace};
+use krarup_act::Host;
 use krarup_gen::{Name, Pid, Timestamp};
 use std::fmt;
 use std::ops::Deref;
@@ -62,14 +63,15 @@ impl Simulation {
     #[allow(clippy::missing_panics_doc, reason = "the name in it is a valid one")]
     #[must_use]
     pub fn with_throughput(seed: u64, throughput: u32) -> Self {
-        let limits = TurnLimits { throughput: throughput.max(1), deadline: None };
+        let run = Run { seed, throughput: throughput.max(1) };
         // The name is not empty and has 13 bytes.
         let name = Name::new("sim@localhost").expect("a valid name");
         krarup_act::note_panic_locations();
         // The creation is neither printed nor compared: it does not come from the seed.
         let core =
             Core::new(name, rand::random::<u32>().max(1), Clock::simulated(), Blocking::none());
-        let dispatcher = Dispatcher::Simulated(Arc::new(Simulated::new(seed, limits)));
+        let dispatcher =
+            Dispatcher::Simulated(Arc::new(Simulated::new(run, Arc::clone(&core.clock))));
         let home = core.settle(DEFAULT, "simulated", dispatcher);
         Simulation { node: Node::on(Arc::clone(&home), Stopper::new(Vec::new())), home }
     }
@@ -114,7 +116,14 @@ impl Simulation {
 
     fn move_to(&self, to: Timestamp) {
         let core = &self.home.core;
-        Simulated::move_to(to, &core.clock, &core.timers);
+        simulated(&self.home).move_to(to, &core.clock, &core.timers);
+    }
+
+    /// The last steps, 256 at most: what a failing test should show. The same seed gives the
+    /// same steps, byte for byte.
+    #[must_use]
+    pub fn last_steps(&self) -> Trace {
+        simulated(&self.home).recorder.trace()
     }
 
     /// The virtual time.
@@ -156,7 +165,7 @@ impl Drop for Simulation {
 
 impl fmt::Debug for Simulation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Simulation(at {})", self.now())
+        write!(f, "Simulation({}, at {})", simulated(&self.home).recorder.run(), self.now())
     }
 }
 

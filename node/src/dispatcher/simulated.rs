@@ -2,8 +2,10 @@
 
 use super::calling;
 use crate::clock::Clock;
+use crate::recorder::Recorder;
 use crate::seeded::Seeded;
 use crate::timer::Timers;
+use crate::trace::Run;
 use crate::waiting::Flag;
 use krarup_act::{Ready, Stalled, TurnLimits, is_in_process};
 use krarup_gen::{DispatcherStats, Pid, Timestamp};
@@ -18,6 +20,7 @@ pub(crate) struct Simulated {
     /// the other.
     turn: Mutex<()>,
     state: Mutex<State>,
+    pub(crate) recorder: Recorder,
 }
 
 struct State {
@@ -26,10 +29,22 @@ struct State {
     turns: u64,
 }
 
+impl State {
+    /// Takes a ready process out, and the number of its turn.
+    fn take(&mut self, place: usize) -> (Ready, u64) {
+        self.turns += 1;
+        // Not `swap_remove`: the order of the others stays that of their arrival, so a
+        // trace reads as it happened.
+        (self.ready.remove(place), self.turns)
+    }
+}
+
 impl Simulated {
-    pub(crate) fn new(seed: u64, limits: TurnLimits) -> Self {
-        let state = State { ready: Vec::new(), seeded: Seeded::new(seed), turns: 0 };
-        Simulated { limits, turn: Mutex::new(()), state: Mutex::new(state) }
+    pub(crate) fn new(run: Run, clock: Arc<Clock>) -> Self {
+        let limits = TurnLimits { throughput: run.throughput, deadline: None };
+        let state = State { ready: Vec::new(), seeded: Seeded::new(run.seed), turns: 0 };
+        let recorder = Recorder::new(run, clock);
+        Simulated { limits, turn: Mutex::new(()), state: Mutex::new(state), recorder }
     }
 
     pub(crate) fn schedule(&self, ready: Ready) {
@@ -48,31 +63,37 @@ impl Simulated {
             return None;
         }
         let _turn = self.turn.lock();
-        let ready = {
+        let (ready, number) = {
             let mut state = self.state.lock();
             let count = state.ready.len();
             if count == 0 {
                 return None;
             }
             let chosen = state.seeded.choose(count);
-            state.turns += 1;
-            // Not `swap_remove`: the order of the others stays that of their arrival, so a
-            // trace reads as it happened.
-            state.ready.remove(chosen)
+            state.take(chosen)
         };
+        Some(self.run(ready, number))
+    }
+
+    /// Under the lock `turn`.
+    fn run(&self, ready: Ready, number: u64) -> Pid {
         let pid = ready.pid();
+        let begun = self.recorder.turn_begins(number, pid);
         if let Some(again) = ready.run(self.limits) {
             self.schedule(again);
         }
+        if let Some(turn) = begun {
+            self.recorder.turn_is_over(&turn);
+        }
         // Of another node, which is none of the seed's business.
         calling::after_turn(|_| {});
-        Some(pid)
+        pid
     }
 
     /// Moves virtual time and fires what is due by then.
-    pub(crate) fn move_to(to: Timestamp, clock: &Clock, timers: &Timers) {
+    pub(crate) fn move_to(&self, to: Timestamp, clock: &Clock, timers: &Timers) {
         clock.advance_to(to);
-        timers.fire(clock.now());
+        timers.fire_noting(clock.now(), |count| self.recorder.timers_fired(count));
     }
 
     /// Runs until `future` is ready. Time moves only when no process is ready, and then
@@ -99,7 +120,7 @@ impl Simulated {
                     // At the end of time; what is due then is "never".
                     return Err(Stalled);
                 }
-                Self::move_to(due, clock, timers);
+                self.move_to(due, clock, timers);
             }
         }
     }
@@ -108,6 +129,7 @@ impl Simulated {
     pub(crate) fn clear(&self) {
         let ready = std::mem::take(&mut self.state.lock().ready);
         drop(ready);
+        self.recorder.forget_the_living();
     }
 
     pub(crate) fn stats(&self) -> DispatcherStats {
