@@ -103,15 +103,31 @@ impl Simulation {
     /// Moves virtual time on by this much, running whatever becomes due when it is due.
     pub fn advance(&self, by: Duration) {
         let until = self.home.now() + by;
-        loop {
-            self.run_until_idle();
-            match self.home.core.timers.next_due() {
-                Some(due) if due <= until && self.now() < Timestamp::MAX => self.move_to(due),
-                _ => break,
+        while self.step_until(until) {}
+        self.run_until_idle();
+    }
+
+    /// Runs one turn, or moves time to the next timer that is due by then; if there is
+    /// neither, moves it there, and that was all.
+    pub(crate) fn step_until(&self, until: Timestamp) -> bool {
+        if self.step().is_some() {
+            return true;
+        }
+        match self.home.core.timers.next_due() {
+            Some(due) if due <= until && self.now() < Timestamp::MAX => {
+                self.move_to(due);
+                true
+            }
+            _ => {
+                self.move_to(until);
+                false
             }
         }
-        self.move_to(until);
-        self.run_until_idle();
+    }
+
+    /// Runs one turn of this process, if it is ready; no choice is made.
+    pub(crate) fn step_of(&self, pid: Pid) -> bool {
+        simulated(&self.home).step_of(pid)
     }
 
     fn move_to(&self, to: Timestamp) {

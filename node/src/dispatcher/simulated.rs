@@ -75,6 +75,23 @@ impl Simulated {
         Some(self.run(ready, number))
     }
 
+    /// Runs one turn of this process, if it is ready, whatever the seed would choose.
+    pub(crate) fn step_of(&self, pid: Pid) -> bool {
+        if is_in_process() {
+            return false;
+        }
+        let _turn = self.turn.lock();
+        let (ready, number) = {
+            let mut state = self.state.lock();
+            let Some(place) = state.ready.iter().position(|ready| ready.pid() == pid) else {
+                return false;
+            };
+            state.take(place)
+        };
+        self.run(ready, number);
+        true
+    }
+
     /// Under the lock `turn`.
     fn run(&self, ready: Ready, number: u64) -> Pid {
         let pid = ready.pid();
