@@ -42,7 +42,7 @@ const STEPS_SHOWN: usize = 12;
 ///
 /// ```
 /// # use krarup_node::{Probe, Simulation};
-/// # use krarup_act::{Address, Context, Recipient, contain};
+/// # use krarup_act::{Actor, Context, Recipient};
 /// # use krarup_gen::Result;
 /// # use std::time::Duration;
 /// /// Says it again, a second later.
