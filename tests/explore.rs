@@ -1,7 +1,7 @@
 //! Simulations: portable seeds, the trace of the last steps, the search for a failing seed.
 
 use krarup::prelude::*;
-use krarup::{Trace, behavior_fn};
+use krarup::{Faults, Trace, behavior_fn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -212,4 +212,50 @@ fn t3_what_lived_in_a_failing_simulation_is_dropped() {
     });
     assert_eq!(failing.unwrap_err().seed(), 0);
     assert_eq!(Arc::strong_count(&state), 1);
+}
+
+/// Under a supervisor, with faults: how often somebody was killed, and what ran.
+fn a_run_with_faults(seed: u64, faults: Faults) -> (usize, String) {
+    let sim = Simulation::new(seed);
+    let shop = || {
+        Supervisor::one_for_one()
+            .intensity(100, SECOND)
+            .child(ChildSpec::worker("anna", Clerk::default).name("anna"))
+            .child(ChildSpec::worker("bert", Clerk::default).name("bert"))
+    };
+    let shop = sim.spawn(shop).name("shop").wait().unwrap();
+    sim.faults(faults.spare(shop.pid()));
+    for _ in 0..40 {
+        for name in ["anna", "bert"] {
+            if let Ok(clerk) = sim.lookup::<u32, u32>(name) {
+                let _ = clerk.send(1);
+            }
+        }
+        sim.run_until_idle();
+    }
+    sim.faults(Faults::new());
+    sim.run_until_idle();
+    assert_eq!(sim.whereis("shop"), Some(shop.pid()));
+    assert!(sim.whereis("anna").is_some() && sim.whereis("bert").is_some());
+    let text = sim.last_steps().to_string();
+    (text.matches("fault ").count(), text)
+}
+
+#[test]
+fn t3_faults_come_from_the_seed_and_spare_whom_they_shall() {
+    let some = || Faults::new().kill_one_in(20);
+    let runs: Vec<_> = (0..20).map(|seed| a_run_with_faults(seed, some())).collect();
+    assert!(runs.iter().any(|(kills, _)| *kills > 2), "few are killed");
+    assert!(
+        runs.iter()
+            .all(|(_, text)| text.matches(": killed").count() <= text.matches("fault ").count())
+    );
+    for (seed, run) in (0..).zip(&runs) {
+        assert_eq!(a_run_with_faults(seed, some()), *run);
+    }
+    let limited = |seed| a_run_with_faults(seed, some().at_most(1)).0;
+    assert_eq!((0..20).map(limited).max(), Some(1));
+    let without = a_run_with_faults(3, Faults::new());
+    assert_eq!(without.0, 0);
+    assert_eq!(a_run_with_faults(3, some().at_most(0)), without);
 }

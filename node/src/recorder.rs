@@ -80,6 +80,20 @@ impl Recorder {
         drop(process);
     }
 
+    /// Who lives, in the order in which they were spawned.
+    pub(crate) fn living(&self) -> Vec<Pid> {
+        self.record.lock().living.keys().copied().collect()
+    }
+
+    /// The process is about to be killed by a fault.
+    pub(crate) fn fault(&self, pid: Pid) -> Option<Arc<dyn Process>> {
+        let mut record = self.record.lock();
+        let living = record.living.get(&pid)?;
+        let (who, process) = (living.who.clone(), Arc::clone(&living.process));
+        record.push(&self.clock, Event::Fault(who));
+        Some(process)
+    }
+
     /// The simulation ends; processes hold their host, and so this record.
     pub(crate) fn forget_the_living(&self) {
         let living = std::mem::take(&mut self.record.lock().living);

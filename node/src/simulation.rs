@@ -5,6 +5,7 @@ use crate::clock::Clock;
 use crate::core::{Core, Home};
 use crate::dispatcher::any::Dispatcher;
 use crate::dispatcher::simulated::Simulated;
+use crate::faults::Faults;
 use crate::node::Node;
 use crate::options::{DEFAULT, THROUGHPUT};
 use crate::shutdown::stop_machine;
@@ -133,6 +134,13 @@ impl Simulation {
     fn move_to(&self, to: Timestamp) {
         let core = &self.home.core;
         simulated(&self.home).move_to(to, &core.clock, &core.timers);
+    }
+
+    /// Has things go wrong from now on, at moments that the seed chooses: in place of the faults
+    /// that were set before. For the body of [`Simulation::explore`]: whatever is killed,
+    /// what shall hold must hold.
+    pub fn faults(&self, faults: Faults) {
+        simulated(&self.home).set_faults(faults);
     }
 
     /// The last steps, 256 at most: what a failing test should show. The same seed gives the

@@ -3,8 +3,8 @@
 use krarup_gen::{Name, Pid, Timestamp};
 use std::fmt;
 
-/// The last steps of a simulation: turns, births and ends of processes, timers that fired.
-/// Made by [`crate::Simulation::last_steps`]; it prints, oldest first, a step a line,
+/// The last steps of a simulation: turns, births and ends of processes, timers that fired,
+/// faults. Made by [`crate::Simulation::last_steps`]; it prints, oldest first, a step a line,
 /// each with its virtual time.
 ///
 /// The same seed gives the same trace, byte for byte. A turn is named by its number from the
@@ -43,6 +43,8 @@ pub(crate) enum Event {
         handled: u64,
     },
     Timers(usize),
+    /// It is killed by a fault.
+    Fault(Who),
     Ended {
         who: Who,
         reason: String,
@@ -118,6 +120,7 @@ impl fmt::Display for Step {
             }
             Event::Timers(1) => f.write_str("1 timer fires"),
             Event::Timers(several) => write!(f, "{several} timers fire"),
+            Event::Fault(who) => write!(f, "fault      {who} is killed"),
             Event::Ended { who, reason } => write!(f, "ended      {who}: {reason}"),
         }
     }

@@ -2,12 +2,13 @@
 
 use super::calling;
 use crate::clock::Clock;
+use crate::faults::Faults;
 use crate::recorder::Recorder;
 use crate::seeded::Seeded;
 use crate::timer::Timers;
 use crate::trace::Run;
 use crate::waiting::Flag;
-use krarup_act::{Ready, Stalled, TurnLimits, is_in_process};
+use krarup_act::{Process, Ready, Stalled, TurnLimits, is_in_process};
 use krarup_gen::{DispatcherStats, Pid, Timestamp};
 use parking_lot::Mutex;
 use std::pin::Pin;
@@ -27,6 +28,7 @@ struct State {
     ready: Vec<Ready>,
     seeded: Seeded,
     turns: u64,
+    faults: Option<Faults>,
 }
 
 impl State {
@@ -42,7 +44,8 @@ impl State {
 impl Simulated {
     pub(crate) fn new(run: Run, clock: Arc<Clock>) -> Self {
         let limits = TurnLimits { throughput: run.throughput, deadline: None };
-        let state = State { ready: Vec::new(), seeded: Seeded::new(run.seed), turns: 0 };
+        let state =
+            State { ready: Vec::new(), seeded: Seeded::new(run.seed), turns: 0, faults: None };
         let recorder = Recorder::new(run, clock);
         Simulated { limits, turn: Mutex::new(()), state: Mutex::new(state), recorder }
     }
@@ -72,7 +75,28 @@ impl Simulated {
             let chosen = state.seeded.choose(count);
             state.take(chosen)
         };
-        Some(self.run(ready, number))
+        let pid = self.run(ready, number);
+        if let Some(victim) = self.fault() {
+            victim.kill();
+        }
+        Some(pid)
+    }
+
+    pub(crate) fn set_faults(&self, faults: Faults) {
+        self.state.lock().faults = Some(faults);
+    }
+
+    /// Whom a fault kills now, if there is one.
+    fn fault(&self) -> Option<Arc<dyn Process>> {
+        let victim = {
+            let State { faults, seeded, .. } = &mut *self.state.lock();
+            let faults = faults.as_mut()?;
+            if !faults.strikes(seeded) {
+                return None;
+            }
+            faults.choose(seeded, self.recorder.living().into_iter())?
+        };
+        self.recorder.fault(victim)
     }
 
     /// Runs one turn of this process, if it is ready, whatever the seed would choose.
