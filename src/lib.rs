@@ -14,7 +14,10 @@ pub use krarup_gen::{
     ProcessTree, Reason, Ref, RegisterError, RestartWindow, Result, SendError, SpawnError,
     StopError, Target, Timestamp, Value,
 };
-pub use krarup_node::{DispatcherOptions, Node, NodeBuilder, NodeError, NodeStop, Simulation};
+pub use krarup_node::{
+    DispatcherOptions, FailingSeed, Faults, Node, NodeBuilder, NodeError, NodeStop, Probe,
+    Simulation, Trace,
+};
 pub use krarup_supervisor::{
     AutoShutdown, BackOff, BackOffError, ChildCounts, ChildId, ChildInfo, ChildKind, ChildRef,
     ChildSpec, ChildSpecInfo, ChildState, ChildTemplate, DeleteChildError, FailedToStartChild,

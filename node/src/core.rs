@@ -174,8 +174,12 @@ impl Host for Home {
     fn admit(&self, process: Arc<dyn Process>, name: Option<&Name>) -> Result<(), SpawnError> {
         let (pid, parent, behavior) = (process.pid(), process.parent(), process.behavior());
         self.dispatcher.expect(pid).map_err(|error| SpawnError::NoThread(error.to_string()))?;
+        let recorded = self.dispatcher.recorder().map(|to| (to, Arc::clone(&process)));
         let admitted = self.core.registry.admit(process, name);
         admitted.inspect_err(|_| self.dispatcher.forget(pid))?;
+        if let Some((recorder, process)) = recorded {
+            recorder.spawned(process, name.cloned());
+        }
         self.core.events.lifecycle(|| Lifecycle::Spawned {
             pid,
             name: name.cloned(),
@@ -191,11 +195,20 @@ impl Host for Home {
     }
 
     fn register(&self, name: &Name, process: Arc<dyn Process>) -> Result<(), Pid> {
-        self.core.registry.register(name, process)
+        let pid = process.pid();
+        self.core.registry.register(name, process)?;
+        if let Some(recorder) = self.dispatcher.recorder() {
+            recorder.named(pid, Some(name.clone()));
+        }
+        Ok(())
     }
 
     fn unregister(&self, name: &str) -> Option<Arc<dyn Process>> {
-        self.core.registry.unregister(name)
+        let process = self.core.registry.unregister(name)?;
+        if let Some(recorder) = self.dispatcher.recorder() {
+            recorder.named(process.pid(), None);
+        }
+        Some(process)
     }
 
     fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
@@ -301,6 +314,9 @@ impl Host for Home {
     }
 
     fn note_ended(&self, pid: Pid, name: Option<Name>, reason: &Reason) {
+        if let Some(recorder) = self.dispatcher.recorder() {
+            recorder.ended(pid, reason);
+        }
         self.core.events.forget(pid);
         self.core.events.lifecycle(|| Lifecycle::Ended { pid, name, reason: reason.clone() });
     }

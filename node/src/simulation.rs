@@ -5,11 +5,13 @@ use crate::clock::Clock;
 use crate::core::{Core, Home};
 use crate::dispatcher::any::Dispatcher;
 use crate::dispatcher::simulated::Simulated;
+use crate::faults::Faults;
 use crate::node::Node;
 use crate::options::{DEFAULT, THROUGHPUT};
 use crate::shutdown::stop_machine;
 use crate::stop::Stopper;
-use krarup_act::{Host, TurnLimits};
+use crate::trace::{Run, Trace};
+use krarup_act::Host;
 use krarup_gen::{Name, Pid, Timestamp};
 use std::fmt;
 use std::ops::Deref;
@@ -20,8 +22,9 @@ use std::time::Duration;
 /// and time is virtual: the same seed gives the same run, and years pass in
 /// milliseconds.
 ///
-/// The generator behind the seed is fast, not portable: a seed replays with the same
-/// versions of the dependencies on the same kind of machine.
+/// The generator behind the seed is a fixed algorithm, `ChaCha8`, and the choices are made of
+/// its numbers by a fixed rule: a seed replays on every machine and with every version of
+/// the dependencies, as long as Krarup and the program take the same turns.
 ///
 /// It is a [`Node`] (it dereferences to one), so trees are spawned, called and inspected
 /// as on a real node. Nothing runs by itself: `.wait()` on anything pending runs the
@@ -61,14 +64,15 @@ impl Simulation {
     #[allow(clippy::missing_panics_doc, reason = "the name in it is a valid one")]
     #[must_use]
     pub fn with_throughput(seed: u64, throughput: u32) -> Self {
-        let limits = TurnLimits { throughput: throughput.max(1), deadline: None };
+        let run = Run { seed, throughput: throughput.max(1) };
         // The name is not empty and has 13 bytes.
         let name = Name::new("sim@localhost").expect("a valid name");
         krarup_act::note_panic_locations();
         // The creation is neither printed nor compared: it does not come from the seed.
         let core =
             Core::new(name, rand::random::<u32>().max(1), Clock::simulated(), Blocking::none());
-        let dispatcher = Dispatcher::Simulated(Arc::new(Simulated::new(seed, limits)));
+        let dispatcher =
+            Dispatcher::Simulated(Arc::new(Simulated::new(run, Arc::clone(&core.clock))));
         let home = core.settle(DEFAULT, "simulated", dispatcher);
         Simulation { node: Node::on(Arc::clone(&home), Stopper::new(Vec::new())), home }
     }
@@ -100,20 +104,50 @@ impl Simulation {
     /// Moves virtual time on by this much, running whatever becomes due when it is due.
     pub fn advance(&self, by: Duration) {
         let until = self.home.now() + by;
-        loop {
-            self.run_until_idle();
-            match self.home.core.timers.next_due() {
-                Some(due) if due <= until && self.now() < Timestamp::MAX => self.move_to(due),
-                _ => break,
+        while self.step_until(until) {}
+        self.run_until_idle();
+    }
+
+    /// Runs one turn, or moves time to the next timer that is due by then; if there is
+    /// neither, moves it there, and that was all.
+    pub(crate) fn step_until(&self, until: Timestamp) -> bool {
+        if self.step().is_some() {
+            return true;
+        }
+        match self.home.core.timers.next_due() {
+            Some(due) if due <= until && self.now() < Timestamp::MAX => {
+                self.move_to(due);
+                true
+            }
+            _ => {
+                self.move_to(until);
+                false
             }
         }
-        self.move_to(until);
-        self.run_until_idle();
+    }
+
+    /// Runs one turn of this process, if it is ready; no choice is made.
+    pub(crate) fn step_of(&self, pid: Pid) -> bool {
+        simulated(&self.home).step_of(pid)
     }
 
     fn move_to(&self, to: Timestamp) {
         let core = &self.home.core;
-        Simulated::move_to(to, &core.clock, &core.timers);
+        simulated(&self.home).move_to(to, &core.clock, &core.timers);
+    }
+
+    /// Has things go wrong from now on, at moments that the seed chooses: in place of the faults
+    /// that were set before. For the body of [`Simulation::explore`]: whatever is killed,
+    /// what shall hold must hold.
+    pub fn faults(&self, faults: Faults) {
+        simulated(&self.home).set_faults(faults);
+    }
+
+    /// The last steps, 256 at most: what a failing test should show. The same seed gives the
+    /// same steps, byte for byte.
+    #[must_use]
+    pub fn last_steps(&self) -> Trace {
+        simulated(&self.home).recorder.trace()
     }
 
     /// The virtual time.
@@ -155,7 +189,7 @@ impl Drop for Simulation {
 
 impl fmt::Debug for Simulation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Simulation(at {})", self.now())
+        write!(f, "Simulation({}, at {})", simulated(&self.home).recorder.run(), self.now())
     }
 }
 

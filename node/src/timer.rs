@@ -62,11 +62,19 @@ impl Timers {
 
     /// Fires what is due; whether anything was.
     pub(crate) fn fire(&self, now: Timestamp) -> bool {
+        self.fire_noting(now, |_| {})
+    }
+
+    /// As [`Timers::fire`]; if anything is due, `note` hears how many before they fire.
+    pub(crate) fn fire_noting(&self, now: Timestamp, note: impl FnOnce(usize)) -> bool {
         let mut fired = Vec::new();
         self.state.lock().wheel.advance(now, &mut fired);
-        let any = !fired.is_empty();
+        if fired.is_empty() {
+            return false;
+        }
+        note(fired.len());
         fired.into_iter().for_each(ring);
-        any
+        true
     }
 
     /// Ends the timer thread. No timer fires any more; futures that wait for one are

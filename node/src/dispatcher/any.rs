@@ -4,6 +4,7 @@ use super::calling::{self, Calling};
 use super::pinned::Pinned;
 use super::shared::Shared;
 use super::simulated::Simulated;
+use crate::recorder::Recorder;
 use krarup_act::{Poke, Ready};
 use krarup_gen::{DispatcherStats, Pid};
 use std::io;
@@ -50,6 +51,15 @@ impl Dispatcher {
     pub(crate) fn forget(&self, pid: Pid) {
         if let Dispatcher::Pinned(pinned) = self {
             pinned.vacate(pid.id());
+        }
+    }
+
+    /// Who writes down what happens here: in a simulation.
+    #[inline]
+    pub(crate) fn recorder(&self) -> Option<&Recorder> {
+        match self {
+            Dispatcher::Simulated(simulated) => Some(&simulated.recorder),
+            _ => None,
         }
     }
 

@@ -2,13 +2,15 @@
 
 use super::calling;
 use crate::clock::Clock;
+use crate::faults::Faults;
+use crate::recorder::Recorder;
+use crate::seeded::Seeded;
 use crate::timer::Timers;
+use crate::trace::Run;
 use crate::waiting::Flag;
-use krarup_act::{Ready, Stalled, TurnLimits, is_in_process};
+use krarup_act::{Process, Ready, Stalled, TurnLimits, is_in_process};
 use krarup_gen::{DispatcherStats, Pid, Timestamp};
 use parking_lot::Mutex;
-use rand::rngs::SmallRng;
-use rand::{Rng, SeedableRng};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -19,18 +21,33 @@ pub(crate) struct Simulated {
     /// the other.
     turn: Mutex<()>,
     state: Mutex<State>,
+    pub(crate) recorder: Recorder,
 }
 
 struct State {
     ready: Vec<Ready>,
-    rng: SmallRng,
+    seeded: Seeded,
     turns: u64,
+    faults: Option<Faults>,
+}
+
+impl State {
+    /// Takes a ready process out, and the number of its turn.
+    fn take(&mut self, place: usize) -> (Ready, u64) {
+        self.turns += 1;
+        // Not `swap_remove`: the order of the others stays that of their arrival, so a
+        // trace reads as it happened.
+        (self.ready.remove(place), self.turns)
+    }
 }
 
 impl Simulated {
-    pub(crate) fn new(seed: u64, limits: TurnLimits) -> Self {
-        let state = State { ready: Vec::new(), rng: SmallRng::seed_from_u64(seed), turns: 0 };
-        Simulated { limits, turn: Mutex::new(()), state: Mutex::new(state) }
+    pub(crate) fn new(run: Run, clock: Arc<Clock>) -> Self {
+        let limits = TurnLimits { throughput: run.throughput, deadline: None };
+        let state =
+            State { ready: Vec::new(), seeded: Seeded::new(run.seed), turns: 0, faults: None };
+        let recorder = Recorder::new(run, clock);
+        Simulated { limits, turn: Mutex::new(()), state: Mutex::new(state), recorder }
     }
 
     pub(crate) fn schedule(&self, ready: Ready) {
@@ -38,7 +55,7 @@ impl Simulated {
     }
 
     pub(crate) fn random(&self) -> u64 {
-        self.state.lock().rng.random()
+        self.state.lock().seeded.number()
     }
 
     /// Runs one turn of a ready process chosen by the seed; which, or `None` if none is
@@ -49,31 +66,75 @@ impl Simulated {
             return None;
         }
         let _turn = self.turn.lock();
-        let ready = {
+        let (ready, number) = {
             let mut state = self.state.lock();
             let count = state.ready.len();
             if count == 0 {
                 return None;
             }
-            let chosen = state.rng.random_range(0..count);
-            state.turns += 1;
-            // Not `swap_remove`: the order of the others stays that of their arrival, so a
-            // trace reads as it happened.
-            state.ready.remove(chosen)
+            let chosen = state.seeded.choose(count);
+            state.take(chosen)
         };
-        let pid = ready.pid();
-        if let Some(again) = ready.run(self.limits) {
-            self.schedule(again);
+        let pid = self.run(ready, number);
+        if let Some(victim) = self.fault() {
+            victim.kill();
         }
-        // Of another node, which is none of the seed's business.
-        calling::after_turn(|_| {});
         Some(pid)
     }
 
+    pub(crate) fn set_faults(&self, faults: Faults) {
+        self.state.lock().faults = Some(faults);
+    }
+
+    /// Whom a fault kills now, if there is one.
+    fn fault(&self) -> Option<Arc<dyn Process>> {
+        let victim = {
+            let State { faults, seeded, .. } = &mut *self.state.lock();
+            let faults = faults.as_mut()?;
+            if !faults.strikes(seeded) {
+                return None;
+            }
+            faults.choose(seeded, self.recorder.living().into_iter())?
+        };
+        self.recorder.fault(victim)
+    }
+
+    /// Runs one turn of this process, if it is ready, whatever the seed would choose.
+    pub(crate) fn step_of(&self, pid: Pid) -> bool {
+        if is_in_process() {
+            return false;
+        }
+        let _turn = self.turn.lock();
+        let (ready, number) = {
+            let mut state = self.state.lock();
+            let Some(place) = state.ready.iter().position(|ready| ready.pid() == pid) else {
+                return false;
+            };
+            state.take(place)
+        };
+        self.run(ready, number);
+        true
+    }
+
+    /// Under the lock `turn`.
+    fn run(&self, ready: Ready, number: u64) -> Pid {
+        let pid = ready.pid();
+        let begun = self.recorder.turn_begins(number, pid);
+        if let Some(again) = ready.run(self.limits) {
+            self.schedule(again);
+        }
+        if let Some(turn) = begun {
+            self.recorder.turn_is_over(&turn);
+        }
+        // Of another node, which is none of the seed's business.
+        calling::after_turn(|_| {});
+        pid
+    }
+
     /// Moves virtual time and fires what is due by then.
-    pub(crate) fn move_to(to: Timestamp, clock: &Clock, timers: &Timers) {
+    pub(crate) fn move_to(&self, to: Timestamp, clock: &Clock, timers: &Timers) {
         clock.advance_to(to);
-        timers.fire(clock.now());
+        timers.fire_noting(clock.now(), |count| self.recorder.timers_fired(count));
     }
 
     /// Runs until `future` is ready. Time moves only when no process is ready, and then
@@ -100,7 +161,7 @@ impl Simulated {
                     // At the end of time; what is due then is "never".
                     return Err(Stalled);
                 }
-                Self::move_to(due, clock, timers);
+                self.move_to(due, clock, timers);
             }
         }
     }
@@ -109,6 +170,7 @@ impl Simulated {
     pub(crate) fn clear(&self) {
         let ready = std::mem::take(&mut self.state.lock().ready);
         drop(ready);
+        self.recorder.forget_the_living();
     }
 
     pub(crate) fn stats(&self) -> DispatcherStats {

@@ -1,0 +1,138 @@
+//! How a simulation remembers its last steps: a bounded record, and who lives.
+//!
+//! Steps are written down as they begin, so that what happens within a turn stands behind
+//! the turn; its messages are filled in when it is over, if the line is still there.
+
+use crate::clock::Clock;
+use crate::trace::{Event, Run, Step, Trace, Who};
+use krarup_act::Process;
+use krarup_gen::{Name, Pid, Reason};
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// How many steps are remembered: what a reader looks through, some 20 kB.
+const STEPS: usize = 256;
+
+pub(crate) struct Recorder {
+    run: Run,
+    clock: Arc<Clock>,
+    record: Mutex<Record>,
+}
+
+#[derive(Default)]
+struct Record {
+    steps: VecDeque<Step>,
+    /// Steps that have been forgotten: the number of the first one that is left.
+    forgotten: u64,
+    living: BTreeMap<Pid, Living>,
+}
+
+struct Living {
+    who: Who,
+    process: Arc<dyn Process>,
+}
+
+/// A turn that is being taken.
+pub(crate) struct Begun {
+    step: u64,
+    process: Arc<dyn Process>,
+    handled: u64,
+}
+
+impl Recorder {
+    pub(crate) fn new(run: Run, clock: Arc<Clock>) -> Self {
+        Recorder { run, clock, record: Mutex::new(Record::default()) }
+    }
+
+    pub(crate) fn run(&self) -> Run {
+        self.run
+    }
+
+    pub(crate) fn trace(&self) -> Trace {
+        let record = self.record.lock();
+        let steps = record.steps.iter().cloned().collect();
+        Trace { run: self.run, omitted: record.forgotten, steps }
+    }
+
+    pub(crate) fn spawned(&self, process: Arc<dyn Process>, name: Option<Name>) {
+        let who = Who { pid: process.pid(), name, behavior: process.behavior() };
+        let event = Event::Spawned { who: who.clone(), parent: process.parent() };
+        let mut record = self.record.lock();
+        record.push(&self.clock, event);
+        record.living.insert(who.pid, Living { who, process });
+    }
+
+    pub(crate) fn named(&self, pid: Pid, name: Option<Name>) {
+        if let Some(living) = self.record.lock().living.get_mut(&pid) {
+            living.who.name = name;
+        }
+    }
+
+    pub(crate) fn ended(&self, pid: Pid, reason: &Reason) {
+        // What an error prints is a user's code: not under the lock.
+        let reason = reason.to_string();
+        let mut record = self.record.lock();
+        let Some(Living { who, process }) = record.living.remove(&pid) else { return };
+        record.push(&self.clock, Event::Ended { who, reason });
+        drop(record);
+        // It may be the last handle.
+        drop(process);
+    }
+
+    /// Who lives, in the order in which they were spawned.
+    pub(crate) fn living(&self) -> Vec<Pid> {
+        self.record.lock().living.keys().copied().collect()
+    }
+
+    /// The process is about to be killed by a fault.
+    pub(crate) fn fault(&self, pid: Pid) -> Option<Arc<dyn Process>> {
+        let mut record = self.record.lock();
+        let living = record.living.get(&pid)?;
+        let (who, process) = (living.who.clone(), Arc::clone(&living.process));
+        record.push(&self.clock, Event::Fault(who));
+        Some(process)
+    }
+
+    /// The simulation ends; processes hold their host, and so this record.
+    pub(crate) fn forget_the_living(&self) {
+        let living = std::mem::take(&mut self.record.lock().living);
+        drop(living);
+    }
+
+    pub(crate) fn timers_fired(&self, count: usize) {
+        self.record.lock().push(&self.clock, Event::Timers(count));
+    }
+
+    pub(crate) fn turn_begins(&self, number: u64, pid: Pid) -> Option<Begun> {
+        let mut record = self.record.lock();
+        let living = record.living.get(&pid)?;
+        let (who, process) = (living.who.clone(), Arc::clone(&living.process));
+        let step = record.push(&self.clock, Event::Turn { number, who, handled: 0 });
+        drop(record);
+        let handled = process.handled();
+        Some(Begun { step, process, handled })
+    }
+
+    pub(crate) fn turn_is_over(&self, turn: &Begun) {
+        let messages = turn.process.handled().saturating_sub(turn.handled);
+        let mut record = self.record.lock();
+        let place = turn.step.checked_sub(record.forgotten);
+        let step = place.and_then(|place| record.steps.get_mut(usize::try_from(place).ok()?));
+        if let Some(Step { event: Event::Turn { handled, .. }, .. }) = step {
+            *handled = messages;
+        }
+    }
+}
+
+impl Record {
+    /// The number of the step.
+    fn push(&mut self, clock: &Clock, event: Event) -> u64 {
+        if self.steps.len() == STEPS {
+            self.steps.pop_front();
+            self.forgotten += 1;
+        }
+        self.steps.push_back(Step { at: clock.now(), event });
+        self.forgotten + self.steps.len() as u64 - 1
+    }
+}

@@ -1,0 +1,137 @@
+//! What a simulation did last, in words.
+
+use krarup_gen::{Name, Pid, Timestamp};
+use std::fmt;
+
+/// The last steps of a simulation: turns, births and ends of processes, timers that fired,
+/// faults. Made by [`crate::Simulation::last_steps`]; it prints, oldest first, a step a line,
+/// each with its virtual time.
+///
+/// The same seed gives the same trace, byte for byte. A turn is named by its number from the
+/// start of the simulation and by the process that ran: pid, name if it has one, behaviour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    pub(crate) run: Run,
+    /// Steps that came before these.
+    pub(crate) omitted: u64,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// What a simulation was made from: the same run comes of the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) seed: u64,
+    pub(crate) throughput: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) at: Timestamp,
+    pub(crate) event: Event,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    Spawned {
+        who: Who,
+        parent: Option<Pid>,
+    },
+    /// How many messages it has handled in the turn is known when that is over.
+    Turn {
+        number: u64,
+        who: Who,
+        handled: u64,
+    },
+    Timers(usize),
+    /// It is killed by a fault.
+    Fault(Who),
+    Ended {
+        who: Who,
+        reason: String,
+    },
+}
+
+/// A process as a line names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Who {
+    pub(crate) pid: Pid,
+    pub(crate) name: Option<Name>,
+    pub(crate) behavior: &'static str,
+}
+
+impl Trace {
+    /// The last `count` of these steps.
+    #[must_use]
+    pub fn last(mut self, count: usize) -> Trace {
+        let earlier = self.steps.len().saturating_sub(count);
+        self.steps.drain(..earlier);
+        self.omitted += earlier as u64;
+        self
+    }
+
+    /// How many steps it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether nothing has happened.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+}
+
+impl fmt::Display for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the last steps of {}", self.run)?;
+        if self.omitted > 0 {
+            write!(f, "\n  .. {} before these", self.omitted)?;
+        }
+        if self.is_empty() && self.omitted == 0 {
+            f.write_str("\n  none")?;
+        }
+        self.steps.iter().try_for_each(|step| write!(f, "\n  {step}"))
+    }
+}
+
+impl fmt::Display for Run {
+    /// The expression that makes the simulation again.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Simulation::with_throughput({}, {})", self.seed, self.throughput)
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>8} ", self.at.to_string())?;
+        match &self.event {
+            Event::Spawned { who, parent: None } => write!(f, "spawned    {who}"),
+            Event::Spawned { who, parent: Some(parent) } => {
+                write!(f, "spawned    {who} by {parent}")
+            }
+            Event::Turn { number, who, handled } => {
+                write!(f, "turn {number:<5} {who}")?;
+                match handled {
+                    0 => Ok(()),
+                    1 => f.write_str(": 1 message"),
+                    several => write!(f, ": {several} messages"),
+                }
+            }
+            Event::Timers(1) => f.write_str("1 timer fires"),
+            Event::Timers(several) => write!(f, "{several} timers fire"),
+            Event::Fault(who) => write!(f, "fault      {who} is killed"),
+            Event::Ended { who, reason } => write!(f, "ended      {who}: {reason}"),
+        }
+    }
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.pid)?;
+        if let Some(name) = &self.name {
+            write!(f, "{name:?} ")?;
+        }
+        f.write_str(self.behavior)
+    }
+}

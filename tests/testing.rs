@@ -1,0 +1,192 @@
+//! The test kit: probes that stand where other processes would.
+
+use krarup::prelude::*;
+use krarup::{Dynamic, Probe, Recipient, behavior_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// What `body` panics with.
+fn panic_of<T>(body: impl FnOnce() -> T) -> String {
+    let caught = catch_unwind(AssertUnwindSafe(|| drop(body())));
+    *caught.unwrap_err().downcast::<String>().unwrap()
+}
+
+/// Says each number twice: at once, and a second later.
+struct Twice(Recipient<u32>);
+
+impl Actor for Twice {
+    type Message = u32;
+
+    async fn handle_message(&mut self, ctx: &mut Context<u32>, number: u32) -> Result {
+        if number == 0 {
+            return Err(Reason::error("no number"));
+        }
+        self.0.send(number).map_err(krarup::SendError::without_message)?;
+        ctx.send_after_to(SECOND, &self.0, number);
+        Ok(())
+    }
+}
+
+fn twice(sim: &Simulation, probe: &Probe<'_, u32>) -> Address<u32> {
+    let to = probe.recipient();
+    sim.spawn(move || Twice(to)).name("twice").wait().unwrap()
+}
+
+#[test]
+fn t4_a_probe_takes_what_comes_at_the_moment_it_comes() {
+    Simulation::explore(0..20, |sim| {
+        let probe = Probe::<u32>::spawn(sim);
+        let twice = twice(sim, &probe);
+        twice.send(3)?;
+        twice.send(4)?;
+        probe.expect_message(Duration::ZERO, &3);
+        assert_eq!(probe.sender(), Some(twice.pid()));
+        assert_eq!(probe.expect(Duration::ZERO), 4);
+        probe.expect_none(SECOND / 2);
+        assert_eq!(sim.now().since(krarup::Timestamp::ZERO), SECOND / 2);
+        assert_eq!(probe.expect_that(10 * SECOND, "an odd number", |n| n % 2 == 1), 3);
+        assert_eq!(sim.now().since(krarup::Timestamp::ZERO), SECOND);
+        assert_eq!(probe.expect(SECOND), 4);
+        probe.expect_none(100 * SECOND);
+        probe.address().send(9)?;
+        probe.expect_message(Duration::ZERO, &9);
+        assert_eq!(probe.sender(), None);
+        Ok(())
+    });
+}
+
+#[test]
+fn t4_what_comes_at_the_very_limit_has_come_in_time() {
+    let sim = Simulation::new(1);
+    let probe = Probe::<u32>::spawn(&sim);
+    twice(&sim, &probe).send(3).unwrap();
+    probe.expect(Duration::ZERO);
+    // It is due in a second, to the nanosecond.
+    probe.expect_none(Duration::from_nanos(999_999_999));
+    assert_eq!(probe.expect(Duration::from_nanos(1)), 3);
+}
+
+#[test]
+fn t4_a_failure_names_what_came_instead_and_the_last_steps() {
+    let sim = Simulation::new(2);
+    let probe = Probe::<u32>::spawn(&sim);
+    let twice = twice(&sim, &probe);
+    twice.send(3).unwrap();
+    twice.send(4).unwrap();
+    let text = panic_of(|| probe.expect_message(SECOND, &5));
+    let expected = "probe <0.1.0> expected 5 within 1s, but there came 3 at 0ns from <0.2.0> \
+                    \"twice\"\n  behind that: 4 at 0ns from <0.2.0> \"twice\"\n\
+                    the last steps of Simulation::with_throughput(2, 64)\n";
+    assert!(text.starts_with(expected), "{text}");
+    assert!(text.contains("<0.2.0> \"twice\" testing::Twice: 2 messages"), "{text}");
+
+    probe.expect(SECOND);
+    let text = panic_of(|| probe.expect_none(2 * SECOND));
+    assert!(text.starts_with("probe <0.1.0> expected nothing within 2s, but there came 3 at 1s"));
+    probe.expect(SECOND);
+    let text = panic_of(|| probe.expect(2 * SECOND));
+    let expected = "probe <0.1.0> expected a message within 2s, but nothing came until 3s\n";
+    assert!(text.starts_with(expected), "{text}");
+    sim.kill(probe.pid());
+    let text = panic_of(|| probe.expect(SECOND));
+    assert!(text.contains("but it has ended\n"), "{text}");
+    let text = panic_of(|| probe.run(|ctx| ctx.pid()));
+    assert_eq!(text, "probe <0.1.0> has ended");
+}
+
+#[test]
+fn t4_ends_and_exits_come_to_whoever_monitors_and_links() {
+    Simulation::explore(0..20, |sim| {
+        let probe = Probe::<u32>::spawn(sim);
+        let twice = twice(sim, &probe);
+        probe.monitor(twice.pid());
+        twice.send(0)?;
+        assert_eq!(probe.expect_down(SECOND, twice.pid()), Reason::error("no number"));
+
+        let other = sim.spawn(|| {
+            behavior_fn(|mut ctx: Context<()>| async move {
+                ctx.receive().await;
+                Err(Reason::error("over"))
+            })
+        });
+        let other = other.wait()?;
+        probe.link(other.pid());
+        other.send(())?;
+        assert_eq!(probe.expect_exit(SECOND, other.pid()), Reason::error("over"));
+        sim.exit(probe.pid(), Reason::Shutdown);
+        let text = panic_of(|| probe.expect_down(SECOND, other.pid()));
+        assert!(text.contains("there came an exit signal of <0.0.0> at 0ns: shutdown"), "{text}");
+        // The probe is dead to nobody: it traps.
+        assert!(sim.is_alive(probe.pid()));
+        Ok(())
+    });
+}
+
+#[test]
+fn t4_what_a_probe_does_it_does_at_once_and_in_its_own_name() {
+    let sim = Simulation::new(3);
+    let probe = Probe::<u32>::named(&sim, "till");
+    let bystander = sim
+        .spawn(|| {
+            behavior_fn(|mut ctx: Context<u32>| async move {
+                ctx.receive().await;
+                Ok(())
+            })
+        })
+        .start()
+        .unwrap();
+    assert_eq!(probe.run(|ctx| ctx.pid()), probe.pid());
+    probe.link(bystander.pid());
+    // Nobody else has had a turn.
+    assert_eq!(bystander.info().state, krarup::ProcessState::Init);
+    assert_eq!(sim.whereis("till"), Some(probe.pid()));
+    let text = panic_of(|| probe.run(|_| panic!("not so")));
+    assert!(text.starts_with("probe <0.1.0> \"till\" has failed: panic"), "{text}");
+
+    let other = Probe::<u32>::spawn(&sim);
+    let to = other.address();
+    probe.run(move |_| to.send(5).unwrap());
+    other.expect_message(SECOND, &5);
+    assert_eq!(other.sender(), Some(probe.pid()));
+    other.reply(6_u32);
+    probe.expect_message(SECOND, &6);
+    other.reply("six");
+    assert_eq!(probe.expect_other::<&str>(SECOND), "six");
+    assert!(panic_of(|| Probe::<u32>::named(&sim, "till")).contains("taken by <0.1.0>"));
+}
+
+#[test]
+fn t4_fishing_passes_over_what_is_not_meant() {
+    let sim = Simulation::new(3);
+    let probe = Probe::<u32>::spawn(&sim);
+    (1..=5).for_each(|n| probe.address().send(n).unwrap());
+    assert_eq!(probe.fish(SECOND, "more than 3", |n| *n > 3), 4);
+    let text = panic_of(|| probe.fish(SECOND, "more than 5", |n| *n > 5));
+    assert!(text.contains("but nothing like it came until 1s\n  before that: 5 at 0ns from"));
+    sim.send(probe.pid(), "a text").unwrap();
+    let text = panic_of(|| probe.expect(SECOND));
+    assert!(text.contains("there came a &str at 1s from outside"), "{text}");
+    let text = panic_of(|| probe.expect_other::<Dynamic>(SECOND));
+    assert!(text.contains("but nothing came until 2s"), "{text}");
+}
+
+#[test]
+fn t4_a_request_is_answered_through_its_token() {
+    let sim = Simulation::new(3);
+    let till = Probe::<Reply<u32>>::spawn(&sim);
+    let results = Probe::<Result<u32, CallError>>::spawn(&sim);
+    let (to, tell) = (till.address(), results.address());
+    sim.spawn(move || {
+        behavior_fn(move |_: Context<()>| async move {
+            let answer = to.call(|reply| reply).await;
+            tell.send(answer).map_err(krarup::SendError::without_message)?;
+            Ok(())
+        })
+    })
+    .start()
+    .unwrap();
+    till.expect(SECOND).send(7);
+    results.expect_message(SECOND, &Ok(7));
+}
