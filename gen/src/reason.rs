@@ -92,8 +92,10 @@ impl<E: Error + Send + Sync + 'static> From<E> for Reason {
 /// should it panic, that is no panic of theirs (rule D4).
 fn text(error: &Arc<dyn Error + Send + Sync>) -> String {
     catch_unwind(AssertUnwindSafe(|| error.to_string())).unwrap_or_else(|panic| {
-        // Its destructor may panic as well.
-        std::mem::forget(panic);
+        // Its destructor may panic as well; what that panics with is left alone.
+        if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+            std::mem::forget(again);
+        }
         "an error that cannot be printed".to_owned()
     })
 }
