@@ -81,6 +81,12 @@ impl House {
         (cell, ready)
     }
 
+    /// A worker on a thread of its own.
+    pub(super) fn worker(self: &Arc<Self>) -> loom::thread::JoinHandle<()> {
+        let house = Arc::clone(self);
+        loom::thread::spawn(move || house.work())
+    }
+
     /// A worker: runs what is ready until a process has ended.
     pub(super) fn work(&self) {
         while let Some(ready) = self.next_ready() {

@@ -47,10 +47,7 @@ fn every_message_that_was_accepted_is_handled() {
             Ok(())
         });
         house.schedule(ready);
-        let worker = thread::spawn({
-            let house = Arc::clone(&house);
-            move || house.work()
-        });
+        let worker = house.worker();
         let sender = thread::spawn({
             let cell = Arc::clone(&cell);
             move || assert!(cell.send(1).is_ok())
@@ -79,10 +76,7 @@ fn every_command_is_handled() {
             Ok(())
         });
         house.schedule(ready);
-        let worker = thread::spawn({
-            let house = Arc::clone(&house);
-            move || house.work()
-        });
+        let worker = house.worker();
         let sender = thread::spawn({
             let cell = Arc::clone(&cell);
             move || assert!(cell.send_control(Priority::High, 1).is_ok())
@@ -123,10 +117,7 @@ fn a_waker_that_fires_in_a_turn_is_not_lost() {
             Ok(())
         });
         house.schedule(ready);
-        let worker = thread::spawn({
-            let house = Arc::clone(&house);
-            move || house.work()
-        });
+        let worker = house.worker();
         let waking = thread::spawn(move || {
             let waiter = {
                 let mut flag = flag.lock().expect("nothing panics under a lock");
@@ -167,10 +158,7 @@ fn a_process_that_will_be_poked_is_polled_again() {
             Ok(())
         });
         house.schedule(ready);
-        let worker = thread::spawn({
-            let house = Arc::clone(&house);
-            move || house.work()
-        });
+        let worker = house.worker();
         house.watch();
         worker.join().expect("a worker does not panic");
         assert_eq!(house.retired(), 1);
@@ -197,10 +185,7 @@ fn a_process_ends_once_and_no_message_disappears() {
                 }
             });
             house.schedule(ready);
-            let worker = thread::spawn({
-                let house = Arc::clone(&house);
-                move || house.work()
-            });
+            let worker = house.worker();
             let sender = thread::spawn({
                 let cell = Arc::clone(&cell);
                 move || drop(cell.send(1))
@@ -224,10 +209,7 @@ fn a_kill_wakes_a_process_that_waits() {
             Ok(())
         });
         house.schedule(ready);
-        let worker = thread::spawn({
-            let house = Arc::clone(&house);
-            move || house.work()
-        });
+        let worker = house.worker();
         (cell as Arc<dyn Process>).kill();
         worker.join().expect("a worker does not panic");
         assert_eq!(house.retired(), 1);
@@ -266,10 +248,7 @@ fn a_refused_message_is_never_handled() {
             }
         });
         house.schedule(ready);
-        let worker = thread::spawn({
-            let house = Arc::clone(&house);
-            move || house.work()
-        });
+        let worker = house.worker();
         let sender = thread::spawn({
             let cell = Arc::clone(&cell);
             move || cell.send(1).is_ok()
@@ -299,10 +278,7 @@ fn the_effect_of_a_message_is_seen_with_its_room() {
             Ok(())
         });
         house.schedule(ready);
-        let worker = thread::spawn({
-            let house = Arc::clone(&house);
-            move || house.work()
-        });
+        let worker = house.worker();
         assert!(cell.send(1).is_ok());
         effect.wait();
         assert!(cell.send(2).is_ok());

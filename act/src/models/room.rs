@@ -45,11 +45,6 @@ fn send_or_wait(cell: &Inhabitant, message: u32) -> bool {
     permit.map(|permit| permit.send(message)).is_some()
 }
 
-fn work(house: &Arc<House>) -> thread::JoinHandle<()> {
-    let house = Arc::clone(house);
-    thread::spawn(move || house.work())
-}
-
 /// A process with room for one that handles this many messages, and counts them.
 fn counting(house: &Arc<House>, messages: u64) -> (Inhabitant, Arc<AtomicU64>) {
     let handled = Arc::new(AtomicU64::new(0));
@@ -73,7 +68,7 @@ fn a_sender_that_waits_gets_room() {
     bounded(3, || {
         let house = House::new();
         let (cell, handled) = counting(&house, 2);
-        let worker = work(&house);
+        let worker = house.worker();
         let sender = thread::spawn({
             let cell = Arc::clone(&cell);
             move || send_or_wait(&cell, 1)
@@ -92,7 +87,7 @@ fn a_sender_that_waits_hears_of_the_end() {
     bounded(3, || {
         let house = House::new();
         let (cell, handled) = counting(&house, 9);
-        let worker = work(&house);
+        let worker = house.worker();
         assert!(cell.send(1).is_ok());
         let sender = thread::spawn({
             let cell = Arc::clone(&cell);
@@ -120,7 +115,7 @@ fn who_is_resumed_goes_on() {
         let (reply, _answer) = Reply::new(None);
         (Arc::clone(&cell) as Arc<dyn Process>).suspend(reply);
         house.schedule(ready);
-        let worker = work(&house);
+        let worker = house.worker();
         let resuming = thread::spawn({
             let cell = Arc::clone(&cell) as Arc<dyn Process>;
             move || assert!(cell.resume())
