@@ -8,7 +8,7 @@
 use crate::process::process::Process;
 use crate::subscription::{Subscription, Topic};
 use krarup_gen::{
-    Alias, BlockError, DeadLetter, Name, NameError, Pid, Reason, Ref, SpawnError, Timestamp,
+    Alias, BlockError, Class, DeadLetter, Name, NameError, Pid, Reason, Ref, SpawnError, Timestamp,
 };
 use std::fmt;
 use std::pin::Pin;
@@ -103,6 +103,20 @@ pub trait Host: Send + Sync + 'static {
 
     /// The name of the dispatcher.
     fn dispatcher_name(&self) -> &str;
+
+    /// The class in which processes of this host are scheduled (rule R6).
+    fn class(&self) -> Class {
+        Class::Normal
+    }
+
+    /// The same node and dispatcher for processes of another class; `None` if that makes no
+    /// difference here.
+    ///
+    /// # Errors
+    /// [`SpawnError::NodeStopping`].
+    fn of_class(&self, _class: Class) -> Result<Option<Arc<dyn Host>>, SpawnError> {
+        Ok(None)
+    }
 
     /// Whether the node has stopped: no process runs and no timer fires any more.
     fn has_stopped(&self) -> bool;
@@ -203,6 +217,18 @@ impl Ready {
         self.0.run(limits)
     }
 
+    /// Puts the process back into its mailbox as an idle one, because nobody will run it
+    /// (rule R7). Nothing of what it has to do is lost: the next message, signal or
+    /// wake-up has it scheduled again, and so has the waker that is returned.
+    ///
+    /// # Errors
+    /// The process, if it must end: it was killed, or it has never run, which it then never will,
+    /// and ends with `reason`. Somebody must run its last turn.
+    pub fn put_back(self, reason: impl FnOnce() -> Reason) -> Result<Waker, Ready> {
+        let mut reason = Some(reason);
+        self.0.put_back(&mut || reason.take().map_or(Reason::Killed, |reason| reason()))
+    }
+
     /// The process.
     #[must_use]
     pub fn pid(&self) -> Pid {
@@ -219,6 +245,7 @@ impl fmt::Debug for Ready {
 /// A process as its own future; see `process/turn.rs`.
 pub(crate) trait Turn: Send {
     fn run(self: Pin<Box<Self>>, limits: TurnLimits) -> Option<Ready>;
+    fn put_back(self: Pin<Box<Self>>, reason: &mut dyn FnMut() -> Reason) -> Result<Waker, Ready>;
     fn pid(&self) -> Pid;
 }
 

@@ -13,7 +13,7 @@ use crate::process::process::Process;
 use crate::process::turn::Life;
 use crate::process::{bonds, current};
 use crate::slot::{SlotSender, slot};
-use krarup_gen::{Name, NoBound, Ref, SpawnError, Target};
+use krarup_gen::{Class, Name, NoBound, Ref, SpawnError, Target};
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -42,6 +42,7 @@ pub struct Spawn<B: Behavior, F, P = Outside> {
     mailbox: Option<usize>,
     overflow: Overflow<B::Message>,
     dispatcher: Option<String>,
+    class: Option<Class>,
     init_timeout: Option<Duration>,
     link: Option<Urgency>,
     monitor: Option<(Ref, Urgency)>,
@@ -94,6 +95,7 @@ where
             mailbox: None,
             overflow: Overflow::Refuse,
             dispatcher: None,
+            class: None,
             init_timeout: None,
             link: None,
             monitor: None,
@@ -125,6 +127,14 @@ where
     /// parent runs on, or the node's default.
     pub fn dispatcher(mut self, name: impl Into<String>) -> Self {
         self.dispatcher = Some(name.into());
+        self
+    }
+
+    /// Schedules the process in this class (rule R6); without it, in that of its parent.
+    /// Where there is no queue, on a pinned dispatcher, a calling thread or an executor, it
+    /// makes no difference.
+    pub fn class(mut self, class: Class) -> Self {
+        self.class = Some(class);
         self
     }
 
@@ -213,8 +223,13 @@ where
         };
         let host = match self.dispatcher {
             None => self.host,
-            Some(name) => self.host.with_dispatcher(&name)?,
+            Some(name) => {
+                // Who names a dispatcher keeps the class.
+                let class = self.host.class();
+                of_class(self.host.with_dispatcher(&name)?, Some(class))?
+            }
         };
+        let host = of_class(host, self.class)?;
         let cell = Arc::new(Cell::<B::Message, B::Command>::new(Birth {
             pid: host.next_pid(),
             parent: self.parent.as_ref().map(|parent| parent.pid()),
@@ -247,6 +262,14 @@ where
         let ctx = Context::new(Arc::clone(&cell));
         host.schedule(Life::ready(Arc::clone(&cell), move || factory().run(ctx)));
         Ok(Address::new(cell))
+    }
+}
+
+/// The host for a process of this class, if it is to have another.
+fn of_class(host: Arc<dyn Host>, class: Option<Class>) -> Result<Arc<dyn Host>, SpawnError> {
+    match class {
+        Some(class) if class != host.class() => Ok(host.of_class(class)?.unwrap_or(host)),
+        _ => Ok(host),
     }
 }
 
@@ -303,6 +326,7 @@ impl<B: Behavior, F, P> fmt::Debug for Spawn<B, F, P> {
             .field("mailbox", &self.mailbox)
             .field("overflow", &self.overflow)
             .field("dispatcher", &self.dispatcher)
+            .field("class", &self.class)
             .field("parent", &self.parent.as_ref().map(|parent| parent.pid()))
             .finish_non_exhaustive()
     }

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod alias;
+mod class;
 mod dead_letter;
 mod destination;
 mod error;
@@ -25,6 +26,7 @@ mod stats;
 mod timestamp;
 
 pub use alias::Alias;
+pub use class::Class;
 pub use dead_letter::{DeadLetter, DeadLetterCause};
 pub use destination::Destination;
 pub use error::{
@@ -41,7 +43,7 @@ pub use process_info::{ProcessInfo, ProcessState, ProcessTree};
 pub use reason::{Panic, Reason};
 pub use reference::{ParseRefError, Ref};
 pub use restart_window::RestartWindow;
-pub use stats::{DispatcherStats, NodeStats};
+pub use stats::{DispatcherStats, Histogram, NodeStats, WorkerStats};
 pub use timestamp::Timestamp;
 
 /// What callbacks return: `Ok`, or the [`Reason`] for which the process ends.

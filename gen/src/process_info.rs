@@ -1,6 +1,6 @@
 //! What the node knows of a process without asking it.
 
-use crate::{Alias, Name, Pid};
+use crate::{Alias, Class, Name, Pid};
 use std::fmt;
 use std::time::Duration;
 
@@ -81,6 +81,8 @@ pub struct ProcessInfo {
     pub handled: u64,
     /// The dispatcher it runs on.
     pub dispatcher: String,
+    /// Its scheduling class (rule R6).
+    pub class: Class,
     /// How long workers have been in it. Taken as an operating system does it: every 10 ms or
     /// so whoever runs is charged with the time since the look before. So it is right on
     /// the average, grows while a turn goes on, and says little about less than 10 ms. In a
@@ -113,6 +115,7 @@ impl ProcessInfo {
             messages_out: 0,
             handled: 0,
             dispatcher: String::new(),
+            class: Class::Normal,
             running_time: Duration::ZERO,
             uptime: Duration::ZERO,
         }

@@ -9,7 +9,7 @@ use crate::timer::Timers;
 use crate::waiting::block_on;
 use krarup_act::{Alarm, Host, Poke, Process, Ready, Stalled, Subscription, TimerKey, Topic};
 use krarup_gen::{
-    Alias, BlockError, DeadLetter, DispatcherStats, Lifecycle, Name, NodeStats, Pid, Reason, Ref,
+    Alias, BlockError, Class, DeadLetter, DispatcherStats, Lifecycle, Name, NodeStats, Pid, Reason, Ref,
     SpawnError, Timestamp,
 };
 use parking_lot::Mutex;
@@ -41,6 +41,8 @@ pub(crate) struct Core {
 #[derive(Default)]
 struct Homes {
     started: BTreeMap<String, Arc<Home>>,
+    /// Those of them again for processes of high class, where there are such.
+    high: BTreeMap<String, Arc<Home>>,
     planned: BTreeMap<String, Plan>,
 }
 
@@ -53,6 +55,7 @@ pub(crate) struct Home {
     /// What the dispatcher was asked for by.
     name: String,
     pub(crate) dispatcher: Dispatcher,
+    class: Class,
 }
 
 impl Core {
@@ -80,9 +83,28 @@ impl Core {
         called: &str,
         dispatcher: Dispatcher,
     ) -> Arc<Home> {
-        let home = Arc::new(Home { core: Arc::clone(self), name: called.to_owned(), dispatcher });
+        let home = self.make_home(called, dispatcher, Class::Normal);
         self.homes.lock().started.insert(name.to_owned(), Arc::clone(&home));
         home
+    }
+
+    fn make_home(self: &Arc<Self>, name: &str, dispatcher: Dispatcher, class: Class) -> Arc<Home> {
+        Arc::new(Home { core: Arc::clone(self), name: name.to_owned(), dispatcher, class })
+    }
+
+    /// The home beside this one for processes of another class.
+    fn home_of_class(self: &Arc<Self>, home: &Home, class: Class) -> Result<Arc<Home>, SpawnError> {
+        let mut homes = self.homes.lock();
+        if self.registry.is_closed() {
+            return Err(SpawnError::NodeStopping);
+        }
+        let make = || self.make_home(&home.name, home.dispatcher.of_class(class), class);
+        Ok(match class {
+            Class::High => {
+                Arc::clone(homes.high.entry(home.name.clone()).or_insert_with(make))
+            }
+            _ => make(),
+        })
     }
 
     /// A dispatcher that is started when it is first used.
@@ -105,7 +127,7 @@ impl Core {
             return Err(SpawnError::UnknownDispatcher(name.to_owned()));
         };
         let dispatcher = plan().map_err(|error| SpawnError::NoThread(error.to_string()))?;
-        let home = Arc::new(Home { core: Arc::clone(self), name: name.to_owned(), dispatcher });
+        let home = self.make_home(name, dispatcher, Class::Normal);
         homes.started.insert(name.to_owned(), Arc::clone(&home));
         Ok(home)
     }
@@ -173,7 +195,8 @@ impl Host for Home {
 
     fn admit(&self, process: Arc<dyn Process>, name: Option<&Name>) -> Result<(), SpawnError> {
         let (pid, parent, behavior) = (process.pid(), process.parent(), process.behavior());
-        self.dispatcher.expect(pid).map_err(|error| SpawnError::NoThread(error.to_string()))?;
+        let expected = self.dispatcher.expect(pid, self.class);
+        expected.map_err(|error| SpawnError::NoThread(error.to_string()))?;
         let recorded = self.dispatcher.recorder().map(|to| (to, Arc::clone(&process)));
         let admitted = self.core.registry.admit(process, name);
         admitted.inspect_err(|_| self.dispatcher.forget(pid))?;
@@ -283,6 +306,14 @@ impl Host for Home {
 
     fn dispatcher_name(&self) -> &str {
         &self.name
+    }
+
+    fn class(&self) -> Class {
+        self.class
+    }
+
+    fn of_class(&self, class: Class) -> Result<Option<Arc<dyn Host>>, SpawnError> {
+        Ok(Some(self.core.home_of_class(self, class)?))
     }
 
     fn add_alias(&self, alias: Alias, process: Arc<dyn Process>) {

@@ -33,6 +33,7 @@ mod waiting;
 mod wheel;
 
 pub use builder::NodeBuilder;
+pub use dispatcher::executor::{Executor, Task};
 pub use error::NodeError;
 pub use explore::FailingSeed;
 pub use faults::Faults;

@@ -3,12 +3,14 @@
 use crate::core::{Core, Plan};
 use crate::dispatcher::any::Dispatcher;
 use crate::dispatcher::calling::Calling;
+use crate::dispatcher::executor::{Executed, Executor};
 use crate::dispatcher::pinned::Pinned;
 use crate::dispatcher::setup::{Setup, Time};
 use crate::dispatcher::shared::Shared;
 use crate::error::NodeError;
 use crate::threads::Around;
 use krarup_act::TurnLimits;
+use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::thread;
@@ -29,11 +31,22 @@ const MOST_WORKERS: usize = 1024;
 /// The name of the dispatcher that runs what is not told otherwise.
 pub(crate) const DEFAULT: &str = "default";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 enum Kind {
     Shared,
     Pinned,
+    Executed(Threads),
     Calling,
+}
+
+/// A user's, which need not be able to print itself.
+#[derive(Clone)]
+struct Threads(Arc<dyn Executor>);
+
+impl fmt::Debug for Threads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("..")
+    }
 }
 
 /// How a dispatcher runs its processes.
@@ -42,6 +55,7 @@ enum Kind {
 /// |---|---|---|
 /// | [`DispatcherOptions::new`] | shared | workers that run any number of processes |
 /// | [`DispatcherOptions::pinned`] | pinned | one for each process, that ends with it |
+/// | [`DispatcherOptions::executor`] | executor | those of the executor |
 /// | [`DispatcherOptions::calling_thread`] | calling-thread | none: whoever makes a process ready runs it |
 #[derive(Clone, Debug)]
 pub struct DispatcherOptions {
@@ -84,6 +98,16 @@ impl DispatcherOptions {
     #[must_use]
     pub fn pinned() -> Self {
         DispatcherOptions { kind: Kind::Pinned, long_turn: None, ..Self::default() }
+    }
+
+    /// A dispatcher that runs its processes on threads that are not the node's, turn by turn
+    /// (rules R5, R7): see [`Executor`]. It has no workers and no spares, its turns are not
+    /// reported, and running time is not measured. The executor must run what it accepts
+    /// until the node has stopped: stop the node first.
+    #[must_use]
+    pub fn executor(executor: impl Executor) -> Self {
+        let kind = Kind::Executed(Threads(Arc::new(executor)));
+        DispatcherOptions { kind, long_turn: None, ..Self::default() }
     }
 
     /// A dispatcher without threads: a process runs on the thread that makes it ready,
@@ -171,12 +195,15 @@ impl DispatcherOptions {
             processes: Arc::new(move |number| node.upgrade()?.process_by_number(number)),
             around: Arc::clone(around),
         };
-        let kind = self.kind;
+        let kind = self.kind.clone();
         Box::new(move || {
             let setup = setup.clone();
-            Ok(match kind {
+            Ok(match &kind {
                 Kind::Shared => Dispatcher::Shared(Shared::start(setup)?),
                 Kind::Pinned => Dispatcher::Pinned(Pinned::new(setup)),
+                Kind::Executed(threads) => {
+                    Dispatcher::Executed(Executed::new(setup, Arc::clone(&threads.0)))
+                }
                 Kind::Calling => Dispatcher::Calling(Calling::new(setup.name, setup.limits)),
             })
         })

@@ -71,6 +71,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
             info.messages_out = self.progress.sent.load(Ordering::Relaxed);
             info.handled = self.handled();
             self.host.dispatcher_name().clone_into(&mut info.dispatcher);
+            info.class = self.host.class();
             info.running_time = Duration::from_nanos(self.progress.ran.load(Ordering::Relaxed));
             info.uptime = self.host.now().since(self.started);
         })

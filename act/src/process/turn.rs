@@ -29,7 +29,7 @@ use krarup_gen::{DeadLetterCause, Pid, Reason, Result, SpawnError};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 pin_project_lite::pin_project! {
     /// A process's future and its cell.
@@ -102,6 +102,22 @@ where
                 Parked::Done => return None,
             }
         }
+    }
+
+    fn put_back(self: Pin<Box<Self>>, reason: &mut dyn FnMut() -> Reason) -> Result<Waker, Ready> {
+        let cell = Arc::clone(&self.cell);
+        let unborn = matches!(self.stage, Stage::Unborn { .. });
+        let mut inbox = cell.inbox.lock();
+        if unborn || inbox.has_doom() {
+            inbox.rare().doom.get_or_insert_with(reason);
+            cell.progress.attention.store(true, Ordering::Relaxed);
+            return Err(Ready::new(self));
+        }
+        // Idle, wherever it waits: then all that can happen to it has it scheduled, and to be
+        // polled without need does no harm.
+        inbox.park(Phase::Idle, Ready::new(self));
+        drop(inbox);
+        Ok(futures_task::waker(cell))
     }
 
     fn pid(&self) -> Pid {

@@ -1,19 +1,23 @@
 //! A dispatcher of whichever kind, as the node sees it.
 
 use super::calling::{self, Calling};
+use super::executor::Executed;
 use super::pinned::Pinned;
 use super::shared::Shared;
 use super::simulated::Simulated;
 use crate::recorder::Recorder;
 use krarup_act::{Poke, Ready};
-use krarup_gen::{DispatcherStats, Pid};
+use krarup_gen::{Class, DispatcherStats, Pid};
 use std::io;
 use std::sync::Arc;
 
 #[derive(Clone)]
 pub(crate) enum Dispatcher {
     Shared(Arc<Shared>),
+    /// The same, for its processes of high class: so who schedules any other asks nothing.
+    High(Arc<Shared>),
     Pinned(Arc<Pinned>),
+    Executed(Arc<Executed>),
     Calling(Arc<Calling>),
     Simulated(Arc<Simulated>),
 }
@@ -32,25 +36,40 @@ impl Dispatcher {
     fn schedule_there(&self, ready: Ready) {
         match self {
             Dispatcher::Shared(shared) => shared.schedule(ready),
+            Dispatcher::High(shared) => shared.schedule_high(ready),
             Dispatcher::Pinned(pinned) => pinned.schedule(ready),
+            Dispatcher::Executed(executed) => executed.schedule(ready),
             Dispatcher::Calling(calling) => calling.schedule(ready),
             Dispatcher::Simulated(simulated) => simulated.schedule(ready),
         }
     }
 
-    /// A process is about to be admitted.
-    pub(crate) fn expect(&self, pid: Pid) -> io::Result<()> {
-        match self {
-            Dispatcher::Pinned(pinned) => pinned.seat(pid.id()),
-            _ => Ok(()),
+    /// The same dispatcher, for processes of this class.
+    pub(crate) fn of_class(&self, class: Class) -> Dispatcher {
+        match (self, class) {
+            (Dispatcher::Shared(shared), Class::High) => Dispatcher::High(Arc::clone(shared)),
+            (Dispatcher::High(shared), Class::Normal) => Dispatcher::Shared(Arc::clone(shared)),
+            (same, _) => same.clone(),
         }
+    }
+
+    /// A process of this class is about to be admitted.
+    pub(crate) fn expect(&self, pid: Pid, class: Class) -> io::Result<()> {
+        match self {
+            Dispatcher::Pinned(pinned) => pinned.seat(pid.id())?,
+            Dispatcher::Simulated(simulated) => simulated.expect(pid, class),
+            _ => {}
+        }
+        Ok(())
     }
 
     /// A process has ended, or was not admitted.
     #[inline]
     pub(crate) fn forget(&self, pid: Pid) {
-        if let Dispatcher::Pinned(pinned) = self {
-            pinned.vacate(pid.id());
+        match self {
+            Dispatcher::Pinned(pinned) => pinned.vacate(pid.id()),
+            Dispatcher::Simulated(simulated) => simulated.forget(pid),
+            _ => {}
         }
     }
 
@@ -66,7 +85,7 @@ impl Dispatcher {
     /// See [`krarup_act::Host::poke_later`].
     pub(crate) fn poke_later(&self, poke: &dyn Fn() -> Arc<dyn Poke>) -> bool {
         match self {
-            Dispatcher::Shared(shared) => shared.poke_later(poke),
+            Dispatcher::Shared(shared) | Dispatcher::High(shared) => shared.poke_later(poke),
             _ => false,
         }
     }
@@ -74,8 +93,9 @@ impl Dispatcher {
     /// Its threads shall end after the turn they are in. Does not wait.
     pub(crate) fn signal_stop(&self) {
         match self {
-            Dispatcher::Shared(shared) => shared.signal_stop(),
+            Dispatcher::Shared(shared) | Dispatcher::High(shared) => shared.signal_stop(),
             Dispatcher::Pinned(pinned) => pinned.signal_stop(),
+            Dispatcher::Executed(executed) => executed.signal_stop(),
             Dispatcher::Calling(_) => {}
             Dispatcher::Simulated(simulated) => simulated.clear(),
         }
@@ -84,9 +104,9 @@ impl Dispatcher {
     /// Waits for its threads to end, after [`Dispatcher::signal_stop`].
     pub(crate) fn join(&self) {
         match self {
-            Dispatcher::Shared(shared) => shared.join(),
+            Dispatcher::Shared(shared) | Dispatcher::High(shared) => shared.join(),
             Dispatcher::Pinned(pinned) => pinned.join(),
-            Dispatcher::Calling(_) | Dispatcher::Simulated(_) => {}
+            Dispatcher::Executed(_) | Dispatcher::Calling(_) | Dispatcher::Simulated(_) => {}
         }
     }
 
@@ -94,9 +114,9 @@ impl Dispatcher {
     /// whoever waits for it hears of that.
     pub(crate) fn clear(&self) {
         match self {
-            Dispatcher::Shared(shared) => shared.clear(),
+            Dispatcher::Shared(shared) | Dispatcher::High(shared) => shared.clear(),
             Dispatcher::Pinned(pinned) => pinned.clear(),
-            Dispatcher::Calling(_) | Dispatcher::Simulated(_) => {}
+            Dispatcher::Executed(_) | Dispatcher::Calling(_) | Dispatcher::Simulated(_) => {}
         }
         calling::after_turn(|_| {});
     }
@@ -104,16 +124,18 @@ impl Dispatcher {
     /// Timers of its own.
     pub(crate) fn timers(&self) -> usize {
         match self {
-            Dispatcher::Shared(shared) => shared.timers(),
+            Dispatcher::Shared(shared) | Dispatcher::High(shared) => shared.timers(),
             Dispatcher::Pinned(pinned) => pinned.timers(),
+            Dispatcher::Executed(executed) => executed.timers(),
             Dispatcher::Calling(_) | Dispatcher::Simulated(_) => 0,
         }
     }
 
     pub(crate) fn stats(&self) -> DispatcherStats {
         match self {
-            Dispatcher::Shared(shared) => shared.stats(),
+            Dispatcher::Shared(shared) | Dispatcher::High(shared) => shared.stats(),
             Dispatcher::Pinned(pinned) => pinned.stats(),
+            Dispatcher::Executed(executed) => executed.stats(),
             Dispatcher::Calling(calling) => calling.stats(),
             Dispatcher::Simulated(simulated) => simulated.stats(),
         }

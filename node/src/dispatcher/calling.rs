@@ -84,6 +84,8 @@ impl Calling {
 
     pub(crate) fn stats(&self) -> DispatcherStats {
         let turns = self.turns.load(Ordering::Relaxed);
-        DispatcherStats::new(self.name.clone(), 0).with(|stats| stats.turns = turns)
+        DispatcherStats::new(self.name.clone(), 0).with(|stats| {
+            (stats.turns, stats.scheduled) = (turns, turns);
+        })
     }
 }

@@ -1,6 +1,11 @@
 //! What a worker writes down for others to read: what it does now and has done.
 
+use krarup_gen::{Histogram, WorkerStats};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Every so many takes of a worker one turn is measured. A multiple of
+/// `shared::INJECTOR_INTERVAL`, where a worker looks up anyway.
+pub(crate) const SAMPLE_INTERVAL: u32 = 61 * 16;
 
 /// In a cache line of its own, written by one worker alone: relaxed loads and stores are
 /// enough, and the worker pays for them what it pays for its own variables.
@@ -10,8 +15,16 @@ pub(crate) struct Counters {
     turns: AtomicU64,
     /// The number of the process it runs; 0 while it looks for one or sleeps.
     pid: AtomicU64,
+    /// The longest its own queue has been, from two on.
+    longest: AtomicU64,
+    high_turns: AtomicU64,
+    spills: AtomicU64,
+    injector_takes: AtomicU64,
+    steal_attempts: AtomicU64,
     steals: AtomicU64,
+    stolen: AtomicU64,
     parks: AtomicU64,
+    messages: [AtomicU64; Histogram::PLACES],
 }
 
 /// A worker at a glance: which turn it is in, and of which process.
@@ -22,8 +35,8 @@ pub(crate) struct Glance {
     pub(crate) pid: u64,
 }
 
-fn count(counter: &AtomicU64) {
-    counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+fn add(counter: &AtomicU64, number: u64) {
+    counter.store(counter.load(Ordering::Relaxed) + number, Ordering::Relaxed);
 }
 
 impl Counters {
@@ -31,8 +44,14 @@ impl Counters {
     /// begins at once, or the worker is idle.
     #[inline]
     pub(crate) fn begin_turn(&self, pid: u64) {
-        count(&self.turns);
+        add(&self.turns, 1);
         self.pid.store(pid, Ordering::Relaxed);
+    }
+
+    /// As [`Counters::begin_turn`], of a process of high class.
+    pub(crate) fn begin_high_turn(&self, pid: u64) {
+        add(&self.high_turns, 1);
+        self.begin_turn(pid);
     }
 
     /// It has nothing to run at hand.
@@ -40,12 +59,39 @@ impl Counters {
         self.pid.store(0, Ordering::Relaxed);
     }
 
-    pub(crate) fn count_steal(&self) {
-        count(&self.steals);
+    /// Its own queue holds so many, more than one.
+    #[inline]
+    pub(crate) fn note_length(&self, queued: usize) {
+        if queued as u64 > self.longest.load(Ordering::Relaxed) {
+            self.longest.store(queued as u64, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn count_spill(&self) {
+        add(&self.spills, 1);
+    }
+
+    pub(crate) fn count_injector_take(&self) {
+        add(&self.injector_takes, 1);
+    }
+
+    pub(crate) fn count_steal_attempt(&self) {
+        add(&self.steal_attempts, 1);
+    }
+
+    /// It has stolen so many processes at once.
+    pub(crate) fn count_steal(&self, processes: usize) {
+        add(&self.steals, 1);
+        add(&self.stolen, processes as u64);
     }
 
     pub(crate) fn count_park(&self) {
-        count(&self.parks);
+        add(&self.parks, 1);
+    }
+
+    /// A turn that was measured handled so many messages.
+    pub(crate) fn count_messages(&self, messages: u64) {
+        add(&self.messages[Histogram::place(messages)], 1);
     }
 
     /// The two may be of neighbouring turns: then the next glance tells.
@@ -53,11 +99,21 @@ impl Counters {
         Glance { turns: self.turns.load(Ordering::Relaxed), pid: self.pid.load(Ordering::Relaxed) }
     }
 
-    /// Turns, steals, parks.
-    pub(crate) fn sums(all: &[Counters]) -> (u64, u64, u64) {
-        let sum = |pick: fn(&Counters) -> &AtomicU64| {
-            all.iter().map(|counters| pick(counters).load(Ordering::Relaxed)).sum()
-        };
-        (sum(|c| &c.turns), sum(|c| &c.steals), sum(|c| &c.parks))
+    /// All of them, of a worker whose queue holds so many now.
+    pub(crate) fn stats(&self, queued: usize) -> WorkerStats {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        WorkerStats::default().with(|stats| {
+            stats.turns = read(&self.turns);
+            stats.high_turns = read(&self.high_turns);
+            stats.queued = queued;
+            stats.longest_queue = usize::try_from(read(&self.longest)).unwrap_or(usize::MAX);
+            stats.spills = read(&self.spills);
+            stats.injector_takes = read(&self.injector_takes);
+            stats.steal_attempts = read(&self.steal_attempts);
+            stats.steals = read(&self.steals);
+            stats.stolen = read(&self.stolen);
+            stats.parks = read(&self.parks);
+            stats.messages_per_turn = Histogram(std::array::from_fn(|n| read(&self.messages[n])));
+        })
     }
 }

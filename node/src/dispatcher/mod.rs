@@ -1,17 +1,19 @@
 //! Who runs ready processes, and when.
 //!
 //! A dispatcher takes [`krarup_act::Ready`] processes and runs their turns; it knows
-//! nothing else of them. There are four kinds, and [`any`] is one of them:
+//! nothing else of them. There are five kinds, and [`any`] is one of them:
 //!
 //! | kind | threads | for |
 //! |---|---|---|
 //! | [`shared`] | a few for all processes, work-stealing | everything |
 //! | [`pinned`] | one for each process | what must have its thread |
+//! | [`executor`] | those of a user's executor | what has a pool of threads already |
 //! | [`calling`] | none: whoever makes a process ready runs it | tests |
 //! | [`simulated`] | none: every choice comes from a seed | tests |
 //!
 //! [`setup`] is what they are made with, [`turn`] what they run. Of the shared one: [`sleep`]
-//! is how its workers park and wake, [`thief`] is whether they steal from each other, [`spares`]
+//! is how its workers park and wake, [`express`] is where processes of high class wait and [`high`]
+//! how they are run, [`thief`] is whether they steal from each other, [`spares`]
 //! are those that fill in, [`pokes`] are timers that are set late. [`watchdog`] finds long
 //! turns and work behind them, [`counters`] is what it sees of a worker, [`reports`] tells what
 //! it found.
@@ -19,6 +21,9 @@
 pub(crate) mod any;
 pub(crate) mod calling;
 pub(crate) mod counters;
+pub(crate) mod executor;
+pub(crate) mod express;
+pub(crate) mod high;
 #[cfg(all(test, loom))]
 mod models;
 pub(crate) mod pinned;

@@ -223,13 +223,13 @@ impl Pinned {
     }
 
     pub(crate) fn stats(&self) -> DispatcherStats {
-        let (mut workers, mut turns) = (0, self.past_turns.load(Ordering::Relaxed));
-        self.each_seat(|seat| {
-            workers += 1;
-            turns += seat.counters.glance().turns;
-        });
-        DispatcherStats::new(self.setup.name.clone(), workers).with(|stats| {
-            (stats.turns, stats.parked) = (turns, self.idle_seats());
+        let mut each = Vec::new();
+        self.each_seat(|seat| each.push(seat.counters.stats(0)));
+        DispatcherStats::new(self.setup.name.clone(), each.len()).with(|stats| {
+            stats.set_each(each);
+            stats.turns += self.past_turns.load(Ordering::Relaxed);
+            stats.scheduled = stats.turns;
+            stats.parked = self.idle_seats();
             self.reports.fill(stats);
         })
     }

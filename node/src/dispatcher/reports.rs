@@ -5,6 +5,7 @@ use super::setup::Processes;
 use super::watchdog::{LongTurn, Look};
 use krarup_act::contain;
 use krarup_gen::DispatcherStats;
+use std::time::Duration;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 pub(crate) struct Reports {
@@ -12,13 +13,22 @@ pub(crate) struct Reports {
     processes: Processes,
     blocked: AtomicUsize,
     long_turns: AtomicU64,
+    /// Nanoseconds.
+    longest_turn: AtomicU64,
+    longest_injector: AtomicUsize,
 }
 
 impl Reports {
     pub(crate) fn new(dispatcher: &str, processes: Processes) -> Self {
         let dispatcher = dispatcher.to_owned();
-        let (blocked, long_turns) = (AtomicUsize::new(0), AtomicU64::new(0));
-        Reports { dispatcher, processes, blocked, long_turns }
+        Reports {
+            dispatcher,
+            processes,
+            blocked: AtomicUsize::new(0),
+            long_turns: AtomicU64::new(0),
+            longest_turn: AtomicU64::new(0),
+            longest_injector: AtomicUsize::new(0),
+        }
     }
 
     /// So many workers are held beyond the limit now.
@@ -26,7 +36,14 @@ impl Reports {
         self.blocked.store(workers, Ordering::Relaxed);
     }
 
+    /// The shared queue holds so many processes.
+    pub(crate) fn injector_holds(&self, processes: usize) {
+        self.longest_injector.fetch_max(processes, Ordering::Relaxed);
+    }
+
     pub(crate) fn tell(&self, look: &Look) {
+        let longest = u64::try_from(look.longest.as_nanos()).unwrap_or(u64::MAX);
+        self.longest_turn.fetch_max(longest, Ordering::Relaxed);
         for pid in &look.running {
             if let Some(process) = (self.processes)(*pid) {
                 process.ran(look.tick);
@@ -55,5 +72,7 @@ impl Reports {
     pub(crate) fn fill(&self, stats: &mut DispatcherStats) {
         stats.blocked = self.blocked.load(Ordering::Relaxed);
         stats.long_turns = self.long_turns.load(Ordering::Relaxed);
+        stats.longest_turn = Duration::from_nanos(self.longest_turn.load(Ordering::Relaxed));
+        stats.longest_injector = self.longest_injector.load(Ordering::Relaxed);
     }
 }

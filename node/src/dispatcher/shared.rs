@@ -16,10 +16,12 @@
 //! A worker takes from its own queue, then a batch from the injector, then half of a
 //! random sibling's queue, unless that does not pay ([`Thief`]), then spins, yields, and
 //! parks. Every 61st take looks at the injector first, so that work from outside is not starved by local work (rule R1). A
-//! process whose budget is used up goes to the tail.
+//! process whose budget is used up goes to the tail. Processes of high class have a queue of
+//! their own, [`Express`]; what is done with them is in [`super::high`].
 
 use super::calling;
-use super::counters::Counters;
+use super::counters::{Counters, SAMPLE_INTERVAL};
+use super::express::Express;
 use super::pokes::Pokes;
 use super::reports::Reports;
 use super::setup::Setup;
@@ -53,10 +55,11 @@ const SPINS: u32 = 4;
 const YIELDS: u32 = 16;
 
 pub(crate) struct Shared {
-    setup: Setup,
+    pub(super) setup: Setup,
+    pub(super) express: Express<Ready>,
     injector: Injector<Ready>,
     stealers: Vec<Stealer<Ready>>,
-    sleep: Sleep,
+    pub(super) sleep: Sleep,
     spares: Spares,
     watchdog: Watchdog,
     reports: Reports,
@@ -99,6 +102,7 @@ impl Shared {
         let seats = parkers.drain(setup.workers..).enumerate();
         let seats = seats.map(|(n, parker)| Seat { index: setup.workers + n, parker }).collect();
         let shared = Arc::new(Shared {
+            express: Express::new(),
             injector: Injector::new(),
             stealers: queues.iter().map(Worker::stealer).collect(),
             sleep,
@@ -154,7 +158,7 @@ impl Shared {
                 && std::ptr::eq(local.dispatcher, self)
                 && let Some(ready) = ready.take()
             {
-                self.push(&local.queue, ready);
+                self.push(local, ready);
             }
         });
         if let Some(ready) = ready {
@@ -167,15 +171,20 @@ impl Shared {
     /// of messages between two processes stays on one worker. A second one is worth a
     /// sibling.
     #[inline]
-    fn push(&self, queue: &Worker<Ready>, ready: Ready) {
-        let queued = queue.len();
+    fn push(&self, local: &Local, ready: Ready) {
+        let queued = local.queue.len();
         if queued >= LOCAL_CAPACITY {
+            self.counters[local.index].count_spill();
             return self.inject(ready);
         }
-        queue.push(ready);
+        local.queue.push(ready);
+        if queued == 0 {
+            return;
+        }
+        self.counters[local.index].note_length(queued + 1);
         // This worker will take it in any case, so a hint is enough to decide; the fence of
         // a sure answer would cost as much as the push.
-        if queued > 0 && self.sleep.could_wake() {
+        if self.sleep.could_wake() {
             self.sleep.wake_one();
         }
     }
@@ -195,10 +204,10 @@ impl Shared {
             let counters = &self.counters[index];
             let mut tick = 0_u32;
             let mut turns = || {
-                while !self.stopped.load(Ordering::Relaxed) {
+                while !self.express.calls() || self.run_high(counters, &mut seeker.searching) {
                     tick = tick.wrapping_add(1);
-                    let ready = self.take_near(&local.queue, tick).or_else(|| {
-                        let take = || self.take_injected(&local.queue);
+                    let ready = self.take_near(local, tick).or_else(|| {
+                        let take = || self.take_injected(local);
                         let steal = |stealer: &Stealer<Ready>| {
                             let stolen = stealer.steal_batch_and_pop(&local.queue);
                             with_number(stolen, || 1 + local.queue.len())
@@ -214,7 +223,7 @@ impl Shared {
                     let again = ready.run(self.setup.limits);
                     calling::after_turn(|pid| counters.begin_turn(pid));
                     if let Some(again) = again {
-                        self.push(&local.queue, again);
+                        self.push(local, again);
                     }
                 }
             };
@@ -237,13 +246,20 @@ impl Shared {
         // What a spare takes it takes one by one, and whether that pays is no question.
         let mut seeker = Seeker { searching: false, thief: Thief::default(), rng };
         let steal = |stealer: &Stealer<Ready>| with_number(stealer.steal(), || 0);
-        while !self.stopped.load(Ordering::Relaxed) && !self.spares.leaves() {
-            let take = || Self::take_one(|| self.injector.steal());
+        let counters = &self.counters[seat.index];
+        while !self.spares.leaves() {
+            if self.express.calls() && !self.run_high(counters, &mut seeker.searching) {
+                break;
+            }
+            let take = || {
+                let taken = Self::take_one(|| self.injector.steal())?;
+                counters.count_injector_take();
+                Some(taken)
+            };
             let ready = self.search(seat.index, &seat.parker, &mut seeker, take, steal);
             let Some(ready) = ready else { continue };
             seeker.searching = false;
             self.sleep.found();
-            let counters = &self.counters[seat.index];
             counters.begin_turn(ready.pid().id());
             let again = turn::run(ready, self.setup.limits);
             calling::after_turn(|pid| counters.begin_turn(pid));
@@ -251,7 +267,7 @@ impl Shared {
                 self.inject(again);
             }
         }
-        self.counters[seat.index].idle();
+        counters.idle();
         if seeker.searching {
             self.sleep.found();
         }
@@ -259,17 +275,43 @@ impl Shared {
 
     /// From the worker's own queue, or from the injector where it is time for that.
     #[inline]
-    fn take_near(&self, queue: &Worker<Ready>, tick: u32) -> Option<Ready> {
-        if tick.is_multiple_of(INJECTOR_INTERVAL)
-            && let Some(ready) = self.take_injected(queue)
-        {
-            return Some(ready);
+    fn take_near(&self, local: &Local, tick: u32) -> Option<Ready> {
+        if tick.is_multiple_of(INJECTOR_INTERVAL) {
+            if tick.is_multiple_of(SAMPLE_INTERVAL) {
+                self.run_measured(local);
+            }
+            if let Some(ready) = self.take_injected(local) {
+                return Some(ready);
+            }
         }
-        queue.pop()
+        local.queue.pop()
     }
 
-    fn take_injected(&self, queue: &Worker<Ready>) -> Option<Ready> {
-        Self::take_one(|| self.injector.steal_batch_with_limit_and_pop(queue, BATCH))
+    fn take_injected(&self, local: &Local) -> Option<Ready> {
+        let take = || self.injector.steal_batch_with_limit_and_pop(&local.queue, BATCH);
+        let taken = Self::take_one(take)?;
+        let counters = &self.counters[local.index];
+        counters.count_injector_take();
+        counters.note_length(local.queue.len());
+        Some(taken)
+    }
+
+    /// Runs a turn of the next process, if there is one at hand, and counts what it handles.
+    #[cold]
+    fn run_measured(&self, local: &Local) {
+        let Some(ready) = local.queue.pop() else { return };
+        let counters = &self.counters[local.index];
+        let Some(process) = (self.setup.processes)(ready.pid().id()) else {
+            return local.queue.push(ready);
+        };
+        let before = process.handled();
+        counters.begin_turn(ready.pid().id());
+        let again = ready.run(self.setup.limits);
+        counters.count_messages(process.handled() - before);
+        calling::after_turn(|pid| counters.begin_turn(pid));
+        if let Some(again) = again {
+            self.push(local, again);
+        }
     }
 
     fn take_one<T>(steal: impl Fn() -> Steal<T>) -> Option<T> {
@@ -310,7 +352,8 @@ impl Shared {
                 seeker.thief.has_stolen(stolen, now());
                 return Some(ready);
             }
-            if self.stopped.load(Ordering::Relaxed) {
+            // It has stopped, or a process of high class has come.
+            if self.express.calls() {
                 return None;
             }
             if round < SPINS {
@@ -321,7 +364,7 @@ impl Shared {
         }
         let is_spare = index >= self.stealers.len();
         let any_work = || {
-            self.stopped.load(Ordering::SeqCst)
+            !self.express.is_quiet()
                 || (is_spare && self.spares.surplus())
                 || !self.injector.is_empty()
                 || (patience.is_none() && self.is_work_at_siblings())
@@ -336,7 +379,7 @@ impl Shared {
     }
 
     fn is_work_queued(&self) -> bool {
-        !self.injector.is_empty() || self.is_work_at_siblings()
+        self.express.len() > 0 || !self.injector.is_empty() || self.is_work_at_siblings()
     }
 
     fn is_work_at_siblings(&self) -> bool {
@@ -382,10 +425,13 @@ impl Shared {
             return;
         }
         let queued = |worker: usize| {
-            !self.injector.is_empty() || self.stealers.get(worker).is_some_and(|s| !s.is_empty())
+            self.express.len() > 0
+                || !self.injector.is_empty()
+                || self.stealers.get(worker).is_some_and(|s| !s.is_empty())
         };
         let glances = self.counters.iter().map(Counters::glance);
         let look = self.watchdog.look(self.setup.time.clock.now(), glances, queued);
+        self.reports.injector_holds(self.injector.len());
         if look.hidden {
             self.sleep.wake_one();
         }
@@ -446,10 +492,10 @@ impl Shared {
             if victim == thief {
                 continue;
             }
-            let stolen = Self::take_one(|| steal(&self.stealers[victim]));
-            if stolen.is_some() {
-                self.counters[thief].count_steal();
-                return stolen;
+            self.counters[thief].count_steal_attempt();
+            if let Some((ready, with_it)) = Self::take_one(|| steal(&self.stealers[victim])) {
+                self.counters[thief].count_steal(with_it.max(1));
+                return Some((ready, with_it));
             }
         }
         None
@@ -459,6 +505,7 @@ impl Shared {
     /// inside a turn (seeds G-082).
     pub(crate) fn signal_stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
+        self.express.stop();
         self.sleep.wake_all();
     }
 
@@ -477,6 +524,9 @@ impl Shared {
     pub(crate) fn clear(&self) {
         // A process on a list holds its host, and so this.
         self.pokes.iter().for_each(Pokes::poke);
+        while let Some(ready) = self.express.pop() {
+            drop(turn::run(ready, self.setup.limits));
+        }
         loop {
             match self.injector.steal() {
                 Steal::Success(ready) => drop(turn::run(ready, self.setup.limits)),
@@ -492,13 +542,20 @@ impl Shared {
     }
 
     pub(crate) fn stats(&self) -> DispatcherStats {
-        let (turns, steals, parks) = Counters::sums(&self.counters);
+        let queued = |worker: usize| self.stealers.get(worker).map_or(0, Stealer::len);
+        let each = self.counters.iter().enumerate();
+        let each = each.map(|(index, counters)| counters.stats(queued(index))).collect();
         DispatcherStats::new(self.setup.name.clone(), self.stealers.len()).with(|stats| {
-            stats.parked = self.sleep.parked();
-            (stats.turns, stats.steals, stats.parks) = (turns, steals, parks);
-            self.reports.fill(stats);
-            stats.spares = self.spares.live();
+            stats.set_each(each);
+            stats.queued += self.injector.len() + self.express.len();
+            // What was queued was run or is queued still.
+            stats.scheduled = stats.turns + stats.queued as u64;
             stats.injected = self.injected.load(Ordering::Relaxed);
+            stats.parked = self.sleep.parked();
+            stats.searching = self.sleep.searching();
+            stats.wakes = self.sleep.wakes();
+            stats.spares = self.spares.live();
+            self.reports.fill(stats);
         })
     }
 }

@@ -1,6 +1,10 @@
 //! The dispatcher of a simulation: one thread, and every choice from a seed.
+//!
+//! The seed chooses among the ready processes of high class if there are any, but after 16 of
+//! them in a row among the normal ones if there are any (rule R6).
 
 use super::calling;
+use super::express::IN_A_ROW;
 use crate::clock::Clock;
 use crate::faults::Faults;
 use crate::recorder::Recorder;
@@ -9,8 +13,9 @@ use crate::timer::Timers;
 use crate::trace::Run;
 use crate::waiting::Flag;
 use krarup_act::{Process, Ready, Stalled, TurnLimits, is_in_process};
-use krarup_gen::{DispatcherStats, Pid, Timestamp};
+use krarup_gen::{Class, DispatcherStats, Pid, Timestamp};
 use parking_lot::Mutex;
+use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -26,32 +31,90 @@ pub(crate) struct Simulated {
 
 struct State {
     ready: Vec<Ready>,
+    /// Ready ones of high class.
+    high: Vec<Ready>,
+    /// All living ones of high class, by number.
+    highs: BTreeSet<u64>,
+    /// Turns of these without one of a normal process.
+    in_a_row: u32,
+    high_turns: u64,
     seeded: Seeded,
     turns: u64,
     faults: Option<Faults>,
 }
 
 impl State {
+    /// Takes the ready process out that the seed chooses, and the number of its turn.
+    fn choose(&mut self) -> Option<(Ready, u64)> {
+        let tired = self.in_a_row >= IN_A_ROW && !self.ready.is_empty();
+        let class = if self.high.is_empty() || tired { Class::Normal } else { Class::High };
+        let count = self.of_class(class).len();
+        if count == 0 {
+            return None;
+        }
+        let chosen = self.seeded.choose(count);
+        Some(self.take(class, chosen))
+    }
+
+    fn of_class(&mut self, class: Class) -> &mut Vec<Ready> {
+        match class {
+            Class::High => &mut self.high,
+            _ => &mut self.ready,
+        }
+    }
+
     /// Takes a ready process out, and the number of its turn.
-    fn take(&mut self, place: usize) -> (Ready, u64) {
+    fn take(&mut self, class: Class, place: usize) -> (Ready, u64) {
         self.turns += 1;
+        if class == Class::High {
+            self.in_a_row += 1;
+            self.high_turns += 1;
+        } else {
+            self.in_a_row = 0;
+        }
         // Not `swap_remove`: the order of the others stays that of their arrival, so a
         // trace reads as it happened.
-        (self.ready.remove(place), self.turns)
+        (self.of_class(class).remove(place), self.turns)
+    }
+
+    fn class(&self, pid: Pid) -> Class {
+        if self.highs.contains(&pid.id()) { Class::High } else { Class::Normal }
     }
 }
 
 impl Simulated {
     pub(crate) fn new(run: Run, clock: Arc<Clock>) -> Self {
         let limits = TurnLimits { throughput: run.throughput, deadline: None };
-        let state =
-            State { ready: Vec::new(), seeded: Seeded::new(run.seed), turns: 0, faults: None };
+        let state = State {
+            ready: Vec::new(),
+            high: Vec::new(),
+            highs: BTreeSet::new(),
+            in_a_row: 0,
+            high_turns: 0,
+            seeded: Seeded::new(run.seed),
+            turns: 0,
+            faults: None,
+        };
         let recorder = Recorder::new(run, clock);
         Simulated { limits, turn: Mutex::new(()), state: Mutex::new(state), recorder }
     }
 
     pub(crate) fn schedule(&self, ready: Ready) {
-        self.state.lock().ready.push(ready);
+        let mut state = self.state.lock();
+        let class = state.class(ready.pid());
+        state.of_class(class).push(ready);
+    }
+
+    /// A process of this class is about to be.
+    pub(crate) fn expect(&self, pid: Pid, class: Class) {
+        if class == Class::High {
+            self.state.lock().highs.insert(pid.id());
+        }
+    }
+
+    /// A process has ended, or was not admitted.
+    pub(crate) fn forget(&self, pid: Pid) {
+        self.state.lock().highs.remove(&pid.id());
     }
 
     pub(crate) fn random(&self) -> u64 {
@@ -66,15 +129,7 @@ impl Simulated {
             return None;
         }
         let _turn = self.turn.lock();
-        let (ready, number) = {
-            let mut state = self.state.lock();
-            let count = state.ready.len();
-            if count == 0 {
-                return None;
-            }
-            let chosen = state.seeded.choose(count);
-            state.take(chosen)
-        };
+        let (ready, number) = self.state.lock().choose()?;
         let pid = self.run(ready, number);
         if let Some(victim) = self.fault() {
             victim.kill();
@@ -107,10 +162,10 @@ impl Simulated {
         let _turn = self.turn.lock();
         let (ready, number) = {
             let mut state = self.state.lock();
-            let Some(place) = state.ready.iter().position(|ready| ready.pid() == pid) else {
-                return false;
-            };
-            state.take(place)
+            let class = state.class(pid);
+            let place = state.of_class(class).iter().position(|ready| ready.pid() == pid);
+            let Some(place) = place else { return false };
+            state.take(class, place)
         };
         self.run(ready, number);
         true
@@ -168,13 +223,20 @@ impl Simulated {
 
     /// Drops what has not run: the simulation ends.
     pub(crate) fn clear(&self) {
-        let ready = std::mem::take(&mut self.state.lock().ready);
+        let ready = {
+            let mut state = self.state.lock();
+            (std::mem::take(&mut state.ready), std::mem::take(&mut state.high))
+        };
         drop(ready);
         self.recorder.forget_the_living();
     }
 
     pub(crate) fn stats(&self) -> DispatcherStats {
-        let turns = self.state.lock().turns;
-        DispatcherStats::new("simulated".to_owned(), 1).with(|stats| stats.turns = turns)
+        let state = self.state.lock();
+        DispatcherStats::new("simulated".to_owned(), 1).with(|stats| {
+            (stats.turns, stats.high_turns) = (state.turns, state.high_turns);
+            stats.queued = state.ready.len() + state.high.len();
+            stats.scheduled = state.turns + stats.queued as u64;
+        })
     }
 }

@@ -28,6 +28,7 @@
 //! while it searched, pushes woke nobody.
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, Parker, Unparker, fence};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 pub(crate) struct Sleep {
@@ -38,6 +39,8 @@ pub(crate) struct Sleep {
     /// Parked workers, the last one last.
     stack: Mutex<Vec<usize>>,
     unparkers: Vec<Unparker>,
+    /// Workers woken for work; no part of the protocol.
+    wakes: AtomicU64,
 }
 
 impl Sleep {
@@ -48,6 +51,7 @@ impl Sleep {
             dozing: AtomicUsize::new(0),
             stack: Mutex::new(Vec::with_capacity(parkers.len())),
             unparkers: parkers.iter().map(|parker| parker.unparker().clone()).collect(),
+            wakes: AtomicU64::new(0),
         }
     }
 
@@ -81,6 +85,7 @@ impl Sleep {
             self.searching.fetch_add(1, Ordering::Relaxed);
             worker
         };
+        self.wakes.fetch_add(1, Ordering::Relaxed);
         self.unparkers[worker].unpark();
     }
 
@@ -157,6 +162,14 @@ impl Sleep {
         self.parked.fetch_sub(1, Ordering::Relaxed);
         self.searching.fetch_add(1, Ordering::Relaxed);
         true
+    }
+
+    pub(crate) fn searching(&self) -> usize {
+        self.searching.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn wakes(&self) -> u64 {
+        self.wakes.load(Ordering::Relaxed)
     }
 
     pub(crate) fn parked(&self) -> usize {

@@ -53,6 +53,8 @@ pub(crate) struct Look {
     pub(crate) hidden: bool,
     /// Turns beyond the limit that still go on.
     pub(crate) blocked: usize,
+    /// How long the longest of the turns has been seen that still go on.
+    pub(crate) longest: Duration,
     /// Those of them that are to be reported now.
     pub(crate) long: Vec<LongTurn>,
     /// The processes that run now, each to be charged with `tick`.
@@ -127,6 +129,7 @@ impl Watchdog {
                 look.stuck += 1;
                 look.hidden |= queued(index);
                 let held = now.since(worker.since);
+                look.longest = look.longest.max(held);
                 if !worker.reported && self.limit.is_some_and(|limit| held >= limit) {
                     worker.reported = true;
                     look.long.push(LongTurn { worker: index, pid: glance.pid, held });

@@ -1,0 +1,249 @@
+//! The dispatcher that runs its processes on threads of somebody else (rules R5, R7).
+//!
+//! ```text
+//!   ready ──► task ──► execute ──► runs it, some time, somewhere ──► more to do: ready
+//!                         │ refused
+//!                         ▼
+//!                      execute ──► refused again, or dropped: counted, told of, and
+//!                                    ├─ killed, or never run: its last turn, here
+//!                                    └─ idle in its mailbox; woken after 10 ms, 20 ms, ..
+//! ```
+//!
+//! A task is one turn. What an executor refuses is not lost: the process lies in its mailbox
+//! with all its mail, as if it were idle, and so the next message has it offered again, and a
+//! timer does if none comes.
+
+use super::calling::{self, Calling};
+use super::setup::Setup;
+use super::turn;
+use krarup_act::{Alarm, Ready, contain, is_in_process, when_free};
+use krarup_gen::{DispatcherStats, Pid, Reason};
+use std::cell::Cell;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Before a process is offered again that was refused, the first time; then twice as long each
+/// time, as long as no task is run.
+const TRY_AGAIN: Duration = Duration::from_millis(10);
+/// The most doublings: 1.28 s.
+const DOUBLINGS: u32 = 7;
+
+/// Something that runs tasks: a pool of threads that the program has already, an event loop.
+///
+/// A dispatcher made with [`crate::DispatcherOptions::executor`] hands it one task for each turn
+/// of a process. It may run them on any thread, in any order and at any time; at most one
+/// task of a process is there at any moment.
+///
+/// ```
+/// # use krarup_node::{DispatcherOptions, Executor, Node, Task};
+/// # use krarup_act::{behavior_fn, Context};
+/// # use std::sync::mpsc;
+/// /// One thread of its own.
+/// struct Loop(mpsc::Sender<Task>);
+///
+/// impl Executor for Loop {
+///     fn execute(&self, task: Task) -> Result<(), Task> {
+///         self.0.send(task).map_err(|refused| refused.0)
+///     }
+/// }
+///
+/// # fn main() -> krarup_gen::Result {
+/// let (tasks, waiting) = mpsc::channel::<Task>();
+/// let thread = std::thread::spawn(move || waiting.iter().for_each(Task::run));
+/// let node = Node::builder("demo@localhost")
+///     .dispatcher("loop", DispatcherOptions::executor(Loop(tasks)))
+///     .start()?;
+/// let echo = behavior_fn(|_: Context<()>| async { Ok(()) });
+/// node.spawn(move || echo).dispatcher("loop").wait()?;
+/// node.stop().wait()?;
+/// # drop(node);
+/// # thread.join().unwrap();
+/// # Ok(())
+/// # }
+/// ```
+pub trait Executor: Send + Sync + 'static {
+    /// Runs the task, now or later, on whatever thread. It may be called on any thread, within
+    /// a turn too, so it should do no more than to queue the task; a task that is run within a
+    /// turn waits for the end of that turn.
+    ///
+    /// # Errors
+    /// The task, if it refuses. It is then offered once more; refused again, its process
+    /// is idle and tried again later (rule R7). To drop a task, or to panic with it, is
+    /// to refuse it.
+    fn execute(&self, task: Task) -> Result<(), Task>;
+}
+
+/// One turn of a process, to be run by an [`Executor`].
+#[must_use = "a task that is dropped is refused"]
+pub struct Task {
+    dispatcher: Arc<Executed>,
+    ready: Option<Ready>,
+}
+
+impl Task {
+    fn new(dispatcher: Arc<Executed>, ready: Ready) -> Self {
+        Task { dispatcher, ready: Some(ready) }
+    }
+
+    /// The process.
+    #[must_use]
+    pub fn pid(&self) -> Pid {
+        self.ready.as_ref().map_or(Pid::local(0, 0), Ready::pid)
+    }
+
+    /// Runs the turn. If there is more to do afterwards, a new task goes to the executor.
+    pub fn run(mut self) {
+        if let Some(ready) = self.ready.take() {
+            self.dispatcher.run(ready);
+        }
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        if let Some(ready) = self.ready.take() {
+            self.dispatcher.refused(ready);
+        }
+    }
+}
+
+impl fmt::Debug for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Task({})", self.pid())
+    }
+}
+
+pub(crate) struct Executed {
+    setup: Setup,
+    executor: Arc<dyn Executor>,
+    /// Runs what no executor will: on the thread at hand, after its turn.
+    last: Arc<Calling>,
+    stopped: AtomicBool,
+    turns: AtomicU64,
+    refused: AtomicU64,
+    /// Refusals since a task was last run.
+    in_a_row: AtomicU32,
+    /// Processes that are to be offered again: timers of the dispatcher's own.
+    waiting: AtomicUsize,
+}
+
+thread_local! {
+    /// This thread is in an executor's `execute`.
+    static OFFERS: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Executed {
+    pub(crate) fn new(setup: Setup, executor: Arc<dyn Executor>) -> Arc<Self> {
+        Arc::new(Executed {
+            last: Calling::new(setup.name.clone(), setup.limits),
+            setup,
+            executor,
+            stopped: AtomicBool::new(false),
+            turns: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            in_a_row: AtomicU32::new(0),
+            waiting: AtomicUsize::new(0),
+        })
+    }
+
+    pub(crate) fn schedule(self: &Arc<Self>, ready: Ready) {
+        let dispatcher = Arc::clone(self);
+        // The executor is a user's: not under the lock of a pool.
+        when_free(move || dispatcher.offer(ready));
+    }
+
+    fn offer(self: Arc<Self>, ready: Ready) {
+        if self.stopped.load(Ordering::SeqCst) {
+            return self.last.schedule(ready);
+        }
+        let mut task = Task::new(Arc::clone(&self), ready);
+        for _ in 0..2 {
+            let outer = OFFERS.replace(true);
+            let executed = contain(|| self.executor.execute(task));
+            OFFERS.set(outer);
+            match executed {
+                Ok(Ok(())) => return,
+                Ok(Err(refused)) => task = refused,
+                Err(panic) => {
+                    // The task went down with it, and has said so.
+                    let dispatcher = self.setup.name.as_str();
+                    tracing::error!(target: "krarup", dispatcher, %panic, "an executor panicked");
+                    return;
+                }
+            }
+        }
+        drop(task);
+    }
+
+    fn run(self: &Arc<Self>, ready: Ready) {
+        self.in_a_row.store(0, Ordering::Relaxed);
+        if is_in_process() || OFFERS.get() || self.stopped.load(Ordering::SeqCst) {
+            // Not within another turn, nor deeper and deeper on the stack.
+            return self.last.schedule(ready);
+        }
+        self.turns.fetch_add(1, Ordering::Relaxed);
+        let again = turn::run(ready, self.setup.limits);
+        calling::after_turn(|_| {});
+        if let Some(again) = again {
+            self.schedule(again);
+        }
+    }
+
+    /// Nobody runs this process now.
+    #[cold]
+    fn refused(self: &Arc<Self>, ready: Ready) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        let row = self.in_a_row.fetch_add(1, Ordering::Relaxed);
+        let (pid, dispatcher) = (ready.pid(), self.setup.name.as_str());
+        let put_back =
+            ready.put_back(|| Reason::error(format!("dispatcher {dispatcher:?} refused the process")));
+        // What logs is the user's.
+        let _ = contain(|| {
+            tracing::error!(target: "krarup", %pid, dispatcher, "an executor refused a process twice");
+        });
+        match put_back {
+            Ok(waker) => {
+                let wait = TRY_AGAIN * (1 << row.min(DOUBLINGS));
+                let time = &self.setup.time;
+                self.waiting.fetch_add(1, Ordering::Relaxed);
+                let waits = Waits(Arc::clone(self));
+                let alarm = Alarm::Run(Box::new(move || {
+                    drop(waits);
+                    waker.wake();
+                }));
+                time.timers.set(time.clock.now() + wait, alarm);
+            }
+            Err(ready) => self.last.schedule(ready),
+        }
+    }
+
+    /// From now on whatever becomes ready runs its last turn where that happens: the node has
+    /// stopped, and it was killed.
+    pub(crate) fn signal_stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+    }
+
+    /// Timers of the dispatcher's own.
+    pub(crate) fn timers(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn stats(&self) -> DispatcherStats {
+        DispatcherStats::new(self.setup.name.clone(), 0).with(|stats| {
+            stats.turns = self.turns.load(Ordering::Relaxed) + self.last.stats().turns;
+            stats.scheduled = stats.turns;
+            stats.refused = self.refused.load(Ordering::Relaxed);
+        })
+    }
+}
+
+/// A process that is to be offered again.
+struct Waits(Arc<Executed>);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
