@@ -179,22 +179,7 @@ impl DispatcherOptions {
 
     /// How to start it.
     pub(crate) fn plan(&self, name: &str, core: &Arc<Core>, around: &Around) -> Plan {
-        let cores = || thread::available_parallelism().map_or(1, usize::from).max(LEAST_WORKERS);
-        let workers = self.workers.unwrap_or_else(cores);
-        // Weak: the core keeps its dispatchers.
-        let node = Arc::downgrade(core);
-        let setup = Setup {
-            thread_prefix: format!("{}-{name}", core.name),
-            name: name.to_owned(),
-            workers,
-            spares: self.spares.unwrap_or(workers).min(workers),
-            limits: TurnLimits { throughput: self.throughput, deadline: self.deadline },
-            long_turn: self.long_turn,
-            stack_size: self.stack_size,
-            time: Time { clock: Arc::clone(&core.clock), timers: Arc::clone(&core.timers) },
-            processes: Arc::new(move |number| node.upgrade()?.process_by_number(number)),
-            around: Arc::clone(around),
-        };
+        let setup = self.setup(name, core, around);
         let kind = self.kind.clone();
         Box::new(move || {
             let setup = setup.clone();
@@ -207,6 +192,26 @@ impl DispatcherOptions {
                 Kind::Calling => Dispatcher::Calling(Calling::new(setup.name, setup.limits)),
             })
         })
+    }
+
+    /// What it is made with.
+    pub(crate) fn setup(&self, name: &str, core: &Arc<Core>, around: &Around) -> Setup {
+        let cores = || thread::available_parallelism().map_or(1, usize::from).max(LEAST_WORKERS);
+        let workers = self.workers.unwrap_or_else(cores);
+        // Weak: the core keeps its dispatchers.
+        let node = Arc::downgrade(core);
+        Setup {
+            thread_prefix: format!("{}-{name}", core.name),
+            name: name.to_owned(),
+            workers,
+            spares: self.spares.unwrap_or(workers).min(workers),
+            limits: TurnLimits { throughput: self.throughput, deadline: self.deadline },
+            long_turn: self.long_turn,
+            stack_size: self.stack_size,
+            time: Time { clock: Arc::clone(&core.clock), timers: Arc::clone(&core.timers) },
+            processes: Arc::new(move |number| node.upgrade()?.process_by_number(number)),
+            around: Arc::clone(around),
+        }
     }
 
     /// What is wrong with them, for a dispatcher of this name.

@@ -44,6 +44,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
+#[cfg(all(test, not(loom)))]
+mod stepped;
+
 /// Processes in a local queue before new ones spill to the injector.
 const LOCAL_CAPACITY: usize = 256;
 /// Every this many takes the injector is looked at first.
@@ -94,6 +97,28 @@ thread_local! {
 impl Shared {
     /// Starts the workers.
     pub(crate) fn start(setup: Setup) -> io::Result<Arc<Self>> {
+        let (shared, queues, parkers) = Self::make(setup);
+        for (index, (queue, parker)) in queues.into_iter().zip(parkers).enumerate() {
+            let mut queue = Some(queue);
+            let started = shared.start_thread(index, move |dispatcher| {
+                if let Some(queue) = queue.take() {
+                    dispatcher.work(index, queue, &parker);
+                }
+            });
+            match started {
+                Ok(thread) => shared.threads.lock().push(thread),
+                Err(error) => {
+                    shared.signal_stop();
+                    shared.join();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(shared)
+    }
+
+    /// Without threads, with the queues and parkers of its workers.
+    pub(super) fn make(setup: Setup) -> (Arc<Self>, Vec<Worker<Ready>>, Vec<Parker>) {
         let queues: Vec<_> = (0..setup.workers).map(|_| Worker::new_fifo()).collect();
         let mut parkers: Vec<_> =
             (0..setup.workers + setup.spares).map(|_| Parker::new()).collect();
@@ -116,23 +141,7 @@ impl Shared {
             injected: AtomicU64::new(0),
             threads: Mutex::new(Vec::new()),
         });
-        for (index, (queue, parker)) in queues.into_iter().zip(parkers).enumerate() {
-            let mut queue = Some(queue);
-            let started = shared.start_thread(index, move |dispatcher| {
-                if let Some(queue) = queue.take() {
-                    dispatcher.work(index, queue, &parker);
-                }
-            });
-            match started {
-                Ok(thread) => shared.threads.lock().push(thread),
-                Err(error) => {
-                    shared.signal_stop();
-                    shared.join();
-                    return Err(error);
-                }
-            }
-        }
-        Ok(shared)
+        (shared, queues, parkers)
     }
 
     fn start_thread(

@@ -1,0 +1,403 @@
+//! A worker that is stepped by hand, without threads and in virtual time: what it takes and in
+//! which order is checked turn by turn (seeds M12, M13, M35).
+//!
+//! It is the real thing but for the loop around, which here does not search and wait: the test's
+//! thread is worker 0 of a dispatcher whose others are never there, and what comes from outside
+//! comes from a thread that ends at once.
+
+use super::{LOCAL, Local, Seeker, Shared, Thief, Worker, with_number};
+use crate::blocking::Blocking;
+use crate::clock::Clock;
+use crate::core::{Core, Home};
+use crate::dispatcher::any::Dispatcher;
+use crate::options::{DEFAULT, DispatcherOptions};
+use krarup_act::{Address, Context, Host, Ready, Spawn, behavior_fn};
+use krarup_gen::{Class, Name, Pid, WorkerStats};
+use proptest::prelude::*;
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+/// Runs a test as worker 0. A thread is a worker once in its life.
+fn as_worker(options: DispatcherOptions, test: impl FnOnce(&mut Stepped) + Send + 'static) {
+    let run = move || {
+        let mut stepped = Stepped::new(&options);
+        test(&mut stepped);
+        stepped.clear();
+    };
+    if let Err(panic) = thread::spawn(run).join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+struct Stepped {
+    nursery: Nursery,
+    shared: Arc<Shared>,
+    /// Of the workers that are not there.
+    others: Vec<Worker<Ready>>,
+    tick: u32,
+}
+
+/// Where processes come from, on any thread.
+struct Nursery {
+    core: Arc<Core>,
+    home: Arc<Home>,
+    /// What processes have noted.
+    log: Arc<Mutex<Vec<usize>>>,
+}
+
+impl Nursery {
+    /// A process that notes this number for each message, and does `work`.
+    fn spawn_with(
+        &self,
+        number: usize,
+        class: Class,
+        work: impl Fn(&Address<()>, &Core) + Send + 'static,
+    ) -> Address<()> {
+        let (log, core) = (Arc::clone(&self.log), Arc::clone(&self.core));
+        let process = behavior_fn(move |mut ctx: Context<()>| async move {
+            loop {
+                ctx.receive().await;
+                log.lock().unwrap().push(number);
+                work(&ctx.address(), &core);
+            }
+        });
+        let host: Arc<dyn Host> = Arc::clone(&self.home) as Arc<dyn Host>;
+        Spawn::outside(host, move || process).class(class).start().unwrap()
+    }
+
+    /// One with this many messages.
+    fn flooded(&self, number: usize, class: Class, messages: usize) -> Pid {
+        let process = self.spawn_with(number, class, |_, _| {});
+        (0..messages).for_each(|_| process.send(()).unwrap());
+        process.pid()
+    }
+}
+
+impl Stepped {
+    fn new(options: &DispatcherOptions) -> Self {
+        let name = Name::new("stepped").unwrap();
+        let core = Core::new(name, 1, Clock::simulated(), Blocking::none());
+        let setup = options.setup(DEFAULT, &core, &(Arc::new(|work: &mut dyn FnMut()| work()) as _));
+        let (shared, mut queues, _) = Shared::make(setup);
+        let home = core.settle(DEFAULT, DEFAULT, Dispatcher::Shared(Arc::clone(&shared)));
+        let queue = queues.remove(0);
+        let dispatcher = Arc::as_ptr(&shared);
+        LOCAL.with(|local| local.set(Local { dispatcher, index: 0, queue }).ok().unwrap());
+        let nursery = Nursery { core, home, log: Arc::default() };
+        Stepped { nursery, shared, others: queues, tick: 0 }
+    }
+
+    /// As a thread that is no worker does it.
+    fn outside<T: Send>(&self, work: impl FnOnce(&Nursery) -> T + Send) -> T {
+        let nursery = &self.nursery;
+        thread::scope(|scope| scope.spawn(|| work(nursery)).join().unwrap())
+    }
+
+    /// One round of a worker's loop that does not search; whose turn it ran, if it was a
+    /// normal one.
+    fn step(&mut self) -> Option<Pid> {
+        LOCAL.with(|local| {
+            let (local, shared) = (local.get().unwrap(), &self.shared);
+            let counters = &shared.counters[0];
+            if shared.express.calls() && !shared.run_high(counters, &mut false) {
+                return None;
+            }
+            self.tick += 1;
+            let ready = shared.take_near(local, self.tick).or_else(|| shared.take_injected(local))?;
+            let pid = ready.pid();
+            counters.begin_turn(pid.id());
+            if let Some(again) = ready.run(shared.setup.limits) {
+                shared.push(local, again);
+            }
+            Some(pid)
+        })
+    }
+
+    fn run_until_idle(&mut self) {
+        while self.step().is_some() || self.shared.express.calls() {}
+    }
+
+    fn taken(&self) -> Vec<usize> {
+        std::mem::take(&mut *self.nursery.log.lock().unwrap())
+    }
+
+    fn queued(&self) -> (usize, usize, Vec<usize>) {
+        let own = LOCAL.with(|local| local.get().unwrap().queue.len());
+        (own, self.shared.injector.len(), self.others.iter().map(Worker::len).collect())
+    }
+
+    fn worker(&self) -> WorkerStats {
+        self.shared.stats().each[0]
+    }
+
+    fn clear(&mut self) {
+        let core = Arc::clone(&self.nursery.core);
+        core.registry.close();
+        for process in core.registry.all() {
+            process.kill();
+        }
+        while self.step().is_some() {}
+        self.shared.signal_stop();
+        self.shared.clear();
+        core.timers.stop();
+        core.clear_homes();
+    }
+}
+
+fn options(workers: usize) -> DispatcherOptions {
+    DispatcherOptions::new().workers(workers).spare_workers(0)
+}
+
+#[test]
+fn r1_a_worker_takes_its_own_then_a_batch_of_what_came_from_outside_then_half_of_a_siblings() {
+    as_worker(options(2), |stepped| {
+        stepped.nursery.flooded(0, Class::Normal, 1);
+        stepped.outside(|from| (1..41).for_each(|n| drop(from.flooded(n, Class::Normal, 1))));
+        assert_eq!(stepped.queued(), (1, 40, vec![0]));
+        stepped.step();
+        assert_eq!((stepped.taken(), stepped.queued()), (vec![0], (0, 40, vec![0])));
+        // One to run and sixteen to keep.
+        stepped.step();
+        assert_eq!((stepped.taken(), stepped.queued()), (vec![1], (16, 23, vec![0])));
+        assert_eq!(stepped.worker().injector_takes, 1);
+        // All that is left goes to a sibling, but for eight that it keeps for this one.
+        stepped.run_until_idle();
+        assert_eq!(stepped.taken(), (2..41).collect::<Vec<_>>());
+        stepped.outside(|from| (0..8).for_each(|n| drop(from.flooded(n, Class::Normal, 1))));
+        while let Some(ready) = Shared::take_one(|| stepped.shared.injector.steal()) {
+            stepped.others[0].push(ready);
+        }
+        let stolen = LOCAL.with(|local| {
+            let queue = &local.get().unwrap().queue;
+            let mut rng = SmallRng::seed_from_u64(1);
+            let steal = |stealer: &super::Stealer<Ready>| {
+                with_number(stealer.steal_batch_and_pop(queue), || 1 + queue.len())
+            };
+            stepped.shared.steal(0, &mut rng, steal)
+        });
+        let (first, number) = stolen.unwrap();
+        assert_eq!((number, stepped.queued()), (4, (3, 0, vec![4])));
+        drop(first.run(stepped.shared.setup.limits));
+        stepped.run_until_idle();
+        // The oldest, in their order.
+        assert_eq!(stepped.taken(), [0, 1, 2, 3]);
+        let worker = stepped.worker();
+        assert_eq!((worker.steal_attempts, worker.steals, worker.stolen), (1, 1, 4));
+    });
+}
+
+#[test]
+fn r1_a_worker_that_has_nothing_looks_everywhere_before_it_would_park() {
+    as_worker(options(3), |stepped| {
+        let mut seeker =
+            Seeker { searching: false, thief: Thief::default(), rng: SmallRng::seed_from_u64(7) };
+        assert!(stepped.step().is_none());
+        LOCAL.with(|local| {
+            let local = local.get().unwrap();
+            let parker = crate::sync::Parker::new();
+            // It would sleep for ever, had it not this in its pocket.
+            parker.unparker().unpark();
+            let steal = |stealer: &super::Stealer<Ready>| {
+                with_number(stealer.steal_batch_and_pop(&local.queue), || 1 + local.queue.len())
+            };
+            let take = || stepped.shared.take_injected(local);
+            assert!(stepped.shared.search(0, &parker, &mut seeker, take, steal).is_none());
+        });
+        let stats = stepped.shared.stats();
+        // Sixteen rounds at two siblings, then one park.
+        assert_eq!((stats.steal_attempts, stats.steals, stats.parks), (32, 0, 1));
+        assert_eq!((stats.searching, stats.parked), (1, 0));
+    });
+}
+
+#[test]
+fn r1_the_257th_in_a_queue_spills() {
+    as_worker(options(1), |stepped| {
+        (0..300).for_each(|n| drop(stepped.nursery.flooded(n, Class::Normal, 1)));
+        assert_eq!(stepped.queued(), (256, 44, vec![]));
+        let stats = stepped.shared.stats();
+        assert_eq!((stats.spills, stats.injected, stats.queued), (44, 44, 300));
+        assert_eq!((stats.longest_queue, stats.scheduled, stats.turns), (256, 300, 0));
+        stepped.run_until_idle();
+        let stats = stepped.shared.stats();
+        assert_eq!((stats.scheduled, stats.turns, stats.queued), (300, 300, 0));
+        let mut ran = stepped.taken();
+        ran.sort_unstable();
+        assert_eq!(ran, (0..300).collect::<Vec<_>>());
+    });
+}
+
+/// The idea of Akka's `ForkJoinPoolStarvationSpec`: who keeps the workers busy with messages
+/// to themselves must not starve what comes from outside.
+#[test]
+fn r1_who_sends_to_itself_for_ever_does_not_starve_what_comes_from_outside() {
+    for busy in [1, 2, 10, 100] {
+        as_worker(options(1).throughput(5), move |stepped| {
+            for n in 0..busy {
+                let process = stepped.nursery.spawn_with(n, Class::Normal, |own, _| own.send(()).unwrap());
+                process.send(()).unwrap();
+            }
+            (0..1000).for_each(|_| drop(stepped.step()));
+            let asked = stepped.outside(|from| from.flooded(busy, Class::Normal, 1));
+            let waited = (0..).take_while(|_| stepped.step() != Some(asked)).count();
+            assert!(waited <= 61, "{waited} turns with {busy}");
+            assert_eq!(stepped.taken().last(), Some(&busy));
+        });
+    }
+}
+
+#[test]
+fn x4_every_976th_turn_is_measured() {
+    as_worker(options(1).throughput(8), |stepped| {
+        (0..2).for_each(|n| drop(stepped.nursery.flooded(n, Class::Normal, 8 * 3000)));
+        stepped.run_until_idle();
+        let measured = stepped.worker().messages_per_turn;
+        // 8 to 15 messages.
+        assert_eq!((measured.0[4], measured.count()), (6, 6));
+        assert_eq!(stepped.taken().len(), 2 * 8 * 3000);
+        // With nothing at hand there is nothing to measure.
+        (0..2000).for_each(|_| drop(stepped.step()));
+        assert_eq!(stepped.worker().messages_per_turn.count(), 6);
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 64 }))]
+
+    /// Of P flooded processes each has every P-th turn, each turn handles its budget.
+    #[test]
+    fn r1_flooded_processes_take_turns_in_strict_rotation(
+        budget in 1..40_usize,
+        mails in prop::collection::vec(1..150_usize, 1..12),
+    ) {
+        as_worker(options(1).throughput(u32::try_from(budget).unwrap()), move |stepped| {
+            for (n, mail) in mails.iter().enumerate() {
+                stepped.nursery.flooded(n, Class::Normal, *mail);
+            }
+            stepped.run_until_idle();
+            let mut left: Vec<_> = mails.into_iter().enumerate().collect();
+            let mut expected = Vec::new();
+            while !left.is_empty() {
+                for (n, mail) in &mut left {
+                    let now = budget.min(*mail);
+                    expected.extend(std::iter::repeat_n(*n, now));
+                    *mail -= now;
+                }
+                left.retain(|(_, mail)| *mail > 0);
+            }
+            assert_eq!(stepped.taken(), expected);
+        });
+    }
+
+    /// However many are busy, and whenever others come from outside: who waits in the queue of
+    /// a worker has its turn within a round, who waits in the injector within 61 turns for
+    /// each take of a batch before it, and then a round.
+    #[test]
+    fn r1_nobody_waits_longer_than_the_others_turns_whenever_they_come(
+        busy in 1..20_usize,
+        arrivals in prop::collection::vec((0..400_usize, 1..30_usize), 0..5),
+    ) {
+        as_worker(options(1).throughput(1), move |stepped| {
+            const MAIL: usize = 2_000;
+            let mut next = busy;
+            let all = busy + arrivals.iter().map(|(_, count)| count).sum::<usize>();
+            // Since which turn it waits, and how many more it may wait than there are others.
+            let mut since: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+            for n in 0..busy {
+                stepped.nursery.flooded(n, Class::Normal, MAIL);
+                since.insert(n, (0, 0));
+            }
+            let mut turn = 0;
+            for round in 0..1_000 {
+                for (_, count) in arrivals.iter().filter(|(at, _)| *at == round) {
+                    let before = stepped.shared.injector.len();
+                    let come = next..next + count;
+                    next = come.end;
+                    for (n, number) in come.clone().enumerate() {
+                        // Of the last few a take gets only the half, and it ends early where a
+                        // block of the injector's ends.
+                        let batches = (before + n) / 17 + (before + n) / 63 + 6;
+                        since.insert(number, (turn, 61 * batches));
+                    }
+                    stepped.outside(|from| {
+                        come.for_each(|n| drop(from.flooded(n, Class::Normal, MAIL)));
+                    });
+                }
+                stepped.step().unwrap();
+                for ran in stepped.taken() {
+                    turn += 1;
+                    let (when, extra) = since.insert(ran, (turn, 0)).unwrap();
+                    assert!(turn - when <= all + extra, "{ran} waited {} turns", turn - when);
+                }
+            }
+            for (number, (when, extra)) in since {
+                assert!(turn - when <= all + extra, "{number} waits");
+            }
+        });
+    }
+
+    /// A turn ends with its budget, or after the message during which its time is over; but it
+    /// handles one.
+    #[test]
+    fn r1_a_turn_keeps_its_budget_and_its_deadline_to_one_message(
+        budget in 1..30_u32,
+        deadline in 1..100_u64,
+        works in prop::collection::vec(0..40_u64, 1..60),
+    ) {
+        let limited = options(1).throughput(budget);
+        let limited = limited.throughput_deadline(Duration::from_micros(deadline));
+        as_worker(limited, move |stepped| {
+            let times = Arc::new(Mutex::new(works.clone().into_iter()));
+            let process = stepped.nursery.spawn_with(0, Class::Normal, move |_, core| {
+                let worked = Duration::from_micros(times.lock().unwrap().next().unwrap());
+                core.clock.advance_to(core.clock.now() + worked);
+            });
+            works.iter().for_each(|_| process.send(()).unwrap());
+            let mut left = works.iter();
+            while left.len() > 0 {
+                let mut over = 0;
+                let mut expected = 0;
+                while expected < budget && (expected == 0 || over < deadline) {
+                    let Some(work) = left.next() else { break };
+                    over += work;
+                    expected += 1;
+                }
+                assert_eq!(stepped.step(), Some(process.pid()));
+                assert_eq!(stepped.taken().len(), expected as usize);
+            }
+        });
+    }
+
+    /// High ones first, sixteen turns of theirs, then one of a normal process, and each class in
+    /// its own rotation.
+    #[test]
+    fn r6_high_ones_go_first_and_after_16_of_them_a_normal_one(
+        high in 0..40_usize,
+        normal in 0..40_usize,
+    ) {
+        as_worker(options(1).throughput(1), move |stepped| {
+            let busy = |number, class| {
+                let again = |own: &Address<()>, _: &Core| own.send(()).unwrap();
+                stepped.nursery.spawn_with(number, class, again).send(()).unwrap();
+            };
+            (0..normal).for_each(|n| busy(n, Class::Normal));
+            (normal..normal + high).for_each(|n| busy(n, Class::High));
+            (0..50).for_each(|_| drop(stepped.step()));
+            let mut highs = (normal..normal + high).cycle();
+            let mut normals = (0..normal).cycle();
+            let mut expected = Vec::new();
+            for _ in 0..50 {
+                expected.extend(highs.by_ref().take(16));
+                expected.extend(normals.next());
+            }
+            assert_eq!(stepped.taken(), expected);
+            let stats = stepped.shared.stats();
+            let turns = if high > 0 { 50 * 16 } else { 0 };
+            assert_eq!((stats.high_turns, stats.turns), (turns, expected.len() as u64));
+        });
+    }
+}
