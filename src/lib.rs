@@ -8,15 +8,15 @@ pub use krarup_act::{
     Resized, Route, SendOrWait, Sleep, Spawn, Stop, Topic, Traced, behavior_fn, is_in_process,
 };
 pub use krarup_gen::{
-    Alias, BlockError, CallCycle, CallError, Class, DeadLetter, DeadLetterCause, DebugError, Destination,
-    DispatcherStats, Down, Exit, Histogram, Inspection, Lifecycle, LookupError, Name, NameError, NoBound,
-    NodeStats, Panic, ParsePidError, ParseRefError, Pid, Priority, ProcessInfo, ProcessState,
-    ProcessTree, Reason, Ref, RegisterError, RestartWindow, Result, SendError, SpawnError,
-    StopError, Target, Timestamp, Value, WorkerStats,
+    Alias, BlockError, CallCycle, CallError, Class, DeadLetter, DeadLetterCause, DebugError,
+    Destination, DispatcherStats, Down, Exit, Histogram, Inspection, Lifecycle, LookupError, Name,
+    NameError, NoBound, NodeStats, Panic, ParsePidError, ParseRefError, Pid, Priority, ProcessInfo,
+    ProcessState, ProcessTree, Reason, Ref, RegisterError, RestartWindow, Result, SendError,
+    SpawnError, StopError, Target, Timestamp, Value, WorkerStats,
 };
 pub use krarup_node::{
-    DispatcherOptions, Executor, FailingSeed, Faults, Node, NodeBuilder, NodeError, NodeStop, Probe,
-    Simulation, Task, Trace,
+    DispatcherOptions, Executor, FailingSeed, Faults, Node, NodeBuilder, NodeError, NodeStop,
+    Probe, Simulation, Task, Trace,
 };
 pub use krarup_supervisor::{
     AutoShutdown, BackOff, BackOffError, ChildCounts, ChildId, ChildInfo, ChildKind, ChildRef,

@@ -78,7 +78,7 @@ pub struct DispatcherStats {
     pub steals: u64,
     /// Processes stolen.
     pub stolen: u64,
-    /// Times a worker went to sleep.
+    /// Times a worker has slept; counted when it wakes.
     pub parks: u64,
     /// Times a sleeping worker was woken because there was work.
     pub wakes: u64,
@@ -123,7 +123,7 @@ pub struct WorkerStats {
     pub steals: u64,
     /// Processes stolen.
     pub stolen: u64,
-    /// Times it went to sleep.
+    /// Times it has slept; counted when it wakes.
     pub parks: u64,
     /// A sample of its turns by the number of messages that were handled in them.
     pub messages_per_turn: Histogram,

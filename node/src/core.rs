@@ -9,8 +9,8 @@ use crate::timer::Timers;
 use crate::waiting::block_on;
 use krarup_act::{Alarm, Host, Poke, Process, Ready, Stalled, Subscription, TimerKey, Topic};
 use krarup_gen::{
-    Alias, BlockError, Class, DeadLetter, DispatcherStats, Lifecycle, Name, NodeStats, Pid, Reason, Ref,
-    SpawnError, Timestamp,
+    Alias, BlockError, Class, DeadLetter, DispatcherStats, Lifecycle, Name, NodeStats, Pid, Reason,
+    Ref, SpawnError, Timestamp,
 };
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -100,9 +100,7 @@ impl Core {
         }
         let make = || self.make_home(&home.name, home.dispatcher.of_class(class), class);
         Ok(match class {
-            Class::High => {
-                Arc::clone(homes.high.entry(home.name.clone()).or_insert_with(make))
-            }
+            Class::High => Arc::clone(homes.high.entry(home.name.clone()).or_insert_with(make)),
             _ => make(),
         })
     }

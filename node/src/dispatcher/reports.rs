@@ -5,8 +5,8 @@ use super::setup::Processes;
 use super::watchdog::{LongTurn, Look};
 use krarup_act::contain;
 use krarup_gen::DispatcherStats;
-use std::time::Duration;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 pub(crate) struct Reports {
     dispatcher: String,

@@ -81,7 +81,8 @@ impl Stepped {
     fn new(options: &DispatcherOptions) -> Self {
         let name = Name::new("stepped").unwrap();
         let core = Core::new(name, 1, Clock::simulated(), Blocking::none());
-        let setup = options.setup(DEFAULT, &core, &(Arc::new(|work: &mut dyn FnMut()| work()) as _));
+        let setup =
+            options.setup(DEFAULT, &core, &(Arc::new(|work: &mut dyn FnMut()| work()) as _));
         let (shared, mut queues, _) = Shared::make(setup);
         let home = core.settle(DEFAULT, DEFAULT, Dispatcher::Shared(Arc::clone(&shared)));
         let queue = queues.remove(0);
@@ -107,7 +108,8 @@ impl Stepped {
                 return None;
             }
             self.tick += 1;
-            let ready = shared.take_near(local, self.tick).or_else(|| shared.take_injected(local))?;
+            let ready =
+                shared.take_near(local, self.tick).or_else(|| shared.take_injected(local))?;
             let pid = ready.pid();
             counters.begin_turn(pid.id());
             if let Some(again) = ready.run(shared.setup.limits) {
@@ -238,7 +240,8 @@ fn r1_who_sends_to_itself_for_ever_does_not_starve_what_comes_from_outside() {
     for busy in [1, 2, 10, 100] {
         as_worker(options(1).throughput(5), move |stepped| {
             for n in 0..busy {
-                let process = stepped.nursery.spawn_with(n, Class::Normal, |own, _| own.send(()).unwrap());
+                let process =
+                    stepped.nursery.spawn_with(n, Class::Normal, |own, _| own.send(()).unwrap());
                 process.send(()).unwrap();
             }
             (0..1000).for_each(|_| drop(stepped.step()));

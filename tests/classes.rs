@@ -1,0 +1,200 @@
+//! Processes of high class (rule R6). The order of turns, one by one, is checked beside the
+//! dispatcher (`node/src/dispatcher/shared/stepped.rs`).
+
+mod support;
+
+use krarup::prelude::*;
+use krarup::{Class, DispatcherOptions, behavior_fn};
+use std::sync::{Arc, Barrier, mpsc};
+use std::thread;
+use support::{Act, Does, Log, Puppet, puppet, simulations};
+
+/// A process that notes this for each message.
+fn noting(node: &Node, class: Class, log: &Log, line: &'static str) -> Address<()> {
+    let log = log.clone();
+    let process = behavior_fn(move |mut ctx: Context<()>| async move {
+        loop {
+            ctx.receive().await;
+            log.note(line);
+        }
+    });
+    node.spawn(move || process).class(class).start().unwrap()
+}
+
+/// The lengths of the rows of one line before each of the other, and after the last.
+fn rows(lines: &[String]) -> Vec<usize> {
+    lines.split(|line| line == "normal").map(<[_]>::len).collect()
+}
+
+#[test]
+fn r6_in_a_simulation_high_ones_go_first_and_16_of_them_are_enough() {
+    for seed in 0..50 {
+        let sim = Simulation::with_throughput(seed, 1);
+        let log = Log::new();
+        let (high, normal) = (Class::High, Class::Normal);
+        let highs: Vec<_> = (0..3).map(|_| noting(&sim, high, &log, "high")).collect();
+        let normals: Vec<_> = (0..3).map(|_| noting(&sim, normal, &log, "normal")).collect();
+        sim.run_until_idle();
+        for process in normals.iter().chain(&highs) {
+            (0..100).for_each(|_| process.send(()).unwrap());
+        }
+        while log.lines().len() < 300 {
+            sim.step();
+        }
+        let rows = rows(&log.take());
+        // The last of the high ones run out one after the other.
+        assert!(rows[..12].iter().all(|row| *row == 16), "{rows:?}");
+        assert!(sim.stats().dispatchers[0].high_turns >= 200);
+    }
+}
+
+#[test]
+fn r6_a_child_has_the_class_of_its_parent_unless_told_otherwise() {
+    let real = Node::builder("r6child").workers(2).start().unwrap();
+    let sims: Vec<_> = simulations(3).collect();
+    for node in sims.iter().map(|sim| sim.node()).chain([&real]) {
+        let class = |address: &Address<Act>| address.info().class;
+        let spawned = |class| node.spawn(|| Puppet::new("p", &Log::new())).class(class);
+        let (high, normal) = (spawned(Class::High), puppet(node, "n", &Log::new()));
+        let high = high.wait().unwrap();
+        assert_eq!((class(&high), class(&normal)), (Class::High, Class::Normal));
+        let (sent, children) = mpsc::channel();
+        high.tells(move |ctx| {
+            let child = |class: Option<Class>| {
+                let spawn = ctx.spawn(|| Puppet::new("c", &Log::new()));
+                match class {
+                    Some(class) => spawn.class(class).start().unwrap(),
+                    None => spawn.start().unwrap(),
+                }
+            };
+            let all = [None, Some(Class::High), Some(Class::Normal)].map(child);
+            sent.send(all.each_ref().map(|child| child.info().class)).unwrap();
+        });
+        high.dies(Reason::Normal);
+        high.monitor().wait().unwrap();
+        let all = [Class::High, Class::High, Class::Normal];
+        assert_eq!(children.recv(), Ok(all));
+        node.stop().wait().unwrap();
+        let late = node.spawn(|| Puppet::new("late", &Log::new())).class(Class::High).wait();
+        assert_eq!(late.unwrap_err(), SpawnError::NodeStopping);
+    }
+}
+
+#[test]
+fn r6_a_dispatcher_that_is_named_keeps_the_class_and_one_without_a_queue_ignores_it() {
+    let node = Node::builder("r6other")
+        .workers(1)
+        .dispatcher("io", DispatcherOptions::new().workers(1))
+        .dispatcher("pin", DispatcherOptions::pinned())
+        .dispatcher("here", DispatcherOptions::calling_thread())
+        .start()
+        .unwrap();
+    for name in ["io", "pin", "here"] {
+        let puppet = || Puppet::new("p", &Log::new());
+        let process = node.spawn(puppet).dispatcher(name).class(Class::High).wait().unwrap();
+        let info = process.info();
+        assert_eq!((info.dispatcher.as_str(), info.class), (name, Class::High));
+        assert!(process.inspect().wait().is_ok());
+        let high = node.stats().dispatcher(name).unwrap().high_turns;
+        assert_eq!(high > 0, name == "io", "{name}: {high}");
+    }
+    // From a process of high class to another dispatcher.
+    let boss = node.spawn(|| Puppet::new("p", &Log::new())).class(Class::High).wait().unwrap();
+    let (sent, found) = mpsc::channel();
+    boss.tells(move |ctx| {
+        let child = ctx.spawn(|| Puppet::new("c", &Log::new())).dispatcher("io").start().unwrap();
+        sent.send((child.info().dispatcher, child.info().class)).unwrap();
+    });
+    assert_eq!(found.recv(), Ok(("io".to_owned(), Class::High)));
+    // Each dispatcher is there once.
+    assert_eq!(node.stats().dispatchers.len(), 4);
+    node.stop().wait().unwrap();
+}
+
+/// Everything that a process can do, of high class, under many senders.
+#[test]
+fn r6_high_ones_are_run_by_one_worker_at_a_time_and_lose_no_wake_up() {
+    const EACH: usize = 2_000;
+    for workers in [1, 2, 4] {
+        let options = DispatcherOptions::new().workers(workers).throughput(4);
+        let node = Node::builder("r6many").options(options).start().unwrap();
+        let counter = behavior_fn(|mut ctx: Context<Reply<usize>>| async move {
+            for n in 0.. {
+                let krarup::Received::Message(reply) = ctx.receive().await else { break };
+                reply.send(n);
+            }
+            Ok(())
+        });
+        let counter = node.spawn(move || counter).class(Class::High).start().unwrap();
+        // Busy ones of both classes beside it.
+        for class in [Class::High, Class::Normal] {
+            for _ in 0..3 {
+                let busy = behavior_fn(|mut ctx: Context<()>| async move {
+                    loop {
+                        ctx.address().send(())?;
+                        ctx.receive().await;
+                    }
+                });
+                node.spawn(move || busy).class(class).start().unwrap();
+            }
+        }
+        let callers: Vec<_> = (0..3)
+            .map(|_| {
+                let counter = counter.clone();
+                thread::spawn(move || -> Vec<_> {
+                    (0..EACH).map(|_| counter.call(|r| r).no_timeout().wait().unwrap()).collect()
+                })
+            })
+            .collect();
+        let mut all: Vec<_> = callers.into_iter().flat_map(|c| c.join().unwrap()).collect();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..3 * EACH));
+        let stats = &node.stats().dispatchers[0];
+        assert!(stats.high_turns > 0 && stats.turns > stats.high_turns);
+        node.stop().wait().unwrap();
+    }
+}
+
+/// All workers are busy with high ones for ever; a normal process is served all the same, on
+/// whichever worker's queue it lies.
+#[test]
+fn r6_normal_ones_never_starve_on_real_threads() {
+    let options = DispatcherOptions::new().workers(2).spare_workers(0).throughput(1);
+    let node = Node::builder("r6starve").options(options).start().unwrap();
+    for _ in 0..8 {
+        let busy = behavior_fn(|mut ctx: Context<()>| async move {
+            loop {
+                ctx.address().send(())?;
+                ctx.receive().await;
+            }
+        });
+        node.spawn(move || busy).class(Class::High).start().unwrap();
+    }
+    let process = puppet(&node, "normal", &Log::new());
+    for _ in 0..200 {
+        assert!(process.inspect().wait().is_ok());
+    }
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn r4_a_spare_worker_runs_high_ones_while_all_workers_are_held() {
+    let options = DispatcherOptions::new().workers(1).spare_workers(1);
+    let node = Node::builder("r4high").options(options).start().unwrap();
+    let (held, released) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+    let (holds, releases) = (Arc::clone(&held), Arc::clone(&released));
+    puppet(&node, "holds", &Log::new()).tells(move |_| {
+        holds.wait();
+        releases.wait();
+    });
+    held.wait();
+    let puppet = Puppet::new("high", &Log::new());
+    let high = node.spawn(move || puppet).class(Class::High).wait().unwrap();
+    let (sent, on) = mpsc::channel();
+    high.tells(move |_| {
+        sent.send(thread::current().name().unwrap_or_default().to_owned()).unwrap()
+    });
+    assert_eq!(on.recv().as_deref(), Ok("r4high-default-1"));
+    released.wait();
+    node.stop().wait().unwrap();
+}

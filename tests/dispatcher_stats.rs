@@ -1,0 +1,168 @@
+//! What a dispatcher counts (rule X4). What needs a worker that is stepped by hand is checked
+//! beside it (`node/src/dispatcher/shared/stepped.rs`).
+
+mod support;
+
+use krarup::prelude::*;
+use krarup::{Class, DispatcherOptions, DispatcherStats, behavior_fn};
+use std::sync::{Arc, Barrier, mpsc};
+use std::thread;
+use std::time::Duration;
+use support::{Does, Log, Puppet, puppet};
+
+fn stats(node: &Node) -> DispatcherStats {
+    node.stats().dispatchers.into_iter().next().unwrap()
+}
+
+/// Waits until the counters say so.
+fn until(node: &Node, holds: impl Fn(&DispatcherStats) -> bool) -> DispatcherStats {
+    loop {
+        let stats = stats(node);
+        if holds(&stats) {
+            return stats;
+        }
+        thread::yield_now();
+    }
+}
+
+/// Holds a worker until the second barrier is reached.
+fn hold(node: &Node) -> Arc<Barrier> {
+    let (held, release) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+    let (holds, releases) = (Arc::clone(&held), Arc::clone(&release));
+    puppet(node, "holds", &Log::new()).tells(move |_| {
+        holds.wait();
+        releases.wait();
+    });
+    held.wait();
+    release
+}
+
+#[test]
+fn x4_turns_and_what_was_queued_agree_and_each_worker_is_shown() {
+    let node = Node::builder("x4turns").workers(2).start().unwrap();
+    let before = until(&node, |stats| stats.parked == 2);
+    assert_eq!((before.turns, before.scheduled, before.injected), (0, 0, 0));
+    assert_eq!((before.name.as_str(), before.workers, before.each.len()), ("default", 2, 4));
+    let process = puppet(&node, "p", &Log::new());
+    (0..10).for_each(|_| assert!(process.inspect().wait().is_ok()));
+    let after = until(&node, |stats| stats.parked == 2);
+    assert_eq!((after.queued, after.searching, after.spares), (0, 0, 0));
+    // Its birth, and once for each inspection, at most: one may come before it has parked.
+    assert!((2..=11).contains(&after.injected), "{after:?}");
+    assert_eq!((after.turns, after.scheduled), (after.injected, after.injected));
+    assert!((1..=after.turns).contains(&after.injector_takes));
+    let sum = |count: fn(&krarup::WorkerStats) -> u64| after.each.iter().map(count).sum::<u64>();
+    assert_eq!(sum(|worker| worker.turns), after.turns);
+    assert_eq!(sum(|worker| worker.parks), after.parks);
+    assert_eq!(sum(|worker| worker.injector_takes), after.injector_takes);
+    assert!(after.wakes >= 1 && after.parks >= 1);
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn x4_sends_to_a_busy_process_queue_nothing() {
+    let node = Node::builder("x4busy").workers(1).start().unwrap();
+    let process = puppet(&node, "p", &Log::new());
+    let (held, release) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+    let (holds, releases) = (Arc::clone(&held), Arc::clone(&release));
+    process.tells(move |_| {
+        holds.wait();
+        releases.wait();
+    });
+    held.wait();
+    let before = stats(&node);
+    (0..1_000).for_each(|_| assert!(process.tells(|_| {})));
+    let after = stats(&node);
+    assert_eq!((after.scheduled, after.injected), (before.scheduled, before.injected));
+    assert_eq!(after.wakes, before.wakes);
+    release.wait();
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn x4_what_waits_is_shown_and_the_longest_it_was() {
+    let options = DispatcherOptions::new().workers(1).spare_workers(0);
+    let node = Node::builder("x4waits").options(options).start().unwrap();
+    let release = hold(&node);
+    for _ in 0..50 {
+        let process = behavior_fn(|_: Context<()>| async { Ok(()) });
+        node.spawn(move || process).class(Class::Normal).start().unwrap();
+    }
+    for _ in 0..7 {
+        let process = behavior_fn(|_: Context<()>| async { Ok(()) });
+        node.spawn(move || process).class(Class::High).start().unwrap();
+    }
+    // A look of the watchdog sees it.
+    let stats = until(&node, |stats| stats.longest_injector == 50);
+    assert_eq!((stats.queued, stats.injected, stats.high_turns), (57, 52, 0));
+    release.wait();
+    let stats = until(&node, |stats| stats.queued == 0 && stats.parked == 1);
+    assert_eq!((stats.high_turns, stats.longest_injector), (7, 50));
+    // Of a batch of 17, sixteen lay in its own queue.
+    assert!((16..=50).contains(&stats.longest_queue), "{stats:?}");
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn x4_thefts_are_counted() {
+    let node = Node::builder("x4steal").workers(2).start().unwrap();
+    let meet = Arc::new(Barrier::new(2));
+    // One makes another ready on its own queue and waits for it: only a thief can run it.
+    let behind = puppet(&node, "behind", &Log::new());
+    let (waits, comes) = (Arc::clone(&meet), meet);
+    puppet(&node, "waits", &Log::new()).tells(move |_| {
+        behind.tells(move |_| {
+            comes.wait();
+        });
+        waits.wait();
+    });
+    let stats = until(&node, |stats| stats.parked == 2);
+    // A spare may have been the thief.
+    assert!(stats.steals >= 1 && stats.stolen >= stats.steals, "{stats:?}");
+    assert!(stats.steal_attempts >= stats.steals);
+    let thieves = stats.each.iter().filter(|worker| worker.steals > 0).count();
+    assert!(thieves >= 1 && stats.each.iter().map(|w| w.stolen).sum::<u64>() == stats.stolen);
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn x4_the_longest_turn_is_seen_while_it_lasts() {
+    let options = DispatcherOptions::new().workers(1).long_turn(Duration::from_millis(30));
+    let node = Node::builder("x4long").options(options).start().unwrap();
+    let release = hold(&node);
+    let seen = until(&node, |stats| stats.longest_turn >= Duration::from_millis(50));
+    assert_eq!((seen.long_turns, seen.blocked), (1, 1));
+    release.wait();
+    let over = until(&node, |stats| stats.blocked == 0);
+    assert!(over.longest_turn >= seen.longest_turn);
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn x4_the_other_kinds_count_their_turns() {
+    let node = Node::builder("x4kinds")
+        .workers(1)
+        .dispatcher("pin", DispatcherOptions::pinned())
+        .dispatcher("here", DispatcherOptions::calling_thread())
+        .start()
+        .unwrap();
+    for name in ["pin", "here"] {
+        let process = node.spawn(|| Puppet::new("p", &Log::new())).dispatcher(name).wait().unwrap();
+        let (sent, ran) = mpsc::channel();
+        process.tells(move |_| sent.send(()).unwrap());
+        ran.recv().unwrap();
+        let all = node.stats();
+        let stats = all.dispatcher(name).unwrap();
+        assert!((1..=2).contains(&stats.turns), "{stats:?}");
+        assert_eq!((stats.scheduled, stats.refused), (stats.turns, 0));
+    }
+    assert!(node.stats().dispatcher("none").is_none());
+    let sim = Simulation::new(1);
+    let process = puppet(&sim, "p", &Log::new());
+    process.tells(|_| {});
+    let waits = stats(&sim);
+    assert_eq!((waits.turns, waits.queued, waits.scheduled), (1, 1, 2));
+    sim.run_until_idle();
+    assert_eq!((stats(&sim).turns, stats(&sim).queued), (2, 0));
+    node.stop().wait().unwrap();
+}

@@ -1,0 +1,329 @@
+//! Dispatchers on somebody else's threads, and what becomes of a process that they refuse
+//! (rules R5, R7).
+
+mod support;
+
+use krarup::prelude::*;
+use krarup::{DispatcherOptions, Executor, ProcessState, Task, behavior_fn};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
+use support::{Act, Does, Log, Puppet, puppet};
+
+/// What an executor does with a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Take,
+    Refuse,
+    Drop,
+    Panic,
+}
+
+/// Tasks lie in a list until the test runs them.
+#[derive(Clone, Default)]
+struct List {
+    tasks: Arc<Mutex<VecDeque<Task>>>,
+    will: Arc<Mutex<VecDeque<Next>>>,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Executor for List {
+    fn execute(&self, task: Task) -> Result<(), Task> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        let next = self.will.lock().unwrap().pop_front();
+        match next {
+            None | Some(Next::Take) => self.tasks.lock().unwrap().push_back(task),
+            Some(Next::Refuse) => return Err(task),
+            Some(Next::Drop) => drop(task),
+            Some(Next::Panic) => panic!("an executor that panics"),
+        }
+        Ok(())
+    }
+}
+
+impl List {
+    fn will(&self, does: impl IntoIterator<Item = Next>) {
+        self.will.lock().unwrap().extend(does);
+    }
+
+    /// Runs tasks until there are none; how many.
+    fn run(&self) -> usize {
+        let next = || self.tasks.lock().unwrap().pop_front();
+        std::iter::from_fn(next).map(Task::run).count()
+    }
+}
+
+fn node(name: &str, executor: impl Executor) -> Node {
+    let options = DispatcherOptions::executor(executor).throughput(4);
+    Node::builder(name).workers(1).dispatcher("list", options).start().unwrap()
+}
+
+fn spawn(node: &Node, log: &Log) -> Address<Act> {
+    let puppet = Puppet::new("p", log);
+    node.spawn(move || puppet).dispatcher("list").start().unwrap()
+}
+
+fn refused(node: &Node) -> u64 {
+    node.stats().dispatcher("list").unwrap().refused
+}
+
+#[test]
+fn r5_an_executor_runs_each_turn_as_a_task_one_of_a_process_at_a_time() {
+    let list = List::default();
+    let node = node("r5exec", list.clone());
+    let log = Log::new();
+    let process = spawn(&node, &log);
+    assert_eq!(
+        (process.info().dispatcher.as_str(), process.info().state),
+        ("list", ProcessState::Init)
+    );
+    assert_eq!(list.tasks.lock().unwrap()[0].pid(), process.pid());
+    assert_eq!(list.run(), 1);
+    assert_eq!(process.info().state, ProcessState::Idle);
+    for n in 0..10 {
+        let log = log.clone();
+        process.tells(move |_| log.note(n));
+        // One task, however many messages.
+        assert_eq!(list.tasks.lock().unwrap().len(), 1);
+    }
+    // Four messages in a turn.
+    assert!((3..=4).contains(&list.run()));
+    assert_eq!(log.take(), (0..10).map(|n| n.to_string()).collect::<Vec<_>>());
+    let turns = node.stats().dispatcher("list").unwrap().turns;
+    assert!((4..=5).contains(&turns) && refused(&node) == 0);
+    // A stop needs the tasks to be run.
+    let (runs, done) = (list.clone(), Arc::new(AtomicBool::new(false)));
+    let stopped = Arc::clone(&done);
+    let runner = thread::spawn(move || {
+        while !stopped.load(Ordering::SeqCst) {
+            runs.run();
+            thread::yield_now();
+        }
+    });
+    node.stop().wait().unwrap();
+    done.store(true, Ordering::SeqCst);
+    runner.join().unwrap();
+    assert_eq!(log.take(), ["p terminate shutdown", "p dropped"]);
+}
+
+#[test]
+fn r5_processes_of_an_executor_call_link_and_stop_like_any() {
+    struct Loop(mpsc::Sender<Task>);
+    impl Executor for Loop {
+        fn execute(&self, task: Task) -> Result<(), Task> {
+            self.0.send(task).map_err(|refused| refused.0)
+        }
+    }
+    let (tasks, waiting) = mpsc::channel::<Task>();
+    let waiting = Arc::new(Mutex::new(waiting));
+    let threads: Vec<_> = (0..3)
+        .map(|_| {
+            let waiting = Arc::clone(&waiting);
+            thread::spawn(move || {
+                let next = || waiting.lock().unwrap().recv().ok();
+                std::iter::from_fn(next).for_each(Task::run);
+            })
+        })
+        .collect();
+    let node = node("r5loop", Loop(tasks));
+    let echo = behavior_fn(|mut ctx: Context<Reply<u64>>| async move {
+        for n in 0.. {
+            let krarup::Received::Message(reply) = ctx.receive().await else { break };
+            reply.send(n);
+        }
+        Ok(())
+    });
+    let echo = node.spawn(move || echo).dispatcher("list").start().unwrap();
+    let callers: Vec<_> = (0..3)
+        .map(|_| {
+            let echo = echo.clone();
+            thread::spawn(move || -> Vec<u64> {
+                (0..500).map(|_| echo.call(|r| r).no_timeout().wait().unwrap()).collect()
+            })
+        })
+        .collect();
+    let mut all: Vec<_> = callers.into_iter().flat_map(|c| c.join().unwrap()).collect();
+    all.sort_unstable();
+    assert!(all.into_iter().eq(0..1_500));
+    // A child runs where its parent does; a link ends it.
+    let (log, (sent, born)) = (Log::new(), mpsc::channel());
+    let parent = spawn(&node, &log);
+    parent.tells(move |ctx| {
+        let child = ctx.spawn(|| Puppet::new("child", &Log::new())).link().start().unwrap();
+        sent.send((child.info().dispatcher, child)).unwrap();
+    });
+    let (dispatcher, child) = born.recv().unwrap();
+    assert_eq!(dispatcher, "list");
+    let end = child.monitor();
+    node.exit(parent.pid(), support::boom());
+    assert_eq!(end.wait().unwrap().reason, support::boom());
+    node.stop().wait().unwrap();
+    drop((echo, parent, child, node));
+    // Nobody holds the executor any more.
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+#[test]
+fn r7_who_is_refused_once_is_offered_again_at_once() {
+    let list = List::default();
+    let node = node("r7once", list.clone());
+    let process = spawn(&node, &Log::new());
+    list.run();
+    list.will([Next::Refuse]);
+    let asked = list.asked.load(Ordering::SeqCst);
+    let (sent, ran) = mpsc::channel();
+    process.tells(move |_| sent.send(()).unwrap());
+    assert_eq!(list.asked.load(Ordering::SeqCst) - asked, 2);
+    list.run();
+    assert_eq!((ran.try_recv(), refused(&node)), (Ok(()), 0));
+    node.kill(process.pid());
+    list.run();
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn r7_who_is_refused_twice_is_idle_with_all_its_mail_and_the_next_message_has_it_run() {
+    for refusal in [&[Next::Refuse, Next::Refuse][..], &[Next::Drop], &[Next::Panic]] {
+        let list = List::default();
+        let node = node("r7twice", list.clone());
+        let log = Log::new();
+        let process = spawn(&node, &log);
+        list.run();
+        list.will(refusal.iter().copied());
+        let noted = log.clone();
+        assert!(process.tells(move |_| noted.note("first")));
+        let info = process.info();
+        assert_eq!((info.state, info.main, refused(&node)), (ProcessState::Idle, 1, 1));
+        assert!(list.tasks.lock().unwrap().is_empty());
+        let noted = log.clone();
+        process.tells(move |_| noted.note("second"));
+        list.run();
+        assert_eq!(log.take(), ["first", "second"], "{refusal:?}");
+        assert_eq!(node.stats().dead_letters, 0);
+        node.kill(process.pid());
+        list.run();
+        node.stop().wait().unwrap();
+    }
+}
+
+#[test]
+fn r7_who_is_refused_is_offered_again_by_a_timer_if_nothing_comes() {
+    let list = List::default();
+    let node = node("r7timer", list.clone());
+    let process = spawn(&node, &Log::new());
+    list.run();
+    let (sent, ran) = mpsc::channel();
+    // Refused, and refused again by the first timer and the second.
+    list.will([Next::Refuse; 6]);
+    process.tells(move |_| sent.send(()).unwrap());
+    while ran.try_recv().is_err() {
+        list.run();
+        thread::yield_now();
+    }
+    assert_eq!((refused(&node), node.stats().timers), (3, 0));
+    node.kill(process.pid());
+    list.run();
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn r7_a_spawn_that_is_refused_fails_and_a_kill_is_obeyed_here() {
+    let list = List::default();
+    let node = node("r7spawn", list.clone());
+    let log = Log::new();
+    list.will([Next::Refuse; 2]);
+    let puppet = Puppet::new("p", &log);
+    let spawned = node.spawn(move || puppet).dispatcher("list").name("p").wait();
+    let Err(SpawnError::Init(reason)) = spawned else { panic!("{spawned:?}") };
+    assert_eq!(reason.to_string(), "dispatcher \"list\" refused the process");
+    assert_eq!((node.whereis("p"), log.take()), (None, vec!["p dropped".to_owned()]));
+    // Killed while it is refused: it ends, and whoever monitors it hears of that.
+    let process = spawn(&node, &log);
+    list.run();
+    let mut end = process.monitor();
+    list.will([Next::Refuse; 2]);
+    node.kill(process.pid());
+    assert!(support::poll_once(&mut end).is_ready());
+    assert_eq!((log.take(), refused(&node)), (vec!["p dropped".to_owned()], 2));
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn r7_an_executor_that_has_gone_does_not_hold_up_a_stop() {
+    struct Gone;
+    impl Executor for Gone {
+        fn execute(&self, task: Task) -> Result<(), Task> {
+            Err(task)
+        }
+    }
+    let node = node("r7gone", Gone);
+    let spawned = node.spawn(|| Puppet::new("p", &Log::new())).dispatcher("list").wait();
+    assert!(matches!(spawned, Err(SpawnError::Init(_))));
+    let free = puppet(&node, "free", &Log::new());
+    assert!(free.inspect().wait().is_ok());
+    node.stop().wait().unwrap();
+    // And one that goes with tasks in its hands.
+    let list = List::default();
+    let node = self::node("r7went", list.clone());
+    let log = Log::new();
+    let process = spawn(&node, &log);
+    let other = spawn(&node, &log);
+    list.run();
+    process.tells(|_| {});
+    list.will([Next::Refuse; 1000]);
+    list.tasks.lock().unwrap().clear();
+    assert_eq!(process.info().state, ProcessState::Idle);
+    node.stop().timeout(Duration::from_millis(50)).wait().unwrap();
+    assert!(!process.is_alive() && !other.is_alive());
+    assert_eq!(log.take_sorted(), ["p dropped", "p dropped"]);
+}
+
+#[test]
+fn r1_an_executor_that_runs_tasks_at_once_runs_none_within_another_turn() {
+    struct AtOnce;
+    impl Executor for AtOnce {
+        fn execute(&self, task: Task) -> Result<(), Task> {
+            task.run();
+            Ok(())
+        }
+    }
+    let node = node("r1once", AtOnce);
+    let log = Log::new();
+    let [a, b] = [(); 2].map(|()| spawn(&node, &log));
+    let noted = log.clone();
+    a.tells(move |_| {
+        noted.note("a begins");
+        let inner = noted.clone();
+        b.tells(move |_| inner.note("b"));
+        noted.note("a ends");
+    });
+    assert_eq!(log.take(), ["a begins", "a ends", "b"]);
+    // A hundred thousand turns do not go down the stack.
+    let count = behavior_fn(|mut ctx: Context<u32>| async move {
+        while let krarup::Received::Message(left @ 1..) = ctx.receive().await {
+            ctx.address().send(left - 1)?;
+        }
+        Ok(())
+    });
+    let count = node.spawn(move || count).dispatcher("list").start().unwrap();
+    count.send(100_000).unwrap();
+    assert!(!count.is_alive());
+    // Nor within a send to a pool.
+    struct Worker;
+    impl Actor for Worker {
+        type Message = Reply<Pid>;
+        async fn handle_message(
+            &mut self,
+            ctx: &mut Context<Reply<Pid>>,
+            reply: Reply<Pid>,
+        ) -> Result {
+            reply.send(ctx.pid());
+            Ok(())
+        }
+    }
+    let pool = node.spawn(|| Pool::new(2, || Worker)).dispatcher("list").wait().unwrap();
+    (0..10).for_each(|_| assert!(pool.call(|r| r).wait().is_ok()));
+    node.stop().wait().unwrap();
+}
