@@ -308,6 +308,34 @@ fn r4_work_behind_a_handler_that_blocks_is_run_by_another_worker() {
     node.stop().wait().unwrap();
 }
 
+/// A handler makes a hundred others ready on its own worker and then blocks until all have run:
+/// if one of them had to wait for it, this would never end (seeds M11).
+#[test]
+fn r4_nothing_waits_behind_a_blocked_handler_while_another_worker_is_idle() {
+    for (workers, spares) in [(4, 0), (2, 0), (1, 1)] {
+        let options = DispatcherOptions::new().workers(workers).spare_workers(spares);
+        let node = Node::builder("r4idle").options(options).start().unwrap();
+        let (done, finished) = mpsc::channel();
+        let blocks = behavior_fn(move |ctx: Context<()>| async move {
+            let (ran, runs) = mpsc::channel();
+            for _ in 0..100 {
+                let ran = ran.clone();
+                let process = behavior_fn(move |_: Context<()>| async move {
+                    let _ = ran.send(());
+                    Ok(())
+                });
+                ctx.spawn(move || process).start()?;
+            }
+            drop(ran);
+            let _ = done.send(runs.iter().count());
+            Ok(())
+        });
+        node.spawn(move || blocks).start().unwrap();
+        assert_eq!(finished.recv(), Ok(100), "{workers} workers");
+        node.stop().wait().unwrap();
+    }
+}
+
 #[test]
 fn r5_a_dispatcher_of_its_own_is_a_bulkhead_and_children_stay_in_it() {
     let node = Node::builder("r5")

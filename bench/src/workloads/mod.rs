@@ -9,6 +9,7 @@ mod pingpong;
 mod pool;
 mod ring;
 mod stream;
+mod timers;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -40,6 +41,8 @@ pub(crate) fn run(node: &Node, arguments: &Arguments) -> Result<Vec<Measurement>
         "mem" => lifecycle::memory(node, size(1_000_000)),
         "pool" => pool::by_hand(node, size(5_000_000), count(4)),
         "pool-native" => pool::native(node, size(5_000_000), count(4)),
+        "timers" => timers::set_and_cancel(node, size(1_000_000), count(1_000_000)),
+        "timers-fire" => timers::fire(node, size(1_000_000), count(8)),
         "latency" => return latency::run(node, size(40_000), count(20_000)),
         other => Err(Failure::Unsupported(other.to_owned())),
     };

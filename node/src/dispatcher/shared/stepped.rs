@@ -17,6 +17,7 @@ use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -69,6 +70,13 @@ impl Nursery {
         Spawn::outside(host, move || process).class(class).start().unwrap()
     }
 
+    /// Normal ones, each with this many messages.
+    fn flood(&self, numbers: Range<usize>, messages: usize) {
+        for number in numbers {
+            self.flooded(number, Class::Normal, messages);
+        }
+    }
+
     /// One with this many messages.
     fn flooded(&self, number: usize, class: Class, messages: usize) -> Pid {
         let process = self.spawn_with(number, class, |_, _| {});
@@ -96,6 +104,12 @@ impl Stepped {
     fn outside<T: Send>(&self, work: impl FnOnce(&Nursery) -> T + Send) -> T {
         let nursery = &self.nursery;
         thread::scope(|scope| scope.spawn(|| work(nursery)).join().unwrap())
+    }
+
+    fn steps(&mut self, rounds: usize) {
+        for _ in 0..rounds {
+            self.step();
+        }
     }
 
     /// One round of a worker's loop that does not search; whose turn it ran, if it was a
@@ -158,7 +172,7 @@ fn options(workers: usize) -> DispatcherOptions {
 fn r1_a_worker_takes_its_own_then_a_batch_of_what_came_from_outside_then_half_of_a_siblings() {
     as_worker(options(2), |stepped| {
         stepped.nursery.flooded(0, Class::Normal, 1);
-        stepped.outside(|from| (1..41).for_each(|n| drop(from.flooded(n, Class::Normal, 1))));
+        stepped.outside(|from| from.flood(1..41, 1));
         assert_eq!(stepped.queued(), (1, 40, vec![0]));
         stepped.step();
         assert_eq!((stepped.taken(), stepped.queued()), (vec![0], (0, 40, vec![0])));
@@ -169,7 +183,7 @@ fn r1_a_worker_takes_its_own_then_a_batch_of_what_came_from_outside_then_half_of
         // All that is left goes to a sibling, but for eight that it keeps for this one.
         stepped.run_until_idle();
         assert_eq!(stepped.taken(), (2..41).collect::<Vec<_>>());
-        stepped.outside(|from| (0..8).for_each(|n| drop(from.flooded(n, Class::Normal, 1))));
+        stepped.outside(|from| from.flood(0..8, 1));
         while let Some(ready) = Shared::take_one(|| stepped.shared.injector.steal()) {
             stepped.others[0].push(ready);
         }
@@ -219,7 +233,7 @@ fn r1_a_worker_that_has_nothing_looks_everywhere_before_it_would_park() {
 #[test]
 fn r1_the_257th_in_a_queue_spills() {
     as_worker(options(1), |stepped| {
-        (0..300).for_each(|n| drop(stepped.nursery.flooded(n, Class::Normal, 1)));
+        stepped.nursery.flood(0..300, 1);
         assert_eq!(stepped.queued(), (256, 44, vec![]));
         let stats = stepped.shared.stats();
         assert_eq!((stats.spills, stats.injected, stats.queued), (44, 44, 300));
@@ -244,9 +258,9 @@ fn r1_who_sends_to_itself_for_ever_does_not_starve_what_comes_from_outside() {
                     stepped.nursery.spawn_with(n, Class::Normal, |own, _| own.send(()).unwrap());
                 process.send(()).unwrap();
             }
-            (0..1000).for_each(|_| drop(stepped.step()));
+            stepped.steps(1000);
             let asked = stepped.outside(|from| from.flooded(busy, Class::Normal, 1));
-            let waited = (0..).take_while(|_| stepped.step() != Some(asked)).count();
+            let waited = (0..1000).take_while(|_| stepped.step() != Some(asked)).count();
             assert!(waited <= 61, "{waited} turns with {busy}");
             assert_eq!(stepped.taken().last(), Some(&busy));
         });
@@ -256,14 +270,14 @@ fn r1_who_sends_to_itself_for_ever_does_not_starve_what_comes_from_outside() {
 #[test]
 fn x4_every_976th_turn_is_measured() {
     as_worker(options(1).throughput(8), |stepped| {
-        (0..2).for_each(|n| drop(stepped.nursery.flooded(n, Class::Normal, 8 * 3000)));
+        stepped.nursery.flood(0..2, 8 * 3000);
         stepped.run_until_idle();
         let measured = stepped.worker().messages_per_turn;
         // 8 to 15 messages.
         assert_eq!((measured.0[4], measured.count()), (6, 6));
         assert_eq!(stepped.taken().len(), 2 * 8 * 3000);
         // With nothing at hand there is nothing to measure.
-        (0..2000).for_each(|_| drop(stepped.step()));
+        stepped.steps(2000);
         assert_eq!(stepped.worker().messages_per_turn.count(), 6);
     });
 }
@@ -327,7 +341,7 @@ proptest! {
                         since.insert(number, (turn, 61 * batches));
                     }
                     stepped.outside(|from| {
-                        come.for_each(|n| drop(from.flooded(n, Class::Normal, MAIL)));
+                        from.flood(come, MAIL);
                     });
                 }
                 stepped.step().unwrap();
@@ -389,7 +403,7 @@ proptest! {
             };
             (0..normal).for_each(|n| busy(n, Class::Normal));
             (normal..normal + high).for_each(|n| busy(n, Class::High));
-            (0..50).for_each(|_| drop(stepped.step()));
+            stepped.steps(50);
             let mut highs = (normal..normal + high).cycle();
             let mut normals = (0..normal).cycle();
             let mut expected = Vec::new();

@@ -1,0 +1,117 @@
+//! `timers` and `timers-fire`: what a timer costs, however many there are.
+
+use super::{OWN_TURN, Outcome, share};
+use crate::failure::Failure;
+use crate::latch::Latch;
+use crate::measurement::Measurement;
+use crate::message::Message;
+use crate::peers::start;
+use krarup::{Actor, Context, Node, Ref, Result};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Delays of timers that are not to fire, 1 s apart from each other in no order: of all
+/// levels of the wheel up to half a day.
+fn far(number: u64) -> Duration {
+    Duration::from_secs(3_600 + number.wrapping_mul(7_919) % 40_000)
+}
+
+/// Keeps as many timers waiting, and cancels the oldest for each that it sets.
+struct Holder {
+    /// Timers to be set before the clock starts.
+    waiting: u64,
+    /// Timers to be set and cancelled.
+    left: u64,
+    set: VecDeque<Ref>,
+    ready: Latch,
+    done: Latch,
+}
+
+impl Actor for Holder {
+    type Message = Message;
+
+    async fn handle_message(&mut self, ctx: &mut Context<Message>, _: Message) -> Result {
+        for _ in 0..OWN_TURN {
+            if self.waiting > 0 {
+                self.waiting -= 1;
+                self.set.push_back(ctx.send_after(far(self.waiting), Message::Start));
+                if self.waiting == 0 {
+                    self.ready.count_down();
+                    return Ok(());
+                }
+            } else {
+                self.left -= 1;
+                self.set.push_back(ctx.send_after(far(self.left), Message::Start));
+                if let Some(oldest) = self.set.pop_front() {
+                    ctx.cancel(oldest);
+                }
+                if self.left == 0 {
+                    self.done.count_down();
+                    return Ok(());
+                }
+            }
+        }
+        ctx.address().send(Message::Start)?;
+        Ok(())
+    }
+}
+
+/// One actor sets and cancels `timers` while `waiting` others are set.
+pub(super) fn set_and_cancel(node: &Node, timers: u64, waiting: usize) -> Outcome {
+    share(timers, 1)?;
+    share(waiting as u64, 1)?;
+    let (ready, done) = (Latch::new(1), Latch::new(1));
+    let holder = Holder {
+        waiting: waiting as u64,
+        left: timers,
+        set: VecDeque::with_capacity(waiting + 1),
+        ready: ready.clone(),
+        done: done.clone(),
+    };
+    let holder = node.spawn(move || holder).start()?;
+    start([&holder])?;
+    ready.wait()?;
+    let took = done.time(|| start([&holder]))?;
+    Ok(Measurement::of("timers", timers, took))
+}
+
+/// Sets all its timers, which fire.
+struct Setter {
+    left: u64,
+    fired: Latch,
+}
+
+impl Actor for Setter {
+    type Message = Message;
+
+    async fn handle_message(&mut self, ctx: &mut Context<Message>, message: Message) -> Result {
+        if let Message::Value { .. } = message {
+            self.fired.count_down();
+            return Ok(());
+        }
+        for _ in 0..self.left.min(OWN_TURN) {
+            self.left -= 1;
+            let value = Message::Value { from: 0, number: self.left };
+            ctx.send_after(Duration::from_micros(self.left % 1_000), value);
+        }
+        if self.left > 0 {
+            ctx.address().send(Message::Start)?;
+        }
+        Ok(())
+    }
+}
+
+/// So many actors share `timers`, due within a millisecond of being set, while nothing else
+/// waits. Ends when the last has been handled.
+pub(super) fn fire(node: &Node, timers: u64, among: usize) -> Outcome {
+    let each = share(timers, among)?;
+    let fired = Latch::new(each * among as u64);
+    let setters = (0..among)
+        .map(|_| {
+            let setter = Setter { left: each, fired: fired.clone() };
+            Ok(node.spawn(move || setter).start()?)
+        })
+        .collect::<Result<Vec<_>, Failure>>()?;
+    let took = fired.time(|| start(&setters))?;
+    Ok(Measurement::of("timers-fire", each * among as u64, took))
+}

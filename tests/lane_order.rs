@@ -1,0 +1,119 @@
+//! The order in which a process takes what comes while it handles messages, against a
+//! scheduler of five lines (rules M2, M4; seeds M14).
+
+mod support;
+
+use krarup::prelude::*;
+use proptest::prelude::*;
+use std::collections::VecDeque;
+use support::{Log, simulations};
+
+/// What a message has come for: the number that is noted, and what is sent while it is handled.
+#[derive(Clone, Debug)]
+struct Arrival {
+    lane: Lane,
+    number: usize,
+    /// Handled together with this one.
+    sends: Vec<Arrival>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lane {
+    Main,
+    System,
+    Urgent,
+    /// Not a message, but a request to stop.
+    Stop,
+}
+
+struct Taker {
+    log: Log,
+}
+
+impl Actor for Taker {
+    type Message = Arrival;
+
+    async fn handle_message(&mut self, ctx: &mut Context<Arrival>, arrival: Arrival) -> Result {
+        self.log.note(arrival.number);
+        arrival.sends.into_iter().for_each(|next| send(&ctx.address(), next));
+        Ok(())
+    }
+}
+
+fn send(to: &Address<Arrival>, arrival: Arrival) {
+    match arrival.lane {
+        Lane::Main => drop(to.send(arrival)),
+        Lane::System => drop(to.send_high(arrival)),
+        Lane::Urgent => drop(to.send_max(arrival)),
+        Lane::Stop => to.stop().start(),
+    }
+}
+
+/// What a process must do with these.
+fn reference(first: Vec<Arrival>) -> Vec<String> {
+    let mut lanes: [VecDeque<Arrival>; 3] = Default::default();
+    let mut handled = Vec::new();
+    let mut arrive = first;
+    loop {
+        for arrival in arrive.drain(..) {
+            // A stop goes with what is urgent.
+            let lane = match arrival.lane {
+                Lane::Urgent | Lane::Stop => 0,
+                Lane::System => 1,
+                Lane::Main => 2,
+            };
+            lanes[lane].push_back(arrival);
+        }
+        let Some(next) = lanes.iter_mut().find_map(VecDeque::pop_front) else { return handled };
+        if next.lane == Lane::Stop {
+            return handled;
+        }
+        handled.push(next.number.to_string());
+        arrive = next.sends;
+    }
+}
+
+/// Gives each its number.
+fn number(arrivals: &mut [Arrival], next: &mut usize) {
+    for arrival in arrivals {
+        arrival.number = *next;
+        *next += 1;
+        number(&mut arrival.sends, next);
+    }
+}
+
+fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
+    let lane = prop_oneof![
+        20 => Just(Lane::Main), 8 => Just(Lane::System), 8 => Just(Lane::Urgent), 1 => Just(Lane::Stop)
+    ];
+    let leaf = lane.clone().prop_map(|lane| Arrival { lane, number: 0, sends: Vec::new() });
+    let tree = leaf.prop_recursive(4, 40, 5, move |inner| {
+        (lane.clone(), prop::collection::vec(inner, 0..5)).prop_map(|(lane, sends)| Arrival {
+            lane,
+            number: 0,
+            sends,
+        })
+    });
+    prop::collection::vec(tree, 1..8).prop_map(|mut all| {
+        number(&mut all, &mut 0);
+        all
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 256 }))]
+
+    #[test]
+    fn m2_whatever_comes_in_a_handler_the_lanes_are_taken_as_a_simple_scheduler_would(
+        first in arrivals(),
+    ) {
+        for sim in simulations(2) {
+            let log = Log::new();
+            let taker = Taker { log: log.clone() };
+            let process = sim.spawn(move || taker).wait().unwrap();
+            first.iter().cloned().for_each(|arrival| send(&process, arrival));
+            sim.run_until_idle();
+            prop_assert_eq!(log.take(), reference(first.clone()));
+        }
+    }
+}
