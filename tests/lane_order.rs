@@ -22,8 +22,8 @@ enum Lane {
     Main,
     System,
     Urgent,
-    /// Not a message, but a request to stop.
-    Stop,
+    /// No message, but an exit signal: it overtakes everything.
+    Exit,
 }
 
 struct Taker {
@@ -35,17 +35,21 @@ impl Actor for Taker {
 
     async fn handle_message(&mut self, ctx: &mut Context<Arrival>, arrival: Arrival) -> Result {
         self.log.note(arrival.number);
-        arrival.sends.into_iter().for_each(|next| send(&ctx.address(), next));
+        for next in arrival.sends {
+            match next.lane {
+                Lane::Exit => ctx.exit(ctx.pid(), Reason::Shutdown),
+                _ => send(&ctx.address(), next),
+            }
+        }
         Ok(())
     }
 }
 
 fn send(to: &Address<Arrival>, arrival: Arrival) {
     match arrival.lane {
-        Lane::Main => drop(to.send(arrival)),
         Lane::System => drop(to.send_high(arrival)),
         Lane::Urgent => drop(to.send_max(arrival)),
-        Lane::Stop => to.stop().start(),
+        Lane::Main | Lane::Exit => drop(to.send(arrival)),
     }
 }
 
@@ -56,18 +60,14 @@ fn reference(first: Vec<Arrival>) -> Vec<String> {
     let mut arrive = first;
     loop {
         for arrival in arrive.drain(..) {
-            // A stop goes with what is urgent.
-            let lane = match arrival.lane {
-                Lane::Urgent | Lane::Stop => 0,
-                Lane::System => 1,
-                Lane::Main => 2,
-            };
-            lanes[lane].push_back(arrival);
+            match arrival.lane {
+                Lane::Urgent => lanes[0].push_back(arrival),
+                Lane::System => lanes[1].push_back(arrival),
+                Lane::Main => lanes[2].push_back(arrival),
+                Lane::Exit => return handled,
+            }
         }
         let Some(next) = lanes.iter_mut().find_map(VecDeque::pop_front) else { return handled };
-        if next.lane == Lane::Stop {
-            return handled;
-        }
         handled.push(next.number.to_string());
         arrive = next.sends;
     }
@@ -84,7 +84,7 @@ fn number(arrivals: &mut [Arrival], next: &mut usize) {
 
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let lane = prop_oneof![
-        20 => Just(Lane::Main), 8 => Just(Lane::System), 8 => Just(Lane::Urgent), 1 => Just(Lane::Stop)
+        20 => Just(Lane::Main), 8 => Just(Lane::System), 8 => Just(Lane::Urgent), 1 => Just(Lane::Exit)
     ];
     let leaf = lane.clone().prop_map(|lane| Arrival { lane, number: 0, sends: Vec::new() });
     let tree = leaf.prop_recursive(4, 40, 5, move |inner| {
@@ -111,7 +111,12 @@ proptest! {
             let log = Log::new();
             let taker = Taker { log: log.clone() };
             let process = sim.spawn(move || taker).wait().unwrap();
-            first.iter().cloned().for_each(|arrival| send(&process, arrival));
+            for arrival in first.clone() {
+                match arrival.lane {
+                    Lane::Exit => sim.exit(process.pid(), Reason::Shutdown),
+                    _ => send(&process, arrival),
+                }
+            }
             sim.run_until_idle();
             prop_assert_eq!(log.take(), reference(first.clone()));
         }

@@ -25,6 +25,8 @@ pub(crate) mod executor;
 pub(crate) mod express;
 pub(crate) mod high;
 #[cfg(all(test, loom))]
+mod high_models;
+#[cfg(all(test, loom))]
 mod models;
 pub(crate) mod pinned;
 pub(crate) mod pokes;

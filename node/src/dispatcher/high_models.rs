@@ -1,0 +1,66 @@
+//! Models of the express queue (rules R2, R6): one that pushes a high process, and a worker that
+//! parks. A lost wake-up shows as a deadlock.
+
+use super::express::Express;
+use super::sleep::Sleep;
+use crate::sync::Parker;
+use loom::model::Builder;
+use loom::thread;
+use std::sync::Arc;
+
+/// A worker takes `count` processes and parks when there is none, as `Shared::search` does;
+/// `looks_again` is whether it looks at the word before it parks.
+fn a_push_against_a_park(count: usize, looks_again: bool) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(move || {
+        let parker = Parker::new();
+        let sleep = Arc::new(Sleep::new(std::slice::from_ref(&parker)));
+        let express = Arc::new(Express::new());
+        let worker = {
+            let (sleep, express) = (Arc::clone(&sleep), Arc::clone(&express));
+            thread::spawn(move || {
+                let mut taken = Vec::new();
+                let mut searching = false;
+                while taken.len() < count {
+                    if express.calls()
+                        && let Some(number) = express.pop()
+                    {
+                        if std::mem::take(&mut searching) {
+                            sleep.found();
+                        }
+                        taken.push(number);
+                        continue;
+                    }
+                    if !std::mem::replace(&mut searching, true) {
+                        sleep.start_searching();
+                    }
+                    sleep.park(0, &parker, None, || looks_again && !express.is_quiet());
+                }
+                taken
+            })
+        };
+        for number in 0..count {
+            express.push(number);
+            sleep.wake_one();
+        }
+        assert_eq!(worker.join().unwrap(), (0..count).collect::<Vec<_>>());
+        assert!(express.is_quiet());
+    });
+}
+
+#[test]
+fn a_high_push_finds_the_worker_that_parks() {
+    a_push_against_a_park(1, true);
+}
+
+#[test]
+fn two_high_pushes_are_both_taken() {
+    a_push_against_a_park(2, true);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn not_looking_at_the_word_before_parking_loses_a_high_push() {
+    a_push_against_a_park(1, false);
+}
