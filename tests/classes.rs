@@ -52,7 +52,7 @@ fn r6_in_a_simulation_high_ones_go_first_and_16_of_them_are_enough() {
 fn r6_a_child_has_the_class_of_its_parent_unless_told_otherwise() {
     let real = Node::builder("r6child").workers(2).start().unwrap();
     let sims: Vec<_> = simulations(3).collect();
-    for node in sims.iter().map(|sim| sim.node()).chain([&real]) {
+    for node in sims.iter().map(Simulation::node).chain([&real]) {
         let class = |address: &Address<Act>| address.info().class;
         let spawned = |class| node.spawn(|| Puppet::new("p", &Log::new())).class(class);
         let (high, normal) = (spawned(Class::High), puppet(node, "n", &Log::new()));
@@ -192,7 +192,7 @@ fn r4_a_spare_worker_runs_high_ones_while_all_workers_are_held() {
     let high = node.spawn(move || puppet).class(Class::High).wait().unwrap();
     let (sent, on) = mpsc::channel();
     high.tells(move |_| {
-        sent.send(thread::current().name().unwrap_or_default().to_owned()).unwrap()
+        sent.send(thread::current().name().unwrap_or_default().to_owned()).unwrap();
     });
     assert_eq!(on.recv().as_deref(), Ok("r4high-default-1"));
     released.wait();

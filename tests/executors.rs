@@ -15,7 +15,6 @@ use support::{Act, Does, Log, Puppet, puppet};
 /// What an executor does with a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
-    Take,
     Refuse,
     Drop,
     Panic,
@@ -34,7 +33,7 @@ impl Executor for List {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let next = self.will.lock().unwrap().pop_front();
         match next {
-            None | Some(Next::Take) => self.tasks.lock().unwrap().push_back(task),
+            None => self.tasks.lock().unwrap().push_back(task),
             Some(Next::Refuse) => return Err(task),
             Some(Next::Drop) => drop(task),
             Some(Next::Panic) => panic!("an executor that panics"),
@@ -280,6 +279,18 @@ fn r7_an_executor_that_has_gone_does_not_hold_up_a_stop() {
     assert_eq!(log.take_sorted(), ["p dropped", "p dropped"]);
 }
 
+/// Says who it is.
+struct Named;
+
+impl Actor for Named {
+    type Message = Reply<Pid>;
+
+    async fn handle_message(&mut self, ctx: &mut Context<Reply<Pid>>, reply: Reply<Pid>) -> Result {
+        reply.send(ctx.pid());
+        Ok(())
+    }
+}
+
 #[test]
 fn r1_an_executor_that_runs_tasks_at_once_runs_none_within_another_turn() {
     struct AtOnce;
@@ -311,19 +322,7 @@ fn r1_an_executor_that_runs_tasks_at_once_runs_none_within_another_turn() {
     count.send(100_000).unwrap();
     assert!(!count.is_alive());
     // Nor within a send to a pool.
-    struct Worker;
-    impl Actor for Worker {
-        type Message = Reply<Pid>;
-        async fn handle_message(
-            &mut self,
-            ctx: &mut Context<Reply<Pid>>,
-            reply: Reply<Pid>,
-        ) -> Result {
-            reply.send(ctx.pid());
-            Ok(())
-        }
-    }
-    let pool = node.spawn(|| Pool::new(2, || Worker)).dispatcher("list").wait().unwrap();
+    let pool = node.spawn(|| Pool::new(2, || Named)).dispatcher("list").wait().unwrap();
     (0..10).for_each(|_| assert!(pool.call(|r| r).wait().is_ok()));
     node.stop().wait().unwrap();
 }

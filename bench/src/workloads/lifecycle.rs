@@ -1,6 +1,6 @@
-//! `spawn` and `mem`: what it costs to make an actor, to end it and to keep it.
+//! `spawn`, `mem` and `crowd`: what it costs to make an actor, to end it and to keep it.
 
-use super::{OWN_TURN, Outcome, share};
+use super::{OWN_TURN, Outcome, pingpong, share};
 use crate::failure::Failure;
 use crate::latch::Latch;
 use crate::measurement::{Measurement, as_f64};
@@ -96,6 +96,15 @@ pub(super) fn memory(node: &Node, actors: u64) -> Outcome {
     let grown = resident_bytes()?.saturating_sub(before);
     drop((warm, addresses));
     Ok(Measurement::with_figure("mem", actors, took, as_f64(grown) / as_f64(actors)))
+}
+
+/// Two actors play ping-pong while `actors` others idle.
+pub(super) fn crowd(node: &Node, rounds: u64, actors: u64) -> Outcome {
+    share(actors, 1)?;
+    let addresses = idle(node, actors)?;
+    let played = pingpong::run(node, "crowd", rounds, 1);
+    drop(addresses);
+    played
 }
 
 /// Actors that have handled a message each.

@@ -39,6 +39,7 @@ pub(crate) fn run(node: &Node, arguments: &Arguments) -> Result<Vec<Measurement>
         "call64" => call::run(node, "call64", size(1_000_000), count(64)),
         "spawn" => lifecycle::spawn(node, size(1_000_000)),
         "mem" => lifecycle::memory(node, size(1_000_000)),
+        "crowd" => lifecycle::crowd(node, size(1_000_000), count(1_000_000) as u64),
         "pool" => pool::by_hand(node, size(5_000_000), count(4)),
         "pool-native" => pool::native(node, size(5_000_000), count(4)),
         "timers" => timers::set_and_cancel(node, size(1_000_000), count(1_000_000)),

@@ -183,19 +183,29 @@ impl Shared {
     fn push(&self, local: &Local, ready: Ready) {
         let queued = local.queue.len();
         if queued >= LOCAL_CAPACITY {
-            self.counters[local.index].count_spill();
-            return self.inject(ready);
+            return self.spill(local, ready);
         }
         local.queue.push(ready);
-        if queued == 0 {
-            return;
+        if queued > 0 {
+            self.has_pushed_behind(local, queued);
         }
+    }
+
+    /// Apart, so that what is alone in its queue is pushed in few steps.
+    #[inline(never)]
+    fn has_pushed_behind(&self, local: &Local, queued: usize) {
         self.counters[local.index].note_length(queued + 1);
         // This worker will take it in any case, so a hint is enough to decide; the fence of
         // a sure answer would cost as much as the push.
         if self.sleep.could_wake() {
             self.sleep.wake_one();
         }
+    }
+
+    #[cold]
+    fn spill(&self, local: &Local, ready: Ready) {
+        self.counters[local.index].count_spill();
+        self.inject(ready);
     }
 
     fn inject(&self, ready: Ready) {
@@ -285,15 +295,20 @@ impl Shared {
     /// From the worker's own queue, or from the injector where it is time for that.
     #[inline]
     fn take_near(&self, local: &Local, tick: u32) -> Option<Ready> {
-        if tick.is_multiple_of(INJECTOR_INTERVAL) {
-            if tick.is_multiple_of(SAMPLE_INTERVAL) {
-                self.run_measured(local);
-            }
-            if let Some(ready) = self.take_injected(local) {
-                return Some(ready);
-            }
+        if tick.is_multiple_of(INJECTOR_INTERVAL)
+            && let Some(ready) = self.look_up(local, tick)
+        {
+            return Some(ready);
         }
         local.queue.pop()
+    }
+
+    #[cold]
+    fn look_up(&self, local: &Local, tick: u32) -> Option<Ready> {
+        if tick.is_multiple_of(SAMPLE_INTERVAL) {
+            self.run_measured(local);
+        }
+        self.take_injected(local)
     }
 
     fn take_injected(&self, local: &Local) -> Option<Ready> {
@@ -306,7 +321,6 @@ impl Shared {
     }
 
     /// Runs a turn of the next process, if there is one at hand, and counts what it handles.
-    #[cold]
     fn run_measured(&self, local: &Local) {
         let Some(ready) = local.queue.pop() else { return };
         let counters = &self.counters[local.index];
