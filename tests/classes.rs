@@ -4,7 +4,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Class, DispatcherOptions, behavior_fn};
+use krarup::{ChildSpec, Class, DispatcherOptions, Supervisor, behavior_fn};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use support::{Act, Does, Log, Puppet, puppet, simulations};
@@ -78,6 +78,29 @@ fn r6_a_child_has_the_class_of_its_parent_unless_told_otherwise() {
         let late = node.spawn(|| Puppet::new("late", &Log::new())).class(Class::High).wait();
         assert_eq!(late.unwrap_err(), SpawnError::NodeStopping);
     }
+}
+
+#[test]
+fn r6_a_supervisor_gives_its_children_the_class_they_are_specified_with() {
+    let sim = Simulation::new(1);
+    let worker = |id| ChildSpec::worker(id, || Puppet::new("p", &Log::new())).name(id);
+    let pool = || Pool::new(2, || Puppet::new("w", &Log::new()));
+    let shop = move || {
+        Supervisor::one_for_one()
+            .child(worker("normal"))
+            .child(worker("high").class(Class::High))
+            .child(ChildSpec::worker("pool", pool).name("pool").class(Class::High))
+    };
+    sim.spawn(shop).wait().unwrap();
+    let class = |name| sim.process_info(sim.whereis(name).unwrap()).unwrap().class;
+    let classes = ["normal", "high", "pool"].map(class);
+    assert_eq!(classes, [Class::Normal, Class::High, Class::High]);
+    // The next incarnation too, and the workers of the pool.
+    sim.kill(sim.whereis("high").unwrap());
+    sim.run_until_idle();
+    assert_eq!(class("high"), Class::High);
+    let all = sim.processes().into_iter().filter_map(|pid| sim.process_info(pid));
+    assert_eq!(all.filter(|info| info.class == Class::High).count(), 4);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::command::SupervisorContext;
 use crate::in_place::AskSupervisor;
 use crate::spec::{ChildId, ChildKind, ChildRules, RestartType, Shutdown};
 use krarup_act::{Actor, Address, Behavior, InPlace, Monitor};
-use krarup_gen::SpawnError;
+use krarup_gen::{Class, SpawnError};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use std::time::Duration;
 /// | [`shutdown`](Self::shutdown) | 5 s for a worker, [`Shutdown::Infinity`] for a supervisor |
 /// | [`significant`](Self::significant) | no |
 /// | [`back_off`](Self::back_off) | restarts do not wait |
-/// | [`name`](Self::name), [`mailbox`](Self::mailbox), [`dispatcher`](Self::dispatcher), [`init_timeout`](Self::init_timeout) | as for any spawn |
+/// | [`name`](Self::name), [`mailbox`](Self::mailbox), [`dispatcher`](Self::dispatcher), [`class`](Self::class), [`init_timeout`](Self::init_timeout) | as for any spawn |
 #[derive(Clone)]
 pub struct ChildSpec {
     pub(crate) rules: ChildRules,
@@ -237,6 +237,13 @@ macro_rules! settings {
             self
         }
 
+        /// Schedules it in this class (rule R6).
+        #[must_use]
+        pub fn class(mut self, class: Class) -> Self {
+            self.$options$(.$more)?.class = Some(class);
+            self
+        }
+
         /// Kills it, as a failed start, if its `init` has not returned within this time.
         /// The supervisor serves nothing else while it waits for that.
         #[must_use]
@@ -272,12 +279,13 @@ impl<A> fmt::Debug for ChildTemplate<A> {
 struct Options {
     mailbox: Option<usize>,
     dispatcher: Option<String>,
+    class: Option<Class>,
     init_timeout: Option<Duration>,
 }
 
 impl Options {
     const fn new() -> Self {
-        Options { mailbox: None, dispatcher: None, init_timeout: None }
+        Options { mailbox: None, dispatcher: None, class: None, init_timeout: None }
     }
 }
 
@@ -358,6 +366,9 @@ impl Options {
         }
         if let Some(dispatcher) = &self.dispatcher {
             spawn = spawn.dispatcher(dispatcher);
+        }
+        if let Some(class) = self.class {
+            spawn = spawn.class(class);
         }
         if let Some(timeout) = self.init_timeout {
             spawn = spawn.init_timeout(timeout);
