@@ -111,7 +111,7 @@ impl House {
         }
     }
 
-    fn next_ready(&self) -> Option<Ready> {
+    pub(super) fn next_ready(&self) -> Option<Ready> {
         let mut queue = self.queue.lock().expect("nothing panics under a lock");
         loop {
             if let Some(ready) = queue.ready.pop_front() {

@@ -12,6 +12,7 @@ use loom::sync::{Condvar, Mutex};
 use loom::thread::{self, JoinHandle};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Waker;
 
 /// Stands for the process: whoever has its [`Ready`] is in it.
 struct Token;
@@ -19,6 +20,10 @@ struct Token;
 impl Turn for Token {
     fn run(self: Pin<Box<Self>>, _: TurnLimits) -> Option<Ready> {
         None
+    }
+
+    fn put_back(self: Pin<Box<Self>>, _: &mut dyn FnMut() -> Reason) -> Result<Waker, Ready> {
+        Err(Ready::new(self))
     }
 
     fn pid(&self) -> Pid {

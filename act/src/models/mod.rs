@@ -1,5 +1,6 @@
 //! Models of the places where an interleaving could lose something: a mailbox and its
-//! process ([`process`]), senders that wait for room in it ([`room`]), a reply on its way
+//! process ([`process`]), one that nobody will run ([`refused`]), senders that wait for room in it
+//! ([`room`]), a reply on its way
 //! ([`slot`]), calls in a cycle ([`waits`]), links and monitors ([`bonds`]).
 //!
 //! The code that runs in them is the real one. What it would lose without one of its
@@ -10,6 +11,7 @@ mod bonds;
 mod house;
 mod mailbox;
 mod process;
+mod refused;
 mod room;
 mod slot;
 mod waits;
