@@ -40,7 +40,7 @@ pub struct Supervisor<T = ChildSpec> {
 /// What `start_child` makes of its argument.
 enum Source<T> {
     Spec(fn(T) -> (ChildRules, Start<T>)),
-    Template(ChildTemplate<T>),
+    Template(Box<ChildTemplate<T>>),
 }
 
 impl Supervisor {
@@ -80,7 +80,7 @@ impl<A: Send + 'static> Supervisor<A> {
     #[must_use]
     pub fn simple_one_for_one(template: ChildTemplate<A>) -> Self {
         let flags = Flags::new(Strategy::SimpleOneForOne);
-        Supervisor { flags, children: Vec::new(), source: Source::Template(template) }
+        Supervisor { flags, children: Vec::new(), source: Source::Template(Box::new(template)) }
     }
 }
 
