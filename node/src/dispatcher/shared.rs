@@ -7,7 +7,7 @@
 //!               ┌───────────┐   batch of up to 17   ┌─────────────────────────┐
 //!               │ injector  │ ────────────────────► │ local FIFO of worker 0  │──► turn
 //!               └───────────┘                       └─────────────────────────┘
-//!                     ▲ over 256 spill                   ▲ steal half
+//!                     ▲ over 4096 spill                   ▲ steal half
 //!                     └──────────────────────────   ┌─────────────────────────┐
 //!                                                   │ local FIFO of worker 1  │──► turn
 //!                                                   └─────────────────────────┘
@@ -25,7 +25,7 @@ use super::reports::Reports;
 use super::setup::Setup;
 use super::sleep::Sleep;
 use super::spares::{Seat, Spares};
-use super::thief::Thief;
+use super::thief::{Sibling, Thief};
 use super::turn;
 use super::watchdog::{INTERVAL, Watchdog};
 use crate::sync::Parker;
@@ -43,7 +43,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
 /// Processes in a local queue before new ones spill to the injector.
-const LOCAL_CAPACITY: usize = 256;
+const LOCAL_CAPACITY: usize = 4_096;
 /// Every this many takes the injector is looked at first.
 const INJECTOR_INTERVAL: u32 = 61;
 /// One process to run and up to 16 more to keep.
@@ -297,9 +297,9 @@ impl Shared {
             seeker.searching = true;
             counters.idle();
             self.sleep.start_searching();
-            seeker.thief.has_run_dry(now);
+            seeker.thief.has_run_dry(now, self.siblings(index));
         }
-        let patience = seeker.thief.patience(now);
+        let patience = seeker.thief.patience(now, self.siblings(index));
         for round in 0..YIELDS {
             if let Some(ready) = take() {
                 return Some(ready);
@@ -333,6 +333,15 @@ impl Shared {
         // have taken it for asleep.
         self.rouse_watchdog();
         None
+    }
+
+    /// The other workers, as a thief sees them.
+    fn siblings(&self, thief: usize) -> impl Iterator<Item = Sibling> + Clone {
+        let workers = self.counters.iter().zip(&self.stealers).enumerate();
+        workers.filter(move |(index, _)| *index != thief).map(|(_, (counters, stealer))| Sibling {
+            turns: counters.glance().turns,
+            has_work: !stealer.is_empty(),
+        })
     }
 
     fn is_work_queued(&self) -> bool {
