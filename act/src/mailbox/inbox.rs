@@ -255,7 +255,15 @@ impl<M, C> Inbox<M, C> {
     }
 
     /// Gives the memory of an empty queue back.
+    #[inline]
     pub(crate) fn release_memory(&mut self) {
+        if self.main.is_some() || self.rare.is_some() {
+            self.release_what_is_empty();
+        }
+    }
+
+    #[inline(never)]
+    fn release_what_is_empty(&mut self) {
         if self.main.as_ref().is_some_and(|main| main.is_empty()) {
             self.main = None;
         }

@@ -221,9 +221,7 @@ mod tests {
 
     #[test]
     fn one_sibling_with_long_turns_is_enough() {
-        let siblings = |fast, slow| {
-            [Sibling { turns: fast, has_work: true }, slow].into_iter()
-        };
+        let siblings = |fast, slow| [Sibling { turns: fast, has_work: true }, slow].into_iter();
         let stuck = |has_work| Sibling { turns: 7, has_work };
         let mut thief = Thief::default();
         thief.has_stolen(10, at(0));
