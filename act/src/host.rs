@@ -13,6 +13,7 @@ use krarup_gen::{
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::task::Waker;
 use std::time::Duration;
 
@@ -213,8 +214,16 @@ impl Ready {
     /// Runs one turn. Gives the process back if its budget ran out before its work
     /// did: it goes to the tail of the queue.
     #[must_use]
-    pub fn run(self, limits: TurnLimits) -> Option<Ready> {
-        self.0.run(limits)
+    pub fn run(self, limits: &TurnLimits) -> Option<Ready> {
+        self.0.run(limits, &AtomicU64::new(0))
+    }
+
+    /// As [`Ready::run`], and writes down the number of the process it runs: for those who
+    /// watch the thread.
+    #[must_use]
+    #[inline]
+    pub fn run_seen(self, limits: &TurnLimits, in_hand: &AtomicU64) -> Option<Ready> {
+        self.0.run(limits, in_hand)
     }
 
     /// Puts the process back into its mailbox as an idle one, because nobody will run it
@@ -244,7 +253,7 @@ impl fmt::Debug for Ready {
 
 /// A process as its own future; see `process/turn.rs`.
 pub(crate) trait Turn: Send {
-    fn run(self: Pin<Box<Self>>, limits: TurnLimits) -> Option<Ready>;
+    fn run(self: Pin<Box<Self>>, limits: &TurnLimits, in_hand: &AtomicU64) -> Option<Ready>;
     fn put_back(self: Pin<Box<Self>>, reason: &mut dyn FnMut() -> Reason) -> Result<Waker, Ready>;
     fn pid(&self) -> Pid;
 }

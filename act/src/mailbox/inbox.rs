@@ -149,8 +149,18 @@ impl<M, C> Inbox<M, C> {
             });
         }
         self.accepted += 1;
-        self.push_entry(Entry { sender, body: Body::Message(message) });
+        // Each of the two places by itself, or the message is copied to one in between.
+        if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
+            self.first = Some(Entry { sender, body: Body::Message(message) });
+        } else {
+            self.push_message_behind(message, sender);
+        }
         Ok(self.ready_for_mail())
+    }
+
+    #[inline(never)]
+    fn push_message_behind(&mut self, message: M, sender: SenderId) {
+        self.push_behind(|| Entry { sender, body: Body::Message(message) });
     }
 
     pub(super) fn has_room(&self, taken: u64) -> bool {
@@ -164,20 +174,20 @@ impl<M, C> Inbox<M, C> {
         self.ready_for_mail()
     }
 
-    #[allow(
-        clippy::inline_always,
-        reason = "or the entry is made beside its place and copied there"
-    )]
-    #[inline(always)]
     pub(super) fn push_entry(&mut self, entry: Entry<M>) {
         if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
             self.first = Some(entry);
-            return;
+        } else {
+            self.push_behind(|| entry);
         }
+    }
+
+    #[inline]
+    fn push_behind(&mut self, entry: impl FnOnce() -> Entry<M>) {
         // As much room as the last batch needed.
         let room = self.batch.clamp(4, 256) as usize;
         let main = self.main.get_or_insert_with(|| Box::new(VecDeque::with_capacity(room)));
-        main.push_back(entry);
+        main.push_back(entry());
         if main.len() >= CROWD {
             charge(main.len());
         }
@@ -255,7 +265,15 @@ impl<M, C> Inbox<M, C> {
     }
 
     /// Gives the memory of an empty queue back.
+    #[inline]
     pub(crate) fn release_memory(&mut self) {
+        if self.main.is_some() || self.rare.is_some() {
+            self.release_what_is_empty();
+        }
+    }
+
+    #[inline(never)]
+    fn release_what_is_empty(&mut self) {
         if self.main.as_ref().is_some_and(|main| main.is_empty()) {
             self.main = None;
         }

@@ -22,7 +22,7 @@ fn scheduled(house: &Arc<House>, handled: &Arc<AtomicU64>) -> (Inhabitant, Ready
         }
         Ok(())
     });
-    assert!(ready.run(LIMITS).is_none());
+    assert!(ready.run(&LIMITS).is_none());
     assert!(cell.send(1).is_ok());
     let ready = house.next_ready().expect("a message schedules it");
     (cell, ready)
@@ -52,7 +52,7 @@ fn a_process_that_is_killed_while_it_is_put_back_ends_once() {
         let (cell, ready) = scheduled(&house, &handled);
         let killer = thread::spawn(move || cell.kill());
         if let Err(doomed) = ready.put_back(|| Reason::Normal) {
-            assert!(doomed.run(LIMITS).is_none());
+            assert!(doomed.run(&LIMITS).is_none());
         }
         killer.join().expect("a kill does not panic");
         house.work();

@@ -99,7 +99,7 @@ pub(crate) fn sender(creation: u32) -> u64 {
 
 /// Begins a turn of the process on this thread; it ends when the guard is dropped.
 #[inline]
-pub(crate) fn enter(pid: Pid, limits: TurnLimits, now: impl FnOnce() -> Timestamp) -> Entered {
+pub(crate) fn enter(pid: Pid, limits: &TurnLimits, now: impl FnOnce() -> Timestamp) -> Entered {
     TURN.with(|turn| {
         let outer = (!turn.pid.get().is_node()).then(|| Box::new(turn.clone()));
         turn.pid.set(pid);

@@ -28,7 +28,7 @@ use futures_task::waker_ref;
 use krarup_gen::{DeadLetterCause, Pid, Reason, Result, SpawnError};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
 pin_project_lite::pin_project! {
@@ -71,10 +71,11 @@ where
     S: FnOnce() -> F + Send + 'static,
     F: Future<Output = Result> + Send + 'static,
 {
-    fn run(mut self: Pin<Box<Self>>, limits: TurnLimits) -> Option<Ready> {
+    fn run(mut self: Pin<Box<Self>>, limits: &TurnLimits, in_hand: &AtomicU64) -> Option<Ready> {
         if self.sits_out() {
             return Some(Ready::new(self));
         }
+        in_hand.store(self.cell.pid.id(), Ordering::Relaxed);
         let _turn = current::enter(self.cell.pid, limits, || self.cell.host.now());
         self.cell.progress.running.store(true, Ordering::Relaxed);
         loop {

@@ -54,6 +54,18 @@ impl Counters {
         self.begin_turn(pid);
     }
 
+    /// It begins a turn of a process that is written down in [`Counters::in_hand`].
+    #[inline]
+    pub(crate) fn count_turn(&self) {
+        add(&self.turns, 1);
+    }
+
+    /// Where the number of the process is written down that it runs.
+    #[inline]
+    pub(crate) fn in_hand(&self) -> &AtomicU64 {
+        &self.pid
+    }
+
     /// It has nothing to run at hand.
     pub(crate) fn idle(&self) {
         self.pid.store(0, Ordering::Relaxed);

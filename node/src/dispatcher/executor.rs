@@ -184,7 +184,7 @@ impl Executed {
             return self.last.schedule(ready);
         }
         self.turns.fetch_add(1, Ordering::Relaxed);
-        let again = turn::run(ready, self.setup.limits);
+        let again = turn::run(ready, &self.setup.limits);
         calling::after_turn(|_| {});
         if let Some(again) = again {
             self.schedule(again);

@@ -38,7 +38,7 @@ impl Shared {
                 self.sleep.found();
             }
             counters.begin_high_turn(ready.pid().id());
-            let again = turn::run(ready, self.setup.limits);
+            let again = turn::run(ready, &self.setup.limits);
             calling::after_turn(|pid| counters.begin_turn(pid));
             if let Some(again) = again {
                 self.express.push(again);

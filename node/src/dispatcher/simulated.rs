@@ -175,7 +175,7 @@ impl Simulated {
     fn run(&self, ready: Ready, number: u64) -> Pid {
         let pid = ready.pid();
         let begun = self.recorder.turn_begins(number, pid);
-        if let Some(again) = ready.run(self.limits) {
+        if let Some(again) = ready.run(&self.limits) {
             self.schedule(again);
         }
         if let Some(turn) = begun {
