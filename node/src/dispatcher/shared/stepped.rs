@@ -5,7 +5,7 @@
 //! thread is worker 0 of a dispatcher whose others are never there, and what comes from outside
 //! comes from a thread that ends at once.
 
-use super::{LOCAL, LOCAL_CAPACITY, Local, Seeker, Shared, Thief, Worker, with_number};
+use super::{AT, LOCAL, LOCAL_CAPACITY, Local, Seeker, Shared, Thief, Worker, with_number};
 use crate::blocking::Blocking;
 use crate::clock::Clock;
 use crate::core::{Core, Home};
@@ -94,8 +94,8 @@ impl Stepped {
         let (shared, mut queues, _) = Shared::make(setup);
         let home = core.settle(DEFAULT, DEFAULT, Dispatcher::Shared(Arc::clone(&shared)));
         let queue = queues.remove(0);
-        let dispatcher = Arc::as_ptr(&shared);
-        LOCAL.with(|local| local.set(Local { dispatcher, index: 0, queue }).ok().unwrap());
+        AT.set(Arc::as_ptr(&shared).addr());
+        LOCAL.with(|local| local.set(Local { index: 0, queue }).ok().unwrap());
         let nursery = Nursery { core, home, log: Arc::default() };
         Stepped { nursery, shared, others: queues, tick: 0 }
     }
