@@ -193,6 +193,7 @@ where
             return Parked::Again(self);
         }
         let wants = current::wants();
+        let keeps_memory = keeps_memory(&cell);
         let callee = if wants == Wants::Other { current::waited_for() } else { 0 };
         cell.progress.waits_for.store(callee, Ordering::Relaxed);
         let mut inbox = cell.inbox.lock();
@@ -225,7 +226,7 @@ where
             if inbox.has_mail() {
                 return Parked::Again(self);
             }
-            inbox.release_memory();
+            inbox.release_memory(keeps_memory);
             Phase::Idle
         } else {
             Phase::Waiting
@@ -335,6 +336,16 @@ where
         cell.progress.listed.store(false, Ordering::Relaxed);
     }
     listed
+}
+
+/// Whether a process that goes idle keeps the memory of its queue: until it is poked.
+#[inline]
+fn keeps_memory<M, C>(cell: &Arc<Cell<M, C>>) -> bool
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    cell.progress.listed.load(Ordering::Relaxed) || (current::keeps_memory() && list_for_poke(cell))
 }
 
 /// Drops what may be a user's and may panic.
