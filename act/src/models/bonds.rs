@@ -36,7 +36,7 @@ fn dying(ready: Ready) -> JoinHandle<()> {
 
 /// The notices that the process receives now.
 fn notices(ctx: &mut Context<u32, u32>) -> usize {
-    let _turn = current::enter(ctx.pid(), LIMITS, || ctx.now());
+    let _turn = current::enter(ctx.pid(), &LIMITS, || ctx.now());
     let mut count = 0;
     let mut cx = std::task::Context::from_waker(noop_waker_ref());
     while let Poll::Ready(item) = pin!(ctx.receive()).poll(&mut cx) {

@@ -41,7 +41,7 @@ fn wait<T>(receiver: &mut SlotReceiver<T>, bell: &Arc<Bell>) -> Option<T> {
 #[test]
 fn a_reply_against_a_timeout_has_one_outcome() {
     loom::model(|| {
-        let (reply, receiver) = Reply::new(None);
+        let (reply, mut receiver) = Reply::new(None);
         let late = Count::default();
         let replying = thread::spawn(move || reply.send(7));
         let counted = late.clone();
@@ -55,7 +55,7 @@ fn a_reply_against_a_timeout_has_one_outcome() {
 #[test]
 fn a_dropped_token_against_a_timeout_is_no_late_reply() {
     loom::model(|| {
-        let (reply, receiver) = Reply::<u32>::new(None);
+        let (reply, mut receiver) = Reply::<u32>::new(None);
         let late = Count::default();
         let dropping = thread::spawn(move || drop(reply));
         let counted = late.clone();
