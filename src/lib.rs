@@ -15,8 +15,8 @@ pub use krarup_gen::{
     StopError, Target, Timestamp, Value,
 };
 pub use krarup_node::{
-    DispatcherOptions, FailingSeed, Faults, Node, NodeBuilder, NodeError, NodeStop, Probe,
-    Simulation, Trace,
+    Carried, CodecFailure, DispatcherOptions, FailingSeed, Fault, Faults, Node, NodeBuilder,
+    NodeError, NodeStop, Probe, Simulation, Trace, Victim,
 };
 pub use krarup_supervisor::{
     AutoShutdown, BackOff, BackOffError, ChildCounts, ChildId, ChildInfo, ChildKind, ChildRef,

@@ -6,11 +6,14 @@
 
 #![forbid(unsafe_code)]
 
+mod arrivals;
 mod blocking;
 mod builder;
 mod clock;
+mod codecs;
 mod core;
 mod dispatcher;
+mod due;
 mod error;
 mod events;
 mod explore;
@@ -33,9 +36,10 @@ mod waiting;
 mod wheel;
 
 pub use builder::NodeBuilder;
+pub use codecs::{Carried, CodecFailure};
 pub use error::NodeError;
 pub use explore::FailingSeed;
-pub use faults::Faults;
+pub use faults::{Fault, Faults, Victim};
 pub use node::Node;
 pub use options::DispatcherOptions;
 pub use probe::Probe;

@@ -115,6 +115,7 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
             Some(name) => spawn.name(name).start()?,
             None => spawn.start()?,
         };
+        sim.spare(address.pid());
         // It traps exits before anything can happen to it.
         sim.step_of(address.pid());
         Ok(Probe { sim, address, arrived, sender: Mutex::new(None) })

@@ -49,8 +49,10 @@ impl Dispatcher {
     /// A process has ended, or was not admitted.
     #[inline]
     pub(crate) fn forget(&self, pid: Pid) {
-        if let Dispatcher::Pinned(pinned) = self {
-            pinned.vacate(pid.id());
+        match self {
+            Dispatcher::Pinned(pinned) => pinned.vacate(pid.id()),
+            Dispatcher::Simulated(simulated) => simulated.forget(pid),
+            Dispatcher::Shared(_) | Dispatcher::Calling(_) => {}
         }
     }
 
@@ -107,6 +109,14 @@ impl Dispatcher {
             Dispatcher::Shared(shared) => shared.timers(),
             Dispatcher::Pinned(pinned) => pinned.timers(),
             Dispatcher::Calling(_) | Dispatcher::Simulated(_) => 0,
+        }
+    }
+
+    /// Timers that are due and have not fired.
+    pub(crate) fn due_timers(&self) -> usize {
+        match self {
+            Dispatcher::Simulated(simulated) => simulated.due(),
+            _ => 0,
         }
     }
 

@@ -19,6 +19,7 @@
 pub(crate) mod any;
 pub(crate) mod calling;
 pub(crate) mod counters;
+mod misfortune;
 #[cfg(all(test, loom))]
 mod models;
 pub(crate) mod pinned;

@@ -1,34 +1,58 @@
 //! The dispatcher of a simulation: one thread, and every choice from a seed.
+//!
+//! | choice | between |
+//! |---|---|
+//! | what happens next | a turn of any process that is ready, the first timer of any that has due ones |
+//! | how long a turn is | 1 to `throughput` messages; half of them have all |
+//! | where a message arrives | behind all, or before those that came at the same time ([`Arrivals`]) |
+//! | what goes wrong | see [`Faults`] |
 
 use super::calling;
+use super::misfortune::Misfortune;
+use crate::arrivals::Arrivals;
 use crate::clock::Clock;
+use crate::codecs::{Carried, Codecs};
+use crate::due::{Due, DueTimers};
 use crate::faults::Faults;
 use crate::recorder::Recorder;
 use crate::seeded::Seeded;
-use crate::timer::Timers;
+use crate::timer::{Timers, give_up, ring};
 use crate::trace::Run;
 use crate::waiting::Flag;
-use krarup_act::{Process, Ready, Stalled, TurnLimits, is_in_process};
+use krarup_act::{Ready, Stalled, TimerKey, TurnLimits, Wire, contain, is_in_process};
 use krarup_gen::{DispatcherStats, Pid, Timestamp};
 use parking_lot::Mutex;
+use std::any::Any;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 pub(crate) struct Simulated {
-    limits: TurnLimits,
+    throughput: u32,
+    clock: Arc<Clock>,
     /// Held during a turn: whichever threads drive the simulation, turns come one after
     /// the other.
     turn: Mutex<()>,
     state: Mutex<State>,
+    codecs: Mutex<Codecs>,
+    misfortune: Mutex<Misfortune>,
     pub(crate) recorder: Recorder,
 }
 
 struct State {
     ready: Vec<Ready>,
+    due: DueTimers,
+    arrivals: Arrivals,
     seeded: Seeded,
     turns: u64,
-    faults: Option<Faults>,
+    /// The process whose turn runs.
+    running: Option<Pid>,
+}
+
+/// What happens next.
+enum Next {
+    Turn(Ready, u64, TurnLimits),
+    Timer(Due),
 }
 
 impl State {
@@ -39,64 +63,145 @@ impl State {
         // trace reads as it happened.
         (self.ready.remove(place), self.turns)
     }
+
+    fn limits(&mut self, throughput: u32) -> TurnLimits {
+        let most = throughput as usize;
+        let throughput = match most {
+            1 => 1,
+            _ => (self.seeded.choose(2 * most) + 1).min(most),
+        };
+        TurnLimits { throughput: u32::try_from(throughput).unwrap_or(u32::MAX), deadline: None }
+    }
 }
 
 impl Simulated {
     pub(crate) fn new(run: Run, clock: Arc<Clock>) -> Self {
-        let limits = TurnLimits { throughput: run.throughput, deadline: None };
-        let state =
-            State { ready: Vec::new(), seeded: Seeded::new(run.seed), turns: 0, faults: None };
-        let recorder = Recorder::new(run, clock);
-        Simulated { limits, turn: Mutex::new(()), state: Mutex::new(state), recorder }
+        let state = State {
+            ready: Vec::new(),
+            due: DueTimers::default(),
+            arrivals: Arrivals::default(),
+            seeded: Seeded::new(run.seed),
+            turns: 0,
+            running: None,
+        };
+        Simulated {
+            throughput: run.throughput,
+            clock: Arc::clone(&clock),
+            turn: Mutex::new(()),
+            state: Mutex::new(state),
+            codecs: Mutex::default(),
+            misfortune: Mutex::default(),
+            recorder: Recorder::new(run, clock),
+        }
     }
 
     pub(crate) fn schedule(&self, ready: Ready) {
-        self.state.lock().ready.push(ready);
+        let mut state = self.state.lock();
+        state.arrivals.reached(ready.pid());
+        state.ready.push(ready);
+    }
+
+    /// A process has ended.
+    pub(crate) fn forget(&self, pid: Pid) {
+        self.state.lock().arrivals.ended(pid);
+        self.misfortune.lock().forget(pid);
     }
 
     pub(crate) fn random(&self) -> u64 {
         self.state.lock().seeded.number()
     }
 
-    /// Runs one turn of a ready process chosen by the seed; which, or `None` if none is
-    /// ready.
+    /// Runs one turn of a ready process chosen by the seed, and whatever timers are chosen
+    /// before one; which, or `None` if none is ready.
     pub(crate) fn step(&self) -> Option<Pid> {
         if is_in_process() {
             // A process does not run others within its own turn.
             return None;
         }
         let _turn = self.turn.lock();
-        let (ready, number) = {
-            let mut state = self.state.lock();
-            let count = state.ready.len();
-            if count == 0 {
-                return None;
+        loop {
+            match self.choose()? {
+                Next::Timer(Due { owner, alarm, .. }) => {
+                    self.recorder.timer_fires(owner);
+                    ring(alarm);
+                }
+                Next::Turn(ready, number, limits) => {
+                    self.fail_start(ready.pid(), number);
+                    let pid = self.run(ready, number, limits);
+                    self.strike(number);
+                    return Some(pid);
+                }
             }
-            let chosen = state.seeded.choose(count);
-            state.take(chosen)
-        };
-        let pid = self.run(ready, number);
-        if let Some(victim) = self.fault() {
-            victim.kill();
         }
-        Some(pid)
+    }
+
+    fn choose(&self) -> Option<Next> {
+        let mut misfortune = self.misfortune.lock();
+        let mut state = self.state.lock();
+        let State { ready, due, seeded, .. } = &mut *state;
+        let able: Option<Vec<usize>> = misfortune.holds_any(self.clock.now()).then(|| {
+            (0..ready.len()).filter(|place| !misfortune.holds(ready[*place].pid())).collect()
+        });
+        let turns = able.as_ref().map_or(ready.len(), Vec::len);
+        let count = turns + due.choices();
+        if count == 0 {
+            return None;
+        }
+        let chosen = seeded.choose(count);
+        if chosen >= turns {
+            return due.take(chosen - turns).map(Next::Timer);
+        }
+        let place = able.map_or(chosen, |able| able[chosen]);
+        let (ready, number) = state.take(place);
+        let limits = state.limits(self.throughput);
+        Some(Next::Turn(ready, number, limits))
     }
 
     pub(crate) fn set_faults(&self, faults: Faults) {
-        self.state.lock().faults = Some(faults);
+        let before = self.misfortune.lock().begin(faults);
+        drop(before);
     }
 
-    /// Whom a fault kills now, if there is one.
-    fn fault(&self) -> Option<Arc<dyn Process>> {
-        let victim = {
-            let State { faults, seeded, .. } = &mut *self.state.lock();
-            let faults = faults.as_mut()?;
-            if !faults.strikes(seeded) {
-                return None;
-            }
-            faults.choose(seeded, self.recorder.living().into_iter())?
+    /// No fault hits this one by chance.
+    pub(crate) fn spare(&self, pid: Pid) {
+        self.misfortune.lock().spare(pid);
+    }
+
+    fn fail_start(&self, pid: Pid, turn: u64) {
+        if !self.misfortune.lock().is_on() {
+            return;
+        }
+        let Some(newcomer) = self.recorder.newcomer(pid) else { return };
+        let fails = {
+            let mut misfortune = self.misfortune.lock();
+            misfortune.fails_to_start(&newcomer, turn, &mut self.state.lock().seeded)
         };
-        self.recorder.fault(victim)
+        if fails {
+            self.recorder.fault(format!("{} fails to start", newcomer.label()));
+            Misfortune::fail_start(newcomer);
+        }
+    }
+
+    /// What goes wrong after this turn.
+    fn strike(&self, turn: u64) {
+        let mut misfortune = self.misfortune.lock();
+        if !misfortune.is_on() {
+            return;
+        }
+        let strikes = misfortune.after_turn(turn, &mut self.state.lock().seeded);
+        drop(misfortune);
+        for strike in strikes {
+            let living = self.recorder.living();
+            let struck = {
+                let mut misfortune = self.misfortune.lock();
+                misfortune.choose(strike, living, &mut self.state.lock().seeded)
+            };
+            let Some(struck) = struck else { continue };
+            self.recorder.fault(struck.to_string());
+            // Not under any lock: the process is told, and may be made ready.
+            let held = struck.apply(self.clock.now());
+            self.misfortune.lock().keep(held);
+        }
     }
 
     /// Runs one turn of this process, if it is ready, whatever the seed would choose.
@@ -112,15 +217,26 @@ impl Simulated {
             };
             state.take(place)
         };
-        self.run(ready, number);
+        self.run(ready, number, TurnLimits { throughput: self.throughput, deadline: None });
         true
     }
 
     /// Under the lock `turn`.
-    fn run(&self, ready: Ready, number: u64) -> Pid {
+    fn run(&self, ready: Ready, number: u64, limits: TurnLimits) -> Pid {
         let pid = ready.pid();
         let begun = self.recorder.turn_begins(number, pid);
-        if let Some(again) = ready.run(self.limits) {
+        {
+            let mut state = self.state.lock();
+            state.running = Some(pid);
+            state.arrivals.turn_begins(pid);
+        }
+        let again = ready.run(limits);
+        {
+            let mut state = self.state.lock();
+            state.running = None;
+            state.arrivals.turn_is_over();
+        }
+        if let Some(again) = again {
             self.schedule(again);
         }
         if let Some(turn) = begun {
@@ -131,10 +247,42 @@ impl Simulated {
         pid
     }
 
-    /// Moves virtual time and fires what is due by then.
+    pub(crate) fn timer_is_set(&self, key: TimerKey) {
+        let mut state = self.state.lock();
+        let owner = state.running;
+        state.due.is_set(key, owner);
+    }
+
+    /// A timer is cancelled, which is set or is due; whether it was in time.
+    pub(crate) fn cancel(&self, key: TimerKey, was_set: bool) -> bool {
+        let mut state = self.state.lock();
+        if was_set {
+            state.due.cancelled(key);
+            return true;
+        }
+        let alarm = state.due.cancel(key);
+        drop(state);
+        // It may hold the last handle on a process.
+        alarm.is_some()
+    }
+
+    /// Timers that are due and have not fired.
+    pub(crate) fn due(&self) -> usize {
+        self.state.lock().due.len()
+    }
+
+    /// When something happens if nobody is ready.
+    pub(crate) fn next_due(&self, timers: &Timers) -> Option<Timestamp> {
+        timers.next_due().into_iter().chain(self.misfortune.lock().next_end()).min()
+    }
+
+    /// Moves virtual time. What is due by then fires in the next steps.
     pub(crate) fn move_to(&self, to: Timestamp, clock: &Clock, timers: &Timers) {
         clock.advance_to(to);
-        timers.fire_noting(clock.now(), |count| self.recorder.timers_fired(count));
+        let due = timers.take_due(clock.now());
+        self.state.lock().due.add(due);
+        let over = self.misfortune.lock().until(clock.now());
+        drop(over);
     }
 
     /// Runs until `future` is ready. Time moves only when no process is ready, and then
@@ -156,7 +304,11 @@ impl Simulated {
                 if self.step().is_some() {
                     continue;
                 }
-                let due = timers.next_due().ok_or(Stalled)?;
+                // A timer alone may have woken it.
+                if flag.take() {
+                    break;
+                }
+                let due = self.next_due(timers).ok_or(Stalled)?;
                 if clock.now() == Timestamp::MAX {
                     // At the end of time; what is due then is "never".
                     return Err(Stalled);
@@ -166,15 +318,54 @@ impl Simulated {
         }
     }
 
+    pub(crate) fn codecs(&self) -> &Mutex<Codecs> {
+        &self.codecs
+    }
+
+    pub(crate) fn carried(&self) -> Carried {
+        self.codecs.lock().carried().clone()
+    }
+
     /// Drops what has not run: the simulation ends.
     pub(crate) fn clear(&self) {
-        let ready = std::mem::take(&mut self.state.lock().ready);
+        let (ready, due) = {
+            let mut state = self.state.lock();
+            (std::mem::take(&mut state.ready), state.due.take_all())
+        };
         drop(ready);
+        due.for_each(give_up);
+        self.set_faults(Faults::new());
         self.recorder.forget_the_living();
     }
 
     pub(crate) fn stats(&self) -> DispatcherStats {
         let turns = self.state.lock().turns;
         DispatcherStats::new("simulated".to_owned(), 1).with(|stats| stats.turns = turns)
+    }
+}
+
+impl Wire for Simulated {
+    fn carry(&self, _: Pid, type_name: &'static str, message: &mut dyn Any) {
+        let Some(codec) = self.codecs.lock().find(type_name, message) else { return };
+        // It is a user's, and may do anything.
+        let outcome = contain(|| codec(message)).map_err(|panic| panic.to_string()).flatten();
+        if let Err(error) = &outcome {
+            self.recorder.codec_failed(type_name, error.clone());
+        }
+        self.codecs.lock().note(type_name, outcome);
+    }
+
+    fn arrives(&self, to: Pid, outside: bool, overtake: &mut dyn FnMut(usize) -> usize) {
+        let mut state = self.state.lock();
+        let State { arrivals, seeded, .. } = &mut *state;
+        let passed = match arrivals.passable(to, outside) {
+            0 => 0,
+            most => overtake(seeded.choose(most + 1)),
+        };
+        arrivals.arrived(to, outside, passed);
+    }
+
+    fn touches(&self, to: Pid) {
+        self.state.lock().arrivals.reached(to);
     }
 }
