@@ -22,7 +22,7 @@ use std::time::Duration;
 /// A node on one thread, the caller's, in which every choice comes from a seed and time is
 /// virtual: the same seed gives the same run, and years pass in milliseconds.
 ///
-/// The seed chooses who has a turn next, and how long that is; which of the timers that are due at
+/// The seed chooses who has a turn next; which of the timers that are due at
 /// a time fires first, and whether turns come before it; and where a message arrives among
 /// those that others sent at the same time. All of it is what a node of several workers could
 /// have done: what one process sends another keeps its order (rule M1), timers of one process fire

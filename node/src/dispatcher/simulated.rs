@@ -3,7 +3,6 @@
 //! | choice | between |
 //! |---|---|
 //! | what happens next | a turn of any process that is ready, the first timer of any that has due ones |
-//! | how long a turn is | 1 to `throughput` messages; half of them have all |
 //! | where a message arrives | behind all, or before those that came at the same time ([`Arrivals`]) |
 //! | what goes wrong | see [`Faults`] |
 
@@ -28,7 +27,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 pub(crate) struct Simulated {
-    throughput: u32,
+    limits: TurnLimits,
     clock: Arc<Clock>,
     /// Held during a turn: whichever threads drive the simulation, turns come one after
     /// the other.
@@ -51,7 +50,7 @@ struct State {
 
 /// What happens next.
 enum Next {
-    Turn(Ready, u64, TurnLimits),
+    Turn(Ready, u64),
     Timer(Due),
 }
 
@@ -62,15 +61,6 @@ impl State {
         // Not `swap_remove`: the order of the others stays that of their arrival, so a
         // trace reads as it happened.
         (self.ready.remove(place), self.turns)
-    }
-
-    fn limits(&mut self, throughput: u32) -> TurnLimits {
-        let most = throughput as usize;
-        let throughput = match most {
-            1 => 1,
-            _ => (self.seeded.choose(2 * most) + 1).min(most),
-        };
-        TurnLimits { throughput: u32::try_from(throughput).unwrap_or(u32::MAX), deadline: None }
     }
 }
 
@@ -85,7 +75,7 @@ impl Simulated {
             running: None,
         };
         Simulated {
-            throughput: run.throughput,
+            limits: TurnLimits { throughput: run.throughput, deadline: None },
             clock: Arc::clone(&clock),
             turn: Mutex::new(()),
             state: Mutex::new(state),
@@ -125,9 +115,9 @@ impl Simulated {
                     self.recorder.timer_fires(owner);
                     ring(alarm);
                 }
-                Next::Turn(ready, number, limits) => {
+                Next::Turn(ready, number) => {
                     self.fail_start(ready.pid(), number);
-                    let pid = self.run(ready, number, limits);
+                    let pid = self.run(ready, number);
                     self.strike(number);
                     return Some(pid);
                 }
@@ -153,8 +143,7 @@ impl Simulated {
         }
         let place = able.map_or(chosen, |able| able[chosen]);
         let (ready, number) = state.take(place);
-        let limits = state.limits(self.throughput);
-        Some(Next::Turn(ready, number, limits))
+        Some(Next::Turn(ready, number))
     }
 
     pub(crate) fn set_faults(&self, faults: Faults) {
@@ -217,12 +206,12 @@ impl Simulated {
             };
             state.take(place)
         };
-        self.run(ready, number, TurnLimits { throughput: self.throughput, deadline: None });
+        self.run(ready, number);
         true
     }
 
     /// Under the lock `turn`.
-    fn run(&self, ready: Ready, number: u64, limits: TurnLimits) -> Pid {
+    fn run(&self, ready: Ready, number: u64) -> Pid {
         let pid = ready.pid();
         let begun = self.recorder.turn_begins(number, pid);
         {
@@ -230,7 +219,7 @@ impl Simulated {
             state.running = Some(pid);
             state.arrivals.turn_begins(pid);
         }
-        let again = ready.run(limits);
+        let again = ready.run(self.limits);
         {
             let mut state = self.state.lock();
             state.running = None;
