@@ -220,6 +220,10 @@ impl Force {
 
     fn look(&mut self) {
         let Some(pid) = self.dice.pick(&self.seen) else { return };
+        if let Some(info) = self.node.process_info(pid) {
+            let is_over = info.mailbox.is_some_and(|bound| info.main > bound);
+            self.ledger.lose_if(is_over, || format!("more wait than there is room: {info:?}"));
+        }
         if let Err(error) = self.node.inspect(pid).wait() {
             self.ledger.lose_if(matches!(error, CallError::Timeout(_)), || {
                 format!("an inspection of {pid}: {error}")

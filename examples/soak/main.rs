@@ -150,11 +150,24 @@ fn run(options: &Options) -> Result<Vec<String>> {
     let stopped = node.stop().wait();
     ledger.lose_if(stopped.is_err(), || format!("the node does not stop: {stopped:?}"));
     audit.node_is_empty();
-    let threads = memory::threads();
+    let threads = threads_at_last(threads_before);
     ledger.lose_if(threads > threads_before, || {
         format!("{threads:?} threads are left of {threads_before:?}")
     });
     Ok(ledger.losses())
+}
+
+/// How many threads there are when they are no more than before, or after a while. One that was
+/// joined is counted a moment longer by the operating system.
+fn threads_at_last(before: Option<u64>) -> Option<u64> {
+    let began = Instant::now();
+    loop {
+        let threads = memory::threads();
+        if threads <= before || began.elapsed() > Duration::from_secs(5) {
+            return threads;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 fn tally(postmaster: &Address<postmaster::Post>) -> Result<Tally> {
