@@ -177,16 +177,8 @@ fn t4_a_request_is_answered_through_its_token() {
     let sim = Simulation::new(3);
     let till = Probe::<Reply<u32>>::spawn(&sim);
     let results = Probe::<Result<u32, CallError>>::spawn(&sim);
-    let (to, tell) = (till.address(), results.address());
-    sim.spawn(move || {
-        behavior_fn(move |_: Context<()>| async move {
-            let answer = to.call(|reply| reply).await;
-            tell.send(answer).map_err(krarup::SendError::without_message)?;
-            Ok(())
-        })
-    })
-    .start()
-    .unwrap();
+    let to = till.address();
+    results.pipe(async move { to.call(|reply| reply).await });
     till.expect(SECOND).send(7);
     results.expect_message(SECOND, &Ok(7));
 }

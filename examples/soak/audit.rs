@@ -4,7 +4,7 @@ use crate::STUCK;
 use crate::ledger::Ledger;
 use crate::letter::{Brief, Job, KINDS};
 use crate::postmaster::Tally;
-use crate::tree::{self, AREAS};
+use crate::tree::{self, WATCHERS};
 use crate::watcher::Watch;
 use krarup::prelude::*;
 use krarup::{ProcessInfo, ProcessState};
@@ -116,16 +116,16 @@ impl Audit<'_> {
         let sums = |count: fn(&ProcessInfo) -> usize| infos.values().map(count).sum::<usize>();
         let (out, back) = (sums(|info| info.monitors), sums(|info| info.monitored_by));
         self.lose_if(out != back, || format!("{out} monitor, and {back} are monitored"));
-        for area in AREAS {
-            let watcher = self.node.lookup::<Watch, Watch>(&format!("{area}.watch"));
+        for name in WATCHERS {
+            let watcher = self.node.lookup::<Watch, Watch>(name);
             let owed = watcher.map(|watcher| watcher.call(Watch::Owed).timeout(STUCK).wait());
             match owed {
                 Ok(Ok(owed)) => {
                     for pid in owed.iter().filter(|pid| !infos.contains_key(pid)) {
-                        self.lose_if(true, || format!("{area}.watch has not heard of {pid}'s end"));
+                        self.lose_if(true, || format!("{name} has not heard of {pid}'s end"));
                     }
                 }
-                other => self.lose_if(true, || format!("{area}.watch: {other:?}")),
+                other => self.lose_if(true, || format!("{name}: {other:?}")),
             }
         }
     }

@@ -4,7 +4,7 @@ use crate::STUCK;
 use crate::dice::Dice;
 use crate::ledger::Ledger;
 use crate::letter::{Brief, Crowd, Job, Kind, Letter, Named, Pooled, sent};
-use crate::tree::{self, AREAS};
+use crate::tree::{self, AREAS, STEADY, WATCHERS};
 use crate::watcher::Watch;
 use crate::worker::{Worker, failed};
 use krarup::prelude::*;
@@ -155,8 +155,8 @@ impl Force {
     }
 
     fn watch(&mut self) {
-        let Some(area) = self.dice.pick(&AREAS) else { return };
-        let Some(watcher) = self.found::<Watch, Watch>(&format!("{area}.watch")) else { return };
+        let Some(name) = self.dice.pick(&WATCHERS) else { return };
+        let Some(watcher) = self.found::<Watch, Watch>(name) else { return };
         let Some(pid) = self.dice.pick(&self.seen) else { return };
         // A link has two ends: a watcher would hear of one that it did not make.
         let watches = self.node.address::<Watch, Watch>(pid).is_ok();
@@ -174,12 +174,11 @@ impl Force {
         let Some(pid) = self.dice.pick(&self.seen) else { return };
         let Some(info) = self.node.process_info(pid) else { return };
         let has_name = info.name.is_some();
-        if info.parent.is_none()
-            && !info.name.is_some_and(|name| name.as_str().starts_with("brief"))
-        {
+        if info.parent.is_none() && !info.name.as_ref().is_some_and(is_brief) {
             return;
         }
-        if has_name && self.dice.throw(8) != 0 {
+        let is_steady = info.name.is_some_and(|name| name.as_str() == STEADY);
+        if is_steady || (has_name && self.dice.throw(8) != 0) {
             return;
         }
         self.ledger.deaths.fetch_add(1, Ordering::Relaxed);
@@ -241,4 +240,8 @@ impl Force {
             }
         }
     }
+}
+
+fn is_brief(name: &krarup::Name) -> bool {
+    name.as_str().starts_with("brief")
 }

@@ -2,7 +2,8 @@
 //! crowds.
 //!
 //! ```text
-//!   root ─┬─ each  one_for_one   ─┬─ crowd  simple_one_for_one ── members
+//!   root ─┬─ watch
+//!         ├─ each  one_for_one   ─┬─ crowd  simple_one_for_one ── members
 //!         ├─ all   one_for_all    ├─ a, b   workers, with a name and a bound
 //!         └─ rest  rest_for_one   ├─ pool   4 workers of 16
 //!                                 └─ watch  links and monitors
@@ -19,6 +20,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) const AREAS: [&str; 3] = ["each", "all", "rest"];
+/// The watcher that lives as long as the tree: nobody ends it, so it misses nothing.
+pub(crate) const STEADY: &str = "watch";
+/// All watchers.
+pub(crate) const WATCHERS: [&str; 4] = [STEADY, "each.watch", "all.watch", "rest.watch"];
 /// The named workers of each area.
 pub(crate) const WORKERS: [&str; 2] = ["a", "b"];
 
@@ -34,12 +39,14 @@ pub(crate) fn names() -> impl Iterator<Item = String> {
     let below = |area: &'static str| {
         ["a", "b", "pool", "watch", "crowd"].map(|child| format!("{area}.{child}"))
     };
-    AREAS.into_iter().flat_map(below).chain(AREAS.map(String::from))
+    AREAS.into_iter().flat_map(below).chain(AREAS.map(String::from)).chain([STEADY.to_owned()])
 }
 
 pub(crate) fn root(ledger: &Arc<Ledger>) -> Supervisor {
     let root = Supervisor::one_for_one().intensity(u32::MAX, Duration::from_secs(1));
-    AREAS.into_iter().fold(root, |root, name| {
+    let of_watcher = Arc::clone(ledger);
+    let watch = ChildSpec::worker("watch", move || Watcher::new(&of_watcher)).name(STEADY);
+    AREAS.into_iter().fold(root.child(watch), |root, name| {
         let ledger = Arc::clone(ledger);
         root.child(ChildSpec::supervisor(name, move || area(name, &ledger)).name(name))
     })

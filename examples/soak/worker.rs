@@ -42,7 +42,7 @@ impl<K: Kind> Worker<K> {
             21 => self.ask(ctx).await,
             22 => {
                 let alias = ctx.alias();
-                if ctx.random() % 2 == 0 {
+                if ctx.random().is_multiple_of(2) {
                     ctx.revoke(alias);
                 }
             }
@@ -88,7 +88,7 @@ impl<K: Kind> Actor for Worker<K> {
 
     async fn init(&mut self, ctx: &mut Context<Job<K>>) -> Result {
         ctx.alias();
-        if self.ledger.is_storming() && ctx.random() % 64 == 0 {
+        if self.ledger.is_storming() && ctx.random().is_multiple_of(64) {
             return Err(Reason::error("no start"));
         }
         Ok(())

@@ -122,9 +122,8 @@ impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
                 [last] => format!("{last:?}"),
                 _ => format!("one of {missing:?}"),
             };
-            let came = self.expect_that(until - self.sim.now(), &what, |came| {
-                missing.iter().any(|expected| *expected == came)
-            });
+            let came =
+                self.expect_that(until - self.sim.now(), &what, |came| missing.contains(&came));
             if let Some(place) = missing.iter().position(|expected| **expected == came) {
                 missing.remove(place);
             }

@@ -184,6 +184,33 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
         self.run(move |ctx| ctx.monitor(pid))
     }
 
+    /// Lets a future run in the simulation, in the name of the probe; its output is a message to
+    /// it. For a call that is to be answered while the test does something else.
+    ///
+    /// ```
+    /// # use krarup_node::{Probe, Simulation};
+    /// # use krarup_act::Reply;
+    /// # use krarup_gen::CallError;
+    /// # use std::time::Duration;
+    /// let sim = Simulation::new(1);
+    /// let till = Probe::<Reply<u32>>::spawn(&sim);
+    /// let customer = Probe::<Result<u32, CallError>>::spawn(&sim);
+    /// let to = till.address();
+    /// customer.pipe(async move { to.call(|reply| reply).await });
+    /// till.expect(Duration::ZERO).send(7);
+    /// customer.expect_message(Duration::ZERO, &Ok(7));
+    /// ```
+    ///
+    /// # Panics
+    /// If the probe has ended or is suspended, or the simulation is stopping.
+    #[track_caller]
+    pub fn pipe(&self, work: impl Future<Output = M> + Send + 'static) {
+        match self.run(move |ctx| ctx.pipe(work, |message| message)) {
+            Ok(pid) => self.sim.spare(pid),
+            Err(error) => panic!("{} cannot pipe: {error}", self.label()),
+        }
+    }
+
     /// Has the probe handle messages itself from now on, as they come and in its own turn: what
     /// `handle` gives back is kept for the expectations, and nothing else. For a neighbour that
     /// answers each time alike (Akka's `AutoPilot`). A panic in it ends the probe.
