@@ -105,9 +105,10 @@ fn main() -> ExitCode {
 
 /// Storms and rests until the time is over: what was lost.
 fn run(options: &Options) -> Result<Vec<String>> {
+    let ledger = Ledger::new();
+    end_at_last(&ledger, options);
     let threads_before = memory::threads();
     let node = Node::start("soak@localhost")?;
-    let ledger = Ledger::new();
     let postmaster = node.spawn(Postmaster::default).name("postmaster").wait()?;
     node.subscribe_dead_letters(postmaster.recipient());
     let of_tree = ledger.clone();
@@ -155,6 +156,19 @@ fn run(options: &Options) -> Result<Vec<String>> {
         format!("{threads:?} threads are left of {threads_before:?}")
     });
     Ok(ledger.losses())
+}
+
+/// Ends the program if it does not end itself: where timers are lost, so are the time limits of
+/// what waits here.
+fn end_at_last(ledger: &Arc<Ledger>, options: &Options) {
+    let (ledger, seed) = (Arc::clone(ledger), options.seed);
+    let limit = options.time + 6 * STUCK;
+    thread::spawn(move || {
+        thread::sleep(limit);
+        ledger.losses().iter().for_each(|loss| println!("LOST: {loss}"));
+        println!("LOST: the end: nothing has come of waiting for it for {limit:?}; --seed {seed}");
+        std::process::exit(1);
+    });
 }
 
 /// How many threads there are when they are no more than before, or after a while. One that was
