@@ -272,7 +272,8 @@ struct Told(Act);
 /// A process that does what it is told, each in one message.
 fn told(sim: &Simulation) -> Address<Told> {
     let run = |mut ctx: Context<Told>| async move {
-        while let Received::Message(Told(act)) = ctx.receive().await {
+        while let Received::Message(Told(act)) | Received::Command(Told(act)) = ctx.receive().await
+        {
             act(&mut ctx);
         }
         Ok(())
@@ -343,6 +344,17 @@ fn t2_what_is_sent_knowing_of_a_message_does_not_pass_it() {
         sim.spawn(|| b).start().unwrap();
     });
     assert_eq!(answered, BTreeSet::from([vec![1, 2]]));
+    // By what overtakes a message for which it was ready before.
+    let overtaken = orders(|sim, to| {
+        let (a, b) = (told(sim), told(sim));
+        sim.run_until_idle();
+        tell(&b, |_| {});
+        tell(&a, move |_| {
+            to.send(1).unwrap();
+            assert!(b.send_high(Told(Box::new(move |_| to.send(2).unwrap()))).is_ok());
+        });
+    });
+    assert_eq!(overtaken, BTreeSet::from([vec![1, 2]]));
     // By an end.
     let ended = orders(|sim, to| {
         let b = to.clone();
