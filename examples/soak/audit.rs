@@ -2,19 +2,23 @@
 
 use crate::STUCK;
 use crate::ledger::Ledger;
-use crate::letter::{Brief, Job, KINDS};
+use crate::letter::{Brief, Crowd, Job, KINDS, Kind, Letter, Named, Pooled};
 use crate::postmaster::Tally;
 use crate::tree::{self, WATCHERS};
 use crate::watcher::Watch;
 use krarup::prelude::*;
 use krarup::{ProcessInfo, ProcessState};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// How many questions at least.
+const ASKED: usize = 5_000;
+
 pub(crate) struct Audit<'a> {
     pub(crate) node: &'a Node,
-    pub(crate) ledger: &'a Ledger,
+    pub(crate) ledger: &'a Arc<Ledger>,
     /// Who has no parent.
     pub(crate) top: [Pid; 2],
 }
@@ -48,6 +52,30 @@ impl Audit<'_> {
             }
             thread::sleep(Duration::from_millis(2));
         }
+    }
+
+    /// Everybody who can be asked answers, again and again, one after the other: nothing but the
+    /// request wakes it, so none of these wake-ups can be made up for by another.
+    pub(crate) fn everyone_answers(&self) {
+        let pids = self.node.processes();
+        for pid in pids.iter().cycle().take(ASKED.max(pids.len())) {
+            let asked = self.asks::<Named>(*pid)
+                || self.asks::<Crowd>(*pid)
+                || self.asks::<Pooled>(*pid)
+                || self.asks::<Brief>(*pid);
+            if asked && !self.ledger.losses().is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Asks a process, if it is of this kind.
+    fn asks<K: Kind>(&self, pid: Pid) -> bool {
+        let Ok(worker) = self.node.address::<Job<K>, Job<K>>(pid) else { return false };
+        let asked = worker.call(|reply| Job::Ask(Letter::write(self.ledger), reply));
+        let answer = asked.timeout(STUCK).wait();
+        self.lose_if(answer != Ok(pid), || format!("{pid}, at rest, was asked: {answer:?}"));
+        true
     }
 
     fn infos(&self) -> BTreeMap<Pid, ProcessInfo> {

@@ -13,7 +13,7 @@
 //! | what | holds |
 //! |---|---|
 //! | messages, each kind | sent = handled + refused + dead-lettered, where the dead letters are those the node told of |
-//! | calls | none has waited for a minute |
+//! | calls | none has waited for a minute; at rest everybody answers |
 //! | monitors, links | whoever watches has heard of every end, once |
 //! | timers | each that was set has rung, or went with its process; none rang early |
 //! | names, aliases | as many as the living have |
@@ -131,6 +131,7 @@ fn run(options: &Options) -> Result<Vec<String>> {
         if !audit.comes_to_rest() {
             break;
         }
+        audit.everyone_answers();
         let tally = tally(&postmaster)?;
         audit.accounts(&tally);
         memory.note();

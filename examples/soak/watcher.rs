@@ -50,10 +50,11 @@ impl Actor for Watcher {
             }
             Watch::Monitor(_) | Watch::Link(_) => {}
             Watch::Forget => {
-                if let Some((monitor, _)) = self.monitors.pop_first() {
+                // The last: an old one that stays is an end that was not heard of.
+                if let Some((monitor, _)) = self.monitors.pop_last() {
                     ctx.demonitor(monitor);
                 }
-                if let Some(pid) = self.links.pop_first() {
+                if let Some(pid) = self.links.pop_last() {
                     ctx.unlink(pid);
                 }
             }
