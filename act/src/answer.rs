@@ -17,8 +17,7 @@ const LONG: Duration = Duration::from_secs(1);
 /// The answer of a call under way. The host is handed in, not held: a call has one at hand.
 /// [`Answer::abandon`] must be called before it is dropped.
 pub(crate) struct Answer<T> {
-    /// Taken when the answer has come or is not waited for any more.
-    reply: Option<SlotReceiver<Result<T, CallError>>>,
+    reply: SlotReceiver<Result<T, CallError>>,
     /// Who is to answer.
     callee: Pid,
     timeout: Option<Duration>,
@@ -31,7 +30,7 @@ impl<T: Send + 'static> Answer<T> {
         callee: Pid,
         timeout: Option<Duration>,
     ) -> Self {
-        Answer { reply: Some(reply), callee, timeout, deadline: None }
+        Answer { reply, callee, timeout, deadline: None }
     }
 
     /// Who is to answer.
@@ -63,11 +62,7 @@ impl<T: Send + 'static> Answer<T> {
         cx: &mut Context<'_>,
         suspicious: bool,
     ) -> Poll<Waited<T>> {
-        let Some(reply) = &mut self.reply else {
-            return Poll::Ready(Err(CallError::NoReply));
-        };
-        if let Poll::Ready(answer) = reply.poll_value(cx) {
-            self.reply = None;
+        if let Poll::Ready(answer) = self.reply.poll_value(cx) {
             self.disarm(&**host);
             return Poll::Ready(answer.unwrap_or(Err(CallError::NoReply)));
         }
@@ -83,7 +78,7 @@ impl<T: Send + 'static> Answer<T> {
         suspicious: bool,
     ) -> Poll<Waited<T>> {
         if suspicious
-            && !self.reply.as_ref().is_some_and(SlotReceiver::is_passed_on)
+            && !self.reply.is_passed_on()
             && current::waited_only_for(self.callee)
             && let Some(caller) = current::pid()
             && let Some(cycle) = waits::cycle(&**host, caller, self.callee)
@@ -103,7 +98,7 @@ impl<T: Send + 'static> Answer<T> {
     /// Says whom the process waits for (rule C5).
     #[inline]
     fn pending(&self, cx: &Context<'_>) -> Poll<Waited<T>> {
-        if self.reply.as_ref().is_some_and(SlotReceiver::is_passed_on) {
+        if self.reply.is_passed_on() {
             current::note_other_wait();
         } else {
             current::note_wait(self.callee, cx.waker());
@@ -120,14 +115,13 @@ impl<T: Send + 'static> Answer<T> {
     /// Waits no longer; the answer if it came at this very moment.
     fn give_up(&mut self, host: &Arc<dyn Host>) -> Option<Waited<T>> {
         self.disarm(&**host);
-        let reply = self.reply.take()?;
         let host = Arc::clone(host);
-        reply.close(move || host.count_late_reply())
+        self.reply.close(move || host.count_late_reply())
     }
 
     /// Waits no longer, for nobody wants to know.
     pub(crate) fn abandon(&mut self, host: &Arc<dyn Host>) {
-        if self.reply.is_some() {
+        if self.reply.waits() {
             drop(self.give_up(host));
         }
     }

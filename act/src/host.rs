@@ -14,6 +14,7 @@ use std::any::Any;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::task::Waker;
 use std::time::Duration;
 
@@ -221,8 +222,16 @@ impl Ready {
     /// Runs one turn. Gives the process back if its budget ran out before its work
     /// did: it goes to the tail of the queue.
     #[must_use]
-    pub fn run(self, limits: TurnLimits) -> Option<Ready> {
-        self.0.run(limits)
+    pub fn run(self, limits: &TurnLimits) -> Option<Ready> {
+        self.0.run(limits, &AtomicU64::new(0))
+    }
+
+    /// As [`Ready::run`], and writes down the number of the process it runs: for those who
+    /// watch the thread.
+    #[must_use]
+    #[inline]
+    pub fn run_seen(self, limits: &TurnLimits, in_hand: &AtomicU64) -> Option<Ready> {
+        self.0.run(limits, in_hand)
     }
 
     /// The process.
@@ -240,7 +249,7 @@ impl fmt::Debug for Ready {
 
 /// A process as its own future; see `process/turn.rs`.
 pub(crate) trait Turn: Send {
-    fn run(self: Pin<Box<Self>>, limits: TurnLimits) -> Option<Ready>;
+    fn run(self: Pin<Box<Self>>, limits: &TurnLimits, in_hand: &AtomicU64) -> Option<Ready>;
     fn pid(&self) -> Pid;
 }
 

@@ -13,20 +13,45 @@ pub(crate) use crate::sync::{Mutex as Lock, MutexGuard as LockGuard};
 
 #[cfg(not(all(test, loom)))]
 mod spinning {
-    use spin::relax::RelaxStrategy;
+    use spin::mutex::{SpinMutex, SpinMutexGuard};
 
-    pub(crate) type Lock<T> = spin::mutex::SpinMutex<T, Patience>;
-    pub(crate) type LockGuard<'a, T> = spin::mutex::SpinMutexGuard<'a, T, Patience>;
+    pub(crate) struct Lock<T>(SpinMutex<T>);
+    pub(crate) type LockGuard<'a, T> = SpinMutexGuard<'a, T>;
 
-    /// Spins about as long as the lock is usually held, then lets others run.
-    pub(crate) struct Patience;
+    /// The longest spin between two tries: about as long as three others have the lock.
+    const LONGEST_SPIN: u32 = 16;
 
-    impl RelaxStrategy for Patience {
-        fn relax() {
-            for _ in 0..32 {
-                std::hint::spin_loop();
+    impl<T> Lock<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Lock(SpinMutex::new(value))
+        }
+
+        #[inline]
+        pub(crate) fn lock(&self) -> LockGuard<'_, T> {
+            match self.0.try_lock() {
+                Some(guard) => guard,
+                None => self.lock_slowly(),
             }
-            std::thread::yield_now();
+        }
+
+        /// Spins longer and longer, and then lets others run.
+        #[cold]
+        #[inline(never)]
+        fn lock_slowly(&self) -> LockGuard<'_, T> {
+            let mut spins = 1;
+            loop {
+                (0..spins).for_each(|_| std::hint::spin_loop());
+                if !self.0.is_locked()
+                    && let Some(guard) = self.0.try_lock()
+                {
+                    return guard;
+                }
+                if spins < LONGEST_SPIN {
+                    spins *= 2;
+                } else {
+                    std::thread::yield_now();
+                }
+            }
         }
     }
 }

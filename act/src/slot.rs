@@ -1,7 +1,7 @@
 //! A value on its way from one place to one waiter: what a reply, the end of an
 //! `init` and the end of a process travel in.
 
-use crate::lock::Lock;
+use crate::lock::{Lock, LockGuard};
 use crate::process::crash::contain;
 use crate::process::current;
 use crate::sync::{AtomicBool, Ordering};
@@ -23,17 +23,29 @@ enum State<T> {
     Dropped,
 }
 
+impl<T> Default for State<T> {
+    fn default() -> Self {
+        State::Empty(None)
+    }
+}
+
 struct Slot<T> {
     state: Lock<State<T>>,
     /// Whoever fills the slot is another than the one who was asked to.
     passed_on: AtomicBool,
 }
 
+impl<T> Default for Slot<T> {
+    fn default() -> Self {
+        Slot { state: Lock::new(State::default()), passed_on: AtomicBool::new(false) }
+    }
+}
+
 /// The end that fills the slot.
 pub(crate) struct SlotSender<T>(Option<Arc<Slot<T>>>);
 
-/// The end that waits.
-pub(crate) struct SlotReceiver<T>(Arc<Slot<T>>);
+/// The end that waits; nothing when it waits no longer.
+pub(crate) struct SlotReceiver<T>(Option<Arc<Slot<T>>>);
 
 pub(crate) fn slot<T>() -> (SlotSender<T>, SlotReceiver<T>) {
     slot_for(None)
@@ -41,11 +53,12 @@ pub(crate) fn slot<T>() -> (SlotSender<T>, SlotReceiver<T>) {
 
 /// A slot whose waiter is known from the beginning: its first poll can be left out.
 pub(crate) fn slot_for<T>(waiter: Option<Waker>) -> (SlotSender<T>, SlotReceiver<T>) {
-    let slot = Arc::new(Slot {
-        state: Lock::new(State::Empty(waiter)),
-        passed_on: AtomicBool::new(false),
-    });
-    (SlotSender(Some(Arc::clone(&slot))), SlotReceiver(slot))
+    // Made where it will live, and then told: so it is not copied there.
+    let slot = Arc::<Slot<T>>::default();
+    if waiter.is_some() {
+        *slot.state.lock() = State::Empty(waiter);
+    }
+    (SlotSender(Some(Arc::clone(&slot))), SlotReceiver(Some(slot)))
 }
 
 impl<T> SlotSender<T> {
@@ -88,6 +101,11 @@ impl<T> Drop for SlotSender<T> {
 }
 
 impl<T> Slot<T> {
+    #[allow(
+        clippy::inline_always,
+        reason = "or the outcome is made beside its place and copied there"
+    )]
+    #[inline(always)]
     fn settle(&self, outcome: State<T>) -> Result<(), (T, Option<Late>)> {
         let mut state = self.state.lock();
         if !matches!(*state, State::Empty(_)) {
@@ -101,9 +119,13 @@ impl<T> Slot<T> {
                 _ => Ok(()),
             };
         }
-        let before = std::mem::replace(&mut *state, outcome);
+        let waiter = match &mut *state {
+            State::Empty(waiter) => waiter.take(),
+            _ => None,
+        };
+        *state = outcome;
         drop(state);
-        if let State::Empty(Some(waker)) = before {
+        if let Some(waker) = waiter {
             wake(waker);
         }
         Ok(())
@@ -133,14 +155,21 @@ impl<T> SlotReceiver<T> {
     /// Whether another will fill the slot than the one who was asked to.
     #[inline]
     pub(crate) fn is_passed_on(&self) -> bool {
-        self.0.passed_on.load(Ordering::Relaxed)
+        self.0.as_ref().is_some_and(|slot| slot.passed_on.load(Ordering::Relaxed))
+    }
+
+    /// Whether it still waits.
+    #[inline]
+    pub(crate) fn waits(&self) -> bool {
+        self.0.is_some()
     }
 
     /// Waits no longer: the value if it has come just now. `late` runs if one comes
     /// after that.
-    pub(crate) fn close(&self, late: impl FnOnce() + Send + 'static) -> Option<T> {
+    pub(crate) fn close(&mut self, late: impl FnOnce() + Send + 'static) -> Option<T> {
+        let slot = self.0.take()?;
         let before =
-            std::mem::replace(&mut *self.0.state.lock(), State::Closed(Some(Box::new(late))));
+            std::mem::replace(&mut *slot.state.lock(), State::Closed(Some(Box::new(late))));
         match before {
             State::Full(value) => Some(value),
             _ => None,
@@ -150,43 +179,60 @@ impl<T> SlotReceiver<T> {
 
 impl<T> Drop for SlotReceiver<T> {
     fn drop(&mut self) {
-        let mut state = self.0.state.lock();
-        if !matches!(*state, State::Closed(_)) {
-            let before = std::mem::replace(&mut *state, State::Closed(None));
-            // What is dropped here may be a user's: not under the lock.
-            drop(state);
-            drop(before);
-        }
+        let Some(slot) = self.0.take() else { return };
+        let before = std::mem::replace(&mut *slot.state.lock(), State::Closed(None));
+        // What is dropped here may be a user's: not under the lock.
+        drop(before);
     }
 }
 
 impl<T> SlotReceiver<T> {
     /// As awaiting it, for who says himself what he waits for (rule C5).
+    #[allow(clippy::inline_always, reason = "or what has come is copied once more")]
+    #[inline(always)]
     pub(crate) fn poll_value(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
-        let mut state = self.0.state.lock();
-        match &mut *state {
-            State::Empty(Some(waker)) if waker.will_wake(cx.waker()) => Poll::Pending,
-            State::Empty(_) => {
-                // A waker is anybody's code: it is cloned and dropped outside the lock.
-                drop(state);
-                let waker = cx.waker().clone();
-                let mut state = self.0.state.lock();
-                if let State::Empty(place) = &mut *state {
-                    let before = place.replace(waker);
-                    drop(state);
-                    drop(before);
-                    return Poll::Pending;
-                }
-                drop(state);
-                // It has come meanwhile.
-                self.poll_value(cx)
+        let Some(slot) = &self.0 else { return Poll::Ready(None) };
+        let mut state = slot.state.lock();
+        while matches!(&*state, State::Empty(_)) {
+            match slot.wait(state, cx.waker()) {
+                Some(changed) => state = changed,
+                None => return Poll::Pending,
             }
-            State::Dropped | State::Closed(_) => Poll::Ready(None),
-            State::Full(_) => match std::mem::replace(&mut *state, State::Closed(None)) {
-                State::Full(value) => Poll::Ready(Some(value)),
-                _ => Poll::Ready(None),
-            },
         }
+        let outcome = std::mem::replace(&mut *state, State::Closed(None));
+        drop(state);
+        self.0 = None;
+        match outcome {
+            State::Full(value) => Poll::Ready(Some(value)),
+            State::Empty(_) | State::Closed(_) | State::Dropped => Poll::Ready(None),
+        }
+    }
+}
+
+impl<T> Slot<T> {
+    /// Has the waiter woken when something comes; the state if it has changed meanwhile.
+    #[cold]
+    fn wait<'a>(
+        &'a self,
+        state: LockGuard<'a, State<T>>,
+        waker: &Waker,
+    ) -> Option<LockGuard<'a, State<T>>> {
+        if matches!(&*state, State::Empty(Some(waiter)) if waiter.will_wake(waker)) {
+            return None;
+        }
+        // A waker is anybody's code: it is cloned and dropped outside the lock.
+        drop(state);
+        let waker = waker.clone();
+        let mut state = self.state.lock();
+        let State::Empty(place) = &mut *state else {
+            drop(state);
+            drop(waker);
+            return Some(self.state.lock());
+        };
+        let before = place.replace(waker);
+        drop(state);
+        drop(before);
+        None
     }
 }
 

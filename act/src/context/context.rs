@@ -237,7 +237,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             rare.stash.shrink();
         }
         self.release_rare();
-        self.cell.inbox.lock().release_memory();
+        self.cell.inbox.lock().release_memory(false);
     }
 
     pub(crate) fn rare(&mut self) -> &mut Rare<M, C> {

@@ -91,6 +91,12 @@ impl<M: Send + 'static> Context<M, M> {
             drop(inbox);
             current::refund();
         }
+        self.poll_next_item()
+    }
+
+    /// Whatever is next. Apart, so that the ways above need no room for it.
+    #[inline(never)]
+    fn poll_next_item(&mut self) -> Poll<Delivery<M>> {
         match self.poll_receive() {
             Poll::Ready(Received::Message(message) | Received::Command(message)) => {
                 Poll::Ready(Delivery::Message(message))

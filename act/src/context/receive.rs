@@ -119,8 +119,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     ///
     /// A process that gets one message at a time looks once in a poll: the turn looks
     /// again, under the same lock with which it parks the process. One that has just
-    /// emptied a batch looks again, for there is likely more, and gives the batch's
-    /// memory back if there is not: an idle process holds none.
+    /// emptied a batch looks again, for there is likely more, and leaves the batch's memory
+    /// there if there is not: the process may need it again soon, or gives it back when idle.
     #[inline]
     fn take_main(&mut self) -> Option<Entry<M>> {
         let emptied_batch = self.main.is_some();
@@ -131,6 +131,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let entry = self.cell.inbox.lock().take_main(&mut self.main);
         if entry.is_none() && emptied_batch {
             self.main = None;
+            current::keep_memory();
         }
         entry
     }

@@ -24,8 +24,9 @@
 //! | Terminated | gone | refused | ignored | ignored |
 //!
 //! **Idle slot.** The first message to an empty mailbox lies in `first`, inside the
-//! cell: a process that gets one message at a time never allocates a queue, and an idle
-//! one holds none.
+//! cell: a process that gets one message at a time never allocates a queue. One that goes
+//! idle keeps its queue until it is poked, some 10 ms later, for it may be needed again soon;
+//! then an idle process holds none.
 
 use super::entry::{Body, Control, Entry, Notice, Queue, SenderId};
 use super::overflow::Overflow;
@@ -149,7 +150,8 @@ impl<M, C> Inbox<M, C> {
     }
 
     /// As [`Inbox::push_main`], for who has looked that the process lives and Main is no route.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "apart, the message would be copied once more")]
+    #[inline(always)]
     pub(crate) fn put(
         &mut self,
         message: M,
@@ -163,8 +165,18 @@ impl<M, C> Inbox<M, C> {
             });
         }
         self.accepted += 1;
-        self.push_entry(Entry { sender, body: Body::Message(message) });
+        // Each of the two places by itself, or the message is copied to one in between.
+        if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
+            self.first = Some(Entry { sender, body: Body::Message(message) });
+        } else {
+            self.push_message_behind(message, sender);
+        }
         Ok(self.ready_for_mail())
+    }
+
+    #[inline(never)]
+    fn push_message_behind(&mut self, message: M, sender: SenderId) {
+        self.push_behind(|| Entry { sender, body: Body::Message(message) });
     }
 
     pub(super) fn has_room(&self, taken: u64) -> bool {
@@ -178,20 +190,20 @@ impl<M, C> Inbox<M, C> {
         self.ready_for_mail()
     }
 
-    #[allow(
-        clippy::inline_always,
-        reason = "or the entry is made beside its place and copied there"
-    )]
-    #[inline(always)]
     pub(super) fn push_entry(&mut self, entry: Entry<M>) {
         if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
             self.first = Some(entry);
-            return;
+        } else {
+            self.push_behind(|| entry);
         }
+    }
+
+    #[inline]
+    fn push_behind(&mut self, entry: impl FnOnce() -> Entry<M>) {
         // As much room as the last batch needed.
         let room = self.batch.clamp(4, 256) as usize;
         let main = self.main.get_or_insert_with(|| Box::new(VecDeque::with_capacity(room)));
-        main.push_back(entry);
+        main.push_back(entry());
         if main.len() >= CROWD {
             charge(main.len());
         }
@@ -245,7 +257,8 @@ impl<M, C> Inbox<M, C> {
     }
 
     /// Takes everything off Main: the oldest entry is returned, those after it are
-    /// swapped into `batch`, which must be empty and whose memory is used again here.
+    /// swapped into `batch`, which must be empty and whose memory is used again here; also if
+    /// there are none after it.
     #[inline]
     pub(crate) fn take_main(&mut self, batch: &mut Queue<M>) -> Option<Entry<M>> {
         debug_assert!(batch.as_ref().is_none_or(|batch| batch.is_empty()));
@@ -256,6 +269,8 @@ impl<M, C> Inbox<M, C> {
         if let Some(main) = self.main.as_ref().filter(|main| !main.is_empty()) {
             self.batch = u32::try_from(main.len()).unwrap_or(u32::MAX);
             std::mem::swap(&mut self.main, batch);
+        } else if self.main.is_none() {
+            self.main = batch.take();
         }
         first.or_else(|| batch.as_mut()?.pop_front())
     }
@@ -268,14 +283,28 @@ impl<M, C> Inbox<M, C> {
         if single { self.first.take() } else { None }
     }
 
-    /// Gives the memory of an empty queue back.
-    pub(crate) fn release_memory(&mut self) {
-        if self.main.as_ref().is_some_and(|main| main.is_empty()) {
-            self.main = None;
+    /// Gives the memory of what is empty back; that of Main only if it is not kept for what
+    /// may come soon.
+    #[inline]
+    pub(crate) fn release_memory(&mut self, keeps_main: bool) {
+        if (self.main.is_some() && !keeps_main) || self.rare.is_some() {
+            self.release_what_is_empty(keeps_main);
+        }
+    }
+
+    #[inline(never)]
+    fn release_what_is_empty(&mut self, keeps_main: bool) {
+        if !keeps_main {
+            drop(self.take_spare());
         }
         if self.rare.as_ref().is_some_and(|rare| rare.is_empty()) {
             self.rare = None;
         }
+    }
+
+    /// Takes the memory of Main if nothing lies in it.
+    pub(crate) fn take_spare(&mut self) -> Queue<M> {
+        self.main.take_if(|main| main.is_empty())
     }
 
     pub(crate) fn rare(&mut self) -> &mut Rare<M, C> {

@@ -31,7 +31,7 @@ fn couple() -> (Arc<House>, Context<u32, u32>, Inhabitant, Ready) {
 
 /// Runs the process to its end on a thread of its own.
 fn dying(ready: Ready) -> JoinHandle<()> {
-    thread::spawn(move || assert!(ready.run(LIMITS).is_none()))
+    thread::spawn(move || assert!(ready.run(&LIMITS).is_none()))
 }
 
 /// The notices that the process receives now.
@@ -126,7 +126,7 @@ fn a_link_from_both_ends_is_one() {
             let pid = ctx.pid();
             move || {
                 other.link(pid);
-                assert!(ready.run(LIMITS).is_none());
+                assert!(ready.run(&LIMITS).is_none());
             }
         });
         ctx.link(target.pid);

@@ -90,7 +90,7 @@ impl House {
     /// A worker: runs what is ready until a process has ended.
     pub(super) fn work(&self) {
         while let Some(ready) = self.next_ready() {
-            if let Some(again) = ready.run(LIMITS) {
+            if let Some(again) = ready.run(&LIMITS) {
                 self.schedule(again);
             }
         }

@@ -17,7 +17,11 @@ use std::sync::Arc;
 struct Token;
 
 impl Turn for Token {
-    fn run(self: Pin<Box<Self>>, _: TurnLimits) -> Option<Ready> {
+    fn run(
+        self: Pin<Box<Self>>,
+        _: &TurnLimits,
+        _: &std::sync::atomic::AtomicU64,
+    ) -> Option<Ready> {
         None
     }
 

@@ -275,8 +275,14 @@ impl<M: Send + 'static, C: Send + 'static> Poke for Cell<M, C> {
     fn poke(self: Arc<Self>) {
         let mut inbox = self.inbox.lock();
         self.progress.listed.store(false, Ordering::Relaxed);
-        // One that is idle waits for nothing but mail.
-        let ready = if inbox.phase == Phase::Idle { None } else { inbox.ready_for_wake() };
+        if inbox.phase == Phase::Idle {
+            // It waits for nothing but mail, and there has been none for a while.
+            let spare = inbox.take_spare();
+            drop(inbox);
+            drop(spare);
+            return;
+        }
+        let ready = inbox.ready_for_wake();
         self.release(inbox, ready);
     }
 }

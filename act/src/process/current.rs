@@ -46,6 +46,8 @@ struct Turn {
     /// Since the future was last polled something in it waits that will set its timer when
     /// the process is poked.
     wants_poke: Cell<bool>,
+    /// A batch was emptied in this turn: its memory may be needed again soon.
+    keeps_memory: Cell<bool>,
     /// Main was looked at since the future was last polled.
     looked: Cell<bool>,
     /// Whom what was polled last waits for; see [`note_wait`].
@@ -68,6 +70,7 @@ thread_local! {
             wants: Cell::new(Wants::Other),
             waker: Cell::new(0),
             wants_poke: Cell::new(false),
+            keeps_memory: Cell::new(false),
             looked: Cell::new(false),
             waits: Cell::new(0),
             sent: Cell::new(0),
@@ -99,13 +102,14 @@ pub(crate) fn sender(creation: u32) -> u64 {
 
 /// Begins a turn of the process on this thread; it ends when the guard is dropped.
 #[inline]
-pub(crate) fn enter(pid: Pid, limits: TurnLimits, now: impl FnOnce() -> Timestamp) -> Entered {
+pub(crate) fn enter(pid: Pid, limits: &TurnLimits, now: impl FnOnce() -> Timestamp) -> Entered {
     TURN.with(|turn| {
         let outer = (!turn.pid.get().is_node()).then(|| Box::new(turn.clone()));
         turn.pid.set(pid);
         turn.budget.set(i32::try_from(limits.throughput).unwrap_or(i32::MAX).max(1));
         turn.deadline.set(limits.deadline.map_or(0, |limit| (now() + limit).as_nanos().max(1)));
         turn.fresh.set(true);
+        turn.keeps_memory.set(false);
         // What was sent here before was not sent by this process.
         turn.sent.set(0);
         Entered { outer }
@@ -138,6 +142,7 @@ impl Turn {
         self.wants.set(outer.wants.get());
         self.waker.set(outer.waker.get());
         self.wants_poke.set(outer.wants_poke.get());
+        self.keeps_memory.set(outer.keeps_memory.get());
         self.looked.set(outer.looked.get());
         self.waits.set(outer.waits.get());
         self.sent.set(outer.sent.get());
@@ -226,6 +231,16 @@ pub(crate) fn want_poke(waker: &Waker) -> bool {
 #[inline]
 pub(crate) fn wants_poke() -> bool {
     TURN.with(|turn| turn.wants_poke.get())
+}
+
+/// A batch was emptied: its memory may be needed again soon.
+pub(crate) fn keep_memory() {
+    TURN.with(|turn| turn.keeps_memory.set(true));
+}
+
+#[inline]
+pub(crate) fn keeps_memory() -> bool {
+    TURN.with(|turn| turn.keeps_memory.get())
 }
 
 /// Whether Main was looked at since the future was last polled.

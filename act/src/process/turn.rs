@@ -28,7 +28,7 @@ use futures_task::waker_ref;
 use krarup_gen::{DeadLetterCause, Pid, Reason, Result, SpawnError};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 pin_project_lite::pin_project! {
@@ -71,10 +71,11 @@ where
     S: FnOnce() -> F + Send + 'static,
     F: Future<Output = Result> + Send + 'static,
 {
-    fn run(mut self: Pin<Box<Self>>, limits: TurnLimits) -> Option<Ready> {
+    fn run(mut self: Pin<Box<Self>>, limits: &TurnLimits, in_hand: &AtomicU64) -> Option<Ready> {
         if self.sits_out() {
             return Some(Ready::new(self));
         }
+        in_hand.store(self.cell.pid.id(), Ordering::Relaxed);
         let _turn = current::enter(self.cell.pid, limits, || self.cell.host.now());
         self.cell.progress.running.store(true, Ordering::Relaxed);
         loop {
@@ -176,6 +177,7 @@ where
             return Parked::Again(self);
         }
         let wants = current::wants();
+        let keeps_memory = keeps_memory(&cell);
         let callee = if wants == Wants::Other { current::waited_for() } else { 0 };
         cell.progress.waits_for.store(callee, Ordering::Relaxed);
         let mut inbox = cell.inbox.lock();
@@ -208,7 +210,7 @@ where
             if inbox.has_mail() {
                 return Parked::Again(self);
             }
-            inbox.release_memory();
+            inbox.release_memory(keeps_memory);
             Phase::Idle
         } else {
             Phase::Waiting
@@ -318,6 +320,16 @@ where
         cell.progress.listed.store(false, Ordering::Relaxed);
     }
     listed
+}
+
+/// Whether a process that goes idle keeps the memory of its queue: until it is poked.
+#[inline]
+fn keeps_memory<M, C>(cell: &Arc<Cell<M, C>>) -> bool
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    cell.progress.listed.load(Ordering::Relaxed) || (current::keeps_memory() && list_for_poke(cell))
 }
 
 /// Drops what may be a user's and may panic.

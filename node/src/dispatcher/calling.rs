@@ -79,7 +79,7 @@ impl Calling {
 
     fn run(&self, ready: Ready) -> Option<Ready> {
         self.turns.fetch_add(1, Ordering::Relaxed);
-        turn::run(ready, self.limits)
+        turn::run(ready, &self.limits)
     }
 
     pub(crate) fn stats(&self) -> DispatcherStats {

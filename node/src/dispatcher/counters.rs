@@ -35,6 +35,18 @@ impl Counters {
         self.pid.store(pid, Ordering::Relaxed);
     }
 
+    /// It begins a turn of a process that is written down in [`Counters::in_hand`].
+    #[inline]
+    pub(crate) fn count_turn(&self) {
+        count(&self.turns);
+    }
+
+    /// Where the number of the process is written down that it runs.
+    #[inline]
+    pub(crate) fn in_hand(&self) -> &AtomicU64 {
+        &self.pid
+    }
+
     /// It has nothing to run at hand.
     pub(crate) fn idle(&self) {
         self.pid.store(0, Ordering::Relaxed);

@@ -132,7 +132,7 @@ impl Pinned {
         match seat {
             Some(seat) => seat.put(ready),
             // The node has stopped: it was killed, and ends.
-            None => drop(turn::run(ready, self.setup.limits)),
+            None => drop(turn::run(ready, &self.setup.limits)),
         }
     }
 
@@ -146,7 +146,7 @@ impl Pinned {
                     self.each_seat(|seat| seat.watchdog.begin(now));
                     self.set_watchdog();
                 }
-                next = turn::run(ready, self.setup.limits);
+                next = turn::run(ready, &self.setup.limits);
                 calling::after_turn(|_| {});
                 if self.stopped.load(Ordering::Relaxed) {
                     next.take().into_iter().for_each(|ready| seat.put(ready));
@@ -213,7 +213,7 @@ impl Pinned {
     pub(crate) fn clear(&self) {
         let seats = std::mem::take(&mut *self.seats.lock());
         for ready in seats.values().filter_map(|seat| seat.place.lock().ready.take()) {
-            drop(turn::run(ready, self.setup.limits));
+            drop(turn::run(ready, &self.setup.limits));
         }
     }
 

@@ -7,7 +7,7 @@
 //!               ┌───────────┐   batch of up to 17   ┌─────────────────────────┐
 //!               │ injector  │ ────────────────────► │ local FIFO of worker 0  │──► turn
 //!               └───────────┘                       └─────────────────────────┘
-//!                     ▲ over 256 spill                   ▲ steal half
+//!                     ▲ over 4096 spill                   ▲ steal half
 //!                     └──────────────────────────   ┌─────────────────────────┐
 //!                                                   │ local FIFO of worker 1  │──► turn
 //!                                                   └─────────────────────────┘
@@ -25,7 +25,7 @@ use super::reports::Reports;
 use super::setup::Setup;
 use super::sleep::Sleep;
 use super::spares::{Seat, Spares};
-use super::thief::Thief;
+use super::thief::{Sibling, Thief};
 use super::turn;
 use super::watchdog::{INTERVAL, Watchdog};
 use crate::sync::Parker;
@@ -36,14 +36,14 @@ use krarup_gen::DispatcherStats;
 use parking_lot::Mutex;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
 /// Processes in a local queue before new ones spill to the injector.
-const LOCAL_CAPACITY: usize = 256;
+const LOCAL_CAPACITY: usize = 4_096;
 /// Every this many takes the injector is looked at first.
 const INJECTOR_INTERVAL: u32 = 61;
 /// One process to run and up to 16 more to keep.
@@ -70,8 +70,6 @@ pub(crate) struct Shared {
 
 /// What a worker thread has at hand.
 struct Local {
-    /// Which dispatcher it works for: several can be in one operating system process.
-    dispatcher: *const Shared,
     index: usize,
     queue: Worker<Ready>,
 }
@@ -85,6 +83,8 @@ struct Seeker {
 }
 
 thread_local! {
+    /// Which dispatcher this thread works for, for there can be several: its address, or 0.
+    static AT: Cell<usize> = const { Cell::new(0) };
     static LOCAL: OnceCell<Local> = const { OnceCell::new() };
 }
 
@@ -147,19 +147,14 @@ impl Shared {
     /// injector.
     #[inline]
     pub(crate) fn schedule(&self, ready: Ready) {
-        let mut ready = Some(ready);
-        // A thread that is being torn down has no queue.
-        let _ = LOCAL.try_with(|local| {
-            if let Some(local) = local.get()
-                && std::ptr::eq(local.dispatcher, self)
-                && let Some(ready) = ready.take()
-            {
-                self.push(&local.queue, ready);
-            }
-        });
-        if let Some(ready) = ready {
-            self.inject(ready);
+        if AT.get() != std::ptr::from_ref(self).addr() {
+            return self.inject(ready);
         }
+        LOCAL.with(|local| match local.get() {
+            Some(local) => self.push(&local.queue, ready),
+            // Not reached: a worker has a queue as long as it says so.
+            None => self.inject(ready),
+        });
     }
 
     /// A process made ready by the running turn will be run by this worker next, if it
@@ -176,10 +171,18 @@ impl Shared {
         // This worker will take it in any case, so a hint is enough to decide; the fence of
         // a sure answer would cost as much as the push.
         if queued > 0 && self.sleep.could_wake() {
-            self.sleep.wake_one();
+            self.rouse_sibling();
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn rouse_sibling(&self) {
+        self.sleep.wake_one();
+    }
+
+    #[cold]
+    #[inline(never)]
     fn inject(&self, ready: Ready) {
         self.injected.fetch_add(1, Ordering::Relaxed);
         self.injector.push(ready);
@@ -189,7 +192,8 @@ impl Shared {
     fn work(self: &Arc<Self>, index: usize, queue: Worker<Ready>, parker: &Parker) {
         self.rouse_watchdog();
         LOCAL.with(|local| {
-            let local = local.get_or_init(|| Local { dispatcher: Arc::as_ptr(self), index, queue });
+            let local = local.get_or_init(|| Local { index, queue });
+            AT.set(Arc::as_ptr(self).addr());
             let rng = SmallRng::seed_from_u64(index as u64);
             let mut seeker = Seeker { searching: false, thief: Thief::default(), rng };
             let counters = &self.counters[index];
@@ -210,8 +214,8 @@ impl Shared {
                         seeker.searching = false;
                         self.sleep.found();
                     }
-                    counters.begin_turn(ready.pid().id());
-                    let again = ready.run(self.setup.limits);
+                    counters.count_turn();
+                    let again = ready.run_seen(&self.setup.limits, counters.in_hand());
                     calling::after_turn(|pid| counters.begin_turn(pid));
                     if let Some(again) = again {
                         self.push(&local.queue, again);
@@ -223,6 +227,7 @@ impl Shared {
             while let Err(reason) = contain(&mut turns) {
                 tracing::error!(target: "krarup", %reason, "a turn panicked");
             }
+            AT.set(0);
             // What nobody will run is dropped with the injector's, not with the thread.
             while let Some(ready) = local.queue.pop() {
                 self.injector.push(ready);
@@ -245,7 +250,7 @@ impl Shared {
             self.sleep.found();
             let counters = &self.counters[seat.index];
             counters.begin_turn(ready.pid().id());
-            let again = turn::run(ready, self.setup.limits);
+            let again = turn::run(ready, &self.setup.limits);
             calling::after_turn(|pid| counters.begin_turn(pid));
             if let Some(again) = again {
                 self.inject(again);
@@ -297,9 +302,9 @@ impl Shared {
             seeker.searching = true;
             counters.idle();
             self.sleep.start_searching();
-            seeker.thief.has_run_dry(now);
+            seeker.thief.has_run_dry(now, self.siblings(index));
         }
-        let patience = seeker.thief.patience(now);
+        let patience = seeker.thief.patience(now, self.siblings(index));
         for round in 0..YIELDS {
             if let Some(ready) = take() {
                 return Some(ready);
@@ -335,6 +340,15 @@ impl Shared {
         None
     }
 
+    /// The other workers, as a thief sees them.
+    fn siblings(&self, thief: usize) -> impl Iterator<Item = Sibling> + Clone {
+        let workers = self.counters.iter().zip(&self.stealers).enumerate();
+        workers.filter(move |(index, _)| *index != thief).map(|(_, (counters, stealer))| Sibling {
+            turns: counters.glance().turns,
+            has_work: !stealer.is_empty(),
+        })
+    }
+
     fn is_work_queued(&self) -> bool {
         !self.injector.is_empty() || self.is_work_at_siblings()
     }
@@ -353,9 +367,8 @@ impl Shared {
     /// See [`krarup_act::Host::poke_later`]. The watchdog is awake, for a worker is.
     pub(crate) fn poke_later(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool {
         let added = LOCAL.try_with(|local| {
-            local.get().is_some_and(|local| {
-                std::ptr::eq(local.dispatcher, self) && self.pokes[local.index].add(process)
-            })
+            let here = AT.get() == std::ptr::from_ref(self).addr();
+            here && local.get().is_some_and(|local| self.pokes[local.index].add(process))
         });
         added.unwrap_or(false)
     }
@@ -479,7 +492,7 @@ impl Shared {
         self.pokes.iter().for_each(Pokes::poke);
         loop {
             match self.injector.steal() {
-                Steal::Success(ready) => drop(turn::run(ready, self.setup.limits)),
+                Steal::Success(ready) => drop(turn::run(ready, &self.setup.limits)),
                 Steal::Retry => {}
                 Steal::Empty => return,
             }

@@ -219,7 +219,7 @@ impl Simulated {
             state.running = Some(pid);
             state.arrivals.turn_begins(pid);
         }
-        let again = ready.run(self.limits);
+        let again = ready.run(&self.limits);
         {
             let mut state = self.state.lock();
             state.running = None;
