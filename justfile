@@ -20,7 +20,7 @@ test:
 models:
     .ci/run models
 
-# The tour, the oracle's traces, and three seconds of the gateway
+# The tour, the oracle's traces, and some seconds of the gateway and of the soak
 examples:
     .ci/run examples
 
@@ -31,6 +31,10 @@ bench:
 # Undefined behaviour and leaks, where miri is installed
 miri:
     .ci/run miri
+
+# A storm on a tree, and an account of everything: just soak 60
+soak minutes:
+    cargo run --release --example soak -- --minutes {{minutes}}
 
 # One workload at full size, in nanoseconds per message: just measure pingpong
 measure workload *sizes:

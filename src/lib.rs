@@ -15,8 +15,8 @@ pub use krarup_gen::{
     SpawnError, StopError, Target, Timestamp, Value, WorkerStats,
 };
 pub use krarup_node::{
-    DispatcherOptions, Executor, FailingSeed, Faults, Node, NodeBuilder, NodeError, NodeStop,
-    Probe, Simulation, Task, Trace,
+    Carried, CodecFailure, DispatcherOptions, Executor, FailingSeed, Fault, Faults, Node,
+    NodeBuilder, NodeError, NodeStop, Probe, Simulation, Task, Trace, Victim,
 };
 pub use krarup_supervisor::{
     AutoShutdown, BackOff, BackOffError, ChildCounts, ChildId, ChildInfo, ChildKind, ChildRef,

@@ -56,7 +56,7 @@ pub use context::{Context, NextMessage, Receive};
 pub use deadline::Sleep;
 pub use debug::{state, suspend};
 pub use dynamic::Dynamic;
-pub use host::{Alarm, Host, Poke, Ready, Stalled, TimerKey, TurnLimits};
+pub use host::{Alarm, Host, Poke, Ready, Stalled, TimerKey, TurnLimits, Wire};
 pub use in_place::{Failure, InPlace, InPlaceError, Judge};
 pub use inspect::inspect;
 pub use lookup::{address_of, lookup, send_dynamic};

@@ -6,22 +6,31 @@
 
 #![forbid(unsafe_code)]
 
+mod arrivals;
 mod blocking;
 mod builder;
 mod clock;
+mod codecs;
 mod core;
 mod dispatcher;
+mod due;
 mod error;
 mod events;
+mod expect;
 mod explore;
+mod failure;
 mod faults;
 mod keeper;
+mod lives;
 mod node;
 mod options;
+mod patience;
 mod probe;
 mod recorder;
 mod registry;
 mod seeded;
+#[cfg(feature = "serde")]
+mod serializing;
 mod shutdown;
 mod simulation;
 mod stop;
@@ -33,10 +42,11 @@ mod waiting;
 mod wheel;
 
 pub use builder::NodeBuilder;
+pub use codecs::{Carried, CodecFailure};
 pub use dispatcher::executor::{Executor, Task};
 pub use error::NodeError;
 pub use explore::FailingSeed;
-pub use faults::Faults;
+pub use faults::{Fault, Faults, Victim};
 pub use node::Node;
 pub use options::DispatcherOptions;
 pub use probe::Probe;

@@ -8,7 +8,7 @@
 
 use super::context::Context;
 use crate::mailbox::entry::{Body, Control, Entry, Notice};
-use crate::process::crash::contain;
+use crate::process::crash::{contain, raise};
 use crate::process::current::{self, Wants};
 use crate::received::Received;
 use crate::trace::{Traced, Tracer};
@@ -145,6 +145,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             let mut inbox = self.cell.inbox.lock();
             if inbox.has_doom() {
                 return Looked::Wait(Wants::Message);
+            }
+            if inbox.take_panic() {
+                drop(inbox);
+                raise("a fault of the simulation");
             }
             let suspended = inbox.is_suspended();
             let tracer = inbox.take_tracer();

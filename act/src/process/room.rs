@@ -138,7 +138,15 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     /// Puts an entry into room in the mailbox that was kept for it.
     pub(crate) fn fill_here(&self, entry: Entry<M>) {
-        let filled = self.inbox.lock().fill(entry);
+        let mut inbox = self.inbox.lock();
+        let filled = if inbox.aside {
+            drop(inbox);
+            self.fill_by_wire(entry)
+        } else {
+            let filled = inbox.fill(entry);
+            drop(inbox);
+            filled
+        };
         match filled {
             Ok(None) => {}
             Ok(Some(ready)) => self.host.schedule(ready),
@@ -157,6 +165,17 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn give_back(self: &Arc<Self>) {
         self.inbox.lock().give_back();
         self.grant_room();
+    }
+
+    /// Takes all the room there is, until what is returned is dropped.
+    pub(crate) fn occupied(self: Arc<Self>) -> Option<Box<dyn Send>> {
+        let mut places = Vec::new();
+        let taken = self.taken();
+        self.inbox.lock().bound()?;
+        while !self.is_routed() && self.inbox.lock().reserve_here(taken, None).is_ok() {
+            places.push(Place::new(&self, Held::Here));
+        }
+        (!places.is_empty()).then(|| Box::new(places) as Box<dyn Send>)
     }
 
     /// Hands what room there is to the senders that wait for it, the first first.
