@@ -143,6 +143,18 @@ impl<M, C> Inbox<M, C> {
         Ok(self.ready_for_mail())
     }
 
+    /// Has a line of senders stand here, once; whether there is anybody to wait for.
+    pub(crate) fn stand(&mut self, waiter: &Arc<Waiter<M>>) -> bool {
+        if self.phase == Phase::Terminated {
+            return false;
+        }
+        let waiting = &mut self.rare().waiting;
+        if !waiting.iter().any(|other| Arc::ptr_eq(other, waiter)) {
+            waiting.push_back(Arc::clone(waiter));
+        }
+        true
+    }
+
     /// A sender waits no longer.
     pub(crate) fn forget_waiter(&mut self, waiter: &Arc<Waiter<M>>) {
         if let Some(rare) = &mut self.rare {
