@@ -52,9 +52,24 @@ where
     pub(super) fn hand_out(
         &self,
         hint: u64,
-        mut message: M,
+        message: M,
         sender: u64,
         times: Option<Times>,
+    ) -> Result<(), SendError<M>> {
+        self.hand_out_by(hint, message, sender, |worker, message| {
+            hand_to(worker, message, sender, times)
+        })
+    }
+
+    /// As [`Intake::hand_out`], in this way.
+    #[allow(clippy::inline_always, reason = "or the way is looked at anew for each message")]
+    #[inline(always)]
+    fn hand_out_by(
+        &self,
+        hint: u64,
+        mut message: M,
+        sender: u64,
+        hand_to: impl Fn(&Worker<M, C>, M) -> Result<(), SendError<M>>,
     ) -> Result<(), SendError<M>> {
         let held = later::hold();
         let ring = self.ring.read();
@@ -72,13 +87,7 @@ where
                 let each = reserve_each(workers);
                 drop(ring);
                 drop(held);
-                return match each.done() {
-                    Ok(each) => {
-                        self.fill_each(each, copy, message, sender, times);
-                        Ok(())
-                    }
-                    Err(error) => Err(error.map(|()| message)),
-                };
+                return self.hand_copies(each, copy, message, sender);
             }
         };
         let first = if first < count { first } else { first % count };
@@ -86,7 +95,7 @@ where
         let mut any_alive = false;
         for _ in 0..tries {
             let worker = &workers[index];
-            match hand_to(worker, message, sender, times) {
+            match hand_to(worker, message) {
                 Ok(()) => {
                     if index != first {
                         self.routing.passed_over(first, index, count);
@@ -102,6 +111,25 @@ where
             index = if index + 1 == count { 0 } else { index + 1 };
         }
         Err(if any_alive { SendError::Full(message) } else { SendError::NoWorkers(message) })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn hand_copies(
+        &self,
+        each: Each<M>,
+        copy: fn(&M) -> M,
+        message: M,
+        sender: u64,
+    ) -> Result<(), SendError<M>> {
+        match each.done() {
+            Ok(each) => {
+                let times = self.times(&message);
+                self.fill_each(each, copy, message, sender, times);
+                Ok(())
+            }
+            Err(error) => Err(error.map(|()| message)),
+        }
     }
 
     /// As [`Intake::hand_out`], for a pool that looks at its messages on their way.
@@ -221,6 +249,8 @@ impl<M> Each<M> {
 }
 
 /// Reserves room at each worker.
+#[cold]
+#[inline(never)]
 pub(super) fn reserve_each<M, C>(workers: &[Worker<M, C>]) -> Each<M>
 where
     M: Send + 'static,
@@ -258,7 +288,8 @@ where
         let handed = if intake.attends {
             intake.hand_out_attended(hint, message, sender)
         } else {
-            intake.hand_out(hint, message, sender, None)
+            let plainly = |worker: &Worker<M, C>, message| worker.address.forward(message, sender);
+            intake.hand_out_by(hint, message, sender, plainly)
         };
         match handed {
             Ok(()) => Ok(()),
