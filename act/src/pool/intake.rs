@@ -16,7 +16,7 @@ use super::line::{Queue, Standing};
 use super::rate::Bucket;
 use super::ring::{Gate, Ring, Worker};
 use super::routing::Routing;
-use super::ticket::Era;
+use super::ticket::Eras;
 use crate::address::Address;
 use crate::host::Host;
 use crate::job::Mark;
@@ -54,7 +54,7 @@ pub(super) struct Intake<M: Send + 'static, C: Send + 'static, R> {
     pub(super) rate_limited: AtomicU64,
     pub(super) rules: Rules<M>,
     pub(super) line: Queue<M>,
-    pub(super) era: RwLock<Arc<Era>>,
+    pub(super) eras: Eras,
     /// Stands for the line at the workers.
     pub(super) scout: Arc<Waiter<M>>,
     pub(super) myself: Weak<Self>,
@@ -86,7 +86,7 @@ where
             rate_limited: AtomicU64::new(0),
             rules,
             line: Queue::new(),
-            era: RwLock::new(Arc::new(Era::default())),
+            eras: Eras::default(),
             scout: Arc::new(Waiter::for_line(Weak::clone(myself) as Weak<dyn Line<M>>)),
             myself: Weak::clone(myself),
         })
@@ -155,7 +155,7 @@ where
         let workers = {
             let mut ring = self.ring.write();
             ring.drain();
-            self.era.read().add(mark);
+            self.eras.end(mark);
             ring.all().to_vec()
         };
         workers.iter().for_each(|worker| worker.address.mark(mark));
@@ -164,12 +164,7 @@ where
 
     /// Takes jobs again; whether it did not before.
     pub(super) fn open(&self) -> bool {
-        let mut ring = self.ring.write();
-        let opened = ring.open();
-        if opened {
-            *self.era.write() = Arc::new(Era::default());
-        }
-        opened
+        self.ring.write().open()
     }
 
     pub(super) fn gate(&self) -> Gate {

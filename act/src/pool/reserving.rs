@@ -109,7 +109,7 @@ where
     /// Makes room a permit of the pool; it is a message received from now on.
     fn ticket(&self, kept: Kept<M>) -> Permit<M> {
         self.received.fetch_add(1, Ordering::Relaxed);
-        let era = Arc::clone(&self.era.read());
+        let era = self.eras.current();
         // Not reached without: who calls this holds the pool's route.
         let pool = self.myself.upgrade().expect("a route that is used is there");
         Permit::new(Ticket { kept: Some(kept), era, pool })

@@ -5,7 +5,8 @@ use crate::lock::Lock;
 use crate::mailbox::overflow::{Divert, Diverted};
 use crate::mailbox::permit::{Permit, Reserved};
 use krarup_gen::Pid;
-use std::sync::Arc;
+use parking_lot::RwLock;
+use std::sync::{Arc, Weak};
 
 /// Where the room is.
 pub(super) enum Kept<M> {
@@ -25,12 +26,33 @@ pub(super) enum Kept<M> {
 pub(super) struct Era(Lock<Vec<Mark>>);
 
 impl Era {
-    pub(super) fn add(&self, mark: &Mark) {
-        self.0.lock().push(Arc::clone(mark));
-    }
-
     pub(super) fn marks(&self) -> Vec<Mark> {
         self.0.lock().clone()
+    }
+}
+
+/// The era that permits are made in, and those of which some are still out.
+#[derive(Default)]
+pub(super) struct Eras(RwLock<(Arc<Era>, Vec<Weak<Era>>)>);
+
+impl Eras {
+    pub(super) fn current(&self) -> Arc<Era> {
+        Arc::clone(&self.0.read().0)
+    }
+
+    /// Ends the era, and lays a mark into every one that is left.
+    pub(super) fn end(&self, mark: &Mark) {
+        let mut eras = self.0.write();
+        let ended = std::mem::take(&mut eras.0);
+        eras.1.push(Arc::downgrade(&ended));
+        drop(ended);
+        eras.1.retain(|era| match era.upgrade() {
+            Some(era) => {
+                era.0.lock().push(Arc::clone(mark));
+                true
+            }
+            None => false,
+        });
     }
 }
 
