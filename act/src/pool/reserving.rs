@@ -230,20 +230,8 @@ where
 
     // ---- What becomes of room.
 
-    /// A message as it lies in the mailbox of this worker.
-    fn body(&self, worker: Pid, message: M, times: Option<Times>) -> Body<M> {
-        let Some(Times { accepted, due }) = times else { return Body::Message(message) };
-        let desk = self.ring.read().find(worker).and_then(|worker| worker.desk.clone());
-        match desk {
-            Some(desk) => {
-                let job = Job::new(message, desk as Arc<dyn Watch<M>>, accepted, due);
-                Body::Notice(Box::new(Notice::Job(job)))
-            }
-            None => Body::Message(message),
-        }
-    }
-
-    /// Puts a message into room at one worker; gives it back if that has died.
+    /// Puts a message into room at one worker; gives it back if that has died, or is to go: what
+    /// comes to its mailbox after it was let go would not be handled.
     fn fill_one(
         &self,
         permit: Permit<M>,
@@ -251,18 +239,31 @@ where
         sender: u64,
         times: Option<Times>,
     ) -> Result<Pid, M> {
-        let worker = permit.holder();
-        let body = self.body(worker, message, times);
+        let pid = permit.holder();
+        let _held = later::hold();
+        let ring = self.ring.read();
+        let Some(worker) = ring.find(pid) else {
+            // Given back without the lock.
+            drop(ring);
+            return Err(message);
+        };
+        let body = match (times, &worker.desk) {
+            (Some(Times { accepted, due }), Some(desk)) => {
+                let watch = Arc::clone(desk) as Arc<dyn Watch<M>>;
+                Body::Notice(Box::new(Notice::Job(Job::new(message, watch, accepted, due))))
+            }
+            _ => Body::Message(message),
+        };
         match permit.hand_over(body, sender) {
             Ok(()) => {
-                current::note_receiver(worker);
-                Ok(worker)
+                current::note_receiver(pid);
+                Ok(pid)
             }
             Err(Body::Message(message)) => Err(message),
             Err(Body::Notice(notice)) => match *notice {
                 Notice::Job(job) => Err(job.into_message()),
                 // Not reached: a body is made of a message or a job.
-                _ => Ok(worker),
+                _ => Ok(pid),
             },
         }
     }
@@ -414,6 +415,10 @@ where
     }
 
     fn offer(&self, permit: Permit<M>) -> Result<(), Permit<M>> {
+        // Who was let go gives room no more.
+        if !self.has(permit.holder()) {
+            return Err(permit);
+        }
         loop {
             match self.line.next() {
                 None => return Err(permit),

@@ -194,8 +194,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             let Some(waiter) = next else { return };
             if waiter.is_waiting() {
                 // One that gives up at this very moment gives its room back.
-                let _ = waiter.offer(Permit::new(Place::new(self, Held::Here)));
-                if waiter.wants_more() {
+                let taken = waiter.offer(Permit::new(Place::new(self, Held::Here))).is_ok();
+                if taken && waiter.wants_more() {
                     self.stand(&waiter);
                 }
             } else {
