@@ -93,7 +93,7 @@ where
     }
 
     /// Puts a worker in as the last whose turn comes.
-    pub(super) fn add(&self, address: Address<M, C>) {
+    pub(super) fn add(&self, address: &Address<M, C>) {
         let desk = self.new_desk();
         {
             let mut ring = self.ring.write();
@@ -101,14 +101,14 @@ where
             let place = ring.next_place();
             ring.all_mut().push(Worker { address: address.clone(), place, desk });
         }
-        self.send_scout_to(&address);
+        self.send_scout_to(address);
     }
 
     /// Puts a worker in the place of another.
-    pub(super) fn replace(&self, old: Pid, address: Address<M, C>) {
+    pub(super) fn replace(&self, old: Pid, address: &Address<M, C>) {
         let desk = self.new_desk();
         self.ring.write().replace(old, address.clone(), desk);
-        self.send_scout_to(&address);
+        self.send_scout_to(address);
     }
 
     /// Gives nothing to this worker any more; its place is kept.

@@ -121,7 +121,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
     ) -> Result<(), SpawnError> {
         for _ in 0..self.settings.size {
             let worker = self.start(ctx).await?;
-            self.intake.add(worker);
+            self.intake.add(&worker);
         }
         self.open = true;
         Ok(())
@@ -149,7 +149,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
             && changed < count
             && let Ok(worker) = self.start(ctx).await
         {
-            self.intake.add(worker);
+            self.intake.add(&worker);
             changed += 1;
         }
         Resized { size: self.intake.size(), changed }
@@ -225,7 +225,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
             }
             match self.start(ctx).await {
                 Ok(worker) => {
-                    self.intake.replace(dead, worker);
+                    self.intake.replace(dead, &worker);
                     self.missing.remove(0);
                     self.restarts += 1;
                     self.retry = None;
