@@ -59,7 +59,10 @@ fn elastic(node: &Simulation) -> Result {
     }
     let end = pool.statistics().wait()?;
     if let Some(wait) = end.wait {
-        println!("  those that were done waited {:.1?} or less, half of them {:.1?}", wait.max, wait.p50);
+        println!(
+            "  those that were done waited {:.1?} or less, half of them {:.1?}",
+            wait.max, wait.p50
+        );
     }
     Ok(())
 }

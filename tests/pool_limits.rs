@@ -334,7 +334,7 @@ fn p13_an_elastic_pool_grows_with_its_queue_and_shrinks_without_one() {
         assert_eq!(size(), 2, "it cools down");
         sim.advance(millis(100));
         assert_eq!(size(), 3);
-        sim.advance(seconds(10));
+        sim.advance(seconds(4));
         assert_eq!(size(), 4, "and never more");
         sim.advance(seconds(60));
         assert_eq!((size(), done(&log).len()), (1, 40), "nothing is lost when it shrinks");
@@ -352,6 +352,65 @@ fn p13_an_elastic_pool_grows_with_its_queue_and_shrinks_without_one() {
         sim.advance(seconds(2));
         assert_eq!(size(), 1);
     }
+}
+
+#[test]
+fn p13_new_workers_take_over_what_waits_at_the_old_ones() {
+    for watched in [false, true] {
+        for sim in simulations(10) {
+            let log = Log::new();
+            let elastic = Elastic::between(1, 4).grow_at(2).step(3).every(millis(500));
+            let pool = Pool::new(1, workers(&log)).mailbox(40).elastic(elastic);
+            let pool = spawn(&sim, if watched { pool.stuck_limit(seconds(90)) } else { pool });
+            (0..40).for_each(|n| pool.send(Job::Slow(n, seconds(1))).unwrap());
+            sim.advance(seconds(12));
+            let mut handled = done(&log);
+            assert_eq!(handled.len(), 40, "40 s of work, for four");
+            handled.sort_unstable();
+            assert_eq!(handled, (0..40).collect::<Vec<_>>());
+            let numbers = numbers(&pool);
+            assert_eq!((numbers.forwarded, numbers.unhandled, numbers.restarts), (40, 0, 0));
+            assert_eq!(sim.stats().dead_letters, 0);
+        }
+    }
+}
+
+#[test]
+fn c5_a_worker_of_an_elastic_pool_may_call_who_waits_for_a_job_that_was_moved() {
+    enum Ask {
+        Back(Address<Reply<()>>, Reply<()>),
+        Slow,
+    }
+    struct Calls;
+    impl Actor for Calls {
+        type Message = Ask;
+        async fn handle_message(&mut self, ctx: &mut Context<Ask>, ask: Ask) -> Result {
+            match ask {
+                Ask::Slow => ctx.sleep(seconds(3)).await,
+                Ask::Back(who, reply) => {
+                    let called = who.call(|reply| reply).timeout(seconds(1)).await;
+                    if !matches!(called, Err(CallError::Deadlock(_))) {
+                        reply.send(());
+                    }
+                }
+            }
+            Ok(())
+        }
+    }
+    let sim = Simulation::new(1);
+    let elastic = Elastic::between(1, 2).grow_at(1).every(seconds(1));
+    let pool = sim.spawn(move || Pool::new(1, || Calls).elastic(elastic)).wait().unwrap();
+    pool.send(Ask::Slow).unwrap();
+    let to = pool.clone();
+    let asks = behavior_fn(move |ctx: Context<Reply<()>>| async move {
+        let myself = ctx.address();
+        to.call(move |reply| Ask::Back(myself, reply)).no_timeout().await?;
+        Ok(())
+    });
+    let asking = sim.spawn(move || asks).start().unwrap();
+    let end = asking.monitor();
+    sim.advance(seconds(9));
+    assert_eq!(end.wait().unwrap().reason, Reason::Normal);
 }
 
 #[test]

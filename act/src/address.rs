@@ -2,7 +2,7 @@
 
 use crate::host::Host;
 use crate::job::{Job, Mark};
-use crate::mailbox::entry::Notice;
+use crate::mailbox::entry::{Entry, Notice};
 use crate::mailbox::permit::{Permit, Waiter};
 use crate::process::cell::Cell;
 use crate::process::current;
@@ -151,6 +151,13 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
             Some(route) => route.mark(mark),
             None => self.cell.push_notice(Notice::Mark(Arc::clone(mark))),
         }
+    }
+
+    /// Takes back up to so many of the newest messages that wait.
+    pub(crate) fn take_newest(&self, most: usize) -> Vec<Entry<M>> {
+        let newest = self.cell.inbox.lock().take_newest(most);
+        self.cell.grant_room();
+        newest
     }
 
     /// Messages that wait, and the one in hand: what a new one would wait for.

@@ -86,6 +86,12 @@ impl<M> Job<M> {
         self.message.take().expect("a job has its message until it is taken apart")
     }
 
+    /// The same job, watched by somebody else from now on.
+    pub(crate) fn handed_to(mut self, watch: Arc<dyn Watch<M>>) -> Self {
+        self.watch = watch;
+        self
+    }
+
     /// Begins it, unless its time is over.
     pub(crate) fn begin(mut self, now: Timestamp) -> Result<(M, InHand<M>), Stale<M>> {
         let waited = now - self.accepted;

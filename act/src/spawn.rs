@@ -43,6 +43,8 @@ pub struct Spawn<B: Behavior, F, P = Outside> {
     overflow: Overflow<B::Message>,
     dispatcher: Option<String>,
     init_timeout: Option<Duration>,
+    /// Messages are taken off Main one by one.
+    singly: bool,
     link: Option<Urgency>,
     monitor: Option<(Ref, Urgency)>,
     kind: PhantomData<fn() -> (B, P)>,
@@ -95,6 +97,7 @@ where
             overflow: Overflow::Refuse,
             dispatcher: None,
             init_timeout: None,
+            singly: false,
             link: None,
             monitor: None,
             kind: PhantomData,
@@ -125,6 +128,12 @@ where
     /// parent runs on, or the node's default.
     pub fn dispatcher(mut self, name: impl Into<String>) -> Self {
         self.dispatcher = Some(name.into());
+        self
+    }
+
+    /// Has the process take its messages one by one: what waits can be taken back.
+    pub(crate) fn singly(mut self) -> Self {
+        self.singly = true;
         self
     }
 
@@ -225,6 +234,9 @@ where
         }));
         if let Some(starter) = starter {
             cell.inbox.lock().rare().starter = Some(starter);
+        }
+        if self.singly {
+            cell.inbox.lock().take_singly();
         }
         if let Some(name) = &name {
             cell.locked_relations().set_name(name.clone());

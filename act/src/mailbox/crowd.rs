@@ -127,6 +127,31 @@ impl<M, C> Inbox<M, C> {
         main.remove(place)
     }
 
+    /// Messages are taken out one by one from now on, so that what waits lies here.
+    pub(crate) fn take_singly(&mut self) {
+        self.singly = true;
+    }
+
+    /// Takes out up to so many of the newest messages, in their order, as if they had never been
+    /// accepted; none that lies before anything else.
+    pub(crate) fn take_newest(&mut self, most: usize) -> Vec<Entry<M>> {
+        let mut newest = Vec::new();
+        while newest.len() < most {
+            let Some(main) = self.main.as_mut() else { break };
+            match main.pop_back() {
+                Some(entry) if entry.takes_room() => newest.push(entry),
+                Some(other) => {
+                    main.push_back(other);
+                    break;
+                }
+                None => break,
+            }
+            self.accepted -= 1;
+        }
+        newest.reverse();
+        newest
+    }
+
     /// Room that was reserved is not used.
     pub(crate) fn give_back(&mut self) {
         if self.phase != Phase::Terminated {

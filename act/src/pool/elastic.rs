@@ -9,7 +9,9 @@ use std::time::Duration;
 /// The pool looks at itself every [`Elastic::every`]. It grows when at each worker
 /// [`Elastic::grow_at`] messages wait, on average, and shrinks when at most
 /// [`Elastic::shrink_at`] do and as many workers as are to go have nothing in hand; between two
-/// changes at least [`Elastic::cool_down`] passes. [`crate::Address::add_workers`] and
+/// changes at least [`Elastic::cool_down`] passes. Each time it looks it evens out what waits, so
+/// that new workers take over from those that were there, unless it routes by key or is a pool of
+/// pools. [`crate::Address::add_workers`] and
 /// [`crate::Address::remove_workers`] can take it out of the range; then it comes back by
 /// itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -143,8 +143,18 @@ where
         let handed = self.hand_out(hint, message, sender, times);
         if handed.is_err() {
             self.return_token();
+        } else {
+            self.forget_receiver();
         }
         handed
+    }
+
+    /// Who has a job now need not be who will do it, where what waits is moved: so nobody is said
+    /// to wait for that worker, or a cycle of calls (rule C5) would be seen that is none.
+    pub(super) fn forget_receiver(&self) {
+        if self.rules.moves {
+            let _ = current::take_receiver();
+        }
     }
 
     /// One job more in this second.

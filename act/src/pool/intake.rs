@@ -36,6 +36,8 @@ pub(super) struct Rules<M> {
     pub(super) overflow: Overflow<M>,
     pub(super) bucket: Option<Bucket>,
     pub(super) time_to_live: Option<TimeToLive<M>>,
+    /// What waits may be moved from one worker to another.
+    pub(super) moves: bool,
     /// Where jobs are watched, if they are.
     pub(super) office: Option<Arc<Office<M>>>,
 }
@@ -79,7 +81,7 @@ where
             host: Arc::clone(host),
             ring: RwLock::new(Ring::new()),
             routing,
-            attends: rules.bucket.is_some() || rules.office.is_some(),
+            attends: rules.bucket.is_some() || rules.office.is_some() || rules.moves,
             received: AtomicU64::new(0),
             unhandled: AtomicU64::new(0),
             diverted: AtomicU64::new(0),

@@ -51,9 +51,11 @@
 //! | `intake`, `ring` | what senders and the pool process share |
 //! | `handing`, `reserving`, `line`, `ticket` | the way of a message; of room; who waits; a permit |
 //! | `routing/` | which worker |
+//! | `balance` | what waits at an elastic pool is evened out |
 //! | `rate`, `elastic`, `histogram` | pure: a token bucket, how large, how long |
 //! | `desk`, `statistics` | watched jobs; the numbers |
 
+mod balance;
 pub(crate) mod behavior;
 pub(crate) mod command;
 mod desk;

@@ -257,6 +257,7 @@ where
         match permit.hand_over(body, sender) {
             Ok(()) => {
                 current::note_receiver(pid);
+                self.forget_receiver();
                 Ok(pid)
             }
             Err(Body::Message(message)) => Err(message),

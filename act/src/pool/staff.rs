@@ -88,6 +88,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
             overflow: std::mem::replace(&mut settings.overflow, Overflow::Refuse),
             bucket: settings.rate.map(Bucket::new),
             time_to_live: settings.time_to_live.take(),
+            moves: settings.elastic.is_some(),
             office: office.clone(),
         };
         let now = ctx.now();
@@ -132,7 +133,10 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         ctx: &mut Context<B::Message, PoolCommand<C>>,
     ) -> Result<Address<B::Message, B::Command>, SpawnError> {
         let factory = Arc::clone(&self.factory);
-        let spawn = ctx.spawn(move || factory()).link_urgent().init_timeout(INIT_TIMEOUT);
+        let mut spawn = ctx.spawn(move || factory()).link_urgent().init_timeout(INIT_TIMEOUT);
+        if self.settings.elastic.is_some() {
+            spawn = spawn.singly();
+        }
         match self.settings.mailbox {
             Some(messages) => spawn.mailbox(messages).await,
             None => spawn.await,
@@ -313,10 +317,13 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         let now = ctx.now();
         let change = self.plan.as_mut().map_or(Change::Stay, |plan| plan.decide(load, now));
         let resized = match change {
-            Change::Stay => return,
-            Change::Grow(count) => self.add(ctx, count).await,
-            Change::Shrink(count) => self.remove(count),
+            Change::Stay => None,
+            Change::Grow(count) => Some(self.add(ctx, count).await),
+            Change::Shrink(count) => Some(self.remove(count)),
         };
+        // Also when it stays: a worker may have become free while others have a queue.
+        self.intake.balance();
+        let Some(resized) = resized else { return };
         tracing::info!(
             target: "krarup", pool = %ctx.pid(), size = resized.size, waiting, ?change,
             "a pool has changed its size"
