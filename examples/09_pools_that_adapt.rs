@@ -33,11 +33,11 @@ impl Actor for Resizer {
 }
 
 fn elastic(node: &Simulation) -> Result {
-    println!("a pool of 2 to 6 workers gets 100 pictures, which may wait for 20 s:");
+    println!("a pool of 2 to 6 workers gets 100 pictures, which may wait for 15 s:");
     let pool = || {
         Pool::new(2, Resizer::default)
             .mailbox(50)
-            .time_to_live(Duration::from_secs(20))
+            .time_to_live(Duration::from_secs(15))
             .elastic(Elastic::between(2, 6).grow_at(5).cool_down(Duration::from_secs(3)))
             .measured()
     };

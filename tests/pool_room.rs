@@ -273,7 +273,6 @@ fn p2_a_full_pool_drops_the_newest_if_it_is_told_to() {
 
 #[test]
 fn p2_pools_that_divert_to_each_other_refuse_instead_of_recursing() {
-    let sim = Simulation::new(1);
     struct Hangs;
     struct Thing;
     impl From<Diverted<Thing>> for Thing {
@@ -287,6 +286,7 @@ fn p2_pools_that_divert_to_each_other_refuse_instead_of_recursing() {
             std::future::pending().await
         }
     }
+    let sim = Simulation::new(1);
     let plain = sim.spawn(|| Hangs).mailbox(1).wait().unwrap();
     let first = plain.recipient::<Diverted<Thing>>();
     let pool = sim

@@ -87,7 +87,7 @@ fn storm(watched: bool, keyed: bool) {
         let sends = behavior_fn(move |ctx: Context<()>| async move {
             for n in 0..EACH {
                 // One in fifty crashes its worker; some wait for room, some reserve it.
-                let crash = (n + sender as u64) % 50 == 0;
+                let crash = (n + sender as u64).is_multiple_of(50);
                 match (n + sender as u64) % 4 {
                     _ if crash => match pool.send(Work::Crash) {
                         Ok(()) => Seen::count(&seen.accepted),
@@ -148,7 +148,7 @@ fn storm(watched: bool, keyed: bool) {
     if watched {
         assert_eq!((numbers.lost, numbers.wait.unwrap().count), (lost, numbers.forwarded - lost));
     }
-    assert_eq!(Seen::of(&seen.answered) + Seen::of(&seen.failed) > 0, true);
+    assert!(Seen::of(&seen.answered) > 0);
     node.stop().wait().unwrap();
 }
 
