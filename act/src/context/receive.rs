@@ -50,6 +50,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     #[inline]
     fn poll_mailbox(&mut self) -> Poll<Received<M, C>> {
+        if self.detour {
+            self.end_job();
+        }
         loop {
             if self.cell.progress.attention.load(Ordering::Relaxed) {
                 match self.look_up() {
@@ -285,6 +288,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             Notice::Timer(timer) => self.ring(timer).map(Received::Message),
             Notice::Idle(round) => return self.idle_rings(round),
             Notice::Finish => Some(Received::Finish),
+            Notice::Job(job) => self.take_up(job).map(Received::Message),
+            // Dropped here: what was before it has been handled.
+            Notice::Mark(_) => None,
             Notice::Beyond(message) if self.cell.is_routed() => {
                 self.cell.pass_on(message, self.sender);
                 None

@@ -257,6 +257,17 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
+    /// Messages that wait on Main, and one more if the process has something in hand.
+    pub(crate) fn load(&self) -> usize {
+        if let Some(route) = self.route.get() {
+            return route.waiting();
+        }
+        let inbox = self.inbox.lock();
+        let (accepted, busy) = (inbox.accepted(), inbox.phase != Phase::Idle);
+        drop(inbox);
+        self.waiting(accepted) + usize::from(busy)
+    }
+
     pub(crate) fn parent_pid(&self) -> Option<Pid> {
         (self.parent != 0).then(|| Pid::local(self.parent, self.pid.creation()))
     }
