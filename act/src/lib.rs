@@ -28,7 +28,7 @@ mod inspect;
 mod lock;
 mod lookup;
 mod mailbox;
-#[cfg(all(test, loom))]
+#[cfg(test)]
 mod models;
 mod monitor;
 mod pending;
