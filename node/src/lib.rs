@@ -16,6 +16,8 @@ mod events;
 mod explore;
 mod faults;
 mod keeper;
+#[cfg(test)]
+mod models;
 mod node;
 mod options;
 mod probe;

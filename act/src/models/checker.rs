@@ -13,7 +13,7 @@
 //!
 //! The crates share this file.
 
-#![allow(dead_code, reason = "each crate uses its part of it")]
+#![allow(dead_code, unused_imports, reason = "each crate uses its part of it")]
 
 #[cfg(loom)]
 pub(crate) use self::every_order::{bounded, model};

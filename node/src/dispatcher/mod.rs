@@ -19,7 +19,7 @@
 pub(crate) mod any;
 pub(crate) mod calling;
 pub(crate) mod counters;
-#[cfg(all(test, loom))]
+#[cfg(test)]
 mod models;
 pub(crate) mod pinned;
 pub(crate) mod pokes;
