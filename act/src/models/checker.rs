@@ -37,17 +37,15 @@ mod every_order {
 
     /// Runs a model in every order.
     pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
-        let mut builder = Builder::new();
-        builder.preemption_bound = None;
-        check(&builder, body);
+        check(&Builder::new(), body);
     }
 
     /// Runs a model in every order with at most so many preemptions: for one that has too
-    /// many orders. `LOOM_MAX_PREEMPTIONS` asks for more.
+    /// many orders. `LOOM_MAX_PREEMPTIONS` bounds every model alike, to look longer or
+    /// shorter.
     pub(crate) fn bounded(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
         let mut builder = Builder::new();
-        let asked = builder.preemption_bound.unwrap_or(0);
-        builder.preemption_bound = Some(asked.max(preemptions));
+        builder.preemption_bound.get_or_insert(preemptions);
         check(&builder, body);
     }
 
@@ -72,7 +70,7 @@ mod many_times {
     use std::time::Duration;
 
     /// A model that takes so long is stuck.
-    const PATIENCE: Duration = Duration::from_secs(300);
+    const PATIENCE: Duration = Duration::from_mins(5);
 
     /// Runs a model many times; `MODEL_ROUNDS` says how often.
     pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
@@ -81,9 +79,8 @@ mod many_times {
             (0..rounds()).for_each(|_| body());
             drop(over);
         });
-        if ends.recv_timeout(PATIENCE) == Err::<(), _>(RecvTimeoutError::Timeout) {
-            panic!("deadlock: everybody waits");
-        }
+        let ended: Result<(), _> = ends.recv_timeout(PATIENCE);
+        assert!(ended != Err(RecvTimeoutError::Timeout), "deadlock: everybody waits");
         if let Err(panic) = running.join() {
             resume_unwind(panic);
         }

@@ -83,6 +83,29 @@ fn a_kill_wakes_a_process_that_waits() {
     });
 }
 
+/// A kill that comes while a message is handled is heeded before the next one.
+#[test]
+fn no_message_is_handled_after_a_kill() {
+    model(|| {
+        let house = House::new();
+        let handled = Count::default();
+        let count = handled.clone();
+        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+            loop {
+                ctx.receive().await;
+                count.add();
+                ctx.process().kill();
+            }
+        });
+        assert!(cell.send(1).is_ok());
+        let worker = house.worker();
+        let sent = u64::from(cell.send(2).is_ok());
+        joined(worker);
+        // To one who is dead already it is a dead letter too.
+        assert_eq!((handled.get(), house.dead_letters()), (1, 1), "of {sent} more");
+    });
+}
+
 /// A bound of one, two senders and a kill: what was accepted is handled or counted; what
 /// was refused is neither.
 #[test]

@@ -209,7 +209,7 @@ impl Flag {
         }
     }
 
-    async fn is_up(self) {
+    async fn raised(self) {
         poll_fn(move |cx| {
             let mut flag = self.0.lock();
             if flag.up {
@@ -231,7 +231,7 @@ fn a_waker_that_fires_in_a_turn_is_not_lost() {
         let flag = Flag::default();
         let seen = flag.clone();
         let cell = house.start(UNBOUNDED, |mut ctx| async move {
-            seen.is_up().await;
+            seen.raised().await;
             while !matches!(ctx.receive().await, Received::Message(_)) {}
             Ok(())
         });
@@ -255,7 +255,7 @@ fn a_waker_that_fires_between_two_turns_is_not_lost() {
         let cell = house.start(UNBOUNDED, |mut ctx| async move {
             ctx.receive().await;
             ctx.receive().await;
-            seen.is_up().await;
+            seen.raised().await;
             drop(ctx);
             Ok(())
         });

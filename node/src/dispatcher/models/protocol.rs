@@ -185,7 +185,7 @@ pub(super) fn workers<P: Protocol>(
         })
         .collect();
     outside(&dispatcher);
-    threads.into_iter().for_each(|thread| joined(thread));
+    threads.into_iter().for_each(joined);
 }
 
 /// One push, and workers that are about to park or have parked: the item is found by
