@@ -20,6 +20,10 @@ test:
 models:
     .ci/run models
 
+# Faults put into a copy of the engine, one at a time: each must be caught
+faults *which:
+    .ci/faults {{which}}
+
 # The tour, the oracle's traces, and three seconds of the gateway
 examples:
     .ci/run examples

@@ -252,6 +252,23 @@ fn two_who_die_together_leave_nothing() {
     });
 }
 
+/// A process that monitors a living one ends while that one monitors it: nothing of the dead
+/// is left at the living.
+#[test]
+fn the_dead_leave_no_monitor_at_the_living() {
+    model(|| {
+        let (house, mut ctx, mortal, ready) = couple();
+        Context::new(Arc::clone(&mortal)).monitor(ctx.pid());
+        assert_eq!(ctx.cell.locked_relations().monitors(), (0, 1));
+        let death = dying(ready);
+        ctx.monitor(mortal.pid);
+        joined(death);
+        assert_eq!(notices(&mut ctx), 1, "downs");
+        assert_eq!(ctx.cell.locked_relations().monitors(), (0, 0), "left");
+        house.clear();
+    });
+}
+
 /// Three in a chain of links: the end of the first reaches the last, though the middle one
 /// is being linked to meanwhile.
 #[test]
