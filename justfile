@@ -36,6 +36,10 @@ bench:
 miri:
     .ci/run miri
 
+# Data races, where there is a thread sanitizer
+tsan:
+    .ci/run tsan
+
 # One workload at full size, in nanoseconds per message: just measure pingpong
 measure workload *sizes:
     cargo run --release --package bench-krarup -- {{workload}} {{sizes}}
