@@ -29,7 +29,7 @@ mod job;
 mod lock;
 mod lookup;
 mod mailbox;
-#[cfg(all(test, loom))]
+#[cfg(test)]
 mod models;
 mod monitor;
 mod pending;

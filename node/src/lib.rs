@@ -22,6 +22,8 @@ mod failure;
 mod faults;
 mod keeper;
 mod lives;
+#[cfg(test)]
+mod models;
 mod node;
 mod options;
 mod patience;

@@ -1,10 +1,10 @@
 //! The node's timers: the wheel, and the thread that turns it.
 
 use crate::clock::Clock;
+use crate::sync::{Condvar, Mutex};
 use crate::wheel::Wheel;
 use krarup_act::{Alarm, TimerKey, contain};
 use krarup_gen::Timestamp;
-use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 
 /// The timers of a node. A real node turns the wheel on a thread of its own; a

@@ -307,6 +307,12 @@ impl<M, C> Inbox<M, C> {
         self.main.take_if(|main| main.is_empty())
     }
 
+    /// Whether it holds memory for messages that are not there.
+    #[cfg(test)]
+    pub(crate) fn keeps_memory(&self) -> bool {
+        self.main.as_ref().is_some_and(|main| main.is_empty())
+    }
+
     pub(crate) fn rare(&mut self) -> &mut Rare<M, C> {
         self.rare.get_or_insert_default()
     }

@@ -25,10 +25,8 @@ pub(crate) mod counters;
 pub(crate) mod executor;
 pub(crate) mod express;
 pub(crate) mod high;
-#[cfg(all(test, loom))]
-mod high_models;
 mod misfortune;
-#[cfg(all(test, loom))]
+#[cfg(test)]
 mod models;
 pub(crate) mod pinned;
 pub(crate) mod pokes;
