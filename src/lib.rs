@@ -11,7 +11,7 @@ pub use krarup_gen::{
     Alias, BlockError, CallCycle, CallError, Class, DeadLetter, DeadLetterCause, DebugError,
     Destination, DispatcherStats, Down, Exit, Histogram, Inspection, Lifecycle, LookupError, Name,
     NameError, NoBound, NodeStats, Panic, ParsePidError, ParseRefError, Pid, Priority, ProcessInfo,
-    ProcessState, ProcessTree, Reason, Ref, RegisterError, RestartWindow, Result, SendError,
+    ProcessState, ProcessTree, Reason, Ref, RegisterError, RestartWindow, Result, Root, SendError,
     SpawnError, StopError, Target, Timestamp, Value, WorkerStats,
 };
 pub use krarup_node::{

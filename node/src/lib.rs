@@ -15,6 +15,7 @@ mod error;
 mod events;
 mod explore;
 mod faults;
+mod guard;
 mod keeper;
 mod node;
 mod options;
