@@ -18,6 +18,8 @@ pub use krarup_node::{
     DispatcherOptions, Executor, FailingSeed, Faults, Node, NodeBuilder, NodeError, NodeStop,
     Probe, Simulation, Task, Trace,
 };
+#[cfg(feature = "settings")]
+pub use krarup_node::{Settings, SettingsError, SettingsFault};
 pub use krarup_supervisor::{
     AutoShutdown, BackOff, BackOffError, ChildCounts, ChildId, ChildInfo, ChildKind, ChildRef,
     ChildSpec, ChildSpecInfo, ChildState, ChildTemplate, DeleteChildError, FailedToStartChild,
@@ -38,6 +40,10 @@ pub mod prelude {
 #[cfg(any(doc, doctest))]
 #[doc = include_str!("../docs/guide.md")]
 pub mod guide {}
+
+#[cfg(any(doc, doctest))]
+#[doc = include_str!("../docs/settings.md")]
+pub mod settings {}
 
 #[cfg(any(doc, doctest))]
 #[doc = include_str!("../docs/porting.md")]

@@ -44,6 +44,8 @@ struct Homes {
     /// Those of them again for processes of another class or root, where there are such.
     beside: BTreeMap<(String, Class, Root), Arc<Home>>,
     planned: BTreeMap<String, Plan>,
+    /// Other names of those.
+    aliases: BTreeMap<String, String>,
 }
 
 /// Starts a dispatcher.
@@ -116,10 +118,17 @@ impl Core {
         self.homes.lock().planned.insert(name.to_owned(), plan);
     }
 
+    /// Another name of a dispatcher.
+    pub(crate) fn alias_dispatcher(&self, alias: &str, of: &str) {
+        self.homes.lock().aliases.insert(alias.to_owned(), of.to_owned());
+    }
+
     /// The home with this dispatcher, which is started if nobody has used it yet; under
     /// the lock, so that there is one however many come first (rule R5).
     pub(crate) fn home(self: &Arc<Self>, name: &str) -> Result<Arc<Home>, SpawnError> {
         let mut homes = self.homes.lock();
+        let alias = homes.aliases.get(name).cloned();
+        let name = alias.as_deref().unwrap_or(name);
         if let Some(home) = homes.started.get(name) {
             return Ok(Arc::clone(home));
         }

@@ -11,6 +11,7 @@ mod builder;
 mod clock;
 mod core;
 mod dispatcher;
+mod dispatchers;
 mod error;
 mod events;
 mod explore;
@@ -23,6 +24,8 @@ mod probe;
 mod recorder;
 mod registry;
 mod seeded;
+#[cfg(feature = "settings")]
+mod settings;
 mod shutdown;
 mod simulation;
 mod stop;
@@ -41,6 +44,8 @@ pub use faults::Faults;
 pub use node::Node;
 pub use options::DispatcherOptions;
 pub use probe::Probe;
+#[cfg(feature = "settings")]
+pub use settings::{Settings, SettingsError, SettingsFault};
 pub use simulation::Simulation;
 pub use stop::NodeStop;
 pub use trace::Trace;
