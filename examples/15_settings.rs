@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// Answers with the name of the thread that runs it.
 fn where_am_i() -> impl krarup::Behavior<Message = Reply<String>, Command = ()> {
-    behavior_fn(|mut ctx: Context<Reply<String>>| async move {
+    behavior_fn(|mut ctx: Context<Reply<String>, ()>| async move {
         while let Received::Message(reply) = ctx.receive().await {
             reply.send(std::thread::current().name().unwrap_or("unnamed").to_owned());
         }
@@ -19,7 +19,7 @@ fn where_am_i() -> impl krarup::Behavior<Message = Reply<String>, Command = ()> 
     })
 }
 
-fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result {
     let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/15_settings.toml");
     let path = std::env::args_os().nth(1).map_or(beside, PathBuf::from);
 

@@ -16,7 +16,7 @@ impl NodeBuilder {
     ///
     /// ```no_run
     /// # use krarup_node::{DispatcherOptions, NodeBuilder};
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # fn main() -> krarup_gen::Result {
     /// let node = NodeBuilder::settings_from("/etc/shop/node.toml")?
     ///     .dispatcher("drivers", DispatcherOptions::pinned())
     ///     .start()?;

@@ -19,7 +19,7 @@ const MOST_BYTES: u64 = 1 << 20;
 /// ```
 /// use krarup_node::{NodeBuilder, Settings};
 ///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # fn main() -> krarup_gen::Result {
 /// let base = Settings::from_toml(
 ///     r#"
 ///     [node]
