@@ -20,7 +20,11 @@ test:
 models:
     .ci/run models
 
-# The tour, the oracle's traces, and three seconds of the gateway
+# Faults put into a copy of the engine, one at a time: each must be caught
+faults *which:
+    .ci/faults {{which}}
+
+# The tour, the oracle's traces, and some seconds of the gateway and of the soak
 examples:
     .ci/run examples
 
@@ -31,6 +35,14 @@ bench:
 # Undefined behaviour and leaks, where miri is installed
 miri:
     .ci/run miri
+
+# Data races, where there is a thread sanitizer
+tsan:
+    .ci/run tsan
+
+# A storm on a tree, and an account of everything: just soak 60
+soak minutes:
+    cargo run --release --example soak -- --minutes {{minutes}}
 
 # One workload at full size, in nanoseconds per message: just measure pingpong
 measure workload *sizes:

@@ -2,7 +2,8 @@
 //!
 //! A till asks a bank before it sells, and gives up after three seconds. The bank is a probe: the
 //! test says when it answers and what. Then two tills share one stock, and have a bug that only
-//! some orders of turns show: `Simulation::explore` finds one, and its seed shows it again.
+//! some orders of turns show: `Simulation::explore` finds one, and its seed shows it again. At
+//! last the till's supervisor is tested against whatever can go wrong.
 //!
 //! All of it would stand in `#[test]` functions; here it prints what it does.
 //!
@@ -11,7 +12,7 @@
 //! ```
 
 use krarup::prelude::*;
-use krarup::{Probe, Recipient, Timestamp};
+use krarup::{Faults, Probe, Recipient, Timestamp};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -128,6 +129,50 @@ fn the_stock_outlives_the_day(sim: &Simulation) -> Result {
     if stock.is_alive() { Ok(()) } else { Err(Reason::error("the stock has ended")) }
 }
 
+/// A till under a supervisor sells again, whatever has happened to it.
+fn the_till_recovers(sim: &Simulation) -> Result {
+    let bank = Probe::<MayPay>::spawn(sim);
+    // This one answers by itself.
+    bank.on_message(|_, asked| {
+        asked.reply.send(true);
+        None
+    });
+    let customer = Probe::<Receipt>::spawn(sim);
+    let (ask, tell) = (bank.recipient(), customer.recipient());
+    let till = move || Till { bank: ask.clone(), customer: tell.clone() };
+    let shop = || {
+        let till = ChildSpec::worker("till", till).name("till").mailbox(8);
+        Supervisor::one_for_one().intensity(1_000, SECOND).child(till)
+    };
+    let shop = sim.spawn(shop).wait()?;
+
+    sim.faults(
+        Faults::new()
+            .kill_one_in(20)
+            .panic_one_in(20)
+            .delay_one_in(10, 5 * SECOND)
+            .fill_one_in(10, SECOND)
+            .fail_init_one_in(3)
+            .spare(shop.pid()),
+    );
+    for amount in 0..10 {
+        if let Ok(till) = sim.lookup::<u32, u32>("till") {
+            // It may be full, or dead by now.
+            let _ = till.send(amount);
+        }
+        sim.advance(SECOND);
+    }
+    sim.faults(Faults::new());
+    sim.run_until(10 * SECOND, "the till is open", || sim.whereis("till").is_some());
+    sim.advance(10 * SECOND);
+    let _ = customer.take_messages();
+
+    let till: Address<u32> = sim.lookup("till")?;
+    till.send(5).map_err(SendError::without_message)?;
+    customer.expect_message(SECOND, &Receipt::Sold(5));
+    Ok(())
+}
+
 fn main() -> Result {
     println!("A till, with probes for its bank and its customer, under 100 seeds:");
     Simulation::explore(0..100, a_till_asks_before_it_sells);
@@ -149,5 +194,11 @@ fn main() -> Result {
     assert_eq!(again.now(), Timestamp::ZERO);
     let outcome = the_stock_outlives_the_day(&again);
     println!("  {outcome:?}; the same: {}", again.last_steps() == *failing.last_steps());
+
+    println!(
+        "A till that is killed, panics, is held up, is full and fails to start, under 100 seeds:"
+    );
+    Simulation::explore(0..100, the_till_recovers);
+    println!("  it recovers");
     Ok(())
 }

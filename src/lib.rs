@@ -2,10 +2,12 @@
 #![forbid(unsafe_code)]
 
 pub use krarup_act::{
-    Actor, Address, AddressOf, Behavior, BehaviorFn, Block, Call, CannotWait, Context,
-    DEFAULT_CALL_TIMEOUT, Divert, Diverted, Dynamic, Failure, InPlace, InPlaceError, Judge,
-    Monitor, Overflow, Pending, Permit, Pool, PoolCommand, PoolError, Received, Recipient, Reply,
-    Resized, Route, SendOrWait, Sleep, Spawn, Stop, Topic, Traced, behavior_fn, is_in_process,
+    Actor, Address, AddressOf, Behavior, BehaviorFn, Block, Broadcast, ByKey, Call, CannotWait,
+    Choice, Context, DEFAULT_CALL_TIMEOUT, Discarded, Divert, Diverted, Dynamic, Elastic, Failure,
+    InPlace, InPlaceError, Judge, Latency, LeastLoaded, Monitor, Overflow, Pending, Permit, Plain,
+    Pool, PoolBehavior, PoolCommand, PoolContext, PoolError, PoolStatistics, Rate, Received,
+    Recipient, Reply, Resized, Room, RoundRobin, Route, Routing, SendOrWait, Sleep, Spawn, Stop,
+    Topic, Traced, TwoChoices, Workers, behavior_fn, is_in_process,
 };
 pub use krarup_gen::{
     Alias, BlockError, CallCycle, CallError, Class, DeadLetter, DeadLetterCause, DebugError,
@@ -15,8 +17,8 @@ pub use krarup_gen::{
     SpawnError, StopError, Target, Timestamp, Value, WorkerStats,
 };
 pub use krarup_node::{
-    DispatcherOptions, Executor, FailingSeed, Faults, Node, NodeBuilder, NodeError, NodeStop,
-    Probe, Simulation, Task, Trace,
+    Carried, CodecFailure, DispatcherOptions, Executor, FailingSeed, Fault, Faults, Node,
+    NodeBuilder, NodeError, NodeStop, Probe, Simulation, Task, Trace, Victim,
 };
 #[cfg(feature = "settings")]
 pub use krarup_node::{Settings, SettingsError, SettingsFault};

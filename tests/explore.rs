@@ -1,9 +1,10 @@
 //! Simulations: portable seeds, the trace of the last steps, the search for a failing seed.
 
 use krarup::prelude::*;
-use krarup::{Faults, Trace, behavior_fn};
-use std::sync::Arc;
+use krarup::{Faults, Probe, Received, Recipient, Trace, behavior_fn};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -74,10 +75,12 @@ const TRACE: &str = r#"the last steps of Simulation::with_throughput(3, 3)
        0ns turn 5     <0.1.0> "clerk 0" explore::Clerk
        0ns turn 6     <0.3.0> "clerk 2" explore::Clerk: 1 message
        0ns ended      <0.3.0> "clerk 2" explore::Clerk: nothing to do
-        1s 3 timers fire
+        1s timer      <0.4.0> "clerk 3" explore::Clerk
         1s turn 7     <0.4.0> "clerk 3" explore::Clerk
-        1s turn 8     <0.2.0> "clerk 1" explore::Clerk
-        1s turn 9     <0.1.0> "clerk 0" explore::Clerk
+        1s timer      <0.2.0> "clerk 1" explore::Clerk
+        1s timer      <0.1.0> "clerk 0" explore::Clerk
+        1s turn 8     <0.1.0> "clerk 0" explore::Clerk
+        1s turn 9     <0.2.0> "clerk 1" explore::Clerk
 "#;
 
 #[test]
@@ -258,4 +261,228 @@ fn t3_faults_come_from_the_seed_and_spare_whom_they_shall() {
     let without = a_run_with_faults(3, Faults::new());
     assert_eq!(without.0, 0);
     assert_eq!(a_run_with_faults(3, some().at_most(0)), without);
+}
+
+/// Does for the process under test what it is told.
+type Act = Box<dyn FnOnce(&mut Context<Told>) + Send>;
+
+/// A message of [`told`].
+struct Told(Act);
+
+/// A process that does what it is told, each in one message.
+fn told(sim: &Simulation) -> Address<Told> {
+    let run = |mut ctx: Context<Told>| async move {
+        while let Received::Message(Told(act)) | Received::Command(Told(act)) = ctx.receive().await
+        {
+            act(&mut ctx);
+        }
+        Ok(())
+    };
+    sim.spawn(move || behavior_fn(run)).start().unwrap()
+}
+
+fn tell(to: &Address<Told>, act: impl FnOnce(&mut Context<Told>) + Send + 'static) {
+    assert!(to.send(Told(Box::new(act))).is_ok());
+}
+
+/// What `body` has sent to a probe, in the orders that the seeds have it arrive.
+fn orders(body: impl Fn(&Simulation, Address<u32>)) -> BTreeSet<Vec<u32>> {
+    let orders = Mutex::new(BTreeSet::new());
+    Simulation::explore(0..300, |sim| {
+        let probe = Probe::<u32>::spawn(sim);
+        body(sim, probe.address());
+        sim.run_until_idle();
+        orders.lock().unwrap().insert(probe.take_messages());
+        Ok(())
+    });
+    orders.into_inner().unwrap()
+}
+
+#[test]
+fn t2_messages_of_senders_that_run_at_the_same_time_mix_in_every_way() {
+    let orders = orders(|sim, to| {
+        for numbers in [[1, 2], [11, 12]] {
+            let to = to.clone();
+            let sender = told(sim);
+            tell(&sender, move |_| numbers.into_iter().for_each(|n| to.send(n).unwrap()));
+        }
+    });
+    // Each keeps its own order (rule M1).
+    let mixed = [[1, 2, 11, 12], [1, 11, 2, 12], [1, 11, 12, 2], [11, 1, 2, 12], [11, 1, 12, 2]];
+    let mut expected: BTreeSet<Vec<u32>> = mixed.into_iter().map(Vec::from).collect();
+    expected.insert(vec![11, 12, 1, 2]);
+    assert_eq!(orders, expected);
+}
+
+#[test]
+fn t2_what_is_sent_knowing_of_a_message_does_not_pass_it() {
+    // By a message.
+    let known = orders(|sim, to| {
+        let (a, b) = (told(sim), told(sim));
+        sim.run_until_idle();
+        tell(&a, move |_| {
+            to.send(1).unwrap();
+            tell(&b, move |_| to.send(2).unwrap());
+        });
+    });
+    assert_eq!(known, BTreeSet::from([vec![1, 2]]));
+    // By an answer.
+    let answered = orders(|sim, to| {
+        let a = told(sim);
+        let b = behavior_fn(move |_: Context<()>| async move {
+            let first = to.clone();
+            a.call(|reply: Reply<()>| {
+                Told(Box::new(move |_| {
+                    first.send(1).unwrap();
+                    reply.send(());
+                }))
+            })
+            .await?;
+            to.send(2).map_err(krarup::SendError::without_message)?;
+            Ok(())
+        });
+        sim.spawn(|| b).start().unwrap();
+    });
+    assert_eq!(answered, BTreeSet::from([vec![1, 2]]));
+    // By what overtakes a message for which it was ready before.
+    let overtaken = orders(|sim, to| {
+        let (a, b) = (told(sim), told(sim));
+        sim.run_until_idle();
+        tell(&b, |_| {});
+        tell(&a, move |_| {
+            to.send(1).unwrap();
+            assert!(b.send_high(Told(Box::new(move |_| to.send(2).unwrap()))).is_ok());
+        });
+    });
+    assert_eq!(overtaken, BTreeSet::from([vec![1, 2]]));
+    // By an end.
+    let ended = orders(|sim, to| {
+        let b = to.clone();
+        let a = told(sim);
+        let watcher = behavior_fn({
+            let a = a.pid();
+            move |mut ctx: Context<()>| async move {
+                ctx.monitor(a);
+                ctx.receive().await;
+                b.send(2).map_err(krarup::SendError::without_message)?;
+                Ok(())
+            }
+        });
+        sim.spawn(|| watcher).start().unwrap();
+        sim.run_until_idle();
+        tell(&a, move |ctx| {
+            to.send(1).unwrap();
+            ctx.exit(ctx.pid(), Reason::error("over"));
+        });
+    });
+    assert_eq!(ended, BTreeSet::from([vec![1, 2]]));
+    // But who knew before it was sent may be first.
+    let before = orders(|sim, to| {
+        let (a, b) = (told(sim), told(sim));
+        sim.run_until_idle();
+        tell(&a, move |_| {
+            let first = to.clone();
+            tell(&b, move |_| first.send(2).unwrap());
+            to.send(1).unwrap();
+        });
+    });
+    assert_eq!(before, BTreeSet::from([vec![1, 2], vec![2, 1]]));
+}
+
+#[test]
+fn t2_a_full_mailbox_is_full_whoever_is_first() {
+    Simulation::explore(0..100, |sim| {
+        let keeper = sim.spawn(|| {
+            behavior_fn(|mut ctx: Context<u32>| async move {
+                ctx.sleep(SECOND).await;
+                while let Received::Message(_) = ctx.receive().await {}
+                Ok(())
+            })
+        });
+        let keeper = keeper.mailbox(3).start()?;
+        sim.run_until_idle();
+        for first in [0, 10] {
+            let to = keeper.clone();
+            tell(&told(sim), move |_| (first..first + 3).for_each(|n| drop(to.send(n))));
+        }
+        sim.run_until_idle();
+        assert_eq!((keeper.waiting(), keeper.info().messages_in), (3, 3));
+        Ok(())
+    });
+}
+
+#[test]
+fn t1_timers_of_several_processes_fire_in_any_order_and_of_one_in_theirs() {
+    let orders = orders(|sim, to| {
+        for numbers in [[1, 2], [11, 12]] {
+            let to = to.clone();
+            tell(&told(sim), move |ctx| {
+                for n in numbers {
+                    let to: Recipient<u32> = to.recipient();
+                    ctx.send_after_to(SECOND, &to, n);
+                }
+            });
+        }
+        sim.advance(SECOND);
+    });
+    assert_eq!(orders.len(), 6, "{orders:?}");
+    for order in orders {
+        let of = |least: u32| order.iter().filter(move |n| **n / 10 == least).copied();
+        assert_eq!((of(0).collect(), of(1).collect()), (vec![1, 2], vec![11, 12]));
+    }
+}
+
+#[test]
+fn t1_a_timer_that_is_due_and_has_not_fired_can_be_cancelled() {
+    let cancelled = AtomicU64::new(0);
+    Simulation::explore(0..50, |sim| {
+        let probe = Probe::<u32>::spawn(sim);
+        let (one, other, to) = (told(sim), told(sim), probe.recipient::<u32>());
+        let timer = Arc::new(Mutex::new(None));
+        let set = Arc::clone(&timer);
+        tell(&one, move |ctx| *set.lock().unwrap() = Some(ctx.send_after_to(SECOND, &to, 1)));
+        sim.run_until_idle();
+        let (to, left) = (one.clone(), Arc::new(Mutex::new(None)));
+        let noted = Arc::clone(&left);
+        let cancel = move |ctx: &mut Context<Told>| {
+            let timer = timer.lock().unwrap().take().expect("a timer");
+            *noted.lock().unwrap() = Some(ctx.cancel(timer));
+        };
+        tell(&other, move |ctx| {
+            ctx.send_after_to(SECOND, &to.recipient(), Told(Box::new(cancel)));
+        });
+        sim.advance(SECOND);
+        let left = left.lock().unwrap().expect("it was tried");
+        assert_eq!(probe.take_messages().is_empty(), left == Some(Duration::ZERO));
+        cancelled.fetch_add(u64::from(left.is_some()), Ordering::Relaxed);
+        assert_eq!(sim.stats().timers, 0);
+        Ok(())
+    });
+    assert!((5..45).contains(&cancelled.load(Ordering::Relaxed)), "{cancelled:?}");
+}
+
+#[test]
+fn t2_turns_come_between_timers_of_one_time() {
+    let seen = Mutex::new(BTreeSet::new());
+    Simulation::explore(0..100, |sim| {
+        for name in ["anna", "bert"] {
+            let sleeper = behavior_fn(|ctx: Context<()>| async move {
+                ctx.sleep(SECOND).await;
+                Ok(())
+            });
+            sim.spawn(|| sleeper).name(name).start()?;
+        }
+        sim.advance(SECOND);
+        let trace = sim.last_steps().last(6).to_string();
+        let kinds: String = trace
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("1s "))
+            .map(|line| line[..1].replace('t', if line.starts_with("turn") { "T" } else { "t" }))
+            .collect();
+        seen.lock().unwrap().insert(kinds);
+        Ok(())
+    });
+    let seen = seen.into_inner().unwrap();
+    // Timers, turns, ends.
+    assert_eq!(seen, ["tTetTe", "ttTeTe"].map(String::from).into_iter().collect());
 }

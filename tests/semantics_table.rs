@@ -29,6 +29,18 @@ fn named(table: &str) -> Vec<(String, String)> {
         .collect()
 }
 
+/// Those of the named tests that are not in their files.
+fn missing(root: &Path, named: &[(String, String)]) -> Vec<String> {
+    named
+        .iter()
+        .filter(|(file, test)| {
+            let source = fs::read_to_string(root.join(file)).unwrap_or_default();
+            !source.contains(&format!(" fn {test}(")) && !source.contains(&format!("\nfn {test}("))
+        })
+        .map(|(file, test)| format!("{file}::{test}"))
+        .collect()
+}
+
 #[test]
 fn every_test_that_the_table_names_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -37,15 +49,21 @@ fn every_test_that_the_table_names_exists() {
     let named: Vec<_> =
         pages.iter().flat_map(|page| named(&fs::read_to_string(page).unwrap())).collect();
     assert!(named.len() > 100, "only {} tests are named", named.len());
-    let missing: Vec<_> = named
-        .iter()
-        .filter(|(file, test)| {
-            let source = fs::read_to_string(root.join(file)).unwrap_or_default();
-            !source.contains(&format!(" fn {test}(")) && !source.contains(&format!("\nfn {test}("))
-        })
-        .map(|(file, test)| format!("{file}::{test}"))
+    assert_eq!(missing(root, &named), Vec::<String>::new());
+}
+
+#[test]
+fn every_statement_of_the_pools_seed_is_accounted_for() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let table = fs::read_to_string(root.join("docs/seeds/pool.md")).unwrap();
+    let ids: Vec<&str> = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split_once(" |"))
+        .map(|(id, _)| id)
+        .filter(|id| id.starts_with("E-"))
         .collect();
-    assert_eq!(missing, Vec::<String>::new());
+    let expected: Vec<_> = (1..=128).map(|number| format!("E-{number:03}")).collect();
+    assert_eq!(ids, expected);
 }
 
 #[test]

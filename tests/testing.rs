@@ -1,7 +1,7 @@
 //! The test kit: probes that stand where other processes would.
 
 use krarup::prelude::*;
-use krarup::{Dynamic, Probe, Recipient, behavior_fn};
+use krarup::{DeadLetterCause, Dynamic, Probe, Recipient, behavior_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -177,16 +177,99 @@ fn t4_a_request_is_answered_through_its_token() {
     let sim = Simulation::new(3);
     let till = Probe::<Reply<u32>>::spawn(&sim);
     let results = Probe::<Result<u32, CallError>>::spawn(&sim);
-    let (to, tell) = (till.address(), results.address());
-    sim.spawn(move || {
-        behavior_fn(move |_: Context<()>| async move {
-            let answer = to.call(|reply| reply).await;
-            tell.send(answer).map_err(krarup::SendError::without_message)?;
-            Ok(())
-        })
-    })
-    .start()
-    .unwrap();
+    let to = till.address();
+    results.pipe(async move { to.call(|reply| reply).await });
     till.expect(SECOND).send(7);
     results.expect_message(SECOND, &Ok(7));
+}
+
+#[test]
+fn t4_several_messages_are_expected_in_any_order_and_by_number() {
+    let sim = Simulation::new(3);
+    let probe = Probe::<u32>::spawn(&sim);
+    let send = |numbers: &[u32]| numbers.iter().for_each(|n| probe.address().send(*n).unwrap());
+    send(&[3, 1, 2, 2]);
+    probe.expect_all(SECOND, &[2, 1, 2, 3]);
+    send(&[1, 2, 5]);
+    let text = panic_of(|| probe.expect_all(SECOND, &[3, 2, 1]));
+    let expected = "probe <0.1.0> expected 3 within 1s, but there came 5 at 0ns from outside\n";
+    assert!(text.starts_with(expected), "{text}");
+    send(&[1, 4]);
+    let text = panic_of(|| probe.expect_all(SECOND, &[3, 2, 1]));
+    assert!(text.starts_with("probe <0.1.0> expected one of [3, 2] within 1s, but"), "{text}");
+    send(&[7, 8, 9]);
+    assert_eq!(probe.expect_many(SECOND, 2), [7, 8]);
+    let text = panic_of(|| probe.expect_many(SECOND, 2));
+    assert!(text.contains("expected message 2 of 2 within 1s, but nothing came"), "{text}");
+    send(&[1, 2]);
+    sim.run_until_idle();
+    assert_eq!((probe.take_messages(), probe.take_messages()), (vec![1, 2], vec![]));
+}
+
+#[test]
+fn t4_no_message_comes_though_an_end_does() {
+    let sim = Simulation::new(3);
+    let probe = Probe::<u32>::spawn(&sim);
+    let twice = twice(&sim, &probe);
+    probe.monitor(twice.pid());
+    sim.kill(twice.pid());
+    probe.expect_no_message(SECOND);
+    assert_eq!(probe.expect_down(Duration::ZERO, twice.pid()), Reason::Killed);
+    sim.send(probe.pid(), "a text").unwrap();
+    let text = panic_of(|| probe.expect_no_message(SECOND));
+    assert!(text.contains("expected no message within 1s, but there came a &str"), "{text}");
+}
+
+#[test]
+fn t4_a_probe_that_handles_its_messages_keeps_what_it_gives_back() {
+    let sim = Simulation::new(3);
+    let probe = Probe::<u32>::spawn(&sim);
+    let mut sum = 0;
+    probe.on_message(move |ctx, number| {
+        sum += number;
+        if number == 3 {
+            // From now on another way.
+            ctx.stop();
+        }
+        (number != 2).then_some(sum)
+    });
+    (1..=3).for_each(|n| probe.address().send(n).unwrap());
+    assert_eq!(probe.expect_many(SECOND, 2), [1, 6]);
+    let other = Probe::<u32>::spawn(&sim);
+    other.on_message(|_, _| panic!("no number"));
+    other.address().send(1).unwrap();
+    let text = panic_of(|| other.expect(SECOND));
+    assert!(text.contains("expected a message within 1s, but it has ended"), "{text}");
+}
+
+#[test]
+fn t4_a_condition_is_waited_for_and_no_longer() {
+    let sim = Simulation::new(3);
+    let probe = Probe::<u32>::spawn(&sim);
+    twice(&sim, &probe).send(3).unwrap();
+    let mut came = Vec::new();
+    sim.run_until(SECOND, "two have come", || {
+        came.extend(probe.take_messages());
+        came.len() == 2
+    });
+    assert_eq!(sim.now().since(krarup::Timestamp::ZERO), SECOND);
+    let text = panic_of(|| sim.run_until(SECOND, "a third has come", || false));
+    assert!(text.starts_with("it did not come within 1s that a third has come\nthe last"));
+    assert_eq!(sim.within(SECOND, || probe.expect_none(SECOND)), ());
+    let text = panic_of(|| sim.within(SECOND, || sim.advance(2 * SECOND)));
+    assert!(text.starts_with("it took 2s, and not at most 1s\n"), "{text}");
+}
+
+#[test]
+fn t4_dead_letters_are_expected_by_the_type_of_the_message() {
+    let sim = Simulation::new(3);
+    let letters = Probe::of_dead_letters(&sim);
+    let probe = Probe::<u32>::spawn(&sim);
+    let twice = twice(&sim, &probe);
+    twice.send(0).unwrap();
+    twice.send(1).unwrap();
+    assert_eq!(letters.expect_dead_letter::<u32>(SECOND), DeadLetterCause::Unhandled);
+    twice.send(1).unwrap_err();
+    let text = panic_of(|| letters.expect_dead_letter::<String>(SECOND));
+    assert!(text.contains("expected a dead letter of a alloc::string::String"), "{text}");
 }

@@ -1,13 +1,15 @@
 //! The typed handle on a process.
 
 use crate::host::Host;
-use crate::mailbox::entry::Notice;
+use crate::job::{Job, Mark};
+use crate::mailbox::entry::{Entry, Notice};
 use crate::mailbox::permit::{Permit, Waiter};
 use crate::process::cell::Cell;
 use crate::process::current;
 use crate::process::process::Process;
 use crate::process::room::{Held, Place};
 use crate::recipient::{Deliver, Recipient};
+use crate::route::Room;
 use crate::sync::Ordering;
 use crate::trace::Tracer;
 use krarup_gen::{Alias, DeadLetterCause, LookupError, Pid, Priority, ProcessInfo, SendError};
@@ -133,6 +135,36 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         self.cell.inbox.lock().has_waiters()
     }
 
+    /// Room that will come where the route leads, if this is a process with one that has a line.
+    pub(crate) fn room_on_route(&self, message: &M) -> Option<Room<M>> {
+        self.cell.route.get().and_then(|route| route.room(message))
+    }
+
+    /// Has a line of senders stand at this process as well.
+    pub(crate) fn enlist(&self, line: &Arc<Waiter<M>>) {
+        self.cell.enlist(line);
+    }
+
+    /// Puts a mark behind everything that was accepted: it is dropped when that is handled.
+    pub(crate) fn mark(&self, mark: &Mark) {
+        match self.cell.route.get() {
+            Some(route) => route.mark(mark),
+            None => self.cell.push_notice(Notice::Mark(Arc::clone(mark))),
+        }
+    }
+
+    /// Takes back up to so many of the newest messages that wait.
+    pub(crate) fn take_newest(&self, most: usize) -> Vec<Entry<M>> {
+        let newest = self.cell.inbox.lock().take_newest(most);
+        self.cell.grant_room();
+        newest
+    }
+
+    /// Messages that wait, and the one in hand: what a new one would wait for.
+    pub(crate) fn load(&self) -> usize {
+        self.cell.load()
+    }
+
     pub(crate) fn forget_waiter(&self, waiter: &Arc<Waiter<M>>) {
         self.cell.inbox.lock().forget_waiter(waiter);
     }
@@ -184,6 +216,11 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     #[inline]
     pub fn forward(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
         self.cell.send_from(message, sender)
+    }
+
+    /// As [`Address::forward`], with a message that somebody watches on its way.
+    pub(crate) fn forward_job(&self, job: Job<M>, sender: u64) -> Result<(), SendError<M>> {
+        self.cell.send_job(job, sender)
     }
 
     /// Ends the process normally once everything that its Main lane has accepted until

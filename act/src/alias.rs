@@ -6,7 +6,7 @@ use crate::host::Host;
 use crate::mailbox::permit::{Permit, Reserved};
 use crate::process::process::Process;
 use crate::recipient::{Deliver, Recipient};
-use krarup_gen::{Alias, DeadLetterCause, SendError};
+use krarup_gen::{Alias, DeadLetterCause, Pid, SendError};
 use std::sync::Arc;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
@@ -104,7 +104,7 @@ impl<M: Send + 'static, C: Send + 'static> Reserved<M> for RoomByAlias<M, C> {
         }
     }
 
-    fn creation(&self) -> u32 {
-        self.room.creation()
+    fn holder(&self) -> Pid {
+        self.room.holder()
     }
 }

@@ -122,6 +122,8 @@ fn refused<M>(error: &SendError<M>) -> CallError {
     match error {
         SendError::Full(_) => CallError::Full,
         SendError::NoWorkers(_) => CallError::NoWorkers,
+        SendError::RateLimited { retry_after, .. } => CallError::RateLimited(*retry_after),
+        SendError::Draining(_) => CallError::Draining,
         _ => CallError::NoProcess,
     }
 }

@@ -11,6 +11,7 @@ use krarup_gen::{
     Alias, BlockError, Class, DeadLetter, Name, NameError, Pid, Reason, Ref, Root, SpawnError,
     Timestamp,
 };
+use std::any::Any;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -158,6 +159,27 @@ pub trait Host: Send + Sync + 'static {
 
     /// Counts a reply that came after its call was given up (rule C3).
     fn count_late_reply(&self);
+
+    /// What lies between senders and the processes that have joined it
+    /// ([`Process::join_wire`]); most hosts have none.
+    fn wire(&self) -> Option<&dyn Wire> {
+        None
+    }
+}
+
+/// What a simulation puts between senders and mailboxes.
+pub trait Wire: Send + Sync {
+    /// A message of this type is sent to `to`, and may be put in another's stead: of the same
+    /// type. No mailbox is locked.
+    fn carry(&self, to: Pid, type_name: &'static str, message: &mut dyn Any);
+
+    /// A message has been put behind all on Main of `to`, by a sender from outside or not.
+    /// `overtake` puts it before so many of the last there, or before fewer if it may not pass
+    /// them: before how many. `to`'s mailbox is locked.
+    fn arrives(&self, to: Pid, outside: bool, overtake: &mut dyn FnMut(usize) -> usize);
+
+    /// Something else has come to `to`, which was at work or waits for it; its mailbox is locked.
+    fn touches(&self, to: Pid);
 }
 
 /// A process that waits for something without a timer.

@@ -14,7 +14,7 @@ use crate::actor::{Actor, End, serve};
 use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::process::crash::{Contained, contain};
-use crate::process::current;
+use crate::process::current::{self, Fate};
 use krarup_gen::{Pid, Reason, RestartWindow, Result, Timestamp};
 use std::fmt;
 use std::future::{poll_fn, ready};
@@ -220,7 +220,7 @@ where
                 let _ = Contained::new(state.before_restart(ctx, &failure)).await;
                 let _ = contain(|| drop(state));
                 // The tokens it had kept went with it.
-                current::settle_orphans(Some(&failure));
+                current::settle_orphans(Fate::Ended(&failure));
             }
             ctx.renew();
             // A state that fails in its `init`, again and again, must not keep the worker.

@@ -18,6 +18,12 @@ mod spinning {
     pub(crate) struct Lock<T>(SpinMutex<T>);
     pub(crate) type LockGuard<'a, T> = SpinMutexGuard<'a, T>;
 
+    impl<T: Default> Default for Lock<T> {
+        fn default() -> Self {
+            Lock::new(T::default())
+        }
+    }
+
     /// The longest spin between two tries: about as long as three others have the lock.
     const LONGEST_SPIN: u32 = 16;
 

@@ -180,6 +180,8 @@ fn refused<M>(host: &dyn Host, error: &SendError<M>) -> CallError {
     match error {
         SendError::Full(_) => CallError::Full,
         SendError::NoWorkers(_) => CallError::NoWorkers,
+        SendError::RateLimited { retry_after, .. } => CallError::RateLimited(*retry_after),
+        SendError::Draining(_) => CallError::Draining,
         _ if host.is_stopping() => CallError::NodeStopped,
         _ => CallError::NoProcess,
     }

@@ -1,8 +1,8 @@
 //! The token with which a request is answered.
 
-use crate::process::current;
+use crate::process::current::{self, Fate};
 use crate::slot::{SlotReceiver, SlotSender, slot_for};
-use krarup_gen::{CallError, Reason};
+use krarup_gen::CallError;
 use std::fmt;
 use std::task::Waker;
 
@@ -54,14 +54,15 @@ impl<T: Send + 'static> Drop for Reply<T> {
         let Some(slot) = self.slot.take() else { return };
         // Inside a turn nobody knows yet whether the process is about to end with a
         // reason that the caller should hear.
-        let orphan = move |end: Option<&Reason>| {
-            let _ = slot.send(Err(match end {
-                Some(reason) => CallError::Terminated(reason.clone()),
-                None => CallError::NoReply,
+        let orphan = move |fate: Fate<'_>| {
+            let _ = slot.send(Err(match fate {
+                Fate::Ended(reason) => CallError::Terminated(reason.clone()),
+                Fate::Dropped => CallError::NoReply,
+                Fate::Refused(error) => error.clone(),
             }));
         };
         if let Err(orphan) = current::adopt(orphan) {
-            orphan(None);
+            orphan(Fate::Dropped);
         }
     }
 }

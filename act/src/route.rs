@@ -1,7 +1,13 @@
 //! A Main lane that is a route instead of a queue.
 
-use crate::mailbox::permit::Permit;
+use crate::job::{Job, Mark};
+use crate::mailbox::permit::{Permit, Waiter};
 use krarup_gen::SendError;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// Room that will come; see [`Route::room`].
+pub type Room<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError<()>>> + Send>>;
 
 /// Where messages go that are sent to a process which does not queue them itself.
 ///
@@ -27,4 +33,30 @@ pub trait Route<M>: Send + Sync + 'static {
 
     /// Messages handed on and not yet handled.
     fn waiting(&self) -> usize;
+
+    /// Waits in line for room for this message. `None`: the route has no line, and what is full
+    /// stays an error.
+    fn room(&self, message: &M) -> Option<Room<M>> {
+        let _ = message;
+        None
+    }
+
+    /// As [`Route::send`], with a message that somebody watches on its way. A route that does
+    /// not know of such hands on the message alone.
+    #[doc(hidden)]
+    fn send_job(&self, job: Job<M>, sender: u64) -> Result<(), SendError<M>> {
+        self.send(job.into_message(), sender)
+    }
+
+    /// Has a line of senders stand wherever the route leads.
+    #[doc(hidden)]
+    fn enlist(&self, line: &Arc<Waiter<M>>) {
+        let _ = line;
+    }
+
+    /// Puts a mark behind everything that was handed on.
+    #[doc(hidden)]
+    fn mark(&self, mark: &Mark) {
+        let _ = mark;
+    }
 }

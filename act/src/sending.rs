@@ -5,10 +5,11 @@ use crate::deadline::within;
 use crate::mailbox::permit::{Permit, Waiter};
 use crate::pending::{CannotWait, wait};
 use crate::process::current;
+use crate::route::Room;
 use crate::slot::slot;
 use krarup_gen::SendError;
 use std::fmt;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// bound from the moment it is given. A send that finds room does not look at the line, so
     /// it can be ahead of those who wait.
     ///
-    /// A pool has no line: where all its workers are full the answer is `Full` at once. Two
+    /// In a pool it is room at any worker that is waited for, in one line for the pool. Two
     /// processes that wait for room in each other's mailboxes wait until a timeout ends it: such
     /// a ring is not looked for, unlike one of calls.
     pub fn send_or_wait(&self, message: M) -> SendOrWait<M, C> {
@@ -55,8 +56,9 @@ impl<M: Send + 'static, C: Send + 'static> SendOrWait<M, C> {
             Err(SendError::Full(message)) => message,
             sent => return sent,
         };
-        match wait(&**address.host(), room(&address, timeout)) {
-            Ok(outcome) => outcome.send(message),
+        let on_route = address.room_on_route(&message);
+        match wait(&**address.host(), room(&address, timeout, on_route)) {
+            Ok(room) => send_into(room, message),
             Err(CannotWait::Stalled) => Err(SendError::Stalled(message)),
             Err(_) => Err(SendError::WaitInProcess(message)),
         }
@@ -81,7 +83,8 @@ impl<M: Send + 'static, C: Send + 'static> IntoFuture for SendOrWait<M, C> {
             if current::pid().is_some_and(|myself| myself.is_same_process(address.pid())) {
                 return Err(SendError::WaitInProcess(message));
             }
-            room(&address, timeout).await.send(message)
+            let on_route = address.room_on_route(&message);
+            send_into(room(&address, timeout, on_route).await, message)
         })
     }
 }
@@ -92,53 +95,59 @@ where
     M: Send + 'static,
     C: Send + 'static,
 {
-    if address.has_line() { Err(SendError::Full(message)) } else { address.send(message) }
+    // A route counts what it refuses, and who will wait is not refused.
+    let waits = address.is_routed() || address.has_line();
+    if waits { Err(SendError::Full(message)) } else { address.send(message) }
 }
 
-/// What came of waiting for room.
-enum Outcome<M> {
-    Room(Permit<M>),
-    NoProcess,
-    Full,
-    Timeout(Duration),
-}
-
-impl<M> Outcome<M> {
-    fn send(self, message: M) -> Result<(), SendError<M>> {
-        match self {
-            Outcome::Room(permit) => {
-                permit.send(message);
-                Ok(())
-            }
-            Outcome::NoProcess => Err(SendError::NoProcess(message)),
-            Outcome::Full => Err(SendError::Full(message)),
-            Outcome::Timeout(limit) => Err(SendError::Timeout { message, limit }),
+/// Sends into room that was waited for, or gives the message back.
+fn send_into<M>(room: Result<Permit<M>, SendError<()>>, message: M) -> Result<(), SendError<M>> {
+    match room {
+        Ok(permit) => {
+            permit.send(message);
+            Ok(())
         }
+        Err(error) => Err(error.map(|()| message)),
     }
 }
 
-async fn room<M, C>(address: &Address<M, C>, timeout: Option<Duration>) -> Outcome<M>
+/// Room for a message: in the mailbox, or where the route leads.
+async fn room<M, C>(
+    address: &Address<M, C>,
+    timeout: Option<Duration>,
+    on_route: Option<Room<M>>,
+) -> Result<Permit<M>, SendError<()>>
 where
     M: Send + 'static,
     C: Send + 'static,
 {
-    let (sender, mut place) = slot();
+    let Some(limit) = timeout else {
+        return match on_route {
+            Some(room) => room.await,
+            None => in_mailbox(address).await,
+        };
+    };
+    let room = match on_route {
+        Some(room) => within(address.host(), limit, room).await,
+        None => within(address.host(), limit, pin!(in_mailbox(address))).await,
+    };
+    room.unwrap_or(Err(SendError::Timeout { message: (), limit }))
+}
+
+async fn in_mailbox<M, C>(address: &Address<M, C>) -> Result<Permit<M>, SendError<()>>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    let (sender, place) = slot();
     let line = InLine { address, waiter: Arc::new(Waiter::new(sender)) };
     match address.reserve_or_wait(&line.waiter) {
-        Ok(permit) => return Outcome::Room(permit),
-        Err(SendError::NoProcess(())) => return Outcome::NoProcess,
-        Err(_) if address.is_routed() => return Outcome::Full,
-        Err(_) => {}
+        // A place that is dropped unheard went down with the process.
+        Err(SendError::Full(())) if !address.is_routed() => {
+            place.await.ok_or(SendError::NoProcess(()))
+        }
+        reserved => reserved,
     }
-    let granted = match timeout {
-        None => place.await,
-        Some(limit) => match within(address.host(), limit, &mut place).await {
-            Some(granted) => granted,
-            None => return Outcome::Timeout(limit),
-        },
-    };
-    // A place that is dropped unheard went down with the process.
-    granted.map_or(Outcome::NoProcess, Outcome::Room)
 }
 
 /// A place in the line of those that wait for room; left when it is dropped.

@@ -44,6 +44,8 @@ pub struct Spawn<B: Behavior, F, P = Outside> {
     dispatcher: Option<String>,
     class: Option<Class>,
     init_timeout: Option<Duration>,
+    /// Messages are taken off Main one by one.
+    singly: bool,
     link: Option<Urgency>,
     monitor: Option<(Ref, Urgency)>,
     kind: PhantomData<fn() -> (B, P)>,
@@ -97,6 +99,7 @@ where
             dispatcher: None,
             class: None,
             init_timeout: None,
+            singly: false,
             link: None,
             monitor: None,
             kind: PhantomData,
@@ -135,6 +138,12 @@ where
     /// makes no difference.
     pub fn class(mut self, class: Class) -> Self {
         self.class = Some(class);
+        self
+    }
+
+    /// Has the process take its messages one by one: what waits can be taken back.
+    pub(crate) fn singly(mut self) -> Self {
+        self.singly = true;
         self
     }
 
@@ -240,6 +249,9 @@ where
         }));
         if let Some(starter) = starter {
             cell.inbox.lock().rare().starter = Some(starter);
+        }
+        if self.singly {
+            cell.inbox.lock().take_singly();
         }
         if let Some(name) = &name {
             cell.locked_relations().set_name(name.clone());

@@ -86,7 +86,9 @@ impl Gateway {
                 CallError::Full | CallError::NoWorkers => {
                     let _ = pool.workers().await;
                 }
-                CallError::Timeout(_) => return Err(Failure::TimedOut(timeout)),
+                CallError::Timeout(_) | CallError::Expired(_) => {
+                    return Err(Failure::TimedOut(timeout));
+                }
                 CallError::NoProcess => tokio::time::sleep(RESTARTING.min(left)).await,
                 _ if client.0.withdraw() => {}
                 CallError::Terminated(reason) => return Err(Failure::Crashed(reason)),

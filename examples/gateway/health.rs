@@ -34,6 +34,16 @@ pub(crate) async fn health(State(gateway): State<Arc<Gateway>>) -> Response {
     let supervisor = note("supervisor", answer(supervisor).await);
     let pool = gateway.pool.address().map(|pool| pool.inspect());
     let pool = note("workers", answer(pool).await);
+    let latency = |item: &str| match pool.value(item) {
+        Some(krarup::Value::Record(record)) => record
+            .iter()
+            .map(|(name, value)| match value {
+                krarup::Value::Duration(time) => (format!("{name}_ms"), json!(millis(*time))),
+                other => (name.to_owned(), json!(other.to_string().parse::<u64>().ok())),
+            })
+            .collect(),
+        _ => Value::Null,
+    };
     let aggregator = gateway.aggregator.address().map(|aggregator| aggregator.inspect());
     let aggregator = note("aggregator", answer(aggregator).await);
 
@@ -62,6 +72,11 @@ pub(crate) async fn health(State(gateway): State<Arc<Gateway>>) -> Response {
             "waiting": waiting,
             "messages_forwarded": pool.number("messages_forwarded"),
             "messages_unhandled": pool.number("messages_unhandled"),
+            "jobs_expired": pool.number("jobs_expired"),
+            "jobs_lost": pool.number("jobs_lost"),
+            "jobs_crashed": pool.number("jobs_crashed"),
+            "wait": latency("wait"),
+            "service": latency("service"),
         },
         "aggregator": {
             "texts": aggregator.number("texts"),
@@ -79,6 +94,11 @@ pub(crate) async fn health(State(gateway): State<Arc<Gateway>>) -> Response {
         },
     });
     (code, Json(body)).into_response()
+}
+
+/// Milliseconds, to the microsecond.
+fn millis(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
 }
 
 /// The answer of a process, if it comes in time.

@@ -3,7 +3,7 @@
 //! ```text
 //! gateway        Supervisor, one for one: each part is restarted alone
 //! ├─ aggregator  the most frequent words of all texts
-//! ├─ workers     Pool: --workers × --mailbox jobs may wait
+//! ├─ workers     Pool: --workers × --mailbox jobs may wait, each as long as its client
 //! │  └─ …        Worker
 //! └─ listener    the HTTP server
 //! ```
@@ -45,7 +45,12 @@ pub(crate) async fn start(
     let (workers, mailbox, listen) = (options.workers, options.mailbox, options.listen);
     let results = Named::new(node, AGGREGATOR);
     let worker = move || Worker::new(results.clone());
-    let pool = move || Pool::new(workers, worker.clone()).mailbox(mailbox);
+    // Nobody waits any more for a job that is as old as the timeout. How long jobs wait, and
+    // how long they take, `/health` shows.
+    let timeout = options.timeout;
+    let pool = move || {
+        Pool::new(workers, worker.clone()).mailbox(mailbox).time_to_live(timeout).measured()
+    };
     let port = Arc::clone(&bound);
     let listener = move || Listener::new(listen, Arc::clone(&port), routes.clone());
     let tree = || {

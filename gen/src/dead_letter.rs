@@ -55,6 +55,8 @@ pub enum DeadLetterCause {
     Overflow,
     /// It was sent to an alias that has been revoked; the sender has it back (rule N5).
     Revoked,
+    /// It waited at a worker of a pool for longer than its time to live.
+    Expired,
 }
 
 impl fmt::Display for DeadLetterCause {
@@ -64,6 +66,7 @@ impl fmt::Display for DeadLetterCause {
             DeadLetterCause::Unhandled => "receiver ended before it handled it",
             DeadLetterCause::Overflow => "dropped by a full mailbox",
             DeadLetterCause::Revoked => "alias was revoked",
+            DeadLetterCause::Expired => "waited longer than its time to live",
         })
     }
 }

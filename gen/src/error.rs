@@ -14,6 +14,15 @@ pub enum SendError<M> {
     NoProcess(M),
     /// The pool has no workers (rule P5).
     NoWorkers(M),
+    /// The pool takes no more jobs in a second than it was told to.
+    RateLimited {
+        /// The message.
+        message: M,
+        /// When the next one will be taken, if nobody else is faster.
+        retry_after: Duration,
+    },
+    /// The pool is drained: it finishes what it has and takes nothing new.
+    Draining(M),
     /// No room came within this time (rule M6): for one who waits for it.
     Timeout {
         /// The message.
@@ -44,6 +53,8 @@ impl<M> SendError<M> {
             SendError::Full(message)
             | SendError::NoProcess(message)
             | SendError::NoWorkers(message)
+            | SendError::RateLimited { message, .. }
+            | SendError::Draining(message)
             | SendError::WaitInProcess(message)
             | SendError::Stalled(message)
             | SendError::Timeout { message, .. }
@@ -58,6 +69,10 @@ impl<M> SendError<M> {
             SendError::Full(message) => SendError::Full(f(message)),
             SendError::NoProcess(message) => SendError::NoProcess(f(message)),
             SendError::NoWorkers(message) => SendError::NoWorkers(f(message)),
+            SendError::RateLimited { message, retry_after } => {
+                SendError::RateLimited { message: f(message), retry_after }
+            }
+            SendError::Draining(message) => SendError::Draining(f(message)),
             SendError::WaitInProcess(message) => SendError::WaitInProcess(f(message)),
             SendError::Stalled(message) => SendError::Stalled(f(message)),
             SendError::Timeout { message, limit } => {
@@ -88,6 +103,10 @@ impl<M> fmt::Display for SendError<M> {
             SendError::Full(_) => f.write_str("mailbox full"),
             SendError::NoProcess(_) => f.write_str("no such process"),
             SendError::NoWorkers(_) => f.write_str("pool has no workers"),
+            SendError::RateLimited { retry_after, .. } => {
+                write!(f, "too many jobs; the next one is taken in {retry_after:?}")
+            }
+            SendError::Draining(_) => f.write_str("pool is drained"),
             SendError::Timeout { limit, .. } => write!(f, "no room within {limit:?}"),
             SendError::WaitInProcess(_) => {
                 f.write_str("a process must await room, and cannot wait for its own")
@@ -106,6 +125,10 @@ impl<M> fmt::Debug for SendError<M> {
             SendError::Full(_) => f.write_str("Full(..)"),
             SendError::NoProcess(_) => f.write_str("NoProcess(..)"),
             SendError::NoWorkers(_) => f.write_str("NoWorkers(..)"),
+            SendError::RateLimited { retry_after, .. } => {
+                write!(f, "RateLimited {{ retry_after: {retry_after:?} }}")
+            }
+            SendError::Draining(_) => f.write_str("Draining(..)"),
             SendError::Timeout { limit, .. } => write!(f, "Timeout {{ limit: {limit:?} }}"),
             SendError::WaitInProcess(_) => f.write_str("WaitInProcess(..)"),
             SendError::Stalled(_) => f.write_str("Stalled(..)"),
@@ -135,6 +158,17 @@ pub enum CallError {
     /// The pool has no workers.
     #[error("pool has no workers")]
     NoWorkers,
+    /// The pool takes no more jobs in a second than it was told to; the next one is taken after
+    /// this time, if nobody else is faster.
+    #[error("too many jobs; the next one is taken in {0:?}")]
+    RateLimited(Duration),
+    /// The pool is drained: it finishes what it has and takes nothing new.
+    #[error("pool is drained")]
+    Draining,
+    /// The request waited for so long at a worker of the pool that its time to live was over; it
+    /// was not handled.
+    #[error("the request waited {0:?}, longer than its time to live")]
+    Expired(Duration),
     /// There is no such process.
     #[error("no such process")]
     NoProcess,

@@ -7,7 +7,7 @@ use crate::events::Events;
 use crate::registry::Registry;
 use crate::timer::Timers;
 use crate::waiting::block_on;
-use krarup_act::{Alarm, Host, Poke, Process, Ready, Stalled, Subscription, TimerKey, Topic};
+use krarup_act::{Alarm, Host, Poke, Process, Ready, Stalled, Subscription, TimerKey, Topic, Wire};
 use krarup_gen::{
     Alias, BlockError, Class, DeadLetter, DispatcherStats, Lifecycle, Name, NodeStats, Pid, Reason,
     Ref, Root, SpawnError, Timestamp,
@@ -179,7 +179,9 @@ impl Core {
             stats.processes = self.registry.living();
             stats.spawned = self.registry.spawned();
             stats.names = self.registry.names();
-            stats.timers = self.timers.len().saturating_sub(own_timers);
+            let due: usize =
+                homes.iter().map(|home| home.dispatcher.due_timers()).max().unwrap_or(0);
+            stats.timers = self.timers.len().saturating_sub(own_timers) + due;
             stats.aliases = self.registry.aliases();
             stats.dead_letters = self.events.dead_letters();
             stats.late_replies = self.late_replies.load(Ordering::Relaxed);
@@ -218,6 +220,9 @@ impl Host for Home {
         let expected = self.dispatcher.expect(pid, self.class);
         expected.map_err(|error| SpawnError::NoThread(error.to_string()))?;
         let recorded = self.dispatcher.recorder().map(|to| (to, Arc::clone(&process)));
+        if recorded.is_some() {
+            process.join_wire();
+        }
         let admitted = self.core.registry.admit(process, name);
         admitted.inspect_err(|_| self.dispatcher.forget(pid))?;
         if let Some((recorder, process)) = recorded {
@@ -279,11 +284,19 @@ impl Host for Home {
     }
 
     fn set_timer(&self, due: Timestamp, alarm: Alarm) -> TimerKey {
-        self.core.timers.set(due, alarm)
+        let key = self.core.timers.set(due, alarm);
+        if let Dispatcher::Simulated(simulated) = &self.dispatcher {
+            simulated.timer_is_set(key);
+        }
+        key
     }
 
     fn cancel_timer(&self, key: TimerKey) -> bool {
-        self.core.timers.cancel(key)
+        let was_set = self.core.timers.cancel(key);
+        match &self.dispatcher {
+            Dispatcher::Simulated(simulated) => simulated.cancel(key, was_set),
+            _ => was_set,
+        }
     }
 
     fn has_stopped(&self) -> bool {
@@ -381,6 +394,13 @@ impl Host for Home {
         }
         self.core.events.forget(pid);
         self.core.events.lifecycle(|| Lifecycle::Ended { pid, name, reason: reason.clone() });
+    }
+
+    fn wire(&self) -> Option<&dyn Wire> {
+        match &self.dispatcher {
+            Dispatcher::Simulated(simulated) => Some(&**simulated),
+            _ => None,
+        }
     }
 
     fn count_late_reply(&self) {

@@ -59,7 +59,8 @@ impl Simulation {
         for seed in seeds {
             let throughput = if seed % 2 == 0 { THROUGHPUT } else { 1 };
             let sim = Simulation::with_throughput(seed, throughput);
-            if let Err(reason) = contain(|| body(&sim)).and_then(|outcome| outcome) {
+            let outcome = contain(|| body(&sim)).flatten().and_then(|()| all_came_through(&sim));
+            if let Err(reason) = outcome {
                 let run = Run { seed, throughput };
                 return Err(Box::new(FailingSeed { run, reason, steps: sim.last_steps() }));
             }
@@ -67,6 +68,11 @@ impl Simulation {
         }
         Ok(explored)
     }
+}
+
+/// An error if a message did not come through its codec.
+fn all_came_through(sim: &Simulation) -> Result {
+    sim.carried().failures.into_iter().next().map_or(Ok(()), |failure| Err(failure.into()))
 }
 
 /// A seed at which a body failed that [`Simulation::explore`] ran.

@@ -6,8 +6,33 @@ use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What came and was not expected yet.
-pub(crate) type Queue<M> = Arc<Mutex<VecDeque<Arrived<M>>>>;
+/// What a probe's process and its test share.
+pub(crate) struct Kept<M> {
+    /// What came and was not expected yet.
+    pub(crate) arrived: Arc<Mutex<VecDeque<Arrived<M>>>>,
+    /// What handles messages as they come, if anything does.
+    pub(crate) pilot: Arc<Mutex<Option<Pilot<M>>>>,
+}
+
+pub(crate) type Pilot<M> = Box<dyn FnMut(&mut Context<M>, M) -> Option<M> + Send>;
+
+impl<M> Kept<M> {
+    pub(crate) fn keep(&self, at: Timestamp, from: Option<Pid>, item: Item<M>) {
+        self.arrived.lock().push_back(Arrived { at, from, item });
+    }
+}
+
+impl<M> Default for Kept<M> {
+    fn default() -> Self {
+        Kept { arrived: Arc::default(), pilot: Arc::default() }
+    }
+}
+
+impl<M> Clone for Kept<M> {
+    fn clone(&self) -> Self {
+        Kept { arrived: Arc::clone(&self.arrived), pilot: Arc::clone(&self.pilot) }
+    }
+}
 
 pub(crate) struct Arrived<M> {
     pub(crate) at: Timestamp,
@@ -29,7 +54,7 @@ pub(crate) struct Order<M>(pub(crate) Act<M>);
 pub(crate) type Act<M> = Box<dyn FnOnce(&mut Context<M>) + Send>;
 
 /// The probe as a process.
-pub(crate) struct Keeper<M>(pub(crate) Queue<M>);
+pub(crate) struct Keeper<M>(pub(crate) Kept<M>);
 
 impl<M: Send + 'static> Behavior for Keeper<M> {
     type Message = M;
@@ -41,7 +66,12 @@ impl<M: Send + 'static> Behavior for Keeper<M> {
         ctx.take_others(true);
         loop {
             let item = match ctx.receive().await {
-                Received::Message(message) | Received::Command(message) => Item::Message(message),
+                Received::Message(message) | Received::Command(message) => {
+                    match self.handled(&mut ctx, message) {
+                        Some(message) => Item::Message(message),
+                        None => continue,
+                    }
+                }
                 Received::Exit(exit) => Item::Exit(exit),
                 Received::Down(down) => Item::Down(down),
                 Received::Other(other) => match other.downcast::<Order<M>>() {
@@ -52,7 +82,7 @@ impl<M: Send + 'static> Behavior for Keeper<M> {
                     Err(other) => Item::Other(other),
                 },
                 Received::Inspect(reply) => {
-                    reply.send(Inspection::new().with("arrived", self.0.lock().len()));
+                    reply.send(Inspection::new().with("arrived", self.0.arrived.lock().len()));
                     continue;
                 }
                 Received::Stop(reason) => return Err(reason),
@@ -60,12 +90,22 @@ impl<M: Send + 'static> Behavior for Keeper<M> {
                 // A state that is asked for is not shown: its token says so.
                 _ => continue,
             };
-            let (at, from) = (ctx.now(), ctx.sender());
-            self.0.lock().push_back(Arrived { at, from, item });
+            self.0.keep(ctx.now(), ctx.sender(), item);
         }
     }
 
     fn label() -> &'static str {
         "Probe"
+    }
+}
+
+impl<M: Send + 'static> Keeper<M> {
+    /// What is to be kept of a message.
+    fn handled(&self, ctx: &mut Context<M>, message: M) -> Option<M> {
+        // Taken out meanwhile, for it may set another.
+        let Some(mut pilot) = self.0.pilot.lock().take() else { return Some(message) };
+        let left = pilot(ctx, message);
+        self.0.pilot.lock().get_or_insert(pilot);
+        left
     }
 }

@@ -6,24 +6,35 @@
 
 #![forbid(unsafe_code)]
 
+mod arrivals;
 mod blocking;
 mod builder;
 mod clock;
+mod codecs;
 mod core;
 mod dispatcher;
 mod dispatchers;
+mod due;
 mod error;
 mod events;
+mod expect;
 mod explore;
+mod failure;
 mod faults;
 mod guard;
 mod keeper;
+mod lives;
+#[cfg(test)]
+mod models;
 mod node;
 mod options;
+mod patience;
 mod probe;
 mod recorder;
 mod registry;
 mod seeded;
+#[cfg(feature = "serde")]
+mod serializing;
 #[cfg(feature = "settings")]
 mod settings;
 mod shutdown;
@@ -37,10 +48,11 @@ mod waiting;
 mod wheel;
 
 pub use builder::NodeBuilder;
+pub use codecs::{Carried, CodecFailure};
 pub use dispatcher::executor::{Executor, Task};
 pub use error::NodeError;
 pub use explore::FailingSeed;
-pub use faults::Faults;
+pub use faults::{Fault, Faults, Victim};
 pub use node::Node;
 pub use options::DispatcherOptions;
 pub use probe::Probe;

@@ -15,18 +15,13 @@
 //! input and then asks what came of it, with no scheduler and no clock between, is that of
 //! Ergo's `testing/unit`.
 
-use crate::keeper::{Arrived, Item, Keeper, Order, Queue};
+use crate::keeper::{Item, Keeper, Kept, Order};
 use crate::simulation::Simulation;
-use crate::trace::Trace;
-use krarup_act::{Address, Context, Recipient, contain};
-use krarup_gen::{Pid, Reason, Ref, Result, SpawnError};
+use krarup_act::{Address, Context, Received, Recipient, contain};
+use krarup_gen::{Pid, Ref, Result, SpawnError};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How many steps a failure shows.
-const STEPS_SHOWN: usize = 12;
 
 /// A process that expects messages of type `M`, notices of ends and exit signals.
 ///
@@ -73,11 +68,11 @@ const STEPS_SHOWN: usize = 12;
 /// # }
 /// ```
 pub struct Probe<'a, M: Send + 'static> {
-    sim: &'a Simulation,
+    pub(crate) sim: &'a Simulation,
     address: Address<M>,
-    arrived: Queue<M>,
+    pub(crate) kept: Kept<M>,
     /// Who sent the message that was taken last.
-    sender: Mutex<Option<Pid>>,
+    pub(crate) sender: Mutex<Option<Pid>>,
 }
 
 impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
@@ -108,16 +103,17 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
     }
 
     fn start(sim: &'a Simulation, name: Option<&str>) -> Result<Self, SpawnError> {
-        let arrived = Queue::default();
-        let keeper = Keeper(Arc::clone(&arrived));
+        let kept = Kept::default();
+        let keeper = Keeper(kept.clone());
         let spawn = sim.spawn(move || keeper);
         let address = match name {
             Some(name) => spawn.name(name).start()?,
             None => spawn.start()?,
         };
+        sim.spare(address.pid());
         // It traps exits before anything can happen to it.
         sim.step_of(address.pid());
-        Ok(Probe { sim, address, arrived, sender: Mutex::new(None) })
+        Ok(Probe { sim, address, kept, sender: Mutex::new(None) })
     }
 
     /// Its address.
@@ -188,6 +184,70 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
         self.run(move |ctx| ctx.monitor(pid))
     }
 
+    /// Lets a future run in the simulation, in the name of the probe; its output is a message to
+    /// it. For a call that is to be answered while the test does something else.
+    ///
+    /// ```
+    /// # use krarup_node::{Probe, Simulation};
+    /// # use krarup_act::Reply;
+    /// # use krarup_gen::CallError;
+    /// # use std::time::Duration;
+    /// let sim = Simulation::new(1);
+    /// let till = Probe::<Reply<u32>>::spawn(&sim);
+    /// let customer = Probe::<Result<u32, CallError>>::spawn(&sim);
+    /// let to = till.address();
+    /// customer.pipe(async move { to.call(|reply| reply).await });
+    /// till.expect(Duration::ZERO).send(7);
+    /// customer.expect_message(Duration::ZERO, &Ok(7));
+    /// ```
+    ///
+    /// # Panics
+    /// If the probe has ended or is suspended, or the simulation is stopping.
+    #[track_caller]
+    pub fn pipe(&self, work: impl Future<Output = M> + Send + 'static) {
+        match self.run(move |ctx| ctx.pipe(work, |message| message)) {
+            Ok(pid) => self.sim.spare(pid),
+            Err(error) => panic!("{} cannot pipe: {error}", self.label()),
+        }
+    }
+
+    /// Has the probe handle messages itself from now on, as they come and in its own turn: what
+    /// `handle` gives back is kept for the expectations, and nothing else. For a neighbour that
+    /// answers each time alike (Akka's `AutoPilot`). A panic in it ends the probe.
+    ///
+    /// ```
+    /// # use krarup_node::{Probe, Simulation};
+    /// # use krarup_act::Reply;
+    /// # use std::time::Duration;
+    /// let sim = Simulation::new(1);
+    /// let rates = Probe::<Reply<u32>>::spawn(&sim);
+    /// rates.on_message(|_, reply| {
+    ///     reply.send(7);
+    ///     None
+    /// });
+    /// assert_eq!(rates.address().call(|reply| reply).wait(), Ok(7));
+    /// rates.expect_none(Duration::from_secs(1));
+    /// ```
+    pub fn on_message(&self, handle: impl FnMut(&mut Context<M>, M) -> Option<M> + Send + 'static) {
+        let before = self.kept.pilot.lock().replace(Box::new(handle));
+        drop(before);
+    }
+
+    /// Keeps a copy of every message that another process takes from now on, as it takes it: what
+    /// was sent to whom is seen where a probe cannot stand. It is the process's tracer
+    /// ([`Address::trace`]), in place of one that it had.
+    pub fn listen_to<C: Send + 'static>(&self, other: &Address<M, C>)
+    where
+        M: Clone,
+    {
+        let kept = self.kept.clone();
+        other.trace(move |traced| {
+            if let Received::Message(message) = traced.item {
+                kept.keep(traced.at, traced.sender, Item::Message(message.clone()));
+            }
+        });
+    }
+
     /// Sends a message to whoever sent the message that was taken last, in the name of the
     /// probe.
     ///
@@ -203,205 +263,10 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
             panic!("{} cannot reply to {}: {error}", self.label(), self.name_of(pid));
         }
     }
-
-    /// The next message, which comes within this time.
-    ///
-    /// # Panics
-    /// If something else comes, or nothing.
-    #[track_caller]
-    pub fn expect(&self, within: Duration) -> M {
-        self.expect_that(within, "a message", |_| true)
-    }
-
-    /// The next message equals this one.
-    ///
-    /// # Panics
-    /// If something else comes within this time, or nothing.
-    #[track_caller]
-    pub fn expect_message(&self, within: Duration, message: &M)
-    where
-        M: PartialEq,
-    {
-        self.expect_that(within, &format!("{message:?}"), |came| came == message);
-    }
-
-    /// The next message, which satisfies the condition; `what` says in words what that is.
-    ///
-    /// # Panics
-    /// If something else comes within this time, or nothing.
-    #[track_caller]
-    pub fn expect_that(
-        &self,
-        within: Duration,
-        what: &str,
-        condition: impl FnOnce(&M) -> bool,
-    ) -> M {
-        match self.next(within) {
-            Some(Arrived { item: Item::Message(message), from, .. }) if condition(&message) => {
-                *self.sender.lock() = from;
-                message
-            }
-            came => self.fail(what, within, came.as_ref(), &[]),
-        }
-    }
-
-    /// The next thing is a message of this other type, sent by pid, name or alias.
-    ///
-    /// # Panics
-    /// If something else comes within this time, or nothing.
-    #[track_caller]
-    pub fn expect_other<T: 'static>(&self, within: Duration) -> T {
-        let what = format!("a {}", std::any::type_name::<T>());
-        match self.next(within) {
-            Some(Arrived { item: Item::Other(other), from, at }) => match other.downcast() {
-                Ok(value) => {
-                    *self.sender.lock() = from;
-                    value
-                }
-                Err(other) => {
-                    let came = Arrived { item: Item::Other(other), from, at };
-                    self.fail(&what, within, Some(&came), &[])
-                }
-            },
-            came => self.fail(&what, within, came.as_ref(), &[]),
-        }
-    }
-
-    /// The first message that satisfies the condition; what comes before it is dropped. `what`
-    /// says in words what is looked for.
-    ///
-    /// # Panics
-    /// If none comes within this time.
-    #[track_caller]
-    pub fn fish(&self, within: Duration, what: &str, condition: impl Fn(&M) -> bool) -> M {
-        let until = self.sim.now() + within;
-        let mut passed = Vec::new();
-        loop {
-            match self.next(until - self.sim.now()) {
-                Some(Arrived { item: Item::Message(message), from, .. }) if condition(&message) => {
-                    *self.sender.lock() = from;
-                    return message;
-                }
-                Some(other) => passed.push(other),
-                None => self.fail(what, within, None, &passed),
-            }
-        }
-    }
-
-    /// Nothing comes for this time, which passes.
-    ///
-    /// # Panics
-    /// If anything comes.
-    #[track_caller]
-    pub fn expect_none(&self, during: Duration) {
-        if let Some(came) = self.next(during) {
-            self.fail("nothing", during, Some(&came), &[]);
-        }
-    }
-
-    /// The next thing is the end of this process, which the probe monitors: its reason.
-    ///
-    /// # Panics
-    /// If something else comes within this time, or nothing.
-    #[track_caller]
-    pub fn expect_down(&self, within: Duration, pid: Pid) -> Reason {
-        match self.next(within) {
-            Some(Arrived { item: Item::Down(down), .. }) if down.pid() == Some(pid) => down.reason,
-            came => {
-                let what = format!("the end of {}, monitored,", self.name_of(pid));
-                self.fail(&what, within, came.as_ref(), &[])
-            }
-        }
-    }
-
-    /// The next thing is an exit signal of this process, because the probe is linked to it or
-    /// because it sent one: its reason.
-    ///
-    /// # Panics
-    /// If something else comes within this time, or nothing.
-    #[track_caller]
-    pub fn expect_exit(&self, within: Duration, pid: Pid) -> Reason {
-        match self.next(within) {
-            Some(Arrived { item: Item::Exit(exit), .. }) if exit.pid == pid => exit.reason,
-            came => {
-                let what = format!("an exit signal of {}", self.name_of(pid));
-                self.fail(&what, within, came.as_ref(), &[])
-            }
-        }
-    }
-
-    /// Runs the simulation until something has come, or this time has passed.
-    fn next(&self, within: Duration) -> Option<Arrived<M>> {
-        let until = self.sim.now() + within;
-        loop {
-            let next = self.arrived.lock().pop_front();
-            if next.is_some() || !self.sim.step_until(until) {
-                return next;
-            }
-        }
-    }
-
-    #[track_caller]
-    fn fail(
-        &self,
-        what: &str,
-        within: Duration,
-        came: Option<&Arrived<M>>,
-        passed: &[Arrived<M>],
-    ) -> ! {
-        let came = match came {
-            Some(came) => format!("there came {}", self.describe(came)),
-            None if !self.sim.is_alive(self.pid()) => "it has ended".to_owned(),
-            None if passed.is_empty() => format!("nothing came until {}", self.sim.now()),
-            None => format!("nothing like it came until {}", self.sim.now()),
-        };
-        let before = passed.iter().map(|item| ("before", self.describe(item)));
-        let waiting = self.arrived.lock();
-        let behind = waiting.iter().map(|item| ("behind", self.describe(item)));
-        let around: String = before
-            .chain(behind)
-            .map(|(when, item)| ["\n  ", when, " that: ", &item].concat())
-            .collect();
-        drop(waiting);
-        let steps: Trace = self.sim.last_steps().last(STEPS_SHOWN);
-        panic!("{} expected {what} within {within:?}, but {came}{around}\n{steps}", self.label());
-    }
-
-    fn describe(&self, arrived: &Arrived<M>) -> String {
-        let from = match arrived.from {
-            Some(pid) => format!("from {}", self.name_of(pid)),
-            None => "from outside".to_owned(),
-        };
-        let at = arrived.at;
-        match &arrived.item {
-            Item::Message(message) => format!("{message:?} at {at} {from}"),
-            Item::Other(other) => format!("a {} at {at} {from}", other.type_name()),
-            Item::Exit(exit) => {
-                format!("an exit signal of {} at {at}: {}", self.name_of(exit.pid), exit.reason)
-            }
-            Item::Down(down) => {
-                let whom =
-                    down.pid().map_or_else(|| down.target.to_string(), |pid| self.name_of(pid));
-                format!("the end of {whom}, monitored, at {at}: {}", down.reason)
-            }
-        }
-    }
-
-    fn label(&self) -> String {
-        format!("probe {}", self.name_of(self.pid()))
-    }
-
-    /// The pid, and the name if it lives and has one.
-    fn name_of(&self, pid: Pid) -> String {
-        match self.sim.process_info(pid).and_then(|info| info.name) {
-            Some(name) => format!("{pid} {name:?}"),
-            None => pid.to_string(),
-        }
-    }
 }
 
 impl<M: Send + 'static> fmt::Debug for Probe<'_, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Probe({}, {} arrived)", self.address.pid(), self.arrived.lock().len())
+        write!(f, "Probe({}, {} arrived)", self.address.pid(), self.kept.arrived.lock().len())
     }
 }

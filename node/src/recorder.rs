@@ -31,6 +31,27 @@ struct Record {
 struct Living {
     who: Who,
     process: Arc<dyn Process>,
+    has_run: bool,
+}
+
+/// A process that a fault may hit.
+pub(crate) struct Candidate {
+    pub(crate) pid: Pid,
+    pub(crate) name: Option<Name>,
+    pub(crate) process: Arc<dyn Process>,
+    label: String,
+}
+
+impl Candidate {
+    fn of(Living { who, process, .. }: &Living) -> Self {
+        let label = who.to_string();
+        Candidate { pid: who.pid, name: who.name.clone(), process: Arc::clone(process), label }
+    }
+
+    /// As the trace names it.
+    pub(crate) fn label(&self) -> &str {
+        &self.label
+    }
 }
 
 /// A turn that is being taken.
@@ -60,7 +81,7 @@ impl Recorder {
         let event = Event::Spawned { who: who.clone(), parent: process.parent() };
         let mut record = self.record.lock();
         record.push(&self.clock, event);
-        record.living.insert(who.pid, Living { who, process });
+        record.living.insert(who.pid, Living { who, process, has_run: false });
     }
 
     pub(crate) fn named(&self, pid: Pid, name: Option<Name>) {
@@ -73,7 +94,7 @@ impl Recorder {
         // What an error prints is a user's code: not under the lock.
         let reason = reason.to_string();
         let mut record = self.record.lock();
-        let Some(Living { who, process }) = record.living.remove(&pid) else { return };
+        let Some(Living { who, process, .. }) = record.living.remove(&pid) else { return };
         record.push(&self.clock, Event::Ended { who, reason });
         drop(record);
         // It may be the last handle.
@@ -81,17 +102,21 @@ impl Recorder {
     }
 
     /// Who lives, in the order in which they were spawned.
-    pub(crate) fn living(&self) -> Vec<Pid> {
-        self.record.lock().living.keys().copied().collect()
+    pub(crate) fn living(&self) -> Vec<Candidate> {
+        self.record.lock().living.values().map(Candidate::of).collect()
     }
 
-    /// The process is about to be killed by a fault.
-    pub(crate) fn fault(&self, pid: Pid) -> Option<Arc<dyn Process>> {
-        let mut record = self.record.lock();
-        let living = record.living.get(&pid)?;
-        let (who, process) = (living.who.clone(), Arc::clone(&living.process));
-        record.push(&self.clock, Event::Fault(who));
-        Some(process)
+    /// The process, if it lives and has had no turn.
+    pub(crate) fn newcomer(&self, pid: Pid) -> Option<Candidate> {
+        self.record.lock().living.get(&pid).filter(|living| !living.has_run).map(Candidate::of)
+    }
+
+    pub(crate) fn fault(&self, what: String) {
+        self.record.lock().push(&self.clock, Event::Fault(what));
+    }
+
+    pub(crate) fn codec_failed(&self, message: &'static str, error: String) {
+        self.record.lock().push(&self.clock, Event::Codec { message, error });
     }
 
     /// The simulation ends; processes hold their host, and so this record.
@@ -100,13 +125,17 @@ impl Recorder {
         drop(living);
     }
 
-    pub(crate) fn timers_fired(&self, count: usize) {
-        self.record.lock().push(&self.clock, Event::Timers(count));
+    /// A timer fires that was set in a turn of this process.
+    pub(crate) fn timer_fires(&self, owner: Option<Pid>) {
+        let mut record = self.record.lock();
+        let who = owner.and_then(|pid| record.living.get(&pid)).map(|living| living.who.clone());
+        record.push(&self.clock, Event::Timer { owner, who });
     }
 
     pub(crate) fn turn_begins(&self, number: u64, pid: Pid) -> Option<Begun> {
         let mut record = self.record.lock();
-        let living = record.living.get(&pid)?;
+        let living = record.living.get_mut(&pid)?;
+        living.has_run = true;
         let (who, process) = (living.who.clone(), Arc::clone(&living.process));
         let step = record.push(&self.clock, Event::Turn { number, who, handled: 0 });
         drop(record);

@@ -1,12 +1,12 @@
 //! Who lives in the node: processes by pid and by name.
 
+use crate::sync::in_one_order::{AtomicBool, AtomicUsize};
+use crate::sync::{AtomicU64, Ordering, RwLock};
 use krarup_act::Process;
 use krarup_gen::{Alias, Name, Pid, SpawnError};
-use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Pids are dealt out one after the other, so the low bits of their pages spread evenly.
 const SHARDS: usize = 16;

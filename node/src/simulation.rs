@@ -2,6 +2,7 @@
 
 use crate::blocking::Blocking;
 use crate::clock::Clock;
+use crate::codecs::Carried;
 use crate::core::{Core, Home};
 use crate::dispatcher::any::Dispatcher;
 use crate::dispatcher::simulated::Simulated;
@@ -18,9 +19,15 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A node on one thread, the caller's, in which the order of turns comes from a seed
-/// and time is virtual: the same seed gives the same run, and years pass in
-/// milliseconds.
+/// A node on one thread, the caller's, in which every choice comes from a seed and time is
+/// virtual: the same seed gives the same run, and years pass in milliseconds.
+///
+/// The seed chooses who has a turn next; which of the timers that are due at
+/// a time fires first, and whether turns come before it; and where a message arrives among
+/// those that others sent at the same time. All of it is what a node of several workers could
+/// have done: what one process sends another keeps its order (rule M1), timers of one process fire
+/// in the order in which they are due (rule T1), and what a process sends knowing of a
+/// message does not pass that. (What processes know by memory that they share is not seen.)
 ///
 /// The generator behind the seed is a fixed algorithm, `ChaCha8`, and the choices are made of
 /// its numbers by a fixed rule: a seed replays on every machine and with every version of
@@ -114,7 +121,7 @@ impl Simulation {
         if self.step().is_some() {
             return true;
         }
-        match self.home.core.timers.next_due() {
+        match simulated(&self.home).next_due(&self.home.core.timers) {
             Some(due) if due <= until && self.now() < Timestamp::MAX => {
                 self.move_to(due);
                 true
@@ -136,11 +143,50 @@ impl Simulation {
         simulated(&self.home).move_to(to, &core.clock, &core.timers);
     }
 
-    /// Has things go wrong from now on, at moments that the seed chooses: in place of the faults
-    /// that were set before. For the body of [`Simulation::explore`]: whatever is killed,
-    /// what shall hold must hold.
+    /// Has things go wrong from now on, at chosen steps or at moments that the seed chooses: in
+    /// place of the faults that were set before, and what those hold up goes on. For the body
+    /// of [`Simulation::explore`]: whatever goes wrong, what shall hold must hold.
     pub fn faults(&self, faults: Faults) {
         simulated(&self.home).set_faults(faults);
+    }
+
+    /// No fault hits this one by chance.
+    pub(crate) fn spare(&self, pid: Pid) {
+        simulated(&self.home).spare(pid);
+    }
+
+    /// Has every message of type `M` taken apart and put together again from now on, wherever it
+    /// is sent to another process's mailbox: what would not survive a network is found
+    /// before there is one (Akka's `serialize-messages`). The receiver gets what `codec` makes of
+    /// it. If that fails, or panics, the message goes on as it was; the failure stands in
+    /// [`Simulation::carried`] and in the trace, and a seed that is explored fails by it.
+    ///
+    /// Not carried are replies, what a process sends itself by a timer or a pipe, and messages of
+    /// types without a codec, which are listed.
+    ///
+    /// ```
+    /// # use krarup_node::Simulation;
+    /// # use krarup_act::{behavior_fn, Context};
+    /// let sim = Simulation::new(1);
+    /// sim.add_codec(|number: &u32| Ok::<_, String>(number & 0xFFFF));
+    /// let echo = sim.spawn(|| behavior_fn(|mut ctx: Context<u32>| async move {
+    ///     println!("{:?}", ctx.receive().await);              // 0, after its codec
+    ///     Ok(())
+    /// }));
+    /// echo.start().unwrap().send(0x1_0000).unwrap();
+    /// assert_eq!(sim.carried().through["u32"], 1);
+    /// ```
+    pub fn add_codec<M: 'static, E: fmt::Display>(
+        &self,
+        codec: impl Fn(&M) -> Result<M, E> + Send + Sync + 'static,
+    ) {
+        simulated(&self.home).codecs().lock().add(codec);
+    }
+
+    /// What has gone by the codecs so far, and what could not.
+    #[must_use]
+    pub fn carried(&self) -> Carried {
+        simulated(&self.home).carried()
     }
 
     /// The last steps, 256 at most: what a failing test should show. The same seed gives the
@@ -179,6 +225,8 @@ impl Drop for Simulation {
             return;
         }
         self.home.core.registry.close();
+        // Who is held up goes on.
+        self.faults(Faults::new());
         for process in self.home.core.registry.all() {
             process.kill();
         }

@@ -12,14 +12,20 @@ pub(crate) use self::modelled::*;
 #[cfg(not(all(test, loom)))]
 mod ordinary {
     pub(crate) use crossbeam_utils::sync::{Parker, Unparker};
-    pub(crate) use parking_lot::Mutex;
-    pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+    pub(crate) use parking_lot::{Condvar, Mutex, RwLock};
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+
+    /// For what relies on the one order of all `SeqCst` accesses, without fences.
+    pub(crate) mod in_one_order {
+        pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize};
+    }
 }
 
 #[cfg(all(test, loom))]
 mod modelled {
-    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-    use loom::sync::{Condvar, MutexGuard};
+    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+    use loom::sync::{RwLockReadGuard, RwLockWriteGuard};
+    use std::ops::{Deref, DerefMut};
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -33,7 +39,72 @@ mod modelled {
         }
 
         pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-            self.0.lock().expect("nothing panics under a lock")
+            let locked = Some(self.0.lock().expect("nothing panics under a lock"));
+            MutexGuard { mutex: &self.0, locked }
+        }
+    }
+
+    /// Empty only while its thread waits at a [`Condvar`].
+    pub(crate) struct MutexGuard<'a, T> {
+        mutex: &'a loom::sync::Mutex<T>,
+        locked: Option<loom::sync::MutexGuard<'a, T>>,
+    }
+
+    impl<T> Deref for MutexGuard<'_, T> {
+        type Target = T;
+
+        fn deref(&self) -> &T {
+            self.locked.as_ref().expect("not waiting")
+        }
+    }
+
+    impl<T> DerefMut for MutexGuard<'_, T> {
+        fn deref_mut(&mut self) -> &mut T {
+            self.locked.as_mut().expect("not waiting")
+        }
+    }
+
+    /// loom's, with the interface of `parking_lot`'s.
+    #[derive(Default)]
+    pub(crate) struct Condvar(loom::sync::Condvar);
+
+    impl Condvar {
+        pub(crate) fn new() -> Self {
+            Condvar::default()
+        }
+
+        pub(crate) fn wait<T>(&self, locked: &mut MutexGuard<'_, T>) {
+            let inner = locked.locked.take().expect("not waiting");
+            locked.locked = Some(self.0.wait(inner).expect("nothing panics under a lock"));
+        }
+
+        /// The time is over at once: in a model no time passes.
+        pub(crate) fn wait_for<T>(&self, locked: &mut MutexGuard<'_, T>, _: Duration) {
+            locked.locked = None;
+            loom::thread::yield_now();
+            locked.locked = Some(locked.mutex.lock().expect("nothing panics under a lock"));
+        }
+
+        pub(crate) fn notify_one(&self) {
+            self.0.notify_one();
+        }
+
+        pub(crate) fn notify_all(&self) {
+            self.0.notify_all();
+        }
+    }
+
+    /// loom's, with the interface of `parking_lot`'s.
+    #[derive(Default)]
+    pub(crate) struct RwLock<T>(loom::sync::RwLock<T>);
+
+    impl<T> RwLock<T> {
+        pub(crate) fn read(&self) -> RwLockReadGuard<'_, T> {
+            self.0.read().expect("nothing panics under a lock")
+        }
+
+        pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {
+            self.0.write().expect("nothing panics under a lock")
         }
     }
 
@@ -44,14 +115,13 @@ mod modelled {
     pub(crate) struct Unparker(Arc<Token>);
 
     struct Token {
-        there: loom::sync::Mutex<bool>,
+        there: Mutex<bool>,
         came: Condvar,
     }
 
     impl Parker {
         pub(crate) fn new() -> Self {
-            let there = loom::sync::Mutex::new(false);
-            Parker(Unparker(Arc::new(Token { there, came: Condvar::new() })))
+            Parker(Unparker(Arc::new(Token { there: Mutex::new(false), came: Condvar::new() })))
         }
 
         pub(crate) fn unparker(&self) -> &Unparker {
@@ -60,23 +130,69 @@ mod modelled {
 
         pub(crate) fn park(&self) {
             let token = &self.0.0;
-            let mut there = token.there.lock().expect("nothing panics under a lock");
+            let mut there = token.there.lock();
             while !*there {
-                there = token.came.wait(there).expect("nothing panics under a lock");
+                token.came.wait(&mut there);
             }
             *there = false;
         }
 
         /// The time is over at once: in a model no time passes.
         pub(crate) fn park_timeout(&self, _: Duration) {
-            *self.0.0.there.lock().expect("nothing panics under a lock") = false;
+            *self.0.0.there.lock() = false;
         }
     }
 
     impl Unparker {
         pub(crate) fn unpark(&self) {
-            *self.0.there.lock().expect("nothing panics under a lock") = true;
+            *self.0.there.lock() = true;
             self.0.came.notify_one();
+        }
+    }
+
+    /// loom takes a `SeqCst` access for an acquiring and releasing one; it knows the one order
+    /// only of fences. So each such access has fences around it here.
+    pub(crate) mod in_one_order {
+        use super::{Ordering, fence};
+
+        fn ordered<T>(order: Ordering, access: impl FnOnce() -> T) -> T {
+            if order != Ordering::SeqCst {
+                return access();
+            }
+            fence(Ordering::SeqCst);
+            let value = access();
+            fence(Ordering::SeqCst);
+            value
+        }
+
+        #[derive(Default)]
+        pub(crate) struct AtomicBool(super::AtomicBool);
+
+        impl AtomicBool {
+            pub(crate) fn load(&self, order: Ordering) -> bool {
+                ordered(order, || self.0.load(order))
+            }
+
+            pub(crate) fn swap(&self, value: bool, order: Ordering) -> bool {
+                ordered(order, || self.0.swap(value, order))
+            }
+        }
+
+        #[derive(Default)]
+        pub(crate) struct AtomicUsize(super::AtomicUsize);
+
+        impl AtomicUsize {
+            pub(crate) fn load(&self, order: Ordering) -> usize {
+                ordered(order, || self.0.load(order))
+            }
+
+            pub(crate) fn fetch_add(&self, value: usize, order: Ordering) -> usize {
+                ordered(order, || self.0.fetch_add(value, order))
+            }
+
+            pub(crate) fn fetch_sub(&self, value: usize, order: Ordering) -> usize {
+                ordered(order, || self.0.fetch_sub(value, order))
+            }
         }
     }
 }

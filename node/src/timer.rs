@@ -1,10 +1,10 @@
 //! The node's timers: the wheel, and the thread that turns it.
 
 use crate::clock::Clock;
+use crate::sync::{Condvar, Mutex};
 use crate::wheel::Wheel;
 use krarup_act::{Alarm, TimerKey, contain};
 use krarup_gen::Timestamp;
-use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 
 /// The timers of a node. A real node turns the wheel on a thread of its own; a
@@ -62,19 +62,17 @@ impl Timers {
 
     /// Fires what is due; whether anything was.
     pub(crate) fn fire(&self, now: Timestamp) -> bool {
-        self.fire_noting(now, |_| {})
+        let due = self.take_due(now);
+        let any = !due.is_empty();
+        due.into_iter().for_each(|(_, alarm)| ring(alarm));
+        any
     }
 
-    /// As [`Timers::fire`]; if anything is due, `note` hears how many before they fire.
-    pub(crate) fn fire_noting(&self, now: Timestamp, note: impl FnOnce(usize)) -> bool {
-        let mut fired = Vec::new();
-        self.state.lock().wheel.advance(now, &mut fired);
-        if fired.is_empty() {
-            return false;
-        }
-        note(fired.len());
-        fired.into_iter().for_each(ring);
-        true
+    /// Takes out what is due, in the order in which it is to fire.
+    pub(crate) fn take_due(&self, now: Timestamp) -> Vec<(TimerKey, Alarm)> {
+        let mut due = Vec::new();
+        self.state.lock().wheel.advance(now, &mut due);
+        due
     }
 
     /// Ends the timer thread. No timer fires any more; futures that wait for one are
@@ -86,13 +84,7 @@ impl Timers {
             std::mem::replace(&mut state.wheel, Wheel::new())
         };
         self.changed.notify_all();
-        for alarm in wheel.into_alarms() {
-            match alarm {
-                Alarm::Wake(_) => ring(alarm),
-                // What it would have sent is a user's.
-                Alarm::Run(_) => drop(contain(|| drop(alarm))),
-            }
-        }
+        wheel.into_alarms().for_each(give_up);
     }
 
     /// The timer thread.
@@ -121,8 +113,17 @@ impl Timers {
     }
 }
 
+/// A timer that will not fire: what waits for it is polled once more.
+pub(crate) fn give_up(alarm: Alarm) {
+    match alarm {
+        Alarm::Wake(_) => ring(alarm),
+        // What it would have sent is a user's.
+        Alarm::Run(_) => drop(contain(|| drop(alarm))),
+    }
+}
+
 /// A waker may be anybody's, and may panic: that must not end the timers.
-fn ring(alarm: Alarm) {
+pub(crate) fn ring(alarm: Alarm) {
     let rung = contain(|| match alarm {
         Alarm::Wake(waker) => waker.wake(),
         Alarm::Run(action) => action(),

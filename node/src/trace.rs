@@ -42,9 +42,18 @@ pub(crate) enum Event {
         who: Who,
         handled: u64,
     },
-    Timers(usize),
-    /// It is killed by a fault.
-    Fault(Who),
+    /// A timer of this process fires, or one that was set from outside.
+    Timer {
+        owner: Option<Pid>,
+        who: Option<Who>,
+    },
+    /// What goes wrong, in words.
+    Fault(String),
+    /// A message of this type did not come through its codec.
+    Codec {
+        message: &'static str,
+        error: String,
+    },
     Ended {
         who: Who,
         reason: String,
@@ -118,9 +127,11 @@ impl fmt::Display for Step {
                     several => write!(f, ": {several} messages"),
                 }
             }
-            Event::Timers(1) => f.write_str("1 timer fires"),
-            Event::Timers(several) => write!(f, "{several} timers fire"),
-            Event::Fault(who) => write!(f, "fault      {who} is killed"),
+            Event::Timer { who: Some(who), .. } => write!(f, "timer      {who}"),
+            Event::Timer { owner: Some(owner), .. } => write!(f, "timer      {owner}, ended"),
+            Event::Timer { .. } => f.write_str("timer      set from outside"),
+            Event::Fault(what) => write!(f, "fault      {what}"),
+            Event::Codec { message, error } => write!(f, "codec      {message}: {error}"),
             Event::Ended { who, reason } => write!(f, "ended      {who}: {reason}"),
         }
     }

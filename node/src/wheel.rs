@@ -130,9 +130,9 @@ impl Wheel {
         self.timers.into_iter().filter_map(|timer| timer.alarm)
     }
 
-    /// Moves on to `now` and hands out what is due by then, in the order in which it was
-    /// due, and set.
-    pub(crate) fn advance(&mut self, now: Timestamp, fired: &mut Vec<Alarm>) {
+    /// Moves on to `now` and hands out what is due by then, with the keys it had, in the order
+    /// in which it was due, and set.
+    pub(crate) fn advance(&mut self, now: Timestamp, fired: &mut Vec<(TimerKey, Alarm)>) {
         let target = now.as_nanos() / NANOS_PER_TICK;
         let mut due = Vec::new();
         while let Some((tick, level, slot)) = self.next_slot() {
@@ -144,9 +144,10 @@ impl Wheel {
             self.ends[level][slot] = Ends { first: NONE, last: NONE };
             self.occupied[level] &= !(1 << slot);
             while index != NONE {
-                let Timer { next, due_nanos, .. } = self.timers[index as usize];
+                let Timer { next, due_nanos, generation, .. } = self.timers[index as usize];
                 if due_tick(due_nanos) <= self.now {
-                    due.extend(self.release(index).map(|alarm| (due_nanos, alarm)));
+                    let key = TimerKey { index, generation };
+                    due.extend(self.release(index).map(|alarm| (due_nanos, key, alarm)));
                 } else {
                     self.link(index);
                 }
@@ -154,8 +155,8 @@ impl Wheel {
             }
         }
         self.now = self.now.max(target);
-        due.sort_by_key(|(due_nanos, _)| *due_nanos);
-        fired.extend(due.into_iter().map(|(_, alarm)| alarm));
+        due.sort_by_key(|(due_nanos, ..)| *due_nanos);
+        fired.extend(due.into_iter().map(|(_, key, alarm)| (key, alarm)));
     }
 
     /// When to call [`Wheel::advance`] next: no timer is due before.
@@ -249,8 +250,8 @@ mod tests {
         Timestamp::from_nanos(ticks.saturating_mul(NANOS_PER_TICK))
     }
 
-    fn ring(fired: Vec<Alarm>) {
-        for alarm in fired {
+    fn ring(fired: Vec<(TimerKey, Alarm)>) {
+        for (_, alarm) in fired {
             if let Alarm::Run(action) = alarm {
                 action();
             }

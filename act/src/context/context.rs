@@ -5,6 +5,7 @@ use super::stash::Stash;
 use super::timers::Timers;
 use crate::address::Address;
 use crate::host::Host;
+use crate::job::InHand;
 use crate::mailbox::entry::{Entry, Queue, SenderId};
 use crate::mailbox::overflow::Overflow;
 use crate::process::cell::Cell;
@@ -32,7 +33,7 @@ pub struct Context<M, C = M> {
     pub(crate) rare: Option<Box<Rare<M, C>>>,
     pub(crate) started: bool,
     /// What lies on Main is not simply next: Main is a route, stashed messages are
-    /// replayed, somebody looks on, or the process is suspended.
+    /// replayed, somebody looks on or watches the job in hand, or the process is suspended.
     pub(crate) detour: bool,
     /// Set by [`Context::stop`], and by a stop that was received in a handler.
     stop: bool,
@@ -45,6 +46,8 @@ pub(crate) struct Rare<M, C> {
     pub(crate) idle: Option<Box<Idle>>,
     pub(crate) tracer: Tracer<M, C>,
     pub(crate) suspended: bool,
+    /// The job in hand, if somebody watches it.
+    pub(crate) job: Option<InHand<M>>,
     /// A stop that a handler has received, and that is to be obeyed when it is done.
     stop_reason: Option<Reason>,
 }
@@ -57,6 +60,7 @@ impl<M, C> Default for Rare<M, C> {
             idle: None,
             tracer: Tracer::off(),
             suspended: false,
+            job: None,
             stop_reason: None,
         }
     }
@@ -69,6 +73,7 @@ impl<M, C> Rare<M, C> {
             && self.idle.is_none()
             && self.tracer.is_off()
             && !self.suspended
+            && self.job.is_none()
             && self.stop_reason.is_none()
     }
 }
@@ -256,7 +261,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.release_rare();
         self.detour = self.cell.is_routed()
             || self.rare.as_ref().is_some_and(|rare| {
-                rare.suspended || !rare.tracer.is_off() || rare.stash.has_replay()
+                rare.suspended
+                    || rare.job.is_some()
+                    || !rare.tracer.is_off()
+                    || rare.stash.has_replay()
             });
     }
 }
@@ -297,7 +305,8 @@ impl<M, C> Drop for Context<M, C> {
             let _ = contain(|| drop::<Entry<M>>(entry));
         }
         let Some(rare) = self.rare.take() else { return };
-        let Rare { stash, tracer, .. } = *rare;
+        let Rare { stash, tracer, job, .. } = *rare;
+        drop(job);
         for (sender, message) in stash.into_messages() {
             lost(type_name::<M>(), sender);
             let _ = contain(|| drop(message));

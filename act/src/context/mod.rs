@@ -11,6 +11,7 @@ mod batching;
 pub(crate) mod context;
 pub(crate) mod idle;
 mod idling;
+mod jobs;
 mod naming;
 mod next;
 mod receive;

@@ -8,7 +8,7 @@
 
 use super::context::Context;
 use crate::mailbox::entry::{Body, Control, Entry, Notice};
-use crate::process::crash::contain;
+use crate::process::crash::{contain, raise};
 use crate::process::current::{self, Wants};
 use crate::received::Received;
 use crate::trace::{Traced, Tracer};
@@ -50,6 +50,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     #[inline]
     fn poll_mailbox(&mut self) -> Poll<Received<M, C>> {
+        if self.detour {
+            self.end_job();
+        }
         loop {
             if self.cell.progress.attention.load(Ordering::Relaxed) {
                 match self.look_up() {
@@ -145,6 +148,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             let mut inbox = self.cell.inbox.lock();
             if inbox.has_doom() {
                 return Looked::Wait(Wants::Message);
+            }
+            if inbox.take_panic() {
+                drop(inbox);
+                raise("a fault of the simulation");
             }
             let suspended = inbox.is_suspended();
             let tracer = inbox.take_tracer();
@@ -281,6 +288,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             Notice::Timer(timer) => self.ring(timer).map(Received::Message),
             Notice::Idle(round) => return self.idle_rings(round),
             Notice::Finish => Some(Received::Finish),
+            Notice::Job(job) => self.take_up(job).map(Received::Message),
+            // Dropped here: what was before it has been handled.
+            Notice::Mark(_) => None,
             Notice::Beyond(message) if self.cell.is_routed() => {
                 self.cell.pass_on(message, self.sender);
                 None

@@ -127,6 +127,31 @@ impl<M, C> Inbox<M, C> {
         main.remove(place)
     }
 
+    /// Messages are taken out one by one from now on, so that what waits lies here.
+    pub(crate) fn take_singly(&mut self) {
+        self.singly = true;
+    }
+
+    /// Takes out up to so many of the newest messages, in their order, as if they had never been
+    /// accepted; none that lies before anything else.
+    pub(crate) fn take_newest(&mut self, most: usize) -> Vec<Entry<M>> {
+        let mut newest = Vec::new();
+        while newest.len() < most {
+            let Some(main) = self.main.as_mut() else { break };
+            match main.pop_back() {
+                Some(entry) if entry.takes_room() => newest.push(entry),
+                Some(other) => {
+                    main.push_back(other);
+                    break;
+                }
+                None => break,
+            }
+            self.accepted -= 1;
+        }
+        newest.reverse();
+        newest
+    }
+
     /// Room that was reserved is not used.
     pub(crate) fn give_back(&mut self) {
         if self.phase != Phase::Terminated {
@@ -141,6 +166,18 @@ impl<M, C> Inbox<M, C> {
         }
         self.push_entry(entry);
         Ok(self.ready_for_mail())
+    }
+
+    /// Has a line of senders stand here, once; whether there is anybody to wait for.
+    pub(crate) fn stand(&mut self, waiter: &Arc<Waiter<M>>) -> bool {
+        if self.phase == Phase::Terminated {
+            return false;
+        }
+        let waiting = &mut self.rare().waiting;
+        if !waiting.iter().any(|other| Arc::ptr_eq(other, waiter)) {
+            waiting.push_back(Arc::clone(waiter));
+        }
+        true
     }
 
     /// A sender waits no longer.

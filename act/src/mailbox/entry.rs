@@ -1,6 +1,7 @@
 //! What lies in a mailbox.
 
 use crate::dynamic::Dynamic;
+use crate::job::{Job, Mark};
 use crate::reply::Reply;
 use krarup_gen::{Down, Exit, Inspection, Reason, Ref};
 use std::collections::VecDeque;
@@ -19,7 +20,7 @@ impl<M> Entry<M> {
     pub(crate) fn takes_room(&self) -> bool {
         match &self.body {
             Body::Message(_) => true,
-            Body::Notice(notice) => matches!(**notice, Notice::Other(_)),
+            Body::Notice(notice) => matches!(**notice, Notice::Other(_) | Notice::Job(_)),
         }
     }
 
@@ -37,7 +38,9 @@ impl<M> Entry<M> {
     pub(crate) fn is_letter(&self) -> bool {
         match &self.body {
             Body::Message(_) => true,
-            Body::Notice(notice) => matches!(**notice, Notice::Beyond(_) | Notice::Other(_)),
+            Body::Notice(notice) => {
+                matches!(**notice, Notice::Beyond(_) | Notice::Other(_) | Notice::Job(_))
+            }
         }
     }
 }
@@ -74,6 +77,12 @@ pub(crate) enum Notice<M> {
     Beyond(M),
     /// A user's message of another type than the process's own; it counts towards the bound.
     Other(Dynamic),
+    /// A user's message that somebody watches on its way; it counts towards the bound.
+    Job(Job<M>),
+    /// Everything that was accepted before has been handled: whoever holds the last copy of it
+    /// drops it now.
+    #[allow(dead_code, reason = "made to be dropped")]
+    Mark(Mark),
 }
 
 /// One entry of the Urgent or System lane.

@@ -60,6 +60,8 @@ pub(crate) struct Inbox<M, C> {
     pub(crate) initialised: bool,
     /// Main is a route: messages do not lie here.
     pub(crate) routed: bool,
+    /// A message does not simply go in: Main is a route, or there is a wire.
+    pub(crate) aside: bool,
     /// Messages of other types than the process's own are taken too.
     pub(crate) others: bool,
     /// Messages are taken out one by one, so that the oldest of them all lies here.
@@ -95,8 +97,8 @@ pub(crate) enum Refused<M> {
     Full(M),
     /// Full, and something else than refusing is to be done (rule M6).
     Over(M),
-    /// Main has become a route since the sender looked.
-    Routed(M),
+    /// Main has become a route since the sender looked, or there is a wire.
+    Aside(M),
 }
 
 impl<M, C> Inbox<M, C> {
@@ -113,6 +115,7 @@ impl<M, C> Inbox<M, C> {
             orderly: false,
             initialised: false,
             routed: false,
+            aside: false,
             others: false,
             singly,
             parked: None,
@@ -140,9 +143,21 @@ impl<M, C> Inbox<M, C> {
         if self.phase == Phase::Terminated {
             return Err(Refused::Dead(message));
         }
-        if self.routed {
-            return Err(Refused::Routed(message));
+        if self.aside {
+            return Err(Refused::Aside(message));
         }
+        self.put(message, sender, taken)
+    }
+
+    /// As [`Inbox::push_main`], for who has looked that the process lives and Main is no route.
+    #[allow(clippy::inline_always, reason = "apart, the message would be copied once more")]
+    #[inline(always)]
+    pub(crate) fn put(
+        &mut self,
+        message: M,
+        sender: SenderId,
+        taken: impl FnOnce() -> u64,
+    ) -> Result<Option<Ready>, Refused<M>> {
         if self.bound != UNBOUNDED && !self.has_room(taken()) {
             return Err(match &self.rare {
                 Some(rare) if !matches!(rare.overflow, Overflow::Refuse) => Refused::Over(message),
@@ -292,6 +307,12 @@ impl<M, C> Inbox<M, C> {
         self.main.take_if(|main| main.is_empty())
     }
 
+    /// Whether it holds memory for messages that are not there.
+    #[cfg(test)]
+    pub(crate) fn keeps_memory(&self) -> bool {
+        self.main.as_ref().is_some_and(|main| main.is_empty())
+    }
+
     pub(crate) fn rare(&mut self) -> &mut Rare<M, C> {
         self.rare.get_or_insert_default()
     }
@@ -357,7 +378,39 @@ impl<M, C> Inbox<M, C> {
     pub(crate) fn wants_attention(&self) -> bool {
         self.has_doom()
             || self.has_mail_ahead()
-            || self.rare.as_ref().is_some_and(|rare| rare.suspended > 0 || rare.tracer.is_some())
+            || self
+                .rare
+                .as_ref()
+                .is_some_and(|rare| rare.suspended > 0 || rare.tracer.is_some() || rare.panics)
+    }
+
+    /// Whether a fault has the process panic now.
+    pub(crate) fn take_panic(&mut self) -> bool {
+        self.rare.as_mut().is_some_and(|rare| std::mem::take(&mut rare.panics))
+    }
+
+    /// Moves the last entry before at most `places` of those that lie before it, messages of
+    /// others: its own sender's, and notices, it never overtakes (rules M1, M3). Before how
+    /// many.
+    pub(crate) fn overtake(&mut self, places: usize) -> usize {
+        let (Some(main), first) = (&mut self.main, &mut self.first) else { return 0 };
+        let Some(end) = main.len().checked_sub(1) else { return 0 };
+        let sender = main[end].sender;
+        let may_pass =
+            |other: &Entry<M>| other.sender != sender && matches!(other.body, Body::Message(_));
+        for passed in 0..places {
+            match end.checked_sub(passed) {
+                Some(at) if at > 0 && may_pass(&main[at - 1]) => main.swap(at, at - 1),
+                Some(0) => {
+                    let Some(first) = first.as_mut().filter(|first| may_pass(first)) else {
+                        return passed;
+                    };
+                    std::mem::swap(first, &mut main[0]);
+                }
+                _ => return passed,
+            }
+        }
+        places
     }
 
     /// Takes the tracer that is to be put in the place of another.

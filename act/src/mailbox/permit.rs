@@ -1,10 +1,13 @@
-//! Room in a mailbox, reserved before the message is there.
+//! Room in a mailbox, reserved before the message is there, and who waits for it.
 
+use super::entry::{Body, Notice};
 use crate::lock::Lock;
 use crate::process::current;
 use crate::slot::SlotSender;
-use krarup_gen::SendError;
+use krarup_gen::{Pid, SendError};
 use std::fmt;
+use std::sync::Weak;
+use std::time::Duration;
 
 /// Room for one message in a mailbox, reserved by [`crate::Address::reserve`] (tokio's
 /// `Permit`). It counts towards the bound until it is used or dropped.
@@ -15,8 +18,22 @@ pub struct Permit<M>(Box<dyn Reserved<M>>);
 pub(crate) trait Reserved<M>: Send {
     fn fill(self: Box<Self>, message: M, sender: u64);
 
-    /// The creation of the node in which the room is: who sends from another is nobody there.
-    fn creation(&self) -> u32;
+    /// As [`Reserved::fill`], for who can do something else with it: what cannot be put in
+    /// comes back, for the process has ended.
+    fn hand_over(self: Box<Self>, body: Body<M>, sender: u64) -> Result<(), Body<M>> {
+        let message = match body {
+            Body::Message(message) => message,
+            Body::Notice(notice) => match *notice {
+                Notice::Job(job) => job.into_message(),
+                notice => return Err(Body::Notice(Box::new(notice))),
+            },
+        };
+        self.fill(message, sender);
+        Ok(())
+    }
+
+    /// Whose room it is.
+    fn holder(&self) -> Pid;
 }
 
 impl<M> Permit<M> {
@@ -24,9 +41,9 @@ impl<M> Permit<M> {
         Permit(Box::new(room))
     }
 
-    /// The creation of the node in which the room is.
-    pub(crate) fn creation(&self) -> u32 {
-        self.0.creation()
+    /// Whose room it is.
+    pub(crate) fn holder(&self) -> Pid {
+        self.0.holder()
     }
 
     /// The same room for messages that are converted first.
@@ -40,7 +57,7 @@ impl<M> Permit<M> {
     /// Sends a message to where the room is. It has been accepted with the permit: should
     /// the process have ended meanwhile, it is a dead letter (rule D7).
     pub fn send(self, message: M) {
-        let sender = current::sender(self.0.creation());
+        let sender = current::sender(self.0.holder().creation());
         self.0.fill(message, sender);
         current::count_sent();
     }
@@ -48,6 +65,11 @@ impl<M> Permit<M> {
     /// As [`Permit::send`], in the name of the process with the given number.
     pub(crate) fn send_from(self, message: M, sender: u64) {
         self.0.fill(message, sender);
+    }
+
+    /// As [`Reserved::hand_over`].
+    pub(crate) fn hand_over(self, body: Body<M>, sender: u64) -> Result<(), Body<M>> {
+        self.0.hand_over(body, sender)
     }
 }
 
@@ -63,8 +85,8 @@ impl<T, M: From<T>> Reserved<T> for Converting<M> {
         self.0.send_from(message, sender);
     }
 
-    fn creation(&self) -> u32 {
-        self.0.0.creation()
+    fn holder(&self) -> Pid {
+        self.0.holder()
     }
 }
 
@@ -80,6 +102,8 @@ pub(crate) enum NoRoom {
     Dead,
     Full,
     NoWorkers,
+    RateLimited(Duration),
+    Draining,
 }
 
 impl NoRoom {
@@ -89,6 +113,8 @@ impl NoRoom {
             NoRoom::Dead => SendError::NoProcess(message),
             NoRoom::Full => SendError::Full(message),
             NoRoom::NoWorkers => SendError::NoWorkers(message),
+            NoRoom::RateLimited(retry_after) => SendError::RateLimited { message, retry_after },
+            NoRoom::Draining => SendError::Draining(message),
         }
     }
 
@@ -97,36 +123,84 @@ impl NoRoom {
         match error {
             SendError::NoProcess(_) => NoRoom::Dead,
             SendError::NoWorkers(_) => NoRoom::NoWorkers,
+            SendError::RateLimited { retry_after, .. } => NoRoom::RateLimited(*retry_after),
+            SendError::Draining(_) => NoRoom::Draining,
             _ => NoRoom::Full,
         }
     }
 }
 
-/// A sender that waits for room and takes the first it is offered.
-pub(crate) struct Waiter<M>(Lock<Option<SlotSender<Permit<M>>>>);
+/// Who waits for room and takes the first that is offered.
+pub struct Waiter<M>(Waits<M>);
+
+enum Waits<M> {
+    /// One sender, for one message.
+    Sender(Lock<Option<SlotSender<Permit<M>>>>),
+    /// A line of senders elsewhere: it stands in several mailboxes at once, and goes on standing
+    /// there while anybody is in it.
+    Line(Weak<dyn Line<M>>),
+}
+
+/// Senders that wait for room in any of several mailboxes.
+pub(crate) trait Line<M>: Send + Sync {
+    /// Whether anybody waits.
+    fn is_waiting(&self) -> bool;
+
+    /// Gives the first of them room; gives it back if nobody waits any more.
+    fn offer(&self, permit: Permit<M>) -> Result<(), Permit<M>>;
+}
 
 impl<M> Waiter<M> {
     pub(crate) fn new(slot: SlotSender<Permit<M>>) -> Self {
-        Waiter(Lock::new(Some(slot)))
+        Waiter(Waits::Sender(Lock::new(Some(slot))))
+    }
+
+    /// Stands for a line.
+    pub(crate) fn for_line(line: Weak<dyn Line<M>>) -> Self {
+        Waiter(Waits::Line(line))
     }
 
     /// Whether somebody still waits.
     pub(crate) fn is_waiting(&self) -> bool {
-        self.0.lock().as_ref().is_some_and(SlotSender::is_awaited)
+        match &self.0 {
+            Waits::Sender(slot) => slot.lock().as_ref().is_some_and(SlotSender::is_awaited),
+            Waits::Line(line) => line.upgrade().is_some_and(|line| line.is_waiting()),
+        }
     }
 
-    /// There will be no room any more.
+    /// Whether it takes room more than once, and wants more.
+    pub(crate) fn wants_more(&self) -> bool {
+        matches!(self.0, Waits::Line(_)) && self.is_waiting()
+    }
+
+    /// There will be no room any more; a line has other mailboxes.
     pub(crate) fn refuse(&self) {
-        let slot = self.0.lock().take();
-        drop(slot);
+        if let Waits::Sender(slot) = &self.0 {
+            let slot = slot.lock().take();
+            drop(slot);
+        }
     }
 
     /// Offers room; gives it back if nobody waits any more.
     pub(crate) fn offer(&self, permit: Permit<M>) -> Result<(), Permit<M>> {
-        let slot = self.0.lock().take();
-        match slot {
-            Some(slot) => slot.send(permit),
-            None => Err(permit),
+        match &self.0 {
+            Waits::Sender(slot) => {
+                let slot = slot.lock().take();
+                match slot {
+                    Some(slot) => slot.send(permit),
+                    None => Err(permit),
+                }
+            }
+            Waits::Line(line) => match line.upgrade() {
+                Some(line) => line.offer(permit),
+                None => Err(permit),
+            },
         }
+    }
+}
+
+impl<M> fmt::Debug for Waiter<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Waiter")
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct Rare<M, C> {
     pub(crate) suspended: u32,
     /// A tracer to be put in the place of the one there is.
     pub(crate) tracer: Option<Tracer<M, C>>,
+    /// A simulation has it panic when it next looks up.
+    pub(crate) panics: bool,
 }
 
 impl<M, C> Default for Rare<M, C> {
@@ -38,6 +40,7 @@ impl<M, C> Default for Rare<M, C> {
             waiting: VecDeque::new(),
             suspended: 0,
             tracer: None,
+            panics: false,
         }
     }
 }
@@ -52,5 +55,6 @@ impl<M, C> Rare<M, C> {
             && self.waiting.is_empty()
             && self.suspended == 0
             && self.tracer.is_none()
+            && !self.panics
     }
 }

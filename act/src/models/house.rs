@@ -1,5 +1,7 @@
 //! The smallest host that real processes can live in.
 
+use super::bell::block_on;
+use super::checker::{Condvar, Mutex, thread};
 use crate::context::Context;
 use crate::host::{Alarm, Host, Poke, Ready, Stalled, TimerKey, TurnLimits};
 use crate::mailbox::overflow::Overflow;
@@ -8,7 +10,6 @@ use crate::process::process::Process;
 use crate::process::turn::Life;
 use crate::subscription::{Subscription, Topic};
 use krarup_gen::{Alias, BlockError, DeadLetter, Name, Pid, Reason, Ref, SpawnError, Timestamp};
-use loom::sync::{Condvar, Mutex};
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,35 +22,67 @@ pub(super) const LIMITS: TurnLimits = TurnLimits { throughput: 100, deadline: No
 pub(super) type Inhabitant = Arc<Cell<u32, u32>>;
 
 pub(super) struct House {
-    processes: Mutex<BTreeMap<Pid, Arc<dyn Process>>>,
+    tables: Mutex<Tables>,
     queue: Mutex<Queue>,
     came: Condvar,
     listed: Condvar,
+    /// What is set and has not gone: when it is due, and what it does.
+    timers: Mutex<BTreeMap<u32, (Timestamp, Alarm)>>,
+    now: AtomicU64,
     numbers: AtomicU64,
     dead_letters: AtomicU64,
+    late_replies: AtomicU64,
     retired: AtomicU64,
+    /// What a process panicked with: its turn contains that, and the model must not.
+    panicked: Mutex<Option<String>>,
+    /// How many ends close the house.
+    ends: u64,
+}
+
+#[derive(Default)]
+struct Tables {
+    processes: BTreeMap<Pid, Arc<dyn Process>>,
+    names: BTreeMap<String, Arc<dyn Process>>,
 }
 
 #[derive(Default)]
 struct Queue {
     ready: VecDeque<Ready>,
+    /// How many were queued so far.
+    scheduled: u64,
     /// To be poked.
     listed: Vec<Arc<dyn Poke>>,
-    /// A process has ended.
+    /// As many processes have ended as were to end.
     closed: bool,
 }
 
 impl House {
+    /// A house whose workers go home when a process has ended.
     pub(super) fn new() -> Arc<Self> {
+        Self::until(1)
+    }
+
+    /// A house whose workers go home when so many processes have ended.
+    pub(super) fn until(ends: u64) -> Arc<Self> {
         Arc::new(House {
-            processes: Mutex::new(BTreeMap::new()),
-            queue: Mutex::new(Queue::default()),
-            came: Condvar::new(),
-            listed: Condvar::new(),
+            tables: Mutex::default(),
+            queue: Mutex::default(),
+            came: Condvar::default(),
+            listed: Condvar::default(),
+            timers: Mutex::default(),
+            now: AtomicU64::new(0),
             numbers: AtomicU64::new(1),
             dead_letters: AtomicU64::new(0),
+            late_replies: AtomicU64::new(0),
             retired: AtomicU64::new(0),
+            panicked: Mutex::default(),
+            ends,
         })
+    }
+
+    /// This house as processes see it.
+    pub(super) fn host(self: &Arc<Self>) -> Arc<dyn Host> {
+        Arc::clone(self) as Arc<dyn Host>
     }
 
     /// A process in the table that nobody has scheduled.
@@ -57,12 +90,13 @@ impl House {
         let cell = Arc::new(Cell::new(Birth {
             pid: self.next_pid(),
             parent: None,
-            host: Arc::clone(self) as Arc<dyn Host>,
+            host: self.host(),
             behavior: || "model",
             bound,
             overflow: Overflow::Refuse,
         }));
-        self.processes().insert(cell.pid, Arc::clone(&cell) as Arc<dyn Process>);
+        let process = Arc::clone(&cell) as Arc<dyn Process>;
+        self.tables.lock().processes.insert(cell.pid, process);
         cell
     }
 
@@ -81,38 +115,71 @@ impl House {
         (cell, ready)
     }
 
-    /// A worker on a thread of its own.
-    pub(super) fn worker(self: &Arc<Self>) -> loom::thread::JoinHandle<()> {
-        let house = Arc::clone(self);
-        loom::thread::spawn(move || house.work())
+    /// As [`House::spawn`], and schedules it.
+    pub(super) fn start<F>(
+        self: &Arc<Self>,
+        bound: u32,
+        body: impl FnOnce(Context<u32, u32>) -> F + Send + 'static,
+    ) -> Inhabitant
+    where
+        F: Future<Output = Result<(), Reason>> + Send + 'static,
+    {
+        let (cell, ready) = self.spawn(bound, body);
+        self.schedule(ready);
+        cell
     }
 
-    /// A worker: runs what is ready until a process has ended.
-    pub(super) fn work(&self) {
-        while let Some(ready) = self.next_ready() {
-            if let Some(again) = ready.run(&LIMITS) {
-                self.schedule(again);
+    /// A worker on a thread of its own.
+    pub(super) fn worker(self: &Arc<Self>) -> thread::JoinHandle<()> {
+        self.worker_within(LIMITS)
+    }
+
+    /// A worker whose turns have these limits.
+    pub(super) fn worker_within(self: &Arc<Self>, limits: TurnLimits) -> thread::JoinHandle<()> {
+        let house = Arc::clone(self);
+        thread::spawn(move || {
+            while let Some(ready) = house.next_ready() {
+                house.run(ready, limits);
             }
+        })
+    }
+
+    fn run(&self, ready: Ready, limits: TurnLimits) {
+        if let Some(again) = ready.run(&limits) {
+            self.schedule(again);
+        }
+        let panicked = self.panicked.lock().take();
+        if let Some(panic) = panicked {
+            panic!("{panic}");
         }
     }
 
-    /// A watchdog: pokes who is listed until a process has ended.
+    /// Runs what is ready now, on this thread, until nothing is.
+    pub(super) fn settle(&self) {
+        loop {
+            let ready = self.queue.lock().ready.pop_front();
+            let Some(ready) = ready else { return };
+            self.run(ready, LIMITS);
+        }
+    }
+
+    /// A watchdog: pokes who is listed until the house is closed.
     pub(super) fn watch(&self) {
-        let mut queue = self.queue.lock().expect("nothing panics under a lock");
+        let mut queue = self.queue.lock();
         while !queue.closed {
             match queue.listed.pop() {
-                None => queue = self.listed.wait(queue).expect("nothing panics under a lock"),
+                None => queue = self.listed.wait(queue),
                 Some(process) => {
                     drop(queue);
                     process.poke();
-                    queue = self.queue.lock().expect("nothing panics under a lock");
+                    queue = self.queue.lock();
                 }
             }
         }
     }
 
     pub(super) fn next_ready(&self) -> Option<Ready> {
-        let mut queue = self.queue.lock().expect("nothing panics under a lock");
+        let mut queue = self.queue.lock();
         loop {
             if let Some(ready) = queue.ready.pop_front() {
                 return Some(ready);
@@ -120,27 +187,51 @@ impl House {
             if queue.closed {
                 return None;
             }
-            queue = self.came.wait(queue).expect("nothing panics under a lock");
+            queue = self.came.wait(queue);
         }
+    }
+
+    /// The timer thread: all time passes, and what is set fires.
+    pub(super) fn time_passes(&self) {
+        self.now.store(Timestamp::MAX.as_nanos(), Ordering::Relaxed);
+        let due = std::mem::take(&mut *self.timers.lock());
+        for (_, alarm) in due.into_values() {
+            match alarm {
+                Alarm::Wake(waker) => waker.wake(),
+                Alarm::Run(action) => action(),
+            }
+        }
+    }
+
+    /// Timers set and neither fired nor cancelled.
+    pub(super) fn timers(&self) -> usize {
+        self.timers.lock().len()
+    }
+
+    /// How often a process was queued.
+    pub(super) fn scheduled(&self) -> u64 {
+        self.queue.lock().scheduled
     }
 
     pub(super) fn dead_letters(&self) -> u64 {
         self.dead_letters.load(Ordering::Relaxed)
     }
 
-    /// How many times a process has ended.
+    pub(super) fn late_replies(&self) -> u64 {
+        self.late_replies.load(Ordering::Relaxed)
+    }
+
+    /// How many processes have ended.
     pub(super) fn retired(&self) -> u64 {
         self.retired.load(Ordering::Relaxed)
     }
 
     /// Lets go of the processes, which hold the house.
     pub(super) fn clear(&self) {
-        let processes = std::mem::take(&mut *self.processes());
-        drop(processes);
-    }
-
-    fn processes(&self) -> loom::sync::MutexGuard<'_, BTreeMap<Pid, Arc<dyn Process>>> {
-        self.processes.lock().expect("nothing panics under a lock")
+        let tables = std::mem::take(&mut *self.tables.lock());
+        drop(tables);
+        let listed = std::mem::take(&mut self.queue.lock().listed);
+        drop(listed);
     }
 }
 
@@ -161,40 +252,55 @@ impl Host for House {
         Ref::new(self.numbers.fetch_add(1, Ordering::Relaxed))
     }
 
-    fn admit(&self, _: Arc<dyn Process>, _: Option<&Name>) -> Result<(), SpawnError> {
-        unreachable!("models are admitted by `admit_new`")
+    fn admit(&self, process: Arc<dyn Process>, name: Option<&Name>) -> Result<(), SpawnError> {
+        let mut tables = self.tables.lock();
+        if let Some(name) = name {
+            if let Some(by) = tables.names.get(name.as_str()).map(|by| by.pid()) {
+                return Err(SpawnError::NameTaken { name: name.clone(), by });
+            }
+            tables.names.insert(name.as_str().to_owned(), Arc::clone(&process));
+        }
+        tables.processes.insert(process.pid(), process);
+        Ok(())
     }
 
-    fn retire(&self, pid: Pid, _: Option<&Name>) {
-        let process = self.processes().remove(&pid);
-        self.retired.fetch_add(u64::from(process.is_some()), Ordering::Relaxed);
-        self.queue.lock().expect("nothing panics under a lock").closed = true;
-        self.came.notify_all();
-        self.listed.notify_all();
+    fn retire(&self, pid: Pid, name: Option<&Name>) {
+        let gone = {
+            let mut tables = self.tables.lock();
+            let holder = name.and_then(|name| tables.names.remove(name.as_str()));
+            (holder, tables.processes.remove(&pid))
+        };
+        let retired = self.retired.fetch_add(u64::from(gone.1.is_some()), Ordering::Relaxed) + 1;
+        if retired >= self.ends {
+            self.queue.lock().closed = true;
+            self.came.notify_all();
+            self.listed.notify_all();
+        }
     }
 
     fn register(&self, _: &Name, _: Arc<dyn Process>) -> Result<(), Pid> {
-        unreachable!("no model has a name")
+        unreachable!("names of models are given when they are spawned")
     }
 
-    fn unregister(&self, _: &str) -> Option<Arc<dyn Process>> {
-        None
+    fn unregister(&self, name: &str) -> Option<Arc<dyn Process>> {
+        self.tables.lock().names.remove(name)
     }
 
     fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
-        self.processes().get(&pid).cloned()
+        self.tables.lock().processes.get(&pid).cloned()
     }
 
-    fn whereis(&self, _: &str) -> Option<Arc<dyn Process>> {
-        None
+    fn whereis(&self, name: &str) -> Option<Arc<dyn Process>> {
+        self.tables.lock().names.get(name).cloned()
     }
 
     fn schedule(&self, ready: Ready) {
-        let mut queue = self.queue.lock().expect("nothing panics under a lock");
-        let one = queue.ready.is_empty();
+        let mut queue = self.queue.lock();
+        let twice = queue.ready.iter().any(|other| other.pid() == ready.pid());
         queue.ready.push_back(ready);
+        queue.scheduled += 1;
         drop(queue);
-        assert!(one, "the process is queued twice");
+        assert!(!twice, "the process is queued twice");
         self.came.notify_one();
     }
 
@@ -203,20 +309,23 @@ impl Host for House {
     }
 
     fn now(&self) -> Timestamp {
-        Timestamp::ZERO
+        Timestamp::from_nanos(self.now.load(Ordering::Relaxed))
     }
 
-    fn set_timer(&self, _: Timestamp, _: Alarm) -> TimerKey {
-        unreachable!("no model sets a timer")
+    fn set_timer(&self, due: Timestamp, alarm: Alarm) -> TimerKey {
+        let index = u32::try_from(self.next_ref().number()).expect("a model is short");
+        self.timers.lock().insert(index, (due, alarm));
+        TimerKey { index, generation: 0 }
     }
 
-    fn cancel_timer(&self, _: TimerKey) -> bool {
-        false
+    fn cancel_timer(&self, key: TimerKey) -> bool {
+        let cancelled = self.timers.lock().remove(&key.index);
+        cancelled.is_some()
     }
 
     fn poke_later(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool {
-        self.queue.lock().expect("nothing panics under a lock").listed.push(process());
-        self.listed.notify_one();
+        self.queue.lock().listed.push(process());
+        self.listed.notify_all();
         true
     }
 
@@ -225,8 +334,9 @@ impl Host for House {
         Ok(())
     }
 
-    fn wait(&self, _: Pin<&mut (dyn Future<Output = ()> + Send)>) -> Result<(), Stalled> {
-        unreachable!("models wait on threads of their own")
+    fn wait(&self, future: Pin<&mut (dyn Future<Output = ()> + Send)>) -> Result<(), Stalled> {
+        block_on(future);
+        Ok(())
     }
 
     fn with_dispatcher(&self, name: &str) -> Result<Arc<dyn Host>, SpawnError> {
@@ -269,7 +379,13 @@ impl Host for House {
 
     fn note_initialised(&self, _: Pid) {}
 
-    fn note_ended(&self, _: Pid, _: Option<Name>, _: &Reason) {}
+    fn note_ended(&self, _: Pid, _: Option<Name>, reason: &Reason) {
+        if let Reason::Panic(panic) = reason {
+            *self.panicked.lock() = Some(panic.to_string());
+        }
+    }
 
-    fn count_late_reply(&self) {}
+    fn count_late_reply(&self) {
+        self.late_replies.fetch_add(1, Ordering::Relaxed);
+    }
 }

@@ -1,15 +1,15 @@
 //! What a mailbox would lose without one of the lines that guard it: the owner's side of a
 //! turn, made of the real [`Inbox`], in which one thing at a time is done otherwise.
 
-use super::Bell;
+use super::bell::Bell;
+use super::checker::{Condvar, Mutex, joined, model, thread};
 use crate::host::{Ready, Turn, TurnLimits};
 use crate::lock::Lock;
+use crate::mailbox::entry::Body;
 use crate::mailbox::inbox::{Inbox, Phase, Refused, UNBOUNDED};
 use crate::mailbox::overflow::Overflow;
 use crate::sync::{AtomicU64, Ordering};
 use krarup_gen::{Pid, Reason};
-use loom::sync::{Condvar, Mutex};
-use loom::thread::{self, JoinHandle};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Waker;
@@ -47,6 +47,10 @@ enum Fault {
     DoomsAsMail,
     /// The owner counts what it has taken after it has handled it.
     CountsAfterHandling,
+    /// A sender looks whether the process is idle, and puts its message in after that.
+    LooksBeforePushing,
+    /// The owner takes what lies in the queue before what lies in the idle slot.
+    HandlesQueueFirst,
 }
 
 /// A process and its mailbox.
@@ -60,6 +64,7 @@ struct Owner {
     came: Condvar,
     /// Rings when a message has been handled.
     handled: Arc<Bell>,
+    seen: Mutex<Vec<u32>>,
     /// What the process waits for inside its handler.
     flag: Mutex<bool>,
 }
@@ -72,8 +77,9 @@ impl Owner {
             inbox: Lock::new(Inbox::new(bound, Overflow::Refuse)),
             taken: AtomicU64::new(0),
             queue: Mutex::new(Some(Ready::new(Box::pin(Token)))),
-            came: Condvar::new(),
+            came: Condvar::default(),
             handled: Bell::new(),
+            seen: Mutex::default(),
             flag: Mutex::new(false),
         })
     }
@@ -82,13 +88,19 @@ impl Owner {
 
     fn send(&self, message: u32) -> Result<(), Refused<u32>> {
         let taken = || self.taken.load(Ordering::Relaxed);
+        if self.fault == Fault::LooksBeforePushing {
+            let ready = self.inbox.lock().ready_for_mail();
+            let _ = self.inbox.lock().push_main(message, 0, taken)?;
+            self.schedule(ready);
+            return Ok(());
+        }
         let ready = self.inbox.lock().push_main(message, 0, taken)?;
         self.schedule(ready);
         Ok(())
     }
 
     fn wake(&self) {
-        *self.flag.lock().expect("nothing panics under a lock") = true;
+        *self.flag.lock() = true;
         let ready = self.inbox.lock().ready_for_wake();
         self.schedule(ready);
     }
@@ -107,7 +119,7 @@ impl Owner {
 
     fn schedule(&self, ready: Option<Ready>) {
         if let Some(ready) = ready {
-            let mut queue = self.queue.lock().expect("nothing panics under a lock");
+            let mut queue = self.queue.lock();
             let before = queue.replace(ready);
             drop(queue);
             assert!(before.is_none(), "the process is queued twice");
@@ -133,22 +145,31 @@ impl Owner {
     }
 
     fn next_ready(&self) -> Ready {
-        let mut queue = self.queue.lock().expect("nothing panics under a lock");
+        let mut queue = self.queue.lock();
         loop {
             if let Some(ready) = queue.take() {
                 return ready;
             }
-            queue = self.came.wait(queue).expect("nothing panics under a lock");
+            queue = self.came.wait(queue);
         }
     }
 
     fn poll(&self, messages: u64) -> bool {
         if self.parks == Phase::Waiting {
-            return *self.flag.lock().expect("nothing panics under a lock");
+            return *self.flag.lock();
         }
         let mut batch = None;
         let mut next = self.inbox.lock().take_main(&mut batch);
-        while next.is_some() {
+        if self.fault == Fault::HandlesQueueFirst
+            && let Some(later) = batch.as_mut().and_then(|batch| batch.pop_front())
+            && let Some(first) = next.replace(later)
+        {
+            batch.get_or_insert_default().push_back(first);
+        }
+        while let Some(entry) = next {
+            if let Body::Message(message) = entry.body {
+                self.seen.lock().push(message);
+            }
             let count = || self.taken.fetch_add(1, Ordering::Relaxed);
             if self.fault == Fault::CountsAfterHandling {
                 self.handled.ring();
@@ -184,18 +205,14 @@ impl Owner {
     }
 }
 
-fn running(owner: &Arc<Owner>, messages: u64) -> JoinHandle<()> {
+fn running(owner: &Arc<Owner>, messages: u64) -> thread::JoinHandle<()> {
     let owner = Arc::clone(owner);
     thread::spawn(move || owner.run(messages))
 }
 
-fn joined(thread: JoinHandle<()>) {
-    thread.join().expect("a model does not panic");
-}
-
 /// Two senders, a message each.
 fn mail(fault: Fault) {
-    loom::model(move || {
+    model(move || {
         let owner = Owner::new(fault, Phase::Idle, UNBOUNDED);
         let process = running(&owner, 2);
         let sender = thread::spawn({
@@ -208,9 +225,20 @@ fn mail(fault: Fault) {
     });
 }
 
+/// One sender, three messages.
+fn order(fault: Fault) {
+    model(move || {
+        let owner = Owner::new(fault, Phase::Idle, UNBOUNDED);
+        let process = running(&owner, 3);
+        (1..=3).for_each(|message| assert!(owner.send(message).is_ok()));
+        joined(process);
+        assert_eq!(*owner.seen.lock(), [1, 2, 3], "out of order");
+    });
+}
+
 /// A waker.
 fn waker(fault: Fault) {
-    loom::model(move || {
+    model(move || {
         let owner = Owner::new(fault, Phase::Waiting, UNBOUNDED);
         let process = running(&owner, 0);
         owner.wake();
@@ -220,7 +248,7 @@ fn waker(fault: Fault) {
 
 /// A doom and a message, for a process that waits in `phase`.
 fn doom(fault: Fault, phase: Phase) {
-    loom::model(move || {
+    model(move || {
         let owner = Owner::new(fault, phase, UNBOUNDED);
         let process = running(&owner, u64::MAX);
         let sender = thread::spawn({
@@ -235,7 +263,7 @@ fn doom(fault: Fault, phase: Phase) {
 
 /// A bound of one: the second message is sent once the first has been handled.
 fn room(fault: Fault) {
-    loom::model(move || {
+    model(move || {
         let owner = Owner::new(fault, Phase::Idle, 1);
         let process = running(&owner, 2);
         assert!(owner.send(1).is_ok());
@@ -248,6 +276,7 @@ fn room(fault: Fault) {
 #[test]
 fn the_owner_without_a_fault_holds() {
     mail(Fault::None);
+    order(Fault::None);
     waker(Fault::None);
     doom(Fault::None, Phase::Idle);
     doom(Fault::None, Phase::Waiting);
@@ -258,6 +287,18 @@ fn the_owner_without_a_fault_holds() {
 #[should_panic(expected = "deadlock")]
 fn parking_in_a_second_step_loses_a_message() {
     mail(Fault::ParksInASecondStep);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn looking_for_the_process_before_the_message_is_there_loses_it() {
+    mail(Fault::LooksBeforePushing);
+}
+
+#[test]
+#[should_panic(expected = "out of order")]
+fn the_queue_before_the_idle_slot_is_out_of_order() {
+    order(Fault::HandlesQueueFirst);
 }
 
 #[test]
@@ -287,13 +328,13 @@ fn a_bound_that_is_looked_at_before_the_lock_is_exceeded() {
         u64::from(has_room && inbox.lock().push_main(1, 0, || 0).is_ok())
     }
 
-    loom::model(|| {
+    model(|| {
         let inbox = Arc::new(Lock::new(Inbox::new(UNBOUNDED, Overflow::Refuse)));
         let sender = thread::spawn({
             let inbox = Arc::clone(&inbox);
             move || send(&inbox)
         });
-        let accepted = send(&inbox) + sender.join().expect("a sender does not panic");
+        let accepted = send(&inbox) + joined(sender);
         assert_eq!(accepted, 1, "beyond the bound");
     });
 }

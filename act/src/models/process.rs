@@ -1,20 +1,23 @@
-//! A real process, its mailbox, its turns and its end, against those who send to it, wake
-//! it and kill it (rules R2, M5, D3, D7).
+//! A real process, its mailbox and its turns, against those who send to it and wake it
+//! (rules R1, R2, M1, M5).
 
-use super::house::House;
-use super::{Bell, bounded};
-use crate::host::Host;
+use super::bell::Bell;
+use super::checker::{Cell, Mutex, bounded, joined, model, thread};
+use super::house::{House, Inhabitant};
+use crate::context::Context;
+use crate::host::{Host, Poke, TurnLimits};
 use crate::mailbox::inbox::UNBOUNDED;
 use crate::process::current;
 use crate::process::process::Process;
 use crate::received::Received;
 use krarup_gen::Priority;
-use loom::sync::Mutex;
-use loom::thread;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Poll, Waker};
+
+/// A message in a turn, and none more.
+const ONE_BY_ONE: TurnLimits = TurnLimits { throughput: 1, deadline: None };
 
 /// Messages handled by a process.
 #[derive(Clone, Default)]
@@ -30,15 +33,22 @@ impl Handled {
     }
 }
 
+/// A sender of these messages, on a thread of its own.
+fn sending(cell: &Inhabitant, messages: impl IntoIterator<Item = u32>) -> thread::JoinHandle<()> {
+    let cell = Arc::clone(cell);
+    let messages: Vec<_> = messages.into_iter().collect();
+    thread::spawn(move || messages.into_iter().for_each(|n| assert!(cell.send(n).is_ok())))
+}
+
 /// Two senders against the turn that parks: the process hears of both messages, and is
 /// never queued twice.
 #[test]
 fn every_message_that_was_accepted_is_handled() {
-    loom::model(|| {
+    model(|| {
         let house = House::new();
         let handled = Handled::default();
         let count = handled.clone();
-        let (cell, ready) = house.spawn(UNBOUNDED, |mut ctx| async move {
+        let cell = house.start(UNBOUNDED, |mut ctx| async move {
             while count.count() < 2 {
                 if let Received::Message(_) = ctx.receive().await {
                     count.add();
@@ -46,16 +56,31 @@ fn every_message_that_was_accepted_is_handled() {
             }
             Ok(())
         });
-        house.schedule(ready);
         let worker = house.worker();
-        let sender = thread::spawn({
-            let cell = Arc::clone(&cell);
-            move || assert!(cell.send(1).is_ok())
-        });
+        let sender = sending(&cell, [1]);
         assert!(cell.send(2).is_ok());
-        sender.join().expect("a sender does not panic");
-        worker.join().expect("a worker does not panic");
+        joined(sender);
+        joined(worker);
         assert_eq!((handled.count(), house.retired(), house.dead_letters()), (2, 1, 0));
+    });
+}
+
+/// The same by the way that actors receive.
+#[test]
+fn every_message_reaches_the_loop_of_an_actor() {
+    model(|| {
+        let house = House::new();
+        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+            ctx.next_message().await;
+            ctx.next_message().await;
+            Ok(())
+        });
+        let worker = house.worker();
+        let sender = sending(&cell, [1]);
+        assert!(cell.send(2).is_ok());
+        joined(sender);
+        joined(worker);
+        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
     });
 }
 
@@ -63,11 +88,11 @@ fn every_message_that_was_accepted_is_handled() {
 /// that is read without the lock.
 #[test]
 fn every_command_is_handled() {
-    loom::model(|| {
+    model(|| {
         let house = House::new();
         let handled = Handled::default();
         let count = handled.clone();
-        let (cell, ready) = house.spawn(UNBOUNDED, |mut ctx| async move {
+        let cell = house.start(UNBOUNDED, |mut ctx| async move {
             while count.count() < 2 {
                 if let Received::Message(_) | Received::Command(_) = ctx.receive().await {
                     count.add();
@@ -75,62 +100,171 @@ fn every_command_is_handled() {
             }
             Ok(())
         });
-        house.schedule(ready);
         let worker = house.worker();
         let sender = thread::spawn({
             let cell = Arc::clone(&cell);
             move || assert!(cell.send_control(Priority::High, 1).is_ok())
         });
         assert!(cell.send(2).is_ok());
-        sender.join().expect("a sender does not panic");
-        worker.join().expect("a worker does not panic");
+        joined(sender);
+        joined(worker);
         assert_eq!((handled.count(), house.retired(), house.dead_letters()), (2, 1, 0));
     });
 }
 
+/// Three senders find a process idle: it is queued once.
+#[test]
+fn one_of_three_senders_wakes() {
+    bounded(5, || {
+        let house = House::new();
+        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+            for _ in 0..3 {
+                ctx.receive().await;
+            }
+            Ok(())
+        });
+        house.settle();
+        let before = house.scheduled();
+        let senders = [sending(&cell, [1]), sending(&cell, [2])];
+        assert!(cell.send(3).is_ok());
+        senders.into_iter().for_each(joined);
+        assert_eq!(house.scheduled() - before, 1, "queued");
+        house.settle();
+        assert_eq!(house.retired(), 1);
+    });
+}
+
+/// Receives so many messages, and keeps count in what belongs to the process alone.
+async fn counting(mut ctx: Context<u32, u32>, messages: u32) {
+    let count = Cell::new(0);
+    while count.get() < messages {
+        if let Received::Message(_) = ctx.receive().await {
+            count.set(count.get() + 1);
+        }
+    }
+}
+
+/// A process that two workers run in turn, a message at a time: what one turn wrote the
+/// next one sees, and no two are in it at once.
+#[test]
+fn turns_on_two_workers_follow_each_other() {
+    bounded(4, || {
+        let house = House::new();
+        let cell = house.start(UNBOUNDED, |ctx| async move {
+            counting(ctx, 2).await;
+            Ok(())
+        });
+        let workers = [house.worker_within(ONE_BY_ONE), house.worker_within(ONE_BY_ONE)];
+        assert!(cell.send(1).is_ok());
+        assert!(cell.send(2).is_ok());
+        workers.into_iter().for_each(joined);
+        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
+    });
+}
+
+/// Two senders of two messages each: all arrive, and those of one sender in their order.
+#[test]
+fn messages_of_one_sender_keep_their_order() {
+    bounded(4, || {
+        let house = House::new();
+        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+            let mut last = [0, 0];
+            for _ in 0..4 {
+                let Received::Message(n) = ctx.receive().await else { panic!("a message") };
+                let sender = usize::from(n > 10);
+                assert!(n > last[sender], "out of order");
+                last[sender] = n;
+            }
+            assert_eq!(last, [2, 12]);
+            Ok(())
+        });
+        let worker = house.worker();
+        let sender = sending(&cell, [1, 2]);
+        assert!(cell.send(11).is_ok());
+        assert!(cell.send(12).is_ok());
+        joined(sender);
+        joined(worker);
+        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
+    });
+}
+
 /// A flag that wakes whoever waits for it.
+#[derive(Clone, Default)]
+struct Flag(Arc<Mutex<Up>>);
+
 #[derive(Default)]
-struct Flag {
+struct Up {
     up: bool,
     waiter: Option<Waker>,
+}
+
+impl Flag {
+    fn raise(&self) {
+        let waiter = {
+            let mut flag = self.0.lock();
+            flag.up = true;
+            flag.waiter.take()
+        };
+        if let Some(waiter) = waiter {
+            waiter.wake();
+        }
+    }
+
+    async fn raised(self) {
+        poll_fn(move |cx| {
+            let mut flag = self.0.lock();
+            if flag.up {
+                return Poll::Ready(());
+            }
+            flag.waiter = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
 }
 
 /// A waker that fires while the process is polled, or parks, or is parked, and a message
 /// that comes while it waits for the waker.
 #[test]
 fn a_waker_that_fires_in_a_turn_is_not_lost() {
-    loom::model(|| {
+    model(|| {
         let house = House::new();
-        let flag = Arc::new(Mutex::new(Flag::default()));
-        let seen = Arc::clone(&flag);
-        let (cell, ready) = house.spawn(UNBOUNDED, |mut ctx| async move {
-            poll_fn(move |cx| {
-                let mut flag = seen.lock().expect("nothing panics under a lock");
-                if flag.up {
-                    return Poll::Ready(());
-                }
-                flag.waiter = Some(cx.waker().clone());
-                Poll::Pending
-            })
-            .await;
+        let flag = Flag::default();
+        let seen = flag.clone();
+        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+            seen.raised().await;
             while !matches!(ctx.receive().await, Received::Message(_)) {}
             Ok(())
         });
-        house.schedule(ready);
         let worker = house.worker();
-        let waking = thread::spawn(move || {
-            let waiter = {
-                let mut flag = flag.lock().expect("nothing panics under a lock");
-                flag.up = true;
-                flag.waiter.take()
-            };
-            if let Some(waiter) = waiter {
-                waiter.wake();
-            }
+        let waking = thread::spawn(move || flag.raise());
+        assert!(cell.send(1).is_ok());
+        joined(waking);
+        joined(worker);
+        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
+    });
+}
+
+/// The same for a process whose budget is used up by its first message: the waker may
+/// fire when it lies in the queue.
+#[test]
+fn a_waker_that_fires_between_two_turns_is_not_lost() {
+    bounded(5, || {
+        let house = House::new();
+        let flag = Flag::default();
+        let seen = flag.clone();
+        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+            ctx.receive().await;
+            ctx.receive().await;
+            seen.raised().await;
+            drop(ctx);
+            Ok(())
         });
         assert!(cell.send(1).is_ok());
-        waking.join().expect("a waker does not panic");
-        worker.join().expect("a worker does not panic");
+        assert!(cell.send(2).is_ok());
+        let worker = house.worker_within(ONE_BY_ONE);
+        flag.raise();
+        joined(worker);
         assert_eq!((house.retired(), house.dead_letters()), (1, 0));
     });
 }
@@ -139,9 +273,9 @@ fn a_waker_that_fires_in_a_turn_is_not_lost() {
 /// parks: it is polled after each.
 #[test]
 fn a_process_that_will_be_poked_is_polled_again() {
-    loom::model(|| {
+    model(|| {
         let house = House::new();
-        let (_, ready) = house.spawn(UNBOUNDED, |ctx| async move {
+        house.start(UNBOUNDED, |ctx| async move {
             for _ in 0..2 {
                 let mut waited = false;
                 poll_fn(move |cx| {
@@ -157,69 +291,69 @@ fn a_process_that_will_be_poked_is_polled_again() {
             drop(ctx);
             Ok(())
         });
-        house.schedule(ready);
         let worker = house.worker();
         house.watch();
-        worker.join().expect("a worker does not panic");
+        joined(worker);
         assert_eq!(house.retired(), 1);
+        house.clear();
     });
 }
 
-/// A kill, a message and the process's own end, in any order: it ends once, and the
-/// message is handled, or dropped and counted.
+/// A process that has had several messages at once goes idle with its queue's memory; the poke
+/// that takes it away, against one who sends: the message is handled, and nothing is kept.
 #[test]
-fn a_process_ends_once_and_no_message_disappears() {
-    for ends_by_itself in [false, true] {
-        loom::model(move || {
-            let house = House::new();
-            let handled = Handled::default();
-            let count = handled.clone();
-            let (cell, ready) = house.spawn(UNBOUNDED, move |mut ctx| async move {
-                loop {
-                    if let Received::Message(_) = ctx.receive().await {
-                        count.add();
-                        if ends_by_itself {
-                            return Ok(());
-                        }
-                    }
-                }
-            });
-            house.schedule(ready);
-            let worker = house.worker();
-            let sender = thread::spawn({
-                let cell = Arc::clone(&cell);
-                move || drop(cell.send(1))
-            });
-            (cell as Arc<dyn Process>).kill();
-            sender.join().expect("a sender does not panic");
-            worker.join().expect("a worker does not panic");
-            assert_eq!((handled.count() + house.dead_letters(), house.retired()), (1, 1));
-        });
-    }
-}
-
-/// A kill reaches a process that waits inside a handler.
-#[test]
-fn a_kill_wakes_a_process_that_waits() {
-    loom::model(|| {
+fn a_poke_takes_the_memory_of_an_idle_process_and_no_message() {
+    bounded(3, || {
         let house = House::new();
-        let (cell, ready) = house.spawn(UNBOUNDED, |ctx| async move {
-            std::future::pending::<()>().await;
-            drop(ctx);
+        let (cell, ready) = house.spawn(UNBOUNDED, |mut ctx| async move {
+            for _ in 0..3 {
+                assert!(matches!(ctx.receive().await, Received::Message(_)));
+            }
             Ok(())
         });
+        assert!(cell.send(1).is_ok() && cell.send(2).is_ok());
         house.schedule(ready);
-        let worker = house.worker();
-        (cell as Arc<dyn Process>).kill();
-        worker.join().expect("a worker does not panic");
-        assert_eq!(house.retired(), 1);
+        house.settle();
+        assert!(cell.inbox.lock().keeps_memory());
+        let poker = thread::spawn({
+            let cell = Arc::clone(&cell);
+            move || Arc::clone(&cell).poke()
+        });
+        assert!(cell.send(3).is_ok());
+        joined(house.worker());
+        joined(poker);
+        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
+        assert!(!cell.inbox.lock().keeps_memory());
+        house.clear();
+    });
+}
+
+/// Nobody sends: the poke alone gives the memory back.
+#[test]
+fn a_poke_takes_the_memory_of_an_idle_process() {
+    model(|| {
+        let house = House::new();
+        let (cell, ready) = house.spawn(UNBOUNDED, |mut ctx| async move {
+            loop {
+                assert!(matches!(ctx.receive().await, Received::Message(_)));
+            }
+        });
+        assert!(cell.send(1).is_ok() && cell.send(2).is_ok());
+        house.schedule(ready);
+        house.settle();
+        assert!(cell.inbox.lock().keeps_memory());
+        Arc::clone(&cell).poke();
+        assert!(!cell.inbox.lock().keeps_memory());
+        cell.kill();
+        house.settle();
+        house.clear();
     });
 }
 
 /// A bound of one and two senders: one of them is refused.
 #[test]
 fn a_bound_of_one_accepts_one_of_two() {
-    loom::model(|| {
+    model(|| {
         let house = House::new();
         let cell = house.admit_new(1);
         let sender = thread::spawn({
@@ -227,49 +361,19 @@ fn a_bound_of_one_accepts_one_of_two() {
             move || cell.send(1).is_ok()
         });
         let accepted = cell.send(2).is_ok();
-        assert!(accepted ^ sender.join().expect("a sender does not panic"));
+        assert!(accepted ^ joined(sender));
         house.clear();
-    });
-}
-
-/// The same while the process handles what it gets: what was accepted is handled or, once
-/// it is killed, counted; what was refused is neither.
-#[test]
-fn a_refused_message_is_never_handled() {
-    bounded(3, || {
-        let house = House::new();
-        let handled = Handled::default();
-        let count = handled.clone();
-        let (cell, ready) = house.spawn(1, |mut ctx| async move {
-            loop {
-                if let Received::Message(_) = ctx.receive().await {
-                    count.add();
-                }
-            }
-        });
-        house.schedule(ready);
-        let worker = house.worker();
-        let sender = thread::spawn({
-            let cell = Arc::clone(&cell);
-            move || cell.send(1).is_ok()
-        });
-        let mut accepted = u64::from(cell.send(2).is_ok());
-        accepted += u64::from(sender.join().expect("a sender does not panic"));
-        (cell as Arc<dyn Process>).kill();
-        worker.join().expect("a worker does not panic");
-        assert!(accepted >= 1);
-        assert_eq!(handled.count() + house.dead_letters(), accepted);
     });
 }
 
 /// Whoever has seen what a message did finds its room free.
 #[test]
 fn the_effect_of_a_message_is_seen_with_its_room() {
-    loom::model(|| {
+    model(|| {
         let house = House::new();
         let effect = Bell::new();
         let bell = Arc::clone(&effect);
-        let (cell, ready) = house.spawn(1, |mut ctx| async move {
+        let cell = house.start(1, |mut ctx| async move {
             for _ in 0..2 {
                 if let Received::Message(_) = ctx.receive().await {
                     bell.ring();
@@ -277,11 +381,69 @@ fn the_effect_of_a_message_is_seen_with_its_room() {
             }
             Ok(())
         });
-        house.schedule(ready);
         let worker = house.worker();
         assert!(cell.send(1).is_ok());
         effect.wait();
         assert!(cell.send(2).is_ok());
-        worker.join().expect("a worker does not panic");
+        joined(worker);
     });
+}
+
+#[cfg(loom)]
+mod broken {
+    use super::*;
+    use crate::sync::{AtomicBool, Ordering as Order};
+
+    /// A flag says who is in the process, and two have looked at it.
+    #[test]
+    #[should_panic(expected = "two are in it")]
+    fn a_process_that_a_flag_guards_has_two_turns_at_once() {
+        #[derive(Default)]
+        struct Guarded {
+            taken: AtomicBool,
+            inside: AtomicBool,
+        }
+
+        fn turn(process: &Guarded) {
+            if !process.taken.load(Order::SeqCst) {
+                process.taken.store(true, Order::SeqCst);
+                assert!(!process.inside.swap(true, Order::SeqCst), "two are in it");
+                process.inside.store(false, Order::SeqCst);
+                process.taken.store(false, Order::SeqCst);
+            }
+        }
+
+        model(|| {
+            let process = Arc::new(Guarded::default());
+            let other = thread::spawn({
+                let process = Arc::clone(&process);
+                move || turn(&process)
+            });
+            turn(&process);
+            joined(other);
+        });
+    }
+
+    /// Every sender that finds the process idle queues it, and it is idle until it runs.
+    #[test]
+    #[should_panic(expected = "queued twice")]
+    fn who_does_not_take_the_process_out_queues_it_twice() {
+        model(|| {
+            let queue = Arc::new(Mutex::new(0));
+            let idle = Arc::new(AtomicBool::new(true));
+            let send = {
+                let queue = Arc::clone(&queue);
+                move || {
+                    if idle.load(Order::SeqCst) {
+                        *queue.lock() += 1;
+                        idle.store(false, Order::SeqCst);
+                    }
+                }
+            };
+            let sender = thread::spawn(send.clone());
+            send();
+            joined(sender);
+            assert!(*queue.lock() <= 1, "queued twice");
+        });
+    }
 }

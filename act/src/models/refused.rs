@@ -1,13 +1,13 @@
 //! A process that is put back into its mailbox because nobody will run it, against who sends to
 //! it and who kills it (rule R7).
 
+use super::checker::{joined, model, thread};
 use super::house::{House, Inhabitant, LIMITS};
 use crate::host::Ready;
 use crate::mailbox::inbox::UNBOUNDED;
 use crate::process::process::Process;
 use crate::received::Received;
 use krarup_gen::Reason;
-use loom::thread;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -30,15 +30,15 @@ fn scheduled(house: &Arc<House>, handled: &Arc<AtomicU64>) -> (Inhabitant, Ready
 
 #[test]
 fn what_comes_while_a_process_is_put_back_is_handled() {
-    loom::model(|| {
+    model(|| {
         let (house, handled) = (House::new(), Arc::new(AtomicU64::new(0)));
         let (cell, ready) = scheduled(&house, &handled);
         let sender = thread::spawn(move || assert!(cell.send(2).is_ok()));
         let waker = ready.put_back(|| Reason::Normal).expect("it has run and was not killed");
         // The timer that has it offered again; the message may have done so.
         waker.wake();
-        sender.join().expect("a sender does not panic");
-        house.work();
+        joined(sender);
+        joined(house.worker());
         let count = handled.load(Ordering::Relaxed);
         assert_eq!((count, house.retired(), house.dead_letters()), (2, 1, 0));
         house.clear();
@@ -47,15 +47,15 @@ fn what_comes_while_a_process_is_put_back_is_handled() {
 
 #[test]
 fn a_process_that_is_killed_while_it_is_put_back_ends_once() {
-    loom::model(|| {
+    model(|| {
         let (house, handled) = (House::new(), Arc::new(AtomicU64::new(0)));
         let (cell, ready) = scheduled(&house, &handled);
         let killer = thread::spawn(move || cell.kill());
         if let Err(doomed) = ready.put_back(|| Reason::Normal) {
             assert!(doomed.run(&LIMITS).is_none());
         }
-        killer.join().expect("a kill does not panic");
-        house.work();
+        joined(killer);
+        joined(house.worker());
         assert_eq!((house.retired(), house.dead_letters()), (1, 1));
         house.clear();
     });

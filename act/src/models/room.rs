@@ -1,55 +1,25 @@
-//! Senders that wait for room in a real process's mailbox (rule M6), and what makes a process
-//! look up: suspensions (rule X5).
+//! Senders that wait for room in a real process's mailbox, and room that is kept (rules M5,
+//! M6).
 
+use super::bell::block_on;
+use super::checker::{bounded, joined, model, thread};
 use super::house::{House, Inhabitant};
-use super::{Bell, bounded};
 use crate::address::Address;
-use crate::host::Host;
-use crate::mailbox::inbox::UNBOUNDED;
-use crate::mailbox::permit::Waiter;
 use crate::process::process::Process;
 use crate::received::Received;
-use crate::reply::Reply;
-use crate::slot::slot;
-use krarup_gen::SendError;
-use loom::thread;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
 
-/// Runs a future on this thread.
-fn block_on<F: Future>(future: F) -> F::Output {
-    let bell = Bell::new();
-    let waker = bell.waker();
-    let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return output;
-        }
-        bell.wait();
-    }
-}
-
-/// What `send_or_wait` does, without its look at who runs on this thread: all threads of a
-/// model are one. Whether there was a process to take the message.
+/// Whether there was a process to take the message.
 fn send_or_wait(cell: &Inhabitant, message: u32) -> bool {
-    let to = Address::new(Arc::clone(cell));
-    let (sender, place) = slot();
-    let waiter = Arc::new(Waiter::new(sender));
-    let permit = match to.reserve_or_wait(&waiter) {
-        Ok(permit) => Some(permit),
-        Err(SendError::NoProcess(())) => None,
-        Err(_) => block_on(place),
-    };
-    permit.map(|permit| permit.send(message)).is_some()
+    block_on(Address::new(Arc::clone(cell)).send_or_wait(message).into_future()).is_ok()
 }
 
 /// A process with room for one that handles this many messages, and counts them.
 fn counting(house: &Arc<House>, messages: u64) -> (Inhabitant, Arc<AtomicU64>) {
     let handled = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&handled);
-    let (cell, ready) = house.spawn(1, move |mut ctx| async move {
+    let cell = house.start(1, move |mut ctx| async move {
         while count.load(Ordering::Relaxed) < messages {
             if let Received::Message(_) = ctx.receive().await {
                 count.fetch_add(1, Ordering::Relaxed);
@@ -57,7 +27,6 @@ fn counting(house: &Arc<House>, messages: u64) -> (Inhabitant, Arc<AtomicU64>) {
         }
         Ok(())
     });
-    house.schedule(ready);
     (cell, handled)
 }
 
@@ -65,7 +34,7 @@ fn counting(house: &Arc<House>, messages: u64) -> (Inhabitant, Arc<AtomicU64>) {
 /// takes the message, parks, or looks up.
 #[test]
 fn a_sender_that_waits_gets_room() {
-    bounded(3, || {
+    bounded(4, || {
         let house = House::new();
         let (cell, handled) = counting(&house, 2);
         let worker = house.worker();
@@ -74,8 +43,8 @@ fn a_sender_that_waits_gets_room() {
             move || send_or_wait(&cell, 1)
         });
         assert!(send_or_wait(&cell, 2));
-        assert!(sender.join().expect("a sender does not panic"));
-        worker.join().expect("a worker does not panic");
+        assert!(joined(sender));
+        joined(worker);
         assert_eq!((handled.load(Ordering::Relaxed), house.dead_letters()), (2, 0));
     });
 }
@@ -84,7 +53,7 @@ fn a_sender_that_waits_gets_room() {
 /// letter, or given back.
 #[test]
 fn a_sender_that_waits_hears_of_the_end() {
-    bounded(3, || {
+    bounded(4, || {
         let house = House::new();
         let (cell, handled) = counting(&house, 9);
         let worker = house.worker();
@@ -94,8 +63,8 @@ fn a_sender_that_waits_hears_of_the_end() {
             move || send_or_wait(&cell, 2)
         });
         (cell as Arc<dyn Process>).kill();
-        let sent = sender.join().expect("a sender does not panic");
-        worker.join().expect("a worker does not panic");
+        let sent = joined(sender);
+        joined(worker);
         let accepted = 1 + u64::from(sent);
         // A send to the dead is one dead letter more.
         let told = handled.load(Ordering::Relaxed) + house.dead_letters();
@@ -103,26 +72,45 @@ fn a_sender_that_waits_hears_of_the_end() {
     });
 }
 
-/// A suspension that is taken back while the process parks: the process goes on.
+/// Room for one, kept by a permit, and a sender that waits for it: when the permit is given
+/// back the sender has its room, though the process does nothing.
 #[test]
-fn who_is_resumed_goes_on() {
-    loom::model(|| {
+fn room_that_is_given_back_goes_to_who_waits() {
+    model(|| {
         let house = House::new();
-        let (cell, ready) = house.spawn(UNBOUNDED, |mut ctx| async move {
-            while !matches!(ctx.receive().await, Received::Message(_)) {}
-            Ok(())
+        let cell = house.admit_new(1);
+        let permit = Address::new(Arc::clone(&cell)).reserve().expect("room for one");
+        let sender = thread::spawn({
+            let cell = Arc::clone(&cell);
+            move || send_or_wait(&cell, 1)
         });
-        let (reply, _answer) = Reply::new(None);
-        (Arc::clone(&cell) as Arc<dyn Process>).suspend(reply);
-        house.schedule(ready);
-        let worker = house.worker();
-        let resuming = thread::spawn({
-            let cell = Arc::clone(&cell) as Arc<dyn Process>;
-            move || assert!(cell.resume())
+        drop(permit);
+        assert!(joined(sender));
+        assert_eq!(cell.main_length(), 1, "waiting");
+        assert!(cell.send(2).is_err(), "beyond the bound");
+        house.clear();
+    });
+}
+
+/// A sender that stops waiting at the moment it is given room leaves that room to others.
+#[test]
+fn room_that_nobody_waits_for_any_more_is_not_lost() {
+    model(|| {
+        let house = House::new();
+        let cell = house.admit_new(1);
+        let to = Address::new(Arc::clone(&cell));
+        let permit = to.reserve().expect("room for one");
+        let giving_up = thread::spawn({
+            let to = to.clone();
+            move || {
+                let mut waiting = to.send_or_wait(1).into_future();
+                let cx = &mut std::task::Context::from_waker(futures_task::noop_waker_ref());
+                waiting.as_mut().poll(cx).is_ready()
+            }
         });
-        assert!(cell.send(1).is_ok());
-        resuming.join().expect("resuming does not panic");
-        worker.join().expect("a worker does not panic");
-        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
+        drop(permit);
+        let sent = joined(giving_up);
+        assert_eq!(cell.send(2).is_ok(), !sent, "room lost");
+        house.clear();
     });
 }

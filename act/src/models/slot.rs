@@ -1,16 +1,15 @@
 //! A value on its way to one waiter: it comes to exactly one end, and the waiter hears of
 //! it (rules C1, C3, R2).
 
-use super::Bell;
-use crate::lock::Lock;
+use super::bell::Bell;
+use super::checker::{joined, model, thread};
 use crate::reply::Reply;
 use crate::slot::{SlotReceiver, slot, slot_for};
 use krarup_gen::CallError;
-use loom::thread;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 /// How often something happened.
 #[derive(Clone, Default)]
@@ -40,13 +39,13 @@ fn wait<T>(receiver: &mut SlotReceiver<T>, bell: &Arc<Bell>) -> Option<T> {
 
 #[test]
 fn a_reply_against_a_timeout_has_one_outcome() {
-    loom::model(|| {
+    model(|| {
         let (reply, mut receiver) = Reply::new(None);
         let late = Count::default();
         let replying = thread::spawn(move || reply.send(7));
         let counted = late.clone();
         let answer = receiver.close(move || counted.add());
-        replying.join().expect("a reply does not panic");
+        joined(replying);
         assert!(matches!(answer, None | Some(Ok(7))));
         assert_eq!(usize::from(answer.is_some()) + late.get(), 1, "outcomes");
     });
@@ -54,13 +53,13 @@ fn a_reply_against_a_timeout_has_one_outcome() {
 
 #[test]
 fn a_dropped_token_against_a_timeout_is_no_late_reply() {
-    loom::model(|| {
+    model(|| {
         let (reply, mut receiver) = Reply::<u32>::new(None);
         let late = Count::default();
         let dropping = thread::spawn(move || drop(reply));
         let counted = late.clone();
         let answer = receiver.close(move || counted.add());
-        dropping.join().expect("a token does not panic");
+        joined(dropping);
         assert!(matches!(answer, None | Some(Err(CallError::NoReply))));
         assert_eq!(late.get(), 0);
     });
@@ -70,14 +69,14 @@ fn a_dropped_token_against_a_timeout_is_no_late_reply() {
 #[test]
 fn a_waiter_that_was_never_polled_is_woken() {
     for answers in [true, false] {
-        loom::model(move || {
+        model(move || {
             let bell = Bell::new();
             let (reply, mut receiver) = Reply::new(Some(bell.waker().clone()));
             let replying = thread::spawn(move || if answers { reply.send(7) } else { drop(reply) });
             bell.wait();
             let answer = wait(&mut receiver, &bell);
             assert_eq!(answer, Some(if answers { Ok(7) } else { Err(CallError::NoReply) }));
-            replying.join().expect("a reply does not panic");
+            joined(replying);
         });
     }
 }
@@ -85,12 +84,12 @@ fn a_waiter_that_was_never_polled_is_woken() {
 /// The waiter is polled, with another waker than before, while the value comes.
 #[test]
 fn a_waiter_that_moves_is_woken_where_it_is() {
-    loom::model(|| {
+    model(|| {
         let (before, bell) = (Bell::new(), Bell::new());
         let (sender, mut receiver) = slot_for(Some(before.waker().clone()));
         let sending = thread::spawn(move || assert!(sender.send(7).is_ok()));
         assert_eq!(wait(&mut receiver, &bell), Some(7));
-        sending.join().expect("a sender does not panic");
+        joined(sending);
     });
 }
 
@@ -105,79 +104,86 @@ fn a_value_for_a_waiter_that_goes_away_is_dropped_once() {
         }
     }
 
-    loom::model(|| {
+    model(|| {
         let drops = Count::default();
         let (sender, receiver) = slot();
         let value = Value(drops.clone());
         let sending = thread::spawn(move || drop(sender.send(value)));
         drop(receiver);
-        sending.join().expect("a sender does not panic");
+        joined(sending);
         assert_eq!(drops.get(), 1);
     });
 }
 
-/// A slot in two steps where the real one has one.
-#[derive(Default)]
-struct Halting(Lock<(Option<u32>, Option<Waker>, bool)>);
+#[cfg(loom)]
+mod broken {
+    use super::*;
+    use crate::lock::Lock;
+    use std::task::Waker;
 
-impl Halting {
-    /// The value, or whether it comes too late.
-    fn send(&self, value: u32) -> Result<(), u32> {
-        let waker = {
-            let mut state = self.0.lock();
-            if state.2 {
-                return Err(value);
+    /// A slot in two steps where the real one has one.
+    #[derive(Default)]
+    struct Halting(Lock<(Option<u32>, Option<Waker>, bool)>);
+
+    impl Halting {
+        /// The value, or whether it comes too late.
+        fn send(&self, value: u32) -> Result<(), u32> {
+            let waker = {
+                let mut state = self.0.lock();
+                if state.2 {
+                    return Err(value);
+                }
+                state.0 = Some(value);
+                state.1.take()
+            };
+            if let Some(waker) = waker {
+                waker.wake();
             }
-            state.0 = Some(value);
-            state.1.take()
-        };
-        if let Some(waker) = waker {
-            waker.wake();
+            Ok(())
         }
-        Ok(())
-    }
 
-    fn wait(&self, bell: &Arc<Bell>) -> u32 {
-        loop {
-            if let Some(value) = self.0.lock().0.take() {
-                return value;
+        fn wait(&self, bell: &Arc<Bell>) -> u32 {
+            loop {
+                if let Some(value) = self.0.lock().0.take() {
+                    return value;
+                }
+                self.0.lock().1 = Some(bell.waker().clone());
+                bell.wait();
             }
-            self.0.lock().1 = Some(bell.waker().clone());
-            bell.wait();
+        }
+
+        fn close(&self) -> Option<u32> {
+            let value = self.0.lock().0.take();
+            self.0.lock().2 = true;
+            value
         }
     }
 
-    fn close(&self) -> Option<u32> {
-        let value = self.0.lock().0.take();
-        self.0.lock().2 = true;
-        value
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_waiter_that_registers_after_it_has_looked_is_not_woken() {
+        model(|| {
+            let slot = Arc::new(Halting::default());
+            let sending = thread::spawn({
+                let slot = Arc::clone(&slot);
+                move || assert!(slot.send(7).is_ok())
+            });
+            assert_eq!(slot.wait(&Bell::new()), 7);
+            joined(sending);
+        });
     }
-}
 
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_waiter_that_registers_after_it_has_looked_is_not_woken() {
-    loom::model(|| {
-        let slot = Arc::new(Halting::default());
-        let sending = thread::spawn({
-            let slot = Arc::clone(&slot);
-            move || assert!(slot.send(7).is_ok())
+    #[test]
+    #[should_panic(expected = "outcomes")]
+    fn a_timeout_that_closes_after_it_has_looked_loses_a_reply() {
+        model(|| {
+            let slot = Arc::new(Halting::default());
+            let sending = thread::spawn({
+                let slot = Arc::clone(&slot);
+                move || usize::from(slot.send(7).is_err())
+            });
+            let taken = usize::from(slot.close().is_some());
+            assert_eq!(taken + joined(sending), 1, "outcomes");
         });
-        assert_eq!(slot.wait(&Bell::new()), 7);
-        sending.join().expect("a sender does not panic");
-    });
-}
-
-#[test]
-#[should_panic(expected = "outcomes")]
-fn a_timeout_that_closes_after_it_has_looked_loses_a_reply() {
-    loom::model(|| {
-        let slot = Arc::new(Halting::default());
-        let sending = thread::spawn({
-            let slot = Arc::clone(&slot);
-            move || usize::from(slot.send(7).is_err())
-        });
-        let taken = usize::from(slot.close().is_some());
-        assert_eq!(taken + sending.join().expect("no panic"), 1, "outcomes");
-    });
+    }
 }

@@ -1,11 +1,8 @@
-//! Two processes that call each other: the protocol of `process/waits.rs` (rule C5).
-//!
-//! A model of the protocol, not the code: the code leaves its marks in what belongs to a
-//! thread, and all threads of a model are one.
+//! Two processes that call each other, as a protocol (rule C5): what `process/waits.rs` would
+//! miss without the look of a process that parks. The code itself is in [`super::calls`].
 
-use super::{Bell, bounded};
-use loom::sync::Mutex;
-use loom::thread;
+use super::bell::Bell;
+use super::checker::{Locked, Mutex, bounded, joined, thread};
 use std::sync::Arc;
 
 /// What lies under the lock of a mailbox.
@@ -29,8 +26,8 @@ impl Twin {
         Arc::new(Twin { inbox: Mutex::default(), woken: Bell::new(), asked: Bell::new() })
     }
 
-    fn locked(&self) -> loom::sync::MutexGuard<'_, Inbox> {
-        self.inbox.lock().expect("nothing panics under a lock")
+    fn locked(&self) -> Locked<'_, Inbox> {
+        self.inbox.lock()
     }
 
     fn waits(&self) -> bool {
@@ -104,18 +101,18 @@ fn meet(looks_when_it_parks: bool) {
         move || live(&a, &b, looks_when_it_parks)
     });
     let one = live(&b, &a, looks_when_it_parks);
-    let other = living.join().expect("a call does not panic");
+    let other = joined(living);
     assert!(one != other, "exactly one of the calls fails");
 }
 
 #[test]
 fn of_two_that_call_each_other_exactly_one_fails() {
-    bounded(3, || meet(true));
+    bounded(5, || meet(true));
 }
 
 /// Both look before they call, and both too early.
 #[test]
 #[should_panic(expected = "deadlock")]
 fn without_the_look_when_they_park_both_wait_for_ever() {
-    bounded(3, || meet(false));
+    bounded(5, || meet(false));
 }

@@ -1,22 +1,33 @@
 //! What a pool can be told.
 
+use super::statistics::PoolStatistics;
 use crate::address::Address;
 use crate::pending::Pending;
 use crate::reply::Reply;
-use krarup_gen::{CallError, Pid};
+use krarup_gen::{CallError, Pid, SendError};
+use std::convert::Infallible;
 use std::sync::Arc;
 
 /// What goes to a pool itself, on its System or Urgent lane (rule P3). Work goes on
-/// Main, to the workers: the two cannot be mixed up.
+/// Main, to the workers: the two cannot be mixed up. `C` is what the pool's own behaviour
+/// takes ([`crate::PoolBehavior`]).
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum PoolCommand {
+pub enum PoolCommand<C = Infallible> {
     /// Add this many workers (rule P5).
     AddWorkers(usize, Reply<Resized>),
     /// Take this many workers out and let each finish what it has accepted (rule P5).
     RemoveWorkers(usize, Reply<Resized>),
     /// The pids of the workers in the rotation, the next one first.
     Workers(Reply<Vec<Pid>>),
+    /// Take nothing new, and answer when everything that was accepted is done.
+    Drain(Reply<()>),
+    /// Take jobs again; answers whether the pool did not before.
+    Reopen(Reply<bool>),
+    /// The numbers of the pool.
+    Statistics(Reply<PoolStatistics>),
+    /// A command of the pool's own behaviour.
+    Own(C),
 }
 
 /// What became of a pool's size.
@@ -29,27 +40,73 @@ pub struct Resized {
     pub changed: usize,
 }
 
-impl<M: Send + 'static> Address<M, PoolCommand> {
+impl<M: Send + 'static, C: Send + 'static> Address<M, PoolCommand<C>> {
     /// Adds workers to the pool; available when this is ready (rule P5).
     pub fn add_workers(&self, count: usize) -> Pending<Resized, CallError> {
-        self.command(move |reply| PoolCommand::AddWorkers(count, reply))
+        self.manage(move |reply| PoolCommand::AddWorkers(count, reply))
     }
 
     /// Takes workers out of the rotation; each handles what it has accepted and then
     /// ends normally (rule P5).
     pub fn remove_workers(&self, count: usize) -> Pending<Resized, CallError> {
-        self.command(move |reply| PoolCommand::RemoveWorkers(count, reply))
+        self.manage(move |reply| PoolCommand::RemoveWorkers(count, reply))
     }
 
     /// The pids of the workers in the rotation, the next one first.
     pub fn workers(&self) -> Pending<Vec<Pid>, CallError> {
-        self.command(PoolCommand::Workers)
+        self.manage(PoolCommand::Workers)
     }
 
-    fn command<T, F>(&self, command: F) -> Pending<T, CallError>
+    /// Drains the pool: from now on it refuses what is sent to it with
+    /// [`SendError::Draining`], and this is ready when everything that it had accepted is
+    /// handled, or lost with a worker that died. It takes however long that takes. The pool
+    /// stays drained until [`Address::reopen`]; its workers live on.
+    ///
+    /// Room that was reserved before is still good: it counts as accepted. Who waits in line
+    /// for room is refused.
+    pub fn drain(&self) -> Pending<(), CallError> {
+        let pool = self.clone();
+        Pending::new(Arc::clone(self.host()), async move {
+            pool.call_high(PoolCommand::Drain).no_timeout().await
+        })
+    }
+
+    /// Has a drained pool take jobs again; whether it was drained. A drain that is not over yet
+    /// still ends when what had been accepted before it is done.
+    pub fn reopen(&self) -> Pending<bool, CallError> {
+        self.manage(PoolCommand::Reopen)
+    }
+
+    /// The numbers of the pool (rule P6).
+    pub fn statistics(&self) -> Pending<PoolStatistics, CallError> {
+        self.manage(PoolCommand::Statistics)
+    }
+
+    /// Sends a command to the pool's own behaviour, before everything but what is urgent.
+    ///
+    /// # Errors
+    /// [`SendError::NoProcess`] if the pool is dead.
+    pub fn command(&self, command: C) -> Result<(), SendError<C>> {
+        self.send_high(PoolCommand::Own(command)).map_err(|error| match error {
+            SendError::NoProcess(PoolCommand::Own(command)) => SendError::NoProcess(command),
+            // Not reached: a control lane refuses for no other reason, and gives back what it got.
+            _ => unreachable!("a control lane gives back what it was given"),
+        })
+    }
+
+    /// Calls the pool's own behaviour: `request` makes the command from the reply token.
+    pub fn ask<T, F>(&self, request: F) -> Pending<T, CallError>
     where
         T: Send + 'static,
-        F: FnOnce(Reply<T>) -> PoolCommand + Send + 'static,
+        F: FnOnce(Reply<T>) -> C + Send + 'static,
+    {
+        self.manage(move |reply| PoolCommand::Own(request(reply)))
+    }
+
+    fn manage<T, F>(&self, command: F) -> Pending<T, CallError>
+    where
+        T: Send + 'static,
+        F: FnOnce(Reply<T>) -> PoolCommand<C> + Send + 'static,
     {
         let pool = self.clone();
         Pending::new(Arc::clone(self.host()), async move { pool.call_high(command).await })

@@ -1,30 +1,23 @@
-//! The process that keeps the workers of a pool.
+//! A pool, as a user makes it.
 
-use super::command::{PoolCommand, Resized};
-use super::rotation::Rotation;
-use crate::address::Address;
+use super::behavior::{Plain, PoolBehavior, PoolContext};
+use super::command::PoolCommand;
+use super::elastic::Elastic;
+use super::rate::Rate;
+use super::routing::{RoundRobin, Routing};
+use super::settings::{PoolError, Settings};
+use super::staff::Staff;
+use super::work;
 use crate::behavior::Behavior;
 use crate::context::Context;
-use crate::deadline::{Sleep, within};
-use crate::monitor::watch;
-use crate::received::Received;
-use krarup_gen::{Exit, Inspection, Pid, Reason, Result, SpawnError, Target};
-use std::any::type_name;
-use std::collections::BTreeSet;
+use crate::job::Discarded;
+use crate::mailbox::overflow::Overflow;
+use crate::process::crash::Contained;
+use crate::process::current;
+use krarup_gen::{Reason, Result, SpawnError};
 use std::fmt;
-use std::future::poll_fn;
-use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
-
-/// How long a worker may take to initialise before it is killed and tried again.
-const INIT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the workers may take to end with their pool before they are killed.
-const SHUTDOWN: Duration = Duration::from_secs(5);
-/// Between two tries to start a replacement: doubled each time, from the first to the
-/// last.
-const BACK_OFF: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
 /// A pool of workers behind one address (Ergo's `act.Pool`; rules P1 to P7).
 ///
@@ -34,10 +27,10 @@ const BACK_OFF: (Duration, Duration) = (Duration::from_millis(10), Duration::fro
 /// saturated pool is [`krarup_gen::SendError::Full`] at the sender, at once.
 ///
 /// The pool process replaces dead workers, adds and removes them
-/// ([`Address::add_workers`], [`Address::remove_workers`]), and answers `inspect` with
-/// `pool_size` (configured), `workers` (live), `worker_behavior`,
+/// ([`crate::Address::add_workers`], [`crate::Address::remove_workers`]), and answers `inspect`
+/// with `pool_size` (configured), `workers` (live), `worker_behavior`,
 /// `worker_mailbox_size`, `worker_restarts`, `messages_forwarded` and
-/// `messages_unhandled`.
+/// `messages_unhandled`, and [`crate::Address::statistics`] with more.
 ///
 /// A worker that has died takes nothing until its replacement has initialised: meanwhile
 /// its share of the room is missing, and if all are dead the answer is
@@ -45,6 +38,20 @@ const BACK_OFF: (Duration, Duration) = (Duration::from_millis(10), Duration::fro
 ///
 /// Workers are any behaviour, another pool included. Order between messages is not kept;
 /// a worker's state is lost with it.
+///
+/// | wanted | said by | unless said |
+/// |---|---|---|
+/// | a bound to what waits | [`mailbox`](Pool::mailbox) | none |
+/// | another choice of worker | [`routing`](Pool::routing) | [`RoundRobin`] |
+/// | something else than `Full` | [`overflow`](Pool::overflow) | refuse |
+/// | at most so many jobs a second | [`rate`](Pool::rate) | any number |
+/// | jobs that are too old are not done | [`time_to_live`](Pool::time_to_live) | they are |
+/// | to hear of jobs that are not done | [`on_discard`](Pool::on_discard) | dead letters |
+/// | how long jobs wait and take | [`measured`](Pool::measured), [`report_every`](Pool::report_every) | not measured |
+/// | workers that hang are replaced | [`stuck_limit`](Pool::stuck_limit) | they hang |
+/// | as many workers as the queue needs | [`elastic`](Pool::elastic) | a fixed number |
+/// | an end to replacements | [`intensity`](Pool::intensity) | no end |
+/// | commands of one's own | [`behavior`](Pool::behavior) | none |
 ///
 /// ```
 /// # use krarup_act::{Actor, Context, Pool};
@@ -64,91 +71,196 @@ const BACK_OFF: (Duration, Duration) = (Duration::from_millis(10), Duration::fro
 /// let pool = || Pool::new(4, Resizer::default).mailbox(20);
 /// # let _ = pool;
 /// ```
-pub struct Pool<F> {
-    size: usize,
-    mailbox: Option<usize>,
-    factory: Arc<F>,
+pub struct Pool<B: Behavior, R = RoundRobin, P = Plain<<B as Behavior>::Message>> {
+    factory: Arc<dyn Fn() -> B + Send + Sync>,
+    routing: R,
+    behavior: P,
+    settings: Settings<B::Message>,
 }
 
-/// A pool that cannot be.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PoolError {
-    /// A pool of no workers was asked for.
-    #[error("a pool cannot start with 0 workers")]
-    NoWorkers,
-    /// The pool's own mailbox was bounded, which holds no work: the bound of the workers
-    /// is set by [`Pool::mailbox`].
-    #[error("a mailbox bound of {0} is set on the pool itself; Pool::mailbox bounds its workers'")]
-    MailboxOfPool(usize),
-    /// A mailbox bound of 0 was asked for.
-    #[error("a worker mailbox bound of 0 would refuse every message")]
-    ZeroMailbox,
-}
-
-impl<B, F> Pool<F>
-where
-    B: Behavior,
-    F: Fn() -> B + Send + Sync + 'static,
-{
+impl<B: Behavior> Pool<B> {
     /// A pool of `workers` workers, made by `factory`, which is called for every worker
-    /// and every replacement. Spawning it fails with [`PoolError`] if there are none.
-    pub fn new(workers: usize, factory: F) -> Self {
-        Pool { size: workers, mailbox: None, factory: Arc::new(factory) }
+    /// and every replacement: what it has captured are their arguments. Spawning it fails with
+    /// [`PoolError`] if there are none.
+    pub fn new(workers: usize, factory: impl Fn() -> B + Send + Sync + 'static) -> Self {
+        Pool {
+            factory: Arc::new(factory),
+            routing: RoundRobin::new(),
+            behavior: Plain::new(),
+            settings: Settings::new(workers),
+        }
     }
+}
 
+impl<B: Behavior, R, P> Pool<B, R, P> {
     /// How many messages may wait at each worker, at least 1. Without it the mailboxes are
     /// unbounded, and overload shows as memory instead of as `Full`.
     #[must_use]
     pub fn mailbox(mut self, messages: usize) -> Self {
-        self.mailbox = Some(messages);
+        self.settings.mailbox = Some(messages);
         self
+    }
+
+    /// What is done with one message more than all workers have room for (rule M6): refuse it,
+    /// which is the default, drop it, or divert it to a fallback. It needs a
+    /// [`mailbox`](Pool::mailbox) bound. A sender that would rather wait uses
+    /// [`crate::Address::send_or_wait`].
+    #[must_use]
+    pub fn overflow(mut self, overflow: Overflow<B::Message>) -> Self {
+        self.settings.overflow = overflow;
+        self
+    }
+
+    /// At most so many jobs in a second, beside the bound to what waits; one more is refused
+    /// with [`krarup_gen::SendError::RateLimited`]. A job that no worker has room for takes no
+    /// token.
+    #[must_use]
+    pub fn rate(mut self, rate: Rate) -> Self {
+        self.settings.rate = Some(rate);
+        self
+    }
+
+    /// How long a job may wait, more than zero. One that has waited longer when its worker
+    /// comes to it is not done: a call in it fails with [`krarup_gen::CallError::Expired`], and
+    /// it is counted as a dead letter. It keeps its room until then.
+    #[must_use]
+    pub fn time_to_live(mut self, limit: Duration) -> Self {
+        self.settings.dead_at_once = limit.is_zero();
+        self.settings.time_to_live = Some(Arc::new(move |_| Some(limit)));
+        self
+    }
+
+    /// As [`Pool::time_to_live`], for each job its own; `None`: it may wait for ever. Asked on
+    /// the sender's thread.
+    #[must_use]
+    pub fn time_to_live_of(
+        mut self,
+        limit: impl Fn(&B::Message) -> Option<Duration> + Send + Sync + 'static,
+    ) -> Self {
+        self.settings.dead_at_once = false;
+        self.settings.time_to_live = Some(Arc::new(limit));
+        self
+    }
+
+    /// Gets every job that was accepted and will not be done, and why not. Runs in the worker's
+    /// turn, or where its process is torn down: it must not wait. A call in the job that it
+    /// drops fails as it would without this.
+    #[must_use]
+    pub fn on_discard(
+        mut self,
+        tell: impl Fn(B::Message, Discarded) + Send + Sync + 'static,
+    ) -> Self {
+        self.settings.on_discard = Some(Arc::new(tell));
+        self
+    }
+
+    /// Measures how long jobs wait and how long they take: see [`crate::PoolStatistics`]. Costs
+    /// each job an allocation and three looks at the clock, as any of `time_to_live`,
+    /// `on_discard` and `stuck_limit` does.
+    #[must_use]
+    pub fn measured(mut self) -> Self {
+        self.settings.measured = true;
+        self
+    }
+
+    /// Reports its numbers as a `tracing` event this often.
+    #[must_use]
+    pub fn report_every(mut self, period: Duration) -> Self {
+        self.settings.report = Some(period);
+        self
+    }
+
+    /// Kills and replaces a worker that has had one job in hand for this long. What waits in its
+    /// mailbox is lost with it: dead letters, and calls that fail with its end. One that blocks
+    /// its thread is replaced as well, though it ends only when it lets the thread go.
+    #[must_use]
+    pub fn stuck_limit(mut self, limit: Duration) -> Self {
+        self.settings.stuck = Some(limit);
+        self
+    }
+
+    /// Grows and shrinks with its queue.
+    #[must_use]
+    pub fn elastic(mut self, elastic: Elastic) -> Self {
+        self.settings.elastic = Some(elastic);
+        self
+    }
+
+    /// At most this many replacements within this time, over a sliding window; one more ends the
+    /// pool with [`PoolError::TooManyReplacements`], an abnormal reason. Each try to start one
+    /// counts.
+    #[must_use]
+    pub fn intensity(mut self, replacements: u32, period: Duration) -> Self {
+        self.settings.intensity = Some((replacements, period));
+        self
+    }
+
+    /// How long to wait until a replacement that could not be started is tried again: `first`,
+    /// then twice as long each time, up to `most`. 10 ms to 1 s unless said.
+    #[must_use]
+    pub fn back_off(mut self, first: Duration, most: Duration) -> Self {
+        self.settings.back_off = (first, most);
+        self
+    }
+
+    /// Which worker gets a message.
+    #[must_use]
+    pub fn routing<R2: Routing<B::Message>>(self, routing: R2) -> Pool<B, R2, P> {
+        let Pool { factory, behavior, settings, .. } = self;
+        Pool { factory, routing, behavior, settings }
+    }
+
+    /// What the pool's own process does beside keeping the workers.
+    #[must_use]
+    pub fn behavior<P2: PoolBehavior<Job = B::Message>>(self, behavior: P2) -> Pool<B, R, P2> {
+        let Pool { factory, routing, settings, .. } = self;
+        Pool { factory, routing, behavior, settings }
     }
 }
 
-impl<F> fmt::Debug for Pool<F> {
+impl<B: Behavior, R, P> fmt::Debug for Pool<B, R, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pool")
-            .field("size", &self.size)
-            .field("mailbox", &self.mailbox)
+            .field("size", &self.settings.size)
+            .field("mailbox", &self.settings.mailbox)
             .finish_non_exhaustive()
     }
 }
 
-impl<B, F> Behavior for Pool<F>
+impl<B, R, P> Behavior for Pool<B, R, P>
 where
     B: Behavior,
-    F: Fn() -> B + Send + Sync + 'static,
+    R: Routing<B::Message>,
+    P: PoolBehavior<Job = B::Message>,
 {
     type Message = B::Message;
-    type Command = PoolCommand;
+    type Command = PoolCommand<P::Command>;
 
-    async fn run(self, mut ctx: Context<B::Message, PoolCommand>) -> Result {
-        if self.size == 0 {
-            return Err(PoolError::NoWorkers.into());
-        }
-        if self.mailbox == Some(0) {
-            return Err(PoolError::ZeroMailbox.into());
-        }
+    async fn run(self, mut ctx: Context<B::Message, Self::Command>) -> Result {
+        let Pool { factory, routing, mut behavior, settings } = self;
+        settings.check()?;
         if let Some(messages) = ctx.mailbox() {
             return Err(PoolError::MailboxOfPool(messages).into());
         }
         ctx.trap_exits(true);
         ctx.stop_in_order(true);
-        let mut keeper = Keeper::new(self);
-        for _ in 0..keeper.pool.size {
-            match keeper.start(&mut ctx).await {
-                Ok(worker) => keeper.rotation.add(worker),
-                Err(error) => {
-                    keeper.end_workers(&mut ctx).await;
-                    return Err(start_failure(error));
-                }
-            }
+        let mut staff = Staff::new(&ctx, factory, routing, settings);
+        let mut pool = PoolContext::new(&mut ctx, &mut staff);
+        Contained::new(behavior.init(&mut pool)).await.flatten()?;
+        if let Err(error) = staff.start_all(&mut ctx).await {
+            staff.end_workers(&mut ctx).await;
+            return Err(start_failure(error));
         }
-        ctx.route_main(Arc::clone(&keeper.rotation));
+        ctx.route_main(staff.entrance());
         ctx.initialised();
-        let reason = keeper.serve(&mut ctx).await;
-        keeper.end_workers(&mut ctx).await;
+        let reason = match Contained::new(work::serve(&mut staff, &mut behavior, &mut ctx)).await {
+            Ok(reason) | Err(reason) => reason,
+        };
+        // The calls in hand hear of the end when there is one, though it may take its time.
+        let _calls = current::take_orphans();
+        staff.end_workers(&mut ctx).await;
+        let mut pool = PoolContext::new(&mut ctx, &mut staff);
+        Contained::new(behavior.terminate(&mut pool, &reason)).await?;
         if reason.is_normal() { Ok(()) } else { Err(reason) }
     }
 
@@ -162,222 +274,5 @@ fn start_failure(error: SpawnError) -> Reason {
     match error {
         SpawnError::Init(reason) => reason,
         error => error.into(),
-    }
-}
-
-/// The pool at work.
-struct Keeper<B: Behavior, F> {
-    pool: Pool<F>,
-    rotation: Arc<Rotation<B::Message, B::Command>>,
-    /// Removed workers that still finish what they have.
-    leaving: BTreeSet<Pid>,
-    /// Workers that died and have not been replaced: their places in the ring.
-    missing: Vec<Pid>,
-    retry: Option<(Sleep, Duration)>,
-    restarts: u64,
-    /// End when the last leaving worker has ended.
-    finishing: bool,
-}
-
-/// However the pool ends, its route ends with it: then a send is `NoProcess`.
-impl<B: Behavior, F> Drop for Keeper<B, F> {
-    fn drop(&mut self) {
-        drop(self.rotation.close());
-    }
-}
-
-impl<B, F> Keeper<B, F>
-where
-    B: Behavior,
-    F: Fn() -> B + Send + Sync + 'static,
-{
-    fn new(pool: Pool<F>) -> Self {
-        Keeper {
-            pool,
-            rotation: Rotation::new(),
-            leaving: BTreeSet::new(),
-            missing: Vec::new(),
-            retry: None,
-            restarts: 0,
-            finishing: false,
-        }
-    }
-
-    async fn start(
-        &self,
-        ctx: &mut Context<B::Message, PoolCommand>,
-    ) -> Result<Address<B::Message, B::Command>, SpawnError> {
-        let factory = Arc::clone(&self.pool.factory);
-        let spawn = ctx.spawn(move || factory()).link_urgent().init_timeout(INIT_TIMEOUT);
-        match self.pool.mailbox {
-            Some(messages) => spawn.mailbox(messages).await,
-            None => spawn.await,
-        }
-    }
-
-    async fn serve(&mut self, ctx: &mut Context<B::Message, PoolCommand>) -> Reason {
-        loop {
-            match self.next(ctx).await {
-                None => self.replace_missing(ctx).await,
-                Some(Received::Command(command)) => self.obey(ctx, command).await,
-                Some(Received::Exit(exit)) => {
-                    if let Some(reason) = self.handle_exit(ctx, exit).await {
-                        return reason;
-                    }
-                }
-                Some(Received::Inspect(reply)) => reply.send(self.inspect()),
-                Some(Received::Stop(reason)) => return reason,
-                Some(Received::Finish) => {
-                    self.finishing = true;
-                    self.remove(usize::MAX);
-                }
-                // Main is a route, so no message comes; a pool monitors nobody, sets no timeout,
-                // takes no others and shows no state.
-                Some(
-                    Received::Message(_)
-                    | Received::Down(_)
-                    | Received::Timeout
-                    | Received::Other(_)
-                    | Received::State(_),
-                ) => {}
-            }
-            if self.finishing && self.leaving.is_empty() {
-                return Reason::Normal;
-            }
-        }
-    }
-
-    /// The next item, or `None` when it is time to try the missing workers again.
-    async fn next(
-        &mut self,
-        ctx: &mut Context<B::Message, PoolCommand>,
-    ) -> Option<Received<B::Message, PoolCommand>> {
-        let Some((retry, _)) = &mut self.retry else { return Some(ctx.receive().await) };
-        let mut receive = pin!(ctx.receive());
-        poll_fn(|cx| match receive.as_mut().poll(cx) {
-            Poll::Ready(item) => Poll::Ready(Some(item)),
-            Poll::Pending => Pin::new(&mut *retry).poll(cx).map(|()| None),
-        })
-        .await
-    }
-
-    async fn obey(&mut self, ctx: &mut Context<B::Message, PoolCommand>, command: PoolCommand) {
-        match command {
-            PoolCommand::AddWorkers(count, reply) => {
-                let mut changed = 0;
-                while changed < count
-                    && let Ok(worker) = self.start(ctx).await
-                {
-                    self.rotation.add(worker);
-                    changed += 1;
-                }
-                reply.send(Resized { size: self.rotation.size(), changed });
-            }
-            PoolCommand::RemoveWorkers(count, reply) => {
-                let changed = self.remove(count);
-                reply.send(Resized { size: self.rotation.size(), changed });
-            }
-            PoolCommand::Workers(reply) => reply.send(self.rotation.pids()),
-        }
-    }
-
-    /// Lets workers go: out of the rotation at once, and each ends when it has handled
-    /// what it had accepted. Places whose worker is missing go first.
-    fn remove(&mut self, count: usize) -> usize {
-        let vacant = count.min(self.missing.len());
-        for place in self.missing.split_off(self.missing.len() - vacant) {
-            self.rotation.remove(place);
-        }
-        let leaving = self.rotation.take(count - vacant);
-        for worker in &leaving {
-            self.leaving.insert(worker.pid());
-            worker.finish();
-        }
-        vacant + leaving.len()
-    }
-
-    /// A worker has ended, or somebody else wants the pool to.
-    async fn handle_exit(
-        &mut self,
-        ctx: &mut Context<B::Message, PoolCommand>,
-        exit: Exit,
-    ) -> Option<Reason> {
-        if self.leaving.remove(&exit.pid) {
-            return None;
-        }
-        if !self.rotation.pids().contains(&exit.pid) {
-            // Not a worker: as a process that does not trap (rule L2).
-            return exit.reason.is_abnormal().then_some(exit.reason);
-        }
-        tracing::debug!(
-            target: "krarup", pool = %ctx.pid(), worker = %exit.pid, reason = %exit.reason,
-            "replacing a dead worker"
-        );
-        self.missing.push(exit.pid);
-        self.replace_missing(ctx).await;
-        None
-    }
-
-    /// Starts replacements for the missing workers, each in its place in the rotation. One
-    /// that fails is tried again later (rule P4): its place is kept.
-    async fn replace_missing(&mut self, ctx: &mut Context<B::Message, PoolCommand>) {
-        while let Some(dead) = self.missing.first().copied() {
-            match self.start(ctx).await {
-                Ok(worker) => {
-                    self.rotation.replace(dead, worker);
-                    self.missing.remove(0);
-                    self.restarts += 1;
-                    self.retry = None;
-                }
-                Err(error) => {
-                    let delay = self.retry.take().map_or(BACK_OFF.0, |(_, delay)| delay);
-                    tracing::warn!(
-                        target: "krarup", pool = %ctx.pid(), %error, ?delay,
-                        "cannot replace a dead worker; trying again"
-                    );
-                    self.retry = Some((ctx.sleep(delay), (delay * 2).min(BACK_OFF.1)));
-                    return;
-                }
-            }
-        }
-        self.retry = None;
-    }
-
-    fn inspect(&self) -> Inspection {
-        let (forwarded, unhandled) = self.rotation.counts();
-        let inspection = Inspection::new()
-            .with("pool_size", self.pool.size)
-            .with("workers", self.rotation.size() - self.missing.len())
-            .with("worker_behavior", type_name::<B>());
-        let inspection = match self.pool.mailbox {
-            Some(messages) => inspection.with("worker_mailbox_size", messages),
-            None => inspection.with("worker_mailbox_size", "unbounded"),
-        };
-        inspection
-            .with("worker_restarts", self.restarts)
-            .with("messages_forwarded", forwarded)
-            .with("messages_unhandled", unhandled)
-    }
-
-    /// Ends the workers with the pool (rule P7): asked in order, and killed if they take
-    /// too long.
-    async fn end_workers(&mut self, ctx: &mut Context<B::Message, PoolCommand>) {
-        let mut workers: BTreeSet<Pid> = self.rotation.close().iter().map(Address::pid).collect();
-        workers.append(&mut self.leaving);
-        for worker in &workers {
-            ctx.exit(*worker, Reason::Shutdown);
-        }
-        let host = Arc::clone(ctx.host());
-        let until = ctx.now() + SHUTDOWN;
-        for worker in workers {
-            let left = until - ctx.now();
-            let mut end = watch(Arc::clone(&host), Target::Pid(worker));
-            if within(&host, left, &mut end).await.is_none() {
-                ctx.exit(worker, Reason::Kill);
-                // Whoever hears of the pool's end finds no workers, unless one blocks its
-                // thread: nothing can end that.
-                within(&host, SHUTDOWN, end).await;
-            }
-        }
     }
 }

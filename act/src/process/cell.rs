@@ -102,10 +102,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             Err(Refused::Full(message)) => Err(SendError::Full(message)),
             Err(Refused::Over(message)) => self.send_over(message, sender),
             Err(Refused::Dead(message)) => Err(SendError::NoProcess(message)),
-            Err(Refused::Routed(message)) => match self.route.get() {
+            Err(Refused::Aside(message)) => match self.route.get() {
                 Some(route) => route.send(message, sender),
-                // Not reached: the route is set before the mailbox says so.
-                None => Err(SendError::NoProcess(message)),
+                None => self.send_by_wire(message, sender),
             },
         }
     }
@@ -125,9 +124,14 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn push_control(
         &self,
         priority: Priority,
-        entry: Control<C>,
+        mut entry: Control<C>,
     ) -> Result<(), Control<C>> {
         let mut inbox = self.inbox.lock();
+        if inbox.aside {
+            drop(inbox);
+            entry = self.carried_control(entry);
+            inbox = self.inbox.lock();
+        }
         if inbox.phase == Phase::Terminated {
             return Err(entry);
         }
@@ -193,10 +197,14 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     /// Schedules outside the lock.
     pub(crate) fn release(&self, inbox: LockGuard<'_, Inbox<M, C>>, ready: Option<Ready>) {
+        let Some(ready) = ready else {
+            if inbox.aside {
+                self.note_by_wire(inbox);
+            }
+            return;
+        };
         drop(inbox);
-        if let Some(ready) = ready {
-            self.host.schedule(ready);
-        }
+        self.host.schedule(ready);
     }
 
     /// Makes Main a route; false if it is one already. From under this lock on no
@@ -206,6 +214,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let mut inbox = self.inbox.lock();
         let set = self.route.set(Box::new(route));
         inbox.routed = true;
+        inbox.aside = true;
         drop(inbox);
         // A second route is dropped here, outside the lock.
         set.is_ok()
@@ -246,6 +255,17 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 self.waiting(accepted)
             }
         }
+    }
+
+    /// Messages that wait on Main, and one more if the process has something in hand.
+    pub(crate) fn load(&self) -> usize {
+        if let Some(route) = self.route.get() {
+            return route.waiting();
+        }
+        let inbox = self.inbox.lock();
+        let (accepted, busy) = (inbox.accepted(), inbox.phase != Phase::Idle);
+        drop(inbox);
+        self.waiting(accepted) + usize::from(busy)
     }
 
     pub(crate) fn parent_pid(&self) -> Option<Pid> {

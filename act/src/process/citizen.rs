@@ -271,6 +271,22 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     fn relations(&self) -> &Guarded {
         &self.relations
     }
+
+    fn join_wire(&self) {
+        self.inbox.lock().aside = true;
+    }
+
+    fn panic_at_next_message(self: Arc<Self>) {
+        let mut inbox = self.inbox.lock();
+        if inbox.phase != Phase::Terminated {
+            inbox.rare().panics = true;
+            self.attract(inbox);
+        }
+    }
+
+    fn occupy(self: Arc<Self>) -> Option<Box<dyn Send>> {
+        self.occupied()
+    }
 }
 
 impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
@@ -314,7 +330,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 Ok(())
             }
             Err(Refused::Full(message)) => Err(SendError::Full(message)),
-            Err(Refused::Over(message) | Refused::Dead(message) | Refused::Routed(message)) => {
+            Err(Refused::Over(message) | Refused::Dead(message) | Refused::Aside(message)) => {
                 self.send(message)
             }
         }

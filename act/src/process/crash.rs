@@ -3,7 +3,7 @@
 use krarup_gen::{Panic, Reason};
 use std::any::Any;
 use std::cell::RefCell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Once};
 use std::task::{Context, Poll};
@@ -38,6 +38,12 @@ pub fn note_panic_locations() {
 pub fn contain<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
     // What `f` was working on is dropped by the caller, never looked at again.
     catch_unwind(AssertUnwindSafe(f)).map_err(reason_of)
+}
+
+/// Panics without a word on the screen, and at no place in a program.
+pub(crate) fn raise(message: &'static str) -> ! {
+    LOCATION.with_borrow_mut(|last| *last = None);
+    resume_unwind(Box::new(message));
 }
 
 #[cold]

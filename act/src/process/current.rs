@@ -9,12 +9,23 @@
 use super::crash::contain;
 use crate::host::TurnLimits;
 use crate::sync::thread_local;
-use krarup_gen::{Pid, Reason, Timestamp};
+use krarup_gen::{CallError, Pid, Reason, Timestamp};
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
 
-/// Fails the call whose token was dropped; `Some` if its process ended.
-type Orphan = Box<dyn FnOnce(Option<&Reason>) + Send>;
+/// Fails the call whose token was dropped.
+type Orphan = Box<dyn FnOnce(Fate<'_>) + Send>;
+
+/// Why a token was dropped.
+#[derive(Clone, Copy)]
+pub(crate) enum Fate<'a> {
+    /// By who lives on.
+    Dropped,
+    /// Its process has ended.
+    Ended(&'a Reason),
+    /// Its request is not handled, and this is the answer.
+    Refused(&'a CallError),
+}
 
 /// What the future wants, having returned `Pending`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -336,7 +347,7 @@ pub(crate) fn once<T>(pid: Pid, f: impl FnOnce() -> T) -> Option<T> {
 /// Keeps an orphaned token for the end of the turn; gives it back outside a turn.
 pub(crate) fn adopt<F>(orphan: F) -> Result<(), F>
 where
-    F: FnOnce(Option<&Reason>) + Send + 'static,
+    F: FnOnce(Fate<'_>) + Send + 'static,
 {
     if pid().is_none() {
         return Err(orphan);
@@ -348,9 +359,9 @@ where
 
 /// Fails the calls whose tokens were dropped in this turn.
 #[inline]
-pub(crate) fn settle_orphans(end: Option<&Reason>) {
+pub(crate) fn settle_orphans(fate: Fate<'_>) {
     if HAS_ORPHANS.with(Cell::get) {
-        settle(end);
+        settle(fate);
     }
 }
 
@@ -364,9 +375,14 @@ pub(crate) fn take_orphans() -> Orphans {
 /// Runs `f`, which drops what does not belong to the current process: calls whose tokens go
 /// with it fail at once, and not with the end of this process should it end now.
 pub(crate) fn apart(f: impl FnOnce()) {
+    refusing(Fate::Dropped, f);
+}
+
+/// As [`apart`], with an answer for those calls.
+pub(crate) fn refusing(fate: Fate<'_>, f: impl FnOnce()) {
     let own = take_orphans();
     let _ = contain(f);
-    settle_orphans(None);
+    settle_orphans(fate);
     drop(own);
 }
 
@@ -378,7 +394,7 @@ impl Orphans {
     /// Fails the calls with this reason.
     pub(crate) fn settle(mut self, reason: &Reason) {
         for orphan in self.0.drain(..) {
-            orphan(Some(reason));
+            orphan(Fate::Ended(reason));
         }
     }
 }
@@ -387,18 +403,18 @@ impl Drop for Orphans {
     fn drop(&mut self) {
         for orphan in self.0.drain(..) {
             if let Err(orphan) = adopt(orphan) {
-                orphan(None);
+                orphan(Fate::Dropped);
             }
         }
     }
 }
 
 #[cold]
-fn settle(end: Option<&Reason>) {
+fn settle(fate: Fate<'_>) {
     HAS_ORPHANS.with(|has| has.set(false));
     // Failing a call wakes its caller and can run no user code, so nothing is pushed
     // meanwhile; taking the list out keeps that from being an invariant.
     for orphan in ORPHANS.with(RefCell::take) {
-        orphan(end);
+        orphan(fate);
     }
 }

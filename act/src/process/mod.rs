@@ -4,7 +4,8 @@
 //! [`citizen`] how that answers the others, [`room`] who gets room in its mailbox, [`turn`]
 //! how it runs and ends, [`progress`] what its turns write down, [`relations`] what it
 //! remembers of links and monitors, [`bonds`] what those do between two processes,
-//! [`waits`] who waits for whom, [`current`] who runs on this thread, [`later`] what waits for a
+//! [`waits`] who waits for whom, [`wired`] what a simulation does between a sender and a
+//! mailbox, [`current`] who runs on this thread, [`later`] what waits for a
 //! lock to be free, [`crash`] how a panic becomes a reason.
 
 pub(crate) mod bonds;
@@ -20,3 +21,4 @@ pub(crate) mod relations;
 pub(crate) mod room;
 pub(crate) mod turn;
 pub(crate) mod waits;
+pub(crate) mod wired;

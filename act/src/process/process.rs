@@ -106,6 +106,16 @@ pub trait Process: Any + Send + Sync {
 
     /// Its links and monitors.
     fn relations(&self) -> &Guarded;
+
+    /// From now on what is sent to it goes by the wire of its host.
+    fn join_wire(&self);
+
+    /// Has it panic when it next looks for something to receive: a fault.
+    fn panic_at_next_message(self: Arc<Self>);
+
+    /// Takes all the room that its mailbox has, until what is returned is dropped: a fault.
+    /// `None`: it has no bound, or no mailbox of its own, or is dead.
+    fn occupy(self: Arc<Self>) -> Option<Box<dyn Send>>;
 }
 
 impl fmt::Debug for dyn Process {

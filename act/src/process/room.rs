@@ -12,13 +12,14 @@
 
 use super::cell::Cell;
 use super::{current, later};
+use crate::job::Job;
 use crate::mailbox::crowd::{Crowded, Room};
-use crate::mailbox::entry::{Body, Entry};
+use crate::mailbox::entry::{Body, Entry, Notice};
 use crate::mailbox::overflow::{Divert, Diverted};
 use crate::mailbox::permit::{NoRoom, Permit, Reserved, Waiter};
 use crate::process::crash::contain;
 use crate::sync::Ordering;
-use krarup_gen::{DeadLetterCause, SendError};
+use krarup_gen::{DeadLetterCause, Pid, SendError};
 use std::sync::Arc;
 
 /// Room that is kept for one message.
@@ -112,21 +113,42 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
+    /// Sends a message that somebody watches on its way. What this process does not put into
+    /// its own mailbox nobody watches any more.
+    pub(crate) fn send_job(&self, job: Job<M>, sender: u64) -> Result<(), SendError<M>> {
+        if let Some(route) = self.route.get() {
+            return route.send_job(job, sender);
+        }
+        match self.reserve(None) {
+            Ok(Held::Here) => {
+                let body = Body::Notice(Box::new(Notice::Job(job)));
+                match self.try_fill_here(Entry { sender, body }) {
+                    Err(Entry { body: Body::Notice(notice), .. }) => match *notice {
+                        Notice::Job(job) => Err(SendError::NoProcess(job.into_message())),
+                        _ => Ok(()),
+                    },
+                    _ => Ok(()),
+                }
+            }
+            Ok(held) => {
+                self.fill(held, job.into_message(), sender);
+                Ok(())
+            }
+            Err(no_room) => Err(no_room.with(job.into_message())),
+        }
+    }
+
     /// Puts a message where room was kept for it.
     pub(crate) fn fill(&self, held: Held<M>, message: M, sender: u64) {
         let entry = Entry { sender, body: Body::Message(message) };
         match held {
             Held::Here => self.fill_here(entry),
             Held::Nowhere => self.drop_lost(entry, DeadLetterCause::Overflow),
-            Held::Elsewhere(permit, Divert { to, tag }) => {
+            Held::Elsewhere(permit, divert) => {
                 let Body::Message(message) = entry.body else { return };
-                let diverted = Diverted { origin: self.pid, tag, message };
-                // The fallback's conversion is no business of the sender.
-                if let Err(panic) = contain(|| permit.send_from(diverted, sender)) {
-                    tracing::error!(target: "krarup", pid = %self.pid, %panic, "cannot divert");
+                if !send_diverted(self.pid, permit, divert, message, sender) {
                     self.lose::<M>(sender, DeadLetterCause::Overflow);
                 }
-                current::note_receiver(to.pid());
             }
             Held::OnRoute(permit) => {
                 if let Body::Message(message) = entry.body {
@@ -138,12 +160,26 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     /// Puts an entry into room in the mailbox that was kept for it.
     pub(crate) fn fill_here(&self, entry: Entry<M>) {
-        let filled = self.inbox.lock().fill(entry);
-        match filled {
-            Ok(None) => {}
-            Ok(Some(ready)) => self.host.schedule(ready),
-            Err(entry) => self.drop_lost(entry, DeadLetterCause::Unhandled),
+        if let Err(entry) = self.try_fill_here(entry) {
+            self.drop_lost(entry, DeadLetterCause::Unhandled);
         }
+    }
+
+    /// As [`Cell::fill_here`]; gives the entry back if the process has ended.
+    fn try_fill_here(&self, entry: Entry<M>) -> Result<(), Entry<M>> {
+        let mut inbox = self.inbox.lock();
+        let filled = if inbox.aside {
+            drop(inbox);
+            self.fill_by_wire(entry)?
+        } else {
+            let filled = inbox.fill(entry)?;
+            drop(inbox);
+            filled
+        };
+        if let Some(ready) = filled {
+            self.host.schedule(ready);
+        }
+        Ok(())
     }
 
     /// Counts a message that nobody will handle, and drops it; its destructor is a user's,
@@ -159,6 +195,17 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         self.grant_room();
     }
 
+    /// Takes all the room there is, until what is returned is dropped.
+    pub(crate) fn occupied(self: Arc<Self>) -> Option<Box<dyn Send>> {
+        let mut places = Vec::new();
+        let taken = self.taken();
+        self.inbox.lock().bound()?;
+        while !self.is_routed() && self.inbox.lock().reserve_here(taken, None).is_ok() {
+            places.push(Place::new(&self, Held::Here));
+        }
+        (!places.is_empty()).then(|| Box::new(places) as Box<dyn Send>)
+    }
+
     /// Hands what room there is to the senders that wait for it, the first first.
     pub(crate) fn grant_room(self: &Arc<Self>) {
         loop {
@@ -166,12 +213,50 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             let Some(waiter) = next else { return };
             if waiter.is_waiting() {
                 // One that gives up at this very moment gives its room back.
-                let _ = waiter.offer(Permit::new(Place::new(self, Held::Here)));
+                let taken = waiter.offer(Permit::new(Place::new(self, Held::Here))).is_ok();
+                if taken && waiter.wants_more() {
+                    self.stand(&waiter);
+                }
             } else {
                 self.inbox.lock().give_back();
             }
         }
     }
+
+    /// Has a line of senders stand here from now on, until nobody is in it.
+    fn stand(&self, waiter: &Arc<Waiter<M>>) {
+        let mut inbox = self.inbox.lock();
+        if inbox.stand(waiter) {
+            self.progress.attention.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Has a line of senders stand here, and gives it what room there is.
+    pub(crate) fn enlist(self: &Arc<Self>, waiter: &Arc<Waiter<M>>) {
+        if let Some(route) = self.route.get() {
+            return route.enlist(waiter);
+        }
+        self.stand(waiter);
+        self.grant_room();
+    }
+}
+
+/// Sends a message to the fallback of who was full; false if it has not arrived, for the
+/// fallback's conversion has panicked, which is no business of the sender.
+pub(crate) fn send_diverted<M: Send + 'static>(
+    origin: Pid,
+    permit: Permit<Diverted<M>>,
+    Divert { to, tag }: Divert<M>,
+    message: M,
+    sender: u64,
+) -> bool {
+    let diverted = Diverted { origin, tag, message };
+    let sent = contain(|| permit.send_from(diverted, sender));
+    if let Err(panic) = &sent {
+        tracing::error!(target: "krarup", pid = %origin, %panic, "cannot divert");
+    }
+    current::note_receiver(to.pid());
+    sent.is_ok()
 }
 
 /// Room kept for whoever holds this.
@@ -193,8 +278,21 @@ impl<M: Send + 'static, C: Send + 'static> Reserved<M> for Place<M, C> {
         }
     }
 
-    fn creation(&self) -> u32 {
-        self.cell.pid.creation()
+    fn hand_over(mut self: Box<Self>, body: Body<M>, sender: u64) -> Result<(), Body<M>> {
+        match (self.held.take(), body) {
+            (Some(Held::Here), body) => {
+                self.cell.try_fill_here(Entry { sender, body }).map_err(|entry| entry.body)
+            }
+            (Some(held), Body::Message(message)) => {
+                self.cell.fill(held, message, sender);
+                Ok(())
+            }
+            (_, body) => Err(body),
+        }
+    }
+
+    fn holder(&self) -> Pid {
+        self.cell.pid
     }
 }
 

@@ -16,7 +16,7 @@
 //! ```
 
 use super::cell::Cell;
-use super::current::Wants;
+use super::current::{Fate, Wants};
 use super::process::Process;
 use super::{bonds, crash, current, waits};
 use crate::host::{Poke, Ready, Turn, TurnLimits};
@@ -92,7 +92,7 @@ where
                     self.end(reason);
                     return None;
                 }
-                Poll::Pending => current::settle_orphans(None),
+                Poll::Pending => current::settle_orphans(Fate::Dropped),
             }
             match self.park() {
                 Parked::Again(life) => self = life,
@@ -299,7 +299,7 @@ where
         }
         host.retire(pid, name.as_ref());
         // Whom this wakes may be anybody, with wakers that panic.
-        let _ = crash::contain(|| current::settle_orphans(Some(&reason)));
+        let _ = crash::contain(|| current::settle_orphans(Fate::Ended(&reason)));
         let bonds = bonds::close(&*cell);
         if !initialised
             && starter.as_ref().is_some_and(SlotSender::is_awaited)

@@ -15,6 +15,7 @@ use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::measurement::Measurement;
 use krarup::Node;
+use pool::Kind;
 
 /// Messages that a sender may send for one message that it handles. If it has more, it
 /// sends itself [`crate::message::Message::Start`], so that others run in between.
@@ -41,7 +42,12 @@ pub(crate) fn run(node: &Node, arguments: &Arguments) -> Result<Vec<Measurement>
         "mem" => lifecycle::memory(node, size(1_000_000)),
         "crowd" => lifecycle::crowd(node, size(1_000_000), count(1_000_000) as u64),
         "pool" => pool::by_hand(node, size(5_000_000), count(4)),
-        "pool-native" => pool::native(node, size(5_000_000), count(4)),
+        "pool-direct" => pool::direct(node, size(5_000_000), count(4)),
+        "pool-native" => pool::native(node, Kind::RoundRobin, size(5_000_000), count(4)),
+        "pool-least" => pool::native(node, Kind::LeastLoaded, size(5_000_000), count(4)),
+        "pool-two" => pool::native(node, Kind::TwoChoices, size(5_000_000), count(4)),
+        "pool-key" => pool::native(node, Kind::ByKey, size(5_000_000), count(4)),
+        "pool-measured" => pool::native(node, Kind::Measured, size(5_000_000), count(4)),
         "timers" => timers::set_and_cancel(node, size(1_000_000), count(1_000_000)),
         "timers-fire" => timers::fire(node, size(1_000_000), count(8)),
         "latency" => return latency::run(node, size(40_000), count(20_000)),

@@ -1,4 +1,6 @@
-//! `pool` and `pool-native`: a stream of messages over workers that share it.
+//! `pool`, `pool-native` and its kin, `pool-direct`: a stream of messages over workers that share
+//! it. `pool-direct` is what a pool costs when there is none: the sender sends to the workers
+//! themselves, in turn.
 
 use super::stream::{Counter, Sender, following};
 use super::{Outcome, share};
@@ -6,7 +8,7 @@ use crate::latch::Latch;
 use crate::measurement::Measurement;
 use crate::message::Message;
 use crate::peers::{spawn_many, start};
-use krarup::{Actor, Address, Context, Node, Pool, Result};
+use krarup::{Actor, Address, ByKey, Context, LeastLoaded, Node, Pool, Result, TwoChoices};
 use std::sync::Arc;
 
 /// A pool written by hand: an actor that hands each message to the next worker.
@@ -52,16 +54,50 @@ impl Actor for Worker {
     }
 }
 
+/// How a pool is made for a measurement.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    RoundRobin,
+    LeastLoaded,
+    TwoChoices,
+    ByKey,
+    /// Round robin, with latencies.
+    Measured,
+}
+
+/// `messages` to `workers`, each of them sent to directly.
+pub(super) fn direct(node: &Node, messages: u64, workers: usize) -> Outcome {
+    share(messages, workers)?;
+    let done = Latch::new(messages);
+    let receivers = spawn_many(node, workers, |_| Worker { latch: done.clone() })?.into();
+    let producer = node.spawn(move || Sender::new(0, receivers, messages)).start()?;
+    let took = done.time(|| start([&producer]))?;
+    Ok(Measurement::of("pool-direct", messages, took))
+}
+
 /// `messages` to a [`Pool`] of `workers`.
-pub(super) fn native(node: &Node, messages: u64, workers: usize) -> Outcome {
+pub(super) fn native(node: &Node, kind: Kind, messages: u64, workers: usize) -> Outcome {
     share(messages, workers)?;
     let done = Latch::new(messages);
     let latch = done.clone();
     let factory = move || Worker { latch: latch.clone() };
     // A pool routes once its workers have started.
-    let pool = node.spawn(move || Pool::new(workers, factory)).wait()?;
+    let pool = move || Pool::new(workers, factory);
+    let key = |message: &Message| match message {
+        Message::Value { number, .. } => *number,
+        Message::Start => 0,
+    };
+    let (name, pool) = match kind {
+        Kind::RoundRobin => ("pool-native", node.spawn(pool).wait()?),
+        Kind::LeastLoaded => {
+            ("pool-least", node.spawn(|| pool().routing(LeastLoaded::new())).wait()?)
+        }
+        Kind::TwoChoices => ("pool-two", node.spawn(|| pool().routing(TwoChoices)).wait()?),
+        Kind::ByKey => ("pool-key", node.spawn(move || pool().routing(ByKey::new(key))).wait()?),
+        Kind::Measured => ("pool-measured", node.spawn(|| pool().measured()).wait()?),
+    };
     let receivers = Arc::new([pool]);
     let producer = node.spawn(move || Sender::new(0, receivers, messages)).start()?;
     let took = done.time(|| start([&producer]))?;
-    Ok(Measurement::of("pool-native", messages, took))
+    Ok(Measurement::of(name, messages, took))
 }

@@ -131,6 +131,14 @@ impl Dispatcher {
         }
     }
 
+    /// Timers that are due and have not fired.
+    pub(crate) fn due_timers(&self) -> usize {
+        match self {
+            Dispatcher::Simulated(simulated) => simulated.due(),
+            _ => 0,
+        }
+    }
+
     pub(crate) fn stats(&self) -> DispatcherStats {
         match self {
             Dispatcher::Shared(shared) | Dispatcher::High(shared) => shared.stats(),

@@ -16,7 +16,8 @@
 //! how they are run, [`thief`] is whether they steal from each other, [`spares`]
 //! are those that fill in, [`pokes`] are timers that are set late. [`watchdog`] finds long
 //! turns and work behind them, [`counters`] is what it sees of a worker, [`reports`] tells what
-//! it found.
+//! it found. Of the simulated one: [`ready_lists`] is who may have the next turn, [`misfortune`]
+//! what goes wrong.
 
 pub(crate) mod any;
 pub(crate) mod calling;
@@ -24,12 +25,12 @@ pub(crate) mod counters;
 pub(crate) mod executor;
 pub(crate) mod express;
 pub(crate) mod high;
-#[cfg(all(test, loom))]
-mod high_models;
-#[cfg(all(test, loom))]
+mod misfortune;
+#[cfg(test)]
 mod models;
 pub(crate) mod pinned;
 pub(crate) mod pokes;
+mod ready_lists;
 pub(crate) mod reports;
 pub(crate) mod setup;
 pub(crate) mod shared;

@@ -1,157 +1,190 @@
 //! The dispatcher of a simulation: one thread, and every choice from a seed.
 //!
-//! The seed chooses among the ready processes of high class if there are any, but after 16 of
-//! them in a row among the normal ones if there are any (rule R6).
+//! | choice | between |
+//! |---|---|
+//! | what happens next | a turn of any process that is ready (of high class, if there are such: [`ReadyLists`]), the first timer of any that has due ones |
+//! | where a message arrives | behind all, or before those that came at the same time ([`Arrivals`]) |
+//! | what goes wrong | see [`Faults`] |
 
 use super::calling;
-use super::express::IN_A_ROW;
+use super::misfortune::Misfortune;
+use super::ready_lists::ReadyLists;
+use crate::arrivals::Arrivals;
 use crate::clock::Clock;
+use crate::codecs::{Carried, Codecs};
+use crate::due::{Due, DueTimers};
 use crate::faults::Faults;
 use crate::recorder::Recorder;
 use crate::seeded::Seeded;
-use crate::timer::Timers;
+use crate::timer::{Timers, give_up, ring};
 use crate::trace::Run;
 use crate::waiting::Flag;
-use krarup_act::{Process, Ready, Stalled, TurnLimits, is_in_process};
+use krarup_act::{Ready, Stalled, TimerKey, TurnLimits, Wire, contain, is_in_process};
 use krarup_gen::{Class, DispatcherStats, Pid, Timestamp};
 use parking_lot::Mutex;
-use std::collections::BTreeSet;
+use std::any::Any;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 pub(crate) struct Simulated {
     limits: TurnLimits,
+    clock: Arc<Clock>,
     /// Held during a turn: whichever threads drive the simulation, turns come one after
     /// the other.
     turn: Mutex<()>,
     state: Mutex<State>,
+    codecs: Mutex<Codecs>,
+    misfortune: Mutex<Misfortune>,
     pub(crate) recorder: Recorder,
 }
 
 struct State {
-    ready: Vec<Ready>,
-    /// Ready ones of high class.
-    high: Vec<Ready>,
-    /// All living ones of high class, by number.
-    highs: BTreeSet<u64>,
-    /// Turns of these without one of a normal process.
-    in_a_row: u32,
-    high_turns: u64,
+    ready: ReadyLists,
+    due: DueTimers,
+    arrivals: Arrivals,
     seeded: Seeded,
-    turns: u64,
-    faults: Option<Faults>,
+    /// The process whose turn runs.
+    running: Option<Pid>,
 }
 
-impl State {
-    /// Takes the ready process out that the seed chooses, and the number of its turn.
-    fn choose(&mut self) -> Option<(Ready, u64)> {
-        let tired = self.in_a_row >= IN_A_ROW && !self.ready.is_empty();
-        let class = if self.high.is_empty() || tired { Class::Normal } else { Class::High };
-        let count = self.of_class(class).len();
-        if count == 0 {
-            return None;
-        }
-        let chosen = self.seeded.choose(count);
-        Some(self.take(class, chosen))
-    }
-
-    fn of_class(&mut self, class: Class) -> &mut Vec<Ready> {
-        match class {
-            Class::High => &mut self.high,
-            _ => &mut self.ready,
-        }
-    }
-
-    /// Takes a ready process out, and the number of its turn.
-    fn take(&mut self, class: Class, place: usize) -> (Ready, u64) {
-        self.turns += 1;
-        if class == Class::High {
-            self.in_a_row += 1;
-            self.high_turns += 1;
-        } else {
-            self.in_a_row = 0;
-        }
-        // Not `swap_remove`: the order of the others stays that of their arrival, so a
-        // trace reads as it happened.
-        (self.of_class(class).remove(place), self.turns)
-    }
-
-    fn class(&self, pid: Pid) -> Class {
-        if self.highs.contains(&pid.id()) { Class::High } else { Class::Normal }
-    }
+/// What happens next.
+enum Next {
+    Turn(Ready, u64),
+    Timer(Due),
 }
 
 impl Simulated {
     pub(crate) fn new(run: Run, clock: Arc<Clock>) -> Self {
-        let limits = TurnLimits { throughput: run.throughput, deadline: None };
         let state = State {
-            ready: Vec::new(),
-            high: Vec::new(),
-            highs: BTreeSet::new(),
-            in_a_row: 0,
-            high_turns: 0,
+            ready: ReadyLists::default(),
+            due: DueTimers::default(),
+            arrivals: Arrivals::default(),
             seeded: Seeded::new(run.seed),
-            turns: 0,
-            faults: None,
+            running: None,
         };
-        let recorder = Recorder::new(run, clock);
-        Simulated { limits, turn: Mutex::new(()), state: Mutex::new(state), recorder }
+        Simulated {
+            limits: TurnLimits { throughput: run.throughput, deadline: None },
+            clock: Arc::clone(&clock),
+            turn: Mutex::new(()),
+            state: Mutex::new(state),
+            codecs: Mutex::default(),
+            misfortune: Mutex::default(),
+            recorder: Recorder::new(run, clock),
+        }
     }
 
     pub(crate) fn schedule(&self, ready: Ready) {
         let mut state = self.state.lock();
-        let class = state.class(ready.pid());
-        state.of_class(class).push(ready);
+        state.arrivals.reached(ready.pid());
+        state.ready.push(ready);
     }
 
     /// A process of this class is about to be.
     pub(crate) fn expect(&self, pid: Pid, class: Class) {
-        if class == Class::High {
-            self.state.lock().highs.insert(pid.id());
-        }
+        self.state.lock().ready.expect(pid, class);
     }
 
     /// A process has ended, or was not admitted.
     pub(crate) fn forget(&self, pid: Pid) {
-        self.state.lock().highs.remove(&pid.id());
+        let mut state = self.state.lock();
+        state.ready.forget(pid);
+        state.arrivals.ended(pid);
+        drop(state);
+        self.misfortune.lock().forget(pid);
     }
 
     pub(crate) fn random(&self) -> u64 {
         self.state.lock().seeded.number()
     }
 
-    /// Runs one turn of a ready process chosen by the seed; which, or `None` if none is
-    /// ready.
+    /// Runs one turn of a ready process chosen by the seed, and whatever timers are chosen
+    /// before one; which, or `None` if none is ready.
     pub(crate) fn step(&self) -> Option<Pid> {
         if is_in_process() {
             // A process does not run others within its own turn.
             return None;
         }
         let _turn = self.turn.lock();
-        let (ready, number) = self.state.lock().choose()?;
-        let pid = self.run(ready, number);
-        if let Some(victim) = self.fault() {
-            victim.kill();
+        loop {
+            match self.choose()? {
+                Next::Timer(Due { owner, alarm, .. }) => {
+                    self.recorder.timer_fires(owner);
+                    ring(alarm);
+                }
+                Next::Turn(ready, number) => {
+                    self.fail_start(ready.pid(), number);
+                    let pid = self.run(ready, number);
+                    self.strike(number);
+                    return Some(pid);
+                }
+            }
         }
-        Some(pid)
+    }
+
+    fn choose(&self) -> Option<Next> {
+        let mut misfortune = self.misfortune.lock();
+        let mut state = self.state.lock();
+        let State { ready, due, seeded, .. } = &mut *state;
+        let holds = misfortune.holds_any(self.clock.now());
+        let candidates = ready.candidates(holds.then_some(&|pid| misfortune.holds(pid)));
+        let count = candidates.count + due.choices();
+        if count == 0 {
+            return None;
+        }
+        let chosen = seeded.choose(count);
+        if chosen >= candidates.count {
+            return due.take(chosen - candidates.count).map(Next::Timer);
+        }
+        let (ready, number) = ready.take(&candidates, chosen);
+        Some(Next::Turn(ready, number))
     }
 
     pub(crate) fn set_faults(&self, faults: Faults) {
-        self.state.lock().faults = Some(faults);
+        let before = self.misfortune.lock().begin(faults);
+        drop(before);
     }
 
-    /// Whom a fault kills now, if there is one.
-    fn fault(&self) -> Option<Arc<dyn Process>> {
-        let victim = {
-            let State { faults, seeded, .. } = &mut *self.state.lock();
-            let faults = faults.as_mut()?;
-            if !faults.strikes(seeded) {
-                return None;
-            }
-            faults.choose(seeded, self.recorder.living().into_iter())?
+    /// No fault hits this one by chance.
+    pub(crate) fn spare(&self, pid: Pid) {
+        self.misfortune.lock().spare(pid);
+    }
+
+    fn fail_start(&self, pid: Pid, turn: u64) {
+        if !self.misfortune.lock().is_on() {
+            return;
+        }
+        let Some(newcomer) = self.recorder.newcomer(pid) else { return };
+        let fails = {
+            let mut misfortune = self.misfortune.lock();
+            misfortune.fails_to_start(&newcomer, turn, &mut self.state.lock().seeded)
         };
-        self.recorder.fault(victim)
+        if fails {
+            self.recorder.fault(format!("{} fails to start", newcomer.label()));
+            Misfortune::fail_start(newcomer);
+        }
+    }
+
+    /// What goes wrong after this turn.
+    fn strike(&self, turn: u64) {
+        let mut misfortune = self.misfortune.lock();
+        if !misfortune.is_on() {
+            return;
+        }
+        let strikes = misfortune.after_turn(turn, &mut self.state.lock().seeded);
+        drop(misfortune);
+        for strike in strikes {
+            let living = self.recorder.living();
+            let struck = {
+                let mut misfortune = self.misfortune.lock();
+                misfortune.choose(strike, living, &mut self.state.lock().seeded)
+            };
+            let Some(struck) = struck else { continue };
+            self.recorder.fault(struck.to_string());
+            // Not under any lock: the process is told, and may be made ready.
+            let held = struck.apply(self.clock.now());
+            self.misfortune.lock().keep(held);
+        }
     }
 
     /// Runs one turn of this process, if it is ready, whatever the seed would choose.
@@ -160,13 +193,7 @@ impl Simulated {
             return false;
         }
         let _turn = self.turn.lock();
-        let (ready, number) = {
-            let mut state = self.state.lock();
-            let class = state.class(pid);
-            let place = state.of_class(class).iter().position(|ready| ready.pid() == pid);
-            let Some(place) = place else { return false };
-            state.take(class, place)
-        };
+        let Some((ready, number)) = self.state.lock().ready.take_this(pid) else { return false };
         self.run(ready, number);
         true
     }
@@ -175,7 +202,18 @@ impl Simulated {
     fn run(&self, ready: Ready, number: u64) -> Pid {
         let pid = ready.pid();
         let begun = self.recorder.turn_begins(number, pid);
-        if let Some(again) = ready.run(&self.limits) {
+        {
+            let mut state = self.state.lock();
+            state.running = Some(pid);
+            state.arrivals.turn_begins(pid);
+        }
+        let again = ready.run(&self.limits);
+        {
+            let mut state = self.state.lock();
+            state.running = None;
+            state.arrivals.turn_is_over();
+        }
+        if let Some(again) = again {
             self.schedule(again);
         }
         if let Some(turn) = begun {
@@ -186,10 +224,42 @@ impl Simulated {
         pid
     }
 
-    /// Moves virtual time and fires what is due by then.
+    pub(crate) fn timer_is_set(&self, key: TimerKey) {
+        let mut state = self.state.lock();
+        let owner = state.running;
+        state.due.is_set(key, owner);
+    }
+
+    /// A timer is cancelled, which is set or is due; whether it was in time.
+    pub(crate) fn cancel(&self, key: TimerKey, was_set: bool) -> bool {
+        let mut state = self.state.lock();
+        if was_set {
+            state.due.cancelled(key);
+            return true;
+        }
+        let alarm = state.due.cancel(key);
+        drop(state);
+        // It may hold the last handle on a process.
+        alarm.is_some()
+    }
+
+    /// Timers that are due and have not fired.
+    pub(crate) fn due(&self) -> usize {
+        self.state.lock().due.len()
+    }
+
+    /// When something happens if nobody is ready.
+    pub(crate) fn next_due(&self, timers: &Timers) -> Option<Timestamp> {
+        timers.next_due().into_iter().chain(self.misfortune.lock().next_end()).min()
+    }
+
+    /// Moves virtual time. What is due by then fires in the next steps.
     pub(crate) fn move_to(&self, to: Timestamp, clock: &Clock, timers: &Timers) {
         clock.advance_to(to);
-        timers.fire_noting(clock.now(), |count| self.recorder.timers_fired(count));
+        let due = timers.take_due(clock.now());
+        self.state.lock().due.add(due);
+        let over = self.misfortune.lock().until(clock.now());
+        drop(over);
     }
 
     /// Runs until `future` is ready. Time moves only when no process is ready, and then
@@ -211,7 +281,11 @@ impl Simulated {
                 if self.step().is_some() {
                     continue;
                 }
-                let due = timers.next_due().ok_or(Stalled)?;
+                // A timer alone may have woken it.
+                if flag.take() {
+                    break;
+                }
+                let due = self.next_due(timers).ok_or(Stalled)?;
                 if clock.now() == Timestamp::MAX {
                     // At the end of time; what is due then is "never".
                     return Err(Stalled);
@@ -221,22 +295,58 @@ impl Simulated {
         }
     }
 
+    pub(crate) fn codecs(&self) -> &Mutex<Codecs> {
+        &self.codecs
+    }
+
+    pub(crate) fn carried(&self) -> Carried {
+        self.codecs.lock().carried().clone()
+    }
+
     /// Drops what has not run: the simulation ends.
     pub(crate) fn clear(&self) {
-        let ready = {
+        let (ready, due) = {
             let mut state = self.state.lock();
-            (std::mem::take(&mut state.ready), std::mem::take(&mut state.high))
+            (state.ready.take_all(), state.due.take_all())
         };
-        drop(ready);
+        ready.for_each(drop);
+        due.for_each(give_up);
+        self.set_faults(Faults::new());
         self.recorder.forget_the_living();
     }
 
     pub(crate) fn stats(&self) -> DispatcherStats {
         let state = self.state.lock();
         DispatcherStats::new("simulated".to_owned(), 1).with(|stats| {
-            (stats.turns, stats.high_turns) = (state.turns, state.high_turns);
-            stats.queued = state.ready.len() + state.high.len();
-            stats.scheduled = state.turns + stats.queued as u64;
+            (stats.turns, stats.high_turns) = state.ready.turns();
+            stats.queued = state.ready.len();
+            stats.scheduled = stats.turns + stats.queued as u64;
         })
+    }
+}
+
+impl Wire for Simulated {
+    fn carry(&self, _: Pid, type_name: &'static str, message: &mut dyn Any) {
+        let Some(codec) = self.codecs.lock().find(type_name, message) else { return };
+        // It is a user's, and may do anything.
+        let outcome = contain(|| codec(message)).map_err(|panic| panic.to_string()).flatten();
+        if let Err(error) = &outcome {
+            self.recorder.codec_failed(type_name, error.clone());
+        }
+        self.codecs.lock().note(type_name, outcome);
+    }
+
+    fn arrives(&self, to: Pid, outside: bool, overtake: &mut dyn FnMut(usize) -> usize) {
+        let mut state = self.state.lock();
+        let State { arrivals, seeded, .. } = &mut *state;
+        let passed = match arrivals.passable(to, outside) {
+            0 => 0,
+            most => overtake(seeded.choose(most + 1)),
+        };
+        arrivals.arrived(to, outside, passed);
+    }
+
+    fn touches(&self, to: Pid) {
+        self.state.lock().arrivals.reached(to);
     }
 }

@@ -1,19 +1,16 @@
 //! Models of the express queue (rules R2, R6): one that pushes a high process, and a worker that
 //! parks. A lost wake-up shows as a deadlock.
 
-use super::express::Express;
-use super::sleep::Sleep;
+use crate::dispatcher::express::Express;
+use crate::dispatcher::sleep::Sleep;
+use crate::models::checker::{bounded, thread};
 use crate::sync::Parker;
-use loom::model::Builder;
-use loom::thread;
 use std::sync::Arc;
 
 /// A worker takes `count` processes and parks when there is none, as `Shared::search` does;
 /// `looks_again` is whether it looks at the word before it parks.
 fn a_push_against_a_park(count: usize, looks_again: bool) {
-    let mut builder = Builder::new();
-    builder.preemption_bound = Some(3);
-    builder.check(move || {
+    bounded(3, move || {
         let parker = Parker::new();
         let sleep = Arc::new(Sleep::new(std::slice::from_ref(&parker)));
         let express = Arc::new(Express::new());
@@ -59,6 +56,7 @@ fn two_high_pushes_are_both_taken() {
     a_push_against_a_park(2, true);
 }
 
+#[cfg(loom)]
 #[test]
 #[should_panic(expected = "deadlock")]
 fn not_looking_at_the_word_before_parking_loses_a_high_push() {

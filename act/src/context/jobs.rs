@@ -1,0 +1,40 @@
+//! Jobs that somebody watches: how a process takes one in hand, and lets go of it.
+
+use super::context::Context;
+use crate::job::{Job, Stale};
+use crate::process::current::{self, Fate};
+use krarup_gen::CallError;
+
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    /// A job comes out of the mailbox: its message, unless it has waited too long. A call in
+    /// that one fails with the reason.
+    #[cold]
+    pub(super) fn take_up(&mut self, job: Job<M>) -> Option<M> {
+        self.cell.progress.count_taken();
+        if self.cell.is_routed() {
+            self.cell.pass_on(job.into_message(), self.sender);
+            return None;
+        }
+        match job.begin(self.now()) {
+            Ok((message, in_hand)) => {
+                self.rare().job = Some(in_hand);
+                self.detour = true;
+                Some(message)
+            }
+            Err(stale) => {
+                self.cell.lose::<M>(self.sender, Stale::<M>::CAUSE);
+                let expired = CallError::Expired(stale.waited);
+                current::refusing(Fate::Refused(&expired), || stale.discard());
+                None
+            }
+        }
+    }
+
+    /// The process asks for more: the job it had in hand is done.
+    #[cold]
+    pub(super) fn end_job(&mut self) {
+        let Some(job) = self.rare.as_mut().and_then(|rare| rare.job.take()) else { return };
+        job.end(self.now());
+        self.look_for_detours();
+    }
+}

@@ -1,0 +1,124 @@
+//! Links and monitors of which one thing is done otherwise.
+
+use super::super::checker::{joined, model, thread};
+use super::super::house::House;
+use super::{couple, dying, halves, notices};
+use crate::context::Context;
+use crate::host::Host;
+use crate::mailbox::inbox::UNBOUNDED;
+use crate::process::process::{Process, Via};
+use crate::process::relations::Link;
+use krarup_gen::{Exit, Pid, Reason};
+use std::sync::Arc;
+
+/// `bonds::link` with a fault.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    None,
+    /// It does not ask whether the target's relations are closed.
+    ForgetsClosed,
+    /// The halves are made one after the other.
+    LocksOneByOne,
+}
+
+fn link(house: &House, ctx: &Context<u32, u32>, to: Pid, fault: Fault) {
+    let number = house.next_ref().number();
+    let half = Link { number, ..Link::default() };
+    if let Some(target) = house.process(to) {
+        if fault == Fault::LocksOneByOne {
+            let mut theirs = target.relations().0.lock();
+            if !theirs.closed {
+                theirs.bonds().links.insert(ctx.pid(), half);
+                drop(theirs);
+                ctx.cell.locked_relations().bonds().links.insert(to, half);
+                return;
+            }
+        } else {
+            // The one that traps is the older one.
+            let mut ours = ctx.cell.locked_relations();
+            let mut theirs = target.relations().0.lock();
+            if !theirs.closed || fault == Fault::ForgetsClosed {
+                ours.bonds().links.insert(to, half);
+                theirs.bonds().links.insert(ctx.pid(), half);
+                return;
+            }
+        }
+    }
+    let mut ours = ctx.cell.locked_relations();
+    let exit = Exit { pid: to, reason: Reason::NoProcess };
+    if Arc::clone(&ctx.cell).exit_signal(exit, Via::Link { number, urgent: false }) {
+        ours.bonds().links.insert(to, Link { fired: true, ..half });
+    }
+}
+
+fn a_link_with(fault: Fault) {
+    model(move || {
+        let (house, mut ctx, target, ready) = couple();
+        let death = dying(ready);
+        link(&house, &ctx, target.pid, fault);
+        joined(death);
+        assert_eq!(notices(&mut ctx), 1, "exits");
+        house.clear();
+    });
+}
+
+/// Without a fault the copy is as good as the original.
+#[test]
+fn the_copy_without_a_fault_holds() {
+    a_link_with(Fault::None);
+}
+
+#[test]
+#[should_panic(expected = "exits")]
+fn a_link_to_closed_relations_is_never_heard_of() {
+    a_link_with(Fault::ForgetsClosed);
+}
+
+#[test]
+#[should_panic(expected = "exits")]
+fn a_link_made_in_two_steps_can_be_missed_by_a_death() {
+    a_link_with(Fault::LocksOneByOne);
+}
+
+/// A process that takes every notice in its mailbox for good, without asking its relations,
+/// hears of a link that it has taken away.
+#[test]
+#[should_panic(expected = "exits at once")]
+fn an_exit_that_nobody_checks_comes_after_unlink() {
+    model(|| {
+        let (house, mut ctx, target, ready) = couple();
+        ctx.link(target.pid);
+        let death = dying(ready);
+        ctx.unlink(target.pid);
+        let lying = ctx.cell.inbox.lock().has_main();
+        joined(death);
+        house.clear();
+        assert!(!lying, "exits at once");
+    });
+}
+
+/// An unlink that takes one half away after the other lets a link from the other end in.
+#[test]
+#[should_panic(expected = "halves")]
+fn a_link_that_is_taken_away_in_two_steps_is_left_by_half() {
+    model(|| {
+        let house = House::new();
+        let (one, other) = (house.admit_new(UNBOUNDED), house.admit_new(UNBOUNDED));
+        let mut ctx = Context::new(Arc::clone(&one));
+        ctx.link(other.pid);
+        let unlinking = thread::spawn({
+            let (one, other) = (Arc::clone(&one), Arc::clone(&other));
+            move || {
+                other.locked_relations().bonds().links.remove(&one.pid);
+                one.locked_relations().bonds().links.remove(&other.pid);
+            }
+        });
+        ctx.unlink(other.pid);
+        ctx.link(other.pid);
+        joined(unlinking);
+        let [ours, theirs] = halves(&one, &other);
+        drop(ctx);
+        house.clear();
+        assert_eq!(ours, theirs, "halves");
+    });
+}

@@ -1,0 +1,173 @@
+//! Real calls between real processes (rules C1, C3, C5): each comes to one end, whatever
+//! happens at the same moment.
+
+use super::bell::{Bell, block_on};
+use super::checker::{Mutex, bounded, joined, thread};
+use super::house::House;
+use crate::address::Address;
+use crate::behavior::behavior_fn;
+use crate::context::Context;
+use crate::monitor::watch;
+use crate::received::Received;
+use crate::reply::Reply;
+use crate::spawn::Spawn;
+use krarup_gen::{CallError, Reason, Target};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What the processes of these models understand.
+enum Ask {
+    /// Call this one.
+    Call(Address<Ask>),
+    Hello(Reply<u32>),
+}
+
+/// What came of a call that a process made.
+#[derive(Clone, Default)]
+struct Outcome {
+    result: Arc<Mutex<Option<Result<u32, CallError>>>>,
+    came: Arc<Bell>,
+}
+
+impl Outcome {
+    fn tell(&self, result: Result<u32, CallError>) {
+        *self.result.lock() = Some(result);
+        self.came.ring();
+    }
+
+    fn take(&self) -> Option<Result<u32, CallError>> {
+        self.result.lock().take()
+    }
+}
+
+/// Answers, and calls whom it is told to, until it is to finish.
+async fn live(mut ctx: Context<Ask>, timeout: Option<Duration>, outcome: Outcome) {
+    loop {
+        match ctx.receive().await {
+            Received::Message(Ask::Hello(reply)) => reply.send(7),
+            Received::Message(Ask::Call(other)) => {
+                let call = other.call(Ask::Hello);
+                let answer = match timeout {
+                    None => call.no_timeout().await,
+                    Some(limit) => call.timeout(limit).await,
+                };
+                outcome.tell(answer);
+            }
+            _ => return,
+        }
+    }
+}
+
+fn process(house: &Arc<House>, timeout: Option<Duration>) -> (Address<Ask>, Outcome) {
+    let outcome = Outcome::default();
+    let told = outcome.clone();
+    let life = behavior_fn(move |ctx: Context<Ask>| async move {
+        live(ctx, timeout, told).await;
+        Ok(())
+    });
+    let address = Spawn::outside(house.host(), move || life).start().expect("a process");
+    (address, outcome)
+}
+
+fn finish(house: &Arc<House>, process: &Address<Ask>) -> Reason {
+    let end = watch(house.host(), Target::Pid(process.pid()));
+    process.finish();
+    block_on(end).reason
+}
+
+/// Two processes that call each other at the same moment: exactly one call fails, and the
+/// other is answered.
+#[test]
+fn of_two_that_call_each_other_exactly_one_fails() {
+    bounded(2, || {
+        let house = House::until(2);
+        let (one, of_one) = process(&house, None);
+        let (other, of_other) = process(&house, None);
+        assert!(one.send(Ask::Call(other.clone())).is_ok());
+        assert!(other.send(Ask::Call(one.clone())).is_ok());
+        let workers = [house.worker(), house.worker()];
+        of_one.came.wait();
+        of_other.came.wait();
+        finish(&house, &one);
+        finish(&house, &other);
+        workers.into_iter().for_each(joined);
+        let outcomes = [of_one, of_other].map(|outcome| outcome.take().expect("a call"));
+        let answered = outcomes.iter().filter(|outcome| **outcome == Ok(7)).count();
+        let failed = outcomes
+            .iter()
+            .filter(|outcome| matches!(outcome, Err(CallError::Deadlock(_))))
+            .count();
+        assert_eq!((answered, failed), (1, 1), "{outcomes:?}");
+        house.clear();
+    });
+}
+
+/// A reply, a timeout and, if it is to be, a kill of the caller, in any order.
+fn a_call(kills: bool) {
+    bounded(3, move || {
+        let house = House::until(2);
+        // Under a second: its timer is set at once.
+        let (caller, outcome) = process(&house, Some(Duration::from_millis(10)));
+        let (callee, _) = process(&house, None);
+        assert!(caller.send(Ask::Call(callee.clone())).is_ok());
+        let worker = house.worker();
+        let time = thread::spawn({
+            let house = Arc::clone(&house);
+            move || house.time_passes()
+        });
+        if kills {
+            caller.process().kill();
+        }
+        joined(time);
+        // A timer that is set after that has no thread to fire it.
+        house.time_passes();
+        finish(&house, &caller);
+        finish(&house, &callee);
+        joined(worker);
+        let outcome = outcome.take();
+        let late = house.late_replies();
+        match outcome {
+            Some(Ok(7)) => assert_eq!(late, 0, "late though it was heard"),
+            Some(Err(CallError::Timeout(_))) => assert_eq!(late, 1, "a reply is lost"),
+            None if kills => assert!(late <= 1),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(house.timers(), 0, "timers");
+        house.clear();
+    });
+}
+
+#[test]
+fn a_reply_or_a_timeout_and_not_both() {
+    a_call(false);
+}
+
+#[test]
+fn a_caller_that_is_killed_leaves_neither_reply_nor_timer() {
+    a_call(true);
+}
+
+/// A callee that is killed while it is called: the caller hears its reason or that there is
+/// nobody, or its reply; it never waits.
+#[test]
+fn a_call_to_one_who_is_killed_ends() {
+    bounded(3, || {
+        let house = House::until(2);
+        let (caller, outcome) = process(&house, None);
+        let (callee, _) = process(&house, None);
+        assert!(caller.send(Ask::Call(callee.clone())).is_ok());
+        let worker = house.worker();
+        callee.process().kill();
+        finish(&house, &caller);
+        joined(worker);
+        let outcome = outcome.take();
+        assert!(
+            matches!(
+                outcome,
+                Some(Ok(7) | Err(CallError::NoProcess | CallError::Terminated(Reason::Killed)))
+            ),
+            "{outcome:?}"
+        );
+        house.clear();
+    });
+}

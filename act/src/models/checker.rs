@@ -1,0 +1,138 @@
+//! One body, three checkers.
+//!
+//! A model is a function that starts threads and asserts. How it is built says who runs it:
+//!
+//! | built | run by | finds |
+//! |---|---|---|
+//! | with `--cfg loom` | loom, in every order of its threads, with every value that a load may see | whatever an order can show, up to the model's limit of preemptions |
+//! | as any test | the machine's threads, some hundred times | what goes wrong on the real locks and atomics, with luck |
+//! | for miri | miri's threads, a few times | undefined behaviour, data races, leaks |
+//!
+//! A model that must fail is loom's alone: it finds for certain what others find with luck.
+//! A lost wake-up shows as a deadlock: everybody waits.
+//!
+//! The crates share this file.
+
+#![allow(dead_code, unused_imports, reason = "each crate uses its part of it")]
+
+#[cfg(loom)]
+pub(crate) use self::every_order::{bounded, model};
+#[cfg(not(loom))]
+pub(crate) use self::many_times::{bounded, model};
+#[cfg(loom)]
+pub(crate) use loom::{cell::Cell, thread};
+#[cfg(not(loom))]
+pub(crate) use std::{cell::Cell, thread};
+
+#[cfg(loom)]
+use loom::sync as raw;
+#[cfg(not(loom))]
+use std::sync as raw;
+
+#[cfg(loom)]
+mod every_order {
+    use loom::model::Builder;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// Runs a model in every order.
+    pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
+        check(&Builder::new(), body);
+    }
+
+    /// Runs a model in every order with at most so many preemptions: for one that has too
+    /// many orders. `LOOM_MAX_PREEMPTIONS` bounds every model alike, to look longer or
+    /// shorter.
+    pub(crate) fn bounded(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
+        let mut builder = Builder::new();
+        builder.preemption_bound.get_or_insert(preemptions);
+        check(&builder, body);
+    }
+
+    /// Says how many orders there were, to who runs the tests with `--nocapture`.
+    fn check(builder: &Builder, body: impl Fn() + Send + Sync + 'static) {
+        let orders = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&orders);
+        builder.check(move || {
+            count.fetch_add(1, Ordering::Relaxed);
+            body();
+        });
+        let name = std::thread::current().name().unwrap_or_default().to_owned();
+        println!("{name}: {} orders", orders.load(Ordering::Relaxed));
+    }
+}
+
+#[cfg(not(loom))]
+mod many_times {
+    use std::panic::resume_unwind;
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+    use std::thread;
+    use std::time::Duration;
+
+    /// A model that takes so long is stuck.
+    const PATIENCE: Duration = Duration::from_mins(5);
+
+    /// Runs a model many times; `MODEL_ROUNDS` says how often.
+    pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
+        let (over, ends) = channel();
+        let running = thread::spawn(move || {
+            (0..rounds()).for_each(|_| body());
+            drop(over);
+        });
+        let ended: Result<(), _> = ends.recv_timeout(PATIENCE);
+        assert!(ended != Err(RecvTimeoutError::Timeout), "deadlock: everybody waits");
+        if let Err(panic) = running.join() {
+            resume_unwind(panic);
+        }
+    }
+
+    pub(crate) fn bounded(_: usize, body: impl Fn() + Send + Sync + 'static) {
+        model(body);
+    }
+
+    fn rounds() -> usize {
+        let asked = std::env::var("MODEL_ROUNDS").ok().and_then(|rounds| rounds.parse().ok());
+        asked.unwrap_or(if cfg!(miri) { 2 } else { 200 })
+    }
+}
+
+/// A lock of the checker's.
+#[derive(Default)]
+pub(crate) struct Mutex<T>(raw::Mutex<T>);
+
+pub(crate) type Locked<'a, T> = raw::MutexGuard<'a, T>;
+
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Mutex(raw::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> Locked<'_, T> {
+        self.0.lock().expect("nothing panics under a lock")
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Condvar(raw::Condvar);
+
+impl Condvar {
+    pub(crate) fn wait<'a, T>(&self, locked: Locked<'a, T>) -> Locked<'a, T> {
+        self.0.wait(locked).expect("nothing panics under a lock")
+    }
+
+    pub(crate) fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    pub(crate) fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}
+
+/// Waits for a thread, and fails as it did.
+pub(crate) fn joined<T>(thread: thread::JoinHandle<T>) -> T {
+    match thread.join() {
+        Ok(value) => value,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}

@@ -1,0 +1,254 @@
+//! The end of a real process: it comes once, whatever brings it and whoever is quicker, and
+//! no message disappears in it (rules D3, D5, D7, M5).
+
+use super::bell::block_on;
+use super::checker::{bounded, joined, model, thread};
+use super::house::{House, Inhabitant};
+use crate::actor::Actor;
+use crate::context::Context;
+use crate::mailbox::inbox::UNBOUNDED;
+use crate::monitor::watch;
+use crate::process::process::{Process, Via};
+use crate::received::Received;
+use crate::spawn::Spawn;
+use krarup_gen::{Exit, Pid, Reason, Result, Target};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[derive(Clone, Default)]
+struct Count(Arc<AtomicU64>);
+
+impl Count {
+    fn add(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A process that handles what comes; and ends after the first message, if it is to.
+fn handling(house: &Arc<House>, bound: u32, ends: bool) -> (Inhabitant, Count) {
+    let handled = Count::default();
+    let count = handled.clone();
+    let cell = house.start(bound, move |mut ctx| async move {
+        loop {
+            if let Received::Message(_) = ctx.receive().await {
+                count.add();
+                if ends {
+                    return Ok(());
+                }
+            }
+        }
+    });
+    (cell, handled)
+}
+
+/// A kill, a message and the process's own end, in any order: it ends once, and the
+/// message is handled, or dropped and counted.
+#[test]
+fn a_process_ends_once_and_no_message_disappears() {
+    for ends_by_itself in [false, true] {
+        model(move || {
+            let house = House::new();
+            let (cell, handled) = handling(&house, UNBOUNDED, ends_by_itself);
+            let worker = house.worker();
+            let sender = thread::spawn({
+                let cell = Arc::clone(&cell);
+                move || drop(cell.send(1))
+            });
+            (cell as Arc<dyn Process>).kill();
+            joined(sender);
+            joined(worker);
+            assert_eq!((handled.get() + house.dead_letters(), house.retired()), (1, 1));
+        });
+    }
+}
+
+/// A kill reaches a process that waits inside a handler.
+#[test]
+fn a_kill_wakes_a_process_that_waits() {
+    model(|| {
+        let house = House::new();
+        let cell = house.start(UNBOUNDED, |ctx| async move {
+            std::future::pending::<()>().await;
+            drop(ctx);
+            Ok(())
+        });
+        let worker = house.worker();
+        (cell as Arc<dyn Process>).kill();
+        joined(worker);
+        assert_eq!(house.retired(), 1);
+    });
+}
+
+/// A kill that comes while a message is handled is heeded before the next one.
+#[test]
+fn no_message_is_handled_after_a_kill() {
+    model(|| {
+        let house = House::new();
+        let handled = Count::default();
+        let count = handled.clone();
+        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+            loop {
+                ctx.receive().await;
+                count.add();
+                ctx.process().kill();
+            }
+        });
+        assert!(cell.send(1).is_ok());
+        let worker = house.worker();
+        let sent = u64::from(cell.send(2).is_ok());
+        joined(worker);
+        // To one who is dead already it is a dead letter too.
+        assert_eq!((handled.get(), house.dead_letters()), (1, 1), "of {sent} more");
+    });
+}
+
+/// A bound of one, two senders and a kill: what was accepted is handled or counted; what
+/// was refused is neither.
+#[test]
+fn a_refused_message_is_never_handled() {
+    bounded(5, || {
+        let house = House::new();
+        let (cell, handled) = handling(&house, 1, false);
+        let worker = house.worker();
+        let sender = thread::spawn({
+            let cell = Arc::clone(&cell);
+            move || cell.send(1).is_ok()
+        });
+        let mut accepted = u64::from(cell.send(2).is_ok());
+        accepted += u64::from(joined(sender));
+        (cell as Arc<dyn Process>).kill();
+        joined(worker);
+        assert!(accepted >= 1);
+        assert_eq!(handled.get() + house.dead_letters(), accepted);
+    });
+}
+
+/// An actor that fails at every message, and counts how often it terminates and is dropped.
+struct Mortal {
+    terminated: Count,
+    dropped: Count,
+}
+
+impl Actor for Mortal {
+    type Message = u32;
+
+    async fn handle_message(&mut self, _: &mut Context<u32>, _: u32) -> Result {
+        Err(Reason::error("failed"))
+    }
+
+    async fn terminate(&mut self, _: &mut Context<u32>, _: &Reason) {
+        self.terminated.add();
+    }
+}
+
+impl Drop for Mortal {
+    fn drop(&mut self) {
+        self.dropped.add();
+    }
+}
+
+fn kill(process: Arc<dyn Process>) {
+    process.kill();
+}
+
+fn stop(process: Arc<dyn Process>) {
+    process.request_stop(Reason::Shutdown);
+}
+
+fn signal(process: Arc<dyn Process>) {
+    let exit = Exit { pid: Pid::local(99, 1), reason: Reason::error("signalled") };
+    process.exit_signal(exit, Via::Signal);
+}
+
+/// Two causes of an end at once, and a failure of its own as the third: it ends once, whoever
+/// monitors it hears of it once and with one of the reasons, its state is dropped once and
+/// terminates at most once.
+fn two_causes(one: fn(Arc<dyn Process>), other: fn(Arc<dyn Process>), fails: bool) {
+    bounded(4, move || {
+        let house = House::new();
+        let (terminated, dropped) = (Count::default(), Count::default());
+        let mortal = Mortal { terminated: terminated.clone(), dropped: dropped.clone() };
+        let address = Spawn::outside(house.host(), move || mortal).start().expect("a process");
+        let end = watch(house.host(), Target::Pid(address.pid()));
+        let worker = house.worker();
+        let cause = thread::spawn({
+            let process = address.process();
+            move || one(process)
+        });
+        if fails {
+            let _ = address.send(1);
+        }
+        other(address.process());
+        joined(cause);
+        joined(worker);
+        let reason = block_on(end).reason;
+        assert!(
+            matches!(reason, Reason::Killed | Reason::Shutdown)
+                || [Reason::error("failed"), Reason::error("signalled")]
+                    .iter()
+                    .any(|known| known.to_string() == reason.to_string()),
+            "{reason}"
+        );
+        assert_eq!((house.retired(), dropped.get()), (1, 1), "ends");
+        assert!(terminated.get() <= 1, "terminated twice");
+        assert_eq!(house.timers(), 0);
+        house.clear();
+    });
+}
+
+#[test]
+fn a_kill_and_a_stop_and_a_failure_are_one_end() {
+    two_causes(kill, stop, true);
+}
+
+#[test]
+fn a_signal_and_a_stop_are_one_end() {
+    two_causes(signal, stop, false);
+}
+
+#[test]
+fn two_stops_and_a_failure_are_one_end() {
+    two_causes(stop, stop, true);
+}
+
+/// An end in two steps, where the real one is decided by whoever holds the process.
+#[cfg(loom)]
+mod broken {
+    use super::*;
+    use crate::sync::{AtomicBool, Ordering as Order};
+
+    /// Who kills looks whether the process has ended, and ends it himself.
+    #[derive(Default)]
+    struct Doubtful {
+        ended: AtomicBool,
+        terminated: Count,
+    }
+
+    impl Doubtful {
+        fn end(&self) {
+            if !self.ended.load(Order::SeqCst) {
+                self.ended.store(true, Order::SeqCst);
+                self.terminated.add();
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "terminated twice")]
+    fn an_end_that_anybody_may_bring_about_comes_twice() {
+        model(|| {
+            let process = Arc::new(Doubtful::default());
+            let killing = thread::spawn({
+                let process = Arc::clone(&process);
+                move || process.end()
+            });
+            process.end();
+            joined(killing);
+            assert!(process.terminated.get() <= 1, "terminated twice");
+        });
+    }
+}

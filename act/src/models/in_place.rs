@@ -1,0 +1,171 @@
+//! A real actor that is restarted in place while messages come and others end it (rule S10):
+//! nothing is handled by the old state once there is a new one, nothing twice, and nothing
+//! is lost but what the end takes.
+
+use super::checker::{bounded, joined, thread};
+use super::house::House;
+use crate::actor::Actor;
+use crate::context::Context;
+use crate::host::TurnLimits;
+use crate::in_place::InPlace;
+use crate::spawn::Spawn;
+use krarup_gen::{Reason, Result};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const ONE_BY_ONE: TurnLimits = TurnLimits { throughput: 1, deadline: None };
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Init,
+    Handles(u32),
+    Dropped,
+}
+
+type Log = Arc<Mutex<Vec<Step>>>;
+
+/// Fails at message 0, and is done when it has handled so many.
+struct Fragile {
+    log: Log,
+    messages: usize,
+}
+
+impl Fragile {
+    fn note(&self, step: Step) {
+        self.log.lock().expect("nothing panics under a lock").push(step);
+    }
+
+    fn handled(&self) -> usize {
+        let log = self.log.lock().expect("nothing panics under a lock");
+        log.iter().filter(|step| matches!(step, Step::Handles(_))).count()
+    }
+}
+
+impl Actor for Fragile {
+    type Message = u32;
+
+    async fn init(&mut self, _: &mut Context<u32>) -> Result {
+        self.note(Step::Init);
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, ctx: &mut Context<u32>, message: u32) -> Result {
+        self.note(Step::Handles(message));
+        if self.handled() == self.messages {
+            ctx.stop();
+        }
+        if message == 0 { Err(Reason::error("failed")) } else { Ok(()) }
+    }
+}
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        self.note(Step::Dropped);
+    }
+}
+
+/// An actor to which a thread sends 0 and 1 while this one sends 2 and does `meanwhile`; what
+/// it did, and how many dead letters there were.
+fn restarted(
+    messages: usize,
+    meanwhile: impl FnOnce(&crate::address::Address<u32>),
+) -> (Vec<Step>, u64) {
+    let house = House::new();
+    let log = Log::default();
+    let factory = {
+        let log = Arc::clone(&log);
+        move || Fragile { log: Arc::clone(&log), messages }
+    };
+    let fragile = InPlace::new(factory).intensity(9, Duration::from_secs(1));
+    let fragile = Spawn::outside(house.host(), move || fragile).start().expect("a process");
+    let worker = house.worker_within(ONE_BY_ONE);
+    let sender = thread::spawn({
+        let fragile = fragile.clone();
+        move || {
+            let _ = fragile.send(0);
+            let _ = fragile.send(1);
+        }
+    });
+    let _ = fragile.send(2);
+    meanwhile(&fragile);
+    joined(sender);
+    joined(worker);
+    assert_eq!(house.retired(), 1);
+    house.clear();
+    let log = log.lock().expect("nothing panics under a lock").clone();
+    (log, house.dead_letters())
+}
+
+fn handled(log: &[Step]) -> Vec<u32> {
+    let messages = log.iter().filter_map(|step| match step {
+        Step::Handles(message) => Some(*message),
+        _ => None,
+    });
+    let mut messages: Vec<_> = messages.collect();
+    messages.sort_unstable();
+    messages
+}
+
+/// A state after the other: each begins when the one before has been dropped.
+fn states_follow_each_other(log: &[Step]) {
+    let mut alive = false;
+    for step in log {
+        match step {
+            Step::Init => assert!(!std::mem::replace(&mut alive, true), "two states: {log:?}"),
+            Step::Handles(_) => assert!(alive, "no state: {log:?}"),
+            Step::Dropped => assert!(std::mem::take(&mut alive), "no state: {log:?}"),
+        }
+    }
+    assert!(!alive, "a state lives on: {log:?}");
+}
+
+/// A failure, a restart and two messages more, in any order.
+#[test]
+fn a_restart_loses_no_message_and_handles_none_twice() {
+    bounded(4, || {
+        let (log, dead_letters) = restarted(3, |_| {});
+        states_follow_each_other(&log);
+        assert_eq!((handled(&log), dead_letters), (vec![0, 1, 2], 0), "messages");
+    });
+}
+
+/// The same with a kill that comes at any moment.
+#[test]
+fn a_kill_in_a_restart_ends_it_once() {
+    bounded(4, || {
+        let (log, dead_letters) = restarted(9, |fragile| fragile.process().kill());
+        // Killed before its first turn it has no state; killed before `init`, one without.
+        let log: Vec<_> = match log.iter().position(|step| *step == Step::Init) {
+            Some(first) => log[first..].to_vec(),
+            None => Vec::new(),
+        };
+        states_follow_each_other(&log);
+        let handled = handled(&log);
+        assert!(handled.windows(2).all(|pair| pair[0] < pair[1]), "twice: {log:?}");
+        assert_eq!(handled.len() as u64 + dead_letters, 3, "messages");
+    });
+}
+
+#[cfg(loom)]
+mod broken {
+    use super::super::checker::{Mutex, model};
+    use super::*;
+
+    /// A restart that takes the old state out under one lock and puts the new one in under
+    /// another, where others come to the state between the two.
+    #[test]
+    #[should_panic(expected = "messages")]
+    fn a_restart_that_others_can_look_into_loses_a_message() {
+        model(|| {
+            let state = Arc::new(Mutex::new(Some(0_u32)));
+            let sender = thread::spawn({
+                let state = Arc::clone(&state);
+                move || state.lock().as_mut().map(|handled| *handled += 1).is_some()
+            });
+            let old = state.lock().take().expect("a state");
+            *state.lock() = Some(old);
+            let handled = joined(sender);
+            assert!(handled, "messages");
+        });
+    }
+}

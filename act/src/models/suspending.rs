@@ -1,0 +1,117 @@
+//! Suspensions of a real process (rule X5): what is suspended handles nothing, and goes on
+//! when it has been resumed as often.
+
+use super::bell::block_on;
+use super::checker::{bounded, joined, model, thread};
+use super::house::{House, Inhabitant};
+use crate::mailbox::inbox::UNBOUNDED;
+use crate::process::process::Process;
+use crate::received::Received;
+use crate::reply::Reply;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A process that ends after so many messages, and counts them.
+fn counting(house: &Arc<House>, messages: u64) -> (Inhabitant, Arc<AtomicU64>) {
+    let handled = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&handled);
+    let cell = house.start(UNBOUNDED, move |mut ctx| async move {
+        while count.load(Ordering::Relaxed) < messages {
+            if let Received::Message(_) = ctx.receive().await {
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    });
+    (cell, handled)
+}
+
+fn resume(cell: &Inhabitant) -> bool {
+    (Arc::clone(cell) as Arc<dyn Process>).resume()
+}
+
+/// A suspension that is taken back while the process parks: the process goes on.
+#[test]
+fn who_is_resumed_goes_on() {
+    model(|| {
+        let house = House::new();
+        let (cell, _) = counting(&house, 1);
+        let (reply, _answer) = Reply::new(None);
+        (Arc::clone(&cell) as Arc<dyn Process>).suspend(reply);
+        let worker = house.worker();
+        let resuming = thread::spawn({
+            let cell = Arc::clone(&cell);
+            move || assert!(resume(&cell))
+        });
+        assert!(cell.send(1).is_ok());
+        joined(resuming);
+        joined(worker);
+        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
+    });
+}
+
+/// A suspension against a message and the turn that may have it in hand: once it is in
+/// effect nothing is handled, and after the resumption everything.
+fn a_suspension(resumes: impl Fn(&Inhabitant) + Send + Sync + Copy + 'static) {
+    bounded(3, move || {
+        let house = House::new();
+        let (cell, handled) = counting(&house, 2);
+        let worker = house.worker();
+        let sender = thread::spawn({
+            let cell = Arc::clone(&cell);
+            move || assert!(cell.send(1).is_ok())
+        });
+        let (reply, answer) = Reply::new(None);
+        (Arc::clone(&cell) as Arc<dyn Process>).suspend(reply);
+        assert_eq!(block_on(answer), Some(Ok(())));
+        let before = handled.load(Ordering::Relaxed);
+        resumes(&cell);
+        assert!(cell.send(2).is_ok());
+        joined(sender);
+        assert_eq!(handled.load(Ordering::Relaxed), before, "handled though suspended");
+        assert!(resume(&cell) && !resume(&cell));
+        joined(worker);
+        assert_eq!((handled.load(Ordering::Relaxed), house.dead_letters()), (2, 0));
+    });
+}
+
+#[test]
+fn who_is_suspended_handles_nothing() {
+    a_suspension(|_| {});
+}
+
+/// Two suspensions of which one is taken back: it still handles nothing.
+#[test]
+fn who_is_suspended_twice_and_resumed_once_handles_nothing() {
+    a_suspension(|cell| {
+        let (reply, answer) = Reply::new(None);
+        (Arc::clone(cell) as Arc<dyn Process>).suspend(reply);
+        assert_eq!(block_on(answer), Some(Ok(())));
+        assert!(resume(cell));
+    });
+}
+
+#[cfg(loom)]
+mod broken {
+    use super::*;
+
+    /// Who does not wait until the suspension is in effect.
+    #[test]
+    #[should_panic(expected = "handled though suspended")]
+    fn a_suspension_that_is_not_waited_for_comes_too_late() {
+        bounded(3, || {
+            let house = House::new();
+            let (cell, handled) = counting(&house, 1);
+            assert!(cell.send(1).is_ok());
+            let worker = house.worker();
+            let (reply, _answer) = Reply::new(None);
+            (Arc::clone(&cell) as Arc<dyn Process>).suspend(reply);
+            let before = handled.load(Ordering::Relaxed);
+            let seen = thread::spawn(move || handled.load(Ordering::Relaxed));
+            let after = joined(seen);
+            resume(&cell);
+            joined(worker);
+            assert_eq!(after, before, "handled though suspended");
+        });
+    }
+}

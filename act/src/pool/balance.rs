@@ -1,0 +1,106 @@
+//! Evening out what waits at the workers of an elastic pool.
+//!
+//! Jobs lie in the workers' mailboxes: a worker that is added to a pool with a long queue would
+//! have nothing to do. So from time to time the newest jobs of those that have too many are taken
+//! back and given to those that have too few. What a worker has begun it keeps; the order between
+//! workers was never promised.
+
+use super::intake::Intake;
+use super::line::Heir;
+use super::ring::{Gate, Worker};
+use super::routing::Routing;
+use crate::job::Watch;
+use crate::mailbox::entry::{Body, Entry, Notice};
+use krarup_gen::SendError;
+use std::sync::Arc;
+
+impl<M, C, R> Intake<M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    /// Evens out what waits, if the routing does not mind; how many jobs have moved.
+    pub(super) fn balance(&self) -> usize {
+        if self.routing.needs_message() || self.gate() != Gate::Open {
+            return 0;
+        }
+        let workers: Vec<_> =
+            self.workers().into_iter().filter(|worker| !worker.address.is_routed()).collect();
+        let loads: Vec<_> = workers.iter().map(|worker| worker.address.load()).collect();
+        let shares = shares(&loads);
+        let mut surplus = Vec::new();
+        for (worker, (load, share)) in workers.iter().zip(loads.iter().zip(&shares)) {
+            if load > share {
+                surplus.extend(worker.address.take_newest(load - share));
+            }
+        }
+        let moved = surplus.len();
+        let mut surplus = surplus.into_iter();
+        for (worker, (load, share)) in workers.iter().zip(loads.iter().zip(&shares)) {
+            for entry in surplus.by_ref().take(share.saturating_sub(*load)) {
+                self.move_to(worker, entry);
+            }
+        }
+        // Fewer had room than it seemed: the first again, or whoever has room next.
+        for entry in surplus {
+            self.move_to(&workers[0], entry);
+        }
+        moved
+    }
+
+    fn move_to(&self, worker: &Worker<M, C>, Entry { sender, body }: Entry<M>) {
+        let refused = match (body, &worker.desk) {
+            (Body::Message(message), _) => worker.address.forward(message, sender),
+            (Body::Notice(notice), desk) => match *notice {
+                Notice::Job(job) => {
+                    let job = match desk {
+                        Some(desk) => job.handed_to(Arc::clone(desk) as Arc<dyn Watch<M>>),
+                        None => job,
+                    };
+                    worker.address.forward_job(job, sender)
+                }
+                // Not reached: only messages and jobs are taken back.
+                _ => Ok(()),
+            },
+        };
+        if let Err(error) = refused {
+            // It was accepted: it goes to the first that has room.
+            let message = SendError::into_message(error);
+            self.line.inherit(Heir { message, sender, era: self.eras.current() });
+            self.send_scouts();
+        }
+    }
+}
+
+/// How much each is to have of what all have together.
+fn shares(loads: &[usize]) -> Vec<usize> {
+    let total: usize = loads.iter().sum();
+    let each = total / loads.len().max(1);
+    let mut more = total % loads.len().max(1);
+    // Those that have the most keep what does not divide.
+    let mut order: Vec<_> = (0..loads.len()).collect();
+    order.sort_by_key(|index| std::cmp::Reverse(loads[*index]));
+    let mut shares = vec![each; loads.len()];
+    for index in order {
+        if more == 0 {
+            break;
+        }
+        shares[index] += 1;
+        more -= 1;
+    }
+    shares
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::shares;
+
+    #[test]
+    fn the_shares_are_even_and_who_has_the_most_keeps_the_rest() {
+        assert_eq!(shares(&[10, 0, 0]), [4, 3, 3]);
+        assert_eq!(shares(&[1, 5, 1]), [2, 3, 2]);
+        assert_eq!(shares(&[2, 2]), [2, 2]);
+        assert_eq!(shares(&[]), Vec::<usize>::new());
+    }
+}

@@ -1,0 +1,333 @@
+//! The route of a pool: how a message gets to a worker, on the sender's thread.
+//!
+//! ```text
+//!   send ──► rate? ──► ring: the routing chooses ──► a worker's mailbox      forwarded
+//!              │           │ empty: gate  │ all full
+//!              ▼           ▼              ▼
+//!         RateLimited  NoWorkers,     overflow: Full,                        unhandled
+//!                      Draining,      drop it, or divert it
+//!                      NoProcess
+//! ```
+
+use super::intake::Intake;
+use super::ring::{View, Worker};
+use super::routing::{Choice, Routing, Workers};
+use super::ticket::Kept;
+use crate::job::{Job, Mark, Watch};
+use crate::mailbox::overflow::Overflow;
+use crate::mailbox::permit::{Permit, Waiter};
+use crate::process::room::send_diverted;
+use crate::process::{current, later};
+use crate::route::{Room, Route};
+use krarup_gen::{DeadLetter, DeadLetterCause, Pid, SendError, Timestamp};
+use std::any::type_name;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// When a watched job was accepted, and when its time to live is over.
+#[derive(Clone, Copy)]
+pub(super) struct Times {
+    pub(super) accepted: Timestamp,
+    pub(super) due: Timestamp,
+}
+
+impl<M, C, R> Intake<M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    /// When a message is accepted now, if its way is watched.
+    pub(super) fn times(&self, message: &M) -> Option<Times> {
+        self.rules.office.as_ref()?;
+        let limit = self.rules.time_to_live.as_ref().and_then(|limit| limit(message));
+        let accepted = self.host.now();
+        let due = limit.map_or(Timestamp::MAX, |limit| accepted + limit);
+        Some(Times { accepted, due })
+    }
+
+    /// Gives a message to the worker that the routing chooses, or gives it back. It has been
+    /// counted.
+    #[inline]
+    pub(super) fn hand_out(
+        &self,
+        hint: u64,
+        message: M,
+        sender: u64,
+        times: Option<Times>,
+    ) -> Result<(), SendError<M>> {
+        self.hand_out_by(hint, message, sender, |worker, message| {
+            hand_to(worker, message, sender, times)
+        })
+    }
+
+    /// As [`Intake::hand_out`], in this way.
+    #[allow(clippy::inline_always, reason = "or the way is looked at anew for each message")]
+    #[inline(always)]
+    fn hand_out_by(
+        &self,
+        hint: u64,
+        mut message: M,
+        sender: u64,
+        hand_to: impl Fn(&Worker<M, C>, M) -> Result<(), SendError<M>>,
+    ) -> Result<(), SendError<M>> {
+        let held = later::hold();
+        let ring = self.ring.read();
+        let workers = &*ring.workers;
+        let count = workers.len();
+        if count == 0 {
+            return Err(ring.refusal(message));
+        }
+        let view = View { workers, host: &*self.host };
+        let (first, tries) = match self.routing.choose(hint, &Workers::new(count, &view)) {
+            Choice::After(first) => (first, count),
+            Choice::Only(only) => (only, 1),
+            Choice::Every(copy) => {
+                // Copies are made, and room is given back, without the lock.
+                let each = reserve_each(workers);
+                drop(ring);
+                drop(held);
+                return self.hand_copies(each, copy, message, sender);
+            }
+        };
+        let first = if first < count { first } else { first % count };
+        let mut index = first;
+        let mut any_alive = false;
+        for _ in 0..tries {
+            let worker = &workers[index];
+            match hand_to(worker, message) {
+                Ok(()) => {
+                    if index != first {
+                        self.routing.passed_over(first, index, count);
+                    }
+                    current::note_receiver(worker.address.pid());
+                    return Ok(());
+                }
+                Err(error) => {
+                    any_alive |= !matches!(error, SendError::NoProcess(_));
+                    message = error.into_message();
+                }
+            }
+            index = if index + 1 == count { 0 } else { index + 1 };
+        }
+        Err(if any_alive { SendError::Full(message) } else { SendError::NoWorkers(message) })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn hand_copies(
+        &self,
+        each: Each<M>,
+        copy: fn(&M) -> M,
+        message: M,
+        sender: u64,
+    ) -> Result<(), SendError<M>> {
+        match each.done() {
+            Ok(each) => {
+                let times = self.times(&message);
+                self.fill_each(each, copy, message, sender, times);
+                Ok(())
+            }
+            Err(error) => Err(error.map(|()| message)),
+        }
+    }
+
+    /// As [`Intake::hand_out`], for a pool that looks at its messages on their way.
+    #[cold]
+    #[inline(never)]
+    fn hand_out_attended(&self, hint: u64, message: M, sender: u64) -> Result<(), SendError<M>> {
+        if let Err(error) = self.take_token() {
+            return Err(error.map(|()| message));
+        }
+        let times = self.times(&message);
+        let handed = self.hand_out(hint, message, sender, times);
+        if handed.is_err() {
+            self.return_token();
+        } else {
+            self.forget_receiver();
+        }
+        handed
+    }
+
+    /// Who has a job now need not be who will do it, where what waits is moved: so nobody is said
+    /// to wait for that worker, or a cycle of calls (rule C5) would be seen that is none.
+    pub(super) fn forget_receiver(&self) {
+        if self.rules.moves {
+            let _ = current::take_receiver();
+        }
+    }
+
+    /// One job more in this second.
+    pub(super) fn take_token(&self) -> Result<(), SendError<()>> {
+        let Some(bucket) = &self.rules.bucket else { return Ok(()) };
+        bucket.take(self.host.now()).map_err(|retry_after| {
+            self.rate_limited.fetch_add(1, Ordering::Relaxed);
+            SendError::RateLimited { message: (), retry_after }
+        })
+    }
+
+    pub(super) fn return_token(&self) {
+        if let Some(bucket) = &self.rules.bucket {
+            bucket.give_back();
+        }
+    }
+
+    /// Nobody has taken a message: what is done with it then (rule M6).
+    #[cold]
+    fn refuse(&self, error: SendError<M>, sender: u64) -> Result<(), SendError<M>> {
+        self.unhandled.fetch_add(1, Ordering::Release);
+        let SendError::Full(message) = error else { return Err(error) };
+        match self.elsewhere() {
+            Some(Kept::Elsewhere(permit, divert)) => {
+                self.diverted.fetch_add(1, Ordering::Relaxed);
+                if !send_diverted(self.pid, permit, divert, message, sender) {
+                    self.note_lost(sender, DeadLetterCause::Overflow);
+                }
+                Ok(())
+            }
+            Some(_) => {
+                self.lose(message, sender, DeadLetterCause::Overflow);
+                Ok(())
+            }
+            None => Err(SendError::Full(message)),
+        }
+    }
+
+    /// Where a full pool's messages go, if not back to their senders.
+    pub(super) fn elsewhere(&self) -> Option<Kept<M>> {
+        match &self.rules.overflow {
+            Overflow::Refuse | Overflow::DropOldest => None,
+            Overflow::DropNewest => Some(Kept::Nowhere),
+            Overflow::Divert(divert) => {
+                // Fallbacks in a ring: nobody is asked twice for one message.
+                let permit = current::once(self.pid, || divert.to.reserve())?.ok()?;
+                Some(Kept::Elsewhere(permit, divert.clone()))
+            }
+        }
+    }
+
+    /// Drops a message that was taken and that nobody will handle, and counts it.
+    pub(super) fn lose(&self, message: M, sender: u64, cause: DeadLetterCause) {
+        self.note_lost(sender, cause);
+        later::when_free(move || current::apart(|| drop(message)));
+    }
+
+    pub(super) fn note_lost(&self, sender: u64, cause: DeadLetterCause) {
+        let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
+        let letter = DeadLetter::new(self.pid, from, type_name::<M>(), cause);
+        let host = Arc::clone(&self.host);
+        later::when_free(move || host.dead_letter(letter));
+    }
+}
+
+/// Puts a message into one worker's mailbox.
+#[inline]
+fn hand_to<M, C>(
+    worker: &Worker<M, C>,
+    message: M,
+    sender: u64,
+    times: Option<Times>,
+) -> Result<(), SendError<M>>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    match (times, &worker.desk) {
+        (Some(Times { accepted, due }), Some(desk)) => {
+            let watch = Arc::clone(desk) as Arc<dyn Watch<M>>;
+            worker.address.forward_job(Job::new(message, watch, accepted, due), sender)
+        }
+        _ => worker.address.forward(message, sender),
+    }
+}
+
+/// Room at every living worker, and why there is not.
+pub(super) struct Each<M> {
+    permits: Vec<(u64, Permit<M>)>,
+    full: bool,
+}
+
+impl<M> Each<M> {
+    /// All or none; what there was is given back here.
+    pub(super) fn done(self) -> Result<Vec<(u64, Permit<M>)>, SendError<()>> {
+        match self.permits {
+            _ if self.full => Err(SendError::Full(())),
+            permits if permits.is_empty() => Err(SendError::NoWorkers(())),
+            permits => Ok(permits),
+        }
+    }
+}
+
+/// Reserves room at each worker.
+#[cold]
+#[inline(never)]
+pub(super) fn reserve_each<M, C>(workers: &[Worker<M, C>]) -> Each<M>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    let mut each = Each { permits: Vec::with_capacity(workers.len()), full: false };
+    for worker in workers {
+        match worker.address.reserve_quietly() {
+            Ok(permit) => each.permits.push((worker.place, permit)),
+            Err(SendError::NoProcess(())) => {}
+            Err(_) => {
+                each.full = true;
+                break;
+            }
+        }
+    }
+    each
+}
+
+/// The route that a pool's process has for its Main lane.
+pub(super) struct Entrance<M: Send + 'static, C: Send + 'static, R>(
+    pub(super) Arc<Intake<M, C, R>>,
+);
+
+impl<M, C, R> Route<M> for Entrance<M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    fn send(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
+        let intake = &*self.0;
+        let hint = intake.routing.hint(&message);
+        intake.received.fetch_add(1, Ordering::Relaxed);
+        let handed = if intake.attends {
+            intake.hand_out_attended(hint, message, sender)
+        } else {
+            let plainly = |worker: &Worker<M, C>, message| worker.address.forward(message, sender);
+            intake.hand_out_by(hint, message, sender, plainly)
+        };
+        match handed {
+            Ok(()) => Ok(()),
+            Err(error) => intake.refuse(error, sender),
+        }
+    }
+
+    fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
+        self.0.reserve_or_refuse()
+    }
+
+    fn waiting(&self) -> usize {
+        let workers = self.0.ring.read().all().iter().map(|w| w.address.waiting()).sum::<usize>();
+        workers + self.0.line.heirs()
+    }
+
+    fn room(&self, message: &M) -> Option<Room<M>> {
+        let hint = self.0.routing.hint(message);
+        Some(Box::pin(Arc::clone(&self.0).wait_for_room(hint)))
+    }
+
+    fn enlist(&self, line: &Arc<Waiter<M>>) {
+        self.0.line.join(line);
+        self.0.send_scouts();
+    }
+
+    fn mark(&self, mark: &Mark) {
+        let workers = self.0.ring.read().all().to_vec();
+        workers.iter().for_each(|worker| worker.address.mark(mark));
+    }
+}

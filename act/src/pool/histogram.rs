@@ -1,0 +1,135 @@
+//! How long things took: counts in classes, written by many threads.
+//!
+//! ```text
+//!   nanoseconds   0..16   each its own class
+//!                 16..32, 32..64, ...   16 classes between a power of two and the next
+//! ```
+//!
+//! So a class is at most a 16th of its values wide, and every value up to the largest has one.
+//! Nothing is locked and nothing is lost: a value is one count, a sum and a maximum.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// log₂ of the classes between a power of two and the next.
+const BITS: u32 = 4;
+const PER_POWER: usize = 1 << BITS;
+const CLASSES: usize = (64 - BITS as usize + 1) * PER_POWER;
+
+/// Counts of durations, in classes.
+pub(super) struct Histogram {
+    classes: Box<[AtomicU64]>,
+    sum: AtomicU64,
+    longest: AtomicU64,
+}
+
+/// How long the jobs of a pool waited, or took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Latency {
+    /// How many were measured.
+    pub count: u64,
+    /// Their mean.
+    pub mean: Duration,
+    /// Half of them took at most this long; like the other two to a 16th, and never too short.
+    pub p50: Duration,
+    /// 90 of 100 took at most this long.
+    pub p90: Duration,
+    /// 99 of 100 took at most this long.
+    pub p99: Duration,
+    /// The longest.
+    pub max: Duration,
+}
+
+impl Histogram {
+    pub(super) fn new() -> Self {
+        let classes = (0..CLASSES).map(|_| AtomicU64::new(0)).collect();
+        Histogram { classes, sum: AtomicU64::new(0), longest: AtomicU64::new(0) }
+    }
+
+    pub(super) fn record(&self, duration: Duration) {
+        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        self.sum.fetch_add(nanos, Ordering::Relaxed);
+        self.longest.fetch_max(nanos, Ordering::Relaxed);
+        // Last: whoever finds it counted finds the rest of it.
+        self.classes[class(nanos)].fetch_add(1, Ordering::Release);
+    }
+
+    pub(super) fn latency(&self) -> Latency {
+        let counts: Vec<u64> = self.classes.iter().map(|n| n.load(Ordering::Acquire)).collect();
+        let count: u64 = counts.iter().sum();
+        if count == 0 {
+            return Latency::default();
+        }
+        let max = self.longest.load(Ordering::Relaxed);
+        let quantile = |percent: u64| {
+            let rank = (u128::from(count) * u128::from(percent)).div_ceil(100);
+            let mut seen = 0;
+            let found = counts.iter().position(|n| {
+                seen += u128::from(*n);
+                seen >= rank
+            });
+            Duration::from_nanos(found.map_or(max, |class| last_of(class).min(max)))
+        };
+        Latency {
+            count,
+            mean: Duration::from_nanos(self.sum.load(Ordering::Relaxed) / count),
+            p50: quantile(50),
+            p90: quantile(90),
+            p99: quantile(99),
+            max: Duration::from_nanos(max),
+        }
+    }
+}
+
+/// The class of a value.
+fn class(nanos: u64) -> usize {
+    if nanos < PER_POWER as u64 {
+        return usize::try_from(nanos).unwrap_or(0);
+    }
+    let power = nanos.ilog2();
+    let within = usize::try_from(nanos >> (power - BITS)).unwrap_or(0) - PER_POWER;
+    (power - BITS + 1) as usize * PER_POWER + within
+}
+
+/// The largest value of a class.
+fn last_of(class: usize) -> u64 {
+    let (row, within) = (class / PER_POWER, (class % PER_POWER) as u64);
+    if row == 0 {
+        return within;
+    }
+    let shift = u32::try_from(row).unwrap_or(u32::MAX) - 1;
+    let first = (PER_POWER as u64 + within) << shift;
+    first + ((1 << shift) - 1)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_value_lies_in_its_class_and_a_class_is_a_sixteenth_wide_at_most() {
+        let values = (0..64).flat_map(|bit| [1 << bit, (1 << bit) + 1, (1_u64 << bit) - 1]);
+        for value in values.chain([u64::MAX, 1_000_000_007]) {
+            let class = class(value);
+            assert!(class < CLASSES, "{value}");
+            let last = last_of(class);
+            assert!(last >= value && last - value <= value / 16, "{value}: {last}");
+            assert!(class == 0 || last_of(class - 1) < value, "{value}");
+        }
+    }
+
+    #[test]
+    fn quantiles_are_those_of_what_was_recorded() {
+        let histogram = Histogram::new();
+        assert_eq!(histogram.latency(), Latency::default());
+        (1..=100).for_each(|n| histogram.record(Duration::from_millis(n)));
+        let latency = histogram.latency();
+        assert_eq!((latency.count, latency.max), (100, Duration::from_millis(100)));
+        assert_eq!(latency.mean, Duration::from_micros(50_500));
+        for (quantile, exact) in [(latency.p50, 50), (latency.p90, 90), (latency.p99, 99)] {
+            let exact = Duration::from_millis(exact);
+            assert!(quantile >= exact && quantile <= exact + exact / 16, "{quantile:?}");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Everything that the senders of a pool share with its process: the ring of workers, the
+//! routing, the rules, the counters and the line. Here is what the pool process does with it;
+//! what senders do is in [`super::handing`], what becomes of reserved room in
+//! [`super::reserving`].
+//!
+//! The pool process changes the ring under the write lock; everybody else holds the read lock
+//! while a message is handed on. A user's code never runs under it: what a routing wants of a
+//! message, and a time to live, is asked before; fallbacks and copies come after.
+//!
+//! **Counting.** `received` is counted before a message is tried, `unhandled` before its
+//! refusal is returned; forwarded is the difference. So whoever has seen a message
+//! answered or refused finds it counted, and the sum is exact at any time (rule P6).
+
+use super::desk::{Desk, Office};
+use super::line::{Queue, Standing};
+use super::rate::Bucket;
+use super::ring::{Gate, Ring, Worker};
+use super::routing::Routing;
+use super::ticket::Eras;
+use crate::address::Address;
+use crate::host::Host;
+use crate::job::Mark;
+use crate::mailbox::overflow::Overflow;
+use crate::mailbox::permit::{Line, Waiter};
+use krarup_gen::{DeadLetterCause, Pid};
+use parking_lot::RwLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// How long a job may wait.
+pub(super) type TimeToLive<M> = Arc<dyn Fn(&M) -> Option<Duration> + Send + Sync>;
+
+/// What a pool is told of how to take messages in.
+pub(super) struct Rules<M> {
+    pub(super) overflow: Overflow<M>,
+    pub(super) bucket: Option<Bucket>,
+    pub(super) time_to_live: Option<TimeToLive<M>>,
+    /// What waits may be moved from one worker to another.
+    pub(super) moves: bool,
+    /// Where jobs are watched, if they are.
+    pub(super) office: Option<Arc<Office<M>>>,
+}
+
+pub(super) struct Intake<M: Send + 'static, C: Send + 'static, R> {
+    pub(super) pid: Pid,
+    pub(super) host: Arc<dyn Host>,
+    pub(super) ring: RwLock<Ring<M, C>>,
+    pub(super) routing: R,
+    /// Messages are looked at on their way: for the rate, or to be watched.
+    pub(super) attends: bool,
+    pub(super) received: AtomicU64,
+    pub(super) unhandled: AtomicU64,
+    /// Among those unhandled.
+    pub(super) diverted: AtomicU64,
+    pub(super) rate_limited: AtomicU64,
+    pub(super) rules: Rules<M>,
+    pub(super) line: Queue<M>,
+    pub(super) eras: Eras,
+    /// Stands for the line at the workers.
+    pub(super) scout: Arc<Waiter<M>>,
+    pub(super) myself: Weak<Self>,
+}
+
+/// The two counts that make up everything a pool has received.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counts {
+    pub(super) forwarded: u64,
+    pub(super) unhandled: u64,
+}
+
+impl<M, C, R> Intake<M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    pub(super) fn new(pid: Pid, host: &Arc<dyn Host>, routing: R, rules: Rules<M>) -> Arc<Self> {
+        Arc::new_cyclic(|myself: &Weak<Self>| Intake {
+            pid,
+            host: Arc::clone(host),
+            ring: RwLock::new(Ring::new()),
+            routing,
+            attends: rules.bucket.is_some() || rules.office.is_some() || rules.moves,
+            received: AtomicU64::new(0),
+            unhandled: AtomicU64::new(0),
+            diverted: AtomicU64::new(0),
+            rate_limited: AtomicU64::new(0),
+            rules,
+            line: Queue::new(),
+            eras: Eras::default(),
+            scout: Arc::new(Waiter::for_line(Weak::clone(myself) as Weak<dyn Line<M>>)),
+            myself: Weak::clone(myself),
+        })
+    }
+
+    /// Puts a worker in as the last whose turn comes.
+    pub(super) fn add(&self, address: &Address<M, C>) {
+        let desk = self.new_desk();
+        {
+            let mut ring = self.ring.write();
+            self.bring_next_to_front(&mut ring);
+            let place = ring.next_place();
+            ring.all_mut().push(Worker { address: address.clone(), place, desk });
+        }
+        self.send_scout_to(address);
+    }
+
+    /// Puts a worker in the place of another.
+    pub(super) fn replace(&self, old: Pid, address: &Address<M, C>) {
+        let desk = self.new_desk();
+        self.ring.write().replace(old, address.clone(), desk);
+        self.send_scout_to(address);
+    }
+
+    /// Gives nothing to this worker any more; its place is kept.
+    pub(super) fn vacate(&self, pid: Pid) {
+        let mut ring = self.ring.write();
+        self.bring_next_to_front(&mut ring);
+        ring.vacate(pid);
+    }
+
+    /// Takes out up to `count` workers, those first whose turn is next.
+    pub(super) fn take(&self, count: usize) -> Vec<Address<M, C>> {
+        let taken = {
+            let mut ring = self.ring.write();
+            self.bring_next_to_front(&mut ring);
+            let workers = ring.all_mut();
+            let count = count.min(workers.len());
+            workers.drain(..count).map(|worker| worker.address).collect()
+        };
+        self.dismiss_if_empty();
+        taken
+    }
+
+    /// Takes a worker out.
+    pub(super) fn remove(&self, pid: Pid) {
+        {
+            let mut ring = self.ring.write();
+            self.bring_next_to_front(&mut ring);
+            ring.remove(pid);
+        }
+        self.dismiss_if_empty();
+    }
+
+    fn bring_next_to_front(&self, ring: &mut Ring<M, C>) {
+        let workers = ring.all_mut();
+        let next = self.routing.turn();
+        if next < workers.len() {
+            workers.rotate_left(next);
+        }
+        self.routing.rewind();
+    }
+
+    /// Takes nothing until [`Intake::open`]. The mark lies behind everything that was accepted.
+    pub(super) fn drain(&self, mark: &Mark) {
+        let workers = {
+            let mut ring = self.ring.write();
+            ring.drain();
+            self.eras.end(mark);
+            ring.all().to_vec()
+        };
+        workers.iter().for_each(|worker| worker.address.mark(mark));
+        self.line.dismiss();
+    }
+
+    /// Takes jobs again; whether it did not before.
+    pub(super) fn open(&self) -> bool {
+        self.ring.write().open()
+    }
+
+    pub(super) fn gate(&self) -> Gate {
+        self.ring.read().gate
+    }
+
+    /// The pool has ended: nothing is taken from now on. The workers there were.
+    pub(super) fn close(&self) -> Vec<Address<M, C>> {
+        let workers = self.ring.write().close();
+        self.clear_line();
+        workers.into_iter().map(|worker| worker.address).collect()
+    }
+
+    /// Nobody is served any more.
+    pub(super) fn clear_line(&self) {
+        self.line.dismiss();
+        while let Some(standing) = self.line.next() {
+            if let Standing::Heir(heir) = standing {
+                self.lose(heir.message, heir.sender, DeadLetterCause::Unhandled);
+            }
+        }
+    }
+
+    /// The workers in the ring, the next one first.
+    pub(super) fn workers(&self) -> Vec<Worker<M, C>> {
+        let ring = self.ring.read();
+        let mut workers = ring.all().to_vec();
+        let next = self.routing.turn().min(workers.len());
+        workers.rotate_left(next);
+        workers
+    }
+
+    pub(super) fn has(&self, pid: Pid) -> bool {
+        self.ring.read().find(pid).is_some()
+    }
+
+    /// Places for workers.
+    pub(super) fn size(&self) -> usize {
+        self.ring.read().size()
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        // This order: a message counted as unhandled has been counted as received.
+        let unhandled = self.unhandled.load(Ordering::Acquire);
+        let received = self.received.load(Ordering::Acquire);
+        Counts { forwarded: received.saturating_sub(unhandled), unhandled }
+    }
+
+    /// Whether what is too much goes to a fallback.
+    pub(super) fn diverts(&self) -> bool {
+        matches!(self.rules.overflow, Overflow::Divert(_))
+    }
+
+    fn new_desk(&self) -> Option<Arc<Desk<M>>> {
+        self.rules.office.as_ref().map(|office| Arc::new(Desk::new(office)))
+    }
+}

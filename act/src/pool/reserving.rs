@@ -1,0 +1,495 @@
+//! Room at a pool: reserved before the message is there, or waited for in line; and what
+//! becomes of a message whose room went down with its worker.
+
+use super::handing::{Times, reserve_each};
+use super::intake::Intake;
+use super::line::{Heir, Standing};
+use super::ring::{Gate, View};
+use super::routing::{Choice, Routing, Workers};
+use super::ticket::{Era, Honour, Kept, Ticket};
+use crate::address::Address;
+use crate::deadline::Sleep;
+use crate::job::{Job, Watch};
+use crate::mailbox::entry::{Body, Notice};
+use crate::mailbox::permit::{Line, Permit, Waiter};
+use crate::process::room::send_diverted;
+use crate::process::{current, later};
+use crate::slot::slot;
+use krarup_gen::{DeadLetterCause, Pid, SendError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Where one may wait for room.
+enum Wait<M, C> {
+    /// In the line of the pool, at the workers.
+    AtAny,
+    /// In the line of this worker alone.
+    At(Address<M, C>),
+    /// Nowhere.
+    Not,
+}
+
+impl<M, C, R> Intake<M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    /// Reserves room for one message, not yet known; counted if there is none.
+    pub(super) fn reserve_or_refuse(&self) -> Result<Permit<M>, SendError<()>> {
+        let reserved = self.take_token().and_then(|()| {
+            let kept = match self.keep(None) {
+                // What a full pool does with a message is done when it comes.
+                Err(SendError::Full(())) => self.elsewhere().ok_or(SendError::Full(())),
+                kept => kept,
+            };
+            kept.inspect_err(|_| self.return_token())
+        });
+        match reserved {
+            Ok(kept) => Ok(self.ticket(kept)),
+            Err(error) => {
+                self.count_refused();
+                Err(error)
+            }
+        }
+    }
+
+    fn count_refused(&self) {
+        self.received.fetch_add(1, Ordering::Relaxed);
+        self.unhandled.fetch_add(1, Ordering::Release);
+    }
+
+    /// Room at a worker: for a message with this hint, or for any.
+    fn keep(&self, hint: Option<u64>) -> Result<Kept<M>, SendError<()>> {
+        let held = later::hold();
+        let ring = self.ring.read();
+        let workers = &*ring.workers;
+        let count = workers.len();
+        if count == 0 {
+            return Err(ring.refusal(()));
+        }
+        let hint = match hint {
+            Some(hint) => hint,
+            None if self.routing.needs_message() => {
+                let each = reserve_each(workers);
+                drop(ring);
+                drop(held);
+                return each.done().map(Kept::Each);
+            }
+            None => 0,
+        };
+        let view = View { workers, host: &*self.host };
+        let (first, tries) = match self.routing.choose(hint, &Workers::new(count, &view)) {
+            Choice::After(first) => (first % count, count),
+            Choice::Only(only) => (only % count, 1),
+            Choice::Every(_) => {
+                let each = reserve_each(workers);
+                drop(ring);
+                drop(held);
+                return each.done().map(Kept::Each);
+            }
+        };
+        let mut error = SendError::NoWorkers(());
+        for step in 0..tries {
+            let index = (first + step) % count;
+            match workers[index].address.reserve_quietly() {
+                Ok(permit) => {
+                    if step > 0 {
+                        self.routing.passed_over(first, index, count);
+                    }
+                    return Ok(Kept::One(permit));
+                }
+                Err(SendError::NoProcess(())) => {}
+                Err(_) => error = SendError::Full(()),
+            }
+        }
+        Err(error)
+    }
+
+    /// Makes room a permit of the pool; it is a message received from now on.
+    fn ticket(&self, kept: Kept<M>) -> Permit<M> {
+        self.received.fetch_add(1, Ordering::Relaxed);
+        let era = self.eras.current();
+        // Not reached without: who calls this holds the pool's route.
+        let pool = self.myself.upgrade().expect("a route that is used is there");
+        Permit::new(Ticket { kept: Some(kept), era, pool })
+    }
+
+    // ---- Waiting.
+
+    /// Waits for room; who gives it up is counted as refused.
+    pub(super) async fn wait_for_room(
+        self: Arc<Self>,
+        hint: u64,
+    ) -> Result<Permit<M>, SendError<()>> {
+        let mut hope = Hope { intake: &self, token: false };
+        while let Some(bucket) = &self.rules.bucket {
+            match bucket.take(self.host.now()) {
+                Ok(()) => {
+                    hope.token = true;
+                    break;
+                }
+                Err(wait) => {
+                    let until = self.host.now() + wait;
+                    Sleep::until(Arc::clone(&self.host), until).await;
+                }
+            }
+        }
+        let permit = self.stand(hint).await?;
+        std::mem::forget(hope);
+        Ok(permit)
+    }
+
+    async fn stand(&self, hint: u64) -> Result<Permit<M>, SendError<()>> {
+        // Who would wait does not overtake those who do.
+        if !self.line.is_waiting() {
+            match self.keep(Some(hint)) {
+                Ok(kept) => return Ok(self.ticket(kept)),
+                Err(SendError::Full(())) => {}
+                Err(error) => return Err(error),
+            }
+            if let Some(kept) = self.elsewhere() {
+                return Ok(self.ticket(kept));
+            }
+        }
+        match self.where_to_wait(hint) {
+            Wait::At(worker) => self.wait_at(&worker).await,
+            Wait::Not => Err(SendError::Full(())),
+            Wait::AtAny => {
+                let (sender, place) = slot();
+                let standing = InLine { intake: self, waiter: Arc::new(Waiter::new(sender)) };
+                self.line.join(&standing.waiter);
+                self.send_scouts();
+                if self.is_shut() {
+                    return Err(self.refusal());
+                }
+                place.await.ok_or_else(|| self.refusal())
+            }
+        }
+    }
+
+    fn where_to_wait(&self, hint: u64) -> Wait<M, C> {
+        let ring = self.ring.read();
+        let workers = &*ring.workers;
+        if workers.is_empty() {
+            return Wait::AtAny;
+        }
+        let view = View { workers, host: &*self.host };
+        match self.routing.choose(hint, &Workers::new(workers.len(), &view)) {
+            Choice::After(_) => Wait::AtAny,
+            Choice::Only(only) => Wait::At(workers[only % workers.len()].address.clone()),
+            Choice::Every(_) => Wait::Not,
+        }
+    }
+
+    /// Waits in the line of one worker.
+    async fn wait_at(&self, worker: &Address<M, C>) -> Result<Permit<M>, SendError<()>> {
+        let (sender, place) = slot();
+        let standing = AtWorker { worker, waiter: Arc::new(Waiter::new(sender)) };
+        let room = match worker.reserve_or_wait(&standing.waiter) {
+            Err(SendError::Full(())) => place.await.ok_or(SendError::NoProcess(())),
+            reserved => reserved,
+        };
+        match room {
+            Ok(permit) => Ok(self.ticket(Kept::One(permit))),
+            // That worker has died; the pool may live.
+            Err(_) => Err(self.refusal()),
+        }
+    }
+
+    fn is_shut(&self) -> bool {
+        let ring = self.ring.read();
+        ring.gate != Gate::Open || ring.workers.is_empty()
+    }
+
+    fn refusal(&self) -> SendError<()> {
+        self.ring.read().refusal(())
+    }
+
+    // ---- The scouts of the line.
+
+    /// Has the line stand at every worker.
+    pub(super) fn send_scouts(&self) {
+        let workers = self.ring.read().all().to_vec();
+        workers.iter().for_each(|worker| worker.address.enlist(&self.scout));
+    }
+
+    /// Has the line stand at a new worker, if anybody is in it.
+    pub(super) fn send_scout_to(&self, worker: &Address<M, C>) {
+        if self.line.is_waiting() {
+            worker.enlist(&self.scout);
+        }
+    }
+
+    /// Nobody waits where there are no workers any more.
+    pub(super) fn dismiss_if_empty(&self) {
+        if self.size() == 0 {
+            self.line.dismiss();
+        }
+    }
+
+    // ---- What becomes of room.
+
+    /// Puts a message into room at one worker; gives it back if that has died, or is to go: what
+    /// comes to its mailbox after it was let go would not be handled.
+    fn fill_one(
+        &self,
+        permit: Permit<M>,
+        message: M,
+        sender: u64,
+        times: Option<Times>,
+    ) -> Result<Pid, M> {
+        let pid = permit.holder();
+        let _held = later::hold();
+        let ring = self.ring.read();
+        let Some(worker) = ring.find(pid) else {
+            // Given back without the lock.
+            drop(ring);
+            return Err(message);
+        };
+        let body = match (times, &worker.desk) {
+            (Some(Times { accepted, due }), Some(desk)) => {
+                let watch = Arc::clone(desk) as Arc<dyn Watch<M>>;
+                Body::Notice(Box::new(Notice::Job(Job::new(message, watch, accepted, due))))
+            }
+            _ => Body::Message(message),
+        };
+        match permit.hand_over(body, sender) {
+            Ok(()) => {
+                current::note_receiver(pid);
+                self.forget_receiver();
+                Ok(pid)
+            }
+            Err(Body::Message(message)) => Err(message),
+            Err(Body::Notice(notice)) => match *notice {
+                Notice::Job(job) => Err(job.into_message()),
+                // Not reached: a body is made of a message or a job.
+                _ => Ok(pid),
+            },
+        }
+    }
+
+    /// Puts a copy of a message into room at each worker.
+    pub(super) fn fill_each(
+        &self,
+        each: Vec<(u64, Permit<M>)>,
+        copy: fn(&M) -> M,
+        message: M,
+        sender: u64,
+        times: Option<Times>,
+    ) {
+        let last = each.len() - 1;
+        let mut message = Some(message);
+        for (index, (_, permit)) in each.into_iter().enumerate() {
+            let body = if index == last { message.take() } else { message.as_ref().map(copy) };
+            if let Some(body) = body {
+                // One that has died in between misses it.
+                let _ = self.fill_one(permit, body, sender, times);
+            }
+        }
+    }
+
+    /// A message was accepted, and its room went down with a worker: it goes to another, and if
+    /// all are full it is the first in line.
+    fn bequeath(&self, era: &Arc<Era>, message: M, sender: u64) {
+        let (hint, times) = (self.routing.hint(&message), self.times(&message));
+        let message = match self.hand_out(hint, message, sender, times) {
+            Ok(()) => return,
+            Err(SendError::NoProcess(message)) => {
+                return self.lose(message, sender, DeadLetterCause::Unhandled);
+            }
+            Err(error) => error.into_message(),
+        };
+        self.line.inherit(Heir { message, sender, era: Arc::clone(era) });
+        self.send_scouts();
+        if self.ring.read().gate == Gate::Closed {
+            self.clear_line();
+        }
+    }
+
+    /// A drain ends when what has come into this worker's mailbox by room from before is
+    /// handled.
+    fn mark_behind(&self, worker: Pid, era: &Arc<Era>) {
+        let marks = era.marks();
+        if marks.is_empty() {
+            return;
+        }
+        let process = self.host.process(worker);
+        if let Some(address) = process.and_then(|process| Address::<M, C>::of(&process).ok()) {
+            marks.iter().for_each(|mark| address.mark(mark));
+        }
+    }
+}
+
+impl<M, C, R> Honour<M> for Intake<M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    fn honour(&self, kept: Kept<M>, era: &Arc<Era>, message: M, sender: u64) {
+        let permit = match kept {
+            Kept::One(permit) => permit,
+            Kept::Each(each) => {
+                let hint = self.routing.hint(&message);
+                match self.choose_of(each, hint) {
+                    Chosen::One(permit) => permit,
+                    Chosen::Every(each, copy) => {
+                        let times = self.times(&message);
+                        return self.fill_each(each, copy, message, sender, times);
+                    }
+                    Chosen::None => return self.bequeath(era, message, sender),
+                }
+            }
+            Kept::Elsewhere(permit, divert) => {
+                self.unhandled.fetch_add(1, Ordering::Release);
+                self.diverted.fetch_add(1, Ordering::Relaxed);
+                if !send_diverted(self.pid, permit, divert, message, sender) {
+                    self.note_lost(sender, DeadLetterCause::Overflow);
+                }
+                return;
+            }
+            Kept::Nowhere => {
+                self.unhandled.fetch_add(1, Ordering::Release);
+                return self.lose(message, sender, DeadLetterCause::Overflow);
+            }
+        };
+        let times = self.times(&message);
+        match self.fill_one(permit, message, sender, times) {
+            Ok(worker) => self.mark_behind(worker, era),
+            Err(message) => self.bequeath(era, message, sender),
+        }
+    }
+
+    fn void(&self) {
+        self.received.fetch_sub(1, Ordering::Relaxed);
+        self.return_token();
+    }
+
+    fn pid(&self) -> Pid {
+        self.pid
+    }
+}
+
+/// Which of several rooms is used.
+enum Chosen<M> {
+    One(Permit<M>),
+    Every(Vec<(u64, Permit<M>)>, fn(&M) -> M),
+    None,
+}
+
+impl<M, C, R> Intake<M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    /// Chooses among rooms, when the message is there; the others are given back.
+    fn choose_of(&self, mut each: Vec<(u64, Permit<M>)>, hint: u64) -> Chosen<M> {
+        let place = {
+            let ring = self.ring.read();
+            let workers = ring.all();
+            if workers.is_empty() {
+                return Chosen::None;
+            }
+            let view = View { workers, host: &*self.host };
+            match self.routing.choose(hint, &Workers::new(workers.len(), &view)) {
+                Choice::Every(copy) => return Chosen::Every(each, copy),
+                Choice::After(index) | Choice::Only(index) => workers[index % workers.len()].place,
+            }
+        };
+        match each.iter().position(|(of, _)| *of == place) {
+            Some(index) => Chosen::One(each.swap_remove(index).1),
+            None => Chosen::None,
+        }
+    }
+}
+
+impl<M, C, R> Line<M> for Intake<M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    fn is_waiting(&self) -> bool {
+        self.line.is_waiting()
+    }
+
+    fn offer(&self, permit: Permit<M>) -> Result<(), Permit<M>> {
+        // Who was let go gives room no more.
+        if !self.has(permit.holder()) {
+            return Err(permit);
+        }
+        loop {
+            match self.line.next() {
+                None => return Err(permit),
+                Some(Standing::Heir(Heir { message, sender, era })) => {
+                    let times = self.times(&message);
+                    match self.fill_one(permit, message, sender, times) {
+                        Ok(worker) => self.mark_behind(worker, &era),
+                        Err(message) => self.line.put_back(Heir { message, sender, era }),
+                    }
+                    return Ok(());
+                }
+                Some(Standing::Sender(waiter)) if !waiter.is_waiting() => {}
+                Some(Standing::Sender(waiter)) => {
+                    // One that gives up at this very moment gives its room back.
+                    let _ = waiter.offer(self.ticket(Kept::One(permit)));
+                    if waiter.wants_more() {
+                        self.line.join(&waiter);
+                    }
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// Somebody waits for room, and has not got it.
+struct Hope<'a, M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    intake: &'a Intake<M, C, R>,
+    token: bool,
+}
+
+impl<M, C, R> Drop for Hope<'_, M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    fn drop(&mut self) {
+        self.intake.count_refused();
+        if self.token {
+            self.intake.return_token();
+        }
+    }
+}
+
+/// A place in the line of the pool; left when it is dropped.
+struct InLine<'a, M: Send + 'static, C: Send + 'static, R> {
+    intake: &'a Intake<M, C, R>,
+    waiter: Arc<Waiter<M>>,
+}
+
+impl<M: Send + 'static, C: Send + 'static, R> Drop for InLine<'_, M, C, R> {
+    fn drop(&mut self) {
+        self.intake.line.leave(&self.waiter);
+    }
+}
+
+/// A place in the line of one worker; left when it is dropped.
+struct AtWorker<'a, M: Send + 'static, C: Send + 'static> {
+    worker: &'a Address<M, C>,
+    waiter: Arc<Waiter<M>>,
+}
+
+impl<M: Send + 'static, C: Send + 'static> Drop for AtWorker<'_, M, C> {
+    fn drop(&mut self) {
+        self.worker.forget_waiter(&self.waiter);
+    }
+}

@@ -1,0 +1,75 @@
+//! To the worker that a key belongs to.
+
+use super::{Choice, Routing, Workers};
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Messages of one key go to one worker: one after the other, and in the order sent.
+///
+/// Each key has a rank for each place in the pool, and belongs to the place of its highest
+/// rank (rendezvous hashing). So a key keeps its worker when others are added or removed, as
+/// far as that is possible at all: of n + 1 places a new one takes one key in n + 1, and the
+/// keys of one that is removed spread over the others. A replacement has the keys of the
+/// worker whose place it takes.
+///
+/// A key whose worker is full is refused with `Full`, though others may have room; one whose
+/// worker has died and is not yet replaced, with `NoWorkers`. While a pool is resized a
+/// key's old worker may still be busy with its last messages when the new one gets the first.
+///
+/// ```
+/// # use krarup_act::{behavior_fn, ByKey, Context, Pool};
+/// # struct Order { customer: u64 }
+/// # let worker = || behavior_fn(|_: Context<Order>| async { Ok(()) });
+/// let pool = move || {
+///     Pool::new(4, worker).mailbox(100).routing(ByKey::new(|order: &Order| order.customer))
+/// };
+/// # let _ = pool;
+/// ```
+pub struct ByKey<M> {
+    hash: Box<dyn Fn(&M) -> u64 + Send + Sync>,
+}
+
+impl<M> ByKey<M> {
+    /// Routes by this key.
+    pub fn new<K, F>(key: F) -> Self
+    where
+        K: Hash,
+        F: Fn(&M) -> K + Send + Sync + 'static,
+    {
+        let hash = move |message: &M| {
+            let mut hasher = DefaultHasher::new();
+            key(message).hash(&mut hasher);
+            hasher.finish()
+        };
+        ByKey { hash: Box::new(hash) }
+    }
+}
+
+impl<M: 'static> Routing<M> for ByKey<M> {
+    fn hint(&self, message: &M) -> u64 {
+        (self.hash)(message)
+    }
+
+    fn choose(&self, hint: u64, workers: &Workers<'_>) -> Choice<M> {
+        let rank = |index: &usize| mixed(hint ^ mixed(workers.place(*index)));
+        Choice::Only((0..workers.count()).max_by_key(rank).unwrap_or(0))
+    }
+
+    fn needs_message(&self) -> bool {
+        true
+    }
+}
+
+impl<M> fmt::Debug for ByKey<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ByKey")
+    }
+}
+
+/// Spreads the bits of a number (the finaliser of `SplitMix64`).
+fn mixed(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
+}

@@ -1,0 +1,199 @@
+//! What a pool is told when it is made, and what cannot be.
+
+use super::desk::OnDiscard;
+use super::elastic::Elastic;
+use super::intake::TimeToLive;
+use super::rate::{BadRate, Rate};
+use crate::mailbox::overflow::Overflow;
+use std::time::Duration;
+
+/// Between two tries to start a replacement: doubled each time, from the first to the last.
+const BACK_OFF: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+
+/// A pool that cannot be. Its spawn fails with it, and nothing has been started.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PoolError {
+    /// A pool of no workers was asked for.
+    #[error("a pool cannot start with 0 workers")]
+    NoWorkers,
+    /// The pool's own mailbox was bounded, which holds no work: the bound of the workers
+    /// is set by [`crate::Pool::mailbox`].
+    #[error("a mailbox bound of {0} is set on the pool itself; Pool::mailbox bounds its workers'")]
+    MailboxOfPool(usize),
+    /// A mailbox bound of 0 was asked for.
+    #[error("a worker mailbox bound of 0 would refuse every message")]
+    ZeroMailbox,
+    /// Something was chosen for a full pool whose workers have no bound.
+    #[error("workers without a mailbox bound are never full: an overflow would mean nothing")]
+    OverflowWithoutBound,
+    /// A full pool was told to drop the oldest message: its messages lie in many mailboxes, and
+    /// which is the oldest nobody knows.
+    #[error("a pool cannot drop the oldest message: its workers have a mailbox each")]
+    DropOldest,
+    /// A rate that is not a positive number, or over 10⁹.
+    #[error("a rate of {0} jobs in a second is not more than 0 and at most 1e9")]
+    Rate(f64),
+    /// A rate with a burst of 0.
+    #[error("a burst of 0 jobs would refuse every message")]
+    ZeroBurst,
+    /// A time to live of zero.
+    #[error("a time to live of 0 s would refuse every job that waits")]
+    ZeroTimeToLive,
+    /// A stuck limit of zero.
+    #[error("a stuck limit of 0 s would kill every worker")]
+    ZeroStuckLimit,
+    /// A period of zero between two reports.
+    #[error("a pool cannot report every 0 s")]
+    ZeroReportPeriod,
+    /// The period of the intensity is zero.
+    #[error("a replacement period of 0 s would never count a replacement")]
+    ZeroPeriod,
+    /// A back-off that begins with no time, or ends before it begins.
+    #[error("a back-off from {first:?} to {most:?} has no meaning")]
+    BackOff {
+        /// The first delay.
+        first: Duration,
+        /// The last delay.
+        most: Duration,
+    },
+    /// An elastic pool without a range: none at least, or fewer at most than at least.
+    #[error("an elastic pool of {min} to {max} workers has no meaning")]
+    ElasticRange {
+        /// Workers at least.
+        min: usize,
+        /// Workers at most.
+        max: usize,
+    },
+    /// The size is not in the range of the elastic pool.
+    #[error("a size of {size} is not between {min} and {max}")]
+    ElasticSize {
+        /// Workers at the start.
+        size: usize,
+        /// Workers at least.
+        min: usize,
+        /// Workers at most.
+        max: usize,
+    },
+    /// An elastic pool that would grow and shrink at the same length of its queue.
+    #[error("an elastic pool cannot grow at {grow_at} waiting messages and shrink at {shrink_at}")]
+    ElasticThresholds {
+        /// It grows at this many messages for each worker.
+        grow_at: usize,
+        /// It shrinks at this many.
+        shrink_at: usize,
+    },
+    /// An elastic pool that changes by no workers, or looks every 0 s.
+    #[error("an elastic pool cannot change by {step} workers every {every:?}")]
+    ElasticStep {
+        /// By how many it changes.
+        step: usize,
+        /// How often it looks.
+        every: Duration,
+    },
+    /// More workers had to be replaced than are allowed: the pool has ended with this.
+    #[error("more than {replacements} replacements within {period:?}")]
+    TooManyReplacements {
+        /// As many are allowed.
+        replacements: u32,
+        /// In this time.
+        period: Duration,
+    },
+}
+
+pub(super) struct Settings<M> {
+    pub(super) size: usize,
+    pub(super) mailbox: Option<usize>,
+    pub(super) overflow: Overflow<M>,
+    pub(super) rate: Option<Rate>,
+    pub(super) time_to_live: Option<TimeToLive<M>>,
+    /// A time to live of zero was asked for.
+    pub(super) dead_at_once: bool,
+    pub(super) on_discard: Option<OnDiscard<M>>,
+    pub(super) measured: bool,
+    pub(super) report: Option<Duration>,
+    pub(super) stuck: Option<Duration>,
+    pub(super) elastic: Option<Elastic>,
+    pub(super) intensity: Option<(u32, Duration)>,
+    pub(super) back_off: (Duration, Duration),
+}
+
+impl<M> Settings<M> {
+    pub(super) fn new(size: usize) -> Self {
+        Settings {
+            size,
+            mailbox: None,
+            overflow: Overflow::Refuse,
+            rate: None,
+            time_to_live: None,
+            dead_at_once: false,
+            on_discard: None,
+            measured: false,
+            report: None,
+            stuck: None,
+            elastic: None,
+            intensity: None,
+            back_off: BACK_OFF,
+        }
+    }
+
+    /// Whether anything needs to watch the jobs on their way.
+    pub(super) fn watches(&self) -> bool {
+        self.time_to_live.is_some()
+            || self.on_discard.is_some()
+            || self.measured
+            || self.stuck.is_some()
+    }
+
+    /// Says what is wrong, before anything is started (rule B1).
+    pub(super) fn check(&self) -> Result<(), PoolError> {
+        let zero = |period: Option<Duration>| period.is_some_and(|period| period.is_zero());
+        let (first, most) = self.back_off;
+        let error = if self.size == 0 {
+            PoolError::NoWorkers
+        } else if self.mailbox == Some(0) {
+            PoolError::ZeroMailbox
+        } else if matches!(self.overflow, Overflow::DropOldest) {
+            PoolError::DropOldest
+        } else if self.mailbox.is_none() && !matches!(self.overflow, Overflow::Refuse) {
+            PoolError::OverflowWithoutBound
+        } else if self.dead_at_once {
+            PoolError::ZeroTimeToLive
+        } else if zero(self.stuck) {
+            PoolError::ZeroStuckLimit
+        } else if zero(self.report) {
+            PoolError::ZeroReportPeriod
+        } else if zero(self.intensity.map(|(_, period)| period)) {
+            PoolError::ZeroPeriod
+        } else if first.is_zero() || most < first {
+            PoolError::BackOff { first, most }
+        } else {
+            match self.rate.map_or(Ok(()), Rate::check) {
+                Err(BadRate::Jobs(jobs)) => PoolError::Rate(jobs),
+                Err(BadRate::NoBurst) => PoolError::ZeroBurst,
+                Ok(()) => {
+                    return self.elastic.map_or(Ok(()), |elastic| self.check_elastic(elastic));
+                }
+            }
+        };
+        Err(error)
+    }
+
+    fn check_elastic(&self, elastic: Elastic) -> Result<(), PoolError> {
+        let Elastic { min, max, grow_at, shrink_at, step, every, .. } = elastic;
+        let size = self.size;
+        if min == 0 || max < min {
+            return Err(PoolError::ElasticRange { min, max });
+        }
+        if !(min..=max).contains(&size) {
+            return Err(PoolError::ElasticSize { size, min, max });
+        }
+        if grow_at <= shrink_at {
+            return Err(PoolError::ElasticThresholds { grow_at, shrink_at });
+        }
+        if step == 0 || every.is_zero() {
+            return Err(PoolError::ElasticStep { step, every });
+        }
+        Ok(())
+    }
+}

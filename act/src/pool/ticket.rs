@@ -1,0 +1,96 @@
+//! Room that was reserved at a pool.
+
+use crate::job::Mark;
+use crate::lock::Lock;
+use crate::mailbox::overflow::{Divert, Diverted};
+use crate::mailbox::permit::{Permit, Reserved};
+use krarup_gen::Pid;
+use parking_lot::RwLock;
+use std::sync::{Arc, Weak};
+
+/// Where the room is.
+pub(super) enum Kept<M> {
+    /// At one worker.
+    One(Permit<M>),
+    /// At every worker, by its place: where the message goes is known when it is there.
+    Each(Vec<(u64, Permit<M>)>),
+    /// At the fallback of the full pool.
+    Elsewhere(Permit<Diverted<M>>, Divert<M>),
+    /// The message will be dropped.
+    Nowhere,
+}
+
+/// Permits from one opening of the pool to its next draining. The marks of a drain lie here while
+/// any permit is out, and go on with the messages of those that are used.
+#[derive(Default)]
+pub(super) struct Era(Lock<Vec<Mark>>);
+
+impl Era {
+    pub(super) fn marks(&self) -> Vec<Mark> {
+        self.0.lock().clone()
+    }
+}
+
+/// The era that permits are made in, and those of which some are still out.
+#[derive(Default)]
+pub(super) struct Eras(RwLock<(Arc<Era>, Vec<Weak<Era>>)>);
+
+impl Eras {
+    pub(super) fn current(&self) -> Arc<Era> {
+        Arc::clone(&self.0.read().0)
+    }
+
+    /// Ends the era, and lays a mark into every one that is left.
+    pub(super) fn end(&self, mark: &Mark) {
+        let mut eras = self.0.write();
+        let ended = std::mem::take(&mut eras.0);
+        eras.1.push(Arc::downgrade(&ended));
+        drop(ended);
+        eras.1.retain(|era| match era.upgrade() {
+            Some(era) => {
+                era.0.lock().push(Arc::clone(mark));
+                true
+            }
+            None => false,
+        });
+    }
+}
+
+/// What a ticket needs of its pool.
+pub(super) trait Honour<M>: Send + Sync {
+    /// Puts a message where room is kept for it.
+    fn honour(&self, kept: Kept<M>, era: &Arc<Era>, message: M, sender: u64);
+
+    /// Room is not used.
+    fn void(&self);
+
+    fn pid(&self) -> Pid;
+}
+
+/// Room at a pool. It is counted as a message received from the beginning; no longer if it is
+/// given back.
+pub(super) struct Ticket<M: Send + 'static> {
+    pub(super) kept: Option<Kept<M>>,
+    pub(super) era: Arc<Era>,
+    pub(super) pool: Arc<dyn Honour<M>>,
+}
+
+impl<M: Send + 'static> Reserved<M> for Ticket<M> {
+    fn fill(mut self: Box<Self>, message: M, sender: u64) {
+        if let Some(kept) = self.kept.take() {
+            self.pool.honour(kept, &self.era, message, sender);
+        }
+    }
+
+    fn holder(&self) -> Pid {
+        self.pool.pid()
+    }
+}
+
+impl<M: Send + 'static> Drop for Ticket<M> {
+    fn drop(&mut self) {
+        if self.kept.take().is_some() {
+            self.pool.void();
+        }
+    }
+}

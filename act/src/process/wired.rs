@@ -1,0 +1,100 @@
+//! Sending by the wire of a host: what a simulation puts between a sender and a mailbox.
+//!
+//! A process that has joined a wire has `aside` set in its mailbox, so that the straight way
+//! of a message ends there, in a branch that it has anyway for routes, and goes on here.
+//!
+//! The wire may put a message before others that have come since: those of other senders, sent
+//! by turns that ran while the sender was ready already. On a node of several workers they
+//! would have run at the same time, and either could have been first. What one process sends
+//! keeps its order (rule M1), and nothing passes a notice (rule M3).
+
+use super::cell::Cell;
+use crate::host::Ready;
+use crate::lock::LockGuard;
+use crate::mailbox::entry::{Body, Control, Entry};
+use crate::mailbox::inbox::{Inbox, Phase, Refused};
+use crate::sync::Ordering;
+use krarup_gen::SendError;
+use std::any::{Any, type_name};
+
+impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
+    /// Sends on Main, which is no route.
+    #[cold]
+    pub(crate) fn send_by_wire(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
+        let message = self.carried(message);
+        let mut inbox = self.inbox.lock();
+        if inbox.phase == Phase::Terminated {
+            return Err(SendError::NoProcess(message));
+        }
+        let put = inbox.put(message, sender, || self.progress.taken.load(Ordering::Relaxed));
+        match put {
+            Ok(ready) => {
+                self.settle(&mut inbox, sender);
+                drop(inbox);
+                if let Some(ready) = ready {
+                    self.host.schedule(ready);
+                }
+                Ok(())
+            }
+            Err(refused) => {
+                drop(inbox);
+                match refused {
+                    Refused::Over(message) => self.send_over(message, sender),
+                    Refused::Full(message) => Err(SendError::Full(message)),
+                    Refused::Dead(message) | Refused::Aside(message) => {
+                        Err(SendError::NoProcess(message))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Puts an entry into room that was kept for it; gives it back if the process has ended.
+    #[cold]
+    pub(crate) fn fill_by_wire(&self, entry: Entry<M>) -> Result<Option<Ready>, Entry<M>> {
+        let Entry { sender, body } = entry;
+        let body = match body {
+            Body::Message(message) => Body::Message(self.carried(message)),
+            notice @ Body::Notice(_) => notice,
+        };
+        let mut inbox = self.inbox.lock();
+        let ready = inbox.fill(Entry { sender, body })?;
+        self.settle(&mut inbox, sender);
+        Ok(ready)
+    }
+
+    /// As [`Cell::carried`], of what goes by the control lanes.
+    #[cold]
+    pub(crate) fn carried_control(&self, entry: Control<C>) -> Control<C> {
+        match entry {
+            Control::Message { sender, message } => {
+                Control::Message { sender, message: self.carried(message) }
+            }
+            other => other,
+        }
+    }
+
+    /// The message as it comes out of the wire, if there is one.
+    fn carried<T: Send + 'static>(&self, mut message: T) -> T {
+        if let Some(wire) = self.host.wire() {
+            let any: &mut dyn Any = &mut message;
+            wire.carry(self.pid, type_name::<T>(), any);
+        }
+        message
+    }
+
+    fn settle(&self, inbox: &mut Inbox<M, C>, sender: u64) {
+        if let Some(wire) = self.host.wire() {
+            wire.arrives(self.pid, sender == 0, &mut |places| inbox.overtake(places));
+        }
+    }
+
+    /// Something that is no message has come to a process that is not scheduled by it.
+    #[cold]
+    pub(crate) fn note_by_wire(&self, inbox: LockGuard<'_, Inbox<M, C>>) {
+        if let Some(wire) = self.host.wire() {
+            wire.touches(self.pid);
+        }
+        drop(inbox);
+    }
+}

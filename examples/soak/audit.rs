@@ -1,0 +1,205 @@
+//! What must hold when everything has come to rest.
+
+use crate::STUCK;
+use crate::ledger::Ledger;
+use crate::letter::{Brief, Crowd, Job, KINDS, Kind, Letter, Named, Pooled};
+use crate::postmaster::Tally;
+use crate::tree::{self, WATCHERS};
+use crate::watcher::Watch;
+use krarup::prelude::*;
+use krarup::{ProcessInfo, ProcessState};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How many questions at least.
+const ASKED: usize = 5_000;
+
+pub(crate) struct Audit<'a> {
+    pub(crate) node: &'a Node,
+    pub(crate) ledger: &'a Arc<Ledger>,
+    /// Who has no parent.
+    pub(crate) top: [Pid; 2],
+}
+
+impl Audit<'_> {
+    /// Waits until nobody has anything to do; whether that comes.
+    pub(crate) fn comes_to_rest(&self) -> bool {
+        let began = Instant::now();
+        let mut last = None;
+        loop {
+            let infos = self.infos();
+            let restless: Vec<&ProcessInfo> =
+                infos.values().filter(|info| !is_at_rest(info)).collect();
+            let stats = self.node.stats();
+            let is_quiet = restless.is_empty() && stats.timers == 0;
+            let turns: u64 = stats.dispatchers.iter().map(|dispatcher| dispatcher.turns).sum();
+            let picture = is_quiet.then_some((stats.spawned, turns));
+            if picture.is_some() && picture == last && self.stands() {
+                return true;
+            }
+            last = picture;
+            if began.elapsed() > STUCK {
+                self.ledger.lose_if(true, || {
+                    let some: Vec<String> =
+                        restless.iter().take(5).map(|info| format!("{info:?}")).collect();
+                    let (count, timers) = (restless.len(), stats.timers);
+                    let some = some.join("\n  ");
+                    format!("no rest: {count} are not idle, {timers} timers are set\n  {some}")
+                });
+                return false;
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Everybody who can be asked answers, again and again, one after the other: nothing but the
+    /// request wakes it, so none of these wake-ups can be made up for by another.
+    pub(crate) fn everyone_answers(&self) {
+        let pids = self.node.processes();
+        for pid in pids.iter().cycle().take(ASKED.max(pids.len())) {
+            let asked = self.asks::<Named>(*pid)
+                || self.asks::<Crowd>(*pid)
+                || self.asks::<Pooled>(*pid)
+                || self.asks::<Brief>(*pid);
+            if asked && !self.ledger.losses().is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Asks a process, if it is of this kind.
+    fn asks<K: Kind>(&self, pid: Pid) -> bool {
+        let Ok(worker) = self.node.address::<Job<K>, Job<K>>(pid) else { return false };
+        let asked = worker.call(|reply| Job::Ask(Letter::write(self.ledger), reply));
+        let answer = asked.timeout(STUCK).wait();
+        self.lose_if(answer != Ok(pid), || format!("{pid}, at rest, was asked: {answer:?}"));
+        true
+    }
+
+    fn infos(&self) -> BTreeMap<Pid, ProcessInfo> {
+        let pids = self.node.processes();
+        pids.into_iter().filter_map(|pid| Some((pid, self.node.process_info(pid)?))).collect()
+    }
+
+    /// Whether the tree is whole.
+    fn stands(&self) -> bool {
+        tree::names().all(|name| self.node.whereis(&name).is_some())
+    }
+
+    /// Everything that was sent, set, linked or named, at rest.
+    pub(crate) fn accounts(&self, tally: &Tally) {
+        self.messages(tally);
+        let missing = self.ledger.ticks.missing();
+        self.lose_if(missing != 0, || format!("{missing} timers have not rung"));
+        let infos = self.infos();
+        self.processes(&infos);
+        self.bonds(&infos);
+        let stats = self.node.stats();
+        let names = infos.values().filter(|info| info.name.is_some()).count();
+        self.lose_if(stats.names != names, || {
+            format!("{} names are taken, and the living have {names}", stats.names)
+        });
+        let aliases: usize = infos.values().map(|info| info.aliases.len()).sum();
+        self.lose_if(stats.aliases != aliases, || {
+            format!("{} aliases are taken, and the living have {aliases}", stats.aliases)
+        });
+        self.lose_if(stats.processes != infos.len(), || {
+            format!("{} processes are counted, and {} live", stats.processes, infos.len())
+        });
+    }
+
+    fn messages(&self, tally: &Tally) {
+        for (place, kind) in KINDS.iter().enumerate() {
+            let counts = &self.ledger.counts[place];
+            let missing = counts.missing();
+            self.lose_if(missing != 0, || {
+                format!("{kind}: {missing} messages have no end: {:?}", counts.all())
+            });
+            let (dropped, dead) = (counts.all()[3], tally.dead[place]);
+            self.lose_if(dropped != dead, || {
+                format!("{kind}: {dropped} messages were dropped, {dead} dead letters were told of")
+            });
+        }
+    }
+
+    fn processes(&self, infos: &BTreeMap<Pid, ProcessInfo>) {
+        for info in infos.values() {
+            let is_top = self.top.contains(&info.pid)
+                || info.name.as_ref().is_some_and(|name| name.as_str().starts_with("brief"));
+            let has_parent = info.parent.is_some_and(|parent| infos.contains_key(&parent));
+            self.lose_if(!is_top && !has_parent, || format!("nobody's: {info:?}"));
+        }
+    }
+
+    /// Every bond has two ends, and who watches has heard of every end.
+    fn bonds(&self, infos: &BTreeMap<Pid, ProcessInfo>) {
+        for info in infos.values() {
+            for other in &info.links {
+                let mutual = infos.get(other).is_some_and(|other| other.links.contains(&info.pid));
+                self.lose_if(!mutual, || format!("{} is linked to {other} alone", info.pid));
+            }
+        }
+        let sums = |count: fn(&ProcessInfo) -> usize| infos.values().map(count).sum::<usize>();
+        let (out, back) = (sums(|info| info.monitors), sums(|info| info.monitored_by));
+        self.lose_if(out != back, || format!("{out} monitor, and {back} are monitored"));
+        for name in WATCHERS {
+            let watcher = self.node.lookup::<Watch, Watch>(name);
+            let owed = watcher.map(|watcher| watcher.call(Watch::Owed).timeout(STUCK).wait());
+            match owed {
+                Ok(Ok(owed)) => {
+                    for pid in owed.iter().filter(|pid| !infos.contains_key(pid)) {
+                        self.lose_if(true, || format!("{name} has not heard of {pid}'s end"));
+                    }
+                }
+                other => self.lose_if(true, || format!("{name}: {other:?}")),
+            }
+        }
+    }
+
+    /// The tree has been stopped: what is left are those who came and went beside it.
+    pub(crate) fn nothing_is_left(&self, but: Pid) {
+        for pid in self.node.processes().into_iter().filter(|pid| *pid != but) {
+            match self.node.address::<Job<Brief>, Job<Brief>>(pid) {
+                Ok(brief) => {
+                    let stopped = brief.stop().timeout(STUCK).wait();
+                    self.lose_if(matches!(stopped, Err(krarup::StopError::Timeout(_))), || {
+                        format!("{pid} does not stop")
+                    });
+                }
+                Err(_) => {
+                    let info = self.node.process_info(pid);
+                    self.lose_if(info.is_some(), || format!("the tree has left {info:?}"));
+                }
+            }
+        }
+        let stats = self.node.stats();
+        let left = (stats.processes, stats.names, stats.timers, stats.aliases);
+        // The postmaster, and its name.
+        self.lose_if(left != (1, 1, 0, 0), || {
+            format!("left: (processes, names, timers, aliases) = {left:?} and not (1, 1, 0, 0)")
+        });
+    }
+
+    pub(crate) fn accounts_at_the_end(&self, tally: &Tally) {
+        self.messages(tally);
+        let missing = self.ledger.ticks.missing();
+        self.lose_if(missing != 0, || format!("{missing} timers are neither rung nor gone"));
+    }
+
+    /// The node has stopped.
+    pub(crate) fn node_is_empty(&self) {
+        let stats = self.node.stats();
+        let left = (stats.processes, stats.names, stats.timers, stats.aliases);
+        self.lose_if(left != (0, 0, 0, 0), || format!("left in the node: {left:?}"));
+    }
+
+    fn lose_if(&self, is_lost: bool, what: impl FnOnce() -> String) {
+        self.ledger.lose_if(is_lost, what);
+    }
+}
+
+fn is_at_rest(info: &ProcessInfo) -> bool {
+    info.state == ProcessState::Idle && info.urgent + info.system + info.main == 0
+}

@@ -1,0 +1,247 @@
+//! What storms: a thread that floods, calls, ends, names, links and resizes, as its dice fall.
+
+use crate::STUCK;
+use crate::dice::Dice;
+use crate::ledger::Ledger;
+use crate::letter::{Brief, Crowd, Job, Kind, Letter, Named, Pooled, sent};
+use crate::tree::{self, AREAS, STEADY, WATCHERS};
+use crate::watcher::Watch;
+use crate::worker::{Worker, failed};
+use krarup::prelude::*;
+use krarup::{LookupError, SupervisorAddress};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Names that come and go.
+const BRIEF_NAMES: u64 = 64;
+
+pub(crate) struct Force {
+    node: Node,
+    ledger: Arc<Ledger>,
+    dice: Dice,
+    /// Who lived a while ago.
+    seen: Vec<Pid>,
+    acts: u64,
+}
+
+impl Force {
+    pub(crate) fn new(node: &Node, ledger: &Arc<Ledger>, seed: u64) -> Self {
+        let ledger = Arc::clone(ledger);
+        Force { node: node.clone(), ledger, dice: Dice::new(seed), seen: Vec::new(), acts: 0 }
+    }
+
+    /// One act.
+    pub(crate) fn act(&mut self) {
+        if self.acts.is_multiple_of(256) {
+            self.seen = self.node.processes();
+        }
+        self.acts += 1;
+        match self.dice.throw(100) {
+            0..24 => self.send_to_named(),
+            24..38 => self.send_to_pool(),
+            38..54 => self.send_to_crowd(),
+            54..70 => self.call(),
+            70..78 => self.name(),
+            78..88 => self.watch(),
+            88..97 => self.end(),
+            97 => self.resize(),
+            98 => self.join_crowd(),
+            _ => self.look(),
+        }
+    }
+
+    fn job<K: Kind>(&mut self) -> Job<K> {
+        let letter = Letter::write(&self.ledger);
+        match self.dice.throw(2_000) {
+            0 => Job::Panic(letter),
+            1 => Job::End(letter, Reason::Normal),
+            2 => Job::End(letter, Reason::error("boom")),
+            3..150 => Job::Pass(letter),
+            _ => Job::Work(letter),
+        }
+    }
+
+    /// How many messages come at once: mostly a few, now and then more than there is room for.
+    fn crowd(&mut self) -> u64 {
+        match self.dice.throw(50) {
+            0 => 600,
+            _ => self.dice.throw(20),
+        }
+    }
+
+    fn send_to_named(&mut self) {
+        let name = tree::a_name(self.dice.throw(6));
+        let way = self.dice.throw(8);
+        let Some(worker) = self.found::<Job<Named>, Job<Named>>(&name) else { return };
+        for _ in 0..self.crowd() {
+            let job = self.job();
+            match way {
+                0 => sent(worker.send_high(job)),
+                1 => sent(worker.send_or_wait(job).timeout(Duration::from_millis(20)).wait()),
+                2 => sent(worker.recipient::<Job<Named>>().send(job)),
+                3 => match worker.reserve() {
+                    Ok(room) => room.send(job),
+                    Err(_) => job.refused(),
+                },
+                _ => sent(worker.send(job)),
+            }
+        }
+    }
+
+    fn send_to_pool(&mut self) {
+        let Some(area) = self.dice.pick(&AREAS) else { return };
+        let name = format!("{area}.pool");
+        let Some(pool) = self.found::<Job<Pooled>, PoolCommand>(&name) else { return };
+        for _ in 0..self.crowd() {
+            let job = self.job();
+            sent(pool.send(job));
+        }
+    }
+
+    fn send_to_crowd(&mut self) {
+        for _ in 0..8 {
+            let Some(pid) = self.dice.pick(&self.seen) else { return };
+            if let Ok(member) = self.node.address::<Job<Crowd>, Job<Crowd>>(pid) {
+                let job = self.job();
+                sent(member.send(job));
+            }
+        }
+    }
+
+    fn call(&mut self) {
+        self.ledger.calls.fetch_add(1, Ordering::Relaxed);
+        let ledger = Arc::clone(&self.ledger);
+        if self.dice.throw(3) == 0 {
+            let Some(area) = self.dice.pick(&AREAS) else { return };
+            let name = format!("{area}.pool");
+            let Some(pool) = self.found::<Job<Pooled>, PoolCommand>(&name) else { return };
+            let asked = pool.call(|reply| Job::Ask(Letter::write(&ledger), reply));
+            if let Err(error) = asked.timeout(STUCK).wait() {
+                failed::<Pooled>(&ledger, &error);
+            }
+            return;
+        }
+        let name = tree::a_name(self.dice.throw(6));
+        let Some(worker) = self.found::<Job<Named>, Job<Named>>(&name) else { return };
+        let asked = worker.call(|reply| Job::Ask(Letter::write(&ledger), reply));
+        match asked.timeout(STUCK).wait() {
+            Ok(pid) => ledger.lose_if(pid != worker.pid(), || "another's reply".to_owned()),
+            Err(error) => failed::<Named>(&ledger, &error),
+        }
+    }
+
+    /// One of few names is taken, used, and given up by its end.
+    fn name(&mut self) {
+        let name = format!("brief.{}", self.dice.throw(BRIEF_NAMES));
+        if let Some(brief) = self.found::<Job<Brief>, Job<Brief>>(&name) {
+            for _ in 0..self.crowd() {
+                let job = self.job();
+                sent(brief.send(job));
+            }
+            if self.dice.throw(2) == 0 {
+                brief.finish();
+            }
+            return;
+        }
+        let ledger = Arc::clone(&self.ledger);
+        self.ledger.names.fetch_add(1, Ordering::Relaxed);
+        let spawned = self.node.spawn(move || Worker::<Brief>::new(&ledger)).name(&name).start();
+        // Another may have been quicker.
+        if let Err(error) = spawned {
+            let is_taken = matches!(error, SpawnError::NameTaken { .. });
+            self.ledger.lose_if(!is_taken, || format!("a spawn: {error}"));
+        }
+    }
+
+    fn watch(&mut self) {
+        let Some(name) = self.dice.pick(&WATCHERS) else { return };
+        let Some(watcher) = self.found::<Watch, Watch>(name) else { return };
+        let Some(pid) = self.dice.pick(&self.seen) else { return };
+        // A link has two ends: a watcher would hear of one that it did not make.
+        let watches = self.node.address::<Watch, Watch>(pid).is_ok();
+        let watch = match self.dice.throw(5) {
+            0 => Watch::Forget,
+            1 if !watches => Watch::Link(pid),
+            _ => Watch::Monitor(pid),
+        };
+        // A watcher that has ended watches nobody.
+        let _ = watcher.send(watch);
+    }
+
+    /// Somebody ends: mostly of the crowd, now and then a supervisor.
+    fn end(&mut self) {
+        let Some(pid) = self.dice.pick(&self.seen) else { return };
+        let Some(info) = self.node.process_info(pid) else { return };
+        let has_name = info.name.is_some();
+        if info.parent.is_none() && !info.name.as_ref().is_some_and(is_brief) {
+            return;
+        }
+        let is_steady = info.name.is_some_and(|name| name.as_str() == STEADY);
+        if is_steady || (has_name && self.dice.throw(8) != 0) {
+            return;
+        }
+        self.ledger.deaths.fetch_add(1, Ordering::Relaxed);
+        match self.dice.throw(4) {
+            0 => self.node.exit(pid, Reason::error("go")),
+            1 => self.node.exit(pid, Reason::Normal),
+            _ => self.node.kill(pid),
+        }
+    }
+
+    fn resize(&mut self) {
+        let Some(area) = self.dice.pick(&AREAS) else { return };
+        let name = format!("{area}.pool");
+        let Some(pool) = self.found::<Job<Pooled>, PoolCommand>(&name) else { return };
+        let Ok(workers) = pool.workers().wait() else { return };
+        let resized = if workers.len() < 8 && self.dice.throw(2) == 0 {
+            pool.add_workers(2).wait()
+        } else {
+            pool.remove_workers(1).wait()
+        };
+        if let Err(error) = resized {
+            self.ledger.lose_if(matches!(error, CallError::Timeout(_)), || {
+                format!("a pool that is resized: {error}")
+            });
+        }
+    }
+
+    fn join_crowd(&mut self) {
+        let Some(area) = self.dice.pick(&AREAS) else { return };
+        let crowd: Option<SupervisorAddress<()>> = self.found(&format!("{area}.crowd"));
+        let Some(crowd) = crowd else { return };
+        if let Ok(Some(pid)) = crowd.start_child(()).timeout(STUCK).wait()
+            && self.dice.throw(2) == 0
+        {
+            let _ = crowd.terminate_child(pid).timeout(STUCK).wait();
+        }
+    }
+
+    fn look(&mut self) {
+        let Some(pid) = self.dice.pick(&self.seen) else { return };
+        if let Some(info) = self.node.process_info(pid) {
+            let is_over = info.mailbox.is_some_and(|bound| info.main > bound);
+            self.ledger.lose_if(is_over, || format!("more wait than there is room: {info:?}"));
+        }
+        if let Err(error) = self.node.inspect(pid).wait() {
+            self.ledger.lose_if(matches!(error, CallError::Timeout(_)), || {
+                format!("an inspection of {pid}: {error}")
+            });
+        }
+    }
+
+    fn found<M: Send + 'static, C: Send + 'static>(&self, name: &str) -> Option<Address<M, C>> {
+        match self.node.lookup(name) {
+            Ok(address) => Some(address),
+            Err(LookupError::NoProcess(_)) => None,
+            Err(other) => {
+                self.ledger.lose_if(true, || format!("a look-up: {other}"));
+                None
+            }
+        }
+    }
+}
+
+fn is_brief(name: &krarup::Name) -> bool {
+    name.as_str().starts_with("brief")
+}

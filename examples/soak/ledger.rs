@@ -1,0 +1,106 @@
+//! What was sent, and what became of it.
+
+use crate::letter::KINDS;
+use crate::postmaster::Tally;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What became of the messages of one kind.
+#[derive(Default)]
+pub(crate) struct Counts {
+    pub(crate) sent: AtomicU64,
+    pub(crate) handled: AtomicU64,
+    /// Given back to who sent it.
+    pub(crate) refused: AtomicU64,
+    /// Neither.
+    pub(crate) dropped: AtomicU64,
+}
+
+impl Counts {
+    /// Sent, handled, refused, dropped.
+    pub(crate) fn all(&self) -> [u64; 4] {
+        [&self.sent, &self.handled, &self.refused, &self.dropped]
+            .map(|count| count.load(Ordering::Relaxed))
+    }
+
+    /// What has no end.
+    pub(crate) fn missing(&self) -> i64 {
+        let [sent, handled, refused, dropped] = self.all();
+        sent.cast_signed() - (handled + refused + dropped).cast_signed()
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Ledger {
+    pub(crate) counts: [Counts; KINDS.len()],
+    /// Timers: set, rung, and gone before.
+    pub(crate) ticks: Counts,
+    pub(crate) calls: AtomicU64,
+    pub(crate) deaths: AtomicU64,
+    pub(crate) bonds: AtomicU64,
+    pub(crate) names: AtomicU64,
+    storms: AtomicBool,
+    losses: Mutex<Vec<String>>,
+}
+
+impl Ledger {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// Whether starts may fail, and workers send by themselves.
+    pub(crate) fn is_storming(&self) -> bool {
+        self.storms.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn storm(&self, storms: bool) {
+        self.storms.store(storms, Ordering::Relaxed);
+    }
+
+    /// Notes that something is lost, if it is.
+    pub(crate) fn lose_if(&self, is_lost: bool, what: impl FnOnce() -> String) {
+        if is_lost {
+            let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
+            // The first few tell; a bug may lose millions.
+            if losses.len() < 50 {
+                losses.push(what());
+            }
+        }
+    }
+
+    pub(crate) fn losses(&self) -> Vec<String> {
+        self.losses.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// One line on how far it is.
+    pub(crate) fn line(&self) -> String {
+        let sent: u64 = self.counts.iter().map(|counts| counts.all()[0]).sum();
+        let [calls, deaths] = [&self.calls, &self.deaths].map(|n| n.load(Ordering::Relaxed));
+        format!("{sent} sent, {calls} calls, {deaths} ends asked for")
+    }
+
+    pub(crate) fn summary(&self, tally: &Tally) -> String {
+        let mut text = format!(
+            "\n{:<8}{:>14}{:>14}{:>12}{:>12}{:>12}\n",
+            "kind", "sent", "handled", "refused", "dropped", "dead letters"
+        );
+        for (place, kind) in KINDS.iter().enumerate() {
+            let [sent, handled, refused, dropped] = self.counts[place].all();
+            let dead = tally.dead[place];
+            let _ = writeln!(
+                text,
+                "{kind:<8}{sent:>14}{handled:>14}{refused:>12}{dropped:>12}{dead:>12}"
+            );
+        }
+        let [set, rang, _, gone] = self.ticks.all();
+        let [calls, deaths, bonds, names] = [&self.calls, &self.deaths, &self.bonds, &self.names]
+            .map(|count| count.load(Ordering::Relaxed));
+        let _ = writeln!(
+            text,
+            "timers: {set} set, {rang} rang, {gone} went with their process or were cancelled\n\
+             {calls} calls, {deaths} ends asked for, {bonds} links and monitors, {names} names"
+        );
+        text
+    }
+}

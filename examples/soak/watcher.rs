@@ -1,0 +1,80 @@
+//! One that links to others and monitors them, and knows what it should have heard.
+
+use crate::ledger::Ledger;
+use krarup::Ref;
+use krarup::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+pub(crate) enum Watch {
+    Monitor(Pid),
+    Link(Pid),
+    /// Let one of each go.
+    Forget,
+    /// Whose end it has not heard of.
+    Owed(Reply<Vec<Pid>>),
+}
+
+pub(crate) struct Watcher {
+    ledger: Arc<Ledger>,
+    monitors: BTreeMap<Ref, Pid>,
+    links: BTreeSet<Pid>,
+}
+
+impl Watcher {
+    pub(crate) fn new(ledger: &Arc<Ledger>) -> Self {
+        Watcher { ledger: Arc::clone(ledger), monitors: BTreeMap::new(), links: BTreeSet::new() }
+    }
+}
+
+impl Actor for Watcher {
+    type Message = Watch;
+
+    async fn init(&mut self, ctx: &mut Context<Watch>) -> Result {
+        ctx.trap_exits(true);
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, ctx: &mut Context<Watch>, watch: Watch) -> Result {
+        match watch {
+            Watch::Monitor(pid) if pid != ctx.pid() => {
+                self.ledger.bonds.fetch_add(1, Ordering::Relaxed);
+                self.monitors.insert(ctx.monitor(pid), pid);
+            }
+            // A link to its parent would make its end a stop.
+            Watch::Link(pid) if pid != ctx.pid() && Some(pid) != ctx.parent() => {
+                self.ledger.bonds.fetch_add(1, Ordering::Relaxed);
+                ctx.link(pid);
+                self.links.insert(pid);
+            }
+            Watch::Monitor(_) | Watch::Link(_) => {}
+            Watch::Forget => {
+                // The last: an old one that stays is an end that was not heard of.
+                if let Some((monitor, _)) = self.monitors.pop_last() {
+                    ctx.demonitor(monitor);
+                }
+                if let Some(pid) = self.links.pop_last() {
+                    ctx.unlink(pid);
+                }
+            }
+            Watch::Owed(reply) => {
+                reply.send(self.monitors.values().chain(&self.links).copied().collect());
+            }
+        }
+        Ok(())
+    }
+
+    async fn handle_exit(&mut self, _: &mut Context<Watch>, exit: Exit) -> Result {
+        // What comes from outside any process comes by no link.
+        let known = exit.pid.is_node() || self.links.remove(&exit.pid);
+        self.ledger.lose_if(!known, || format!("an exit of {} too many", exit.pid));
+        Ok(())
+    }
+
+    async fn handle_down(&mut self, _: &mut Context<Watch>, down: Down) -> Result {
+        let known = self.monitors.remove(&down.monitor).is_some();
+        self.ledger.lose_if(!known, || format!("a down of {} too many", down.target));
+        Ok(())
+    }
+}

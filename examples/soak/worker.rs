@@ -1,0 +1,124 @@
+//! A worker of any kind: it handles what comes, fails as it is told, sets timers and asks others.
+
+use crate::STUCK;
+use crate::ledger::Ledger;
+use crate::letter::{Job, Kind, Letter, Named, Tick, call_refused, sent};
+use crate::tree;
+use krarup::Ref;
+use krarup::prelude::*;
+use std::marker::PhantomData;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+pub(crate) struct Worker<K: Kind> {
+    ledger: Arc<Ledger>,
+    timer: Option<Ref>,
+    kind: PhantomData<K>,
+}
+
+impl<K: Kind> Worker<K> {
+    pub(crate) fn new(ledger: &Arc<Ledger>) -> Self {
+        Worker { ledger: Arc::clone(ledger), timer: None, kind: PhantomData }
+    }
+
+    async fn work(&mut self, ctx: &mut Context<Job<K>>) {
+        if !self.ledger.is_storming() {
+            return;
+        }
+        match ctx.random() % 256 {
+            0..16 => {
+                let delay = Duration::from_micros(ctx.random() % 30_000);
+                let tick = Job::Tick(Tick::new(&self.ledger, ctx.now() + delay));
+                self.timer = Some(ctx.send_after(delay, tick));
+            }
+            16..20 => {
+                if let Some(timer) = self.timer.take() {
+                    ctx.cancel(timer);
+                }
+            }
+            20 => ctx.sleep(Duration::from_micros(ctx.random() % 2_000)).await,
+            21 => self.ask(ctx).await,
+            22 => {
+                let alias = ctx.alias();
+                if ctx.random().is_multiple_of(2) {
+                    ctx.revoke(alias);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Asks one of the named, who may be asking this one.
+    async fn ask(&self, ctx: &mut Context<Job<K>>) {
+        let name = tree::a_name(ctx.random());
+        let Ok(other) = ctx.lookup::<Job<Named>, Job<Named>>(&name) else { return };
+        self.ledger.calls.fetch_add(1, Ordering::Relaxed);
+        let asked = other.call(|reply| Job::Ask(Letter::write(&self.ledger), reply));
+        asked.timeout(STUCK).await.map_or_else(
+            |error| failed::<Named>(&self.ledger, &error),
+            |pid| self.ledger.lose_if(pid != other.pid(), || "another's reply".to_owned()),
+        );
+    }
+
+    fn pass(&self, ctx: &Context<Job<K>>) {
+        let name = tree::a_name(ctx.random());
+        if let Ok(other) = ctx.lookup::<Job<Named>, Job<Named>>(&name) {
+            sent(other.send(Job::Work(Letter::write(&self.ledger))));
+        }
+    }
+}
+
+/// Every call is answered, or fails because whom it was for has ended, has no room, or waits
+/// itself.
+pub(crate) fn failed<K: Kind>(ledger: &Ledger, error: &CallError) {
+    match error {
+        CallError::NoProcess | CallError::Full | CallError::NoWorkers => call_refused::<K>(ledger),
+        CallError::Terminated(_)
+        | CallError::NoReply
+        | CallError::Deadlock(_)
+        | CallError::CallsItself(_) => {}
+        other => ledger.lose_if(true, || format!("a call: {other}")),
+    }
+}
+
+impl<K: Kind> Actor for Worker<K> {
+    type Message = Job<K>;
+
+    async fn init(&mut self, ctx: &mut Context<Job<K>>) -> Result {
+        ctx.alias();
+        if self.ledger.is_storming() && ctx.random().is_multiple_of(64) {
+            return Err(Reason::error("no start"));
+        }
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, ctx: &mut Context<Job<K>>, job: Job<K>) -> Result {
+        match job {
+            Job::Work(letter) => {
+                letter.handled();
+                self.work(ctx).await;
+            }
+            Job::Pass(letter) => {
+                letter.handled();
+                self.pass(ctx);
+            }
+            Job::Ask(letter, reply) => {
+                letter.handled();
+                reply.send(ctx.pid());
+            }
+            Job::Panic(letter) => {
+                letter.handled();
+                // As a panic, without its lines on the screen.
+                resume_unwind(Box::new("planned"));
+            }
+            Job::End(letter, reason) => {
+                letter.handled();
+                return Err(reason);
+            }
+            Job::Tick(tick) => tick.rings(ctx.now()),
+        }
+        Ok(())
+    }
+}

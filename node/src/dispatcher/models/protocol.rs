@@ -1,0 +1,216 @@
+//! What workers, and those who push, use of [`Sleep`]; and a dispatcher made of that and a
+//! queue, as far as it puts workers to sleep and wakes them.
+
+use crate::dispatcher::sleep::Sleep;
+use crate::models::checker::{Condvar, Mutex as Lock, joined, thread};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, Parker};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a worker and one that pushes use of [`Sleep`].
+pub(super) trait Protocol: Send + Sync + 'static {
+    fn wake_one(&self);
+    fn wake_all(&self);
+    fn start_searching(&self);
+    fn found(&self);
+    /// A searching worker ends, as `Shared::fill_in` does.
+    fn leave(&self);
+    fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool;
+}
+
+impl Protocol for Sleep {
+    fn wake_one(&self) {
+        self.wake_one();
+    }
+
+    fn wake_all(&self) {
+        self.wake_all();
+    }
+
+    fn start_searching(&self) {
+        self.start_searching();
+    }
+
+    fn found(&self) {
+        self.found();
+    }
+
+    fn leave(&self) {
+        self.found();
+    }
+
+    fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool {
+        self.park(worker, parker, None, any_work)
+    }
+}
+
+/// [`Sleep`] of workers the first of whose parks is a doze, over at any moment: also when
+/// somebody has just taken the worker off the stack.
+pub(super) struct DozesFirst {
+    sleep: Sleep,
+    dozed: AtomicBool,
+}
+
+impl DozesFirst {
+    pub(super) fn new(parkers: &[Parker]) -> Self {
+        DozesFirst { sleep: Sleep::new(parkers), dozed: AtomicBool::new(false) }
+    }
+}
+
+impl Protocol for DozesFirst {
+    fn wake_one(&self) {
+        self.sleep.wake_one();
+    }
+
+    fn wake_all(&self) {
+        self.sleep.wake_all();
+    }
+
+    fn start_searching(&self) {
+        self.sleep.start_searching();
+    }
+
+    fn found(&self) {
+        self.sleep.found();
+    }
+
+    fn leave(&self) {
+        self.sleep.found();
+    }
+
+    fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool {
+        let dozes = !self.dozed.swap(true, Ordering::Relaxed);
+        self.sleep.park(worker, parker, dozes.then_some(Duration::ZERO), any_work)
+    }
+}
+
+/// The queues with the contract of the real ones: what is pushed is taken once and in
+/// order, and whether there is anything can be asked without a lock, so the question
+/// orders nothing by itself.
+#[derive(Default)]
+pub(super) struct Queue {
+    items: Mutex<VecDeque<usize>>,
+    length: AtomicUsize,
+}
+
+impl Queue {
+    pub(super) fn push(&self, item: usize) {
+        let mut items = self.items.lock();
+        items.push_back(item);
+        self.length.store(items.len(), Ordering::Release);
+    }
+
+    pub(super) fn pop(&self) -> Option<usize> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut items = self.items.lock();
+        let item = items.pop_front();
+        self.length.store(items.len(), Ordering::Release);
+        item
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.length.load(Ordering::Acquire) == 0
+    }
+}
+
+/// `Shared` as far as it puts workers to sleep and wakes them.
+pub(super) struct Dispatcher<P> {
+    pub(super) sleep: P,
+    pub(super) queue: Queue,
+    pub(super) stopped: AtomicBool,
+}
+
+impl<P: Protocol> Dispatcher<P> {
+    /// As `Shared::inject`.
+    pub(super) fn inject(&self, item: usize) {
+        self.queue.push(item);
+        self.sleep.wake_one();
+    }
+
+    /// As `Shared::signal_stop`.
+    pub(super) fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        self.sleep.wake_all();
+    }
+
+    /// As `Shared::work`, without the rounds of searching before it parks.
+    pub(super) fn work(&self, worker: usize, parker: &Parker, run: impl Fn(usize)) {
+        let mut searching = false;
+        while !self.stopped.load(Ordering::Relaxed) {
+            if !searching {
+                searching = true;
+                self.sleep.start_searching();
+            }
+            let Some(item) = self.queue.pop() else {
+                let any_work = || self.stopped.load(Ordering::SeqCst) || !self.queue.is_empty();
+                self.sleep.park(worker, parker, any_work);
+                // To loom: what was seen may be old, do not look at it again for ever.
+                thread::yield_now();
+                continue;
+            };
+            searching = false;
+            self.sleep.found();
+            run(item);
+        }
+    }
+}
+
+/// Starts a dispatcher whose workers do `run` with each item, does `outside` beside
+/// them, and waits for the workers to end.
+pub(super) fn workers<P: Protocol>(
+    count: usize,
+    protocol: impl FnOnce(&[Parker]) -> P,
+    run: impl Fn(&Dispatcher<P>, usize) + Send + Sync + 'static,
+    outside: impl FnOnce(&Dispatcher<P>),
+) {
+    let parkers: Vec<_> = (0..count).map(|_| Parker::new()).collect();
+    let dispatcher = Arc::new(Dispatcher {
+        sleep: protocol(&parkers),
+        queue: Queue::default(),
+        stopped: AtomicBool::new(false),
+    });
+    let run = Arc::new(run);
+    let threads: Vec<_> = parkers
+        .into_iter()
+        .enumerate()
+        .map(|(worker, parker)| {
+            let dispatcher = Arc::clone(&dispatcher);
+            let run = Arc::clone(&run);
+            thread::spawn(move || {
+                dispatcher.work(worker, &parker, |item| run(&dispatcher, item));
+            })
+        })
+        .collect();
+    outside(&dispatcher);
+    threads.into_iter().for_each(joined);
+}
+
+/// One push, and workers that are about to park or have parked: the item is found by
+/// somebody, who then stops the others.
+pub(super) fn one_push<P: Protocol>(count: usize, protocol: impl FnOnce(&[Parker]) -> P) {
+    workers(count, protocol, |dispatcher, _| dispatcher.stop(), |dispatcher| dispatcher.inject(7));
+}
+
+/// Two pushes and two workers: neither turn ends before the other has begun, so both
+/// workers must be awake.
+pub(super) fn two_pushes<P: Protocol>(protocol: impl FnOnce(&[Parker]) -> P) {
+    let begun = Arc::new((Lock::new(0), Condvar::default()));
+    let run = move |dispatcher: &Dispatcher<P>, _| {
+        let (count, changed) = &*begun;
+        let mut count = count.lock();
+        *count += 1;
+        changed.notify_all();
+        while *count < 2 {
+            count = changed.wait(count);
+        }
+        drop(count);
+        dispatcher.stop();
+    };
+    workers(2, protocol, run, |dispatcher| {
+        dispatcher.inject(1);
+        dispatcher.inject(2);
+    });
+}

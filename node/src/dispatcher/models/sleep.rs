@@ -1,0 +1,95 @@
+//! A push against workers that park (rule R2, seeds M10): somebody finds it.
+
+use super::protocol::{Dispatcher, DozesFirst, one_push, two_pushes, workers};
+use crate::dispatcher::sleep::Sleep;
+use crate::models::checker::bounded;
+
+#[test]
+fn a_push_finds_the_worker_that_parks() {
+    bounded(3, || one_push(1, Sleep::new));
+}
+
+#[test]
+fn a_push_finds_one_of_two_that_park() {
+    bounded(2, || one_push(2, Sleep::new));
+}
+
+#[test]
+fn a_push_finds_the_worker_that_dozes() {
+    bounded(3, || one_push(1, DozesFirst::new));
+}
+
+#[test]
+fn a_push_finds_one_of_two_the_first_of_which_dozes() {
+    bounded(2, || one_push(2, DozesFirst::new));
+}
+
+#[test]
+fn two_pushes_wake_two_though_one_dozes() {
+    bounded(2, || two_pushes(DozesFirst::new));
+}
+
+#[test]
+fn the_last_searcher_that_finds_work_hands_on() {
+    bounded(2, || two_pushes(Sleep::new));
+}
+
+#[test]
+fn a_stop_ends_everybody() {
+    bounded(2, || workers(2, Sleep::new, |_, _| {}, Dispatcher::stop));
+}
+
+#[cfg(loom)]
+mod broken {
+    use super::super::varied::{Fault, Varied};
+    use super::*;
+    use crate::sync::Ordering;
+
+    /// Without a fault the copy is as good as the original: what fails below fails because
+    /// of its fault.
+    #[test]
+    fn the_copy_without_a_fault_holds() {
+        bounded(2, || one_push(2, Varied::with(Fault::None)));
+        bounded(2, || two_pushes(Varied::with(Fault::None)));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_push_without_its_fence_is_lost() {
+        bounded(3, || one_push(1, Varied::with(Fault::WakesWithoutFence)));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_park_without_its_fence_loses_a_push() {
+        bounded(3, || one_push(1, Varied::with(Fault::ParksWithoutFence)));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn looking_before_registering_loses_a_push() {
+        bounded(3, || one_push(1, Varied::with(Fault::LooksFirst)));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn not_looking_again_loses_a_push() {
+        bounded(3, || one_push(1, Varied::with(Fault::DoesNotLook)));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn work_that_is_not_handed_on_waits_behind_a_long_turn() {
+        bounded(2, || two_pushes(Varied::with(Fault::HandsNothingOn)));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_stop_that_wakes_before_it_says_why_leaves_workers_asleep() {
+        let stop = |dispatcher: &Dispatcher<Sleep>| {
+            dispatcher.sleep.wake_all();
+            dispatcher.stopped.store(true, Ordering::SeqCst);
+        };
+        bounded(2, move || workers(2, Sleep::new, |_, _| {}, stop));
+    }
+}

@@ -1,0 +1,113 @@
+//! Spare workers that come and go (rule R4): whoever leaves takes no work with it.
+
+use super::protocol::{Protocol, workers};
+use crate::dispatcher::sleep::Sleep;
+use crate::dispatcher::spares::{Seat, Spares};
+use crate::models::checker::{bounded, joined, thread};
+use crate::sync::Parker;
+use std::sync::Arc;
+
+/// A push while a spare worker searches, finds nothing and leaves, and a worker parks: the
+/// item is found by one of the two.
+fn a_spare_leaves<P: Protocol>(protocol: impl FnOnce(&[Parker]) -> P) {
+    workers(
+        1,
+        protocol,
+        |dispatcher, _| dispatcher.stop(),
+        |dispatcher| {
+            dispatcher.sleep.start_searching();
+            // Pushed by another thread: it sees one who searches, and wakes nobody.
+            let found = dispatcher.queue.pop().is_some();
+            dispatcher.inject(7);
+            dispatcher.sleep.leave();
+            assert!(!found, "nothing was there");
+        },
+    );
+}
+
+#[test]
+fn a_spare_that_leaves_hands_on() {
+    bounded(3, || a_spare_leaves(Sleep::new));
+}
+
+/// A spare parks, or is about to, while the watchdog finds it superfluous: it leaves.
+fn a_spare_is_sent_away(send: fn(&Spares, &Sleep)) {
+    let spare = Parker::new();
+    let sleep = Sleep::new(std::slice::from_ref(&spare));
+    let spares = Spares::new(vec![Seat { index: 0, parker: spare }]);
+    spares.want(1);
+    let seat = spares.enter().expect("a seat is free");
+    let shared = Arc::new((sleep, spares));
+    let thread = thread::spawn({
+        let shared = Arc::clone(&shared);
+        move || {
+            let (sleep, spares) = &*shared;
+            sleep.start_searching();
+            while !spares.leaves() {
+                sleep.park(seat.index, &seat.parker, None, || spares.surplus());
+                thread::yield_now();
+            }
+            sleep.found();
+        }
+    });
+    send(&shared.1, &shared.0);
+    joined(thread);
+    assert_eq!((shared.1.live(), shared.0.parked()), (0, 0));
+}
+
+#[test]
+fn a_spare_that_parks_is_sent_away() {
+    bounded(3, || {
+        a_spare_is_sent_away(|spares, sleep| {
+            assert!(spares.want(0));
+            sleep.wake(0);
+        });
+    });
+}
+
+/// Two spares of which one is too many: one leaves, not both.
+#[test]
+fn of_two_spares_one_leaves() {
+    bounded(3, || {
+        let seats = [0, 1].map(|index| Seat { index, parker: Parker::new() });
+        let spares = Arc::new(Spares::new(seats.into()));
+        spares.want(2);
+        let seats = [spares.enter(), spares.enter()];
+        assert!(seats.iter().all(Option::is_some) && spares.enter().is_none());
+        assert!(spares.want(1));
+        let other = thread::spawn({
+            let spares = Arc::clone(&spares);
+            move || usize::from(spares.leaves())
+        });
+        let left = usize::from(spares.leaves()) + joined(other);
+        assert_eq!((left, spares.live(), spares.surplus()), (1, 1, false));
+    });
+}
+
+#[cfg(loom)]
+mod broken {
+    use super::super::varied::{Fault, Varied};
+    use super::*;
+
+    #[test]
+    fn the_copy_without_a_fault_holds() {
+        bounded(3, || a_spare_leaves(Varied::with(Fault::None)));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_spare_that_leaves_in_silence_loses_a_push() {
+        bounded(3, || a_spare_leaves(Varied::with(Fault::LeavesInSilence)));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_spare_that_is_woken_before_it_is_superfluous_stays() {
+        bounded(3, || {
+            a_spare_is_sent_away(|spares, sleep| {
+                sleep.wake(0);
+                spares.want(0);
+            });
+        });
+    }
+}

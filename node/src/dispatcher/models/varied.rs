@@ -1,0 +1,122 @@
+//! [`Sleep`](crate::dispatcher::sleep::Sleep) once more, from which one line at a time is
+//! left out.
+
+use super::protocol::Protocol;
+use crate::sync::{AtomicUsize, Mutex, Ordering, Parker, Unparker, fence};
+
+/// What is wrong with [`Varied`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    None,
+    /// The one who pushes reads the counters without a fence after its push.
+    WakesWithoutFence,
+    /// The one who parks reads the queues without a fence after its counters.
+    ParksWithoutFence,
+    /// It reads the queues before it is on the stack.
+    LooksFirst,
+    /// It does not look at the queues once more.
+    DoesNotLook,
+    /// The last searcher that finds work keeps it to itself.
+    HandsNothingOn,
+    /// A searcher ends, and nobody searches in its place.
+    LeavesInSilence,
+}
+
+/// [`Sleep`] with a fault.
+pub(super) struct Varied {
+    fault: Fault,
+    searching: AtomicUsize,
+    parked: AtomicUsize,
+    stack: Mutex<Vec<usize>>,
+    unparkers: Vec<Unparker>,
+}
+
+impl Varied {
+    pub(super) fn with(fault: Fault) -> impl FnOnce(&[Parker]) -> Self {
+        move |parkers| Varied {
+            fault,
+            searching: AtomicUsize::new(0),
+            parked: AtomicUsize::new(0),
+            stack: Mutex::new(Vec::new()),
+            unparkers: parkers.iter().map(|parker| parker.unparker().clone()).collect(),
+        }
+    }
+
+    fn unpark_one(&self) {
+        let worker = {
+            let mut stack = self.stack.lock();
+            if self.searching.load(Ordering::Relaxed) > 0 {
+                return;
+            }
+            let Some(worker) = stack.pop() else { return };
+            self.parked.fetch_sub(1, Ordering::Relaxed);
+            self.searching.fetch_add(1, Ordering::Relaxed);
+            worker
+        };
+        self.unparkers[worker].unpark();
+    }
+
+    fn leave_stack(&self, worker: usize) -> bool {
+        let mut stack = self.stack.lock();
+        let Some(place) = stack.iter().rposition(|parked| *parked == worker) else { return false };
+        stack.remove(place);
+        self.parked.fetch_sub(1, Ordering::Relaxed);
+        self.searching.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+}
+
+impl Protocol for Varied {
+    fn wake_one(&self) {
+        if self.fault != Fault::WakesWithoutFence {
+            fence(Ordering::SeqCst);
+        }
+        if self.searching.load(Ordering::Relaxed) == 0 && self.parked.load(Ordering::Relaxed) > 0 {
+            self.unpark_one();
+        }
+    }
+
+    fn wake_all(&self) {
+        self.unparkers.iter().for_each(Unparker::unpark);
+    }
+
+    fn start_searching(&self) {
+        self.searching.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn found(&self) {
+        if self.searching.fetch_sub(1, Ordering::SeqCst) == 1 && self.fault != Fault::HandsNothingOn
+        {
+            self.wake_one();
+        }
+    }
+
+    fn leave(&self) {
+        if self.fault == Fault::LeavesInSilence {
+            self.searching.fetch_sub(1, Ordering::SeqCst);
+        } else {
+            self.found();
+        }
+    }
+
+    fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool {
+        let mut any_work = Some(any_work);
+        let mut look = || any_work.take().is_some_and(|any_work| any_work());
+        let seen = self.fault == Fault::LooksFirst && look();
+        {
+            let mut stack = self.stack.lock();
+            stack.push(worker);
+            self.parked.fetch_add(1, Ordering::Relaxed);
+            self.searching.fetch_sub(1, Ordering::Relaxed);
+        }
+        if self.fault != Fault::ParksWithoutFence {
+            fence(Ordering::SeqCst);
+        }
+        if (seen || (self.fault != Fault::DoesNotLook && look())) && self.leave_stack(worker) {
+            return false;
+        }
+        parker.park();
+        self.leave_stack(worker);
+        true
+    }
+}

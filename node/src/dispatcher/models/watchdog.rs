@@ -1,0 +1,180 @@
+//! The watchdog's timer (rule R4): it is set while a worker is awake.
+
+use super::protocol::Queue;
+use crate::dispatcher::sleep::Sleep;
+use crate::dispatcher::watchdog::Watchdog;
+use crate::models::checker::{bounded, joined, thread};
+use crate::sync::Parker;
+use std::sync::Arc;
+
+/// What a worker and the timer use of [`Watchdog`].
+trait Watch: Send + Sync + 'static {
+    fn rouse(&self) -> bool;
+    fn rest(&self, all_asleep: impl Fn() -> bool) -> bool;
+}
+
+impl Watch for Watchdog {
+    fn rouse(&self) -> bool {
+        self.rouse()
+    }
+
+    fn rest(&self, all_asleep: impl Fn() -> bool) -> bool {
+        self.rest(all_asleep)
+    }
+}
+
+/// A worker parks while one pushes and the watchdog's timer fires: the worker is in a turn
+/// after that, so a timer is set, and one only. `rouses` says when the worker sees to
+/// the timer: given whether it has slept.
+fn a_watched_push(watchdog: impl Watch, rouses: fn(bool) -> bool) {
+    let parker = Parker::new();
+    let sleep = Sleep::new(std::slice::from_ref(&parker));
+    let shared = Arc::new((sleep, watchdog, Queue::default()));
+    assert!(shared.1.rouse(), "the timer is set when the worker starts");
+    let worker = thread::spawn({
+        let shared = Arc::clone(&shared);
+        move || {
+            let (sleep, watchdog, queue) = &*shared;
+            let mut set = 0;
+            sleep.start_searching();
+            while queue.pop().is_none() {
+                if rouses(sleep.park(0, &parker, None, || !queue.is_empty())) {
+                    set += usize::from(watchdog.rouse());
+                }
+                thread::yield_now();
+            }
+            sleep.found();
+            set
+        }
+    });
+    let timer = thread::spawn({
+        let shared = Arc::clone(&shared);
+        move || {
+            let (sleep, watchdog, _) = &*shared;
+            usize::from(!watchdog.rest(|| sleep.parked() == 1))
+        }
+    });
+    let (sleep, _, queue) = &*shared;
+    queue.push(7);
+    sleep.wake_one();
+    let set = joined(worker) + joined(timer);
+    assert_eq!(set, 1, "timers set");
+}
+
+/// As `Shared::search`.
+fn always(_has_slept: bool) -> bool {
+    true
+}
+
+#[test]
+fn a_worker_that_is_awake_is_watched() {
+    bounded(3, || a_watched_push(Watchdog::new(None), always));
+}
+
+/// Work that lies behind a turn that goes on: one look of the watchdog after it came has it
+/// stolen, though the worker that made it ready woke nobody, and though a sibling is just
+/// about to park.
+fn hidden_work(looks: bool) {
+    let parker = Parker::new();
+    let sleep = Sleep::new(std::slice::from_ref(&parker));
+    let shared = Arc::new((sleep, Queue::default()));
+    let sibling = thread::spawn({
+        let shared = Arc::clone(&shared);
+        move || {
+            let (sleep, queue) = &*shared;
+            sleep.start_searching();
+            while queue.pop().is_none() {
+                sleep.park(0, &parker, None, || !queue.is_empty());
+                thread::yield_now();
+            }
+            sleep.found();
+        }
+    });
+    let busy = thread::spawn({
+        let shared = Arc::clone(&shared);
+        move || shared.1.push(7)
+    });
+    joined(busy);
+    if looks && !shared.1.is_empty() {
+        shared.0.wake_one();
+    }
+    joined(sibling);
+}
+
+#[test]
+fn work_behind_a_long_turn_is_found() {
+    bounded(4, || hidden_work(true));
+}
+
+#[cfg(loom)]
+mod broken {
+    use super::*;
+    use crate::sync::{AtomicBool, Ordering, fence};
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn work_behind_a_long_turn_that_nobody_looks_at_stays_there() {
+        bounded(4, || hidden_work(false));
+    }
+
+    /// [`Watchdog`] without one of its lines.
+    #[derive(Default)]
+    struct VariedWatchdog {
+        rouses_without_fence: bool,
+        rests_without_fence: bool,
+        looks_once: bool,
+        awake: AtomicBool,
+    }
+
+    impl Watch for VariedWatchdog {
+        fn rouse(&self) -> bool {
+            if !self.rouses_without_fence {
+                fence(Ordering::SeqCst);
+            }
+            !self.awake.load(Ordering::Relaxed) && !self.awake.swap(true, Ordering::SeqCst)
+        }
+
+        fn rest(&self, all_asleep: impl Fn() -> bool) -> bool {
+            if !all_asleep() {
+                return false;
+            }
+            self.awake.store(false, Ordering::SeqCst);
+            if !self.rests_without_fence {
+                fence(Ordering::SeqCst);
+            }
+            self.looks_once || all_asleep() || !self.rouse()
+        }
+    }
+
+    #[test]
+    fn the_copy_of_the_watchdog_without_a_fault_holds() {
+        bounded(3, || a_watched_push(VariedWatchdog::default(), always));
+    }
+
+    #[test]
+    #[should_panic(expected = "timers set")]
+    fn a_worker_that_nearly_slept_and_says_nothing_is_not_watched() {
+        bounded(3, || a_watched_push(Watchdog::new(None), |has_slept| has_slept));
+    }
+
+    #[test]
+    #[should_panic(expected = "timers set")]
+    fn a_worker_that_rouses_without_its_fence_is_not_watched() {
+        let fault = || VariedWatchdog { rouses_without_fence: true, ..VariedWatchdog::default() };
+        bounded(3, move || a_watched_push(fault(), always));
+    }
+
+    #[test]
+    #[should_panic(expected = "timers set")]
+    fn a_watchdog_that_rests_without_its_fence_leaves_a_worker_unwatched() {
+        let fault = || VariedWatchdog { rests_without_fence: true, ..VariedWatchdog::default() };
+        bounded(3, move || a_watched_push(fault(), always));
+    }
+
+    #[test]
+    #[should_panic(expected = "timers set")]
+    fn a_watchdog_that_looks_once_leaves_a_worker_unwatched() {
+        let fault = || VariedWatchdog { looks_once: true, ..VariedWatchdog::default() };
+        bounded(3, move || a_watched_push(fault(), always));
+    }
+}

@@ -1,0 +1,273 @@
+//! Who lives in a node, while processes come, end, look each other up, and the node stops
+//! (rules N2 to N4, X2).
+
+use super::checker::{bounded, joined, model, thread};
+use crate::registry::Registry;
+use krarup_act::{Dynamic, Guarded, Process, Reply, Via};
+use krarup_gen::{
+    Alias, Down, Exit, Inspection, Name, Pid, ProcessInfo, ProcessState, Reason, SendError,
+    SpawnError,
+};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A process that only stands in tables.
+#[derive(Default)]
+struct Entry(u64, Guarded);
+
+fn process(number: u64) -> Arc<dyn Process> {
+    Arc::new(Entry(number, Guarded::default()))
+}
+
+impl Process for Entry {
+    fn pid(&self) -> Pid {
+        Pid::local(self.0, 1)
+    }
+
+    fn parent(&self) -> Option<Pid> {
+        None
+    }
+
+    fn behavior(&self) -> &'static str {
+        "entry"
+    }
+
+    fn info(&self) -> ProcessInfo {
+        ProcessInfo::new(self.pid(), "entry", ProcessState::Idle)
+    }
+
+    fn handled(&self) -> u64 {
+        0
+    }
+
+    fn ran(&self, _: Duration) {}
+
+    fn exit_signal(self: Arc<Self>, _: Exit, _: Via) -> bool {
+        false
+    }
+
+    fn is_doomed(&self) -> bool {
+        false
+    }
+
+    fn down(self: Arc<Self>, _: Down, _: bool) {}
+
+    fn request_stop(self: Arc<Self>, _: Reason) {}
+
+    fn kill(self: Arc<Self>) {}
+
+    fn inspect(self: Arc<Self>, _: Reply<Inspection>) {}
+
+    fn send_dynamic(
+        self: Arc<Self>,
+        message: Dynamic,
+        _: Option<Alias>,
+    ) -> Result<(), SendError<Dynamic>> {
+        Err(SendError::NoProcess(message))
+    }
+
+    fn state(self: Arc<Self>, _: Reply<Option<Dynamic>>) {}
+
+    fn suspend(self: Arc<Self>, _: Reply<()>) {}
+
+    fn resume(self: Arc<Self>) -> bool {
+        false
+    }
+
+    fn nudge(self: Arc<Self>) {}
+
+    fn waits_for(&self) -> Option<Pid> {
+        None
+    }
+
+    fn lane_types(&self) -> (&'static str, &'static str) {
+        ("()", "()")
+    }
+
+    fn trace(self: Arc<Self>, _: bool) {}
+
+    fn relations(&self) -> &Guarded {
+        &self.1
+    }
+
+    fn join_wire(&self) {}
+
+    fn panic_at_next_message(self: Arc<Self>) {}
+
+    fn occupy(self: Arc<Self>) -> Option<Box<dyn Send>> {
+        None
+    }
+}
+
+fn name() -> Name {
+    Name::new("one").expect("a name")
+}
+
+/// Three spawns of one name: one is admitted, and of the others nothing is left.
+#[test]
+fn of_three_of_one_name_one_is_admitted() {
+    bounded(3, || {
+        let registry = Arc::new(Registry::default());
+        let admit = |number| {
+            let registry = Arc::clone(&registry);
+            move || registry.admit(process(number), Some(&name())).is_ok()
+        };
+        let others = [thread::spawn(admit(1)), thread::spawn(admit(2))];
+        let third = admit(3)();
+        let [first, second] = others.map(joined);
+        let admitted = [(1, first), (2, second), (3, third)];
+        let winners: Vec<u64> =
+            admitted.into_iter().filter(|(_, won)| *won).map(|(n, _)| n).collect();
+        assert_eq!(winners.len(), 1, "winners");
+        let found: Vec<_> = registry.all().iter().map(|process| process.pid().id()).collect();
+        assert_eq!(found, winners, "left behind");
+        assert_eq!(registry.whereis("one").map(|process| process.pid().id()), Some(winners[0]));
+        assert_eq!((registry.living(), registry.names(), registry.spawned()), (1, 1, 1));
+    });
+}
+
+/// A process ends while another takes its name: refused, or the name is the other's, also
+/// when the end is told once more.
+#[test]
+fn a_name_goes_from_the_dead_to_the_living() {
+    model(|| {
+        let registry = Arc::new(Registry::default());
+        registry.admit(process(1), Some(&name())).expect("a free name");
+        let ending = thread::spawn({
+            let registry = Arc::clone(&registry);
+            move || registry.retire(Pid::local(1, 1), Some(&name()))
+        });
+        let admitted = registry.admit(process(2), Some(&name()));
+        joined(ending);
+        registry.retire(Pid::local(1, 1), Some(&name()));
+        let holder = registry.whereis("one").map(|process| process.pid().id());
+        assert_eq!(holder, admitted.is_ok().then_some(2), "whose name");
+        let alive = usize::from(admitted.is_ok());
+        assert_eq!((registry.living(), registry.names()), (alive, alive));
+        assert!(matches!(admitted, Ok(()) | Err(SpawnError::NameTaken { .. })));
+    });
+}
+
+/// Who finds a process by its name finds it by its pid.
+#[test]
+fn whoever_has_a_name_has_a_pid() {
+    model(|| {
+        let registry = Arc::new(Registry::default());
+        let admitting = thread::spawn({
+            let registry = Arc::clone(&registry);
+            move || registry.admit(process(1), Some(&name())).is_ok()
+        });
+        if let Some(found) = registry.whereis("one") {
+            assert!(registry.process(found.pid()).is_some(), "no such pid");
+        }
+        assert!(joined(admitting));
+    });
+}
+
+/// A spawn against the stop of the node: who is admitted is counted when the registry has
+/// been closed, so the stop waits for it; nobody is admitted after that.
+#[test]
+fn who_closes_the_registry_misses_nobody() {
+    model(|| {
+        let registry = Arc::new(Registry::default());
+        let admitting = thread::spawn({
+            let registry = Arc::clone(&registry);
+            move || registry.admit(process(1), None).is_ok()
+        });
+        assert!(registry.close() && !registry.close());
+        let counted = registry.living();
+        let admitted = joined(admitting);
+        assert!(!admitted || counted == 1, "missed");
+        assert_eq!(registry.living(), usize::from(admitted));
+        assert!(registry.admit(process(2), None).is_err());
+    });
+}
+
+#[cfg(loom)]
+mod broken {
+    use super::*;
+    use crate::sync::in_one_order::{AtomicBool, AtomicUsize};
+    use crate::sync::{Ordering, RwLock};
+    use std::collections::BTreeMap;
+
+    #[test]
+    #[should_panic(expected = "winners")]
+    fn a_name_that_is_looked_up_before_it_is_taken_has_two_winners() {
+        model(|| {
+            let names = Arc::new(RwLock::<BTreeMap<Name, u64>>::default());
+            let take = |number| {
+                let names = Arc::clone(&names);
+                move || {
+                    let free = !names.read().contains_key(&name());
+                    if free {
+                        names.write().insert(name(), number);
+                    }
+                    free
+                }
+            };
+            let other = thread::spawn(take(1));
+            let mine = take(2)();
+            assert_eq!(usize::from(mine) + usize::from(joined(other)), 1, "winners");
+        });
+    }
+
+    /// As `Registry::retire`, but whoever has the name loses it.
+    #[test]
+    #[should_panic(expected = "whose name")]
+    fn a_name_that_is_taken_without_a_look_at_its_holder_is_taken_from_another() {
+        model(|| {
+            let registry = Arc::new(Registry::default());
+            registry.admit(process(1), Some(&name())).expect("a free name");
+            registry.unregister("one");
+            let ending = thread::spawn({
+                let registry = Arc::clone(&registry);
+                move || drop(registry.unregister("one"))
+            });
+            registry.admit(process(2), Some(&name())).expect("a free name");
+            joined(ending);
+            assert!(registry.whereis("one").is_some(), "whose name");
+        });
+    }
+
+    #[test]
+    #[should_panic(expected = "missed")]
+    fn who_is_counted_after_the_look_is_missed() {
+        model(|| {
+            let shared = Arc::new((AtomicBool::default(), AtomicUsize::default()));
+            let admitting = thread::spawn({
+                let shared = Arc::clone(&shared);
+                move || {
+                    let open = !shared.0.load(Ordering::SeqCst);
+                    if open {
+                        shared.1.fetch_add(1, Ordering::SeqCst);
+                    }
+                    open
+                }
+            });
+            shared.0.swap(true, Ordering::SeqCst);
+            let counted = shared.1.load(Ordering::SeqCst);
+            assert!(!joined(admitting) || counted == 1, "missed");
+        });
+    }
+
+    /// The name is there before the pid.
+    #[test]
+    #[should_panic(expected = "no such pid")]
+    fn a_name_that_comes_first_leads_nowhere() {
+        model(|| {
+            let registry = Arc::new(Registry::default());
+            let admitting = thread::spawn({
+                let registry = Arc::clone(&registry);
+                move || {
+                    let process = process(1);
+                    registry.register(&name(), Arc::clone(&process)).expect("a free name");
+                    registry.admit(process, None).is_ok()
+                }
+            });
+            if let Some(found) = registry.whereis("one") {
+                assert!(registry.process(found.pid()).is_some(), "no such pid");
+            }
+            assert!(joined(admitting));
+        });
+    }
+}

@@ -1,0 +1,345 @@
+//! What a pool's own process does beside keeping workers, and what its workers are (rules P3,
+//! P5, P7, P14).
+
+mod pool_support;
+mod support;
+
+use krarup::prelude::*;
+use krarup::{DeadLetter, Lifecycle, PoolBehavior, PoolContext, Received, Resized, behavior_fn};
+use pool_support::{Job, PoolAddress, Worker, done, millis, seconds, workers};
+use std::collections::BTreeSet;
+use std::task::Poll;
+use support::{Log, boom, poll_once, puppet, simulations};
+
+/// What the pools here can be told.
+#[derive(Debug)]
+enum Order {
+    Grow(usize, Reply<Resized>),
+    Shrink(usize, Reply<Resized>),
+    Numbers(Reply<(usize, u64)>),
+    Ignored(#[allow(dead_code, reason = "dropped")] Reply<()>),
+    Watch(Pid),
+    Link(Pid),
+    Listen,
+    Drain(Reply<()>),
+    Heard(String),
+    Fail(Reason),
+    Panic,
+    Stop,
+    Note(u32),
+}
+
+impl From<Lifecycle> for Order {
+    fn from(event: Lifecycle) -> Self {
+        Order::Heard(format!("{event:?}"))
+    }
+}
+
+impl From<DeadLetter> for Order {
+    fn from(letter: DeadLetter) -> Self {
+        Order::Heard(format!("letter: {letter}"))
+    }
+}
+
+struct Manager {
+    log: Log,
+    init: Result,
+}
+
+type Pooled<'a> = PoolContext<'a, Job, Order>;
+type ManagedPool = Address<Job, PoolCommand<Order>>;
+
+impl PoolBehavior for Manager {
+    type Job = Job;
+    type Command = Order;
+
+    async fn init(&mut self, pool: &mut Pooled<'_>) -> Result {
+        let early = pool.add_workers(3).await;
+        self.log.note(format!("init {} {}", pool.workers().len(), early.changed));
+        self.init.clone()
+    }
+
+    async fn handle_command(&mut self, pool: &mut Pooled<'_>, order: Order) -> Result {
+        match order {
+            Order::Grow(count, reply) => reply.send(pool.add_workers(count).await),
+            Order::Shrink(count, reply) => reply.send(pool.remove_workers(count)),
+            Order::Numbers(reply) => {
+                reply.send((pool.workers().len(), pool.statistics().forwarded));
+            }
+            Order::Ignored(_) => {}
+            Order::Watch(pid) => drop(pool.monitor(pid)),
+            Order::Link(pid) => pool.link(pid),
+            Order::Listen => {
+                pool.watch_lifecycle();
+                pool.watch_dead_letters();
+            }
+            Order::Drain(reply) => {
+                pool.drain();
+                reply.send(());
+            }
+            Order::Heard(what) => self.log.note(what),
+            Order::Fail(reason) => return Err(reason),
+            Order::Panic => panic!("as told"),
+            Order::Stop => pool.stop(),
+            Order::Note(n) => self.log.note(format!("order {n}")),
+        }
+        Ok(())
+    }
+
+    async fn handle_worker_exit(&mut self, _: &mut Pooled<'_>, exit: &Exit) -> Result {
+        self.log.note(format!("worker exit {}", exit.reason));
+        Ok(())
+    }
+
+    async fn handle_exit(&mut self, _: &mut Pooled<'_>, exit: Exit) -> Result {
+        self.log.note(format!("exit {}", exit.reason));
+        if exit.reason == Reason::Shutdown { Err(exit.reason) } else { Ok(()) }
+    }
+
+    async fn handle_down(&mut self, _: &mut Pooled<'_>, down: Down) -> Result {
+        self.log.note(format!("down {}", down.reason));
+        Ok(())
+    }
+
+    fn inspect(&self) -> Inspection {
+        Inspection::new().with("managed", true)
+    }
+
+    async fn terminate(&mut self, pool: &mut Pooled<'_>, reason: &Reason) {
+        self.log.note(format!("terminate {reason}, {} workers", pool.workers().len()));
+    }
+}
+
+/// A pool of two whose behaviour notes in the first log; its workers note in the second.
+fn managed(sim: &Simulation, log: &Log, jobs: &Log) -> ManagedPool {
+    let (log, factory) = (log.clone(), workers(jobs));
+    let pool = move || {
+        let manager = Manager { log: log.clone(), init: Ok(()) };
+        Pool::new(2, factory.clone()).mailbox(5).behavior(manager)
+    };
+    sim.spawn(pool).wait().unwrap()
+}
+
+#[test]
+fn p14_commands_and_calls_of_ones_own_reach_the_pool_and_never_its_workers() {
+    for sim in simulations(20) {
+        let (log, jobs) = (Log::new(), Log::new());
+        let pool = managed(&sim, &log, &jobs);
+        assert_eq!(log.take(), ["init 0 0"], "in init there are no workers, nor can they be added");
+        pool.send(Job::Note(1)).unwrap();
+        pool.command(Order::Note(2)).unwrap();
+        pool.send_max(PoolCommand::Own(Order::Note(3))).unwrap();
+        sim.run_until_idle();
+        assert_eq!(
+            (log.take_sorted(), done(&jobs)),
+            (vec!["order 2".into(), "order 3".into()], vec![1])
+        );
+        assert_eq!(pool.ask(Order::Numbers).wait().unwrap(), (2, 1));
+        // A call that is not answered fails at once, and no worker sees it.
+        assert_eq!(pool.ask(Order::Ignored).wait(), Err(CallError::NoReply));
+        assert_eq!(sim.now().as_nanos(), 0);
+        assert_eq!(pool.ask(Order::Numbers).wait().unwrap(), (2, 1));
+    }
+}
+
+#[test]
+fn p14_urgent_commands_go_before_others_whatever_the_workers_have() {
+    for sim in simulations(20) {
+        let (log, jobs) = (Log::new(), Log::new());
+        let pool = managed(&sim, &log, &jobs);
+        log.take();
+        (0..3).for_each(|n| pool.command(Order::Note(n)).unwrap());
+        pool.send_max(PoolCommand::Own(Order::Note(9))).unwrap();
+        (0..5).for_each(|n| pool.send(Job::Slow(n, seconds(1))).unwrap());
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["order 9", "order 0", "order 1", "order 2"]);
+    }
+}
+
+#[test]
+fn p14_workers_are_added_and_removed_from_within_commands() {
+    for sim in simulations(20) {
+        let (log, jobs) = (Log::new(), Log::new());
+        let pool = managed(&sim, &log, &jobs);
+        let grown = pool.ask(|reply| Order::Grow(3, reply)).wait().unwrap();
+        assert_eq!(grown, Resized { size: 5, changed: 3 });
+        let order = pool.workers().wait().unwrap();
+        for expected in &order {
+            assert_eq!(pool.call(Job::Who).wait().unwrap(), *expected);
+        }
+        (0..5).for_each(|n| pool.send(Job::Slow(n, seconds(1))).unwrap());
+        let shrunk = pool.ask(|reply| Order::Shrink(4, reply)).wait().unwrap();
+        assert_eq!(shrunk, Resized { size: 1, changed: 4 });
+        sim.advance(seconds(2));
+        assert_eq!(done(&jobs).len(), 5, "what they had accepted is done");
+        assert_eq!(pool.workers().wait().unwrap(), order[4..]);
+        pool.ask(Order::Drain).wait().unwrap();
+        assert!(matches!(pool.send(Job::Note(0)), Err(SendError::Draining(_))));
+    }
+}
+
+#[test]
+fn p14_exits_downs_and_events_are_heard_by_the_pool_itself() {
+    for sim in simulations(10) {
+        let (log, jobs) = (Log::new(), Log::new());
+        let pool = managed(&sim, &log, &jobs);
+        let other = puppet(&sim, "other", &Log::new());
+        let third = puppet(&sim, "third", &Log::new());
+        pool.command(Order::Watch(other.pid())).unwrap();
+        pool.command(Order::Link(third.pid())).unwrap();
+        pool.send(Job::End(boom())).unwrap();
+        sim.run_until_idle();
+        sim.kill(other.pid());
+        sim.run_until_idle();
+        sim.kill(third.pid());
+        sim.run_until_idle();
+        assert_eq!(log.take()[1..], ["worker exit boom", "down killed", "exit killed"]);
+        pool.command(Order::Listen).unwrap();
+        sim.run_until_idle();
+        let fourth = puppet(&sim, "fourth", &Log::new());
+        sim.kill(fourth.pid());
+        sim.run_until_idle();
+        assert!(fourth.send(support::Act::nothing()).is_err());
+        sim.run_until_idle();
+        let lines = log.take();
+        assert!(lines.iter().any(|line| line.starts_with("Ended")), "{lines:?}");
+        assert!(lines.iter().any(|line| line.starts_with("letter:")), "{lines:?}");
+        assert_eq!(done(&jobs), [], "no worker heard of any of it");
+        assert!(pool.is_alive());
+    }
+}
+
+#[test]
+fn p14_the_pool_says_what_it_is_and_what_its_behaviour_says() {
+    let sim = Simulation::new(1);
+    let pool = managed(&sim, &Log::new(), &Log::new());
+    let inspection = pool.inspect().wait().unwrap();
+    let items: Vec<_> = inspection.iter().map(|(item, _)| item.to_owned()).collect();
+    let expected = [
+        "pool_size",
+        "workers",
+        "worker_behavior",
+        "worker_mailbox_size",
+        "worker_restarts",
+        "messages_forwarded",
+        "messages_unhandled",
+        "managed",
+    ];
+    assert_eq!(items, expected);
+}
+
+#[test]
+fn p14_terminate_runs_once_when_the_workers_have_ended_and_not_when_it_is_killed() {
+    type End = fn(&Simulation, &ManagedPool);
+    let ends: [(End, &str); 7] = [
+        (|_, pool| pool.command(Order::Fail(boom())).unwrap(), "terminate boom, 0 workers"),
+        (|_, pool| pool.command(Order::Stop).unwrap(), "terminate normal, 0 workers"),
+        (|_, pool| pool.command(Order::Panic).unwrap(), "terminate panic"),
+        (|_, pool| drop(pool.stop().wait()), "terminate normal, 0 workers"),
+        (|_, pool| pool.finish(), "terminate normal, 0 workers"),
+        (|sim, pool| sim.exit(pool.pid(), Reason::Shutdown), "terminate shutdown, 0 workers"),
+        (|sim, pool| sim.kill(pool.pid()), ""),
+    ];
+    for (n, (end, expected)) in ends.into_iter().enumerate() {
+        for sim in simulations(5) {
+            let log = Log::new();
+            let pool = managed(&sim, &log, &Log::new());
+            pool.send(Job::Slow(1, millis(1))).unwrap();
+            end(&sim, &pool);
+            sim.advance(seconds(9));
+            assert_eq!(sim.stats().processes, 0, "way {n}");
+            let lines = log.take();
+            let terminated: Vec<_> = lines.iter().filter(|l| l.starts_with("terminate")).collect();
+            assert_eq!(terminated.len(), usize::from(!expected.is_empty()), "way {n}: {lines:?}");
+            assert!(terminated.iter().all(|line| line.starts_with(expected)), "{lines:?}");
+        }
+    }
+}
+
+#[test]
+fn p14_an_init_that_fails_fails_the_spawn_and_leaves_nothing() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let manager = Manager { log: log.clone(), init: Err(boom()) };
+    let factory = workers(&log);
+    let failed = sim.spawn(move || Pool::new(2, factory).behavior(manager)).name("pool").wait();
+    assert_eq!(failed.unwrap_err(), SpawnError::Init(boom()));
+    assert_eq!((sim.stats().processes, log.take()), (0, vec!["init 0 0".to_owned()]));
+    assert!(sim.whereis("pool").is_none());
+}
+
+#[test]
+fn p14_a_worker_whose_init_fails_fails_the_spawn_of_the_pool_and_ends_the_others() {
+    struct Fifth(Log);
+    impl Actor for Fifth {
+        type Message = Job;
+        async fn init(&mut self, _: &mut Context<Job>) -> Result {
+            self.0.note("init");
+            if self.0.lines().len() == 3 { Err(boom()) } else { Ok(()) }
+        }
+        async fn handle_message(&mut self, _: &mut Context<Job>, _: Job) -> Result {
+            Ok(())
+        }
+    }
+    for sim in simulations(10) {
+        let log = Log::new();
+        let failed = sim.spawn(move || Pool::new(5, move || Fifth(log.clone()))).wait();
+        assert_eq!(failed.unwrap_err(), SpawnError::Init(boom()));
+        assert_eq!(sim.stats().processes, 0);
+    }
+}
+
+#[test]
+fn p1_workers_are_actors_pools_or_bare_behaviours_and_keep_their_arguments() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let noted = log.clone();
+        let greeting = "hello".to_owned();
+        let bare = move || {
+            let (log, greeting) = (noted.clone(), greeting.clone());
+            behavior_fn(move |mut ctx: Context<Job>| async move {
+                loop {
+                    match ctx.receive().await {
+                        Received::Message(Job::End(reason)) => return Err(reason),
+                        Received::Message(_) => log.note(format!("{greeting} {}", ctx.pid())),
+                        Received::Finish => return Ok(()),
+                        _ => {}
+                    }
+                }
+            })
+        };
+        let pool = sim.spawn(move || Pool::new(2, bare)).wait().unwrap();
+        pool.send(Job::End(boom())).unwrap();
+        sim.run_until_idle();
+        pool.add_workers(1).wait().unwrap();
+        (0..3).for_each(|n| pool.send(Job::Note(n)).unwrap());
+        sim.run_until_idle();
+        let lines = log.take();
+        assert!(lines.iter().all(|line| line.starts_with("hello")));
+        assert_eq!(lines.iter().collect::<BTreeSet<_>>().len(), 3);
+        let deep = workers(&log);
+        let inner = move || Pool::new(2, deep.clone());
+        let middle = move || Pool::new(2, inner.clone());
+        let pool: PoolAddress = sim.spawn(move || Pool::new(2, middle)).wait().unwrap();
+        let leaves: BTreeSet<_> = (0..8).map(|_| pool.call(Job::Who).wait().unwrap()).collect();
+        assert_eq!(leaves.len(), 8);
+    }
+}
+
+#[test]
+fn p7_a_managed_pool_that_ends_ends_its_workers_and_its_calls_hear_of_it() {
+    for sim in simulations(10) {
+        let (log, jobs) = (Log::new(), Log::new());
+        let pool = managed(&sim, &log, &jobs);
+        let mut asked = pool.call(|reply| Job::Ask(reply, seconds(3))).into_future();
+        assert!(poll_once(&mut asked).is_pending());
+        sim.run_until_idle();
+        pool.command(Order::Fail(boom())).unwrap();
+        sim.advance(seconds(9));
+        // The worker is asked in order: it finishes what it has in hand.
+        assert!(matches!(poll_once(&mut asked), Poll::Ready(Ok(_) | Err(_))));
+        assert_eq!(sim.stats().processes, 0);
+        assert!(matches!(pool.command(Order::Stop), Err(SendError::NoProcess(Order::Stop))));
+        let _ = Worker(log);
+    }
+}

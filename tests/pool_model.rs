@@ -1,0 +1,340 @@
+//! Pools against a reference model, over many random histories: accounting, rotation, capacity,
+//! and the sender through nested pools (rules P1, P2, P4, P5, P6).
+
+mod pool_support;
+mod support;
+
+use krarup::prelude::*;
+use krarup::{Inspection, behavior_fn};
+use pool_support::{Job, PoolAddress, done, numbers, seconds, workers};
+use proptest::prelude::*;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use support::{Log, boom};
+
+/// One step of a history.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Send,
+    Call,
+    Reserve,
+    UsePermit,
+    DropPermit,
+    Wait,
+    Crash,
+    Kill(usize),
+    Add(usize),
+    Remove(usize),
+    Work,
+    Time,
+    Factory(bool),
+    Drain,
+    Reopen,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => Just(Step::Send),
+        2 => Just(Step::Call),
+        2 => Just(Step::Reserve),
+        2 => Just(Step::UsePermit),
+        1 => Just(Step::DropPermit),
+        2 => Just(Step::Wait),
+        1 => Just(Step::Crash),
+        1 => (0_usize..6).prop_map(Step::Kill),
+        1 => (0_usize..4).prop_map(Step::Add),
+        1 => (0_usize..4).prop_map(Step::Remove),
+        3 => Just(Step::Work),
+        2 => Just(Step::Time),
+        1 => any::<bool>().prop_map(Step::Factory),
+        1 => Just(Step::Drain),
+        1 => Just(Step::Reopen),
+    ]
+}
+
+/// A worker whose start can be made to fail.
+struct Frail(Log, Arc<AtomicBool>);
+
+impl Actor for Frail {
+    type Message = Job;
+
+    async fn init(&mut self, _: &mut Context<Job>) -> Result {
+        if self.1.load(Ordering::Relaxed) { Err(boom()) } else { Ok(()) }
+    }
+
+    async fn handle_message(&mut self, ctx: &mut Context<Job>, job: Job) -> Result {
+        match job {
+            Job::Note(n) => self.0.note(format!("done {n}")),
+            Job::Slow(n, time) => {
+                ctx.sleep(time).await;
+                self.0.note(format!("done {n}"));
+            }
+            Job::Who(reply) => reply.send(ctx.pid()),
+            Job::End(reason) => return Err(reason),
+            Job::Ask(..) | Job::Hang => {}
+        }
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// M25, M26: whatever happens, forwarded + unhandled is what was sent; everything that was
+    /// accepted is handled once or went down with a worker; no place is ever lost.
+    #[test]
+    fn p6_every_message_is_accounted_for_in_any_history(
+        seed in any::<u64>(),
+        size in 1_usize..5,
+        bound in 1_usize..4,
+        watched in any::<bool>(),
+        steps in prop::collection::vec(step(), 1..80),
+    ) {
+        let sim = Simulation::with_throughput(seed, 1);
+        let log = Log::new();
+        let fails = Arc::new(AtomicBool::new(false));
+        let (noted, failing) = (log.clone(), Arc::clone(&fails));
+        let pool: PoolAddress = sim
+            .spawn(move || {
+                let pool = Pool::new(size, move || Frail(noted.clone(), Arc::clone(&failing)));
+                let pool = pool.mailbox(bound);
+                if watched { pool.measured() } else { pool }
+            })
+            .wait()
+            .unwrap();
+        let mut places = size;
+        let (mut received, mut accepted, mut next) = (0_u64, 0_u64, 0_u32);
+        let mut permits = Vec::new();
+        let mut waits = Vec::new();
+        let mut number = || {
+            next += 1;
+            next
+        };
+        for step in steps {
+            match step {
+                Step::Send => {
+                    received += 1;
+                    accepted += u64::from(pool.send(Job::Slow(number(), seconds(1))).is_ok());
+                }
+                Step::Call => {
+                    received += 1;
+                    let mut call = pool.call(Job::Who).into_future();
+                    let refused = matches!(
+                        support::poll_once(&mut call),
+                        std::task::Poll::Ready(Err(_))
+                    );
+                    accepted += u64::from(!refused);
+                }
+                Step::Reserve => match pool.reserve() {
+                    Ok(permit) => permits.push(permit),
+                    Err(_) => received += 1,
+                },
+                Step::UsePermit => if let Some(permit) = permits.pop() {
+                    permit.send(Job::Slow(number(), seconds(1)));
+                    received += 1;
+                    accepted += 1;
+                },
+                Step::DropPermit => drop(permits.pop()),
+                Step::Wait => {
+                    let wait = pool.send_or_wait(Job::Slow(number(), seconds(1))).timeout(seconds(40));
+                    let sent = behavior_fn(move |ctx: Context<()>| async move {
+                        let sent = wait.await.is_ok();
+                        let _ = ctx;
+                        if sent { Ok(()) } else { Err(boom()) }
+                    });
+                    let process = sim.spawn(move || sent).start().unwrap();
+                    waits.push(process.monitor());
+                }
+                Step::Crash => {
+                    received += 1;
+                    accepted += u64::from(pool.send(Job::End(boom())).is_ok());
+                }
+                Step::Kill(index) => {
+                    if let Some(worker) = pool.workers().wait().unwrap().get(index) {
+                        sim.kill(*worker);
+                    }
+                }
+                Step::Add(count) => {
+                    let resized = pool.add_workers(count).wait().unwrap();
+                    prop_assert!(resized.changed <= count);
+                    places += resized.changed;
+                    prop_assert_eq!(resized.size, places);
+                }
+                Step::Remove(count) => {
+                    let resized = pool.remove_workers(count).wait().unwrap();
+                    prop_assert_eq!(resized.changed, count.min(places));
+                    places -= resized.changed;
+                    prop_assert_eq!(resized.size, places);
+                }
+                Step::Work => { for _ in 0..5 { sim.step(); } }
+                Step::Time => sim.advance(seconds(1)),
+                Step::Factory(failing) => fails.store(failing, Ordering::Relaxed),
+                Step::Drain => drop(support::poll_once(&mut pool.drain())),
+                Step::Reopen => drop(pool.reopen().wait().unwrap()),
+            }
+            prop_assert!(pool.waiting() <= (places + permits.len() + 9) * bound);
+        }
+        fails.store(false, Ordering::Relaxed);
+        pool.reopen().wait().unwrap();
+        if places == 0 {
+            places += pool.add_workers(1).wait().unwrap().changed;
+        }
+        for permit in permits {
+            permit.send(Job::Slow(number(), seconds(1)));
+            received += 1;
+            accepted += 1;
+        }
+        // Time for every back-off, every job and every wait.
+        sim.advance(seconds(3_600));
+        for wait in waits {
+            received += 1;
+            accepted += u64::from(wait.wait().unwrap().reason == Reason::Normal);
+        }
+        sim.advance(seconds(3_600));
+        let numbers = numbers(&pool);
+        prop_assert_eq!(numbers.received(), received);
+        prop_assert_eq!(numbers.forwarded, accepted);
+        prop_assert_eq!((numbers.places, numbers.workers), (places, places));
+        prop_assert_eq!(pool.waiting(), 0);
+        let mut handled = done(&log);
+        handled.sort_unstable();
+        let count = handled.len();
+        handled.dedup();
+        prop_assert_eq!(handled.len(), count, "nothing is handled twice");
+        if watched {
+            prop_assert_eq!(numbers.wait.unwrap().count + numbers.lost, accepted);
+            prop_assert_eq!(numbers.service.unwrap().count + numbers.crashed + numbers.lost, accepted);
+        }
+        pool.drain().wait().unwrap();
+        pool.stop().wait().unwrap();
+        sim.advance(seconds(60));
+        prop_assert_eq!(sim.stats().processes, 0);
+    }
+
+    /// M26: the rotation is a queue: the one in front gets the next message and goes to the end,
+    /// new ones come in at the end, and those in front go first.
+    #[test]
+    fn p1_the_rotation_is_a_queue_of_workers(
+        seed in any::<u64>(),
+        size in 1_usize..6,
+        steps in prop::collection::vec((0_u8..6, 0_usize..4), 1..60),
+    ) {
+        let sim = Simulation::new(seed);
+        let factory = workers(&Log::new());
+        let pool: PoolAddress = sim.spawn(move || Pool::new(size, factory).mailbox(2)).wait().unwrap();
+        let mut queue: VecDeque<Pid> = pool.workers().wait().unwrap().into();
+        for (step, count) in steps {
+            match step {
+                0 => {
+                    let new = pool.add_workers(count).wait().unwrap();
+                    prop_assert_eq!(new.changed, count);
+                    let all = pool.workers().wait().unwrap();
+                    queue.extend(&all[all.len() - count..]);
+                }
+                1 => {
+                    let gone = pool.remove_workers(count).wait().unwrap().changed;
+                    queue.drain(..gone);
+                }
+                2 => if let Some(front) = queue.front().copied() {
+                    pool.send(Job::End(boom())).unwrap();
+                    sim.run_until_idle();
+                    let all = pool.workers().wait().unwrap();
+                    queue.pop_front();
+                    let replacement = *all.last().unwrap();
+                    prop_assert_ne!(front, replacement);
+                    queue.push_back(replacement);
+                },
+                _ => match pool.call(Job::Who).wait() {
+                    Ok(worker) => {
+                        prop_assert_eq!(Some(worker), queue.pop_front());
+                        queue.push_back(worker);
+                    }
+                    Err(error) => {
+                        prop_assert_eq!(error, CallError::NoWorkers);
+                        prop_assert!(queue.is_empty());
+                    }
+                },
+            }
+            prop_assert_eq!(&pool.workers().wait().unwrap(), queue.make_contiguous());
+        }
+    }
+
+    /// M27: with all workers held exactly size × bound messages are accepted, through any
+    /// routing and any nesting.
+    #[test]
+    fn p2_the_capacity_is_size_times_bound_through_any_routing(
+        seed in any::<u64>(),
+        size in 1_usize..6,
+        bound in 1_usize..6,
+        routing in 0_u8..3,
+        watched in any::<bool>(),
+        permits in 0_usize..4,
+    ) {
+        let sim = Simulation::new(seed);
+        let factory = workers(&Log::new());
+        let pool = move || {
+            let pool = Pool::new(size, factory).mailbox(bound);
+            if watched { pool.measured() } else { pool }
+        };
+        let pool: PoolAddress = match routing {
+            0 => sim.spawn(pool).wait().unwrap(),
+            1 => sim.spawn(move || pool().routing(krarup::LeastLoaded::new())).wait().unwrap(),
+            _ => sim.spawn(move || pool().routing(krarup::TwoChoices)).wait().unwrap(),
+        };
+        // One at a time, so that each worker has one in hand before any has one that waits.
+        let mut accepted = 0;
+        loop {
+            let taken = if accepted % 4 < permits {
+                pool.reserve().map(|permit| permit.send(Job::Hang)).is_ok()
+            } else {
+                pool.send(Job::Hang).is_ok()
+            };
+            if !taken {
+                break;
+            }
+            accepted += 1;
+            sim.run_until_idle();
+        }
+        prop_assert_eq!(accepted, size * bound + size);
+        prop_assert_eq!(pool.waiting(), size * bound);
+    }
+
+    /// M28: the worker sees the process that asked, and answers it directly, however deep the
+    /// pools are nested.
+    #[test]
+    fn p1_the_sender_survives_nesting(seed in any::<u64>(), depth in 0_usize..3, calls in 1_usize..12) {
+        struct Leaf;
+        struct Ask(Reply<(Pid, Option<Pid>)>);
+        impl Actor for Leaf {
+            type Message = Ask;
+            async fn handle_message(&mut self, ctx: &mut Context<Ask>, Ask(reply): Ask) -> Result {
+                reply.send((ctx.pid(), ctx.sender()));
+                Ok(())
+            }
+        }
+        let sim = Simulation::with_throughput(seed, 1);
+        let one = || Pool::new(2, || Leaf).mailbox(3);
+        let two = move || Pool::new(2, one).measured();
+        let pool = match depth {
+            0 => sim.spawn(one).wait().unwrap(),
+            1 => sim.spawn(two).wait().unwrap(),
+            _ => sim.spawn(move || Pool::new(2, two)).wait().unwrap(),
+        };
+        let answered = Arc::new(AtomicU32::new(0));
+        let (counted, to) = (Arc::clone(&answered), pool.clone());
+        let asks = behavior_fn(move |ctx: Context<()>| async move {
+            for _ in 0..calls {
+                let (worker, sender) = to.call(Ask).await?;
+                assert!(worker != to.pid() && sender == Some(ctx.pid()));
+                counted.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(())
+        });
+        sim.spawn(move || asks).start().unwrap();
+        sim.run_until_idle();
+        prop_assert_eq!(answered.load(Ordering::Relaxed) as usize, calls);
+        let inspection: Inspection = pool.inspect().wait().unwrap();
+        prop_assert_eq!(inspection.number("messages_forwarded"), Some(calls as u64));
+    }
+}

@@ -1,0 +1,398 @@
+//! Full pools: who waits for room, what is diverted, what becomes of reserved room (rules P2,
+//! P4, M6).
+
+mod pool_support;
+mod support;
+
+use krarup::prelude::*;
+use krarup::{Diverted, Overflow, PoolError};
+use pool_support::{
+    Job, PoolAddress, Worker, done, inspect, millis, numbers, occupy, seconds, workers,
+};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+use support::{Log, on_wake, poll_once, poll_with, simulations};
+
+fn pool(node: &Node, size: usize, mailbox: usize, log: &Log) -> PoolAddress {
+    let factory = workers(log);
+    node.spawn(move || Pool::new(size, factory).mailbox(mailbox)).wait().unwrap()
+}
+
+#[test]
+fn m6_a_sender_that_waits_at_a_pool_gets_the_first_room_at_any_worker_in_its_turn() {
+    for sim in simulations(30) {
+        let log = Log::new();
+        let pool = pool(&sim, 3, 1, &log);
+        occupy(&sim, &pool, seconds(10));
+        (0..3).for_each(|n| pool.send(Job::Slow(n, millis(1))).unwrap());
+        // Nine senders wait; only then does anybody get room.
+        let served = Arc::new(Mutex::new(Vec::new()));
+        let mut waits: Vec<_> = (10..19)
+            .map(|n| {
+                let mut wait = pool.send_or_wait(Job::Note(n)).into_future();
+                let served = Arc::clone(&served);
+                let told = on_wake(move || served.lock().unwrap().push(n));
+                assert!(poll_with(&mut wait, &told).is_pending());
+                wait
+            })
+            .collect();
+        assert_eq!(numbers(&pool).received(), 6, "who waits is not refused, nor received");
+        sim.advance(seconds(20));
+        // Each room is there for the one who was told; the next is told when that is used.
+        let mut used = 0;
+        while used < waits.len() {
+            let told = served.lock().unwrap().len();
+            assert!(told > used, "somebody has room");
+            for wait in &mut waits[used..told] {
+                assert!(poll_once(wait).is_ready());
+            }
+            used = told;
+            sim.run_until_idle();
+        }
+        assert_eq!(*served.lock().unwrap(), (10..19).collect::<Vec<_>>());
+        assert_eq!(done(&log).len(), 15);
+        let numbers = numbers(&pool);
+        assert_eq!((numbers.forwarded, numbers.unhandled), (15, 0));
+    }
+}
+
+#[test]
+fn m6_room_at_a_worker_that_was_added_or_has_replaced_another_goes_to_who_waits() {
+    for sim in simulations(20) {
+        let log = Log::new();
+        let pool = pool(&sim, 2, 1, &log);
+        (0..2).for_each(|_| pool.send(Job::Hang).unwrap());
+        sim.run_until_idle();
+        (0..2).for_each(|n| pool.send(Job::Note(n)).unwrap());
+        let mut waits: Vec<_> =
+            (10..13).map(|n| pool.send_or_wait(Job::Note(n)).into_future()).collect();
+        assert!(waits.iter_mut().all(|wait| poll_once(wait).is_pending()));
+        pool.add_workers(1).wait().unwrap();
+        sim.run_until_idle();
+        // The new one takes them all, one after the other.
+        for wait in &mut waits {
+            assert!(poll_once(wait).is_ready());
+            sim.run_until_idle();
+        }
+        assert_eq!(done(&log), [10, 11, 12]);
+        pool.send(Job::Hang).unwrap();
+        sim.run_until_idle();
+        pool.send(Job::Note(3)).unwrap();
+        let mut wait = pool.send_or_wait(Job::Note(13)).into_future();
+        assert!(poll_once(&mut wait).is_pending());
+        let first = pool.workers().wait().unwrap()[0];
+        sim.kill(first);
+        sim.run_until_idle();
+        assert!(matches!(poll_once(&mut wait), Poll::Ready(Ok(()))));
+        sim.run_until_idle();
+        assert!(done(&log).contains(&13));
+    }
+}
+
+#[test]
+fn m6_waiting_at_a_pool_ends_with_the_time_with_the_pool_and_with_its_last_worker() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let pool = pool(&sim, 1, 1, &log);
+        pool.send(Job::Hang).unwrap();
+        sim.run_until_idle();
+        pool.send(Job::Note(1)).unwrap();
+        let limit = seconds(3);
+        let refused = pool.send_or_wait(Job::Note(2)).timeout(limit).wait().unwrap_err();
+        assert!(matches!(refused, SendError::Timeout { message: Job::Note(2), .. }));
+        assert_eq!(numbers(&pool).unhandled, 1);
+        let mut wait = pool.send_or_wait(Job::Note(3)).into_future();
+        assert!(poll_once(&mut wait).is_pending());
+        pool.remove_workers(1).wait().unwrap();
+        assert!(matches!(poll_once(&mut wait), Poll::Ready(Err(SendError::NoWorkers(_)))));
+        pool.add_workers(1).wait().unwrap();
+        pool.send(Job::Hang).unwrap();
+        sim.run_until_idle();
+        pool.send(Job::Note(1)).unwrap();
+        let mut wait = pool.send_or_wait(Job::Note(4)).into_future();
+        assert!(poll_once(&mut wait).is_pending());
+        sim.kill(pool.pid());
+        sim.run_until_idle();
+        assert!(matches!(poll_once(&mut wait), Poll::Ready(Err(SendError::NoProcess(_)))));
+        assert_eq!(sim.stats().timers, 0);
+    }
+}
+
+#[test]
+fn m6_one_that_gives_up_waiting_leaves_its_room_to_the_next() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let pool = pool(&sim, 1, 1, &log);
+        occupy(&sim, &pool, seconds(1));
+        pool.send(Job::Note(1)).unwrap();
+        let mut first = pool.send_or_wait(Job::Note(2)).into_future();
+        let mut second = pool.send_or_wait(Job::Note(3)).into_future();
+        assert!(poll_once(&mut first).is_pending() && poll_once(&mut second).is_pending());
+        drop(first);
+        sim.advance(seconds(2));
+        assert!(poll_once(&mut second).is_ready());
+        sim.run_until_idle();
+        assert_eq!(done(&log), [999, 1, 3]);
+        let numbers = numbers(&pool);
+        assert_eq!((numbers.forwarded, numbers.unhandled), (3, 1));
+    }
+}
+
+#[test]
+fn m6_room_is_waited_for_through_nested_pools() {
+    for sim in simulations(20) {
+        let log = Log::new();
+        let factory = workers(&log);
+        let inner = move || Pool::new(2, factory.clone()).mailbox(1);
+        let pool: PoolAddress = sim.spawn(move || Pool::new(2, inner)).wait().unwrap();
+        (0..4).for_each(|_| pool.send(Job::Slow(999, seconds(1))).unwrap());
+        sim.run_until_idle();
+        (0..4).for_each(|n| pool.send(Job::Note(n)).unwrap());
+        let mut waits: Vec<_> =
+            (10..16).map(|n| pool.send_or_wait(Job::Note(n)).into_future()).collect();
+        assert!(waits.iter_mut().all(|wait| poll_once(wait).is_pending()));
+        sim.advance(seconds(2));
+        for wait in &mut waits {
+            assert!(poll_once(wait).is_ready());
+            sim.run_until_idle();
+        }
+        assert_eq!(done(&log).len(), 14);
+        assert_eq!(numbers(&pool).forwarded, 14);
+    }
+}
+
+#[test]
+fn m6_threads_that_wait_at_a_pool_are_all_served_and_the_bound_holds() {
+    let node = Node::builder("m6").workers(2).start().unwrap();
+    let (waiting, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let log = Log::new();
+    let factory = workers(&log);
+    let pool: PoolAddress = node.spawn(move || Pool::new(2, factory).mailbox(2)).wait().unwrap();
+    let senders: Vec<_> = (0..8)
+        .map(|_| {
+            let (pool, waiting, most) = (pool.clone(), Arc::clone(&waiting), Arc::clone(&most));
+            std::thread::spawn(move || {
+                for n in 0..200 {
+                    pool.send_or_wait(Job::Note(n)).wait().unwrap();
+                    most.fetch_max(pool.waiting(), Ordering::Relaxed);
+                    waiting.fetch_add(1, Ordering::Relaxed);
+                }
+            })
+        })
+        .collect();
+    senders.into_iter().for_each(|sender| sender.join().unwrap());
+    pool.drain().wait().unwrap();
+    assert_eq!(log.lines().len(), 1600);
+    assert!(most.load(Ordering::Relaxed) <= 4);
+    let numbers = numbers(&pool);
+    assert_eq!((numbers.forwarded, numbers.unhandled), (1600, 0));
+    node.stop().wait().unwrap();
+}
+
+/// The fallback of a full pool: notes what it gets.
+struct Spare(Log);
+
+enum Extra {
+    Job(Diverted<Job>),
+    Hang,
+}
+
+impl From<Diverted<Job>> for Extra {
+    fn from(diverted: Diverted<Job>) -> Self {
+        Extra::Job(diverted)
+    }
+}
+
+impl Actor for Spare {
+    type Message = Extra;
+
+    async fn handle_message(&mut self, ctx: &mut Context<Extra>, extra: Extra) -> Result {
+        match extra {
+            Extra::Job(Diverted { origin, tag, message: Job::Note(n) }) => {
+                self.0.note(format!("{origin} {tag} {:?} {n}", ctx.sender()));
+            }
+            Extra::Job(Diverted { message: Job::Who(reply), .. }) => reply.send(ctx.pid()),
+            Extra::Job(_) => {}
+            Extra::Hang => std::future::pending().await,
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn p2_a_full_pool_diverts_to_its_fallback_if_it_is_told_to() {
+    for sim in simulations(10) {
+        let (log, spare) = (Log::new(), Log::new());
+        let noted = spare.clone();
+        let fallback = sim.spawn(move || Spare(noted)).mailbox(2).wait().unwrap();
+        let (factory, to) = (workers(&log), fallback.recipient());
+        let pool: PoolAddress = sim
+            .spawn(move || Pool::new(2, factory).mailbox(1).overflow(Overflow::divert(to, "late")))
+            .wait()
+            .unwrap();
+        occupy(&sim, &pool, seconds(1));
+        (0..2).for_each(|n| pool.send(Job::Note(n)).unwrap());
+        assert_eq!(pool.call(Job::Who).wait().unwrap(), fallback.pid());
+        pool.send(Job::Note(7)).unwrap();
+        let permit = pool.reserve().unwrap();
+        permit.send(Job::Note(8));
+        // The fallback is full as well.
+        assert!(matches!(pool.send(Job::Note(9)), Err(SendError::Full(Job::Note(9)))));
+        sim.run_until_idle();
+        let origin = pool.pid();
+        assert_eq!(
+            spare.take(),
+            [format!("{origin} late None 7"), format!("{origin} late None 8")]
+        );
+        let numbers = numbers(&pool);
+        assert_eq!((numbers.forwarded, numbers.unhandled, numbers.diverted), (4, 4, 3));
+        assert_eq!(inspect(&pool).number("messages_diverted"), Some(3));
+        fallback.send(Extra::Hang).unwrap();
+        sim.run_until_idle();
+    }
+}
+
+#[test]
+fn p2_a_full_pool_drops_the_newest_if_it_is_told_to() {
+    let sim = Simulation::new(3);
+    let log = Log::new();
+    let factory = workers(&log);
+    let pool: PoolAddress = sim
+        .spawn(move || Pool::new(1, factory).mailbox(1).overflow(Overflow::DropNewest))
+        .wait()
+        .unwrap();
+    occupy(&sim, &pool, seconds(1));
+    (0..3).for_each(|n| pool.send(Job::Note(n)).unwrap());
+    assert_eq!(pool.call(Job::Who).wait(), Err(CallError::NoReply));
+    sim.advance(seconds(2));
+    assert_eq!(done(&log), [999, 0]);
+    assert_eq!(sim.stats().dead_letters, 3);
+    assert_eq!(numbers(&pool).unhandled, 3);
+}
+
+#[test]
+fn p2_pools_that_divert_to_each_other_refuse_instead_of_recursing() {
+    struct Hangs;
+    struct Thing;
+    impl From<Diverted<Thing>> for Thing {
+        fn from(diverted: Diverted<Thing>) -> Self {
+            diverted.message
+        }
+    }
+    impl Actor for Hangs {
+        type Message = Thing;
+        async fn handle_message(&mut self, _: &mut Context<Thing>, _: Thing) -> Result {
+            std::future::pending().await
+        }
+    }
+    let sim = Simulation::new(1);
+    let plain = sim.spawn(|| Hangs).mailbox(1).wait().unwrap();
+    let first = plain.recipient::<Diverted<Thing>>();
+    let pool = sim
+        .spawn(move || Pool::new(1, || Hangs).mailbox(1).overflow(Overflow::divert(first, "")))
+        .wait()
+        .unwrap();
+    let back = pool.recipient::<Diverted<Thing>>();
+    let ring = sim.spawn(|| Hangs).mailbox(1).overflow(Overflow::divert(back, "")).wait().unwrap();
+    let into = ring.recipient::<Diverted<Thing>>();
+    let outer = sim
+        .spawn(move || Pool::new(1, || Hangs).mailbox(1).overflow(Overflow::divert(into, "")))
+        .wait()
+        .unwrap();
+    let taken = (0..20).take_while(|_| outer.send(Thing).is_ok()).count();
+    sim.run_until_idle();
+    assert_eq!(taken, 4);
+}
+
+#[test]
+fn p4_a_permit_whose_worker_dies_is_good_at_another() {
+    for sim in simulations(30) {
+        let log = Log::new();
+        let pool = pool(&sim, 2, 3, &log);
+        let first = pool.workers().wait().unwrap()[0];
+        let permit = pool.reserve().unwrap();
+        sim.kill(first);
+        while sim.is_alive(first) {
+            sim.step();
+        }
+        permit.send(Job::Note(5));
+        sim.run_until_idle();
+        assert_eq!(done(&log), [5]);
+        assert_eq!(sim.stats().dead_letters, 0);
+        let numbers = numbers(&pool);
+        assert_eq!((numbers.forwarded, numbers.unhandled), (1, 0));
+    }
+}
+
+#[test]
+fn p4_a_permit_whose_worker_dies_while_all_others_are_full_is_the_first_in_line() {
+    for sim in simulations(30) {
+        let log = Log::new();
+        let pool = pool(&sim, 2, 1, &log);
+        occupy(&sim, &pool, seconds(1));
+        let order = pool.workers().wait().unwrap();
+        let permit = pool.reserve().unwrap();
+        pool.send(Job::Note(1)).unwrap();
+        let mut waits = pool.send_or_wait(Job::Note(2)).into_future();
+        assert!(poll_once(&mut waits).is_pending());
+        sim.kill(order[0]);
+        sim.run_until_idle();
+        // The replacement has room for one, and that went to who waited: the permit comes after.
+        assert!(poll_once(&mut waits).is_ready());
+        permit.send(Job::Slow(3, millis(1)));
+        assert!(pool.waiting() <= 2 + 1, "accepted, and not yet at a worker");
+        sim.advance(seconds(3));
+        let mut all = done(&log);
+        all.sort_unstable();
+        assert_eq!(all, [1, 2, 3, 999]);
+        let numbers = numbers(&pool);
+        assert_eq!((numbers.forwarded, numbers.unhandled), (5, 0));
+        assert_eq!(sim.stats().dead_letters, 0);
+    }
+}
+
+#[test]
+fn p4_a_permit_that_is_used_when_nobody_lives_waits_for_the_replacement_and_dies_with_the_pool() {
+    for ends in [false, true] {
+        let sim = Simulation::new(1);
+        let log = Log::new();
+        let pool = pool(&sim, 1, 2, &log);
+        let (used, unused) = (pool.reserve().unwrap(), pool.reserve().unwrap());
+        assert!(matches!(pool.reserve(), Err(SendError::Full(()))));
+        let worker = pool.workers().wait().unwrap()[0];
+        sim.kill(worker);
+        while sim.is_alive(worker) {
+            sim.step();
+        }
+        if ends {
+            pool.stop().wait().unwrap();
+            used.send(Job::Note(1));
+            sim.run_until_idle();
+            assert_eq!((done(&log).len(), sim.stats().dead_letters), (0, 1));
+        } else {
+            used.send(Job::Note(1));
+            sim.run_until_idle();
+            assert_eq!(done(&log), [1]);
+            drop(unused);
+            let numbers = numbers(&pool);
+            assert_eq!((numbers.forwarded, numbers.unhandled), (1, 1));
+        }
+    }
+}
+
+#[test]
+fn b1_a_full_pool_cannot_be_told_what_has_no_meaning() {
+    let sim = Simulation::new(1);
+    let spawn = |pool: Pool<Worker>| match sim.spawn(move || pool).wait().unwrap_err() {
+        SpawnError::Init(reason) => reason.to_string(),
+        other => panic!("{other}"),
+    };
+    let log = Log::new();
+    let pool = || Pool::new(1, workers(&log));
+    let no_bound = PoolError::OverflowWithoutBound.to_string();
+    assert!(spawn(pool().overflow(Overflow::DropNewest)).contains(&no_bound));
+    let oldest = PoolError::DropOldest.to_string();
+    assert!(spawn(pool().mailbox(1).overflow(Overflow::DropOldest)).contains(&oldest));
+    assert_eq!(sim.stats().processes, 0);
+}

@@ -1,0 +1,340 @@
+//! Which worker of a pool gets a message (rule P8).
+
+mod pool_support;
+mod support;
+
+use krarup::prelude::*;
+use krarup::{
+    Broadcast, ByKey, Choice, LeastLoaded, Received, Routing, SendOrWait, TwoChoices, Workers,
+    behavior_fn,
+};
+use pool_support::{Job, PoolAddress, millis, numbers, seconds, who, workers};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use support::{Log, boom, poll_once, simulations};
+
+/// A job with a key, and what it is.
+#[derive(Clone)]
+struct Keyed(u64, Task);
+
+#[derive(Clone)]
+enum Task {
+    Note(u32),
+    Hang,
+    End,
+}
+
+type KeyedPool = Address<Keyed, PoolCommand>;
+
+struct Clerk(Log);
+
+impl Actor for Clerk {
+    type Message = Keyed;
+
+    async fn handle_message(
+        &mut self,
+        ctx: &mut Context<Keyed>,
+        Keyed(key, task): Keyed,
+    ) -> Result {
+        match task {
+            Task::Note(n) => self.0.note(format!("{key} {} {n}", ctx.pid())),
+            Task::Hang => std::future::pending().await,
+            Task::End => return Err(boom()),
+        }
+        Ok(())
+    }
+}
+
+fn keyed(sim: &Simulation, size: usize, mailbox: usize, log: &Log) -> KeyedPool {
+    let log = log.clone();
+    let pool = move || {
+        let log = log.clone();
+        Pool::new(size, move || Clerk(log.clone()))
+            .mailbox(mailbox)
+            .routing(ByKey::new(|job: &Keyed| job.0))
+    };
+    sim.spawn(pool).wait().unwrap()
+}
+
+/// Which worker has handled each key; a key that had two fails.
+fn owners(sim: &Simulation, pool: &KeyedPool, log: &Log) -> BTreeMap<u64, String> {
+    log.take();
+    for key in 0..200 {
+        pool.send(Keyed(key, Task::Note(0))).unwrap();
+        sim.run_until_idle();
+    }
+    let owner = |line: String| {
+        let mut words = line.split(' ');
+        (words.next().unwrap().parse().unwrap(), words.next().unwrap().to_owned())
+    };
+    log.take().into_iter().map(owner).collect()
+}
+
+#[test]
+fn p8_a_key_keeps_its_worker_through_resizes_as_far_as_possible() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let pool = keyed(&sim, 4, 500, &log);
+    let four = owners(&sim, &pool, &log);
+    assert_eq!(four, owners(&sim, &pool, &log));
+    let shares = |owners: &BTreeMap<u64, String>| {
+        let mut shares: BTreeMap<String, usize> = BTreeMap::new();
+        owners.values().for_each(|owner| *shares.entry(owner.clone()).or_default() += 1);
+        shares
+    };
+    assert!(shares(&four).values().all(|share| (25..=80).contains(share)), "{:?}", shares(&four));
+    pool.add_workers(1).wait().unwrap();
+    let five = owners(&sim, &pool, &log);
+    let new = pool.workers().wait().unwrap().last().unwrap().to_string();
+    let moved: Vec<_> = five.iter().filter(|(key, owner)| four[key] != **owner).collect();
+    assert!(moved.iter().all(|(_, owner)| **owner == new), "keys move to the new one only");
+    assert!((15..=70).contains(&moved.len()), "{}", moved.len());
+    let gone = pool.workers().wait().unwrap()[0].to_string();
+    pool.remove_workers(1).wait().unwrap();
+    let again = owners(&sim, &pool, &log);
+    let stays = |key: &u64| five[key] == gone || five[key] == again[key];
+    assert!(again.keys().all(stays), "only the keys of the one that went have moved");
+}
+
+#[test]
+fn p8_a_replacement_has_the_keys_of_the_worker_whose_place_it_takes() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let pool = keyed(&sim, 3, 500, &log);
+        let before = owners(&sim, &pool, &log);
+        let old = before[&7].clone();
+        pool.send(Keyed(7, Task::End)).unwrap();
+        sim.run_until_idle();
+        let after = owners(&sim, &pool, &log);
+        let new = after[&7].clone();
+        assert_ne!(old, new);
+        for (key, owner) in before {
+            assert_eq!(after[&key], if owner == old { new.clone() } else { owner });
+        }
+    }
+}
+
+#[test]
+fn p8_messages_of_one_key_are_handled_in_order_and_a_full_worker_refuses_its_keys_only() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let pool = keyed(&sim, 3, 4, &log);
+        for n in 0..4 {
+            pool.send(Keyed(1, Task::Note(n))).unwrap();
+        }
+        sim.run_until_idle();
+        let numbers: Vec<_> = log.take().iter().map(|l| l.chars().last().unwrap()).collect();
+        assert_eq!(numbers, ['0', '1', '2', '3']);
+        pool.send(Keyed(1, Task::Hang)).unwrap();
+        sim.run_until_idle();
+        for n in 0..4 {
+            pool.send(Keyed(1, Task::Note(n))).unwrap();
+        }
+        assert!(pool.send(Keyed(1, Task::Note(9))).unwrap_err().is_full());
+        let others = (2..40).filter(|key| pool.send(Keyed(*key, Task::Note(0))).is_ok()).count();
+        assert!(others >= 4, "the other workers take theirs");
+    }
+}
+
+#[test]
+fn p8_room_for_a_key_is_room_at_its_worker() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let pool = keyed(&sim, 3, 1, &log);
+        let owner = owners(&sim, &pool, &log);
+        // A permit keeps room wherever its message may go.
+        let permit = pool.reserve().unwrap();
+        assert_eq!(pool.waiting(), 3);
+        permit.send(Keyed(5, Task::Note(1)));
+        sim.run_until_idle();
+        assert_eq!(log.take(), [format!("5 {} 1", owner[&5])]);
+        assert_eq!(pool.waiting(), 0);
+        pool.recipient::<Keyed>().send(Keyed(6, Task::Note(2))).unwrap();
+        sim.run_until_idle();
+        assert_eq!(log.take(), [format!("6 {} 2", owner[&6])]);
+        // Waiting is for the room of that worker.
+        pool.send(Keyed(5, Task::Hang)).unwrap();
+        sim.run_until_idle();
+        pool.send(Keyed(5, Task::Note(3))).unwrap();
+        let wait: SendOrWait<_, _> = pool.send_or_wait(Keyed(5, Task::Note(4)));
+        let mut wait = wait.into_future();
+        assert!(poll_once(&mut wait).is_pending());
+        let other = (0..200).find(|key| owner[key] != owner[&5]).unwrap();
+        pool.send(Keyed(other, Task::Note(0))).unwrap();
+        sim.run_until_idle();
+        assert!(poll_once(&mut wait).is_pending(), "another's room is not its own");
+        let late = pool.send_or_wait(Keyed(other, Task::Note(5))).wait();
+        assert!(late.is_ok());
+        let numbers = pool.statistics().wait().unwrap();
+        assert_eq!(numbers.unhandled, 0);
+    }
+}
+
+#[test]
+fn p8_the_least_loaded_worker_is_chosen_and_equals_take_turns() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let factory = workers(&log);
+        let pool: PoolAddress = sim
+            .spawn(move || Pool::new(3, factory).mailbox(9).routing(LeastLoaded::new()))
+            .wait()
+            .unwrap();
+        let order = pool.workers().wait().unwrap();
+        assert_eq!((0..6).map(|_| who(&pool)).collect::<Vec<_>>(), [&order[..], &order].concat());
+        pool.send(Job::Hang).unwrap();
+        sim.run_until_idle();
+        // The one that hangs has a job in hand: the others are preferred while they have less.
+        let did: BTreeSet<_> = (0..10).map(|_| who(&pool)).collect();
+        assert_eq!(did.len(), 2);
+        assert!(!did.contains(&order[0]));
+        (0..2).for_each(|_| pool.send(Job::Hang).unwrap());
+        sim.run_until_idle();
+        (0..27).for_each(|_| pool.send(Job::Note(0)).unwrap());
+        assert!(pool.send(Job::Note(0)).unwrap_err().is_full());
+        let loads: Vec<_> = order.iter().map(|pid| sim.process_info(*pid).unwrap().main).collect();
+        assert_eq!(loads, [9, 9, 9]);
+    }
+}
+
+#[test]
+fn p8_of_two_random_workers_the_less_loaded_one_is_chosen() {
+    let sim = Simulation::new(7);
+    let log = Log::new();
+    let factory = workers(&log);
+    let pool: PoolAddress =
+        sim.spawn(move || Pool::new(8, factory).mailbox(100).routing(TwoChoices)).wait().unwrap();
+    let pids = pool.workers().wait().unwrap();
+    (0..400).for_each(|n| pool.send(Job::Note(n)).unwrap());
+    let loads: Vec<_> = pids.iter().map(|pid| sim.process_info(*pid).unwrap().main).collect();
+    assert_eq!(loads.iter().sum::<usize>(), 400);
+    // At random alone the longest would have some 65.
+    assert!(loads.iter().all(|load| (45..=55).contains(load)), "{loads:?}");
+    (0..400).for_each(|n| pool.send(Job::Note(n)).unwrap());
+    assert!(pool.send(Job::Note(0)).unwrap_err().is_full(), "full means that all are");
+    sim.run_until_idle();
+    assert_eq!(numbers(&pool).forwarded, 800);
+    // One worker is no choice.
+    let factory = workers(&log);
+    let one: PoolAddress =
+        sim.spawn(move || Pool::new(1, factory).routing(TwoChoices)).wait().unwrap();
+    who(&one);
+}
+
+#[test]
+fn p8_a_broadcast_reaches_every_worker_or_none() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let noted = log.clone();
+        let factory = move || Clerk(noted.clone());
+        let pool: KeyedPool =
+            sim.spawn(move || Pool::new(3, factory).mailbox(2).routing(Broadcast)).wait().unwrap();
+        pool.send(Keyed(1, Task::Note(1))).unwrap();
+        pool.reserve().unwrap().send(Keyed(2, Task::Note(2)));
+        let refused = pool.send(Keyed(3, Task::Note(3))).unwrap_err();
+        assert!(refused.is_full());
+        assert!(pool.reserve().is_err() && pool.waiting() == 6);
+        sim.run_until_idle();
+        let workers: BTreeSet<_> =
+            log.lines().iter().map(|l| l.split(' ').nth(1).unwrap().to_owned()).collect();
+        assert_eq!(
+            (workers.len(), log.count(" 1"), log.count(" 2"), log.count(" 3")),
+            (3, 3, 3, 0)
+        );
+        // Nobody can wait there.
+        pool.send(Keyed(1, Task::Hang)).unwrap();
+        sim.run_until_idle();
+        (0..2).for_each(|_| pool.send(Keyed(1, Task::Note(4))).unwrap());
+        let waited = pool.send_or_wait(Keyed(1, Task::Note(5))).wait();
+        assert!(waited.unwrap_err().is_full());
+        let numbers = pool.statistics().wait().unwrap();
+        assert_eq!((numbers.forwarded, numbers.unhandled), (5, 3));
+    }
+}
+
+#[test]
+fn p8_a_broadcast_passes_over_the_dead() {
+    let sim = Simulation::new(2);
+    let log = Log::new();
+    let noted = log.clone();
+    let factory = move || Clerk(noted.clone());
+    let pool: KeyedPool =
+        sim.spawn(move || Pool::new(3, factory).routing(Broadcast)).wait().unwrap();
+    let first = pool.workers().wait().unwrap()[0];
+    sim.kill(first);
+    while sim.is_alive(first) {
+        sim.step();
+    }
+    pool.send(Keyed(1, Task::Note(1))).unwrap();
+    sim.run_until_idle();
+    assert_eq!(log.take().len(), 2);
+    pool.send(Keyed(1, Task::End)).unwrap();
+    sim.run_until_idle();
+    assert_eq!(pool.statistics().wait().unwrap().restarts, 4);
+}
+
+/// A routing of one's own: everything to one worker, whatever the index.
+struct Always(usize);
+
+impl<M> Routing<M> for Always {
+    fn choose(&self, _: u64, _: &Workers<'_>) -> Choice<M> {
+        Choice::After(self.0)
+    }
+}
+
+#[test]
+fn p8_a_routing_can_be_ones_own_and_an_index_that_is_too_large_goes_round() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    for (index, place) in [(1, 1), (5, 2), (usize::MAX, 0)] {
+        let factory = workers(&log);
+        let pool: PoolAddress = sim
+            .spawn(move || Pool::new(3, factory).mailbox(1).routing(Always(index)))
+            .wait()
+            .unwrap();
+        let order = pool.workers().wait().unwrap();
+        assert!((0..4).all(|_| who(&pool) == order[place]));
+        // Full, it goes on round the ring.
+        assert_eq!((0..5).filter(|_| pool.send(Job::Slow(0, seconds(1))).is_ok()).count(), 3);
+        sim.advance(seconds(5));
+    }
+}
+
+#[test]
+fn p8_a_key_that_panics_harms_only_its_sender() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let noted = log.clone();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let key = move |job: &Keyed| {
+        count.fetch_add(1, Ordering::Relaxed);
+        assert!(job.0 != 13, "13");
+        job.0
+    };
+    let pool: KeyedPool = sim
+        .spawn(move || {
+            let noted = noted.clone();
+            Pool::new(2, move || Clerk(noted.clone())).routing(ByKey::new(key))
+        })
+        .wait()
+        .unwrap();
+    let reason = Arc::new(Mutex::new(None));
+    let to = pool.clone();
+    let sender = behavior_fn(move |mut ctx: Context<()>| async move {
+        while let Received::Message(()) = ctx.receive().await {
+            to.send(Keyed(13, Task::Note(0)))?;
+        }
+        Ok(())
+    });
+    let sender = sim.spawn(move || sender).wait().unwrap();
+    let end = sender.monitor();
+    sender.send(()).unwrap();
+    *reason.lock().unwrap() = Some(end.wait().unwrap().reason);
+    assert!(matches!(*reason.lock().unwrap(), Some(Reason::Panic(_))));
+    pool.send(Keyed(1, Task::Note(1))).unwrap();
+    sim.advance(millis(1));
+    let numbers = pool.statistics().wait().unwrap();
+    assert_eq!((numbers.forwarded, numbers.unhandled), (1, 0));
+    assert_eq!(asked.load(Ordering::Relaxed), 2);
+}

@@ -1,0 +1,145 @@
+//! Messages that go through a codec on their way, in a simulation.
+
+use krarup::prelude::*;
+use krarup::{CodecFailure, Probe, Received, Recipient, behavior_fn};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Parcel {
+    Text(String),
+    Numbers {
+        all: Vec<u64>,
+        first: Option<f32>,
+    },
+    /// The note does not get through.
+    Noted(u8, #[serde(skip)] String),
+    /// Nor does this.
+    #[serde(skip)]
+    Local,
+}
+
+fn parcels() -> [Parcel; 3] {
+    let numbers = Parcel::Numbers { all: vec![1, u64::MAX], first: Some(0.5) };
+    [Parcel::Text("hé".to_owned()), numbers, Parcel::Noted(1, String::new())]
+}
+
+#[test]
+fn t5_what_can_be_serialised_arrives_by_every_way_of_sending() {
+    Simulation::explore(0..20, |sim| {
+        sim.serializing_unchanged::<Parcel>();
+        let probe = Probe::<Parcel>::named(sim, "probe");
+        let to = probe.address();
+        let pool = sim.spawn({
+            let to = to.clone();
+            move || {
+                Pool::new(2, move || {
+                    let to = to.clone();
+                    behavior_fn(move |mut ctx: Context<Parcel>| async move {
+                        while let Received::Message(parcel) = ctx.receive().await {
+                            to.send(parcel).map_err(SendError::without_message)?;
+                        }
+                        Ok(())
+                    })
+                })
+            }
+        });
+        let pool = pool.wait()?;
+        for parcel in parcels() {
+            to.send(parcel.clone())?;
+            to.send_high(parcel.clone())?;
+            to.send_max(parcel.clone())?;
+            to.send_or_wait(parcel.clone()).wait()?;
+            to.recipient::<Parcel>().send(parcel.clone())?;
+            to.reserve()?.send(parcel.clone());
+            sim.send("probe", parcel.clone()).map_err(SendError::without_message)?;
+            pool.send(parcel.clone())?;
+            assert_eq!(probe.expect_many(SECOND, 8), vec![parcel; 8]);
+        }
+        let carried = sim.carried();
+        assert!(carried.failures.is_empty());
+        // Twice by the pool: to the worker, and from there.
+        assert_eq!(carried.through[std::any::type_name::<Parcel>()], 3 * 9);
+        Ok(())
+    });
+}
+
+#[test]
+fn t5_what_cannot_fails_the_seed_with_its_type_and_the_trace() {
+    let failing = Simulation::try_explore(5..9, |sim| {
+        sim.serializing::<Parcel>();
+        let probe = Probe::<Parcel>::spawn(sim);
+        let to: Recipient<Parcel> = probe.recipient();
+        let sender = behavior_fn(move |_: Context<()>| async move {
+            to.send(Parcel::Local).map_err(SendError::without_message)?;
+            Ok(())
+        });
+        sim.spawn(|| sender).name("sender").wait()?;
+        // It goes on as it was.
+        probe.expect_message(SECOND, &Parcel::Local);
+        Ok(())
+    });
+    let failing = failing.unwrap_err();
+    assert_eq!(failing.seed(), 5);
+    let text = failing.to_string();
+    let expected = "seed 5 fails: a serializing::Parcel does not come through its codec: \
+                    the enum variant Parcel::Local cannot be serialized\n";
+    assert!(text.starts_with(expected), "{text}");
+    let (before, after) = text.split_once("codec      serializing::Parcel: the enum").unwrap();
+    assert!(before.contains("turn 2     <0.2.0> \"sender\"") && !after.is_empty(), "{text}");
+}
+
+#[test]
+fn t5_what_comes_out_changed_is_found_if_asked_for() {
+    let sim = Simulation::new(1);
+    let probe = Probe::<Parcel>::spawn(&sim);
+    let noted = Parcel::Noted(1, "fragile".to_owned());
+    sim.serializing::<Parcel>();
+    probe.address().send(noted.clone()).unwrap();
+    probe.expect_message(SECOND, &Parcel::Noted(1, String::new()));
+    assert_eq!(sim.carried().failures, []);
+
+    sim.serializing_unchanged::<Parcel>();
+    probe.address().send(noted.clone()).unwrap();
+    probe.expect_message(SECOND, &noted);
+    let [CodecFailure { message, error, .. }] = &sim.carried().failures[..] else {
+        panic!("{:?}", sim.carried());
+    };
+    assert_eq!(*message, "serializing::Parcel");
+    assert_eq!(error, "Noted(1, \"fragile\") comes out as Noted(1, \"\")");
+}
+
+#[test]
+fn t5_types_without_a_codec_go_as_they_were_and_are_listed() {
+    let sim = Simulation::new(1);
+    let tokens = Probe::<Reply<u32>>::spawn(&sim);
+    tokens.on_message(|_, reply| {
+        reply.send(7);
+        None
+    });
+    assert_eq!(tokens.address().call(|reply| reply).wait(), Ok(7));
+    // Nothing is asked for.
+    assert_eq!(sim.carried(), krarup::Carried::default());
+    sim.serializing::<Parcel>();
+    assert_eq!(tokens.address().call(|reply| reply).wait(), Ok(7));
+    let untouched: Vec<_> = sim.carried().untouched.into_iter().collect();
+    assert_eq!(untouched, [std::any::type_name::<Reply<u32>>()]);
+}
+
+#[test]
+fn t5_a_codec_of_ones_own_may_fail_and_panic() {
+    let sim = Simulation::new(1);
+    sim.add_codec(|number: &u32| match number {
+        0 => Err("nothing"),
+        1 => panic!("one"),
+        more => Ok(more - 1),
+    });
+    let probe = Probe::<u32>::spawn(&sim);
+    (0..3).for_each(|n| probe.address().send(n).unwrap());
+    assert_eq!(probe.expect_many(SECOND, 3), [0, 1, 1]);
+    let failures = sim.carried().failures;
+    let errors: Vec<&str> = failures.iter().map(|failure| failure.error.as_str()).collect();
+    assert!(errors[0] == "nothing" && errors[1].starts_with("panic: one"), "{errors:?}");
+}
