@@ -241,7 +241,7 @@ fn x7_what_a_dispatcher_does_not_say_is_as_of_whom_it_is_like_and_then_of_the_de
     let says = |more: &str| {
         let builder = NodeBuilder::from_toml(&format!("{text}\n[dispatcher.a]\n{more}")).unwrap();
         move |options: DispatcherOptions| {
-            assert!(has(&builder, &options), "{builder:?}\n{options:?}")
+            assert!(has(&builder, &options), "{builder:?}\n{options:?}");
         }
     };
     let (second, ms) = (Duration::from_secs(1), Duration::from_millis(3));
