@@ -28,7 +28,6 @@ const MOST_BYTES: u64 = 1 << 20;
 ///     [dispatcher.blocking]
 ///     kind = "pinned"
 ///
-///     # Another name of the same dispatcher.
 ///     [dispatcher]
 ///     files = "blocking"
 ///
