@@ -13,13 +13,15 @@ pub use krarup_gen::{
     Alias, BlockError, CallCycle, CallError, Class, DeadLetter, DeadLetterCause, DebugError,
     Destination, DispatcherStats, Down, Exit, Histogram, Inspection, Lifecycle, LookupError, Name,
     NameError, NoBound, NodeStats, Panic, ParsePidError, ParseRefError, Pid, Priority, ProcessInfo,
-    ProcessState, ProcessTree, Reason, Ref, RegisterError, RestartWindow, Result, SendError,
+    ProcessState, ProcessTree, Reason, Ref, RegisterError, RestartWindow, Result, Root, SendError,
     SpawnError, StopError, Target, Timestamp, Value, WorkerStats,
 };
 pub use krarup_node::{
     Carried, CodecFailure, DispatcherOptions, Executor, FailingSeed, Fault, Faults, Node,
     NodeBuilder, NodeError, NodeStop, Probe, Simulation, Task, Trace, Victim,
 };
+#[cfg(feature = "settings")]
+pub use krarup_node::{Settings, SettingsError, SettingsFault};
 pub use krarup_supervisor::{
     AutoShutdown, BackOff, BackOffError, ChildCounts, ChildId, ChildInfo, ChildKind, ChildRef,
     ChildSpec, ChildSpecInfo, ChildState, ChildTemplate, DeleteChildError, FailedToStartChild,
@@ -40,6 +42,10 @@ pub mod prelude {
 #[cfg(any(doc, doctest))]
 #[doc = include_str!("../docs/guide.md")]
 pub mod guide {}
+
+#[cfg(any(doc, doctest))]
+#[doc = include_str!("../docs/settings.md")]
+pub mod settings {}
 
 #[cfg(any(doc, doctest))]
 #[doc = include_str!("../docs/porting.md")]

@@ -8,7 +8,8 @@
 use crate::process::process::Process;
 use crate::subscription::{Subscription, Topic};
 use krarup_gen::{
-    Alias, BlockError, Class, DeadLetter, Name, NameError, Pid, Reason, Ref, SpawnError, Timestamp,
+    Alias, BlockError, Class, DeadLetter, Name, NameError, Pid, Reason, Ref, Root, SpawnError,
+    Timestamp,
 };
 use std::any::Any;
 use std::fmt;
@@ -118,6 +119,11 @@ pub trait Host: Send + Sync + 'static {
     /// [`SpawnError::NodeStopping`].
     fn of_class(&self, _class: Class) -> Result<Option<Arc<dyn Host>>, SpawnError> {
         Ok(None)
+    }
+
+    /// The root below which processes of this host live (rule X6).
+    fn root(&self) -> Root {
+        Root::User
     }
 
     /// Whether the node has stopped: no process runs and no timer fires any more.

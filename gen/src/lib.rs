@@ -22,6 +22,7 @@ mod process_info;
 mod reason;
 mod reference;
 mod restart_window;
+mod root;
 mod stats;
 mod timestamp;
 
@@ -43,6 +44,7 @@ pub use process_info::{ProcessInfo, ProcessState, ProcessTree};
 pub use reason::{Panic, Reason};
 pub use reference::{ParseRefError, Ref};
 pub use restart_window::RestartWindow;
+pub use root::Root;
 pub use stats::{DispatcherStats, Histogram, NodeStats, WorkerStats};
 pub use timestamp::Timestamp;
 

@@ -1,6 +1,6 @@
 //! What the node knows of a process without asking it.
 
-use crate::{Alias, Class, Name, Pid};
+use crate::{Alias, Class, Name, Pid, Root};
 use std::fmt;
 use std::time::Duration;
 
@@ -83,6 +83,8 @@ pub struct ProcessInfo {
     pub dispatcher: String,
     /// Its scheduling class (rule R6).
     pub class: Class,
+    /// The root below which it lives (rule X6).
+    pub root: Root,
     /// How long workers have been in it. Taken as an operating system does it: every 10 ms or
     /// so whoever runs is charged with the time since the look before. So it is right on
     /// the average, grows while a turn goes on, and says little about less than 10 ms. In a
@@ -116,6 +118,7 @@ impl ProcessInfo {
             handled: 0,
             dispatcher: String::new(),
             class: Class::Normal,
+            root: Root::User,
             running_time: Duration::ZERO,
             uptime: Duration::ZERO,
         }
@@ -139,7 +142,7 @@ pub struct ProcessTree {
 }
 
 impl fmt::Display for ProcessTree {
-    /// The tree, two columns deeper for each generation.
+    /// The tree, two columns deeper for each generation; of the system root is said.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn line(tree: &ProcessTree, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             let process = &tree.process;
@@ -147,10 +150,14 @@ impl fmt::Display for ProcessTree {
             if let Some(name) = &process.name {
                 write!(f, "{name} ")?;
             }
+            let below = match process.root {
+                Root::System if depth == 0 => " root=system",
+                _ => "",
+            };
             writeln!(
                 f,
-                "{} {} main={} handled={}",
-                process.behavior, process.state, process.main, process.handled
+                "{} {} main={} handled={}{}",
+                process.behavior, process.state, process.main, process.handled, below
             )?;
             tree.children.iter().try_for_each(|child| line(child, depth + 1, f))
         }

@@ -3,9 +3,10 @@
 use crate::blocking::{Blocking, KEEP_ALIVE};
 use crate::clock::Clock;
 use crate::core::{Core, Home};
+use crate::dispatchers::{Dispatchers, Named};
 use crate::error::NodeError;
 use crate::node::Node;
-use crate::options::{DEFAULT, DispatcherOptions};
+use crate::options::{DEFAULT, DispatcherOptions, MOST_BLOCKING_THREADS};
 use crate::shutdown::stop_machine;
 use crate::stop::Stopper;
 use crate::threads::{self, Around};
@@ -16,16 +17,17 @@ use std::io;
 use std::sync::Arc;
 use std::thread;
 
-/// Side threads for blocking work, at most, unless told otherwise, and at most of all.
+/// Side threads for blocking work, at most, unless told otherwise.
 const BLOCKING_THREADS: usize = 512;
-const MOST_BLOCKING_THREADS: usize = 16_384;
 
 /// A node that has not been started yet.
 #[must_use = "the node is not running until it is started"]
 pub struct NodeBuilder {
-    name: Result<Name, NameError>,
+    name: Option<Result<Name, NameError>>,
     default: DispatcherOptions,
-    others: Vec<(String, DispatcherOptions)>,
+    others: Vec<(String, Named)>,
+    /// What is there unless `others` say otherwise: from a file of settings.
+    below: Vec<(String, Named)>,
     blocking_threads: usize,
     #[cfg(feature = "tokio")]
     tokio: Option<tokio::runtime::Handle>,
@@ -46,18 +48,30 @@ impl Node {
 
     /// A node to be set up.
     pub fn builder(name: impl AsRef<str>) -> NodeBuilder {
+        NodeBuilder::unnamed().name(name)
+    }
+}
+
+impl NodeBuilder {
+    /// One that cannot be started before it has a name.
+    pub(crate) fn unnamed() -> Self {
         NodeBuilder {
-            name: Name::new(name),
+            name: None,
             default: DispatcherOptions::default(),
             others: Vec::new(),
+            below: Vec::new(),
             blocking_threads: BLOCKING_THREADS,
             #[cfg(feature = "tokio")]
             tokio: None,
         }
     }
-}
 
-impl NodeBuilder {
+    /// The name of the node, 1 to 255 bytes, in place of the one it has.
+    pub fn name(mut self, name: impl AsRef<str>) -> Self {
+        self.name = Some(Name::new(name));
+        self
+    }
+
     /// Worker threads of the default dispatcher, 1 to 1024 (rule R3).
     pub fn workers(mut self, workers: usize) -> Self {
         self.default = self.default.workers(workers);
@@ -74,7 +88,32 @@ impl NodeBuilder {
     /// `.dispatcher(name)`: a bulkhead. It is started when the first of them is spawned (rule
     /// R5).
     pub fn dispatcher(mut self, name: impl Into<String>, options: DispatcherOptions) -> Self {
-        self.others.push((name.into(), options));
+        self.others.push((name.into(), Named::Own(options)));
+        self
+    }
+
+    /// Another name of a dispatcher, of the default one perhaps, or of another alias: what
+    /// is spawned with either shares its threads. So a library has a name of its own to spawn
+    /// with, and whoever sets up the node decides what that is.
+    pub fn dispatcher_alias(self, alias: impl Into<String>, of: impl Into<String>) -> Self {
+        self.dispatcher_alias_at(alias.into(), of.into(), None)
+    }
+
+    /// As [`NodeBuilder::dispatcher_alias`], said at some place.
+    pub(crate) fn dispatcher_alias_at(
+        mut self,
+        alias: String,
+        of: String,
+        said_at: Option<String>,
+    ) -> Self {
+        self.others.push((alias, Named::Alias { of, said_at }));
+        self
+    }
+
+    /// Whatever is said from now on counts more than the dispatchers that it has.
+    #[cfg(feature = "settings")]
+    pub(crate) fn lay_below(mut self) -> Self {
+        self.below.append(&mut self.others);
         self
     }
 
@@ -101,23 +140,21 @@ impl NodeBuilder {
     /// [`NodeError`]; then no thread is left.
     pub fn start(self) -> Result<Node, NodeError> {
         let around = self.around();
-        let name = self.name?;
+        let name = self.name.ok_or(NodeError::NoName)??;
         self.default.check(DEFAULT)?;
-        for (index, (dispatcher, options)) in self.others.iter().enumerate() {
-            let known = self.others[..index].iter().any(|(earlier, _)| earlier == dispatcher);
-            if known || dispatcher == DEFAULT {
-                return Err(NodeError::DispatcherTwice(dispatcher.clone()));
-            }
-            options.check(dispatcher)?;
-        }
+        let dispatchers = Dispatchers::of(self.others, self.below)?;
         if !(1..=MOST_BLOCKING_THREADS).contains(&self.blocking_threads) {
             return Err(NodeError::BlockingThreads(self.blocking_threads));
         }
+        tracing::debug!(
+            target: "krarup", %name, default = ?self.default, others = ?dispatchers,
+            blocking_threads = self.blocking_threads, "the node starts"
+        );
         note_panic_locations();
         let blocking =
             Blocking::new(name.as_str(), self.blocking_threads, KEEP_ALIVE, Arc::clone(&around));
         let core = Core::new(name, rand::random::<u32>().max(1), Clock::real(), blocking);
-        let started = start_threads(&core, &self.default, &self.others, &around);
+        let started = start_threads(&core, &self.default, &dispatchers, &around);
         if started.is_err() {
             stop_machine(&core);
         }
@@ -148,11 +185,14 @@ impl NodeBuilder {
 fn start_threads(
     core: &Arc<Core>,
     default: &DispatcherOptions,
-    others: &[(String, DispatcherOptions)],
+    others: &Dispatchers,
     around: &Around,
 ) -> io::Result<(Arc<Home>, thread::JoinHandle<()>)> {
-    for (name, options) in others {
+    for (name, options) in &others.own {
         core.plan(name, options.plan(name, core, around));
+    }
+    for (alias, of) in &others.aliases {
+        core.alias_dispatcher(alias, of);
     }
     let dispatcher = default.plan(DEFAULT, core, around)()?;
     let home = core.settle(DEFAULT, DEFAULT, dispatcher);
@@ -168,6 +208,7 @@ impl fmt::Debug for NodeBuilder {
             .field("name", &self.name)
             .field("default", &self.default)
             .field("others", &self.others)
+            .field("below", &self.below)
             .field("blocking_threads", &self.blocking_threads)
             .finish_non_exhaustive()
     }

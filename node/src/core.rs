@@ -10,7 +10,7 @@ use crate::waiting::block_on;
 use krarup_act::{Alarm, Host, Poke, Process, Ready, Stalled, Subscription, TimerKey, Topic, Wire};
 use krarup_gen::{
     Alias, BlockError, Class, DeadLetter, DispatcherStats, Lifecycle, Name, NodeStats, Pid, Reason,
-    Ref, SpawnError, Timestamp,
+    Ref, Root, SpawnError, Timestamp,
 };
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -41,9 +41,11 @@ pub(crate) struct Core {
 #[derive(Default)]
 struct Homes {
     started: BTreeMap<String, Arc<Home>>,
-    /// Those of them again for processes of high class, where there are such.
-    high: BTreeMap<String, Arc<Home>>,
+    /// Those of them again for processes of another class or root, where there are such.
+    beside: BTreeMap<(String, Class, Root), Arc<Home>>,
     planned: BTreeMap<String, Plan>,
+    /// Other names of those.
+    aliases: BTreeMap<String, String>,
 }
 
 /// Starts a dispatcher.
@@ -56,6 +58,7 @@ pub(crate) struct Home {
     name: String,
     pub(crate) dispatcher: Dispatcher,
     class: Class,
+    root: Root,
 }
 
 impl Core {
@@ -83,26 +86,31 @@ impl Core {
         called: &str,
         dispatcher: Dispatcher,
     ) -> Arc<Home> {
-        let home = self.make_home(called, dispatcher, Class::Normal);
+        let home = self.make_home(called, dispatcher, (Class::Normal, Root::User));
         self.homes.lock().started.insert(name.to_owned(), Arc::clone(&home));
         home
     }
 
-    fn make_home(self: &Arc<Self>, name: &str, dispatcher: Dispatcher, class: Class) -> Arc<Home> {
-        Arc::new(Home { core: Arc::clone(self), name: name.to_owned(), dispatcher, class })
+    fn make_home(
+        self: &Arc<Self>,
+        name: &str,
+        dispatcher: Dispatcher,
+        (class, root): (Class, Root),
+    ) -> Arc<Home> {
+        Arc::new(Home { core: Arc::clone(self), name: name.to_owned(), dispatcher, class, root })
     }
 
-    /// The home beside this one for processes of another class.
-    fn home_of_class(self: &Arc<Self>, home: &Home, class: Class) -> Result<Arc<Home>, SpawnError> {
+    /// The home beside this one for processes of another class or root.
+    fn beside(self: &Arc<Self>, home: &Home, class: Class, root: Root) -> Arc<Home> {
+        let make = || self.make_home(&home.name, home.dispatcher.of_class(class), (class, root));
         let mut homes = self.homes.lock();
-        if self.registry.is_closed() {
-            return Err(SpawnError::NodeStopping);
+        // When the homes have been cleared none may be kept, for it holds its core. Nobody is
+        // admitted any more then.
+        if self.registry.is_closed() || (class, root) == (Class::Normal, Root::User) {
+            return make();
         }
-        let make = || self.make_home(&home.name, home.dispatcher.of_class(class), class);
-        Ok(match class {
-            Class::High => Arc::clone(homes.high.entry(home.name.clone()).or_insert_with(make)),
-            _ => make(),
-        })
+        let key = (home.name.clone(), class, root);
+        Arc::clone(homes.beside.entry(key).or_insert_with(make))
     }
 
     /// A dispatcher that is started when it is first used.
@@ -110,10 +118,17 @@ impl Core {
         self.homes.lock().planned.insert(name.to_owned(), plan);
     }
 
+    /// Another name of a dispatcher.
+    pub(crate) fn alias_dispatcher(&self, alias: &str, of: &str) {
+        self.homes.lock().aliases.insert(alias.to_owned(), of.to_owned());
+    }
+
     /// The home with this dispatcher, which is started if nobody has used it yet; under
     /// the lock, so that there is one however many come first (rule R5).
     pub(crate) fn home(self: &Arc<Self>, name: &str) -> Result<Arc<Home>, SpawnError> {
         let mut homes = self.homes.lock();
+        let alias = homes.aliases.get(name).cloned();
+        let name = alias.as_deref().unwrap_or(name);
         if let Some(home) = homes.started.get(name) {
             return Ok(Arc::clone(home));
         }
@@ -125,7 +140,7 @@ impl Core {
             return Err(SpawnError::UnknownDispatcher(name.to_owned()));
         };
         let dispatcher = plan().map_err(|error| SpawnError::NoThread(error.to_string()))?;
-        let home = self.make_home(name, dispatcher, Class::Normal);
+        let home = self.make_home(name, dispatcher, (Class::Normal, Root::User));
         homes.started.insert(name.to_owned(), Arc::clone(&home));
         Ok(home)
     }
@@ -173,6 +188,13 @@ impl Core {
             (stats.blocking_threads, stats.blocking_work) = self.blocking.load();
             stats.dispatchers = dispatchers;
         })
+    }
+}
+
+impl Home {
+    /// The same dispatcher for services of the node (rule X6).
+    pub(crate) fn of_system(&self) -> Arc<Home> {
+        self.core.beside(self, self.class, Root::System)
     }
 }
 
@@ -312,7 +334,11 @@ impl Host for Home {
     }
 
     fn with_dispatcher(&self, name: &str) -> Result<Arc<dyn Host>, SpawnError> {
-        Ok(self.core.home(name)?)
+        let home = self.core.home(name)?;
+        Ok(match self.root {
+            Root::User => home,
+            root => self.core.beside(&home, home.class, root),
+        })
     }
 
     fn dispatcher_name(&self) -> &str {
@@ -324,7 +350,14 @@ impl Host for Home {
     }
 
     fn of_class(&self, class: Class) -> Result<Option<Arc<dyn Host>>, SpawnError> {
-        Ok(Some(self.core.home_of_class(self, class)?))
+        if self.core.registry.is_closed() {
+            return Err(SpawnError::NodeStopping);
+        }
+        Ok(Some(self.core.beside(self, class, self.root)))
+    }
+
+    fn root(&self) -> Root {
+        self.root
     }
 
     fn add_alias(&self, alias: Alias, process: Arc<dyn Process>) {

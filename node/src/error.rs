@@ -10,6 +10,9 @@ pub enum NodeError {
     /// The text cannot be a node's name.
     #[error("invalid node name: {0}")]
     InvalidName(#[from] NameError),
+    /// Neither the node's settings nor its program gave it a name.
+    #[error("the node has no name: its settings do not say `node.name`")]
+    NoName,
     /// A dispatcher was given no workers, or more than 1024.
     #[error("dispatcher {dispatcher:?} cannot have {workers} workers (1 to 1024)")]
     Workers {
@@ -50,7 +53,23 @@ pub enum NodeError {
     /// Two dispatchers were given one name.
     #[error("dispatcher {0:?} is configured twice")]
     DispatcherTwice(String),
+    /// The name stands for another dispatcher, and there is none of that name, or the names
+    /// stand for each other.
+    #[error("dispatcher {alias:?} stands for {of:?}, which is none{}", at(said_at.as_ref()))]
+    AliasOfNone {
+        /// The name.
+        alias: String,
+        /// What it stands for.
+        of: String,
+        /// The file and line that say so, if they are known.
+        said_at: Option<String>,
+    },
     /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),
+}
+
+/// Where something was said, behind what was said.
+fn at(place: Option<&String>) -> String {
+    place.map(|place| format!(" ({place})")).unwrap_or_default()
 }

@@ -13,6 +13,7 @@ mod clock;
 mod codecs;
 mod core;
 mod dispatcher;
+mod dispatchers;
 mod due;
 mod error;
 mod events;
@@ -20,6 +21,7 @@ mod expect;
 mod explore;
 mod failure;
 mod faults;
+mod guard;
 mod keeper;
 mod lives;
 #[cfg(test)]
@@ -33,6 +35,8 @@ mod registry;
 mod seeded;
 #[cfg(feature = "serde")]
 mod serializing;
+#[cfg(feature = "settings")]
+mod settings;
 mod shutdown;
 mod simulation;
 mod stop;
@@ -52,6 +56,8 @@ pub use faults::{Fault, Faults, Victim};
 pub use node::Node;
 pub use options::DispatcherOptions;
 pub use probe::Probe;
+#[cfg(feature = "settings")]
+pub use settings::{Settings, SettingsError, SettingsFault};
 pub use simulation::Simulation;
 pub use stop::NodeStop;
 pub use trace::Trace;

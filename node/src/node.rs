@@ -1,6 +1,7 @@
 //! The node.
 
 use crate::core::Home;
+use crate::guard;
 use crate::stop::{NodeStop, Stopper};
 use krarup_act::{
     Address, Behavior, Dynamic, Host, Monitor, Outside, Pending, Process, Recipient, Spawn,
@@ -9,7 +10,7 @@ use krarup_act::{
 use krarup_gen::{
     Alias, CallError, DeadLetter, DebugError, Destination, Exit, Inspection, Lifecycle,
     LookupError, Name, NameError, NodeStats, Pid, ProcessInfo, ProcessTree, Reason, SendError,
-    Target, Timestamp,
+    SpawnError, Target, Timestamp,
 };
 use std::collections::BTreeMap;
 use std::fmt;
@@ -87,6 +88,45 @@ impl Node {
         F: FnOnce() -> B + Send + 'static,
     {
         Spawn::outside(self.host(), factory)
+    }
+
+    /// Spawns a service: a process below the system root, as are all that it spawns (rule
+    /// X6). At a stop it is asked to end when the last process below the user root has ended,
+    /// so it serves them in their `terminate` and hears of their end: for loggers, metrics,
+    /// connections that others share. All else is as with [`Node::spawn`].
+    ///
+    /// ```
+    /// # use krarup_node::Simulation;
+    /// # use krarup_act::{behavior_fn, Context};
+    /// # fn main() -> krarup_gen::Result {
+    /// let sim = Simulation::new(1);
+    /// let logger = || behavior_fn(|mut ctx: Context<String>| async move {
+    ///     loop {
+    ///         println!("{:?}", ctx.receive().await);
+    ///     }
+    /// });
+    /// let logger = sim.spawn_system(logger).name("logger").wait()?;
+    /// assert_eq!(logger.info().root.to_string(), "system");
+    /// # sim.stop().wait()
+    /// # }
+    /// ```
+    pub fn spawn_system<B, F>(&self, factory: F) -> Spawn<B, F, Outside>
+    where
+        B: Behavior,
+        F: FnOnce() -> B + Send + 'static,
+    {
+        Spawn::outside(self.home().of_system() as Arc<dyn Host>, factory)
+    }
+
+    /// Stops the node, as [`Node::stop`] does, when this process ends, for whatever reason;
+    /// now if it has ended already (rule X6). Without it a top-level process that ends takes
+    /// nobody along: whatever is to start it anew, or to stop more, is a supervisor's to say.
+    /// It costs a process below the system root, which watches.
+    ///
+    /// # Errors
+    /// [`SpawnError::NodeStopping`]. There is nothing left to do then.
+    pub fn stop_with(&self, pid: Pid) -> Result<(), SpawnError> {
+        guard::stop_with(self.home(), &self.inner.stopper, pid)
     }
 
     /// The process with this name.
@@ -241,8 +281,9 @@ impl Node {
         self.home().core.registry.all().iter().map(|process| process.pid()).collect()
     }
 
-    /// All living processes below those that spawned them (rule X4). One whose parent has
-    /// ended stands at the top.
+    /// All living processes below those that spawned them (rule X4): first those of the user
+    /// root, then those of the system root (rule X6). One whose parent has ended stands at
+    /// the top.
     #[must_use]
     pub fn tree(&self) -> Vec<ProcessTree> {
         let processes = self.home().core.registry.all();
@@ -261,7 +302,10 @@ impl Node {
             let below = below.filter_map(|child| trees.remove(child)).collect();
             trees.insert(pid, ProcessTree { process, children: below });
         }
-        trees.into_values().collect()
+        let mut trees: Vec<_> = trees.into_values().collect();
+        // Stable: below each root in the order in which they were spawned.
+        trees.sort_by_key(|tree| tree.process.root);
+        trees
     }
 
     /// What the node has counted (rule X4).

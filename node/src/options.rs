@@ -24,9 +24,11 @@ const LEAST_WORKERS: usize = 2;
 /// A turn that lasts so long is reported unless told otherwise.
 const LONG_TURN: Duration = Duration::from_millis(100);
 /// Bytes of stack that a thread may be given.
-const STACK_SIZES: RangeInclusive<usize> = 64 << 10..=1 << 30;
+pub(crate) const STACK_SIZES: RangeInclusive<usize> = 64 << 10..=1 << 30;
 /// The most workers of one dispatcher.
-const MOST_WORKERS: usize = 1024;
+pub(crate) const MOST_WORKERS: usize = 1024;
+/// The most side threads for blocking work.
+pub(crate) const MOST_BLOCKING_THREADS: usize = 16_384;
 
 /// The name of the dispatcher that runs what is not told otherwise.
 pub(crate) const DEFAULT: &str = "default";

@@ -49,7 +49,8 @@ impl Stopper {
         let home = Arc::clone(home);
         match &home.dispatcher {
             Dispatcher::Simulated(_) => {
-                let host: Arc<dyn Host> = Arc::clone(&home) as Arc<dyn Host>;
+                // Below the system root, as what it does is a service of the node.
+                let host: Arc<dyn Host> = home.of_system();
                 let core = Arc::clone(&home.core);
                 let process = behavior_fn(move |ctx: Context<()>| async move {
                     stop_processes(Arc::clone(&home), timeout, Some(ctx.pid())).await;
@@ -132,8 +133,9 @@ impl NodeStop {
         NodeStop { home, stopper, timeout: Self::DEFAULT_TIMEOUT }
     }
 
-    /// How long the processes have for an orderly end before they are killed. The first
-    /// stop that is begun decides.
+    /// How long the processes have for an orderly end before they are killed: those of the
+    /// user root, and then again those of the system root (rule X6). The first stop that is
+    /// begun decides.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self

@@ -14,7 +14,7 @@ use crate::sync::Ordering;
 use crate::trace::Tracer;
 use krarup_gen::{
     Alias, CallError, DeadLetterCause, Down, Exit, Inspection, Pid, Priority, ProcessInfo,
-    ProcessState, Reason, SendError,
+    ProcessState, Reason, Root, SendError,
 };
 use std::any::{Any, TypeId, type_name};
 use std::sync::Arc;
@@ -27,6 +27,10 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
 
     fn parent(&self) -> Option<Pid> {
         self.parent_pid()
+    }
+
+    fn root(&self) -> Root {
+        self.host.root()
     }
 
     fn behavior(&self) -> &'static str {
@@ -72,6 +76,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
             info.handled = self.handled();
             self.host.dispatcher_name().clone_into(&mut info.dispatcher);
             info.class = self.host.class();
+            info.root = self.host.root();
             info.running_time = Duration::from_nanos(self.progress.ran.load(Ordering::Relaxed));
             info.uptime = self.host.now().since(self.started);
         })

@@ -4,7 +4,7 @@ use super::relations::Relations;
 use crate::dynamic::Dynamic;
 use crate::reply::Reply;
 use crate::sync::Mutex;
-use krarup_gen::{Alias, Down, Exit, Inspection, Pid, ProcessInfo, Reason, SendError};
+use krarup_gen::{Alias, Down, Exit, Inspection, Pid, ProcessInfo, Reason, Root, SendError};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -34,6 +34,9 @@ pub trait Process: Any + Send + Sync {
 
     /// The process that spawned it.
     fn parent(&self) -> Option<Pid>;
+
+    /// The root below which it lives (rule X6).
+    fn root(&self) -> Root;
 
     /// What its behaviour is called.
     fn behavior(&self) -> &'static str;

@@ -5,7 +5,7 @@ use super::checker::{bounded, joined, model, thread};
 use crate::registry::Registry;
 use krarup_act::{Dynamic, Guarded, Process, Reply, Via};
 use krarup_gen::{
-    Alias, Down, Exit, Inspection, Name, Pid, ProcessInfo, ProcessState, Reason, SendError,
+    Alias, Down, Exit, Inspection, Name, Pid, ProcessInfo, ProcessState, Reason, Root, SendError,
     SpawnError,
 };
 use std::sync::Arc;
@@ -26,6 +26,10 @@ impl Process for Entry {
 
     fn parent(&self) -> Option<Pid> {
         None
+    }
+
+    fn root(&self) -> Root {
+        Root::User
     }
 
     fn behavior(&self) -> &'static str {

@@ -1,0 +1,50 @@
+//! A node that is set up by a file: dispatchers by id, other names of them, and what is said of a
+//! mistake in it.
+//!
+//! ```text
+//! cargo run --example 15_settings [path]
+//! ```
+
+use krarup::prelude::*;
+use krarup::{NodeBuilder, Received, behavior_fn};
+use std::path::PathBuf;
+
+/// Answers with the name of the thread that runs it.
+fn where_am_i() -> impl krarup::Behavior<Message = Reply<String>, Command = ()> {
+    behavior_fn(|mut ctx: Context<Reply<String>, ()>| async move {
+        while let Received::Message(reply) = ctx.receive().await {
+            reply.send(std::thread::current().name().unwrap_or("unnamed").to_owned());
+        }
+        Ok(())
+    })
+}
+
+fn main() -> Result {
+    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/15_settings.toml");
+    let path = std::env::args_os().nth(1).map_or(beside, PathBuf::from);
+
+    // What the program says on top of the file counts.
+    let node = NodeBuilder::settings_from(&path)?.blocking_threads(8).start()?;
+    println!("{} is running", node.name());
+    for dispatcher in ["default", "reports", "parsers", "shop.files", "shop.prices"] {
+        let process = node.spawn(where_am_i).dispatcher(dispatcher).wait()?;
+        let thread = process.call(|reply| reply).wait()?;
+        println!("{dispatcher:12} is {:9} runs on {thread}", process.info().dispatcher);
+    }
+    node.stop().wait()?;
+
+    println!("what is said of mistakes:");
+    for mistake in [
+        "[dispatcher.reports]\nwrokers = 2",
+        "[dispatcher.reports]\nworkers = 0",
+        "[dispatcher.reports]\nworkers = \"two\"",
+        "[dispatcher.blocking]\nkind = \"pinned\"\nworkers = 2",
+        "[dispatcher.reports]\nlike = \"nobody\"",
+        "[dispatcher.reports\nworkers = 2",
+    ] {
+        if let Err(error) = NodeBuilder::from_toml(mistake) {
+            println!("  {error}");
+        }
+    }
+    Ok(())
+}

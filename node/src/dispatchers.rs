@@ -1,0 +1,73 @@
+//! The dispatchers of a node by their names, as they were asked for: pure.
+
+use crate::error::NodeError;
+use crate::options::{DEFAULT, DispatcherOptions};
+use std::collections::BTreeMap;
+
+/// What the name of a dispatcher stands for.
+#[derive(Debug)]
+pub(crate) enum Named {
+    Own(DispatcherOptions),
+    Alias { of: String, said_at: Option<String> },
+}
+
+/// All dispatchers but the default one, and their other names, checked.
+#[derive(Debug)]
+pub(crate) struct Dispatchers {
+    pub(crate) own: Vec<(String, DispatcherOptions)>,
+    /// The alias, and the dispatcher at the end of the row.
+    pub(crate) aliases: Vec<(String, String)>,
+}
+
+impl Dispatchers {
+    /// What was said above, and what was said below of others.
+    ///
+    /// # Errors
+    /// A name is said twice above, or options cannot be, or an alias leads nowhere.
+    pub(crate) fn of(
+        above: Vec<(String, Named)>,
+        below: Vec<(String, Named)>,
+    ) -> Result<Dispatchers, NodeError> {
+        let mut all = BTreeMap::new();
+        for (name, named) in above {
+            if name == DEFAULT || all.contains_key(&name) {
+                return Err(NodeError::DispatcherTwice(name));
+            }
+            all.insert(name, named);
+        }
+        for (name, named) in below {
+            all.entry(name).or_insert(named);
+        }
+        let mut dispatchers = Dispatchers { own: Vec::new(), aliases: Vec::new() };
+        for (name, named) in &all {
+            match named {
+                Named::Own(options) => {
+                    options.check(name)?;
+                    dispatchers.own.push((name.clone(), options.clone()));
+                }
+                Named::Alias { of, said_at } => match end_of(&all, of) {
+                    Some(end) => dispatchers.aliases.push((name.clone(), end.to_owned())),
+                    None => {
+                        let (alias, of, said_at) = (name.clone(), of.clone(), said_at.clone());
+                        return Err(NodeError::AliasOfNone { alias, of, said_at });
+                    }
+                },
+            }
+        }
+        Ok(dispatchers)
+    }
+}
+
+/// The dispatcher at the end of a row of aliases, which is no longer than there are names.
+fn end_of<'a>(all: &'a BTreeMap<String, Named>, name: &'a str) -> Option<&'a str> {
+    let mut name = name;
+    for _ in 0..=all.len() {
+        match all.get(name) {
+            None if name == DEFAULT => return Some(name),
+            None => return None,
+            Some(Named::Own(_)) => return Some(name),
+            Some(Named::Alias { of, .. }) => name = of,
+        }
+    }
+    None
+}

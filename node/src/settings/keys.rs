@@ -1,0 +1,78 @@
+//! The keys that there are, each once: for reading, for complaints, and for the page that lists
+//! them (`docs/settings.md`), which a test compares with this.
+
+use super::value::{self, Takes};
+use crate::options::{MOST_BLOCKING_THREADS, MOST_WORKERS, STACK_SIZES};
+
+/// Which dispatchers there are settings for: how the word is written in a file.
+pub(crate) const SHARED: &str = "shared";
+pub(crate) const PINNED: &str = "pinned";
+pub(crate) const CALLING_THREAD: &str = "calling-thread";
+
+const ALL: &[&str] = &[SHARED, PINNED, CALLING_THREAD];
+const WITH_THREADS: &[&str] = &[SHARED, PINNED];
+const WITH_WORKERS: &[&str] = &[SHARED];
+
+/// A setting.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Key {
+    pub(crate) name: &'static str,
+    pub(crate) takes: Takes,
+    /// The kinds of dispatchers that it means something to.
+    pub(crate) kinds: &'static [&'static str],
+}
+
+pub(crate) const NAME: &str = "name";
+pub(crate) const BLOCKING: &str = "blocking-threads";
+pub(crate) const KIND: &str = "kind";
+pub(crate) const LIKE: &str = "like";
+pub(crate) const WORKERS: &str = "workers";
+pub(crate) const SPARES: &str = "spare-workers";
+pub(crate) const THROUGHPUT: &str = "throughput";
+pub(crate) const DEADLINE: &str = "throughput-deadline";
+pub(crate) const LONG_TURN: &str = "long-turn";
+pub(crate) const STACK_SIZE: &str = "stack-size";
+
+/// Those in `[node]`.
+pub(crate) const NODE: &[Key] = &[
+    Key { name: NAME, takes: Takes::Name, kinds: ALL },
+    Key { name: BLOCKING, takes: whole(1, MOST_BLOCKING_THREADS), kinds: ALL },
+];
+
+/// Those in `[dispatcher.<id>]`.
+pub(crate) const DISPATCHER: &[Key] = &[
+    Key { name: KIND, takes: Takes::Word(ALL), kinds: ALL },
+    Key { name: LIKE, takes: Takes::Name, kinds: ALL },
+    Key { name: WORKERS, takes: whole(1, MOST_WORKERS), kinds: WITH_WORKERS },
+    Key { name: SPARES, takes: whole(0, MOST_WORKERS), kinds: WITH_WORKERS },
+    Key { name: THROUGHPUT, takes: Takes::Whole { least: 1, most: u32::MAX as u64 }, kinds: ALL },
+    Key { name: DEADLINE, takes: Takes::Time, kinds: ALL },
+    Key { name: LONG_TURN, takes: Takes::Time, kinds: WITH_THREADS },
+    Key {
+        name: STACK_SIZE,
+        takes: Takes::Size { least: *STACK_SIZES.start() as u64, most: *STACK_SIZES.end() as u64 },
+        kinds: WITH_THREADS,
+    },
+];
+
+const fn whole(least: u64, most: usize) -> Takes {
+    Takes::Whole { least, most: most as u64 }
+}
+
+/// What the id of a dispatcher itself may be set to, other than a table.
+pub(crate) const ALIAS: Takes = Takes::Name;
+
+/// Every key by its path, and what it takes.
+pub(crate) fn all() -> impl Iterator<Item = (String, String)> {
+    let node = NODE.iter().map(|key| (format!("node.{}", key.name), value::takes(key.takes)));
+    let alias = [("dispatcher.<id>".to_owned(), value::takes(ALIAS))];
+    let dispatcher = DISPATCHER
+        .iter()
+        .map(|key| (format!("dispatcher.<id>.{}", key.name), value::takes(key.takes)));
+    node.chain(alias).chain(dispatcher)
+}
+
+/// For a complaint.
+pub(crate) fn listed<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    words.into_iter().collect::<Vec<_>>().join(", ")
+}

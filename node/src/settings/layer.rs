@@ -1,0 +1,150 @@
+//! Settings by key, of one source or of several laid on each other.
+
+use super::error::{Origin, SettingsError, SettingsFault};
+use super::keys::{self, Key, listed};
+use super::tree::{Given, Item};
+use super::value::{self, Misfit, Setting, Takes};
+use crate::options::DEFAULT;
+use krarup_gen::Name;
+use std::collections::BTreeMap;
+
+/// A value and where it was said.
+#[derive(Clone, Debug)]
+pub(crate) struct Placed<T> {
+    pub(crate) value: T,
+    pub(crate) at: Origin,
+}
+
+/// The settings of a table by their keys.
+pub(crate) type Section = BTreeMap<&'static str, Placed<Setting>>;
+
+/// What the id of a dispatcher stands for.
+#[derive(Clone, Debug)]
+pub(crate) enum Entry {
+    Own(Section),
+    /// Another id.
+    Alias(Placed<String>),
+}
+
+/// All that a source says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layer {
+    pub(crate) node: Section,
+    pub(crate) dispatchers: BTreeMap<String, Entry>,
+}
+
+impl Layer {
+    /// What these items say, if we know all of it.
+    pub(crate) fn of(items: Vec<Item>) -> Result<Layer, SettingsError> {
+        let mut layer = Layer::default();
+        for item in items {
+            match item.key.as_str() {
+                "node" => layer.node = section(keys::NODE, "node", &item.at, item.given)?,
+                "dispatcher" => layer.dispatchers = dispatchers(&item.at, item.given)?,
+                _ => return Err(unknown(&item.at, &item.key, ["node", "dispatcher"])),
+            }
+        }
+        Ok(layer)
+    }
+
+    /// Lays this on another, whose settings stay where this one says nothing.
+    pub(crate) fn over(mut self, below: Layer) -> Layer {
+        fill(&mut self.node, below.node);
+        for (id, entry) in below.dispatchers {
+            match (self.dispatchers.get_mut(&id), entry) {
+                (None, entry) => drop(self.dispatchers.insert(id, entry)),
+                (Some(Entry::Own(above)), Entry::Own(section)) => fill(above, section),
+                // Who says that it is something else says all of it.
+                (Some(_), _) => {}
+            }
+        }
+        self
+    }
+}
+
+fn fill(above: &mut Section, below: Section) {
+    for (key, setting) in below {
+        above.entry(key).or_insert(setting);
+    }
+}
+
+fn dispatchers(at: &Origin, given: Given) -> Result<BTreeMap<String, Entry>, SettingsError> {
+    let Given::Table(items) = given else {
+        return Err(not_a_table(at, "dispatcher", &given));
+    };
+    let mut entries = BTreeMap::new();
+    for Item { key: id, at, given } in items {
+        if Name::new(&id).is_err() {
+            let takes = value::takes(Takes::Name);
+            let (key, value) = ("the id of a dispatcher".to_owned(), format!("{id:?}"));
+            return Err(at.error(SettingsFault::BadValue { key, value, takes }));
+        }
+        let path = path("dispatcher", &id);
+        let entry = match given {
+            Given::Text(_) if id == DEFAULT => return Err(not_a_table(&at, &path, &given)),
+            Given::Text(_) => match one(keys::ALIAS, &path, &at, &given)? {
+                Setting::Text(value) => Entry::Alias(Placed { value, at }),
+                _ => return Err(not_a_table(&at, &path, &given)),
+            },
+            Given::Table(_) => Entry::Own(section(keys::DISPATCHER, &path, &at, given)?),
+            _ => {
+                let takes = format!("a table, or the id of another: {}", value::takes(keys::ALIAS));
+                let (key, found) = (path, given.found());
+                return Err(at.error(SettingsFault::WrongType { key, found, takes }));
+            }
+        };
+        entries.insert(id, entry);
+    }
+    Ok(entries)
+}
+
+/// The settings in a table.
+fn section(
+    known: &'static [Key],
+    name: &str,
+    at: &Origin,
+    given: Given,
+) -> Result<Section, SettingsError> {
+    let Given::Table(items) = given else {
+        return Err(not_a_table(at, name, &given));
+    };
+    let mut section = Section::new();
+    for Item { key, at, given } in items {
+        let path = path(name, &key);
+        let Some(key) = known.iter().find(|known| known.name == key) else {
+            return Err(unknown(&at, &path, known.iter().map(|key| key.name)));
+        };
+        let value = one(key.takes, &path, &at, &given)?;
+        section.insert(key.name, Placed { value, at });
+    }
+    Ok(section)
+}
+
+fn one(takes: Takes, path: &str, at: &Origin, given: &Given) -> Result<Setting, SettingsError> {
+    value::read(takes, given).map_err(|misfit| {
+        let (key, takes) = (path.to_owned(), value::takes(takes));
+        at.error(match misfit {
+            Misfit::Type => SettingsFault::WrongType { key, found: given.found(), takes },
+            Misfit::Value => SettingsFault::BadValue { key, value: given.shown(), takes },
+        })
+    })
+}
+
+fn not_a_table(at: &Origin, key: &str, given: &Given) -> SettingsError {
+    let (key, takes) = (key.to_owned(), "a table".to_owned());
+    at.error(SettingsFault::WrongType { key, found: given.found(), takes })
+}
+
+fn unknown<'a>(at: &Origin, key: &str, known: impl IntoIterator<Item = &'a str>) -> SettingsError {
+    at.error(SettingsFault::UnknownKey { key: key.to_owned(), known: listed(known) })
+}
+
+/// A key below another; quoted if it must be, as in a file.
+pub(crate) fn path(above: &str, key: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if !key.is_empty() && key.chars().all(bare) {
+        format!("{above}.{key}")
+    } else {
+        format!("{above}.{key:?}")
+    }
+}

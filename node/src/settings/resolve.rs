@@ -1,0 +1,186 @@
+//! From settings to options: pure.
+//!
+//! A dispatcher's settings are looked for in layers, as those of Akka's dispatchers are:
+//!
+//! 1. in its own table;
+//! 2. in the one it is `like`, and what that one is like, and so on;
+//! 3. in `[dispatcher.default]`, and what that one is like;
+//! 4. what [`DispatcherOptions`] say that are not told otherwise.
+//!
+//! What it finds below its own table counts if it means something to its kind; in its own it
+//! must.
+
+use super::error::{SettingsError, SettingsFault};
+use super::keys::{
+    self, CALLING_THREAD, DEADLINE, DISPATCHER, KIND, LIKE, LONG_TURN, PINNED, SHARED, SPARES,
+    STACK_SIZE, THROUGHPUT, WORKERS, listed,
+};
+use super::layer::{Entry, Layer, Placed, Section, path};
+use super::value::Setting;
+use crate::options::{DEFAULT, DispatcherOptions};
+
+/// What the settings come to.
+pub(crate) struct Resolved {
+    pub(crate) default: DispatcherOptions,
+    pub(crate) dispatchers: Vec<(String, DispatcherOptions)>,
+    pub(crate) aliases: Vec<(String, Placed<String>)>,
+}
+
+pub(crate) fn resolve(layer: &Layer) -> Result<Resolved, SettingsError> {
+    let mut resolved = Resolved {
+        default: DispatcherOptions::default(),
+        dispatchers: Vec::new(),
+        aliases: Vec::new(),
+    };
+    for (id, entry) in &layer.dispatchers {
+        match entry {
+            Entry::Own(own) if id == DEFAULT => resolved.default = options(layer, id, own)?,
+            Entry::Own(own) => resolved.dispatchers.push((id.clone(), options(layer, id, own)?)),
+            Entry::Alias(of) => resolved.aliases.push((id.clone(), of.clone())),
+        }
+    }
+    Ok(resolved)
+}
+
+/// The tables in which the settings of a dispatcher are looked for.
+struct Layers<'a>(Vec<&'a Section>);
+
+fn options(layer: &Layer, id: &str, own: &Section) -> Result<DispatcherOptions, SettingsError> {
+    let mut layers = Layers(like(layer, id, own)?);
+    if id != DEFAULT
+        && let Some(Entry::Own(default)) = layer.dispatchers.get(DEFAULT)
+    {
+        layers.0.extend(like(layer, DEFAULT, default)?);
+    }
+    let kind = match layers.text(KIND) {
+        Some(PINNED) => PINNED,
+        Some(CALLING_THREAD) => CALLING_THREAD,
+        _ => SHARED,
+    };
+    for key in DISPATCHER {
+        let Some(said) = own.get(key.name).filter(|_| !key.kinds.contains(&kind)) else { continue };
+        let (path, kinds) = (path(&path("dispatcher", id), key.name), key.kinds);
+        let kinds = listed(kinds.iter().copied());
+        return Err(said.at.error(SettingsFault::NotForKind { key: path, kind, kinds }));
+    }
+    Ok(layers.options(kind))
+}
+
+/// The table and those it is like, from the nearest.
+fn like<'a>(
+    layer: &'a Layer,
+    id: &'a str,
+    own: &'a Section,
+) -> Result<Vec<&'a Section>, SettingsError> {
+    let mut way = vec![id];
+    let mut sections = vec![own];
+    let mut next = named(own, id);
+    while let Some((from, of)) = next {
+        let Setting::Text(to) = &of.value else { break };
+        let key = || path(&path("dispatcher", from), LIKE);
+        let circle = way.contains(&to.as_str());
+        way.push(to);
+        if circle {
+            let way = way.join(" -> ");
+            return Err(of.at.error(SettingsFault::Circle { key: key(), way }));
+        }
+        match layer.dispatchers.get(to) {
+            Some(Entry::Own(section)) => {
+                sections.push(section);
+                next = named(section, to);
+            }
+            // One that is called by another name, or the default one that nothing is said of.
+            Some(Entry::Alias(_)) => {
+                let target = target(layer, to);
+                let Some((target, section)) = target else {
+                    let id = to.clone();
+                    return Err(of.at.error(SettingsFault::UnknownDispatcher { key: key(), id }));
+                };
+                if way.contains(&target) {
+                    way.push(target);
+                    let way = way.join(" -> ");
+                    return Err(of.at.error(SettingsFault::Circle { key: key(), way }));
+                }
+                way.push(target);
+                sections.push(section);
+                next = named(section, target);
+            }
+            None if to == DEFAULT => break,
+            None => {
+                let id = to.clone();
+                return Err(of.at.error(SettingsFault::UnknownDispatcher { key: key(), id }));
+            }
+        }
+    }
+    Ok(sections)
+}
+
+/// Whom a table is like, and whose table that is.
+fn named<'a>(section: &'a Section, id: &'a str) -> Option<(&'a str, &'a Placed<Setting>)> {
+    section.get(LIKE).map(|of| (id, of))
+}
+
+/// The table at the end of a row of aliases; a row is no longer than there are ids.
+fn target<'a>(layer: &'a Layer, id: &'a str) -> Option<(&'a str, &'a Section)> {
+    let mut id = id;
+    for _ in 0..=layer.dispatchers.len() {
+        match layer.dispatchers.get_key_value(id)? {
+            (id, Entry::Own(section)) => return Some((id, section)),
+            (_, Entry::Alias(of)) => id = &of.value,
+        }
+    }
+    None
+}
+
+impl<'a> Layers<'a> {
+    fn setting(&self, key: &str) -> Option<&'a Setting> {
+        self.0.iter().find_map(|section| section.get(key)).map(|placed| &placed.value)
+    }
+
+    fn text(&self, key: &str) -> Option<&'a str> {
+        match self.setting(key)? {
+            Setting::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn size(&self, key: &str) -> Option<usize> {
+        match self.setting(key)? {
+            Setting::Whole(number) => usize::try_from(*number).ok(),
+            _ => None,
+        }
+    }
+
+    fn options(&self, kind: &'static str) -> DispatcherOptions {
+        let mut options = match kind {
+            PINNED => DispatcherOptions::pinned(),
+            CALLING_THREAD => DispatcherOptions::calling_thread(),
+            _ => DispatcherOptions::new(),
+        };
+        let means = |name| {
+            let key = keys::DISPATCHER.iter().find(|key| key.name == name);
+            key.is_some_and(|key| key.kinds.contains(&kind))
+        };
+        let size = |name| self.size(name).filter(|_| means(name));
+        if let Some(workers) = size(WORKERS) {
+            options = options.workers(workers);
+        }
+        if let Some(spares) = size(SPARES) {
+            options = options.spare_workers(spares);
+        }
+        if let Some(messages) = size(THROUGHPUT).and_then(|most| u32::try_from(most).ok()) {
+            options = options.throughput(messages);
+        }
+        if let Some(bytes) = size(STACK_SIZE) {
+            options = options.stack_size(bytes);
+        }
+        if let Some(Setting::Time(deadline)) = self.setting(DEADLINE) {
+            options = options.throughput_deadline(*deadline);
+        }
+        match self.setting(LONG_TURN).filter(|_| means(LONG_TURN)) {
+            Some(Setting::Time(limit)) => options.long_turn(*limit),
+            Some(Setting::Off) => options.no_long_turn(),
+            _ => options,
+        }
+    }
+}

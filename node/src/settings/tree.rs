@@ -1,0 +1,150 @@
+//! What a text says, with the lines on which it says it: no key is known here.
+
+use super::error::{Origin, SettingsError, SettingsFault};
+use std::path::PathBuf;
+use std::sync::Arc;
+use toml::de::{DeTable, DeValue};
+use toml::{Spanned, Value};
+
+/// The beginning of a text that a complaint shows.
+const SHOWN: usize = 60;
+
+/// A key, what it is set to, and where.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) key: String,
+    pub(crate) at: Origin,
+    pub(crate) given: Given,
+}
+
+/// A value.
+#[derive(Clone, Debug)]
+pub(crate) enum Given {
+    Table(Vec<Item>),
+    Text(String),
+    /// `None` beyond any bound; and as it was written.
+    Whole(Option<i128>, String),
+    Other {
+        found: &'static str,
+        shown: String,
+    },
+}
+
+impl Given {
+    /// For a complaint about its value.
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Given::Table(_) => "a table".to_owned(),
+            Given::Text(text) => format!("{:?}", beginning(text)),
+            Given::Whole(_, written) => beginning(written),
+            Given::Other { shown, .. } => beginning(shown),
+        }
+    }
+
+    /// For a complaint about its type.
+    pub(crate) fn found(&self) -> String {
+        match self {
+            Given::Table(_) => "a table".to_owned(),
+            Given::Text(_) => format!("the text {}", self.shown()),
+            Given::Whole(..) => format!("the number {}", self.shown()),
+            Given::Other { found, shown } if shown.is_empty() => (*found).to_owned(),
+            Given::Other { found, shown } => format!("{found}, {}", beginning(shown)),
+        }
+    }
+}
+
+/// Enough of a text to find it by.
+fn beginning(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}..", &text[..end]),
+    }
+}
+
+/// Where the lines of a text begin.
+struct Lines<'a> {
+    text: &'a str,
+    begin: Vec<usize>,
+    file: Option<Arc<PathBuf>>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(text: &'a str, file: Option<Arc<PathBuf>>) -> Self {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let begin = [0].into_iter().chain(ends.map(|(at, _)| at + 1)).collect();
+        Lines { text, begin, file }
+    }
+
+    fn at(&self, byte: usize) -> Origin {
+        let line = self.begin.partition_point(|begin| *begin <= byte).max(1);
+        Origin { file: self.file.clone(), line: Some(line) }
+    }
+
+    /// The text of a line, counted from 1.
+    fn line(&self, line: usize) -> &'a str {
+        self.text.lines().nth(line - 1).unwrap_or_default()
+    }
+}
+
+/// What the text says, in the order in which it says it.
+pub(crate) fn parse(text: &str, file: Option<Arc<PathBuf>>) -> Result<Vec<Item>, SettingsError> {
+    let lines = Lines::new(text, file);
+    let table = DeTable::parse(text).map_err(|error| {
+        let at = lines.at(error.span().map_or(text.len(), |span| span.start));
+        let text = beginning(lines.line(at.line.unwrap_or(1)));
+        at.error(SettingsFault::NoToml { text, message: error.message().to_owned() })
+    })?;
+    Ok(items(table.get_ref(), &lines))
+}
+
+fn items(table: &DeTable<'_>, lines: &Lines<'_>) -> Vec<Item> {
+    let mut items: Vec<_> = table
+        .iter()
+        .map(|(key, value)| {
+            let at = lines.at(key.span().start);
+            let given = given(value, lines);
+            (key.span().start, Item { key: key.get_ref().to_string(), at, given })
+        })
+        .collect();
+    items.sort_by_key(|(at, _)| *at);
+    items.into_iter().map(|(_, item)| item).collect()
+}
+
+fn given(value: &Spanned<DeValue<'_>>, lines: &Lines<'_>) -> Given {
+    match value.get_ref() {
+        DeValue::Table(table) => Given::Table(items(table, lines)),
+        DeValue::String(text) => Given::Text(text.to_string()),
+        DeValue::Integer(number) => {
+            let value = i128::from_str_radix(number.as_str(), number.radix()).ok();
+            Given::Whole(value, number.to_string())
+        }
+        DeValue::Float(float) => other("a number with a point", float.to_string()),
+        DeValue::Boolean(value) => other("true or false", value.to_string()),
+        DeValue::Datetime(date) => other("a date", date.to_string()),
+        DeValue::Array(_) => other("a list", String::new()),
+    }
+}
+
+fn other(found: &'static str, shown: String) -> Given {
+    Given::Other { found, shown }
+}
+
+/// The same of a value that somebody has parsed already.
+pub(crate) fn items_of(table: &toml::Table) -> Vec<Item> {
+    table
+        .iter()
+        .map(|(key, value)| Item { key: key.clone(), at: Origin::default(), given: of(value) })
+        .collect()
+}
+
+fn of(value: &Value) -> Given {
+    match value {
+        Value::Table(table) => Given::Table(items_of(table)),
+        Value::String(text) => Given::Text(text.clone()),
+        Value::Integer(number) => Given::Whole(Some((*number).into()), number.to_string()),
+        Value::Float(float) => other("a number with a point", float.to_string()),
+        Value::Boolean(value) => other("true or false", value.to_string()),
+        Value::Datetime(date) => other("a date", date.to_string()),
+        Value::Array(_) => other("a list", String::new()),
+    }
+}

@@ -1,0 +1,182 @@
+//! What a setting takes, and reading it: pure.
+
+use super::tree::Given;
+use krarup_gen::Name;
+use std::time::Duration;
+
+/// The longest time that can be set.
+const LONGEST: Duration = Duration::from_hours(24);
+
+/// The units of times, in nanoseconds.
+const TIMES: &[(&str, u64)] = &[
+    ("ns", 1),
+    ("us", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("min", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
+/// The units of sizes, in bytes.
+const SIZES: &[(&str, u64)] = &[("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
+
+/// Switches a time off.
+const OFF: &str = "off";
+
+/// What a setting can be set to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Takes {
+    Whole {
+        least: u64,
+        most: u64,
+    },
+    /// In bytes, or with a unit.
+    Size {
+        least: u64,
+        most: u64,
+    },
+    /// With a unit, or off.
+    Time,
+    Name,
+    Word(&'static [&'static str]),
+}
+
+/// What it was set to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Setting {
+    Whole(u64),
+    Time(Duration),
+    /// No time.
+    Off,
+    Text(String),
+}
+
+/// Why it cannot be set to that.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Misfit {
+    Type,
+    Value,
+}
+
+/// The setting, if the value fits.
+pub(crate) fn read(takes: Takes, given: &Given) -> Result<Setting, Misfit> {
+    match (takes, given) {
+        (Takes::Whole { least, most } | Takes::Size { least, most }, Given::Whole(number, _)) => {
+            let number = number.and_then(|number| u64::try_from(number).ok());
+            within(number, least, most).map(Setting::Whole)
+        }
+        (Takes::Size { least, most }, Given::Text(text)) => {
+            within(measure(text, SIZES), least, most).map(Setting::Whole)
+        }
+        (Takes::Time, Given::Text(text)) if text == OFF => Ok(Setting::Off),
+        (Takes::Time, Given::Text(text)) => {
+            let longest = u64::try_from(LONGEST.as_nanos()).unwrap_or(u64::MAX);
+            let nanos = within(measure(text, TIMES), 1, longest)?;
+            Ok(Setting::Time(Duration::from_nanos(nanos)))
+        }
+        (Takes::Name, Given::Text(text)) => {
+            Name::new(text).map(|_| Setting::Text(text.clone())).map_err(|_| Misfit::Value)
+        }
+        (Takes::Word(words), Given::Text(text)) => {
+            let known = words.contains(&text.as_str());
+            known.then(|| Setting::Text(text.clone())).ok_or(Misfit::Value)
+        }
+        _ => Err(Misfit::Type),
+    }
+}
+
+fn within(number: Option<u64>, least: u64, most: u64) -> Result<u64, Misfit> {
+    number.filter(|number| (least..=most).contains(number)).ok_or(Misfit::Value)
+}
+
+/// A whole number with one of these units.
+fn measure(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(digits);
+    let (_, each) = units.iter().find(|(name, _)| *name == unit.trim_start_matches(' '))?;
+    number.parse::<u64>().ok()?.checked_mul(*each)
+}
+
+/// In words, for complaints and for the page.
+pub(crate) fn takes(takes: Takes) -> String {
+    let units =
+        |units: &[(&str, u64)]| units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    match takes {
+        Takes::Whole { least, most } => format!("a whole number, {least} to {most}"),
+        Takes::Size { least, most } => format!(
+            "a number of bytes, or text with a unit ({}), {least} to {most} bytes",
+            units(SIZES)
+        ),
+        Takes::Time => format!(
+            "text: a whole number with a unit ({}), 1 ns to 24 h, or \"{OFF}\"",
+            units(TIMES)
+        ),
+        Takes::Name => format!("text of 1 to {} bytes", Name::MAX_BYTES),
+        Takes::Word(words) => {
+            let words: Vec<_> = words.iter().map(|word| format!("{word:?}")).collect();
+            format!("one of {}", words.join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST, Misfit, Setting, TIMES, Takes, measure, read};
+    use crate::settings::tree::Given;
+    use std::time::Duration;
+
+    fn time(text: &str) -> Result<Setting, Misfit> {
+        read(Takes::Time, &Given::Text(text.to_owned()))
+    }
+
+    #[test]
+    fn x7_times_have_a_unit_and_bounds() {
+        let is = |nanos| Ok(Setting::Time(Duration::from_nanos(nanos)));
+        assert_eq!(time("5ms"), is(5_000_000));
+        assert_eq!(time("5 ms"), is(5_000_000));
+        assert_eq!(time("1ns"), is(1));
+        assert_eq!(time("24h"), Ok(Setting::Time(LONGEST)));
+        assert_eq!(time("off"), Ok(Setting::Off));
+        for bad in [
+            "",
+            " ",
+            "ms",
+            "0ms",
+            "-1ms",
+            "1.5s",
+            "5",
+            "5 m s",
+            "5MS",
+            "Off",
+            "25h",
+            "1441min",
+            "18446744073709551615h",
+            "99999999999999999999ns",
+            "5ms ",
+            "５ms",
+            "5\u{a0}ms",
+        ] {
+            assert_eq!(time(bad), Err(Misfit::Value), "{bad:?}");
+        }
+        assert_eq!(read(Takes::Time, &Given::Whole(Some(5), "5".into())), Err(Misfit::Type));
+        assert_eq!(measure("2min", TIMES), Some(120_000_000_000));
+    }
+
+    #[test]
+    fn x7_numbers_and_sizes_are_within_their_bounds() {
+        let takes = Takes::Size { least: 1024, most: 4096 };
+        let text = |text: &str| read(takes, &Given::Text(text.to_owned()));
+        assert_eq!(text("1KiB"), Ok(Setting::Whole(1024)));
+        assert_eq!(text("4096 B"), Ok(Setting::Whole(4096)));
+        for bad in ["1023B", "5KiB", "1kb", "1 MB", "1024", "17179869184GiB"] {
+            assert_eq!(text(bad), Err(Misfit::Value), "{bad:?}");
+        }
+        let whole = |number| read(takes, &Given::Whole(number, String::new()));
+        assert_eq!(whole(Some(1024)), Ok(Setting::Whole(1024)));
+        for bad in [Some(0), Some(-1), Some(1023), Some(4097), Some(i128::MAX), None] {
+            assert_eq!(whole(bad), Err(Misfit::Value), "{bad:?}");
+        }
+        let other = Given::Other { found: "a float", shown: "1.0".into() };
+        assert_eq!(read(takes, &other), Err(Misfit::Type));
+    }
+}

@@ -1,0 +1,523 @@
+//! Nodes that are set up by a file: rule X7.
+
+mod support;
+
+use krarup::prelude::*;
+use krarup::{DispatcherOptions, NodeBuilder, NodeError};
+use krarup_node::{Settings, SettingsFault};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use support::{Log, Puppet};
+
+const EVERYTHING: &str = r#"
+[node]
+name = "shop@localhost"
+blocking-threads = 64
+
+[dispatcher.default]
+kind = "shared"
+workers = 3
+spare-workers = 1
+throughput = 32
+throughput-deadline = "2ms"
+long-turn = "off"
+stack-size = 131072
+
+[dispatcher.own]
+kind = "pinned"
+throughput = 7
+long-turn = "1 s"
+stack-size = "1 MiB"
+
+[dispatcher.close]
+like = "own"
+kind = "calling-thread"
+
+[dispatcher]
+other = "own"
+"#;
+
+fn page(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// What a builder says of a dispatcher, as it prints it.
+fn has(builder: &NodeBuilder, options: &DispatcherOptions) -> bool {
+    format!("{builder:?}").contains(&format!("{options:?}"))
+}
+
+/// The one dispatcher beside the default one.
+fn only(text: &str) -> String {
+    let printed = format!("{:?}", NodeBuilder::from_toml(text).unwrap());
+    let (_, below) = printed.split_once("below: ").unwrap();
+    below.to_owned()
+}
+
+#[test]
+fn x7_the_page_lists_every_key_and_what_it_takes_and_no_other() {
+    let page = fs::read_to_string(page("docs/settings.md")).unwrap();
+    let rows: BTreeMap<String, String> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` | "))
+        .filter_map(|(key, rest)| Some((key.to_owned(), rest.split_once(" | ")?.0.to_owned())))
+        .collect();
+    let keys: BTreeMap<String, String> = Settings::keys().collect();
+    assert!(keys.len() > 10);
+    assert_eq!(rows, keys);
+}
+
+#[test]
+fn x7_every_key_is_accepted_and_sets_what_it_says() {
+    // Every key is in the text, or is the id itself.
+    for (key, _) in Settings::keys() {
+        let key = key.rsplit_once('.').unwrap().1;
+        assert!(key == "<id>" || EVERYTHING.contains(&format!("{key} = ")), "{key}");
+    }
+    let builder = NodeBuilder::from_toml(EVERYTHING).unwrap();
+    let (ms, second) = (Duration::from_millis(2), Duration::from_secs(1));
+    let default = DispatcherOptions::new()
+        .workers(3)
+        .spare_workers(1)
+        .throughput(32)
+        .throughput_deadline(ms)
+        .no_long_turn()
+        .stack_size(131_072);
+    assert!(has(&builder, &default), "{builder:?}");
+    // What they do not say is as of the default one, if it means something to them.
+    let own = DispatcherOptions::pinned()
+        .throughput(7)
+        .throughput_deadline(ms)
+        .long_turn(second)
+        .stack_size(1 << 20);
+    assert!(has(&builder, &own), "{builder:?}");
+    let close = DispatcherOptions::calling_thread().throughput(7).throughput_deadline(ms);
+    assert!(has(&builder, &close), "{builder:?}");
+    let printed = format!("{builder:?}");
+    assert!(printed.contains("blocking_threads: 64") && printed.contains("shop@localhost"));
+    builder.start().unwrap().stop().wait().unwrap();
+}
+
+#[test]
+fn x7_nothing_said_is_the_default() {
+    let builder = NodeBuilder::from_toml("").unwrap();
+    assert!(has(&builder, &DispatcherOptions::new()));
+    assert!(matches!(builder.start(), Err(NodeError::NoName)));
+    let node = NodeBuilder::from_toml("[node]\n[dispatcher.a]\n").unwrap().name("a").start();
+    node.unwrap().stop().wait().unwrap();
+}
+
+#[test]
+fn x7_what_is_wrong_is_named_with_its_line_and_what_is_allowed() {
+    let cases: &[(&str, usize, &str)] = &[
+        ("[nodes]", 1, "unknown key nodes (known are node, dispatcher)"),
+        ("name = 'a'", 1, "unknown key name (known are node, dispatcher)"),
+        ("node = 1", 1, "node cannot be the number 1 (a table)"),
+        ("\n[[node]]\nname = 'a'", 2, "node cannot be a list (a table)"),
+        ("[node]\n\nnmae = 'a'", 3, "unknown key node.nmae (known are name, blocking-threads)"),
+        ("[node]\nname = ''", 2, "node.name cannot be \"\" (text of 1 to 255 bytes)"),
+        ("[node]\nname = 1979-05-27", 2, "node.name cannot be a date, 1979-05-27 (text of"),
+        ("node.blocking-threads = 16385", 1, "node.blocking-threads cannot be 16385 (a whole"),
+        ("node.blocking-threads = 1.0", 1, "node.blocking-threads cannot be a number with a point"),
+        ("dispatcher = 'a'", 1, "dispatcher cannot be the text \"a\" (a table)"),
+        ("[dispatcher]\ndefault = 'a'", 2, "dispatcher.default cannot be the text \"a\" (a table)"),
+        ("[dispatcher]\na = 5", 2, "dispatcher.a cannot be the number 5 (a table, or the id of"),
+        ("[dispatcher]\n'' = 'b'", 2, "the id of a dispatcher cannot be \"\" (text of 1 to 255"),
+        ("[dispatcher.'a b']\nx = 1", 2, "unknown key dispatcher.\"a b\".x (known are kind, like,"),
+        ("[dispatcher.a]\nworkers = -1", 2, "dispatcher.a.workers cannot be -1 (a whole number,"),
+        ("dispatcher.a.workers = 0x401", 1, "dispatcher.a.workers cannot be 0x401 (a whole number"),
+        (
+            "dispatcher.a.throughput = 99999999999999999999999999999999999999999999",
+            1,
+            "dispatcher.a.throughput cannot be 99999999999999999999999999999999999999999999 (a whole",
+        ),
+        (
+            "dispatcher.a.throughput = 0",
+            1,
+            "dispatcher.a.throughput cannot be 0 (a whole number, 1",
+        ),
+        (
+            "dispatcher.a.throughput = true",
+            1,
+            "dispatcher.a.throughput cannot be true or false, true",
+        ),
+        ("dispatcher.a.kind = 'executor'", 1, "dispatcher.a.kind cannot be \"executor\" (one of"),
+        ("dispatcher.a.long-turn = 5", 1, "dispatcher.a.long-turn cannot be the number 5 (text: a"),
+        ("dispatcher.a.long-turn = '0ms'", 1, "dispatcher.a.long-turn cannot be \"0ms\" (text: a"),
+        ("dispatcher.a.long-turn = 'on'", 1, "dispatcher.a.long-turn cannot be \"on\" (text: a"),
+        ("dispatcher.a.stack-size = '1KiB'", 1, "dispatcher.a.stack-size cannot be \"1KiB\" (a"),
+        (
+            "[dispatcher.a]\nkind = 'pinned'\nworkers = 2",
+            3,
+            "dispatcher.a.workers means nothing to a dispatcher of the kind \"pinned\" (only to shared)",
+        ),
+        (
+            "dispatcher.default.kind = 'calling-thread'\n[dispatcher.a]\nstack-size = '1MiB'",
+            3,
+            "dispatcher.a.stack-size means nothing to a dispatcher of the kind \"calling-thread\" \
+             (only to shared, pinned)",
+        ),
+        (
+            "[dispatcher.a]\nlike = 'b'",
+            2,
+            "dispatcher.a.like names the dispatcher \"b\", which is not in the settings",
+        ),
+        (
+            "dispatcher.a.like = 'b'\ndispatcher.b.like = 'a'",
+            2,
+            "dispatcher.b.like leads back to where it began: a -> b -> a",
+        ),
+        ("dispatcher.a.like = 'a'", 1, "dispatcher.a.like leads back to where it began: a -> a"),
+        (
+            "dispatcher.a.like = 'b'\ndispatcher.b = 'a'",
+            1,
+            "dispatcher.a.like leads back to where it began: a -> b -> a",
+        ),
+        (
+            "dispatcher.a.like = 'b'\ndispatcher.b = 'c'\ndispatcher.c = 'b'",
+            1,
+            "dispatcher.a.like names the dispatcher \"b\", which is not in the settings",
+        ),
+        ("[node]\nname = 'a'\nname = 'b'", 3, "\"name = 'b'\" is no TOML: duplicate key"),
+        ("[node\nname = 'a'", 1, "\"[node\" is no TOML: "),
+        ("[node]\nname = ", 2, "\"name = \" is no TOML: "),
+    ];
+    for (text, line, says) in cases {
+        let error = NodeBuilder::from_toml(text).unwrap_err();
+        let said = error.to_string();
+        let expected = format!("line {line}: {says}");
+        assert!(said.starts_with(&expected), "{text:?}\n{said}\n{expected}");
+        assert_eq!(error.line(), Some(*line));
+        assert!(error.file().is_none() && said.lines().count() == 1);
+    }
+}
+
+#[test]
+fn x7_a_file_is_named_that_cannot_be_read_or_is_wrong() {
+    let folder = std::env::temp_dir().join(format!("krarup-settings-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("node.toml");
+    let fails = |path: &Path| NodeBuilder::settings_from(path).unwrap_err();
+
+    let missing = fails(&file);
+    assert!(matches!(missing.fault(), SettingsFault::Unreadable(_)));
+    assert!(missing.source().is_some() && missing.file() == Some(&file));
+    assert!(missing.to_string().contains("node.toml: the file cannot be read: "), "{missing}");
+    assert!(matches!(fails(&folder).fault(), SettingsFault::Unreadable(_)));
+
+    fs::write(&file, b"[node]\nname = \"\xff\"").unwrap();
+    assert!(matches!(fails(&file).fault(), SettingsFault::Unreadable(_)));
+    fs::write(&file, "# much\n".repeat(200_000)).unwrap();
+    assert!(matches!(fails(&file).fault(), SettingsFault::TooLong { .. }));
+    fs::write(&file, "[node]\nname = 1").unwrap();
+    assert!(fails(&file).to_string().contains("node.toml:2: node.name cannot be the number 1"));
+
+    fs::write(&file, EVERYTHING.replace('\n', "\r\n")).unwrap();
+    let node = NodeBuilder::settings_from(&file).unwrap().start().unwrap();
+    assert_eq!(node.name(), "shop@localhost");
+    node.stop().wait().unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn x7_what_a_dispatcher_does_not_say_is_as_of_whom_it_is_like_and_then_of_the_default() {
+    let text = "
+        [dispatcher.default]
+        throughput = 1
+        long-turn = '1s'
+        workers = 9
+        [dispatcher.c]
+        throughput-deadline = '3ms'
+        throughput = 3
+        [dispatcher.b]
+        like = 'name-of-c'
+        throughput = 2
+        [dispatcher]
+        name-of-c = 'c'
+        ";
+    let says = |more: &str| {
+        let builder = NodeBuilder::from_toml(&format!("{text}\n[dispatcher.a]\n{more}")).unwrap();
+        move |options: DispatcherOptions| {
+            assert!(has(&builder, &options), "{builder:?}\n{options:?}");
+        }
+    };
+    let (second, ms) = (Duration::from_secs(1), Duration::from_millis(3));
+    let below = || DispatcherOptions::new().workers(9).long_turn(second);
+    says("")(below().throughput(1));
+    says("like = 'c'")(below().throughput(3).throughput_deadline(ms));
+    says("like = 'b'")(below().throughput(2).throughput_deadline(ms));
+    says("like = 'b'\nthroughput-deadline = 'off'\nworkers = 4")(below().throughput(2).workers(4));
+    says("like = 'default'\nlong-turn = 'off'")(below().throughput(1).no_long_turn());
+    // Workers mean nothing to a pinned one, and are none of its own.
+    says("like = 'b'\nkind = 'pinned'")(
+        DispatcherOptions::pinned().throughput(2).throughput_deadline(ms).long_turn(second),
+    );
+    // Without a default table it is like, there is nothing to be like.
+    assert!(
+        only("dispatcher.a.like = 'default'").contains(&format!("{:?}", DispatcherOptions::new()))
+    );
+}
+
+#[test]
+fn x7_one_file_lies_over_another_key_by_key() {
+    let settings = |text| Settings::from_toml(text).unwrap();
+    let base = "
+        [node]
+        name = 'base'
+        blocking-threads = 7
+        [dispatcher]
+        x = 'a'
+        y = 'a'
+        a = { workers = 2, throughput = 2 }
+        ";
+    let over = "
+        node.name = 'over'
+        [dispatcher]
+        x = { workers = 5 }
+        y = 'x'
+        a = { workers = 3 }
+        ";
+    let both = settings(over).over(settings(base));
+    assert_eq!(both.dispatchers().collect::<Vec<_>>(), ["a", "x", "y"]);
+    assert_eq!((both.alias("x"), both.alias("y"), both.alias("z")), (None, Some("x"), None));
+    let builder = NodeBuilder::from_settings(&both).unwrap();
+    assert!(has(&builder, &DispatcherOptions::new().workers(3).throughput(2)), "{builder:?}");
+    assert!(has(&builder, &DispatcherOptions::new().workers(5)));
+    let printed = format!("{builder:?}");
+    assert!(printed.contains("\"over\"") && printed.contains("blocking_threads: 7"), "{printed}");
+    // What is wrong only in both together has the line of the file that says it.
+    let pinned = settings("\n\n[dispatcher.a]\nkind = 'pinned'").over(settings(base));
+    let error = NodeBuilder::from_settings(&pinned).unwrap_err();
+    assert_eq!(error.line(), Some(8), "{error}");
+}
+
+#[test]
+fn x7_what_the_program_says_counts_more_than_the_file() {
+    let builder = || NodeBuilder::from_toml(EVERYTHING).unwrap();
+    let node = builder()
+        .name("mine")
+        .workers(1)
+        .dispatcher("own", DispatcherOptions::new().workers(1))
+        .dispatcher("special", DispatcherOptions::calling_thread())
+        .dispatcher_alias("close", "special")
+        .start()
+        .unwrap();
+    assert_eq!(node.name(), "mine");
+    let told = |dispatcher: &str| {
+        let puppet = Puppet::new("p", &Log::new());
+        node.spawn(move || puppet).dispatcher(dispatcher).wait().unwrap().info().dispatcher
+    };
+    // The other name in the file follows.
+    assert_eq!(["own", "other", "close"].map(told), ["own", "own", "special"]);
+    let workers = |name| node.stats().dispatcher(name).map(|stats| stats.workers);
+    assert_eq!((workers("own"), workers("default")), (Some(1), Some(1)));
+    node.stop().wait().unwrap();
+    let twice = builder()
+        .dispatcher("own", DispatcherOptions::new())
+        .dispatcher_alias("own", "default")
+        .start();
+    assert!(matches!(twice, Err(NodeError::DispatcherTwice(name)) if name == "own"));
+}
+
+#[test]
+fn x7_another_name_is_the_same_dispatcher_and_one_of_nothing_is_an_error() {
+    let node = Node::builder("names")
+        .dispatcher("own", DispatcherOptions::new().workers(1))
+        .dispatcher_alias("first", "second")
+        .dispatcher_alias("second", "own")
+        .dispatcher_alias("third", "default")
+        .start()
+        .unwrap();
+    let processes = ["first", "second", "own", "third"].map(|dispatcher| {
+        let puppet = Puppet::new("p", &Log::new());
+        node.spawn(move || puppet).dispatcher(dispatcher).wait().unwrap()
+    });
+    let told = processes.map(|process| process.info().dispatcher);
+    assert_eq!(told, ["own", "own", "own", "default"]);
+    let mut names: Vec<_> = node.stats().dispatchers.into_iter().map(|stats| stats.name).collect();
+    names.sort();
+    assert_eq!(names, ["default", "own"]);
+    node.stop().wait().unwrap();
+
+    // An executor, say, that only the program has.
+    let file = || NodeBuilder::from_toml("node.name = 'n'\n[dispatcher]\na = 'special'").unwrap();
+    let error = file().start().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "dispatcher \"a\" stands for \"special\", which is none (line 3)"
+    );
+    let special = file().dispatcher("special", DispatcherOptions::calling_thread()).start();
+    special.unwrap().stop().wait().unwrap();
+    let circle = Node::builder("n").dispatcher_alias("a", "b").dispatcher_alias("b", "a").start();
+    assert!(matches!(circle, Err(NodeError::AliasOfNone { alias, .. }) if alias == "a"));
+    let default = Node::builder("n").dispatcher_alias("default", "b").start();
+    assert!(matches!(default, Err(NodeError::DispatcherTwice(_))));
+}
+
+#[test]
+fn x7_settings_can_be_a_part_of_others_in_any_format() {
+    let text = r#"{ "node": { "name": "json" }, "dispatcher": { "a": { "workers": 2 } } }"#;
+    let settings: Settings = serde_json::from_str(text).unwrap();
+    let builder = NodeBuilder::from_settings(&settings).unwrap();
+    assert!(has(&builder, &DispatcherOptions::new().workers(2)));
+    let text = r#"{ "dispatcher": { "a": { "workers": 0 } } }"#;
+    let error = serde_json::from_str::<Settings>(text).unwrap_err().to_string();
+    assert!(error.contains("dispatcher.a.workers cannot be 0 (a whole number, 1 to"), "{error}");
+    for text in
+        ["[]", "null", "1", "{\"node\": null}", "{\"node\": {\"name\": [{}]}}", "{\"x\":{}}"]
+    {
+        assert!(serde_json::from_str::<Settings>(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn x7_the_file_of_the_example_can_be_simulated_too() {
+    let settings = Settings::read(page("examples/15_settings.toml")).unwrap();
+    let _ = NodeBuilder::from_settings(&settings).unwrap();
+    let sim = Simulation::new(1);
+    settings.dispatchers().for_each(|name| sim.add_dispatcher(name));
+    for name in ["reports", "shop.files", "default"] {
+        let puppet = Puppet::new("p", &Log::new());
+        sim.spawn(move || puppet).dispatcher(name).wait().unwrap();
+    }
+}
+
+/// A change that somebody may make by mistake, or to do harm.
+#[derive(Clone, Debug)]
+enum Change {
+    Remove(prop::sample::Index, usize),
+    Insert(prop::sample::Index, String),
+    Double(prop::sample::Index, usize),
+    SwapLines(prop::sample::Index, prop::sample::Index),
+    Number(prop::sample::Index, i128),
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let at = any::<prop::sample::Index>;
+    let tokens = prop::sample::select(vec![
+        "[",
+        "]",
+        "[[",
+        "]]",
+        "=",
+        ".",
+        "\"",
+        "'",
+        "'''",
+        "{",
+        "}",
+        ",",
+        "\n",
+        "\r",
+        "\0",
+        "#",
+        "-",
+        "nan",
+        "inf",
+        "true",
+        "1e9",
+        "0x",
+        "\u{feff}",
+        "å",
+        "💥",
+        "like = 'own'",
+        "[dispatcher.",
+        "kind = 'pinned'",
+        "1979-05-27",
+        "\\u0000",
+        "\"\\uD800\"",
+    ]);
+    prop_oneof![
+        (at(), 0..20_usize).prop_map(|(at, count)| Change::Remove(at, count)),
+        (at(), tokens.prop_map(str::to_owned)).prop_map(|(at, text)| Change::Insert(at, text)),
+        (at(), ".{0,8}").prop_map(|(at, text)| Change::Insert(at, text)),
+        (at(), 0..60_usize).prop_map(|(at, count)| Change::Double(at, count)),
+        (at(), at()).prop_map(|(one, other)| Change::SwapLines(one, other)),
+        (at(), any::<i128>()).prop_map(|(at, number)| Change::Number(at, number)),
+    ]
+}
+
+fn changed(text: &str, change: &Change) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    let begin = |at: &prop::sample::Index| at.index(letters.len() + 1);
+    match change {
+        Change::Remove(at, count) => {
+            let at = begin(at);
+            letters[..at].iter().chain(letters[at..].iter().skip(*count)).collect()
+        }
+        Change::Insert(at, new) => {
+            let at = begin(at);
+            letters[..at]
+                .iter()
+                .copied()
+                .chain(new.chars())
+                .chain(letters[at..].iter().copied())
+                .collect()
+        }
+        Change::Double(at, count) => {
+            let at = begin(at);
+            let again = letters[at..].iter().take(*count);
+            letters[..at].iter().chain(again).chain(&letters[at..]).collect()
+        }
+        Change::SwapLines(one, other) => {
+            let mut lines: Vec<&str> = text.lines().collect();
+            if !lines.is_empty() {
+                let (one, other) = (one.index(lines.len()), other.index(lines.len()));
+                lines.swap(one, other);
+            }
+            lines.join("\n")
+        }
+        Change::Number(at, number) => {
+            let ends: Vec<usize> = text.match_indices("= ").map(|(at, _)| at + 2).collect();
+            if ends.is_empty() {
+                return number.to_string();
+            }
+            let at = ends[at.index(ends.len())];
+            let rest = text[at..].find('\n').map_or("", |end| &text[at + end..]);
+            format!("{}{number}{rest}", &text[..at])
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn x7_whatever_is_done_to_a_file_nothing_panics_and_what_is_wrong_is_named(
+        changes in prop::collection::vec(change(), 1..6),
+    ) {
+        let text = changes.iter().fold(EVERYTHING.to_owned(), |text, one| changed(&text, one));
+        match NodeBuilder::from_toml(&text) {
+            // Whatever is accepted was within its bounds; it is not started, for the threads are many.
+            Ok(builder) => drop(format!("{builder:?}")),
+            Err(error) => {
+                let said = error.to_string();
+                let lines = text.split('\n').count();
+                prop_assert!(error.line().is_some_and(|line| (1..=lines).contains(&line)), "{}", said);
+                let named = match error.fault() {
+                    SettingsFault::NoToml { text: line, message } => {
+                        !message.is_empty() && text.contains(line.trim_end_matches(".."))
+                    }
+                    SettingsFault::UnknownKey { key, .. }
+                    | SettingsFault::WrongType { key, .. }
+                    | SettingsFault::BadValue { key, .. }
+                    | SettingsFault::NotForKind { key, .. }
+                    | SettingsFault::UnknownDispatcher { key, .. }
+                    | SettingsFault::Circle { key, .. } => !key.is_empty() && said.contains(key.as_str()),
+                    _ => false,
+                };
+                prop_assert!(named, "{}", said);
+            }
+        }
+    }
+
+    #[test]
+    fn x7_any_text_is_read_without_a_panic(text in "(\\PC|[\\[\\]=.\"'\n{},#]){0,200}") {
+        if let Err(error) = NodeBuilder::from_toml(&text) {
+            prop_assert!(error.line().is_some());
+        }
+    }
+}
