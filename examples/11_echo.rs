@@ -43,7 +43,8 @@ impl Protocol for Echo {
 }
 
 fn main() -> Result {
-    let wanted: Option<SocketAddr> = std::env::args().nth(1).map(|text| text.parse()).transpose()?;
+    let wanted: Option<SocketAddr> =
+        std::env::args().nth(1).map(|text| text.parse()).transpose()?;
     let address = wanted.unwrap_or(([127, 0, 0, 1], 0).into());
     let node = Node::start("echo@localhost")?;
     let limits = ConnectionOptions::new()

@@ -162,7 +162,8 @@ impl Protocol for Session {
 }
 
 fn main() -> Result {
-    let wanted: Option<SocketAddr> = std::env::args().nth(1).map(|text| text.parse()).transpose()?;
+    let wanted: Option<SocketAddr> =
+        std::env::args().nth(1).map(|text| text.parse()).transpose()?;
     let address = wanted.unwrap_or(([127, 0, 0, 1], 0).into());
     let node = Node::start("store@localhost")?;
     let store = node.spawn(Store::default).name("store").mailbox(REQUESTS).wait()?;

@@ -22,7 +22,7 @@ use crate::worker::{Accepted, Worker};
 use krarup_act::{Address, Behavior, Context, Pool, PoolCommand, Received, Reply};
 use krarup_gen::{CallError, Exit, Inspection, Reason, Result, SpawnError, Timestamp, Value};
 use mio::net::{TcpListener, TcpStream};
-use socket2::SockRef;
+use socket2::{Domain, SockRef, Type};
 use std::fmt;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
@@ -35,6 +35,8 @@ use std::time::Duration;
 
 /// Workers unless told otherwise.
 const WORKERS: usize = 2;
+/// Connections that may wait for being accepted unless told otherwise.
+const BACKLOG: u32 = 1024;
 /// How long open connections may take to close unless told otherwise: shorter than what a
 /// supervisor gives a worker.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -96,6 +98,7 @@ pub struct Acceptor<P, F> {
     workers: usize,
     limit: Option<usize>,
     at_limit: AtLimit,
+    backlog: u32,
     drain: Duration,
     options: ConnectionOptions,
     protocol: PhantomData<fn() -> P>,
@@ -139,6 +142,7 @@ where
             workers: WORKERS,
             limit: None,
             at_limit: AtLimit::default(),
+            backlog: BACKLOG,
             drain: DRAIN,
             options: ConnectionOptions::default(),
             protocol: PhantomData,
@@ -167,6 +171,14 @@ where
         self
     }
 
+    /// How many connections the system lets wait until they are accepted, at least 1, and no more
+    /// than it allows; 1024 unless told otherwise. Beyond, clients try again after a second.
+    #[must_use]
+    pub fn backlog(mut self, connections: u32) -> Self {
+        self.backlog = connections;
+        self
+    }
+
     /// How long open connections may take to close when the acceptor stops, 3 s unless told
     /// otherwise; zero drops them at once. Its supervisor must give it more time than that.
     #[must_use]
@@ -189,11 +201,14 @@ where
         if self.limit == Some(0) {
             return Err(OptionsError::Zero("limit"));
         }
+        if self.backlog == 0 {
+            return Err(OptionsError::Zero("backlog"));
+        }
         self.options.check()
     }
 
     fn bind(&self) -> Result<(Socket<TcpListener>, SocketAddr), BindError> {
-        let bound = TcpListener::bind(self.address).and_then(|listener| {
+        let bound = listen(self.address, self.backlog).and_then(|listener| {
             let local = listener.local_addr()?;
             Ok((Socket::new(listener)?, local))
         });
@@ -260,6 +275,19 @@ where
     fn label() -> &'static str {
         "Acceptor"
     }
+}
+
+/// A socket that listens and does not block.
+fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
+    let socket = socket2::Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    // A port whose last connections are just closed can be had again; on Windows this would be
+    // leave to take it from others.
+    #[cfg(unix)]
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
+    Ok(TcpListener::from_std(socket.into()))
 }
 
 /// The acceptor at work.

@@ -83,7 +83,6 @@ impl<P: Protocol> Client<P> {
         self.options = options;
         self
     }
-
 }
 
 impl<P> fmt::Debug for Client<P> {

@@ -86,7 +86,9 @@ impl Closed {
 #[non_exhaustive]
 pub enum WriteError {
     /// The peer is slower than this side: it has not taken enough of what waits.
-    #[error("{waiting} bytes wait to be sent: a frame of {frame} would exceed the limit of {limit}")]
+    #[error(
+        "{waiting} bytes wait to be sent: a frame of {frame} would exceed the limit of {limit}"
+    )]
     Full {
         /// The bytes that wait.
         waiting: usize,

@@ -33,7 +33,7 @@ static SHARED: Mutex<Weak<Reactor>> = Mutex::new(Weak::new());
 /// What sockets share: where they are registered, and who waits for which.
 struct Reactor {
     registry: Registry,
-    wakeup: Wakeup,
+    wakeup: Arc<Wakeup>,
     sources: Mutex<HashMap<Token, Arc<Readiness>>>,
     next: AtomicUsize,
 }
@@ -46,16 +46,18 @@ impl Reactor {
             return Ok(reactor);
         }
         let selector = Selector::new()?;
+        let wakeup = Arc::new(Wakeup::new(selector.registry(), WAKE_UP)?);
         let reactor = Arc::new(Reactor {
             registry: selector.registry().try_clone()?,
-            wakeup: Wakeup::new(selector.registry(), WAKE_UP)?,
+            wakeup: Arc::clone(&wakeup),
             sources: Mutex::default(),
             next: AtomicUsize::new(WAKE_UP.0 + 1),
         });
         let weak = Arc::downgrade(&reactor);
         thread::Builder::new().name("krarup-io".to_owned()).spawn({
             let weak = Weak::clone(&weak);
-            move || run(selector, &weak)
+            // What wakes the thread must outlive the reactor: closed with it, it wakes nobody.
+            move || run(selector, &wakeup, &weak)
         })?;
         *shared = weak;
         Ok(reactor)
@@ -71,7 +73,7 @@ impl Drop for Reactor {
     }
 }
 
-fn run(mut selector: Selector, reactor: &Weak<Reactor>) {
+fn run(mut selector: Selector, _wakeup: &Wakeup, reactor: &Weak<Reactor>) {
     let mut events = Events::with_capacity(EVENTS);
     let mut wakers = Vec::new();
     loop {

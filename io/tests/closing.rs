@@ -177,7 +177,8 @@ fn i4_a_peer_that_does_not_close_its_side_is_not_waited_for_longer_than_told() {
 
 #[test]
 fn i4_of_many_that_end_in_every_way_each_says_so_once() {
-    let served = Served::new();
+    let options = ConnectionOptions::new().linger(Duration::ZERO);
+    let served = Served::with(options, |acceptor| acceptor);
     let mut expected = 0;
     for round in 0..40 {
         let (mut peer, connection) = served.connect();

@@ -49,8 +49,7 @@ fn i2_a_full_mailbox_stops_the_client_and_nothing_is_lost() {
     let consumer = node.spawn(move || consumer).mailbox(2).wait().unwrap();
     node.suspend(consumer.pid()).wait().unwrap();
     let to = consumer.clone();
-    let server =
-        node.spawn(move || Acceptor::new(any_port(), move || Passing { to: to.clone() }));
+    let server = node.spawn(move || Acceptor::new(any_port(), move || Passing { to: to.clone() }));
     let address = server.wait().unwrap().call(AcceptorRequest::Address).wait().unwrap();
 
     let mut stream = TcpStream::connect(address).unwrap();

@@ -100,7 +100,9 @@ fn i7_a_node_stops_with_its_sockets_under_load() {
                 while let Ok(stream) = TcpStream::connect(address) {
                     let mut peer = Peer(std::io::BufReader::new(stream));
                     let wrote = std::io::Write::write_all(peer.0.get_mut(), b"say x\nsay y\n");
-                    if wrote.is_err() || std::io::BufRead::read_line(&mut peer.0, &mut String::new()).is_err() {
+                    if wrote.is_err()
+                        || std::io::BufRead::read_line(&mut peer.0, &mut String::new()).is_err()
+                    {
                         continue;
                     }
                     count += 1;

@@ -303,7 +303,11 @@ fn i3_a_codec_that_never_finds_a_frame_is_ended_at_the_read_limit() {
         fn decode(&mut self, _: &mut krarup_io::bytes::BytesMut) -> Result<Option<()>, CodecError> {
             Ok(None)
         }
-        fn encode(&mut self, (): &(), _: &mut krarup_io::bytes::BytesMut) -> Result<(), CodecError> {
+        fn encode(
+            &mut self,
+            (): &(),
+            _: &mut krarup_io::bytes::BytesMut,
+        ) -> Result<(), CodecError> {
             Ok(())
         }
     }

@@ -141,9 +141,7 @@ fn i8_what_cannot_be_sent_or_bound_is_a_typed_error() {
     // The socket is one of IPv4.
     let elsewhere: SocketAddr = "[::1]:9".parse().unwrap();
     socket.send((vec![7], elsewhere)).unwrap();
-    let Err(DatagramError::Failed { to, .. }) = outcomes.recv().unwrap() else {
-        panic!("sent")
-    };
+    let Err(DatagramError::Failed { to, .. }) = outcomes.recv().unwrap() else { panic!("sent") };
     assert_eq!(to, elsewhere);
 
     let taken = peer.local_addr().unwrap();

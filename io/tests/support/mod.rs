@@ -241,12 +241,6 @@ impl Peer {
         rest
     }
 
-    /// Reads until it is over; whether by a reset.
-    pub(crate) fn rest_or_reset(&mut self) -> bool {
-        let rest = self.0.read_to_end(&mut Vec::new());
-        rest.is_err_and(|error| error.kind() == ErrorKind::ConnectionReset)
-    }
-
     /// Whether the next that comes is a reset.
     pub(crate) fn is_reset(&mut self) -> bool {
         self.0.read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::ConnectionReset)
