@@ -1,6 +1,6 @@
 //! A protocol's own view of its connection.
 
-use crate::codec::codec::Codec;
+use crate::codecs::codec::Codec;
 use crate::error::{Closed, WriteError};
 use crate::options::ConnectionOptions;
 use crate::protocol::Protocol;

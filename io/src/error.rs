@@ -1,6 +1,6 @@
 //! Why a connection is closed, and what could not be done.
 
-use crate::codec::codec::CodecError;
+use crate::codecs::codec::CodecError;
 use krarup_gen::Reason;
 use std::io;
 use std::net::SocketAddr;

@@ -1,7 +1,7 @@
 //! What has come and is not handled: at most one frame that is not whole, and what was read with
 //! its end.
 
-use crate::codec::codec::{Codec, CodecError};
+use crate::codecs::codec::{Codec, CodecError};
 use crate::options::ConnectionOptions;
 use crate::wire::Wire;
 use bytes::BytesMut;

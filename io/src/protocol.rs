@@ -1,7 +1,7 @@
 //! What a user writes: what a connection does with what comes.
 
 use crate::channel::Channel;
-use crate::codec::codec::{Codec, CodecError};
+use crate::codecs::codec::{Codec, CodecError};
 use crate::error::Closed;
 use krarup_gen::{Down, Exit, Inspection, Result};
 use std::future::{Future, ready};

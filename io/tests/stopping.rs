@@ -4,6 +4,7 @@ mod support;
 
 use krarup_gen::Reason;
 use krarup_io::{Closed, ConnectionOptions};
+use std::io::BufReader;
 use std::net::TcpStream;
 use std::time::Duration;
 use support::{Act, Peer, Seen, Served};
@@ -98,11 +99,7 @@ fn i7_a_node_stops_with_its_sockets_under_load() {
                 let mut count = 0_u32;
                 // Until it stops: each of these may fail then.
                 while let Ok(stream) = TcpStream::connect(address) {
-                    let mut peer = Peer(std::io::BufReader::new(stream));
-                    let wrote = std::io::Write::write_all(peer.0.get_mut(), b"say x\nsay y\n");
-                    if wrote.is_err()
-                        || std::io::BufRead::read_line(&mut peer.0, &mut String::new()).is_err()
-                    {
+                    if !Peer(BufReader::new(stream)).asks("say x") {
                         continue;
                     }
                     count += 1;

@@ -65,7 +65,7 @@ fn i8_datagrams_come_back_to_who_sent_them() {
         for (number, peer) in (1_u8..).zip(&peers) {
             let datagram = vec![number; size];
             peer.send_to(&datagram, address).unwrap();
-            let mut room = [0; 1 << 16];
+            let mut room = vec![0; 1 << 16];
             let (length, from) = peer.recv_from(&mut room).unwrap();
             assert_eq!((&room[..length], from), (&datagram[..], address));
         }

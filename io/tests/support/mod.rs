@@ -19,7 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) const LONGEST: usize = 1 << 20;
 
 /// What a puppet does when it is told so.
-pub(crate) struct Act(pub(crate) Box<dyn FnOnce(&mut Channel<Puppet>) -> Result + Send>);
+pub(crate) struct Act(pub(crate) Doing);
+
+type Doing = Box<dyn FnOnce(&mut Channel<Puppet>) -> Result + Send>;
 
 /// What a test hears of a connection.
 #[derive(Clone, Debug, PartialEq)]
@@ -225,6 +227,12 @@ impl Peer {
 
     pub(crate) fn say(&mut self, line: &str) {
         self.0.get_mut().write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    /// Says a line; whether anything is answered.
+    pub(crate) fn asks(&mut self, line: &str) -> bool {
+        let said = self.0.get_mut().write_all(format!("{line}\n").as_bytes());
+        said.is_ok() && self.0.read_line(&mut String::new()).is_ok_and(|count| count > 0)
     }
 
     /// The next line, or `None` at the end.
