@@ -14,7 +14,8 @@
 //!
 //! No process and no worker waits in the system: one thread in the program, `krarup-io`, does it
 //! for all sockets of all nodes, from the first to the last. Sockets need a real node: in a
-//! simulation, whose time is virtual, nothing comes from outside.
+//! simulation, whose time is virtual, nothing comes from outside. On a calling-thread dispatcher
+//! that one thread would run the processes, each while all others wait.
 //!
 //! ```
 //! use krarup_gen::Result;

@@ -35,7 +35,7 @@ impl Protocol for Passing {
 
 #[test]
 fn i2_a_full_mailbox_stops_the_client_and_nothing_is_lost() {
-    const FRAMES: u32 = 64;
+    const FRAMES: u32 = 32;
     const SIZE: usize = 1 << 20;
     let node = Node::start("slow@localhost").unwrap();
     let (sender, taken) = channel();
@@ -152,7 +152,7 @@ impl Protocol for Pouring {
 
 #[test]
 fn i2_who_waits_for_room_sends_all_in_order_and_never_more_than_the_limit_waits() {
-    const LINES: usize = 5000;
+    const LINES: usize = 2000;
     const LIMIT: usize = 64 << 10;
     let node = Node::start("pour@localhost").unwrap();
     let (most, told) = channel();
