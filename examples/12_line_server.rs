@@ -168,7 +168,7 @@ fn main() -> Result {
     let node = Node::start("store@localhost")?;
     let store = node.spawn(Store::default).name("store").mailbox(REQUESTS).wait()?;
     let limits = ConnectionOptions::new()
-        .idle_timeout(Duration::from_secs(600))
+        .idle_timeout(Duration::from_mins(10))
         .frame_timeout(Duration::from_secs(30))
         .stall_timeout(Duration::from_secs(10));
     let session = move || Session { store: store.clone() };

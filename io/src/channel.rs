@@ -3,7 +3,6 @@
 use crate::codecs::codec::Codec;
 use crate::error::{Closed, WriteError};
 use crate::options::ConnectionOptions;
-use crate::protocol::Protocol;
 use crate::timer::Timer;
 use crate::wire::Wire;
 use krarup_act::{Address, Context};
@@ -14,18 +13,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// What a protocol sends.
-type Item<P> = <<P as Protocol>::Codec as Codec>::Item;
-
-/// A protocol's own view of its connection: what each of its callbacks gets.
+/// A protocol's own view of its connection, as a [`Channel`](crate::Channel): messages of type
+/// `M`, frames of codec `C`. Each of its callbacks gets it.
 ///
 /// What is sent waits here until the callback is done or awaits something, and then goes out, as
 /// fast as the peer takes it; never more than
 /// [`write_limit`](ConnectionOptions::write_limit) bytes wait.
-pub struct Channel<P: Protocol> {
-    pub(crate) ctx: Context<P::Message>,
+pub struct FrameChannel<M, C> {
+    pub(crate) ctx: Context<M>,
     pub(crate) wire: Arc<Wire>,
-    pub(crate) codec: P::Codec,
+    pub(crate) codec: C,
     pub(crate) options: ConnectionOptions,
     pub(crate) wish: Wish,
     pub(crate) paused: bool,
@@ -43,26 +40,26 @@ pub(crate) enum Wish {
     Abort,
 }
 
-impl<P: Protocol> Channel<P> {
+impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
     pub(crate) fn new(
-        ctx: Context<P::Message>,
+        ctx: Context<M>,
         wire: Arc<Wire>,
-        codec: P::Codec,
+        codec: C,
         options: ConnectionOptions,
         peer: SocketAddr,
         local: SocketAddr,
     ) -> Self {
         let wish = Wish::Open;
-        Channel { ctx, wire, codec, options, wish, paused: false, received: 0, peer, local }
+        FrameChannel { ctx, wire, codec, options, wish, paused: false, received: 0, peer, local }
     }
 
     /// Sends a frame, without waiting.
     ///
     /// # Errors
-    /// [`WriteError::Full`] if too much waits already; [`Protocol::drained`] says when nothing
+    /// [`WriteError::Full`] if too much waits already; [`drained`](crate::Protocol::drained) says when nothing
     /// does. [`WriteError::TooLarge`], [`WriteError::Codec`], [`WriteError::Closed`]. Nothing
     /// was written then.
-    pub fn send(&mut self, item: &Item<P>) -> Result<(), WriteError> {
+    pub fn send(&mut self, item: &C::Item) -> Result<(), WriteError> {
         let sent = self.put(item);
         if sent.as_ref().is_err_and(WriteError::is_full) {
             self.wire.outgoing().refused = true;
@@ -74,8 +71,8 @@ impl<P: Protocol> Channel<P> {
     /// waits within each [`stall_timeout`](ConnectionOptions::stall_timeout).
     ///
     /// # Errors
-    /// As [`Channel::send`], but never `Full`.
-    pub async fn send_or_wait(&mut self, item: &Item<P>) -> Result<(), WriteError> {
+    /// As [`FrameChannel::send`], but never `Full`.
+    pub async fn send_or_wait(&mut self, item: &C::Item) -> Result<(), WriteError> {
         loop {
             match self.put(item) {
                 Err(WriteError::Full { frame, limit, .. }) => {
@@ -109,7 +106,7 @@ impl<P: Protocol> Channel<P> {
         self.wish = Wish::Abort;
     }
 
-    /// Reads nothing until [`Channel::resume`]: the peer is slowed down, and what it has sent
+    /// Reads nothing until [`FrameChannel::resume`]: the peer is slowed down, and what it has sent
     /// waits in the system. Messages are handled as before.
     pub fn pause(&mut self) {
         self.paused = true;
@@ -140,17 +137,17 @@ impl<P: Protocol> Channel<P> {
 
     /// What others send to, to reach this connection.
     #[must_use]
-    pub fn address(&self) -> Address<P::Message> {
+    pub fn address(&self) -> Address<M> {
         self.ctx.address()
     }
 
     /// The process: for timers, links, monitors, children and all else that is not the socket's.
-    pub fn context(&mut self) -> &mut Context<P::Message> {
+    pub fn context(&mut self) -> &mut Context<M> {
         &mut self.ctx
     }
 
     /// Puts a frame behind what waits, or nothing of it.
-    fn put(&mut self, item: &Item<P>) -> Result<(), WriteError> {
+    fn put(&mut self, item: &C::Item) -> Result<(), WriteError> {
         if self.wish != Wish::Open {
             return Err(WriteError::Closed);
         }
@@ -179,7 +176,7 @@ impl<P: Protocol> Channel<P> {
 
     /// Waits until no more than so many bytes wait.
     pub(crate) async fn written_down_to(&mut self, most: usize) -> Result<(), WriteError> {
-        let Channel { ctx, wire, options, .. } = self;
+        let FrameChannel { ctx, wire, options, .. } = self;
         let mut timer = Timer::default();
         poll_fn(|cx| {
             let _ = wire.poll_flush(cx);
@@ -217,7 +214,7 @@ impl<P: Protocol> Channel<P> {
     }
 }
 
-impl<P: Protocol> fmt::Debug for Channel<P> {
+impl<M: Send + 'static, C> fmt::Debug for FrameChannel<M, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Channel({} to {})", self.ctx.pid(), self.peer)
     }

@@ -1,6 +1,6 @@
 //! The process of an outgoing connection.
 
-use crate::channel::Channel;
+use crate::channel::FrameChannel;
 use crate::connection::Connection;
 use crate::error::ConnectError;
 use crate::options::ConnectionOptions;
@@ -100,7 +100,7 @@ impl<P: Protocol> Behavior for Client<P> {
         let Client { address, protocol, options } = self;
         let wire = connect(&mut ctx, address, &options).await?;
         let local = wire.local()?;
-        let channel = Channel::new(ctx, wire, protocol.codec(), options, address, local);
+        let channel = FrameChannel::new(ctx, wire, protocol.codec(), options, address, local);
         Connection::new(protocol, channel, true).serve().await
     }
 

@@ -13,10 +13,10 @@
 //! of either the process ends its turn, so that a flood is no reason for others to wait.
 
 use crate::callback::{contained, driven};
-use crate::channel::{Channel, Wish};
+use crate::channel::{FrameChannel, Wish};
 use crate::error::{Closed, WriteError};
 use crate::incoming::{Came, Incoming};
-use crate::protocol::{Frame, Protocol};
+use crate::protocol::{Channel, Frame, Protocol};
 use crate::timer::Timer;
 use crate::wire::Wire;
 use bytes::BytesMut;
@@ -220,13 +220,13 @@ impl<P: Protocol> Connection<P> {
         if self.channel.paused {
             return Poll::Pending;
         }
-        let Channel { ctx, codec, options, received, .. } = &mut self.channel;
+        let FrameChannel { ctx, codec, options, received, .. } = &mut self.channel;
         self.incoming.poll_next(codec, &self.wire, options, received, || ctx.now(), cx)
     }
 
     /// Whether the peer has taken too long for anything.
     fn poll_times(&mut self, cx: &mut Context<'_>) -> Poll<Closed> {
-        let Channel { ctx, options, paused, .. } = &mut self.channel;
+        let FrameChannel { ctx, options, paused, .. } = &mut self.channel;
         let (waiting, still) = {
             let mut outgoing = self.wire.outgoing();
             (outgoing.buffer.len(), outgoing.still_since(|| ctx.now()))

@@ -74,7 +74,7 @@ mod worker;
 
 pub use acceptor::{Acceptor, AcceptorAddress, AcceptorRequest, AtLimit};
 pub use bytes;
-pub use channel::Channel;
+pub use channel::FrameChannel;
 pub use client::Client;
 pub use codecs::codec::{Codec, CodecError};
 pub use codecs::lines::Lines;
@@ -83,6 +83,6 @@ pub use codecs::raw::Raw;
 pub use datagram::{DatagramChannel, DatagramError, DatagramProtocol};
 pub use error::{BindError, Closed, ConnectError, WriteError};
 pub use options::{ConnectionOptions, OptionsError};
-pub use protocol::{Frame, Protocol};
+pub use protocol::{Channel, Frame, Protocol};
 pub use tally::Peer;
 pub use udp::Udp;

@@ -1,10 +1,13 @@
 //! What a user writes: what a connection does with what comes.
 
-use crate::channel::Channel;
+use crate::channel::FrameChannel;
 use crate::codecs::codec::{Codec, CodecError};
 use crate::error::Closed;
 use krarup_gen::{Down, Exit, Inspection, Result};
 use std::future::{Future, ready};
+
+/// A protocol's own view of its connection: what its callbacks get.
+pub type Channel<P> = FrameChannel<<P as Protocol>::Message, <P as Protocol>::Codec>;
 
 /// The frames a protocol receives.
 pub type Frame<P> = <<P as Protocol>::Codec as Codec>::Frame;
@@ -119,7 +122,7 @@ pub trait Protocol: Sized + Send + 'static {
         ready(Ok(()))
     }
 
-    /// A process that was monitored with [`Channel::context`] has ended.
+    /// A process that was monitored with [`context`](FrameChannel::context) has ended.
     fn handle_down(
         &mut self,
         channel: &mut Channel<Self>,

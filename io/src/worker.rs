@@ -1,7 +1,7 @@
 //! The workers of an acceptor: each makes processes of the connections it is handed, which are
 //! its children.
 
-use crate::channel::Channel;
+use crate::channel::FrameChannel;
 use crate::connection::Connection;
 use crate::options::ConnectionOptions;
 use crate::protocol::Protocol;
@@ -113,7 +113,7 @@ where
         let _ = wire.set_up(options.nodelay, options.keepalive);
         let local = wire.local()?;
         let protocol = make();
-        let channel = Channel::new(ctx, wire, protocol.codec(), options, peer, local);
+        let channel = FrameChannel::new(ctx, wire, protocol.codec(), options, peer, local);
         let end = Connection::new(protocol, channel, false).serve().await;
         // The socket is closed by now; only then is its place free.
         drop(place);
