@@ -214,3 +214,25 @@ impl<S: Source> Drop for Socket<S> {
         self.reactor.sources.lock().remove(&self.token);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i2_what_is_told_while_a_try_is_under_way_counts_for_the_next() {
+        let readiness = Readiness::new();
+        let cx = Context::from_waker(Waker::noop());
+        let Poll::Ready(tick) = readiness.poll_ready(Way::Read, &cx) else { panic!("not ready") };
+        // Between the try, which found nothing, and the note of that.
+        readiness.tell(true, false, &mut Vec::new());
+        readiness.exhausted(Way::Read, tick);
+        let Poll::Ready(tick) = readiness.poll_ready(Way::Read, &cx) else { panic!("it is lost") };
+        readiness.exhausted(Way::Read, tick);
+        assert!(readiness.poll_ready(Way::Read, &cx).is_pending());
+        assert!(readiness.poll_ready(Way::Write, &cx).is_ready());
+        let mut wakers = Vec::new();
+        readiness.tell(true, true, &mut wakers);
+        assert_eq!(wakers.len(), 1, "one side waits");
+    }
+}
