@@ -155,6 +155,11 @@ impl<P: Protocol> Connection<P> {
             Received::Exit(exit) => driven(flush(wire), protocol.handle_exit(channel, exit)).await,
             Received::Stop(reason) => {
                 self.stop = Some(reason);
+                if is_orphan(&mut channel.ctx).await {
+                    // Nobody is left who would end it if it did not close.
+                    channel.close();
+                    return Ok(());
+                }
                 driven(flush(wire), protocol.stopping(channel)).await
             }
             Received::Finish => {
@@ -291,6 +296,13 @@ impl<P: Protocol> Connection<P> {
         })
         .await;
     }
+}
+
+/// Whether the parent of a process has ended.
+async fn is_orphan<M: Send + 'static>(ctx: &mut krarup_act::Context<M>) -> bool {
+    let Some(parent) = ctx.parent() else { return false };
+    let mut end = pin!(ctx.watch(parent));
+    poll_fn(|cx| Poll::Ready(end.as_mut().poll(cx).is_ready())).await
 }
 
 /// Writes what waits as far as it can be written now.

@@ -46,6 +46,30 @@ fn i7_connections_that_go_on_are_killed_when_the_time_is_over() {
 }
 
 #[test]
+fn i7_one_that_hangs_in_a_callback_and_traps_exits_is_killed_too() {
+    let served = Served::stubborn(Duration::from_millis(30));
+    let (mut peer, _) = served.connect();
+    peer.say("hang");
+    served.expect(&Seen::Line("hang".to_owned()));
+    served.acceptor.stop().wait().unwrap();
+    assert!(served.node.processes().is_empty());
+    assert!(peer.is_over());
+    served.expect(&Seen::Dropped);
+    served.stop();
+}
+
+#[test]
+fn i7_a_connection_that_traps_exits_ends_with_its_worker() {
+    let served = Served::stubborn(Duration::from_secs(30));
+    let (mut peer, connection) = served.connect();
+    served.node.kill(connection.info().parent.unwrap());
+    assert_eq!(peer.hear(), None);
+    drop(peer);
+    assert_eq!(served.closed(), Closed::Stopped(Reason::Killed));
+    served.stop();
+}
+
+#[test]
 fn i7_a_connection_that_is_to_stop_may_end_what_it_has_begun() {
     let served = Served::stubborn(Duration::from_secs(30));
     let (mut peer, connection) = served.connect();

@@ -45,12 +45,13 @@ pub(crate) enum Seen {
 /// | `say X` | sends X |
 /// | `close`, `abort` | does so |
 /// | `fail`, `panic` | does so |
+/// | `hang` | waits for ever |
 /// | any other | nothing |
 pub(crate) struct Puppet {
     pub(crate) seen: Sender<Seen>,
     /// Goes on with its half when the peer has closed its own.
     pub(crate) keeps_half: bool,
-    /// Does not close when it is to stop.
+    /// Does not close when it is to stop, and traps exits.
     pub(crate) stubborn: bool,
 }
 
@@ -69,6 +70,7 @@ impl Protocol for Puppet {
     }
 
     async fn connected(&mut self, channel: &mut Channel<Self>) -> Result {
+        channel.context().trap_exits(self.stubborn);
         let _ = self.seen.send(Seen::Connected(channel.address().pid()));
         Ok(())
     }
@@ -79,6 +81,7 @@ impl Protocol for Puppet {
             ("say", text) => channel.send_or_wait(text).await?,
             ("close", _) => channel.close(),
             ("abort", _) => channel.abort(),
+            ("hang", _) => std::future::pending().await,
             ("fail", why) => return Err(Reason::error(why)),
             ("panic", why) => panic!("{why}"),
             _ => {}
