@@ -30,6 +30,10 @@ pub use krarup_supervisor::{
     SupervisorCommand, TerminateChildError,
 };
 
+#[cfg(feature = "io")]
+#[doc(inline)]
+pub use krarup_io as io;
+
 /// What most programs use; `Result` stands in for the standard one, with defaults.
 pub mod prelude {
     pub use crate::{

@@ -1,0 +1,131 @@
+//! The process of an outgoing connection.
+
+use crate::channel::FrameChannel;
+use crate::connection::Connection;
+use crate::error::ConnectError;
+use crate::options::ConnectionOptions;
+use crate::protocol::Protocol;
+use crate::timer::Timer;
+use crate::wire::Wire;
+use krarup_act::{Behavior, Context};
+use krarup_gen::Result;
+use mio::net::TcpStream;
+use std::any::type_name;
+use std::fmt;
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::Poll;
+
+/// Connects to a TCP server, and runs a [`Protocol`] there: one process, one connection.
+///
+/// Who waits for its spawn goes on when it is connected and [`Protocol::connected`] has returned,
+/// or has a [`ConnectError`]. When the connection is lost it ends with
+/// [`Closed`](crate::Closed) as its reason, so a supervisor connects again: with a back-off, if
+/// the child has one. What others send to its address it gets by [`Protocol::handle_message`].
+///
+/// ```
+/// # use krarup_gen::Result;
+/// # use krarup_io::{Channel, Lines, Protocol};
+/// use krarup_act::Reply;
+/// use krarup_io::Client;
+/// use std::collections::VecDeque;
+///
+/// /// Asks a server that answers each line with one line, in order.
+/// #[derive(Default)]
+/// struct Questions {
+///     asked: VecDeque<Reply<String>>,
+/// }
+///
+/// impl Protocol for Questions {
+///     type Message = (String, Reply<String>);
+///     type Codec = Lines;
+///     fn codec(&self) -> Lines {
+///         Lines::new(1024)
+///     }
+///     async fn handle_message(
+///         &mut self,
+///         channel: &mut Channel<Self>,
+///         (question, reply): Self::Message,
+///     ) -> Result {
+///         channel.send_or_wait(&question).await?;
+///         self.asked.push_back(reply);
+///         Ok(())
+///     }
+///     async fn received(&mut self, _: &mut Channel<Self>, answer: String) -> Result {
+///         if let Some(reply) = self.asked.pop_front() {
+///             reply.send(answer);
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// let server = ([127, 0, 0, 1], 7000).into();
+/// let client = move || Client::new(server, Questions::default());
+/// # let _ = client;
+/// ```
+pub struct Client<P> {
+    address: SocketAddr,
+    protocol: P,
+    options: ConnectionOptions,
+}
+
+impl<P: Protocol> Client<P> {
+    /// Connects to this address.
+    pub fn new(address: SocketAddr, protocol: P) -> Self {
+        Client { address, protocol, options: ConnectionOptions::default() }
+    }
+
+    /// The limits of the connection.
+    #[must_use]
+    pub fn options(mut self, options: ConnectionOptions) -> Self {
+        self.options = options;
+        self
+    }
+}
+
+impl<P> fmt::Debug for Client<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl<P: Protocol> Behavior for Client<P> {
+    type Message = P::Message;
+    type Command = P::Message;
+
+    async fn run(self, mut ctx: Context<P::Message>) -> Result {
+        self.options.check()?;
+        let Client { address, protocol, options } = self;
+        let wire = connect(&mut ctx, address, &options).await?;
+        let local = wire.local()?;
+        let channel = FrameChannel::new(ctx, wire, protocol.codec(), options, address, local);
+        Connection::new(protocol, channel, true).serve().await
+    }
+
+    fn label() -> &'static str {
+        type_name::<P>()
+    }
+}
+
+async fn connect<M: Send + 'static>(
+    ctx: &mut Context<M>,
+    address: SocketAddr,
+    options: &ConnectionOptions,
+) -> Result<Arc<Wire>, ConnectError> {
+    let limit = options.connect;
+    let failed = |source: io::Error| ConnectError::Failed { address, source };
+    let wire = TcpStream::connect(address).and_then(Wire::new).map_err(failed)?;
+    let due = ctx.now() + limit;
+    let mut timer = Timer::default();
+    poll_fn(|cx| {
+        if let Poll::Ready(connected) = wire.poll_connected(cx) {
+            return Poll::Ready(connected.map_err(failed));
+        }
+        timer.poll(ctx, due, cx).map(|()| Err(ConnectError::Timeout { address, limit }))
+    })
+    .await?;
+    wire.set_up(options.nodelay, options.keepalive).map_err(failed)?;
+    Ok(Arc::new(wire))
+}

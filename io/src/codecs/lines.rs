@@ -1,0 +1,125 @@
+//! Lines of text.
+
+use super::codec::{Codec, CodecError};
+use bytes::{Buf, BytesMut};
+
+/// Lines of UTF-8 text, each ended by `\n`; a `\r` before it belongs to the end. A last line
+/// without an end is no line: who broke off in the midst of `delete 12` may have meant 123.
+///
+/// ```
+/// use bytes::BytesMut;
+/// use krarup_io::{Codec, CodecError, Lines};
+///
+/// let mut lines = Lines::new(8);
+/// let mut buffer = BytesMut::from("one\r\ntwo\nthr");
+/// assert_eq!(lines.decode(&mut buffer), Ok(Some("one".to_owned())));
+/// assert_eq!(lines.decode(&mut buffer), Ok(Some("two".to_owned())));
+/// assert_eq!(lines.decode(&mut buffer), Ok(None));
+/// buffer.extend_from_slice(b"ee, four, five");
+/// assert_eq!(lines.decode(&mut buffer), Err(CodecError::TooLong { length: 17, limit: 8 }));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Lines {
+    longest: usize,
+    /// Bytes of the buffer that were looked at and hold no end.
+    seen: usize,
+}
+
+impl Lines {
+    /// Lines of at most `longest` bytes, not counting their end.
+    #[must_use]
+    pub fn new(longest: usize) -> Self {
+        Lines { longest, seen: 0 }
+    }
+
+    fn check(&self, length: usize) -> Result<(), CodecError> {
+        if length > self.longest {
+            return Err(CodecError::TooLong { length, limit: self.longest });
+        }
+        Ok(())
+    }
+}
+
+impl Codec for Lines {
+    type Frame = String;
+    type Item = str;
+
+    fn decode(&mut self, buffer: &mut BytesMut) -> Result<Option<String>, CodecError> {
+        // A byte that comes at a time costs one look each, not all that came before.
+        let seen = self.seen.min(buffer.len());
+        let Some(end) = buffer[seen..].iter().position(|byte| *byte == b'\n') else {
+            self.seen = buffer.len();
+            // The end may be two bytes, of which one has come.
+            let length = buffer.len() - usize::from(buffer.ends_with(b"\r"));
+            return self.check(length).map(|()| None);
+        };
+        self.seen = 0;
+        let mut line = buffer.split_to(seen + end);
+        buffer.advance(1);
+        if line.ends_with(b"\r") {
+            line.truncate(line.len() - 1);
+        }
+        self.check(line.len())?;
+        match std::str::from_utf8(&line) {
+            Ok(text) => Ok(Some(text.to_owned())),
+            Err(error) => Err(CodecError::NotUtf8 { at: error.valid_up_to() }),
+        }
+    }
+
+    fn encode(&mut self, line: &str, out: &mut BytesMut) -> Result<(), CodecError> {
+        if let Some(at) = line.find(['\n', '\r']) {
+            return Err(CodecError::LineBreak { at });
+        }
+        self.check(line.len())?;
+        out.reserve(line.len() + 1);
+        out.extend_from_slice(line.as_bytes());
+        out.extend_from_slice(b"\n");
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i3_a_line_is_the_same_however_its_bytes_come() {
+        let text = "first\r\n\nthird \u{e9}\nfourth\n";
+        for size in 1..=text.len() {
+            let mut lines = Lines::new(16);
+            let mut buffer = BytesMut::new();
+            let mut got = Vec::new();
+            for piece in text.as_bytes().chunks(size) {
+                buffer.extend_from_slice(piece);
+                while let Some(line) = lines.decode(&mut buffer).unwrap() {
+                    got.push(line);
+                }
+            }
+            assert_eq!(got, ["first", "", "third \u{e9}", "fourth"], "in pieces of {size}");
+            assert_eq!(lines.decode_end(&mut buffer), Ok(None));
+        }
+    }
+
+    #[test]
+    fn i3_a_line_of_the_longest_length_is_one_and_a_byte_more_is_an_error() {
+        for end in ["\n", "\r\n"] {
+            let decode = |text: String| Lines::new(4).decode(&mut BytesMut::from(&*text));
+            assert_eq!(decode(format!("1234{end}")), Ok(Some("1234".to_owned())));
+            let too_long = CodecError::TooLong { length: 5, limit: 4 };
+            assert_eq!(decode(format!("12345{end}")), Err(too_long));
+        }
+        assert_eq!(Lines::new(4).decode(&mut BytesMut::from("1234\r")), Ok(None));
+        assert!(Lines::new(4).decode(&mut BytesMut::from("12345")).is_err());
+    }
+
+    #[test]
+    fn i3_garbage_and_a_line_that_is_broken_off_are_errors_that_say_where() {
+        let garbage = &mut BytesMut::from(&b"ab\xff\n"[..]);
+        assert_eq!(Lines::new(9).decode(garbage), Err(CodecError::NotUtf8 { at: 2 }));
+        let broken = &mut BytesMut::from("delete 12");
+        assert_eq!(Lines::new(9).decode_end(broken), Err(CodecError::Unfinished { bytes: 9 }));
+        let out = &mut BytesMut::new();
+        assert_eq!(Lines::new(9).encode("a\nb", out), Err(CodecError::LineBreak { at: 1 }));
+        assert!(out.is_empty());
+    }
+}

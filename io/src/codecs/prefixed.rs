@@ -1,0 +1,103 @@
+//! Frames behind their length.
+
+use super::codec::{Codec, CodecError};
+use bytes::{Buf, Bytes, BytesMut};
+
+/// The bytes of a length.
+const PREFIX: usize = 4;
+
+/// Frames of bytes, each behind its length as four bytes, the most significant first (Erlang's
+/// `{packet, 4}`).
+///
+/// ```
+/// use bytes::BytesMut;
+/// use krarup_io::{Codec, Prefixed};
+///
+/// let mut frames = Prefixed::new(1024);
+/// let mut wire = BytesMut::new();
+/// frames.encode(b"frame", &mut wire)?;
+/// assert_eq!(&wire[..], b"\0\0\0\x05frame");
+/// assert_eq!(frames.decode(&mut wire)?.as_deref(), Some(&b"frame"[..]));
+/// # Ok::<(), krarup_io::CodecError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Prefixed {
+    longest: usize,
+}
+
+impl Prefixed {
+    /// Frames of at most `longest` bytes, not counting their length; more than 2^32 − 1 count as
+    /// that many.
+    #[must_use]
+    pub fn new(longest: usize) -> Self {
+        Prefixed { longest: longest.min(u32::MAX as usize) }
+    }
+
+    fn check(&self, length: usize) -> Result<(), CodecError> {
+        if length > self.longest {
+            return Err(CodecError::TooLong { length, limit: self.longest });
+        }
+        Ok(())
+    }
+}
+
+impl Codec for Prefixed {
+    type Frame = Bytes;
+    type Item = [u8];
+
+    fn decode(&mut self, buffer: &mut BytesMut) -> Result<Option<Bytes>, CodecError> {
+        let Some(prefix) = buffer.first_chunk::<PREFIX>() else { return Ok(None) };
+        let length = u32::from_be_bytes(*prefix) as usize;
+        // Looked at before any of it is kept: a length is easily claimed.
+        self.check(length)?;
+        if buffer.len() - PREFIX < length {
+            return Ok(None);
+        }
+        buffer.advance(PREFIX);
+        Ok(Some(buffer.split_to(length).freeze()))
+    }
+
+    fn encode(&mut self, frame: &[u8], out: &mut BytesMut) -> Result<(), CodecError> {
+        self.check(frame.len())?;
+        let length = u32::try_from(frame.len())
+            .map_err(|_| CodecError::TooLong { length: frame.len(), limit: self.longest })?;
+        out.reserve(PREFIX + frame.len());
+        out.extend_from_slice(&length.to_be_bytes());
+        out.extend_from_slice(frame);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i3_frames_are_the_same_however_their_bytes_come() {
+        let mut wire = BytesMut::new();
+        let mut frames = Prefixed::new(300);
+        let sent: [&[u8]; 3] = [b"", b"x", &[7; 300]];
+        for frame in sent {
+            frames.encode(frame, &mut wire).unwrap();
+        }
+        for size in 1..=wire.len() {
+            let mut buffer = BytesMut::new();
+            let mut got = Vec::new();
+            for piece in wire.chunks(size) {
+                buffer.extend_from_slice(piece);
+                while let Some(frame) = frames.decode(&mut buffer).unwrap() {
+                    got.push(frame);
+                }
+            }
+            assert_eq!(got, sent, "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn i3_a_claimed_length_is_refused_before_its_bytes_come() {
+        let claimed = &mut BytesMut::from(&b"\xff\xff\xff\xff"[..]);
+        let error = CodecError::TooLong { length: 0xffff_ffff, limit: 300 };
+        assert_eq!(Prefixed::new(300).decode(claimed), Err(error));
+        assert!(Prefixed::new(3).encode(b"four", &mut BytesMut::new()).is_err());
+    }
+}

@@ -1,0 +1,313 @@
+//! The process of a connection.
+//!
+//! ```text
+//!            connected                    close, end, stop, error, time
+//!   start ──────────────► open ────────────────────────────────────────► closing ──► closed
+//!                         │  ▲                                     what was sent is written,
+//!                  frame, message, drained, ..                     the peer told, its end awaited
+//! ```
+//!
+//! One thing at a time: a frame, a message, a change of the socket, a time. Reading goes on only
+//! when the frames that have come are handled. Between two frames the mailbox is looked at, so a
+//! stop or an inspection waits for one frame and not for a flood of them; and after some dozen
+//! of either the process ends its turn, so that a flood is no reason for others to wait.
+
+use crate::callback::{contained, driven};
+use crate::channel::{FrameChannel, Wish};
+use crate::error::{Closed, WriteError};
+use crate::incoming::{Came, Incoming};
+use crate::protocol::{Channel, Frame, Protocol};
+use crate::timer::Timer;
+use crate::wire::Wire;
+use bytes::BytesMut;
+use krarup_act::Received;
+use krarup_gen::{Reason, Result};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// What is handled before others have their turn.
+const BUDGET: u32 = 32;
+/// What is read and thrown away at once while the peer's end is awaited.
+const DISCARD: usize = 16;
+
+/// A connection at work.
+pub(crate) struct Connection<P: Protocol> {
+    protocol: P,
+    channel: Channel<P>,
+    wire: Arc<Wire>,
+    incoming: Incoming,
+    timer: Timer,
+    is_client: bool,
+    mail_first: bool,
+    spent: u32,
+    /// The stop that it was told of.
+    stop: Option<Reason>,
+}
+
+/// What is next.
+enum Event<P: Protocol> {
+    Came(Came<Frame<P>>),
+    Item(Received<P::Message>),
+    Drained,
+    Over(Closed),
+}
+
+impl<P: Protocol> Connection<P> {
+    pub(crate) fn new(protocol: P, mut channel: Channel<P>, is_client: bool) -> Self {
+        channel.ctx.stop_in_order(true);
+        let now = channel.ctx.now();
+        channel.wire.outgoing().moved = true;
+        Connection {
+            protocol,
+            wire: Arc::clone(&channel.wire),
+            channel,
+            incoming: Incoming::new(now),
+            timer: Timer::default(),
+            is_client,
+            mail_first: true,
+            spent: 0,
+            stop: None,
+        }
+    }
+
+    /// The whole life of the process.
+    pub(crate) async fn serve(mut self) -> Result {
+        let why = contained(self.open()).await.unwrap_or_else(Closed::Crashed);
+        self.timer.clear();
+        let why = self.close(why).await;
+        let reason = why.reason(self.is_client);
+        // Whatever comes of it, it is closed.
+        self.channel.wish = Wish::Abort;
+        contained(self.protocol.closed(&mut self.channel, &why)).await?;
+        if reason.is_normal() { Ok(()) } else { Err(reason) }
+    }
+
+    /// Until it is to be closed.
+    async fn open(&mut self) -> Closed {
+        let connected = self.protocol.connected(&mut self.channel);
+        if let Err(reason) = driven(flush(&self.wire), connected).await {
+            return self.failed(reason);
+        }
+        self.channel.ctx.initialised();
+        loop {
+            match self.channel.wish {
+                Wish::Open if self.channel.ctx.is_stopping() && self.stop.is_none() => {
+                    return Closed::Local;
+                }
+                Wish::Open => {}
+                Wish::Abort => return Closed::Aborted,
+                Wish::Close => {
+                    return match self.stop.take() {
+                        Some(reason) => Closed::Stopped(reason),
+                        None if self.incoming.has_ended() => Closed::Peer,
+                        None => Closed::Local,
+                    };
+                }
+            }
+            let event = poll_fn(|cx| self.poll_next(cx)).await;
+            match self.handle(event).await {
+                Ok(None) => {}
+                Ok(Some(closed)) => return closed,
+                Err(reason) => return self.failed(reason),
+            }
+        }
+    }
+
+    /// A callback has failed. If it did so because it could not send, that is no failure of the
+    /// callback, and what broke the connection is known.
+    fn failed(&mut self, reason: Reason) -> Closed {
+        if reason.downcast_ref() == Some(&WriteError::Closed)
+            && let Some(failure) = self.wire.outgoing().failure.take()
+        {
+            return failure;
+        }
+        Closed::Crashed(reason)
+    }
+
+    async fn handle(&mut self, event: Event<P>) -> Result<Option<Closed>> {
+        let Connection { protocol, channel, wire, .. } = self;
+        match event {
+            Event::Came(Came::Frame(frame)) => {
+                driven(flush(wire), protocol.received(channel, frame)).await?;
+            }
+            Event::Came(Came::Malformed(error)) => {
+                driven(flush(wire), protocol.malformed(channel, &error)).await?;
+                return Ok(Some(Closed::Malformed(error)));
+            }
+            Event::Came(Came::End) => driven(flush(wire), protocol.ended(channel)).await?,
+            Event::Came(Came::Failed(error)) => return Ok(Some(Closed::failed(&error))),
+            Event::Drained => driven(flush(wire), protocol.drained(channel)).await?,
+            Event::Over(closed) => return Ok(Some(closed)),
+            Event::Item(item) => self.handle_item(item).await?,
+        }
+        Ok(None)
+    }
+
+    async fn handle_item(&mut self, item: Received<P::Message>) -> Result {
+        let Connection { protocol, channel, wire, .. } = self;
+        match item {
+            Received::Message(message) | Received::Command(message) => {
+                driven(flush(wire), protocol.handle_message(channel, message)).await
+            }
+            Received::Down(down) => driven(flush(wire), protocol.handle_down(channel, down)).await,
+            Received::Exit(exit) => driven(flush(wire), protocol.handle_exit(channel, exit)).await,
+            Received::Stop(reason) => {
+                self.stop = Some(reason);
+                if is_orphan(&mut channel.ctx).await {
+                    // Nobody is left who would end it if it did not close.
+                    channel.close();
+                    return Ok(());
+                }
+                driven(flush(wire), protocol.stopping(channel)).await
+            }
+            Received::Finish => {
+                self.stop = Some(Reason::Normal);
+                driven(flush(wire), protocol.stopping(channel)).await
+            }
+            Received::Inspect(reply) => {
+                reply.send(channel.describe(protocol.inspect()));
+                Ok(())
+            }
+            Received::State(reply) => {
+                reply.send(None);
+                Ok(())
+            }
+            // It takes no others, and its idle time is the socket's.
+            _ => Ok(()),
+        }
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Event<P>> {
+        if self.spent >= BUDGET {
+            self.spent = 0;
+            let _ = self.wire.poll_flush(cx);
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.spent += 1;
+        if self.mail_first
+            && let Poll::Ready(item) = self.poll_mailbox(cx)
+        {
+            self.mail_first = false;
+            return Poll::Ready(Event::Item(item));
+        }
+        if let Poll::Ready(came) = self.poll_incoming(cx) {
+            self.mail_first = true;
+            return Poll::Ready(Event::Came(came));
+        }
+        if self.wire.poll_flush(cx).is_ready() {
+            let mut outgoing = self.wire.outgoing();
+            if let Some(failure) = outgoing.failure.take() {
+                return Poll::Ready(Event::Over(failure));
+            }
+            if std::mem::take(&mut outgoing.refused) {
+                return Poll::Ready(Event::Drained);
+            }
+        }
+        // Looked at last, if not first: so its wish to be woken is what the process waits with.
+        if let Poll::Ready(item) = self.poll_mailbox(cx) {
+            return Poll::Ready(Event::Item(item));
+        }
+        if let Poll::Ready(closed) = self.poll_times(cx) {
+            return Poll::Ready(Event::Over(closed));
+        }
+        self.spent = 0;
+        Poll::Pending
+    }
+
+    fn poll_mailbox(&mut self, cx: &mut Context<'_>) -> Poll<Received<P::Message>> {
+        pin!(self.channel.ctx.receive()).poll(cx)
+    }
+
+    fn poll_incoming(&mut self, cx: &mut Context<'_>) -> Poll<Came<Frame<P>>> {
+        if self.channel.paused {
+            return Poll::Pending;
+        }
+        let FrameChannel { ctx, codec, options, received, .. } = &mut self.channel;
+        self.incoming.poll_next(codec, &self.wire, options, received, || ctx.now(), cx)
+    }
+
+    /// Whether the peer has taken too long for anything.
+    fn poll_times(&mut self, cx: &mut Context<'_>) -> Poll<Closed> {
+        let FrameChannel { ctx, options, paused, .. } = &mut self.channel;
+        let (waiting, still) = {
+            let mut outgoing = self.wire.outgoing();
+            (outgoing.buffer.len(), outgoing.still_since(|| ctx.now()))
+        };
+        let idle = options.idle.map(|limit| {
+            let last = self.incoming.last.max(still);
+            (last + limit, Closed::Idle(limit))
+        });
+        let stalled = options.stall.filter(|_| waiting > 0);
+        let stalled = stalled.map(|limit| (still + limit, Closed::Stalled { waiting, limit }));
+        let slow = options.frame.zip(self.incoming.began).filter(|_| !*paused);
+        let slow = slow.map(|(limit, began)| (began + limit, Closed::SlowFrame(limit)));
+        let first = [idle, stalled, slow].into_iter().flatten().min_by_key(|(due, _)| *due);
+        match first {
+            Some((due, closed)) => self.timer.poll(ctx, due, cx).map(|()| closed),
+            None => {
+                self.timer.clear();
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Closes the socket as far as that takes time: what was sent is written, and the peer's end
+    /// awaited. Then it needs only be dropped.
+    async fn close(&mut self, why: Closed) -> Closed {
+        match why {
+            Closed::Failed { .. } => return why,
+            // What waits is in vain, or must not be taken for all.
+            Closed::Aborted | Closed::Stalled { .. } | Closed::Crashed(_) => {
+                self.wire.reset();
+                return why;
+            }
+            _ => {}
+        }
+        if self.channel.written_down_to(0).await.is_err() {
+            self.wire.reset();
+            return self.wire.outgoing().failure.take().unwrap_or(why);
+        }
+        if self.wire.finish_writing().is_ok() && !self.incoming.has_ended() {
+            self.await_end().await;
+        }
+        why
+    }
+
+    /// Reads to the end, for some time: a socket that is closed with bytes on their way to it
+    /// resets the connection, and what the peer has not read yet is lost to it.
+    async fn await_end(&mut self) {
+        let Connection { channel, wire, timer, .. } = self;
+        let due = channel.ctx.now() + channel.options.linger;
+        let mut rest = BytesMut::new();
+        poll_fn(|cx| {
+            for _ in 0..DISCARD {
+                rest.clear();
+                match wire.poll_read(&mut rest, cx) {
+                    Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(()),
+                    Poll::Ready(Ok(_)) => {}
+                    Poll::Pending => return timer.poll(&mut channel.ctx, due, cx),
+                }
+            }
+            cx.waker().wake_by_ref();
+            if channel.ctx.now() >= due { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+}
+
+/// Whether the parent of a process has ended.
+async fn is_orphan<M: Send + 'static>(ctx: &mut krarup_act::Context<M>) -> bool {
+    let Some(parent) = ctx.parent() else { return false };
+    let mut end = pin!(ctx.watch(parent));
+    poll_fn(|cx| Poll::Ready(end.as_mut().poll(cx).is_ready())).await
+}
+
+/// Writes what waits as far as it can be written now.
+fn flush(wire: &Wire) -> impl FnMut(&mut Context<'_>) {
+    move |cx| {
+        let _ = wire.poll_flush(cx);
+    }
+}

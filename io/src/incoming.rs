@@ -1,0 +1,123 @@
+//! What has come and is not handled: at most one frame that is not whole, and what was read with
+//! its end.
+
+use crate::codecs::codec::{Codec, CodecError};
+use crate::options::ConnectionOptions;
+use crate::wire::Wire;
+use bytes::BytesMut;
+use krarup_gen::Timestamp;
+use std::io;
+use std::task::{Context, Poll};
+
+/// The reading side of a connection.
+#[derive(Default)]
+pub(crate) struct Incoming {
+    buffer: BytesMut,
+    /// Whether the buffer may hold a whole frame: no more is read while it does.
+    may_hold: bool,
+    /// When the first byte of the frame in the buffer came.
+    pub(crate) began: Option<Timestamp>,
+    /// When something last came.
+    pub(crate) last: Timestamp,
+    end: End,
+}
+
+#[derive(Default, PartialEq, Eq)]
+enum End {
+    #[default]
+    Open,
+    /// The peer sends no more; what came before may hold frames.
+    Reached,
+    /// That has been said.
+    Told,
+}
+
+/// What came.
+pub(crate) enum Came<F> {
+    Frame(F),
+    Malformed(CodecError),
+    End,
+    Failed(io::Error),
+}
+
+impl Incoming {
+    /// Nothing has come since `now`.
+    pub(crate) fn new(now: Timestamp) -> Self {
+        Incoming { last: now, ..Incoming::default() }
+    }
+
+    /// Whether the peer sends no more, and everything it sent has been handled.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.end == End::Told
+    }
+
+    /// The next frame, or whatever comes instead; reads if there is no whole one. Counts the
+    /// bytes that come.
+    pub(crate) fn poll_next<C: Codec>(
+        &mut self,
+        codec: &mut C,
+        wire: &Wire,
+        options: &ConnectionOptions,
+        received: &mut u64,
+        now: impl Fn() -> Timestamp,
+        cx: &Context<'_>,
+    ) -> Poll<Came<C::Frame>> {
+        loop {
+            if self.may_hold {
+                match self.decode(codec, options, &now) {
+                    Ok(Some(frame)) => return Poll::Ready(Came::Frame(frame)),
+                    Ok(None) => {}
+                    Err(error) => return Poll::Ready(Came::Malformed(error)),
+                }
+            }
+            match self.end {
+                End::Open => {}
+                End::Reached => {
+                    self.end = End::Told;
+                    return Poll::Ready(Came::End);
+                }
+                End::Told => return Poll::Pending,
+            }
+            match wire.poll_read(&mut self.buffer, cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Err(error)) => return Poll::Ready(Came::Failed(error)),
+                Poll::Ready(Ok(0)) => self.end = End::Reached,
+                Poll::Ready(Ok(count)) => {
+                    *received += count as u64;
+                    self.last = now();
+                    self.began.get_or_insert(self.last);
+                }
+            }
+            self.may_hold = true;
+        }
+    }
+
+    fn decode<C: Codec>(
+        &mut self,
+        codec: &mut C,
+        options: &ConnectionOptions,
+        now: impl Fn() -> Timestamp,
+    ) -> Result<Option<C::Frame>, CodecError> {
+        let frame = if self.end == End::Open {
+            codec.decode(&mut self.buffer)?
+        } else {
+            codec.decode_end(&mut self.buffer)?
+        };
+        let left = self.buffer.len();
+        if left == 0 {
+            // What is idle holds no memory.
+            self.buffer = BytesMut::new();
+            self.began = None;
+        } else if frame.is_some() && options.frame.is_some() {
+            // What is left begins the next one.
+            self.began = Some(now());
+        }
+        if frame.is_none() {
+            self.may_hold = false;
+            if left > options.read_limit {
+                return Err(CodecError::TooLong { length: left, limit: options.read_limit });
+            }
+        }
+        Ok(frame)
+    }
+}

@@ -1,0 +1,183 @@
+//! The limits of a connection.
+
+use std::time::Duration;
+
+/// Bytes that may wait to be sent unless told otherwise.
+const WRITE_LIMIT: usize = 256 << 10;
+/// Bytes of a frame that has not come whole unless told otherwise.
+const READ_LIMIT: usize = 1 << 20;
+/// Messages that may wait at a connection unless told otherwise.
+const MAILBOX: usize = 1024;
+/// For how long a peer may take nothing of what waits for it unless told otherwise.
+const STALL: Duration = Duration::from_secs(30);
+/// For how long it is waited for the peer's end of a stream unless told otherwise.
+const LINGER: Duration = Duration::from_secs(1);
+/// How long connecting may take unless told otherwise.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// The limits of a connection: what it may hold, and how long it waits for its peer.
+///
+/// | limit | default | what happens beyond it |
+/// |---|---|---|
+/// | [`write_limit`](Self::write_limit) | 256 KiB | a send is [`WriteError::Full`](crate::WriteError::Full), or waits |
+/// | [`read_limit`](Self::read_limit) | 1 MiB | a frame that is not whole by then ends the connection |
+/// | [`mailbox`](Self::mailbox) | 1024 messages | as for any process: [`SendError::Full`](krarup_gen::SendError::Full) |
+/// | [`stall_timeout`](Self::stall_timeout) | 30 s | [`Closed::Stalled`](crate::Closed::Stalled) |
+/// | [`idle_timeout`](Self::idle_timeout) | none | [`Closed::Idle`](crate::Closed::Idle) |
+/// | [`frame_timeout`](Self::frame_timeout) | none | [`Closed::SlowFrame`](crate::Closed::SlowFrame) |
+/// | [`linger`](Self::linger) | 1 s | the connection is closed though the peer's end is open |
+/// | [`connect_timeout`](Self::connect_timeout) | 10 s | [`ConnectError::Timeout`](crate::ConnectError::Timeout) |
+///
+/// A server whose clients are strangers should set all of them: a client may send nothing, or a
+/// byte a minute, or never read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionOptions {
+    pub(crate) write_limit: usize,
+    pub(crate) read_limit: usize,
+    pub(crate) mailbox: usize,
+    pub(crate) stall: Option<Duration>,
+    pub(crate) idle: Option<Duration>,
+    pub(crate) frame: Option<Duration>,
+    pub(crate) linger: Duration,
+    pub(crate) connect: Duration,
+    pub(crate) nodelay: bool,
+    pub(crate) keepalive: Option<Duration>,
+}
+
+impl Default for ConnectionOptions {
+    fn default() -> Self {
+        ConnectionOptions {
+            write_limit: WRITE_LIMIT,
+            read_limit: READ_LIMIT,
+            mailbox: MAILBOX,
+            stall: Some(STALL),
+            idle: None,
+            frame: None,
+            linger: LINGER,
+            connect: CONNECT,
+            nodelay: true,
+            keepalive: None,
+        }
+    }
+}
+
+/// An option that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OptionsError {
+    /// Something must be at least 1.
+    #[error("{0} is 0: it must be at least 1")]
+    Zero(&'static str),
+    /// A time must not be zero; `None` is for no limit.
+    #[error("{0} is zero: everything would be too late")]
+    NoTime(&'static str),
+}
+
+impl ConnectionOptions {
+    /// The default limits.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Bytes that may wait for the peer to take them, at least 1.
+    #[must_use]
+    pub fn write_limit(mut self, bytes: usize) -> Self {
+        self.write_limit = bytes;
+        self
+    }
+
+    /// Bytes of one frame that may lie here while the frame is not whole, at least 1, whatever
+    /// the codec thinks. Some 16 KiB more may lie here that were read at once with it.
+    #[must_use]
+    pub fn read_limit(mut self, bytes: usize) -> Self {
+        self.read_limit = bytes;
+        self
+    }
+
+    /// Messages of other processes that may wait at an accepted connection, at least 1. A
+    /// client's mailbox is bounded where it is spawned.
+    #[must_use]
+    pub fn mailbox(mut self, messages: usize) -> Self {
+        self.mailbox = messages;
+        self
+    }
+
+    /// For how long bytes may wait of which the peer takes none.
+    #[must_use]
+    pub fn stall_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.stall = limit.into();
+        self
+    }
+
+    /// For how long nothing may go either way.
+    #[must_use]
+    pub fn idle_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.idle = limit.into();
+        self
+    }
+
+    /// How long a frame may take from its first byte to its last.
+    #[must_use]
+    pub fn frame_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.frame = limit.into();
+        self
+    }
+
+    /// How long a closed connection waits for the peer to close its side as well. A connection
+    /// that is closed while bytes of the peer are on their way is reset, and the peer may then
+    /// lose what was sent to it last; zero closes at once.
+    #[must_use]
+    pub fn linger(mut self, limit: Duration) -> Self {
+        self.linger = limit;
+        self
+    }
+
+    /// How long a client may take to be connected.
+    #[must_use]
+    pub fn connect_timeout(mut self, limit: Duration) -> Self {
+        self.connect = limit;
+        self
+    }
+
+    /// Whether what is written is sent at once, which is the default (`TCP_NODELAY`). Frames of
+    /// one turn are written together in any case.
+    #[must_use]
+    pub fn nodelay(mut self, nodelay: bool) -> Self {
+        self.nodelay = nodelay;
+        self
+    }
+
+    /// Has the system ask a peer that has been silent for this long whether it is there; `None`,
+    /// the default, asks nobody.
+    #[must_use]
+    pub fn keepalive(mut self, after: impl Into<Option<Duration>>) -> Self {
+        self.keepalive = after.into();
+        self
+    }
+
+    /// Names the first option that cannot be.
+    pub(crate) fn check(&self) -> Result<(), OptionsError> {
+        for (name, count) in [
+            ("write_limit", self.write_limit),
+            ("read_limit", self.read_limit),
+            ("mailbox", self.mailbox),
+        ] {
+            if count == 0 {
+                return Err(OptionsError::Zero(name));
+            }
+        }
+        for (name, time) in [
+            ("stall_timeout", self.stall),
+            ("idle_timeout", self.idle),
+            ("frame_timeout", self.frame),
+            ("connect_timeout", Some(self.connect)),
+            ("keepalive", self.keepalive),
+        ] {
+            if time == Some(Duration::ZERO) {
+                return Err(OptionsError::NoTime(name));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! The two directions of a connection's socket, and what waits to be written.
+//!
+//! What a callback sends is put behind what waits and written when the callback awaits something
+//! or is done: so the frames of one turn go out together, and an answer is not kept back by
+//! a callback that goes on to wait for something else. That is why the buffer has a lock: the
+//! callback and whoever polls it both reach it, never at the same time.
+
+use crate::error::Closed;
+use crate::reactor::{Socket, Way};
+use bytes::{Buf, BytesMut};
+use krarup_gen::Timestamp;
+use mio::net::TcpStream;
+use parking_lot::{Mutex, MutexGuard};
+use socket2::{SockRef, TcpKeepalive};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// Bytes that are read at once.
+const READ: usize = 16 << 10;
+
+/// A connected socket.
+pub(crate) struct Wire {
+    socket: Socket<TcpStream>,
+    outgoing: Mutex<Outgoing>,
+}
+
+/// What waits to be written.
+#[derive(Default)]
+pub(crate) struct Outgoing {
+    pub(crate) buffer: BytesMut,
+    /// Bytes the system took.
+    pub(crate) written: u64,
+    /// When it was last seen that the system had taken some, or that bytes had begun to wait.
+    progress: Timestamp,
+    /// That has happened since: whoever writes has no clock.
+    pub(crate) moved: bool,
+    /// Why nothing more can be written.
+    pub(crate) failure: Option<Closed>,
+    /// Somebody was refused and wants to know when all is written.
+    pub(crate) refused: bool,
+}
+
+impl Outgoing {
+    /// Since when nothing has moved.
+    pub(crate) fn still_since(&mut self, now: impl FnOnce() -> Timestamp) -> Timestamp {
+        if std::mem::take(&mut self.moved) {
+            self.progress = now();
+        }
+        self.progress
+    }
+}
+
+impl Wire {
+    /// Takes a connected stream over.
+    pub(crate) fn new(stream: TcpStream) -> io::Result<Self> {
+        Ok(Wire { socket: Socket::new(stream)?, outgoing: Mutex::default() })
+    }
+
+    /// Sets what the system does by itself.
+    pub(crate) fn set_up(&self, nodelay: bool, keepalive: Option<Duration>) -> io::Result<()> {
+        self.stream().set_nodelay(nodelay)?;
+        if let Some(time) = keepalive {
+            let keepalive = TcpKeepalive::new().with_time(time);
+            SockRef::from(self.stream()).set_tcp_keepalive(&keepalive)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn local(&self) -> io::Result<SocketAddr> {
+        self.stream().local_addr()
+    }
+
+    fn stream(&self) -> &TcpStream {
+        self.socket.source()
+    }
+
+    pub(crate) fn outgoing(&self) -> MutexGuard<'_, Outgoing> {
+        self.outgoing.lock()
+    }
+
+    /// Ready when the connection stands.
+    pub(crate) fn poll_connected(&self, cx: &Context<'_>) -> Poll<io::Result<SocketAddr>> {
+        self.socket.poll_io(Way::Write, cx, |stream| {
+            if let Some(error) = stream.take_error()? {
+                return Err(error);
+            }
+            match stream.peer_addr() {
+                // It is on its way.
+                Err(error) if error.kind() == ErrorKind::NotConnected => {
+                    Err(ErrorKind::WouldBlock.into())
+                }
+                connected => connected,
+            }
+        })
+    }
+
+    /// Reads behind what the buffer holds; 0 is the end of the stream.
+    pub(crate) fn poll_read(
+        &self,
+        buffer: &mut BytesMut,
+        cx: &Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        // On the stack of this call: a connection that waits has no room for it.
+        let mut room = [0; READ];
+        self.socket.poll_io(Way::Read, cx, |mut stream| {
+            let count = stream.read(&mut room)?;
+            buffer.extend_from_slice(&room[..count]);
+            Ok(count)
+        })
+    }
+
+    /// Writes what waits; ready when nothing does any more. A failure is kept in
+    /// [`Outgoing::failure`].
+    pub(crate) fn poll_flush(&self, cx: &Context<'_>) -> Poll<()> {
+        let mut outgoing = self.outgoing();
+        while outgoing.failure.is_none() && !outgoing.buffer.is_empty() {
+            let waiting = &outgoing.buffer;
+            let written = self.socket.poll_io(Way::Write, cx, |mut stream| stream.write(waiting));
+            match written {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(count)) => {
+                    outgoing.buffer.advance(count);
+                    outgoing.written += count as u64;
+                    outgoing.moved = true;
+                }
+                Poll::Ready(Err(error)) => outgoing.failure = Some(Closed::failed(&error)),
+            }
+        }
+        // What is idle holds no memory.
+        outgoing.buffer = BytesMut::new();
+        Poll::Ready(())
+    }
+
+    /// Tells the peer that nothing more comes.
+    pub(crate) fn finish_writing(&self) -> io::Result<()> {
+        self.stream().shutdown(Shutdown::Write)
+    }
+
+    /// Has the peer get a reset when the socket is closed.
+    pub(crate) fn reset(&self) {
+        // It fails if the connection is gone: then there is nobody to tell.
+        let _ = SockRef::from(self.stream()).set_linger(Some(Duration::ZERO));
+    }
+}

@@ -1,0 +1,126 @@
+//! The workers of an acceptor: each makes processes of the connections it is handed, which are
+//! its children.
+
+use crate::channel::FrameChannel;
+use crate::connection::Connection;
+use crate::options::ConnectionOptions;
+use crate::protocol::Protocol;
+use crate::tally::{Peer, Place, Tally};
+use crate::wire::Wire;
+use krarup_act::{Actor, Behavior, Context, Reply};
+use krarup_gen::{Exit, Inspection, Result};
+use mio::net::TcpStream;
+use std::any::type_name;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// A connection on its way from the acceptor to a worker.
+pub(crate) struct Accepted<M> {
+    pub(crate) stream: TcpStream,
+    pub(crate) peer: SocketAddr,
+    pub(crate) place: Place<M>,
+    /// Answered when the connection is a process.
+    pub(crate) mounted: Reply<()>,
+}
+
+/// Makes processes of accepted connections.
+pub(crate) struct Worker<P: Protocol, F> {
+    factory: Arc<F>,
+    options: ConnectionOptions,
+    tally: Arc<Tally<P::Message>>,
+    mounted: u64,
+    crashed: u64,
+}
+
+impl<P, F> Worker<P, F>
+where
+    P: Protocol,
+    F: Fn() -> P + Send + Sync + 'static,
+{
+    pub(crate) fn new(
+        factory: Arc<F>,
+        options: ConnectionOptions,
+        tally: Arc<Tally<P::Message>>,
+    ) -> Self {
+        Worker { factory, options, tally, mounted: 0, crashed: 0 }
+    }
+}
+
+impl<P, F> Actor for Worker<P, F>
+where
+    P: Protocol,
+    F: Fn() -> P + Send + Sync + 'static,
+{
+    type Message = Accepted<P::Message>;
+
+    async fn init(&mut self, ctx: &mut Context<Self::Message>) -> Result {
+        // A connection that crashes is no reason for its worker to end; a worker that ends,
+        // however it does, ends its connections.
+        ctx.trap_exits(true);
+        Ok(())
+    }
+
+    async fn handle_message(
+        &mut self,
+        ctx: &mut Context<Self::Message>,
+        accepted: Accepted<P::Message>,
+    ) -> Result {
+        let Accepted { stream, peer, place, mounted } = accepted;
+        let number = place.number();
+        let factory = Arc::clone(&self.factory);
+        let options = self.options.clone();
+        let mailbox = options.mailbox;
+        let make = move || Mounted { make: move || factory(), stream, peer, options, place };
+        let connection = ctx.spawn(make).link().mailbox(mailbox).start()?;
+        self.tally.occupy(number, Peer { peer, connection });
+        self.mounted += 1;
+        mounted.send(());
+        Ok(())
+    }
+
+    async fn handle_exit(&mut self, _: &mut Context<Self::Message>, exit: Exit) -> Result {
+        self.crashed += u64::from(exit.reason.is_abnormal());
+        Ok(())
+    }
+
+    fn inspect(&self) -> Inspection {
+        Inspection::new().with("mounted", self.mounted).with("crashed", self.crashed)
+    }
+}
+
+/// The process of an accepted connection. Its socket is registered in its own first turn, so
+/// nothing comes before it can be handled.
+struct Mounted<M, F> {
+    make: F,
+    stream: TcpStream,
+    peer: SocketAddr,
+    options: ConnectionOptions,
+    place: Place<M>,
+}
+
+impl<P, F> Behavior for Mounted<P::Message, F>
+where
+    P: Protocol,
+    F: FnOnce() -> P + Send + 'static,
+{
+    type Message = P::Message;
+    type Command = P::Message;
+
+    async fn run(self, ctx: Context<P::Message>) -> Result {
+        let Mounted { make, stream, peer, options, place } = self;
+        let wire = Arc::new(Wire::new(stream)?);
+        // They fail if the peer is gone already, which reading will tell.
+        let _ = wire.set_up(options.nodelay, options.keepalive);
+        let local = wire.local()?;
+        let protocol = make();
+        let channel = FrameChannel::new(ctx, wire, protocol.codec(), options, peer, local);
+        let end = Connection::new(protocol, channel, false).serve().await;
+        // The socket is closed by now; only then is its place free.
+        drop(place);
+        end
+    }
+
+    fn label() -> &'static str {
+        type_name::<P>()
+    }
+}

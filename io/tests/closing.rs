@@ -1,0 +1,207 @@
+//! The ends of a connection, in every order: rule I4.
+
+mod support;
+
+use krarup_gen::Reason;
+use krarup_io::{Channel, Closed, CodecError, ConnectionOptions};
+use socket2::SockRef;
+use std::io::{ErrorKind, Write};
+use std::net::Shutdown;
+use std::time::Duration;
+use support::{Act, Peer, Puppet, Seen, Served};
+
+fn act(
+    connection: &krarup_act::Address<Act>,
+    act: impl FnOnce(&mut Channel<Puppet>) -> krarup_gen::Result + Send + 'static,
+) {
+    connection.send(Act(Box::new(act))).unwrap_or_else(|_| panic!("not sent"));
+}
+
+#[test]
+fn i4_the_peer_closes_first() {
+    let served = Served::new();
+    let (mut peer, connection) = served.connect();
+    let end = connection.monitor();
+    peer.say("say last words");
+    peer.stream().shutdown(Shutdown::Write).unwrap();
+    assert_eq!(peer.rest(), b"last words\n");
+    assert_eq!(served.closed(), Closed::Peer);
+    assert_eq!(end.wait().unwrap().reason, Reason::Normal);
+    served.stop();
+}
+
+#[test]
+fn i4_this_side_closes_first_and_all_it_sent_arrives() {
+    let served = Served::new();
+    let (mut peer, connection) = served.connect();
+    let end = connection.monitor();
+    act(&connection, |channel| {
+        for number in 0..10_000 {
+            channel.send(&number.to_string())?;
+        }
+        channel.close();
+        assert!(channel.send("too late").is_err());
+        Ok(())
+    });
+    for number in 0..10_000 {
+        assert_eq!(peer.hear(), Some(number.to_string()));
+    }
+    assert_eq!(peer.hear(), None);
+    drop(peer);
+    assert_eq!(served.closed(), Closed::Local);
+    assert_eq!(end.wait().unwrap().reason, Reason::Normal);
+    served.stop();
+}
+
+#[test]
+fn i4_what_was_sent_last_arrives_though_the_peer_has_sent_what_nobody_read() {
+    let served = Served::new();
+    let (mut peer, connection) = served.connect();
+    act(&connection, |channel| {
+        channel.pause();
+        Ok(channel.send("paused")?)
+    });
+    assert_eq!(peer.hear().as_deref(), Some("paused"));
+    // Lies in the system at the other side: closed with it, a socket resets the connection.
+    peer.say(&"x".repeat(10_000));
+    act(&connection, |channel| {
+        channel.send(&"y".repeat(100_000))?;
+        channel.close();
+        Ok(())
+    });
+    peer.stream().shutdown(Shutdown::Write).unwrap();
+    assert_eq!(served.closed(), Closed::Local);
+    served.expect(&Seen::Dropped);
+    assert_eq!(peer.rest().len(), 100_001, "all of it, and an end instead of a reset");
+    served.stop();
+}
+
+#[test]
+fn i4_a_peer_that_has_closed_its_half_is_served_to_the_end() {
+    let served = Served::half_open();
+    let (mut peer, connection) = served.connect();
+    peer.say("nothing");
+    peer.stream().shutdown(Shutdown::Write).unwrap();
+    served.expect(&Seen::Line("nothing".to_owned()));
+    served.expect(&Seen::Ended);
+    for word in ["one", "two"] {
+        act(&connection, move |channel| Ok(channel.send(word)?));
+        assert_eq!(peer.hear().as_deref(), Some(word));
+    }
+    act(&connection, |channel| {
+        channel.close();
+        Ok(())
+    });
+    assert_eq!(peer.hear(), None);
+    assert_eq!(served.closed(), Closed::Peer);
+    served.stop();
+}
+
+#[test]
+fn i4_a_reset_is_no_crash() {
+    let served = Served::new();
+    let (peer, connection) = served.connect();
+    let end = connection.monitor();
+    SockRef::from(peer.stream()).set_linger(Some(Duration::ZERO)).unwrap();
+    drop(peer);
+    let Closed::Failed { kind, .. } = served.closed() else { panic!("not failed") };
+    assert_eq!(kind, ErrorKind::ConnectionReset);
+    let reason = end.wait().unwrap().reason;
+    assert!(!reason.is_abnormal(), "{reason}");
+    assert!(reason.downcast_ref::<Closed>().is_some());
+    served.stop();
+}
+
+#[test]
+fn i4_a_connection_that_is_broken_off_is_reset() {
+    let served = Served::new();
+    let (mut peer, connection) = served.connect();
+    let end = connection.monitor();
+    peer.say("abort");
+    assert!(peer.is_reset());
+    assert_eq!(served.closed(), Closed::Aborted);
+    assert_eq!(end.wait().unwrap().reason, Reason::Normal);
+    served.stop();
+}
+
+#[test]
+fn i4_a_killed_connection_is_closed() {
+    let served = Served::new();
+    let (mut peer, connection) = served.connect();
+    served.node.kill(connection.pid());
+    assert!(peer.is_over());
+    // Its callback is not called, its state is dropped.
+    served.expect(&Seen::Dropped);
+    served.stop();
+}
+
+#[test]
+fn i4_a_connection_is_stopped_like_any_process() {
+    let served = Served::new();
+    let (mut peer, connection) = served.connect();
+    let stop = connection.stop().reason(Reason::shutdown("enough"));
+    let waits = std::thread::spawn(move || stop.wait());
+    assert_eq!(peer.hear().as_deref(), Some("bye"));
+    assert_eq!(peer.hear(), None);
+    drop(peer);
+    served.expect(&Seen::Stopping);
+    assert_eq!(served.closed(), Closed::Stopped(Reason::shutdown("enough")));
+    waits.join().unwrap().unwrap();
+    served.stop();
+}
+
+#[test]
+fn i4_a_line_that_is_broken_off_is_not_taken_for_one() {
+    let served = Served::new();
+    let (peer, _) = served.connect();
+    peer.stream().try_clone().unwrap().write_all(b"one\ndelete 12").unwrap();
+    drop(peer);
+    served.expect(&Seen::Line("one".to_owned()));
+    let error = CodecError::Unfinished { bytes: 9 };
+    served.expect(&Seen::Malformed(error.clone()));
+    assert_eq!(served.closed(), Closed::Malformed(error));
+    served.stop();
+}
+
+#[test]
+fn i4_a_peer_that_does_not_close_its_side_is_not_waited_for_longer_than_told() {
+    let options = ConnectionOptions::new().linger(Duration::ZERO);
+    let served = Served::with(options, |acceptor| acceptor);
+    let (mut peer, _) = served.connect();
+    peer.say("close");
+    // It stays open here: the connection ends all the same.
+    assert_eq!(served.closed(), Closed::Local);
+    assert_eq!(peer.hear(), None);
+    served.stop();
+}
+
+#[test]
+fn i4_of_many_that_end_in_every_way_each_says_so_once() {
+    let options = ConnectionOptions::new().linger(Duration::ZERO);
+    let served = Served::with(options, |acceptor| acceptor);
+    let mut expected = 0;
+    for round in 0..40 {
+        let (mut peer, connection) = served.connect();
+        expected += 1;
+        match round % 5 {
+            0 => drop(peer),
+            1 => peer.say("close"),
+            2 => peer.say("abort"),
+            3 => peer.say("fail on purpose"),
+            _ => drop(connection.stop().wait()),
+        }
+        let mut closed = 0;
+        loop {
+            match served.next() {
+                Seen::Closed(_) => closed += 1,
+                Seen::Dropped => break,
+                _ => {}
+            }
+        }
+        assert_eq!(closed, 1, "round {round}");
+    }
+    let shown = served.acceptor.inspect().wait().unwrap();
+    assert_eq!(shown.number("accepted"), Some(expected));
+    let _ = Peer::connect(served.address);
+    served.stop();
+}

@@ -1,0 +1,97 @@
+//! Whatever was opened is closed: rule I7. One test in a program of its own, for it counts what
+//! the whole program has.
+
+mod support;
+
+use krarup_io::{Closed, ConnectionOptions};
+use socket2::SockRef;
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::Duration;
+use support::{Seen, Served};
+
+/// Connections that come and go.
+const ROUNDS: usize = 3000;
+/// How many of them are there at one time.
+const AT_ONCE: usize = 50;
+
+/// What the program has open, if the system tells.
+fn descriptors() -> Option<usize> {
+    Some(std::fs::read_dir("/proc/self/fd").ok()?.count())
+}
+
+/// The names of the threads of the program, if the system tells.
+fn threads() -> Option<Vec<String>> {
+    let tasks = std::fs::read_dir("/proc/self/task").ok()?.flatten();
+    let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm")).ok();
+    Some(tasks.filter_map(name).map(|name| name.trim().to_owned()).collect())
+}
+
+/// What is seen last is seen before the socket is closed and the process gone: until then
+/// somebody is at it.
+fn gone(served: &Served, processes: usize) {
+    while served.node.processes().len() > processes {
+        std::thread::yield_now();
+    }
+}
+
+fn count(seen: &Seen, closed: &mut usize, dropped: &mut usize) {
+    match seen {
+        Seen::Closed(Closed::Crashed(reason)) => panic!("crashed: {reason}"),
+        Seen::Closed(_) => *closed += 1,
+        Seen::Dropped => *dropped += 1,
+        _ => {}
+    }
+}
+
+#[test]
+fn i7_thousands_of_connections_and_two_nodes_leave_nothing() {
+    let before = descriptors();
+    for _ in 0..2 {
+        let served = Served::with(ConnectionOptions::new(), |acceptor| acceptor.limit(100));
+        let processes = served.node.processes().len();
+        let (first, _) = served.connect();
+        drop(first);
+        while served.next() != Seen::Dropped {}
+        gone(&served, processes);
+        let at_rest = descriptors();
+        let (mut closed, mut dropped) = (0, 0);
+        for round in 0..ROUNDS {
+            // Not so many at once that the system would have some of them try again later.
+            while dropped + AT_ONCE <= round {
+                count(&served.next(), &mut closed, &mut dropped);
+            }
+            let mut stream = TcpStream::connect(served.address).unwrap();
+            match round % 6 {
+                // Vanishes, with a line in the making.
+                0 => stream.write_all(b"delete 1").unwrap(),
+                // Is reset, with something to read.
+                1 => {
+                    stream.write_all(b"say something\n").unwrap();
+                    SockRef::from(&stream).set_linger(Some(Duration::ZERO)).unwrap();
+                }
+                2 => stream.write_all(b"close\n").unwrap(),
+                3 => stream.write_all(b"abort\n").unwrap(),
+                4 => stream.write_all(b"\xff\xfe garbage\n").unwrap(),
+                _ => {}
+            }
+            drop(stream);
+        }
+        while dropped < ROUNDS {
+            count(&served.next(), &mut closed, &mut dropped);
+        }
+        assert_eq!(closed, ROUNDS);
+        served.acceptor.inspect().wait().unwrap();
+        gone(&served, processes);
+        assert_eq!(descriptors(), at_rest);
+        let shown = served.acceptor.inspect().wait().unwrap();
+        assert_eq!(shown.number("connections"), Some(0));
+        assert_eq!(shown.number("accepted"), Some(ROUNDS as u64 + 1));
+        served.stop();
+        // The thread of the sockets ends when the last is closed, by itself.
+        while threads().is_some_and(|names| names.iter().any(|name| name.contains("krarup-io"))) {
+            std::thread::yield_now();
+        }
+    }
+    assert_eq!(descriptors(), before);
+}

@@ -1,0 +1,159 @@
+//! Times and numbers: rules I5, I6 and I9.
+
+mod support;
+
+use krarup_gen::SpawnError;
+use krarup_io::{Acceptor, AtLimit, Client, Closed, ConnectionOptions, OptionsError, Udp};
+use krarup_node::Node;
+use std::io::Write;
+use std::time::Duration;
+use support::{Act, Peer, Puppet, Seen, Served, any_port};
+
+/// Short, and long enough to be no accident.
+const SOON: Duration = Duration::from_millis(40);
+
+#[test]
+fn i5_a_client_that_says_nothing_is_closed() {
+    let options = ConnectionOptions::new().idle_timeout(SOON).linger(Duration::ZERO);
+    let served = Served::with(options, |acceptor| acceptor);
+    let (mut peer, _) = served.connect();
+    assert_eq!(peer.hear(), None);
+    assert_eq!(served.closed(), Closed::Idle(SOON));
+    served.stop();
+}
+
+#[test]
+fn i5_a_client_that_never_reads_is_broken_off() {
+    let options = ConnectionOptions::new().stall_timeout(SOON);
+    let served = Served::with(options, |acceptor| acceptor);
+    let (peer, _) = served.connect();
+    let line = format!("say {}", "x".repeat(100_000));
+    let mut stream = peer.stream().try_clone().unwrap();
+    let writer = std::thread::spawn(move || {
+        // More than both systems take between them.
+        while stream.write_all(format!("{line}\n").as_bytes()).is_ok() {}
+    });
+    let Closed::Stalled { waiting, limit } = served.closed() else { panic!("not stalled") };
+    assert_eq!(limit, SOON);
+    assert!(waiting > 0);
+    writer.join().unwrap();
+    drop(peer);
+    served.stop();
+}
+
+#[test]
+fn i5_a_frame_that_takes_too_long_ends_the_connection() {
+    let options = ConnectionOptions::new().frame_timeout(SOON).linger(Duration::ZERO);
+    let served = Served::with(options, |acceptor| acceptor);
+    let (mut peer, _) = served.connect();
+    peer.say("whole");
+    peer.stream().try_clone().unwrap().write_all(b"not who").unwrap();
+    served.expect(&Seen::Line("whole".to_owned()));
+    assert_eq!(served.closed(), Closed::SlowFrame(SOON));
+    assert_eq!(peer.hear(), None);
+    served.stop();
+}
+
+#[test]
+fn i6_one_connection_more_than_the_limit_waits_until_another_is_closed() {
+    let served = Served::with(ConnectionOptions::new(), |acceptor| acceptor.limit(2));
+    let (first, _) = served.connect();
+    let (mut second, _) = served.connect();
+    // The system takes it for connected; nobody accepts it.
+    let mut third = Peer::connect(served.address);
+    third.say("say third");
+    for _ in 0..20 {
+        second.say("say second");
+        assert_eq!(second.hear().as_deref(), Some("second"));
+        served.expect(&Seen::Line("say second".to_owned()));
+        let shown = served.acceptor.inspect().wait().unwrap();
+        assert_eq!(shown.number("connections"), Some(2));
+        assert_eq!(shown.number("accepted"), Some(2));
+    }
+    drop(first);
+    assert_eq!(third.hear().as_deref(), Some("third"));
+    served.stop();
+}
+
+#[test]
+fn i6_one_connection_more_than_the_limit_is_refused() {
+    let refuse = |acceptor: support::PuppetAcceptor| acceptor.limit(2).at_limit(AtLimit::Refuse);
+    let served = Served::with(ConnectionOptions::new(), refuse);
+    let (first, connection) = served.connect();
+    let _second = served.connect();
+    for _ in 0..10 {
+        assert!(Peer::connect(served.address).is_over());
+    }
+    let shown = served.acceptor.inspect().wait().unwrap();
+    assert_eq!(shown.number("refused"), Some(10));
+    let end = connection.monitor();
+    drop(first);
+    end.wait().unwrap();
+    while served.next() != Seen::Dropped {}
+    // Its place is free when its process is gone.
+    let mut fourth = Peer::connect(served.address);
+    fourth.say("say fourth");
+    assert_eq!(fourth.hear().as_deref(), Some("fourth"));
+    served.stop();
+}
+
+#[test]
+fn i9_an_option_that_cannot_be_is_an_error_that_names_it() {
+    let node = Node::start("options@localhost").unwrap();
+    let puppet =
+        || Puppet { seen: std::sync::mpsc::channel().0, keeps_half: false, stubborn: false };
+    let options = ConnectionOptions::new;
+    let zero = Duration::ZERO;
+    let cases = [
+        (options().write_limit(0), OptionsError::Zero("write_limit")),
+        (options().read_limit(0), OptionsError::Zero("read_limit")),
+        (options().mailbox(0), OptionsError::Zero("mailbox")),
+        (options().idle_timeout(zero), OptionsError::NoTime("idle_timeout")),
+        (options().stall_timeout(zero), OptionsError::NoTime("stall_timeout")),
+        (options().frame_timeout(zero), OptionsError::NoTime("frame_timeout")),
+        (options().connect_timeout(zero), OptionsError::NoTime("connect_timeout")),
+        (options().keepalive(zero), OptionsError::NoTime("keepalive")),
+    ];
+    for (options, error) in cases {
+        let for_client = options.clone();
+        let acceptor = node.spawn(move || Acceptor::new(any_port(), puppet).options(options));
+        let client = node.spawn(move || Client::new(any_port(), puppet()).options(for_client));
+        for reason in [failed(acceptor.wait()), failed(client.wait())] {
+            assert_eq!(reason.downcast_ref::<OptionsError>(), Some(&error));
+        }
+    }
+    for (acceptor, error) in [
+        (Acceptor::new(any_port(), puppet).workers(0), OptionsError::Zero("workers")),
+        (Acceptor::new(any_port(), puppet).limit(0), OptionsError::Zero("limit")),
+        (Acceptor::new(any_port(), puppet).backlog(0), OptionsError::Zero("backlog")),
+    ] {
+        let reason = failed(node.spawn(move || acceptor).wait());
+        assert_eq!(reason.downcast_ref::<OptionsError>(), Some(&error));
+    }
+    let udp = node.spawn(|| Udp::new(any_port(), Quiet).queue(0)).wait();
+    let reason = failed(udp);
+    assert_eq!(reason.downcast_ref::<OptionsError>(), Some(&OptionsError::Zero("queue")));
+    assert!(node.processes().is_empty());
+    node.stop().wait().unwrap();
+}
+
+fn failed<T>(spawned: Result<T, SpawnError>) -> krarup_gen::Reason {
+    match spawned {
+        Err(SpawnError::Init(reason)) => reason,
+        _ => panic!("spawned"),
+    }
+}
+
+struct Quiet;
+
+impl krarup_io::DatagramProtocol for Quiet {
+    type Message = Act;
+    async fn received(
+        &mut self,
+        _: &mut krarup_io::DatagramChannel<Act>,
+        _: std::net::SocketAddr,
+        _: krarup_io::bytes::Bytes,
+    ) -> krarup_gen::Result {
+        Ok(())
+    }
+}

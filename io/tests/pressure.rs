@@ -1,0 +1,275 @@
+//! Back-pressure, both ways: rule I2.
+
+mod support;
+
+use krarup_act::{Address, Context, Reply, behavior_fn};
+use krarup_gen::Result;
+use krarup_io::bytes::Bytes;
+use krarup_io::{
+    Acceptor, AcceptorRequest, Channel, ConnectionOptions, Lines, Prefixed, Protocol, WriteError,
+};
+use krarup_node::Node;
+use std::convert::Infallible;
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use support::{Act, Peer, Seen, Served, any_port};
+
+/// Passes what it reads on to a process, at the pace of that.
+struct Passing {
+    to: Address<Bytes>,
+}
+
+impl Protocol for Passing {
+    type Message = Infallible;
+    type Codec = Prefixed;
+    fn codec(&self) -> Prefixed {
+        Prefixed::new(1 << 20)
+    }
+    async fn received(&mut self, _: &mut Channel<Self>, frame: Bytes) -> Result {
+        self.to.send_or_wait(frame).await?;
+        Ok(())
+    }
+}
+
+#[test]
+fn i2_a_full_mailbox_stops_the_client_and_nothing_is_lost() {
+    const FRAMES: u32 = 32;
+    const SIZE: usize = 1 << 20;
+    let node = Node::start("slow@localhost").unwrap();
+    let (sender, taken) = channel();
+    let consumer = behavior_fn(move |mut ctx: Context<Bytes>| async move {
+        loop {
+            if let krarup_act::Received::Message(frame) = ctx.receive().await {
+                let _ = sender.send(frame);
+            }
+        }
+    });
+    let consumer = node.spawn(move || consumer).mailbox(2).wait().unwrap();
+    node.suspend(consumer.pid()).wait().unwrap();
+    let to = consumer.clone();
+    let server = node.spawn(move || Acceptor::new(any_port(), move || Passing { to: to.clone() }));
+    let address = server.wait().unwrap().call(AcceptorRequest::Address).wait().unwrap();
+
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_nonblocking(true).unwrap();
+    let mut wire = Vec::new();
+    for number in 0..FRAMES {
+        wire.extend_from_slice(&u32::try_from(SIZE).unwrap().to_be_bytes());
+        wire.extend(number.to_be_bytes().into_iter().cycle().take(SIZE));
+    }
+    // Until the system takes nothing more, however often it is tried.
+    let (mut written, mut refused) = (0, 0);
+    while refused < 10_000 && written < wire.len() {
+        match stream.write(&wire[written..]) {
+            Ok(count) => (written, refused) = (written + count, 0),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::WouldBlock);
+                refused += 1;
+                thread::yield_now();
+            }
+        }
+    }
+    assert!(written < wire.len(), "all {written} bytes were taken from a client nobody reads");
+    assert!(consumer.waiting() <= 2);
+
+    assert!(node.resume(consumer.pid()));
+    stream.set_nonblocking(false).unwrap();
+    stream.write_all(&wire[written..]).unwrap();
+    for number in 0..FRAMES {
+        let frame = taken.recv().unwrap();
+        assert_eq!(frame.len(), SIZE);
+        assert_eq!(frame[..4], number.to_be_bytes());
+    }
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn i2_what_waits_to_be_sent_is_bounded_exactly_and_a_refused_frame_is_not_written() {
+    const LIMIT: usize = 10_000;
+    let options = ConnectionOptions::new().write_limit(LIMIT);
+    let served = Served::with(options, |acceptor| acceptor);
+    let (mut peer, connection) = served.connect();
+    let (sender, told) = channel();
+    connection
+        .send(Act(Box::new(move |channel| {
+            // In one callback nothing goes out: what waits is what was sent.
+            for _ in 0..10 {
+                channel.send(&"x".repeat(999))?;
+            }
+            assert_eq!(channel.waiting(), LIMIT);
+            for (frame, error) in [
+                (String::new(), WriteError::Full { waiting: LIMIT, frame: 1, limit: LIMIT }),
+                ("y".repeat(LIMIT), WriteError::TooLarge { frame: LIMIT + 1, limit: LIMIT }),
+            ] {
+                assert_eq!(channel.send(&frame), Err(error));
+                assert_eq!(channel.waiting(), LIMIT);
+            }
+            assert!(matches!(channel.send("a\nb"), Err(WriteError::Codec(_))));
+            let _ = sender.send(());
+            Ok(())
+        })))
+        .unwrap_or_else(|_| panic!("not sent"));
+    told.recv().expect("an assertion in the connection failed");
+    served.expect(&Seen::Drained);
+    for _ in 0..10 {
+        assert_eq!(peer.hear(), Some("x".repeat(999)));
+    }
+    peer.say("close");
+    assert_eq!(peer.hear(), None);
+    served.stop();
+}
+
+/// Sends much, waiting for room, and says how much waited at most.
+struct Pouring {
+    lines: usize,
+    most: Sender<usize>,
+}
+
+impl Protocol for Pouring {
+    type Message = Infallible;
+    type Codec = Lines;
+    fn codec(&self) -> Lines {
+        Lines::new(1 << 16)
+    }
+    async fn connected(&mut self, channel: &mut Channel<Self>) -> Result {
+        let mut most = 0;
+        for number in 0..self.lines {
+            channel.send_or_wait(&format!("{number} {}", "x".repeat(10_000))).await?;
+            most = most.max(channel.waiting());
+        }
+        channel.flush().await?;
+        assert_eq!(channel.waiting(), 0);
+        let _ = self.most.send(most);
+        channel.close();
+        Ok(())
+    }
+    async fn received(&mut self, _: &mut Channel<Self>, _: String) -> Result {
+        Ok(())
+    }
+}
+
+#[test]
+fn i2_who_waits_for_room_sends_all_in_order_and_never_more_than_the_limit_waits() {
+    const LINES: usize = 2000;
+    const LIMIT: usize = 64 << 10;
+    let node = Node::start("pour@localhost").unwrap();
+    let (most, told) = channel();
+    let options = ConnectionOptions::new().write_limit(LIMIT);
+    let pouring = move || Pouring { lines: LINES, most: most.clone() };
+    let server = node.spawn(move || Acceptor::new(any_port(), pouring).options(options));
+    let address = server.wait().unwrap().call(AcceptorRequest::Address).wait().unwrap();
+    let mut peer = Peer::connect(address);
+    for number in 0..LINES {
+        let line = peer.hear().unwrap();
+        assert_eq!(line.split_once(' ').unwrap().0, number.to_string());
+    }
+    assert_eq!(peer.hear(), None);
+    let most = told.recv().unwrap();
+    assert!(most <= LIMIT, "{most} bytes waited");
+    node.stop().wait().unwrap();
+}
+
+/// Answers at once, and then waits for somebody else.
+struct Twofold {
+    ask: Address<Reply<()>>,
+}
+
+impl Protocol for Twofold {
+    type Message = Infallible;
+    type Codec = Lines;
+    fn codec(&self) -> Lines {
+        Lines::new(80)
+    }
+    async fn received(&mut self, channel: &mut Channel<Self>, _: String) -> Result {
+        channel.send("at once")?;
+        self.ask.call(|reply| reply).no_timeout().await?;
+        channel.send("later")?;
+        Ok(())
+    }
+}
+
+#[test]
+fn i2_an_answer_goes_out_while_its_callback_waits_for_something_else() {
+    let node = Node::start("twofold@localhost").unwrap();
+    let (sender, asked) = channel();
+    let keeper = behavior_fn(move |mut ctx: Context<Reply<()>>| async move {
+        loop {
+            if let krarup_act::Received::Message(reply) = ctx.receive().await {
+                let _ = sender.send(reply);
+            }
+        }
+    });
+    let ask = node.spawn(move || keeper).wait().unwrap();
+    let server =
+        node.spawn(move || Acceptor::new(any_port(), move || Twofold { ask: ask.clone() }));
+    let address = server.wait().unwrap().call(AcceptorRequest::Address).wait().unwrap();
+    let mut peer = Peer::connect(address);
+    peer.say("question");
+    let reply: Reply<()> = asked.recv().unwrap();
+    assert_eq!(peer.hear().as_deref(), Some("at once"));
+    reply.send(());
+    assert_eq!(peer.hear().as_deref(), Some("later"));
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn i2_a_paused_connection_reads_nothing_and_still_takes_messages() {
+    let served = Served::new();
+    let (mut peer, connection) = served.connect();
+    let act = |act: fn(&mut Channel<support::Puppet>) -> Result| {
+        connection.send(Act(Box::new(act))).unwrap_or_else(|_| panic!("not sent"));
+    };
+    act(|channel| {
+        channel.pause();
+        Ok(channel.send("paused")?)
+    });
+    assert_eq!(peer.hear().as_deref(), Some("paused"));
+    peer.say("say one");
+    for _ in 0..100 {
+        act(|channel| Ok(channel.send("message")?));
+        assert_eq!(peer.hear().as_deref(), Some("message"));
+    }
+    let shown = connection.inspect().wait().unwrap();
+    assert_eq!(shown.number("bytes_in"), Some(0));
+    act(|channel| {
+        channel.resume();
+        Ok(())
+    });
+    assert_eq!(peer.hear().as_deref(), Some("one"));
+    served.stop();
+}
+
+#[test]
+fn i2_a_client_that_floods_delays_nobody() {
+    let served = Served::new();
+    let (flooder, _) = served.connect();
+    let mut stream = flooder.stream().try_clone().unwrap();
+    let flood = thread::spawn(move || {
+        let lines = "nothing\n".repeat(1 << 13);
+        while stream.write_all(lines.as_bytes()).is_ok() {}
+    });
+    let (mut peer, connection) = {
+        let mut peer = Peer::connect(served.address);
+        let pid = loop {
+            if let Seen::Connected(pid) = served.next() {
+                break pid;
+            }
+        };
+        peer.say("say between");
+        assert_eq!(peer.hear().as_deref(), Some("between"));
+        (peer, served.node.address::<Act, Act>(pid).unwrap())
+    };
+    // The flooded one too is inspected within a frame.
+    let all = served.acceptor.call(AcceptorRequest::Connections).wait().unwrap();
+    assert_eq!(all.len(), 2);
+    for open in all {
+        assert!(open.connection.inspect().wait().is_ok());
+    }
+    peer.say("close");
+    assert_eq!(peer.stream().try_clone().unwrap().read(&mut [0]).unwrap(), 0);
+    drop(connection);
+    served.stop();
+    flood.join().unwrap();
+}

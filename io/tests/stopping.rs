@@ -1,0 +1,142 @@
+//! The ends of an acceptor, with connections open: rule I7.
+
+mod support;
+
+use krarup_gen::Reason;
+use krarup_io::{Closed, ConnectionOptions};
+use std::io::BufReader;
+use std::net::TcpStream;
+use std::time::Duration;
+use support::{Act, Peer, Seen, Served};
+
+#[test]
+fn i7_an_acceptor_that_stops_listens_no_more_and_lets_its_connections_close() {
+    let served = Served::new();
+    let mut peers: Vec<_> = (0..10).map(|_| served.connect().0).collect();
+    let stop = served.acceptor.stop();
+    let waits = std::thread::spawn(move || stop.wait());
+    for peer in &mut peers {
+        assert_eq!(peer.hear().as_deref(), Some("bye"));
+        assert_eq!(peer.hear(), None);
+    }
+    drop(peers);
+    let mut closed = 0;
+    while closed < 10 {
+        if let Seen::Closed(why) = served.next() {
+            assert_eq!(why, Closed::Stopped(Reason::Shutdown));
+            closed += 1;
+        }
+    }
+    waits.join().unwrap().unwrap();
+    assert!(TcpStream::connect(served.address).is_err());
+    assert!(served.node.processes().is_empty());
+    served.stop();
+}
+
+#[test]
+fn i7_connections_that_go_on_are_killed_when_the_time_is_over() {
+    let served = Served::stubborn(Duration::from_millis(30));
+    let (mut peer, _) = served.connect();
+    served.acceptor.stop().wait().unwrap();
+    assert!(peer.is_over());
+    served.expect(&Seen::Stopping);
+    served.expect(&Seen::Dropped);
+    assert!(served.node.processes().is_empty());
+    served.stop();
+}
+
+#[test]
+fn i7_one_that_hangs_in_a_callback_and_traps_exits_is_killed_too() {
+    let served = Served::stubborn(Duration::from_millis(30));
+    let (mut peer, _) = served.connect();
+    peer.say("hang");
+    served.expect(&Seen::Line("hang".to_owned()));
+    served.acceptor.stop().wait().unwrap();
+    assert!(served.node.processes().is_empty());
+    assert!(peer.is_over());
+    served.expect(&Seen::Dropped);
+    served.stop();
+}
+
+#[test]
+fn i7_a_connection_that_traps_exits_ends_with_its_worker() {
+    let served = Served::stubborn(Duration::from_secs(30));
+    let (mut peer, connection) = served.connect();
+    served.node.kill(connection.info().parent.unwrap());
+    assert_eq!(peer.hear(), None);
+    drop(peer);
+    assert_eq!(served.closed(), Closed::Stopped(Reason::Killed));
+    served.stop();
+}
+
+#[test]
+fn i7_a_connection_that_is_to_stop_may_end_what_it_has_begun() {
+    let served = Served::stubborn(Duration::from_secs(30));
+    let (mut peer, connection) = served.connect();
+    let stop = served.acceptor.stop();
+    let waits = std::thread::spawn(move || stop.wait());
+    served.expect(&Seen::Stopping);
+    peer.say("say the last");
+    assert_eq!(peer.hear().as_deref(), Some("the last"));
+    // The acceptor answers meanwhile, and says that it listens no more.
+    let shown = served.acceptor.inspect().wait().unwrap();
+    assert_eq!(shown.value("listening").unwrap().to_string(), "false");
+    connection
+        .send(Act(Box::new(|channel| {
+            channel.close();
+            Ok(())
+        })))
+        .unwrap_or_else(|_| panic!("not sent"));
+    assert_eq!(peer.hear(), None);
+    drop(peer);
+    waits.join().unwrap().unwrap();
+    assert_eq!(served.closed(), Closed::Stopped(Reason::Shutdown));
+    served.stop();
+}
+
+#[test]
+fn i7_a_killed_acceptor_takes_all_with_it() {
+    let served = Served::new();
+    let mut peers: Vec<_> = (0..10).map(|_| served.connect()).collect();
+    let ends: Vec<_> = peers.iter().map(|(_, connection)| connection.monitor()).collect();
+    served.node.kill(served.acceptor.pid());
+    for end in ends {
+        end.wait().unwrap();
+    }
+    for (peer, _) in &mut peers {
+        assert!(peer.is_over());
+    }
+    assert!(TcpStream::connect(served.address).is_err());
+    served.stop();
+}
+
+#[test]
+fn i7_a_node_stops_with_its_sockets_under_load() {
+    let options = ConnectionOptions::new().linger(Duration::ZERO);
+    let served = Served::with(options, |acceptor| acceptor.limit(64));
+    let address = served.address;
+    let (begun, begins) = std::sync::mpsc::channel();
+    let clients: Vec<_> = (0..8)
+        .map(|_| {
+            let begun = begun.clone();
+            std::thread::spawn(move || {
+                let mut count = 0_u32;
+                // Until it stops: each of these may fail then.
+                while let Ok(stream) = TcpStream::connect(address) {
+                    if !Peer(BufReader::new(stream)).asks("say x") {
+                        continue;
+                    }
+                    count += 1;
+                    let _ = begun.send(());
+                }
+                count
+            })
+        })
+        .collect();
+    for _ in 0..500 {
+        begins.recv().unwrap();
+    }
+    served.node.stop().wait().unwrap();
+    let served: u32 = clients.into_iter().map(|client| client.join().unwrap()).sum();
+    assert!(served >= 500);
+}

@@ -1,0 +1,267 @@
+//! A protocol that does what a test tells it, and a server of it.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use krarup_act::Address;
+use krarup_gen::{Pid, Reason, Result};
+use krarup_io::{
+    Acceptor, AcceptorRequest, Channel, Closed, CodecError, ConnectionOptions, Lines, Protocol,
+};
+use krarup_node::Node;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+/// How long an event may take before the test fails: it is waited for, never slept for.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest line of a puppet.
+pub(crate) const LONGEST: usize = 1 << 20;
+
+/// What a puppet does when it is told so.
+pub(crate) struct Act(pub(crate) Doing);
+
+type Doing = Box<dyn FnOnce(&mut Channel<Puppet>) -> Result + Send>;
+
+/// What a test hears of a connection.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Seen {
+    Connected(Pid),
+    Line(String),
+    Drained,
+    Ended,
+    Malformed(CodecError),
+    Stopping,
+    Closed(Closed),
+    Dropped,
+    Sent(krarup_io::WriteError),
+    Waiting(usize),
+}
+
+/// A connection that tells a test what it sees. Lines that it understands:
+///
+/// | line | what it does |
+/// |---|---|
+/// | `say X` | sends X |
+/// | `close`, `abort` | does so |
+/// | `fail`, `panic` | does so |
+/// | `hang` | waits for ever |
+/// | any other | nothing |
+pub(crate) struct Puppet {
+    pub(crate) seen: Sender<Seen>,
+    /// Goes on with its half when the peer has closed its own.
+    pub(crate) keeps_half: bool,
+    /// Does not close when it is to stop, and traps exits.
+    pub(crate) stubborn: bool,
+}
+
+impl Drop for Puppet {
+    fn drop(&mut self) {
+        let _ = self.seen.send(Seen::Dropped);
+    }
+}
+
+impl Protocol for Puppet {
+    type Message = Act;
+    type Codec = Lines;
+
+    fn codec(&self) -> Lines {
+        Lines::new(LONGEST)
+    }
+
+    async fn connected(&mut self, channel: &mut Channel<Self>) -> Result {
+        channel.context().trap_exits(self.stubborn);
+        let _ = self.seen.send(Seen::Connected(channel.address().pid()));
+        Ok(())
+    }
+
+    async fn received(&mut self, channel: &mut Channel<Self>, line: String) -> Result {
+        let _ = self.seen.send(Seen::Line(line.clone()));
+        match line.split_once(' ').unwrap_or((&line, "")) {
+            ("say", text) => channel.send_or_wait(text).await?,
+            ("close", _) => channel.close(),
+            ("abort", _) => channel.abort(),
+            ("hang", _) => std::future::pending().await,
+            ("fail", why) => return Err(Reason::error(why)),
+            ("panic", why) => panic!("{why}"),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, channel: &mut Channel<Self>, act: Act) -> Result {
+        (act.0)(channel)
+    }
+
+    async fn drained(&mut self, _: &mut Channel<Self>) -> Result {
+        let _ = self.seen.send(Seen::Drained);
+        Ok(())
+    }
+
+    async fn ended(&mut self, channel: &mut Channel<Self>) -> Result {
+        let _ = self.seen.send(Seen::Ended);
+        if !self.keeps_half {
+            channel.close();
+        }
+        Ok(())
+    }
+
+    async fn malformed(&mut self, channel: &mut Channel<Self>, error: &CodecError) -> Result {
+        let _ = self.seen.send(Seen::Malformed(error.clone()));
+        channel.send("what?")?;
+        Ok(())
+    }
+
+    async fn stopping(&mut self, channel: &mut Channel<Self>) -> Result {
+        let _ = self.seen.send(Seen::Stopping);
+        if !self.stubborn {
+            channel.send("bye")?;
+            channel.close();
+        }
+        Ok(())
+    }
+
+    async fn closed(&mut self, _: &mut Channel<Self>, why: &Closed) {
+        let _ = self.seen.send(Seen::Closed(why.clone()));
+    }
+}
+
+/// Any free port of this machine.
+pub(crate) fn any_port() -> SocketAddr {
+    ([127, 0, 0, 1], 0).into()
+}
+
+/// A server of puppets.
+pub(crate) struct Served {
+    pub(crate) node: Node,
+    pub(crate) acceptor: Address<AcceptorRequest<Act>>,
+    pub(crate) address: SocketAddr,
+    seen: Receiver<Seen>,
+}
+
+type Factory = Box<dyn Fn() -> Puppet + Send + Sync>;
+pub(crate) type PuppetAcceptor = Acceptor<Puppet, Factory>;
+
+impl Served {
+    pub(crate) fn new() -> Self {
+        Self::with(ConnectionOptions::new(), |acceptor| acceptor)
+    }
+
+    /// A server whose puppets keep their half of a connection.
+    pub(crate) fn half_open() -> Self {
+        Self::made(ConnectionOptions::new(), true, false, |acceptor| acceptor)
+    }
+
+    /// A server whose puppets do not close when they are to stop.
+    pub(crate) fn stubborn(drain: Duration) -> Self {
+        Self::made(ConnectionOptions::new(), false, true, move |acceptor| acceptor.drain(drain))
+    }
+
+    pub(crate) fn with(
+        options: ConnectionOptions,
+        set: impl FnOnce(PuppetAcceptor) -> PuppetAcceptor + Send + 'static,
+    ) -> Self {
+        Self::made(options, false, false, set)
+    }
+
+    fn made(
+        options: ConnectionOptions,
+        keeps_half: bool,
+        stubborn: bool,
+        set: impl FnOnce(PuppetAcceptor) -> PuppetAcceptor + Send + 'static,
+    ) -> Self {
+        let (sender, seen) = channel();
+        let node = Node::start("sockets@localhost").unwrap();
+        let factory: Factory =
+            Box::new(move || Puppet { seen: sender.clone(), keeps_half, stubborn });
+        let acceptor = node
+            .spawn(move || set(Acceptor::new(any_port(), factory).options(options)))
+            .wait()
+            .unwrap();
+        let address = acceptor.call(AcceptorRequest::Address).wait().unwrap();
+        Served { node, acceptor, address, seen }
+    }
+
+    /// The next that is seen of any connection.
+    pub(crate) fn next(&self) -> Seen {
+        self.seen.recv_timeout(PATIENCE).expect("nothing more is seen")
+    }
+
+    /// What is seen next must be this.
+    pub(crate) fn expect(&self, seen: &Seen) {
+        assert_eq!(self.next(), *seen);
+    }
+
+    /// Skips to why a connection was closed.
+    pub(crate) fn closed(&self) -> Closed {
+        loop {
+            if let Seen::Closed(why) = self.next() {
+                return why;
+            }
+        }
+    }
+
+    /// A client, and the address of its connection.
+    pub(crate) fn connect(&self) -> (Peer, Address<Act>) {
+        let peer = Peer::connect(self.address);
+        let Seen::Connected(pid) = self.next() else { panic!("not connected") };
+        (peer, self.node.address(pid).unwrap())
+    }
+
+    pub(crate) fn stop(self) {
+        self.node.stop().wait().unwrap();
+    }
+}
+
+/// A client as the outside world has it: a plain socket.
+pub(crate) struct Peer(pub(crate) BufReader<TcpStream>);
+
+impl Peer {
+    pub(crate) fn connect(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        Peer(BufReader::new(stream))
+    }
+
+    pub(crate) fn stream(&self) -> &TcpStream {
+        self.0.get_ref()
+    }
+
+    pub(crate) fn say(&mut self, line: &str) {
+        self.0.get_mut().write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    /// Says a line; whether anything is answered.
+    pub(crate) fn asks(&mut self, line: &str) -> bool {
+        let said = self.0.get_mut().write_all(format!("{line}\n").as_bytes());
+        said.is_ok() && self.0.read_line(&mut String::new()).is_ok_and(|count| count > 0)
+    }
+
+    /// The next line, or `None` at the end.
+    pub(crate) fn hear(&mut self) -> Option<String> {
+        let mut line = String::new();
+        let count = self.0.read_line(&mut line).unwrap();
+        (count > 0).then(|| line.trim_end().to_owned())
+    }
+
+    /// Everything to the end.
+    pub(crate) fn rest(&mut self) -> Vec<u8> {
+        let mut rest = Vec::new();
+        self.0.read_to_end(&mut rest).unwrap();
+        rest
+    }
+
+    /// Whether the next that comes is a reset.
+    pub(crate) fn is_reset(&mut self) -> bool {
+        self.0.read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::ConnectionReset)
+    }
+
+    /// Whether the connection is over, in whatever way.
+    pub(crate) fn is_over(&mut self) -> bool {
+        match self.0.read(&mut [0]) {
+            Ok(count) => count == 0,
+            Err(error) => error.kind() == ErrorKind::ConnectionReset,
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! Connections as processes: rules I1 and I3.
+
+mod support;
+
+use krarup_act::Reply;
+use krarup_gen::{Inspection, Reason, Result, SpawnError};
+use krarup_io::bytes::Bytes;
+use krarup_io::{
+    Acceptor, AcceptorRequest, BindError, Channel, Client, Closed, CodecError, ConnectError,
+    ConnectionOptions, Frame, Lines, Prefixed, Protocol,
+};
+use krarup_node::Node;
+use krarup_supervisor::{ChildSpec, RestartType, Supervisor};
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc;
+use std::thread;
+use support::{Act, Peer, Seen, Served, any_port};
+
+#[test]
+fn i1_what_happens_to_a_connection_comes_in_its_order() {
+    let served = Served::new();
+    let (mut peer, connection) = served.connect();
+    let end = connection.monitor();
+    peer.say("say hello");
+    peer.say("nothing");
+    assert_eq!(peer.hear().as_deref(), Some("hello"));
+    drop(peer);
+    served.expect(&Seen::Line("say hello".to_owned()));
+    served.expect(&Seen::Line("nothing".to_owned()));
+    served.expect(&Seen::Ended);
+    served.expect(&Seen::Closed(Closed::Peer));
+    served.expect(&Seen::Dropped);
+    assert_eq!(end.wait().unwrap().reason, Reason::Normal);
+    served.stop();
+}
+
+#[test]
+fn i1_others_send_to_a_connection_by_its_address() {
+    let served = Served::new();
+    let (mut peer, connection) = served.connect();
+    connection
+        .send(Act(Box::new(|channel| Ok(channel.send("from elsewhere")?))))
+        .unwrap_or_else(|_| panic!("not sent"));
+    assert_eq!(peer.hear().as_deref(), Some("from elsewhere"));
+    served.stop();
+}
+
+#[test]
+fn i1_connections_are_handed_to_the_workers_in_turn() {
+    let served = Served::with(ConnectionOptions::new(), |acceptor| acceptor.workers(3));
+    let peers: Vec<_> = (0..9).map(|_| served.connect()).collect();
+    let mut workers = BTreeMap::new();
+    for (_, connection) in &peers {
+        *workers.entry(connection.info().parent.unwrap()).or_insert(0) += 1;
+    }
+    assert_eq!(workers.into_values().collect::<Vec<_>>(), [3, 3, 3]);
+    let known = served.acceptor.call(AcceptorRequest::Connections).wait().unwrap();
+    let theirs: Vec<_> =
+        peers.iter().map(|(peer, _)| peer.stream().local_addr().unwrap()).collect();
+    assert_eq!(known.iter().map(|open| open.peer).collect::<Vec<_>>(), theirs);
+    let connections: Vec<_> = peers.iter().map(|(_, connection)| connection.clone()).collect();
+    let told: Vec<_> = known.into_iter().map(|open| open.connection).collect();
+    assert_eq!(told, connections);
+    served.stop();
+}
+
+#[test]
+fn i1_a_worker_that_dies_is_replaced_and_takes_only_its_connections_with_it() {
+    let served = Served::with(ConnectionOptions::new(), |acceptor| acceptor.workers(2));
+    let (mut first, dies) = served.connect();
+    let (mut second, lives) = served.connect();
+    let worker = dies.info().parent.unwrap();
+    assert_ne!(Some(worker), lives.info().parent);
+    let end = dies.monitor();
+    served.node.kill(worker);
+    assert!(end.wait().unwrap().reason.is_abnormal());
+    assert!(first.is_over());
+    second.say("say still here");
+    assert_eq!(second.hear().as_deref(), Some("still here"));
+    // What is handed to the dead one before its replacement has started is dropped.
+    let answered = (0..100).filter(|_| Peer::connect(served.address).asks("say hello")).count();
+    assert!(answered > 50, "only {answered} of 100 were served");
+    served.stop();
+}
+
+#[test]
+fn i1_a_connection_that_crashes_is_nobody_elses_matter() {
+    let served = Served::new();
+    let (mut good, lives) = served.connect();
+    for how in ["panic", "fail"] {
+        let (mut bad, dies) = served.connect();
+        let end = dies.monitor();
+        bad.say(&format!("{how} on purpose"));
+        let Closed::Crashed(reason) = served.closed() else { panic!("not crashed") };
+        assert!(reason.to_string().starts_with(if how == "panic" { "panic: " } else { "on" }));
+        assert!(reason.to_string().contains("on purpose"), "{reason}");
+        assert_eq!(end.wait().unwrap().reason, reason);
+        // It is told that this was no orderly end.
+        assert!(bad.is_reset());
+        served.expect(&Seen::Dropped);
+    }
+    good.say("say untouched");
+    assert_eq!(good.hear().as_deref(), Some("untouched"));
+    assert!(lives.is_alive());
+    served.stop();
+}
+
+#[test]
+fn i1_a_connection_shows_what_went_through_it() {
+    let served = Served::new();
+    let (mut peer, connection) = served.connect();
+    peer.say("say abc");
+    assert_eq!(peer.hear().as_deref(), Some("abc"));
+    let shown = connection.inspect().wait().unwrap();
+    assert_eq!(shown.number("bytes_in"), Some(8));
+    assert_eq!(shown.number("bytes_out"), Some(4));
+    assert_eq!(shown.number("waiting_to_be_sent"), Some(0));
+    let local = peer.stream().local_addr().unwrap().to_string();
+    assert_eq!(shown.text("peer"), Some(&*local));
+    let shown = served.acceptor.inspect().wait().unwrap();
+    assert_eq!(shown.number("connections"), Some(1));
+    assert_eq!(shown.number("accepted"), Some(1));
+    assert_eq!(shown.text("address"), Some(&*served.address.to_string()));
+    served.stop();
+}
+
+#[test]
+fn i1_what_cannot_be_bound_or_connected_is_a_typed_error_that_names_the_address() {
+    let node = Node::start("errors@localhost").unwrap();
+    let taken = TcpListener::bind(any_port()).unwrap();
+    let address = taken.local_addr().unwrap();
+    let bound = node.spawn(move || Acceptor::new(address, || Nothing)).wait();
+    let Err(SpawnError::Init(reason)) = bound else { panic!("bound twice") };
+    assert_eq!(reason.downcast_ref::<BindError>().unwrap().address, address);
+    assert!(reason.to_string().contains(&address.to_string()), "{reason}");
+    drop(taken);
+    let connected = node.spawn(move || Client::new(address, Nothing)).wait();
+    let Err(SpawnError::Init(reason)) = connected else { panic!("connected to nobody") };
+    let error = reason.downcast_ref::<ConnectError>().unwrap();
+    assert!(matches!(error, ConnectError::Failed { address: named, .. } if *named == address));
+    assert!(node.processes().is_empty());
+    node.stop().wait().unwrap();
+}
+
+struct Nothing;
+
+impl Protocol for Nothing {
+    type Message = Infallible;
+    type Codec = Lines;
+    fn codec(&self) -> Lines {
+        Lines::new(80)
+    }
+    async fn received(&mut self, _: &mut Channel<Self>, _: Frame<Self>) -> Result {
+        Ok(())
+    }
+}
+
+/// Sends every frame back.
+struct Mirror;
+
+impl Protocol for Mirror {
+    type Message = Infallible;
+    type Codec = Prefixed;
+    fn codec(&self) -> Prefixed {
+        Prefixed::new(1 << 16)
+    }
+    async fn received(&mut self, channel: &mut Channel<Self>, frame: Bytes) -> Result {
+        Ok(channel.send_or_wait(&frame).await?)
+    }
+}
+
+/// Asks a [`Mirror`].
+#[derive(Default)]
+struct Asking {
+    asked: VecDeque<Reply<Bytes>>,
+}
+
+impl Protocol for Asking {
+    type Message = (Bytes, Reply<Bytes>);
+    type Codec = Prefixed;
+    fn codec(&self) -> Prefixed {
+        Prefixed::new(1 << 16)
+    }
+    async fn handle_message(
+        &mut self,
+        channel: &mut Channel<Self>,
+        (frame, reply): Self::Message,
+    ) -> Result {
+        channel.send_or_wait(&frame).await?;
+        self.asked.push_back(reply);
+        Ok(())
+    }
+    async fn received(&mut self, _: &mut Channel<Self>, frame: Bytes) -> Result {
+        self.asked.pop_front().expect("a question").send(frame);
+        Ok(())
+    }
+    fn inspect(&self) -> Inspection {
+        Inspection::new().with("asked", self.asked.len())
+    }
+}
+
+#[test]
+fn i1_many_clients_ask_at_once_and_what_comes_does_not_cross() {
+    let node = Node::start("mirrors@localhost").unwrap();
+    let server = node.spawn(|| Acceptor::new(any_port(), || Mirror)).wait().unwrap();
+    let address = server.call(AcceptorRequest::Address).wait().unwrap();
+    let clients: Vec<_> = (0..8_u8)
+        .map(|number| {
+            let client =
+                node.spawn(move || Client::new(address, Asking::default())).wait().unwrap();
+            thread::spawn(move || {
+                for size in (0..300).map(|n| n * 211 % 60_000) {
+                    let frame = Bytes::from(vec![number; size]);
+                    let ask = frame.clone();
+                    let answer = client.call(move |reply| (ask, reply)).wait().unwrap();
+                    assert_eq!(answer, frame);
+                }
+            })
+        })
+        .collect();
+    for client in clients {
+        client.join().unwrap();
+    }
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn i1_a_client_that_has_lost_its_server_is_connected_again_by_its_supervisor() {
+    let node = Node::start("again@localhost").unwrap();
+    let listener = TcpListener::bind(any_port()).unwrap();
+    let address: SocketAddr = listener.local_addr().unwrap();
+    let tree = node.spawn(move || {
+        let client = move || Client::new(address, Nothing);
+        let client = ChildSpec::worker("client", client).restart(RestartType::Transient);
+        Supervisor::one_for_one().child(client)
+    });
+    tree.wait().unwrap();
+    for _ in 0..2 {
+        // Transient: it comes again because a lost connection is a failure.
+        let (stream, _): (TcpStream, _) = listener.accept().unwrap();
+        drop(stream);
+    }
+    drop(listener);
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn i3_what_is_no_line_is_answered_and_ends_the_connection() {
+    let long = vec![b'x'; support::LONGEST + 1];
+    let cases: [(&[u8], CodecError); 2] = [
+        (b"fine\nab\xffcd\n", CodecError::NotUtf8 { at: 2 }),
+        (&long, CodecError::TooLong { length: support::LONGEST + 1, limit: support::LONGEST }),
+    ];
+    for (bytes, error) in cases {
+        let served = Served::new();
+        let (mut peer, connection) = served.connect();
+        let end = connection.monitor();
+        peer.stream().try_clone().unwrap().write_all(bytes).unwrap();
+        assert_eq!(peer.hear().as_deref(), Some("what?"));
+        assert_eq!(peer.hear(), None);
+        drop(peer);
+        if bytes.starts_with(b"fine") {
+            served.expect(&Seen::Line("fine".to_owned()));
+        }
+        served.expect(&Seen::Malformed(error.clone()));
+        served.expect(&Seen::Closed(Closed::Malformed(error.clone())));
+        let reason = end.wait().unwrap().reason;
+        assert!(!reason.is_abnormal());
+        assert_eq!(reason.downcast_ref::<Closed>(), Some(&Closed::Malformed(error)));
+        served.stop();
+    }
+}
+
+#[test]
+fn i3_a_byte_at_a_time_makes_the_same_lines() {
+    let served = Served::new();
+    let (peer, _) = served.connect();
+    let mut stream = peer.stream();
+    for byte in b"one\r\ntwo\n" {
+        stream.write_all(&[*byte]).unwrap();
+    }
+    served.expect(&Seen::Line("one".to_owned()));
+    served.expect(&Seen::Line("two".to_owned()));
+    served.stop();
+}
+
+#[test]
+fn i3_a_codec_that_never_finds_a_frame_is_ended_at_the_read_limit() {
+    struct Hungry;
+    impl krarup_io::Codec for Hungry {
+        type Frame = ();
+        type Item = ();
+        fn decode(&mut self, _: &mut krarup_io::bytes::BytesMut) -> Result<Option<()>, CodecError> {
+            Ok(None)
+        }
+        fn encode(
+            &mut self,
+            (): &(),
+            _: &mut krarup_io::bytes::BytesMut,
+        ) -> Result<(), CodecError> {
+            Ok(())
+        }
+    }
+    struct Waiting(mpsc::Sender<Closed>);
+    impl Protocol for Waiting {
+        type Message = Infallible;
+        type Codec = Hungry;
+        fn codec(&self) -> Hungry {
+            Hungry
+        }
+        async fn received(&mut self, _: &mut Channel<Self>, (): ()) -> Result {
+            Ok(())
+        }
+        async fn closed(&mut self, _: &mut Channel<Self>, why: &Closed) {
+            let _ = self.0.send(why.clone());
+        }
+    }
+    let node = Node::start("hungry@localhost").unwrap();
+    let (sender, closed) = mpsc::channel();
+    let options = ConnectionOptions::new().read_limit(100);
+    let server = node
+        .spawn(move || Acceptor::new(any_port(), move || Waiting(sender.clone())).options(options))
+        .wait()
+        .unwrap();
+    let address = server.call(AcceptorRequest::Address).wait().unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(&[0; 101]).unwrap();
+    let error = CodecError::TooLong { length: 101, limit: 100 };
+    assert_eq!(closed.recv().unwrap(), Closed::Malformed(error));
+    drop(stream);
+    node.stop().wait().unwrap();
+}

@@ -1,0 +1,177 @@
+//! UDP: rule I8.
+
+use krarup_gen::{Inspection, Reason, Result, SpawnError};
+use krarup_io::bytes::Bytes;
+use krarup_io::{BindError, DatagramChannel, DatagramError, DatagramProtocol, Udp};
+use krarup_node::Node;
+use std::convert::Infallible;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+/// Sends each datagram back; panics or fails if told so.
+struct Echo {
+    bound: Sender<SocketAddr>,
+    closed: Sender<Reason>,
+}
+
+impl DatagramProtocol for Echo {
+    type Message = Infallible;
+
+    async fn bound(&mut self, channel: &mut DatagramChannel<Infallible>) -> Result {
+        let _ = self.bound.send(channel.local());
+        Ok(())
+    }
+
+    async fn received(
+        &mut self,
+        channel: &mut DatagramChannel<Infallible>,
+        from: SocketAddr,
+        datagram: Bytes,
+    ) -> Result {
+        assert_ne!(&datagram[..], b"panic");
+        channel.send_to_or_wait(&datagram, from).await?;
+        Ok(())
+    }
+
+    fn inspect(&self) -> Inspection {
+        Inspection::new().with("kind", "echo")
+    }
+
+    async fn closed(&mut self, _: &mut DatagramChannel<Infallible>, reason: &Reason) {
+        let _ = self.closed.send(reason.clone());
+    }
+}
+
+fn any_port() -> SocketAddr {
+    ([127, 0, 0, 1], 0).into()
+}
+
+fn peer() -> UdpSocket {
+    let socket = UdpSocket::bind(any_port()).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    socket
+}
+
+#[test]
+fn i8_datagrams_come_back_to_who_sent_them() {
+    let node = Node::start("udp@localhost").unwrap();
+    let (bound, address) = channel();
+    let (closed, ended) = channel();
+    let echo = node.spawn(move || Udp::new(any_port(), Echo { bound, closed })).wait().unwrap();
+    let address = address.recv().unwrap();
+    let peers = [peer(), peer()];
+    for size in [0, 1, 500, 60_000] {
+        for (number, peer) in (1_u8..).zip(&peers) {
+            let datagram = vec![number; size];
+            peer.send_to(&datagram, address).unwrap();
+            let mut room = vec![0; 1 << 16];
+            let (length, from) = peer.recv_from(&mut room).unwrap();
+            assert_eq!((&room[..length], from), (&datagram[..], address));
+        }
+    }
+    let shown = echo.inspect().wait().unwrap();
+    assert_eq!(shown.number("datagrams_in"), Some(8));
+    assert_eq!(shown.number("datagrams_out"), Some(8));
+    assert_eq!(shown.text("kind"), Some("echo"));
+    assert_eq!(shown.text("local"), Some(&*address.to_string()));
+    echo.stop().reason(Reason::Shutdown).wait().unwrap();
+    assert_eq!(ended.recv().unwrap(), Reason::Shutdown);
+    // The port is free again.
+    UdpSocket::bind(address).unwrap();
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn i8_a_crash_closes_the_socket_and_tells_the_protocol() {
+    let node = Node::start("udp@localhost").unwrap();
+    let (bound, address) = channel();
+    let (closed, ended) = channel();
+    let echo = node.spawn(move || Udp::new(any_port(), Echo { bound, closed })).wait().unwrap();
+    let address = address.recv().unwrap();
+    let end = echo.monitor();
+    peer().send_to(b"panic", address).unwrap();
+    assert!(matches!(ended.recv().unwrap(), Reason::Panic(_)));
+    let reason = end.wait().unwrap().reason;
+    assert!(matches!(reason, Reason::Panic(_)), "{reason}");
+    UdpSocket::bind(address).unwrap();
+    node.stop().wait().unwrap();
+}
+
+/// Sends what it is told to.
+struct Sending {
+    outcome: Sender<Result<(), DatagramError>>,
+}
+
+impl DatagramProtocol for Sending {
+    type Message = (Vec<u8>, SocketAddr);
+
+    async fn received(
+        &mut self,
+        _: &mut DatagramChannel<Self::Message>,
+        _: SocketAddr,
+        _: Bytes,
+    ) -> Result {
+        Ok(())
+    }
+
+    async fn handle_message(
+        &mut self,
+        channel: &mut DatagramChannel<Self::Message>,
+        (datagram, to): Self::Message,
+    ) -> Result {
+        let _ = self.outcome.send(channel.send_to(&datagram, to));
+        Ok(())
+    }
+}
+
+#[test]
+fn i8_what_cannot_be_sent_or_bound_is_a_typed_error() {
+    let node = Node::start("udp@localhost").unwrap();
+    let (outcome, outcomes) = channel();
+    let socket = node.spawn(move || Udp::new(any_port(), Sending { outcome })).wait().unwrap();
+    let peer = peer();
+    let to = peer.local_addr().unwrap();
+    socket.send((vec![7; 65_507], to)).unwrap();
+    assert_eq!(outcomes.recv().unwrap(), Ok(()));
+    let mut room = vec![0; 1 << 16];
+    assert_eq!(peer.recv_from(&mut room).unwrap().0, 65_507);
+    socket.send((vec![7; 65_508], to)).unwrap();
+    assert_eq!(outcomes.recv().unwrap(), Err(DatagramError::TooLong { length: 65_508 }));
+    // The socket is one of IPv4.
+    let elsewhere: SocketAddr = "[::1]:9".parse().unwrap();
+    socket.send((vec![7], elsewhere)).unwrap();
+    let Err(DatagramError::Failed { to, .. }) = outcomes.recv().unwrap() else { panic!("sent") };
+    assert_eq!(to, elsewhere);
+
+    let taken = peer.local_addr().unwrap();
+    let (outcome, _) = channel();
+    let bound = node.spawn(move || Udp::new(taken, Sending { outcome })).wait();
+    let Err(SpawnError::Init(reason)) = bound else { panic!("bound twice") };
+    assert_eq!(reason.downcast_ref::<BindError>().unwrap().address, taken);
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn i8_a_flood_of_datagrams_leaves_the_socket_able_to_stop() {
+    let node = Node::start("udp@localhost").unwrap();
+    let (bound, address) = channel();
+    let (closed, ended) = channel();
+    let echo = node.spawn(move || Udp::new(any_port(), Echo { bound, closed })).wait().unwrap();
+    let address = address.recv().unwrap();
+    let (stop, stopped) = channel::<()>();
+    let flood = std::thread::spawn(move || {
+        let socket = peer();
+        while stopped.try_recv().is_err() {
+            let _ = socket.send_to(&[1; 100], address);
+        }
+    });
+    for _ in 0..100 {
+        echo.inspect().wait().unwrap();
+    }
+    echo.stop().wait().unwrap();
+    assert_eq!(ended.recv().unwrap(), Reason::Normal);
+    stop.send(()).unwrap();
+    flood.join().unwrap();
+    node.stop().wait().unwrap();
+}
