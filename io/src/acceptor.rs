@@ -479,7 +479,7 @@ impl<M: Send + 'static> Server<M> {
         let shown = peers.iter().take(SHOWN).map(|open| Value::from(open.peer.to_string()));
         let inspection = Inspection::new()
             .with("address", self.local.to_string())
-            .with("connections", self.tally.open());
+            .with("connections", peers.len());
         let inspection = match self.limit {
             Some(limit) => inspection.with("limit", limit),
             None => inspection.with("limit", "none"),
