@@ -37,6 +37,7 @@ const BACKLOG: u32 = 1024;
 /// How long open connections may take to close unless told otherwise: shorter than what a
 /// supervisor gives a worker.
 const DRAIN: Duration = Duration::from_secs(3);
+
 /// Listens for TCP connections; each becomes a process that runs a [`Protocol`].
 ///
 /// It binds when it starts: who waits for its spawn goes on when clients can connect, or has a
