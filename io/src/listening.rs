@@ -1,0 +1,274 @@
+//! An acceptor at work: what it accepts, what it answers, how it stops.
+
+use crate::reactor::{Socket, Way};
+use crate::tally::{Peer, Tally};
+use crate::timer::Timer;
+use crate::worker::Accepted;
+use krarup_act::{Address, Context, PoolCommand, Received, Reply};
+use krarup_gen::{CallError, Exit, Inspection, Reason, Timestamp, Value};
+use mio::net::{TcpListener, TcpStream};
+use socket2::SockRef;
+use std::future::poll_fn;
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{self, Poll};
+use std::time::Duration;
+
+/// How long those that were killed may take to be gone: they are at their next await.
+const KILL: Duration = Duration::from_secs(1);
+/// Between two tries to accept when the system refuses: doubled each time.
+const BACK_OFF: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+/// Connections that are accepted before others have their turn.
+const BUDGET: u32 = 16;
+/// Peers that an inspection shows.
+const SHOWN: usize = 32;
+
+/// What an acceptor does with one connection more than its limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AtLimit {
+    /// Accepts none until one of the others is closed: it waits in the system's queue, and its
+    /// client takes it for connected.
+    #[default]
+    Wait,
+    /// Accepts it and resets it at once, so that its client knows.
+    Refuse,
+}
+
+/// What an acceptor answers.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AcceptorRequest<M: Send + 'static> {
+    /// The address it listens on, with its port.
+    Address(Reply<SocketAddr>),
+    /// The connections that are open, in the order in which they were accepted.
+    Connections(Reply<Vec<Peer<M>>>),
+}
+
+/// The acceptor at work.
+pub(crate) struct Server<M: Send + 'static> {
+    listener: Option<Socket<TcpListener>>,
+    local: SocketAddr,
+    tally: Arc<Tally<M>>,
+    pool: Address<Accepted<M>, PoolCommand>,
+    limit: Option<usize>,
+    at_limit: AtLimit,
+    /// When to try again after the system has refused.
+    retry: Option<Timestamp>,
+    pause: Duration,
+    timer: Timer,
+    spent: u32,
+    accepted: u64,
+    refused: u64,
+    errors: u64,
+}
+
+/// What is next.
+enum Event<M: Send + 'static> {
+    Item(Received<AcceptorRequest<M>>),
+    Accepted(io::Result<(TcpStream, SocketAddr)>),
+}
+
+impl<M: Send + 'static> Server<M> {
+    pub(crate) fn new(
+        (listener, local): (Socket<TcpListener>, SocketAddr),
+        tally: Arc<Tally<M>>,
+        pool: Address<Accepted<M>, PoolCommand>,
+        limit: Option<usize>,
+        at_limit: AtLimit,
+    ) -> Self {
+        Server {
+            listener: Some(listener),
+            local,
+            tally,
+            pool,
+            limit,
+            at_limit,
+            retry: None,
+            pause: BACK_OFF.0,
+            timer: Timer::default(),
+            spent: 0,
+            accepted: 0,
+            refused: 0,
+            errors: 0,
+        }
+    }
+
+    /// Until it is to stop.
+    pub(crate) async fn serve(&mut self, ctx: &mut Context<AcceptorRequest<M>>) -> Reason {
+        loop {
+            match poll_fn(|cx| self.poll_next(ctx, cx)).await {
+                Event::Accepted(Ok((stream, peer))) => self.hand_on(stream, peer).await,
+                Event::Accepted(Err(error)) => self.wait_after(ctx, &error),
+                Event::Item(item) => {
+                    if let Some(reason) = self.handle(ctx, item) {
+                        return reason;
+                    }
+                }
+            }
+        }
+    }
+
+    fn poll_next(
+        &mut self,
+        ctx: &mut Context<AcceptorRequest<M>>,
+        cx: &mut task::Context<'_>,
+    ) -> Poll<Event<M>> {
+        if self.spent >= BUDGET {
+            self.spent = 0;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.spent += 1;
+        if let Poll::Ready(item) = pin!(ctx.receive()).poll(cx) {
+            return Poll::Ready(Event::Item(item));
+        }
+        if let Poll::Ready(accepted) = self.poll_accept(ctx, cx) {
+            return Poll::Ready(Event::Accepted(accepted));
+        }
+        self.spent = 0;
+        Poll::Pending
+    }
+
+    /// The next connection, when there is a place for it.
+    fn poll_accept(
+        &mut self,
+        ctx: &mut Context<AcceptorRequest<M>>,
+        cx: &mut task::Context<'_>,
+    ) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        if let Some(retry) = self.retry {
+            if self.timer.poll(ctx, retry, cx).is_pending() {
+                return Poll::Pending;
+            }
+            self.retry = None;
+        }
+        if let Some(limit) = self.limit
+            && self.at_limit == AtLimit::Wait
+            && self.tally.poll_below(limit, cx).is_pending()
+        {
+            return Poll::Pending;
+        }
+        match &self.listener {
+            Some(listener) => listener.poll_io(Way::Read, cx, TcpListener::accept),
+            None => Poll::Pending,
+        }
+    }
+
+    /// Hands a connection to the worker whose turn it is.
+    async fn hand_on(&mut self, stream: TcpStream, peer: SocketAddr) {
+        self.pause = BACK_OFF.0;
+        if self.limit.is_some_and(|limit| self.tally.open() >= limit) {
+            self.refused += 1;
+            // If this fails, the client sees an end instead.
+            let _ = SockRef::from(&stream).set_linger(Some(Duration::ZERO));
+            return;
+        }
+        let place = self.tally.take();
+        let handed: Result<(), CallError> =
+            self.pool.call(|mounted| Accepted { stream, peer, place, mounted }).await;
+        match handed {
+            Ok(()) => self.accepted += 1,
+            Err(error) => {
+                self.refused += 1;
+                tracing::warn!(target: "krarup", %peer, %error, "a connection was dropped");
+            }
+        }
+    }
+
+    /// A connection that was broken off before it was accepted is nobody's; for all else the
+    /// system needs time: it is out of descriptors, most likely, and they come back.
+    fn wait_after(&mut self, ctx: &Context<AcceptorRequest<M>>, error: &io::Error) {
+        self.errors += 1;
+        if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset) {
+            return;
+        }
+        if self.pause == BACK_OFF.0 {
+            tracing::warn!(
+                target: "krarup", address = %self.local, %error,
+                "cannot accept connections; trying again"
+            );
+        }
+        self.retry = Some(ctx.now() + self.pause);
+        self.pause = (self.pause * 2).min(BACK_OFF.1);
+    }
+
+    /// Handles what is no connection; why to stop, if it is a reason to.
+    fn handle(
+        &self,
+        ctx: &Context<AcceptorRequest<M>>,
+        item: Received<AcceptorRequest<M>>,
+    ) -> Option<Reason> {
+        match item {
+            Received::Message(request) | Received::Command(request) => match request {
+                AcceptorRequest::Address(reply) => reply.send(self.local),
+                AcceptorRequest::Connections(reply) => reply.send(self.tally.peers()),
+            },
+            Received::Inspect(reply) => reply.send(self.inspection()),
+            Received::State(reply) => reply.send(None),
+            Received::Stop(reason) => return Some(reason),
+            Received::Finish => return Some(Reason::Normal),
+            Received::Exit(Exit { pid, reason }) => {
+                let stops = pid == self.pool.pid() || ctx.parent() == Some(pid);
+                return (stops || reason.is_abnormal()).then_some(reason);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Listens no more, and ends what is below.
+    pub(crate) async fn stop(&mut self, ctx: &mut Context<AcceptorRequest<M>>, drain: Duration) {
+        self.listener = None;
+        for open in self.tally.peers() {
+            open.connection.process().request_stop(Reason::Shutdown);
+        }
+        self.emptied(ctx, drain).await;
+        for open in self.tally.peers() {
+            open.connection.process().kill();
+        }
+        self.emptied(ctx, KILL).await;
+        let end = ctx.watch(self.pool.pid());
+        self.pool.process().request_stop(Reason::Shutdown);
+        end.await;
+    }
+
+    /// Waits until no connection is open, at most so long; answers meanwhile.
+    async fn emptied(&mut self, ctx: &mut Context<AcceptorRequest<M>>, limit: Duration) {
+        let due = ctx.now() + limit;
+        loop {
+            let item = poll_fn(|cx| {
+                if self.tally.poll_below(1, cx).is_ready() {
+                    return Poll::Ready(None);
+                }
+                if let Poll::Ready(item) = pin!(ctx.receive()).poll(cx) {
+                    return Poll::Ready(Some(item));
+                }
+                self.timer.poll(ctx, due, cx).map(|()| None)
+            });
+            match item.await {
+                None => return,
+                // It stops already.
+                Some(item) => drop(self.handle(ctx, item)),
+            }
+        }
+    }
+
+    fn inspection(&self) -> Inspection {
+        let peers = self.tally.peers();
+        let shown = peers.iter().take(SHOWN).map(|open| Value::from(open.peer.to_string()));
+        let inspection = Inspection::new()
+            .with("address", self.local.to_string())
+            .with("connections", peers.len());
+        let inspection = match self.limit {
+            Some(limit) => inspection.with("limit", limit),
+            None => inspection.with("limit", "none"),
+        };
+        inspection
+            .with("accepted", self.accepted)
+            .with("refused", self.refused)
+            .with("accept_errors", self.errors)
+            .with("listening", self.listener.is_some())
+            .with("peers", shown.collect::<Vec<_>>())
+    }
+}
