@@ -2,7 +2,7 @@
 //! and to the senders that stand in line (rule M6). All under the mailbox's lock.
 
 use super::entry::Entry;
-use super::inbox::{Inbox, Phase, UNBOUNDED};
+use super::inbox::{Inbox, Phase, UNBOUNDED, Way};
 use super::overflow::{Divert, Overflow};
 use super::permit::Waiter;
 use crate::host::Ready;
@@ -84,7 +84,7 @@ impl<M, C> Inbox<M, C> {
         if self.phase == Phase::Terminated {
             return Err(Crowded::Dead);
         }
-        if self.routed {
+        if self.way == Way::Route {
             return Err(Crowded::Routed);
         }
         if !self.has_room(taken) {

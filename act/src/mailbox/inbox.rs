@@ -48,6 +48,17 @@ pub(crate) enum Phase {
     Terminated,
 }
 
+/// How a message comes to Main.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// It simply goes in.
+    Straight,
+    /// By the wire of the host.
+    Wire,
+    /// It does not: Main is a route.
+    Route,
+}
+
 #[allow(clippy::struct_excessive_bools, reason = "facts that change each on its own")]
 pub(crate) struct Inbox<M, C> {
     pub(crate) phase: Phase,
@@ -58,10 +69,7 @@ pub(crate) struct Inbox<M, C> {
     /// A stop asked for by the parent or the node arrives as `Control::Stop`.
     pub(crate) orderly: bool,
     pub(crate) initialised: bool,
-    /// Main is a route: messages do not lie here.
-    pub(crate) routed: bool,
-    /// A message does not simply go in: Main is a route, or there is a wire.
-    pub(crate) aside: bool,
+    pub(crate) way: Way,
     /// Messages of other types than the process's own are taken too.
     pub(crate) others: bool,
     /// Messages are taken out one by one, so that the oldest of them all lies here.
@@ -114,8 +122,7 @@ impl<M, C> Inbox<M, C> {
             trapping: false,
             orderly: false,
             initialised: false,
-            routed: false,
-            aside: false,
+            way: Way::Straight,
             others: false,
             singly,
             parked: None,
@@ -143,7 +150,7 @@ impl<M, C> Inbox<M, C> {
         if self.phase == Phase::Terminated {
             return Err(Refused::Dead(message));
         }
-        if self.aside {
+        if self.way != Way::Straight {
             return Err(Refused::Aside(message));
         }
         self.put(message, sender, taken)

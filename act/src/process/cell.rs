@@ -12,7 +12,7 @@ use super::{current, later};
 use crate::host::{Host, Poke, Ready};
 use crate::lock::{Lock, LockGuard};
 use crate::mailbox::entry::{Control, Notice};
-use crate::mailbox::inbox::{Inbox, Phase, Refused};
+use crate::mailbox::inbox::{Inbox, Phase, Refused, Way};
 use crate::mailbox::overflow::Overflow;
 use crate::route::Route;
 use crate::sync::{MutexGuard, Ordering};
@@ -127,7 +127,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         mut entry: Control<C>,
     ) -> Result<(), Control<C>> {
         let mut inbox = self.inbox.lock();
-        if inbox.aside {
+        if inbox.way != Way::Straight {
             drop(inbox);
             entry = self.carried_control(entry);
             inbox = self.inbox.lock();
@@ -198,7 +198,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Schedules outside the lock.
     pub(crate) fn release(&self, inbox: LockGuard<'_, Inbox<M, C>>, ready: Option<Ready>) {
         let Some(ready) = ready else {
-            if inbox.aside {
+            if inbox.way != Way::Straight {
                 self.note_by_wire(inbox);
             }
             return;
@@ -213,8 +213,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn set_route(&self, route: Box<dyn Route<M>>) -> bool {
         let mut inbox = self.inbox.lock();
         let set = self.route.set(Box::new(route));
-        inbox.routed = true;
-        inbox.aside = true;
+        inbox.way = Way::Route;
         drop(inbox);
         // A second route is dropped here, outside the lock.
         set.is_ok()

@@ -7,7 +7,7 @@ use super::process::{Guarded, Process, Via};
 use super::room::Held;
 use crate::dynamic::Dynamic;
 use crate::mailbox::entry::{Body, Control, Entry, Notice};
-use crate::mailbox::inbox::{Phase, Refused};
+use crate::mailbox::inbox::{Phase, Refused, Way};
 use crate::mailbox::permit::NoRoom;
 use crate::reply::Reply;
 use crate::sync::Ordering;
@@ -273,7 +273,10 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     }
 
     fn join_wire(&self) {
-        self.inbox.lock().aside = true;
+        let way = &mut self.inbox.lock().way;
+        if *way == Way::Straight {
+            *way = Way::Wire;
+        }
     }
 
     fn panic_at_next_message(self: Arc<Self>) {

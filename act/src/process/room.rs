@@ -15,6 +15,7 @@ use super::{current, later};
 use crate::job::Job;
 use crate::mailbox::crowd::{Crowded, Room};
 use crate::mailbox::entry::{Body, Entry, Notice};
+use crate::mailbox::inbox::Way;
 use crate::mailbox::overflow::{Divert, Diverted};
 use crate::mailbox::permit::{NoRoom, Permit, Reserved, Waiter};
 use crate::process::crash::contain;
@@ -168,7 +169,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// As [`Cell::fill_here`]; gives the entry back if the process has ended.
     fn try_fill_here(&self, entry: Entry<M>) -> Result<(), Entry<M>> {
         let mut inbox = self.inbox.lock();
-        let filled = if inbox.aside {
+        let filled = if inbox.way != Way::Straight {
             drop(inbox);
             self.fill_by_wire(entry)?
         } else {

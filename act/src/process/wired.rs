@@ -1,6 +1,6 @@
 //! Sending by the wire of a host: what a simulation puts between a sender and a mailbox.
 //!
-//! A process that has joined a wire has `aside` set in its mailbox, so that the straight way
+//! A process that has joined a wire has `Way::Wire` in its mailbox, so that the straight way
 //! of a message ends there, in a branch that it has anyway for routes, and goes on here.
 //!
 //! The wire may put a message before others that have come since: those of other senders, sent

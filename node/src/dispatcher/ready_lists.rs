@@ -47,7 +47,7 @@ impl ReadyLists {
     }
 
     /// Those of whom one may have the next turn, without those whom `holds` names.
-    pub(super) fn candidates(&self, holds: Option<&impl Fn(Pid) -> bool>) -> Candidates {
+    pub(super) fn candidates(&self, holds: Option<&dyn Fn(Pid) -> bool>) -> Candidates {
         let of = |class, list: &[Ready]| match holds {
             None => Candidates { class, places: None, count: list.len() },
             Some(holds) => {

@@ -126,8 +126,9 @@ impl Simulated {
         let mut misfortune = self.misfortune.lock();
         let mut state = self.state.lock();
         let State { ready, due, seeded, .. } = &mut *state;
-        let holds = misfortune.holds_any(self.clock.now());
-        let candidates = ready.candidates(holds.then_some(&|pid| misfortune.holds(pid)));
+        let holds_any = misfortune.holds_any(self.clock.now());
+        let holds = |pid| misfortune.holds(pid);
+        let candidates = ready.candidates(if holds_any { Some(&holds) } else { None });
         let count = candidates.count + due.choices();
         if count == 0 {
             return None;
