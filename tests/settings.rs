@@ -182,6 +182,12 @@ fn x7_what_is_wrong_is_named_with_its_line_and_what_is_allowed() {
             "dispatcher.a.like names the dispatcher \"b\", which is not in the settings",
         ),
         ("[node]\nname = 'a'\nname = 'b'", 3, "\"name = 'b'\" is no TOML: duplicate key"),
+        // The first in the text, not in the alphabet.
+        (
+            "dispatcher.z.workers = 0\ndispatcher.a.workers = 0",
+            1,
+            "dispatcher.z.workers cannot be 0",
+        ),
         ("[node\nname = 'a'", 1, "\"[node\" is no TOML: "),
         ("[node]\nname = ", 2, "\"name = \" is no TOML: "),
     ];
