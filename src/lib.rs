@@ -3,7 +3,7 @@
 
 pub use krarup_act::{
     Actor, Address, AddressOf, Behavior, BehaviorFn, Block, Call, CannotWait, Context,
-    DEFAULT_CALL_TIMEOUT, Divert, Diverted, Dynamic, Failure, InPlace, InPlaceError, Judge,
+    DEFAULT_CALL_TIMEOUT, Divert, Diverted, Dynamic, Ended, Failure, InPlace, InPlaceError, Judge,
     Monitor, Overflow, Pending, Permit, Pool, PoolCommand, PoolError, Received, Recipient, Reply,
     Resized, Route, SendOrWait, Sleep, Spawn, Stop, Topic, Traced, behavior_fn, is_in_process,
 };
@@ -17,6 +17,10 @@ pub use krarup_gen::{
 pub use krarup_node::{
     DispatcherOptions, FailingSeed, Faults, Node, NodeBuilder, NodeError, NodeStop, Probe,
     Simulation, Trace,
+};
+pub use krarup_state::{
+    AskId, Cleaner, EventTimer, Exception, HIGH_EVENTS, HIGH_REPLIES, Letter, Letters, Load,
+    Promise, Scope, StateActor, StateAddress, StateContext, Stateful,
 };
 pub use krarup_supervisor::{
     AutoShutdown, BackOff, BackOffError, ChildCounts, ChildId, ChildInfo, ChildKind, ChildRef,

@@ -241,6 +241,9 @@ where
         drop(self);
         let pid = cell.pid;
         let host = Arc::clone(&cell.host);
+        // The state is gone, the name is not free yet: what a successor will need is let go.
+        let cleaners = cell.locked_relations().take_cleaners();
+        cleaners.run(pid, &reason);
         // The reason prints itself, and is a user's.
         let _ = crash::contain(|| {
             let behavior = cell.label();

@@ -1,0 +1,28 @@
+//! Behaviours of the Krarup node beside actors.
+//!
+//! - [`StateActor`], spawned as [`Stateful`]: it serves while its handlers wait (Otavia). Many
+//!   are in flight, in five classes of strict order; asks can be barriers; messages come in
+//!   batches.
+//!
+//! They use nothing of [`krarup_act`] that a user's own behaviour could not use.
+
+#![forbid(unsafe_code)]
+
+mod belfry;
+mod classes;
+mod engine;
+mod letter;
+mod load;
+mod promise;
+mod scope;
+mod stacks;
+mod state_actor;
+mod stateful;
+mod table;
+
+pub use letter::{Letter, Letters};
+pub use load::{HIGH_EVENTS, HIGH_REPLIES, Load};
+pub use promise::{AskId, Exception, Promise};
+pub use scope::{EventTimer, Scope};
+pub use state_actor::{Cleaner, StateActor, StateAddress, StateContext};
+pub use stateful::Stateful;
