@@ -19,8 +19,9 @@ pub use krarup_node::{
     Simulation, Trace,
 };
 pub use krarup_state::{
-    AskId, Cleaner, EventTimer, Exception, HIGH_EVENTS, HIGH_REPLIES, Letter, Letters, Load,
-    Promise, Scope, StateActor, StateAddress, StateContext, Stateful,
+    AskId, Cleaner, CommandError, CommandResult, Commands, Completion, EventTimer, Exception,
+    HIGH_EVENTS, HIGH_REPLIES, Letter, Letters, Load, Promise, Scope, StateActor, StateAddress,
+    StateContext, Stateful, StepEvent, StepOutput, StepProcess, Stepped, Tag, UnknownMethod,
 };
 pub use krarup_supervisor::{
     AutoShutdown, BackOff, BackOffError, ChildCounts, ChildId, ChildInfo, ChildKind, ChildRef,

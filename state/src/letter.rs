@@ -54,6 +54,10 @@ where
     /// Asks: `request` makes the ask from the reply token, so a tuple variant is one. As
     /// [`Address::call`]: nothing is sent until it is awaited or waited for, and it takes 5 s
     /// at most unless told otherwise.
+    #[allow(
+        clippy::type_complexity,
+        reason = "a call names its request, and a closure has no name"
+    )]
     fn ask<T, F>(
         &self,
         request: F,
@@ -85,6 +89,7 @@ where
         })
     }
 
+    #[allow(clippy::type_complexity, reason = "as at the trait")]
     fn ask<T, F>(
         &self,
         request: F,

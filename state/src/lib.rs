@@ -3,6 +3,8 @@
 //! - [`StateActor`], spawned as [`Stateful`]: it serves while its handlers wait (Otavia). Many
 //!   are in flight, in five classes of strict order; asks can be barriers; messages come in
 //!   batches.
+//! - [`StepProcess`], spawned as [`Stepped`]: a state machine that somebody else drives, such as
+//!   an interpreter (Wippy). It yields [`Commands`] and goes on with what they come to.
 //!
 //! They use nothing of [`krarup_act`] that a user's own behaviour could not use.
 
@@ -10,6 +12,7 @@
 
 mod belfry;
 mod classes;
+mod commands;
 mod engine;
 mod letter;
 mod load;
@@ -18,11 +21,16 @@ mod scope;
 mod stacks;
 mod state_actor;
 mod stateful;
+mod step_process;
+mod stepped;
 mod table;
 
+pub use commands::{CommandResult, Commands, Completion};
 pub use letter::{Letter, Letters};
 pub use load::{HIGH_EVENTS, HIGH_REPLIES, Load};
 pub use promise::{AskId, Exception, Promise};
 pub use scope::{EventTimer, Scope};
 pub use state_actor::{Cleaner, StateActor, StateAddress, StateContext};
 pub use stateful::Stateful;
+pub use step_process::{CommandError, StepEvent, StepOutput, StepProcess, Tag, UnknownMethod};
+pub use stepped::Stepped;

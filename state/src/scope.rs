@@ -49,15 +49,18 @@ impl<A: StateActor> Scope<A> {
         Scope { desk: Arc::clone(desk), sender }
     }
 
-    /// Lends the state.
+    /// Lends the state. A panic in `f` is one of the handler.
     ///
     /// # Panics
-    /// If it is called outside of the handler it was given to: that cannot be in safe code.
+    /// Where there is no state: a handler that runs has one.
     pub fn with<T>(&mut self, f: impl FnOnce(&mut A) -> T) -> T {
         self.with_context(|actor, _| f(actor))
     }
 
     /// Lends the state and the process: to spawn, link, monitor, set idle times, stop.
+    ///
+    /// # Panics
+    /// As [`Scope::with`].
     pub fn with_context<T>(&mut self, f: impl FnOnce(&mut A, &mut StateContext<A>) -> T) -> T {
         let mut house = self.desk.house.lock();
         let House { actor, ctx } = house.as_mut().expect("handlers end before the state goes");

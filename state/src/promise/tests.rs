@@ -9,7 +9,9 @@ type Tested = Ledger<u32, ()>;
 
 /// An answer that the test gives when it likes.
 #[derive(Clone, Default)]
-struct Later(Arc<Mutex<(Option<Result<u32, CallError>>, Option<Waker>)>>);
+struct Later(Arc<Mutex<Answer>>);
+
+type Answer = (Option<Result<u32, CallError>>, Option<Waker>);
 
 impl Later {
     fn answer(&self, value: Result<u32, CallError>) {
