@@ -70,7 +70,7 @@ pub use pool::command::{PoolCommand, Resized};
 pub use pool::pool::{Pool, PoolError};
 pub use process::cleaners::Ended;
 pub use process::crash::{Contained, contain, note_panic_locations};
-pub use process::later::when_free;
+pub use process::later::{Held, hold, when_free};
 pub use process::process::{Guarded, Process, Via};
 pub use received::{Delivery, Received};
 pub use recipient::Recipient;

@@ -5,6 +5,8 @@
 //!   batches.
 //! - [`StepProcess`], spawned as [`Stepped`]: a state machine that somebody else drives, such as
 //!   an interpreter (Wippy). It yields [`Commands`] and goes on with what they come to.
+//! - [`Grains`]: processes by key that are made when something is sent to them, go when they are
+//!   idle and come back (`GoAkt`'s passivation).
 //!
 //! They use nothing of [`krarup_act`] that a user's own behaviour could not use.
 
@@ -14,6 +16,9 @@ mod belfry;
 mod classes;
 mod commands;
 mod engine;
+mod grain_book;
+mod grain_calls;
+mod grains;
 mod letter;
 mod load;
 mod promise;
@@ -26,6 +31,8 @@ mod stepped;
 mod table;
 
 pub use commands::{CommandResult, Commands, Completion};
+pub use grain_calls::{GrainAddress, GrainCalls, GrainCommand, ToGrain};
+pub use grains::Grains;
 pub use letter::{Letter, Letters};
 pub use load::{HIGH_EVENTS, HIGH_REPLIES, Load};
 pub use promise::{AskId, Exception, Promise};

@@ -221,8 +221,7 @@ impl<P: StepProcess> Machine<P> {
         // The next step is another poll's: it costs as much as a message. What came since the
         // last look is seen by whoever parks the process, or here.
         let has_room = self.holds_back && !self.is_full();
-        if self.due || has_room || !self.counter.rest(cx.waker()) || !self.belfry.rest(cx.waker())
-        {
+        if self.due || has_room || !self.counter.rest(cx.waker()) || !self.belfry.rest(cx.waker()) {
             cx.waker().wake_by_ref();
         }
         Poll::Pending
