@@ -12,16 +12,18 @@
 //! one was handled is sorted in before the next is taken (rule O2).
 
 use crate::belfry::Of;
-use crate::classes::{Classes, Next, Sorting};
+use crate::classes::{Classes, Next};
+use crate::items::{By, Event, Failure, Posted, Reply};
+use crate::kinds::StateContext;
 use crate::letter::Letter;
 use crate::load::Load;
 use crate::promise::{Exception, Kind, Settled};
 use crate::scope::{Desk, House, Scope};
 use crate::stacks::{Stacks, Work};
-use crate::state_actor::{StateActor, StateContext};
+use crate::state_actor::StateActor;
 use crate::table::Key;
-use krarup_act::{Dynamic, Received, contain};
-use krarup_gen::{Down, Exit, Inspection, Pid, Reason, Timestamp};
+use krarup_act::{Received, contain};
+use krarup_gen::{Inspection, Pid, Reason, Timestamp};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -36,38 +38,6 @@ pub(crate) enum End {
     Failed(Reason),
     /// It was told to, or has told itself.
     Told(Reason),
-}
-
-/// A letter and who sent it.
-struct Posted<T> {
-    sender: Option<Pid>,
-    letter: T,
-}
-
-/// An item of the first class.
-enum Reply<R> {
-    /// An answer for whoever holds the promise.
-    Awaited(Key),
-    /// An answer for the callback.
-    Told(Key, R),
-    /// What a handler awaits, and that is no promise, is ready.
-    Woken(Key),
-}
-
-enum Failure {
-    Awaited(Key),
-    Told(Key, Exception),
-}
-
-enum Event<E> {
-    /// An ask was not answered in time.
-    Timeout(Failure),
-    Timer(Key, E),
-    Sent(Posted<E>),
-    Down(Down),
-    Exit(Exit),
-    Silence,
-    Other(Posted<Dynamic>),
 }
 
 type Waiting<A> = Classes<
@@ -479,33 +449,3 @@ impl<A: StateActor> Drop for Engine<A> {
 
 type Item<A> =
     Received<Letter<<A as StateActor>::Notice, <A as StateActor>::Ask>, <A as StateActor>::Event>;
-
-impl<E> Event<E> {
-    fn sender(&self) -> Option<Pid> {
-        match self {
-            Event::Sent(Posted { sender, .. }) | Event::Other(Posted { sender, .. }) => *sender,
-            _ => None,
-        }
-    }
-}
-
-/// The actor sorts what it is sent.
-struct By<'a, A>(&'a A);
-
-impl<A: StateActor> Sorting<Posted<A::Ask>, Posted<A::Notice>> for By<'_, A> {
-    fn is_barrier(&self, ask: &Posted<A::Ask>) -> bool {
-        self.0.is_barrier(&ask.letter)
-    }
-
-    fn batches_ask(&self, ask: &Posted<A::Ask>) -> bool {
-        self.0.batches_ask(&ask.letter)
-    }
-
-    fn batches_notice(&self, notice: &Posted<A::Notice>) -> bool {
-        self.0.batches_notice(&notice.letter)
-    }
-
-    fn most(&self) -> usize {
-        self.0.most_in_batch()
-    }
-}

@@ -2,7 +2,7 @@
 
 use crate::grain_book::{Held, Room, Shared, ToGrains};
 use crate::grain_calls::{GrainCommand, ToGrain};
-use krarup_act::{Address, Behavior, Context, Received, Sleep, hold};
+use krarup_act::{AddressOf, Behavior, Context, Received, Sleep, hold};
 use krarup_gen::{Exit, Inspection, Pid, ProcessState, Reason, Result};
 use std::collections::HashMap;
 use std::fmt;
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// are idle: `GoAkt`'s passivation and grains, Orleans' virtual actors.
 ///
 /// To a sender the grain of a key is always there. Its first message makes it; after an idle
-/// time it [finishes](Address::finish) what it has and ends normally; the next message makes it
+/// time it [finishes](krarup_act::Address::finish) what it has and ends normally; the next message makes it
 /// again, under the same key and name, with a fresh state. Whatever it wants to know then it
 /// has written down in `terminate` and reads in `init`.
 ///
@@ -172,7 +172,7 @@ where
     plan: Grains<K, F>,
     shared: Arc<Shared<K, B::Message, B::Command>>,
     /// Those that live, or of whose end the keeper has not heard.
-    grains: HashMap<Pid, (K, Address<B::Message, B::Command>)>,
+    grains: HashMap<Pid, (K, AddressOf<B>)>,
     /// When it looks next who is idle; never, while there is nobody.
     look: Option<Pin<Box<Sleep>>>,
     made: u64,

@@ -1,9 +1,9 @@
 //! What a handler of a state actor has in hand.
 
 use crate::belfry::Belfry;
+use crate::kinds::{Kinds, StateContext};
 use crate::letter::{Letter, Letters};
 use crate::promise::{AskId, Exception, Ledger, Promise, Settled};
-use crate::state_actor::{StateActor, StateContext};
 use crate::table::Key;
 use krarup_act::{Address, DEFAULT_CALL_TIMEOUT, Reply, Sleep};
 use krarup_gen::{CallError, Pid};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// What all handlers in flight of one actor share.
-pub(crate) struct Desk<A: StateActor> {
+pub(crate) struct Desk<A: Kinds> {
     /// Gone while the hooks have them. Only the process's own turn is ever in here, so nobody
     /// waits for this lock.
     pub(crate) house: Mutex<Option<House<A>>>,
@@ -23,19 +23,19 @@ pub(crate) struct Desk<A: StateActor> {
 }
 
 /// The state, and the process it is the state of.
-pub(crate) struct House<A: StateActor> {
+pub(crate) struct House<A: Kinds> {
     pub(crate) actor: A,
     pub(crate) ctx: StateContext<A>,
 }
 
-/// What a handler of a [`StateActor`] has in hand: the state, the process, and what it can
+/// What a handler of a [`crate::StateActor`] has in hand: the state, the process, and what it can
 /// wait for.
 ///
 /// Many handlers may be in flight at the same time, so none has the state across an `await`:
 /// [`Scope::with`] lends it to a closure, which cannot wait. Between two such closures others
 /// may have changed it; where that must not be, the ask is a barrier
-/// ([`StateActor::is_barrier`]). No two run at once, so there is nothing to lock.
-pub struct Scope<A: StateActor> {
+/// ([`crate::StateActor::is_barrier`]). No two run at once, so there is nothing to lock.
+pub struct Scope<A: Kinds> {
     desk: Arc<Desk<A>>,
     sender: Option<Pid>,
 }
@@ -44,7 +44,7 @@ pub struct Scope<A: StateActor> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EventTimer(Key);
 
-impl<A: StateActor> Scope<A> {
+impl<A: Kinds> Scope<A> {
     pub(crate) fn new(desk: &Arc<Desk<A>>, sender: Option<Pid>) -> Self {
         Scope { desk: Arc::clone(desk), sender }
     }
@@ -157,8 +157,8 @@ impl<A: StateActor> Scope<A> {
     }
 
     /// Calls another process and does not wait: the answer goes to
-    /// [`StateActor::handle_reply`], made a reply by `answer`; an error goes to
-    /// [`StateActor::handle_exception`].
+    /// [`crate::StateActor::handle_reply`], made a reply by `answer`; an error goes to
+    /// [`crate::StateActor::handle_exception`].
     pub fn ask_then<M, C, T, F, G>(
         &mut self,
         callee: &Address<M, C>,
@@ -226,7 +226,7 @@ impl<A: StateActor> Scope<A> {
     }
 }
 
-impl<A: StateActor> fmt::Debug for Scope<A> {
+impl<A: Kinds> fmt::Debug for Scope<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Scope({})", self.desk.pid)
     }

@@ -1,19 +1,11 @@
 //! What a state actor is.
 
-use crate::letter::Letter;
+use crate::kinds::{Kinds, StateContext};
 use crate::promise::Exception;
 use crate::scope::Scope;
-use krarup_act::{Address, Context, Dynamic, Ended};
+use krarup_act::{Dynamic, Ended};
 use krarup_gen::{Down, Exit, Inspection, Reason, Result};
 use std::future::ready;
-
-/// The context of a state actor's process.
-pub type StateContext<A> =
-    Context<Letter<<A as StateActor>::Notice, <A as StateActor>::Ask>, <A as StateActor>::Event>;
-
-/// The address of a state actor.
-pub type StateAddress<A> =
-    Address<Letter<<A as StateActor>::Notice, <A as StateActor>::Ask>, <A as StateActor>::Event>;
 
 /// What runs when a state actor is gone: see [`StateActor::cleaner`].
 pub type Cleaner = Box<dyn FnOnce(&Ended<'_>) + Send>;
@@ -164,14 +156,14 @@ pub trait StateActor: Sized + Send + 'static {
         ready(if exit.reason.is_abnormal() { Err(exit.reason) } else { Ok(()) })
     }
 
-    /// Nothing has come for as long as was set with [`Context::set_idle_timeout`] (rule D10): an
+    /// Nothing has come for as long as was set with [`krarup_act::Context::set_idle_timeout`] (rule D10): an
     /// event.
     fn handle_timeout(scope: &mut Scope<Self>) -> impl Future<Output = Result> + Send {
         let _ = scope;
         ready(Ok(()))
     }
 
-    /// Handles a message of another type; comes only after [`Context::take_others`]: an event.
+    /// Handles a message of another type; comes only after [`krarup_act::Context::take_others`]: an event.
     /// The default drops it and logs that.
     fn handle_other(
         scope: &mut Scope<Self>,
@@ -231,7 +223,7 @@ pub trait StateActor: Sized + Send + 'static {
 
     /// What is to run exactly once when the actor is gone, however it ends, before
     /// [`after_mount`](Self::after_mount) included (rule O9; Otavia's `AutoCleanable`). It is a
-    /// value of its own that cannot borrow the actor: see [`Context::on_end`].
+    /// value of its own that cannot borrow the actor: see [`krarup_act::Context::on_end`].
     fn cleaner(&self) -> Option<Cleaner> {
         None
     }
@@ -245,4 +237,11 @@ pub trait StateActor: Sized + Send + 'static {
         let _ = (ctx, reason);
         ready(())
     }
+}
+
+impl<A: StateActor> Kinds for A {
+    type Notice = A::Notice;
+    type Ask = A::Ask;
+    type Reply = A::Reply;
+    type Event = A::Event;
 }

@@ -11,8 +11,9 @@
 //! ```
 
 use crate::engine::{End, Engine};
+use crate::kinds::StateContext;
 use crate::scope::House;
-use crate::state_actor::{StateActor, StateContext};
+use crate::state_actor::StateActor;
 use krarup_act::{Behavior, Contained, DroppedCalls, InPlaceError, yield_now};
 use krarup_gen::{Reason, RestartWindow, Result};
 use std::fmt;
