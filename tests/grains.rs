@@ -77,7 +77,7 @@ impl Actor for Till {
             Say::Sender(reply) => reply.send(ctx.sender()),
             Say::Release => {
                 if let Some(keeper) = &self.keeper {
-                    keeper.release(self.key).map_err(|error| error.without_message())?;
+                    keeper.release(self.key).map_err(SendError::without_message)?;
                 }
             }
             Say::Number(n, reply) => reply.send(n),
@@ -172,7 +172,7 @@ fn k2_what_is_held_comes_in_its_order_and_from_its_sender() {
                 for _ in 0..3 {
                     let sender = asked.call_to(7, Say::Sender).timeout(60 * SECOND).await?;
                     noted.lock().unwrap().push(sender == Some(ctx.pid()));
-                    asked.release(7).map_err(|error| error.without_message())?;
+                    asked.release(7).map_err(SendError::without_message)?;
                 }
                 Ok(())
             })
@@ -306,13 +306,13 @@ fn k2_nothing_is_lost_however_sending_and_ending_meet() {
                         if tills.send_to(key, Say::Add(1)).is_ok() {
                             sent.fetch_add(1, Ordering::SeqCst);
                         }
-                        if ctx.random() % 3 == 0 {
+                        if ctx.random().is_multiple_of(3) {
                             let _ = tills.release(key);
                         }
-                        if ctx.random() % 4 == 0 {
+                        if ctx.random().is_multiple_of(4) {
                             ctx.sleep(Duration::from_millis(ctx.random() % 5)).await;
                         }
-                        if ctx.random() % 5 == 0 {
+                        if ctx.random().is_multiple_of(5) {
                             let answer = tills.call_to(key, |reply| Say::Number(7, reply)).await?;
                             assert_eq!(answer, 7);
                         }

@@ -181,7 +181,7 @@ fn w2_completions_are_told_apart_by_their_tags_in_whatever_order_they_come() {
             let completion = completions.swap_remove(which);
             let value = completion.tag().number() * 10;
             completion.complete(Ok(value));
-            if completions.len() % 2 == 0 {
+            if completions.len().is_multiple_of(2) {
                 sim.run_until_idle();
             }
         }
