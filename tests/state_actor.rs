@@ -80,12 +80,20 @@ struct Doer {
     log: Log,
     sum: u64,
     restart: Option<Result>,
+    /// How long its `terminate` takes.
+    slow: Duration,
     _guard: Guard,
 }
 
 impl Doer {
     fn new(log: &Log) -> Self {
-        Doer { log: log.clone(), sum: 0, restart: None, _guard: Guard::new(log, "dropped") }
+        Doer {
+            log: log.clone(),
+            sum: 0,
+            restart: None,
+            slow: Duration::ZERO,
+            _guard: Guard::new(log, "dropped"),
+        }
     }
 
     fn restarting(log: &Log, restart: Result) -> Self {
@@ -220,7 +228,8 @@ impl StateActor for Doer {
         Some(Box::new(move |ended: &Ended<'_>| log.note(format!("cleaned {}", ended.reason))))
     }
 
-    async fn terminate(&mut self, _: &mut StateContext<Self>, reason: &Reason) {
+    async fn terminate(&mut self, ctx: &mut StateContext<Self>, reason: &Reason) {
+        ctx.sleep(self.slow).await;
         self.log.note(format!("terminate {reason}"));
     }
 }
@@ -711,6 +720,111 @@ fn o5_a_timeout_is_an_event_and_a_late_answer_is_dropped() {
 }
 
 #[test]
+fn o5_a_timeout_comes_behind_asks_and_notices_and_another_failure_before_them() {
+    let sim = Simulation::new(5);
+    let log = Log::new();
+    let doer = doer(&sim, &log);
+    let probe = Probe::<Kept>::spawn(&sim);
+    let dead = Probe::<Kept>::spawn(&sim);
+    sim.kill(dead.pid());
+    sim.run_until_idle();
+    for (other, told) in [(probe.address(), "timed out"), (dead.address(), "failed")] {
+        let me = doer.clone();
+        doer.notice(job("go").doing(move |scope| {
+            Box::pin(async move {
+                let promise = scope.call_within(&other, Duration::ZERO, |reply| reply);
+                me.notice(job("n")).unwrap();
+                me.send(Letter::Ask(job("a"))).unwrap();
+                promise.await.unwrap_err();
+                scope.with(|doer| doer.log.note(told));
+                Ok(())
+            })
+        }))
+        .unwrap();
+        sim.run_until_idle();
+    }
+    assert_eq!(
+        log.take(),
+        [
+            "notice go",
+            "ask a",
+            "notice n",
+            "timed out",
+            "go done",
+            "notice go",
+            "failed",
+            "go done",
+            "ask a",
+            "notice n"
+        ]
+    );
+}
+
+/// What another thread is to bring.
+#[derive(Clone, Default)]
+struct Parcel(Arc<Mutex<(bool, Option<std::task::Waker>)>>);
+
+impl Future for Parcel {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> std::task::Poll<()> {
+        let mut parcel = self.0.lock().unwrap();
+        parcel.1 = Some(cx.waker().clone());
+        if parcel.0 { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    }
+}
+
+#[test]
+fn o5_no_wake_up_from_another_thread_is_lost() {
+    let node = Node::start("parcels@localhost").unwrap();
+    let log = Log::new();
+    let state = Doer::new(&log);
+    let doer = node.spawn(move || Stateful::new(state)).wait().unwrap();
+    let (orders, carrier) = std::sync::mpsc::channel::<Parcel>();
+    let carried = std::thread::spawn(move || {
+        for parcel in carrier {
+            let waker = {
+                let mut parcel = parcel.0.lock().unwrap();
+                parcel.0 = true;
+                parcel.1.take()
+            };
+            waker.into_iter().for_each(std::task::Waker::wake);
+        }
+    });
+    let (done, ended) = std::sync::mpsc::channel();
+    for flight in 0..4 {
+        let (orders, done) = (orders.clone(), done.clone());
+        doer.notice(job("rounds").doing(move |scope| {
+            Box::pin(async move {
+                for round in 0..2000 {
+                    let parcel = Parcel::default();
+                    orders.send(parcel.clone()).unwrap();
+                    if (round + flight) % 2 == 0 {
+                        parcel.await;
+                    } else {
+                        scope
+                            .promise(async move {
+                                parcel.await;
+                                Ok(())
+                            })
+                            .await?;
+                    }
+                }
+                done.send(()).unwrap();
+                Ok(())
+            })
+        }))
+        .unwrap();
+    }
+    for _ in 0..4 {
+        ended.recv_timeout(Duration::from_mins(1)).unwrap();
+    }
+    drop(orders);
+    node.stop().wait().unwrap();
+    carried.join().unwrap();
+}
+
+#[test]
 fn o5_a_promise_that_is_given_up_counts_no_more_and_may_lie_in_the_state() {
     let sim = Simulation::new(5);
     let log = Log::new();
@@ -863,15 +977,10 @@ fn o6_a_barrier_does_not_outlive_the_state_it_was_of() {
     for sim in simulations(5) {
         let log = Log::new();
         let doer = restarting(&sim, &log, 1, Ok(()));
-        let fails = job("barrier").barrier().doing(|scope| {
-            Box::pin(async move {
-                scope.sleep(SECOND).await;
-                Err(boom())
-            })
-        });
-        asks(&sim, &log, &doer, fails);
+        asks(&sim, &log, &doer, job("barrier").barrier().waiting(HOUR));
         sim.run_until_idle();
         doer.notice(job("behind")).unwrap();
+        doer.event(job("fails").failing(boom())).unwrap();
         sim.advance(2 * SECOND);
         assert_eq!(log.count("notice behind"), 1);
     }
@@ -919,9 +1028,13 @@ fn o7_a_stop_waits_for_handlers_in_flight_and_begins_nothing() {
         doer.notice(job("behind")).unwrap();
         sim.run_until_idle();
         let dead = sim.stats().dead_letters;
-        doer.stop().wait().unwrap();
+        doer.process().request_stop(Reason::Normal);
         sim.run_until_idle();
+        doer.event(job("event")).unwrap();
+        sim.advance(2 * SECOND);
+        assert!(!doer.is_alive());
         let lines = log.take();
+        assert!(!lines.contains(&"event event".to_owned()));
         assert!(lines.contains(&"slow answered slow".to_owned()), "{lines:?}");
         assert!(lines.iter().any(|line| line.starts_with("behind failed")), "{lines:?}");
         assert!(!lines.contains(&"notice behind".to_owned()));
@@ -971,6 +1084,25 @@ fn o7_whatever_ends_it_calls_in_hand_fail_with_the_reason_and_the_cleaner_runs_o
                 assert!(line.contains(reason), "{how}: {line}");
                 assert!(at(&failed) > at("cleaned"));
             }
+        }
+    }
+}
+
+#[test]
+fn o7_an_ask_that_fails_hears_why_also_if_terminate_takes_long_or_the_actor_restarts() {
+    for restarts in [0, 1] {
+        for sim in simulations(3) {
+            let log = Log::new();
+            let mut state = Doer::restarting(&log, Ok(()));
+            state.slow = SECOND;
+            let doer =
+                sim.spawn(move || Stateful::new(state).restarts(restarts, SECOND)).wait().unwrap();
+            asks(&sim, &log, &doer, job("x").failing(boom()));
+            sim.advance(2 * SECOND);
+            let lines = log.take();
+            let heard = lines.iter().find(|line| line.starts_with("x failed")).unwrap();
+            assert!(heard.contains("boom"), "{heard}");
+            assert_eq!(doer.is_alive(), restarts == 1);
         }
     }
 }

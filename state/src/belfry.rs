@@ -90,3 +90,39 @@ impl Wake for Bell {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Table;
+
+    #[derive(Default)]
+    struct Rings(AtomicBool);
+
+    impl Wake for Rings {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn o5_who_has_rung_keeps_the_process_from_resting_and_later_wakes_it() {
+        let belfry: Arc<Belfry> = Arc::default();
+        let key = Table::default().insert_with(|_| ());
+        let bell = belfry.bell(Of::Stack(key));
+        let process = Arc::new(Rings::default());
+        let waker = Waker::from(Arc::clone(&process));
+        belfry.rouse();
+        Waker::from(Arc::clone(&bell)).wake();
+        assert!(!belfry.rest(&waker), "it has not looked at what has rung");
+        assert_eq!(belfry.take(), [Of::Stack(key)]);
+        bell.still();
+        assert!(belfry.rest(&waker));
+        assert!(!process.0.load(Ordering::Relaxed));
+        Waker::from(Arc::clone(&bell)).wake();
+        assert!(process.0.load(Ordering::Relaxed));
+        // One that has rung and was not looked at rings once.
+        Waker::from(bell).wake();
+        assert_eq!(belfry.take(), [Of::Stack(key)]);
+    }
+}

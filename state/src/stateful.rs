@@ -141,7 +141,6 @@ async fn restart<A: StateActor>(
 ) -> Result {
     let mut first = true;
     loop {
-        let calls = DroppedCalls::take();
         let Some(window) = window.as_mut().filter(|_| failure.is_abnormal()) else {
             return Err(failure);
         };
@@ -151,7 +150,6 @@ async fn restart<A: StateActor>(
         }
         // The handlers in flight go with the state that they have worked on.
         engine.abandon();
-        calls.fail(&failure);
         DroppedCalls::take().fail(&failure);
         let House { actor, ctx } = engine.take_out();
         let pid = ctx.pid();
