@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use crate::process::cleaners::Ended;
+use crate::sync::Ordering;
 use krarup_gen::Reason;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
@@ -52,6 +53,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             cleaner(&Ended { pid: self.pid(), reason: &Reason::NoProcess });
         } else {
             relations.add_cleaner(Box::new(cleaner));
+            self.cell.progress.has_cleaners.store(true, Ordering::Relaxed);
         }
     }
 }

@@ -115,7 +115,9 @@ impl Relations {
     pub(crate) fn take_cleaners(&mut self) -> Cleaners {
         self.cleaned = true;
         let bonds = self.bonds_if_any();
-        bonds.map(|bonds| std::mem::take(&mut bonds.cleaners)).unwrap_or_default()
+        let cleaners = bonds.map(|bonds| std::mem::take(&mut bonds.cleaners)).unwrap_or_default();
+        self.shrink();
+        cleaners
     }
 
     pub(crate) fn take_bonds(&mut self) -> Option<Box<Bonds>> {
