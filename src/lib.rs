@@ -3,11 +3,11 @@
 
 pub use krarup_act::{
     Actor, Address, AddressOf, Behavior, BehaviorFn, Block, Broadcast, ByKey, Call, CannotWait,
-    Choice, Context, DEFAULT_CALL_TIMEOUT, Discarded, Divert, Diverted, Dynamic, Elastic, Failure,
-    InPlace, InPlaceError, Judge, Latency, LeastLoaded, Monitor, Overflow, Pending, Permit, Plain,
-    Pool, PoolBehavior, PoolCommand, PoolContext, PoolError, PoolStatistics, Rate, Received,
-    Recipient, Reply, Resized, Room, RoundRobin, Route, Routing, SendOrWait, Sleep, Spawn, Stop,
-    Topic, Traced, TwoChoices, Workers, behavior_fn, is_in_process,
+    Choice, Context, DEFAULT_CALL_TIMEOUT, Discarded, Divert, Diverted, Dynamic, Elastic, Ended,
+    Failure, InPlace, InPlaceError, Judge, Latency, LeastLoaded, Monitor, Overflow, Pending,
+    Permit, Plain, Pool, PoolBehavior, PoolCommand, PoolContext, PoolError, PoolStatistics, Rate,
+    Received, Recipient, Reply, Resized, Room, RoundRobin, Route, Routing, SendOrWait, Sleep,
+    Spawn, Stop, Topic, Traced, TwoChoices, Workers, behavior_fn, is_in_process,
 };
 pub use krarup_gen::{
     Alias, BlockError, CallCycle, CallError, Class, DeadLetter, DeadLetterCause, DebugError,
@@ -22,6 +22,12 @@ pub use krarup_node::{
 };
 #[cfg(feature = "settings")]
 pub use krarup_node::{Settings, SettingsError, SettingsFault};
+pub use krarup_state::{
+    AskId, Cleaner, CommandError, CommandResult, Commands, Completion, EventTimer, Exception,
+    GrainAddress, GrainCalls, GrainCommand, Grains, HIGH_EVENTS, HIGH_REPLIES, Kinds, Letter,
+    Letters, Load, Promise, Scope, StateActor, StateAddress, StateContext, Stateful, StepEvent,
+    StepOutput, StepProcess, Stepped, Tag, ToGrain, UnknownMethod,
+};
 pub use krarup_supervisor::{
     AutoShutdown, BackOff, BackOffError, ChildCounts, ChildId, ChildInfo, ChildKind, ChildRef,
     ChildSpec, ChildSpecInfo, ChildState, ChildTemplate, DeleteChildError, FailedToStartChild,

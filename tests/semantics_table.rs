@@ -76,7 +76,7 @@ fn every_test_that_bears_the_id_of_a_rule_stands_in_the_table() {
         .map(|(id, _)| id)
         .collect();
     let mut files = Vec::new();
-    for folder in ["tests", "supervisor", "io"] {
+    for folder in ["tests", "supervisor", "state", "io"] {
         sources(&root.join(folder), &mut files);
     }
     let mut tests = 0;

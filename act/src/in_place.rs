@@ -268,7 +268,7 @@ where
 }
 
 /// Lets others run, if the turn is over; kills take effect here.
-async fn yield_now() {
+pub async fn yield_now() {
     let mut yielded = false;
     poll_fn(|cx| {
         if std::mem::replace(&mut yielded, true) {

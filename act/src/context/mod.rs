@@ -4,14 +4,17 @@
 //! what it wants when it is [`idle`]. What it can do as itself: [`receive`] what comes [`next`],
 //! or several at once ([`batching`]), set messages aside ([`stashing`]), set timers
 //! ([`timing`]), hear of silence ([`idling`]), link and monitor ([`signals`]), find others and be
-//! found ([`naming`]).
+//! found ([`naming`]), leave behind what cleans up after it
+//! ([`cleaning`]), count what it will not handle ([`losing`]).
 
 mod batching;
+mod cleaning;
 #[allow(clippy::module_inception, reason = "the type `Context` is what the module is about")]
 pub(crate) mod context;
 pub(crate) mod idle;
 mod idling;
 mod jobs;
+mod losing;
 mod naming;
 mod next;
 mod receive;

@@ -3,6 +3,7 @@
 use krarup_gen::{Panic, Reason};
 use std::any::Any;
 use std::cell::RefCell;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Once};
@@ -63,14 +64,15 @@ fn reason_of(payload: Box<dyn Any + Send>) -> Reason {
 pin_project_lite::pin_project! {
     /// A future whose panics come back as reasons. After one the future must not be
     /// polled again; it says so by being dropped.
-    pub(crate) struct Contained<F> {
+    pub struct Contained<F> {
         #[pin]
         future: F,
     }
 }
 
 impl<F> Contained<F> {
-    pub(crate) fn new(future: F) -> Self {
+    /// Guards this future.
+    pub fn new(future: F) -> Self {
         Contained { future }
     }
 }
@@ -85,5 +87,11 @@ impl<F: Future> Future for Contained<F> {
             Ok(poll) => poll.map(Ok),
             Err(reason) => Poll::Ready(Err(reason)),
         }
+    }
+}
+
+impl<F> fmt::Debug for Contained<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Contained")
     }
 }

@@ -19,12 +19,15 @@ thread_local! {
     static LATER: RefCell<VecDeque<Job>> = const { RefCell::new(VecDeque::new()) };
 }
 
-/// Stands for a lock of a route; to be dropped after that.
-pub(crate) struct Held(());
+/// Stands for a lock of a route, made by [`hold`]; to be dropped after that.
+#[derive(Debug)]
+#[must_use = "what waits for the lock runs when this is dropped"]
+pub struct Held(());
 
-/// This thread is about to take the lock of a route.
+/// This thread is about to take the lock of a route: what may come back to it waits until
+/// what is returned is dropped. For routes that send under a lock of their own.
 #[inline]
-pub(crate) fn hold() -> Held {
+pub fn hold() -> Held {
     HELD.set(HELD.get() + 1);
     Held(())
 }

@@ -4,13 +4,14 @@
 //! [`citizen`] how that answers the others, [`room`] who gets room in its mailbox, [`turn`]
 //! how it runs and ends, [`progress`] what its turns write down, [`relations`] what it
 //! remembers of links and monitors, [`bonds`] what those do between two processes,
-//! [`waits`] who waits for whom, [`wired`] what a simulation does between a sender and a
+//! [`cleaners`] what cleans up when it is gone, [`waits`] who waits for whom, [`wired`] what a simulation does between a sender and a
 //! mailbox, [`current`] who runs on this thread, [`later`] what waits for a
 //! lock to be free, [`crash`] how a panic becomes a reason.
 
 pub(crate) mod bonds;
 pub(crate) mod cell;
 pub(crate) mod citizen;
+pub(crate) mod cleaners;
 pub(crate) mod crash;
 pub(crate) mod current;
 pub(crate) mod later;

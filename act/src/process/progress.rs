@@ -24,6 +24,9 @@ pub(crate) struct Progress {
     pub(crate) debt: AtomicU8,
     /// A worker is in it.
     pub(crate) running: AtomicBool,
+    /// It has cleaners. A hint, so that who has none takes no lock for them: they lie
+    /// among its relations.
+    pub(crate) has_cleaners: AtomicBool,
     /// Something lies on the control lanes, or the process is doomed. Written by
     /// anyone under the mailbox's lock, read without it before every message: a
     /// sender's store can be seen late, but no later than the next lock (rule M4).
@@ -41,6 +44,7 @@ impl Progress {
             listed: AtomicBool::new(false),
             debt: AtomicU8::new(0),
             running: AtomicBool::new(false),
+            has_cleaners: AtomicBool::new(false),
             attention: AtomicBool::new(false),
         }
     }

@@ -6,6 +6,7 @@
 //! out; a notice whose entry is gone is thrown away. So unlink and demonitor need not
 //! search a mailbox, and nothing comes after them (rule L5).
 
+use super::cleaners::{Cleaner, Cleaners};
 use crate::slot::SlotSender;
 use krarup_gen::{Alias, Down, Name, Pid, Ref, Target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Relations {
     /// The process is dead: nobody can link to it or monitor it any more.
     pub(crate) closed: bool,
+    /// Its cleaners have been taken to be run.
+    pub(crate) cleaned: bool,
     /// Boxed, for most processes have none.
     bonds: Option<Box<Bonds>>,
 }
@@ -22,6 +25,8 @@ pub(crate) struct Relations {
 pub(crate) struct Bonds {
     /// Its registered name.
     name: Option<Name>,
+    /// What cleans up after it when its state is gone.
+    cleaners: Cleaners,
     /// Its aliases that are not revoked.
     pub(crate) aliases: BTreeSet<Alias>,
     pub(crate) links: BTreeMap<Pid, Link>,
@@ -102,6 +107,19 @@ impl Relations {
         aliases
     }
 
+    pub(crate) fn add_cleaner(&mut self, cleaner: Cleaner) {
+        self.bonds().cleaners.add(cleaner);
+    }
+
+    /// Takes the cleaners to be run; there can be none from now on.
+    pub(crate) fn take_cleaners(&mut self) -> Cleaners {
+        self.cleaned = true;
+        let bonds = self.bonds_if_any();
+        let cleaners = bonds.map(|bonds| std::mem::take(&mut bonds.cleaners)).unwrap_or_default();
+        self.shrink();
+        cleaners
+    }
+
     pub(crate) fn take_bonds(&mut self) -> Option<Box<Bonds>> {
         self.bonds.take()
     }
@@ -142,6 +160,7 @@ impl Relations {
     pub(crate) fn shrink(&mut self) {
         if self.bonds.as_ref().is_some_and(|bonds| {
             bonds.name.is_none()
+                && bonds.cleaners.is_empty()
                 && bonds.aliases.is_empty()
                 && bonds.links.is_empty()
                 && bonds.watching.is_empty()

@@ -257,6 +257,11 @@ where
         drop(self);
         let pid = cell.pid;
         let host = Arc::clone(&cell.host);
+        // The state is gone, the name is not free yet: what a successor will need is let go.
+        if cell.progress.has_cleaners.load(Ordering::Relaxed) {
+            let cleaners = cell.locked_relations().take_cleaners();
+            cleaners.run(pid, &reason);
+        }
         // The reason prints itself, and is a user's.
         let _ = crash::contain(|| {
             let behavior = cell.label();
@@ -290,10 +295,12 @@ where
         // Free the name, then tell everyone: first those whose tokens went down with the
         // process. The relations are closed after the name is free, so that nobody who
         // comes too late for them can hear of the death before that.
-        let (name, aliases) = {
+        let (name, aliases, late) = {
             let mut relations = cell.locked_relations();
-            (relations.take_name(), relations.take_aliases())
+            (relations.take_name(), relations.take_aliases(), relations.take_cleaners())
         };
+        // A context can be moved out of its process, to a thread that is just adding one.
+        late.run(pid, &reason);
         for alias in aliases {
             host.remove_alias(alias);
         }

@@ -1,0 +1,128 @@
+//! Who in a state actor was woken.
+//!
+//! Every stack and every promise has a bell, which is its waker. A bell that is rung notes
+//! its key, and wakes the process if that rests; while the process runs it looks at the notes
+//! itself. Whether it rests changes under the same lock, so no ring is lost between the last
+//! look and the rest (rule R2).
+
+use crate::table::Key;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Wake, Waker};
+
+/// Whose bell it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    Stack(Key),
+    Pledge(Key),
+}
+
+#[derive(Default)]
+pub(crate) struct Belfry {
+    notes: Mutex<Notes>,
+}
+
+#[derive(Default)]
+struct Notes {
+    rung: Vec<Of>,
+    /// The process's own waker, while it rests.
+    sleeper: Option<Waker>,
+}
+
+impl Belfry {
+    /// A waker that rings for this one.
+    pub(crate) fn bell(self: &Arc<Self>, of: Of) -> Arc<Bell> {
+        Arc::new(Bell { of, rung: AtomicBool::new(false), belfry: Arc::clone(self) })
+    }
+
+    /// Those that were rung since the last time this was asked, in order.
+    pub(crate) fn take(&self) -> Vec<Of> {
+        std::mem::take(&mut self.notes.lock().rung)
+    }
+
+    /// The process runs: it need not be woken.
+    pub(crate) fn rouse(&self) {
+        self.notes.lock().sleeper = None;
+    }
+
+    /// The process is about to rest, unless somebody has rung: then false.
+    pub(crate) fn rest(&self, waker: &Waker) -> bool {
+        let mut notes = self.notes.lock();
+        let quiet = notes.rung.is_empty();
+        if quiet {
+            notes.sleeper = Some(waker.clone());
+        }
+        quiet
+    }
+}
+
+/// The waker of one stack or promise.
+pub(crate) struct Bell {
+    of: Of,
+    rung: AtomicBool,
+    belfry: Arc<Belfry>,
+}
+
+impl Bell {
+    /// What it rang for is about to be looked at: what rings from now on is news.
+    pub(crate) fn still(&self) {
+        self.rung.store(false, Ordering::Release);
+    }
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if self.rung.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let sleeper = {
+            let mut notes = self.belfry.notes.lock();
+            notes.rung.push(self.of);
+            notes.sleeper.take()
+        };
+        if let Some(sleeper) = sleeper {
+            sleeper.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Table;
+
+    #[derive(Default)]
+    struct Rings(AtomicBool);
+
+    impl Wake for Rings {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn o5_who_has_rung_keeps_the_process_from_resting_and_later_wakes_it() {
+        let belfry: Arc<Belfry> = Arc::default();
+        let key = Table::default().insert_with(|_| ());
+        let bell = belfry.bell(Of::Stack(key));
+        let process = Arc::new(Rings::default());
+        let waker = Waker::from(Arc::clone(&process));
+        belfry.rouse();
+        Waker::from(Arc::clone(&bell)).wake();
+        assert!(!belfry.rest(&waker), "it has not looked at what has rung");
+        assert_eq!(belfry.take(), [Of::Stack(key)]);
+        bell.still();
+        assert!(belfry.rest(&waker));
+        assert!(!process.0.load(Ordering::Relaxed));
+        Waker::from(Arc::clone(&bell)).wake();
+        assert!(process.0.load(Ordering::Relaxed));
+        // One that has rung and was not looked at rings once.
+        Waker::from(bell).wake();
+        assert_eq!(belfry.take(), [Of::Stack(key)]);
+    }
+}

@@ -1,0 +1,73 @@
+//! What lies in the classes of a state actor, and how the actor sorts it.
+
+use crate::classes::Sorting;
+use crate::promise::Exception;
+use crate::state_actor::StateActor;
+use crate::table::Key;
+use krarup_act::Dynamic;
+use krarup_gen::{Down, Exit, Pid};
+
+/// A letter and who sent it.
+pub(crate) struct Posted<T> {
+    pub(crate) sender: Option<Pid>,
+    pub(crate) letter: T,
+}
+
+/// An item of the first class.
+pub(crate) enum Reply<R> {
+    /// An answer for whoever holds the promise.
+    Awaited(Key),
+    /// An answer for the callback.
+    Told(Key, R),
+    /// What a handler awaits, and that is no promise, is ready.
+    Woken(Key),
+}
+
+/// An ask of the actor's own that has failed.
+pub(crate) enum Failure {
+    Awaited(Key),
+    Told(Key, Exception),
+}
+
+/// An item of the last class.
+pub(crate) enum Event<E> {
+    /// An ask was not answered in time.
+    Timeout(Failure),
+    Timer(Key, E),
+    Sent(Posted<E>),
+    Down(Down),
+    Exit(Exit),
+    Silence,
+    Other(Posted<Dynamic>),
+}
+
+impl<E> Event<E> {
+    /// Who sent it, if anybody did.
+    pub(crate) fn sender(&self) -> Option<Pid> {
+        match self {
+            Event::Sent(Posted { sender, .. }) | Event::Other(Posted { sender, .. }) => *sender,
+            _ => None,
+        }
+    }
+}
+
+/// The actor sorts what it is sent.
+pub(crate) struct By<'a, A>(pub(crate) &'a A);
+
+impl<A: StateActor> Sorting<Posted<A::Ask>, Posted<A::Notice>> for By<'_, A> {
+    fn is_barrier(&self, ask: &Posted<A::Ask>) -> bool {
+        self.0.is_barrier(&ask.letter)
+    }
+
+    fn batches_ask(&self, ask: &Posted<A::Ask>) -> bool {
+        self.0.batches_ask(&ask.letter)
+    }
+
+    fn batches_notice(&self, notice: &Posted<A::Notice>) -> bool {
+        self.0.batches_notice(&notice.letter)
+    }
+
+    fn most(&self) -> usize {
+        self.0.most_in_batch()
+    }
+}

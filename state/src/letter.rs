@@ -1,0 +1,107 @@
+//! What a state actor is sent, and how.
+
+use krarup_act::{Address, Call, Reply};
+use krarup_gen::SendError;
+
+/// A message to a state actor: a notice of type `N` or an ask of type `A`.
+///
+/// What goes over the control lanes of such an actor is an event. Most senders need neither
+/// name: see [`Letters`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Letter<N, A> {
+    /// It is told something.
+    Notice(N),
+    /// It is asked something: `A` carries the reply token.
+    Ask(A),
+}
+
+/// How to write to a state actor: on its address, `Address<Letter<Notice, Ask>, Event>`.
+///
+/// Letters of one sender and one kind are handled in the order sent. Between kinds there is the
+/// order of the classes: an ask overtakes the notices that wait, also those of its own sender.
+/// Who wants to know that a notice has been handled makes it an ask.
+///
+/// ```
+/// # use krarup_act::{Address, Reply};
+/// # use krarup_state::{Letter, Letters};
+/// # use krarup_gen::Result;
+/// enum Ask {
+///     Balance(Reply<i64>),
+///     Pay(i64, Reply<bool>),
+/// }
+///
+/// async fn pay(account: Address<Letter<&'static str, Ask>, ()>) -> Result {
+///     account.notice("somebody is about to pay")?;
+///     if account.ask(Ask::Balance).await? >= 5 {
+///         let _paid = account.ask(|reply| Ask::Pay(5, reply)).await?;
+///     }
+///     Ok(())
+/// }
+/// # let _ = pay;
+/// ```
+pub trait Letters<N, A, E>
+where
+    N: Send + 'static,
+    A: Send + 'static,
+    E: Send + 'static,
+{
+    /// Sends a notice; goes on at once.
+    ///
+    /// # Errors
+    /// Those of [`Address::send`]; all give the notice back.
+    fn notice(&self, notice: N) -> Result<(), SendError<N>>;
+
+    /// Asks: `request` makes the ask from the reply token, so a tuple variant is one. As
+    /// [`Address::call`]: nothing is sent until it is awaited or waited for, and it takes 5 s
+    /// at most unless told otherwise.
+    #[allow(
+        clippy::type_complexity,
+        reason = "a call names its request, and a closure has no name"
+    )]
+    fn ask<T, F>(
+        &self,
+        request: F,
+    ) -> Call<'_, Letter<N, A>, E, T, impl FnOnce(Reply<T>) -> Letter<N, A> + Send>
+    where
+        T: Send + 'static,
+        F: FnOnce(Reply<T>) -> A + Send;
+
+    /// Sends an event. Events are beyond the bound of the mailbox, and no barrier holds them
+    /// back.
+    ///
+    /// # Errors
+    /// Those of [`Address::send_high`]; all give the event back.
+    fn event(&self, event: E) -> Result<(), SendError<E>>;
+}
+
+impl<N, A, E> Letters<N, A, E> for Address<Letter<N, A>, E>
+where
+    N: Send + 'static,
+    A: Send + 'static,
+    E: Send + 'static,
+{
+    fn notice(&self, notice: N) -> Result<(), SendError<N>> {
+        self.send(Letter::Notice(notice)).map_err(|error| {
+            error.map(|letter| match letter {
+                Letter::Notice(notice) => notice,
+                Letter::Ask(_) => unreachable!("what comes back is what was sent"),
+            })
+        })
+    }
+
+    #[allow(clippy::type_complexity, reason = "as at the trait")]
+    fn ask<T, F>(
+        &self,
+        request: F,
+    ) -> Call<'_, Letter<N, A>, E, T, impl FnOnce(Reply<T>) -> Letter<N, A> + Send>
+    where
+        T: Send + 'static,
+        F: FnOnce(Reply<T>) -> A + Send,
+    {
+        self.call(move |reply| Letter::Ask(request(reply)))
+    }
+
+    fn event(&self, event: E) -> Result<(), SendError<E>> {
+        self.send_high(event)
+    }
+}

@@ -1,0 +1,69 @@
+//! What a state actor has before it, as far as its scheduling class depends on that (rule O8).
+
+use krarup_gen::Inspection;
+
+/// From one reply more than this on an actor is urgent.
+pub const HIGH_REPLIES: usize = 2;
+/// From one event more than this on an actor is urgent.
+pub const HIGH_EVENTS: usize = 4;
+
+/// What a state actor has before it.
+///
+/// A dispatcher with two classes runs those first that are [high](Load::is_high). The class is
+/// that of the moment at which the actor is queued.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Replies that wait to be handled.
+    pub replies: usize,
+    /// Events that wait to be handled.
+    pub events: usize,
+    /// Its own asks that are not answered yet.
+    pub pending: usize,
+}
+
+impl Load {
+    /// Whether the actor is to run before others: any one of three conditions (Otavia's).
+    ///
+    /// More than 2 replies wait: each ends a wait, and may free what that holds. More than 4
+    /// events wait: what they tell of ages. Or it waits for nobody: then its time on a worker
+    /// is progress at once, for no handler of it is suspended on another's answer.
+    #[must_use]
+    pub const fn is_high(&self) -> bool {
+        self.replies > HIGH_REPLIES || self.events > HIGH_EVENTS || self.pending == 0
+    }
+
+    pub(crate) fn describe(self, inspection: &mut Inspection) {
+        inspection.set("replies", self.replies);
+        inspection.set("events", self.events);
+        inspection.set("pending_promises", self.pending);
+        inspection.set("high", self.is_high());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_high(replies: usize, events: usize, pending: usize) -> bool {
+        Load { replies, events, pending }.is_high()
+    }
+
+    #[test]
+    fn o8_more_than_two_replies_make_an_actor_high() {
+        assert!(!is_high(2, 0, 1));
+        assert!(is_high(3, 0, 1));
+    }
+
+    #[test]
+    fn o8_more_than_four_events_make_an_actor_high() {
+        assert!(!is_high(0, 4, 1));
+        assert!(is_high(0, 5, 1));
+    }
+
+    #[test]
+    fn o8_an_actor_that_waits_for_nobody_is_high() {
+        assert!(is_high(0, 0, 0));
+        assert!(!is_high(0, 0, 1));
+        assert!(!is_high(2, 4, 7));
+    }
+}

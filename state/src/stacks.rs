@@ -1,0 +1,62 @@
+//! The handlers in flight of a state actor.
+//!
+//! A stack is a handler that has begun and not ended: its future, which owns its scope, and the
+//! bell that is its waker. It is polled when that was rung, in the turn of its process only.
+
+use crate::belfry::{Belfry, Bell, Of};
+use crate::table::{Key, Table};
+use krarup_act::contain;
+use krarup_gen::Result;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+/// A handler that has begun.
+pub(crate) type Work = Pin<Box<dyn Future<Output = Result> + Send>>;
+
+struct Stack {
+    work: Work,
+    bell: Arc<Bell>,
+}
+
+#[derive(Default)]
+pub(crate) struct Stacks {
+    table: Table<Stack>,
+}
+
+impl Stacks {
+    /// Takes a handler in; it has not been polled.
+    pub(crate) fn add(&mut self, belfry: &Arc<Belfry>, work: Work) -> Key {
+        self.table.insert_with(|key| Stack { work, bell: belfry.bell(Of::Stack(key)) })
+    }
+
+    /// Goes on with it: what it has ended with, if it has. One that has ended already is left
+    /// alone.
+    pub(crate) fn resume(&mut self, key: Key) -> Option<Result> {
+        let stack = self.table.get_mut(key)?;
+        stack.bell.still();
+        let waker = Waker::from(Arc::clone(&stack.bell));
+        let Poll::Ready(outcome) = stack.work.as_mut().poll(&mut Context::from_waker(&waker))
+        else {
+            return None;
+        };
+        drop(self.table.remove(key));
+        Some(outcome)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    /// Drops them all, one by one: a destructor that panics must not keep the next from
+    /// running.
+    pub(crate) fn clear(&mut self) {
+        for stack in self.table.drain() {
+            let _ = contain(|| drop(stack));
+        }
+    }
+}

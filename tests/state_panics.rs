@@ -1,0 +1,237 @@
+//! A state actor that panics, in whatever it has (rules O7, O9): the end of its process, and
+//! nothing else.
+
+mod support;
+
+use krarup::prelude::*;
+use krarup::{
+    Cleaner, Dynamic, Ended, Exception, Letters, Scope, StateActor, StateAddress, StateContext,
+    Stateful,
+};
+use std::time::Duration;
+use support::{Guard, Log};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+struct Sore {
+    at: &'static str,
+    log: Log,
+    _guard: Guard,
+}
+
+impl Sore {
+    fn touch(&self, callback: &str) {
+        assert_ne!(self.at, callback, "sore");
+    }
+}
+
+fn touch(scope: &mut Scope<Sore>, callback: &str) {
+    scope.with(|sore| sore.touch(callback));
+}
+
+enum Ask {
+    /// Asks a dead process, and waits, or has the failure told.
+    Others {
+        then: bool,
+        dead: Address<Reply<()>>,
+        reply: Reply<()>,
+    },
+    Plain(Reply<()>),
+    Batch(Reply<()>),
+    Fail(Reply<()>),
+}
+
+impl StateActor for Sore {
+    type Notice = bool;
+    type Ask = Ask;
+    type Reply = ();
+    type Event = ();
+
+    async fn after_mount(&mut self, _: &mut StateContext<Self>) -> Result {
+        self.touch("after_mount");
+        Ok(())
+    }
+
+    async fn handle_notice(scope: &mut Scope<Self>, _: bool) -> Result {
+        touch(scope, "handle_notice");
+        Ok(())
+    }
+
+    async fn handle_notices(scope: &mut Scope<Self>, _: Vec<bool>) -> Result {
+        touch(scope, "handle_notices");
+        Ok(())
+    }
+
+    async fn handle_ask(scope: &mut Scope<Self>, ask: Ask) -> Result {
+        match ask {
+            Ask::Others { then, dead, reply } => {
+                touch(scope, "handle_ask");
+                if then {
+                    scope.ask_then(&dead, |reply| reply, |()| ());
+                } else {
+                    let _ = scope.call(&dead, |reply| reply).await;
+                    touch(scope, "handle_ask, later");
+                }
+                scope.after(SECOND, ());
+                reply.send(());
+            }
+            Ask::Plain(reply) | Ask::Batch(reply) => reply.send(()),
+            Ask::Fail(reply) => {
+                let sore = scope
+                    .with(|sore| ["before_restart", "restart", "after_restart"].contains(&sore.at));
+                if sore {
+                    return Err(Reason::error("fails"));
+                }
+                reply.send(());
+            }
+        }
+        Ok(())
+    }
+
+    fn is_barrier(&self, _: &Ask) -> bool {
+        self.touch("is_barrier");
+        false
+    }
+
+    fn batches_ask(&self, ask: &Ask) -> bool {
+        self.touch("batches_ask");
+        matches!(ask, Ask::Batch(_))
+    }
+
+    fn batches_notice(&self, batch: &bool) -> bool {
+        self.touch("batches_notice");
+        *batch
+    }
+
+    fn most_in_batch(&self) -> usize {
+        self.touch("most_in_batch");
+        0
+    }
+
+    async fn handle_asks(scope: &mut Scope<Self>, asks: Vec<Ask>) -> Result {
+        touch(scope, "handle_asks");
+        for ask in asks {
+            Self::handle_ask(scope, ask).await?;
+        }
+        Ok(())
+    }
+
+    async fn handle_exception(scope: &mut Scope<Self>, _: Exception) -> Result {
+        touch(scope, "handle_exception");
+        Ok(())
+    }
+
+    async fn handle_event(scope: &mut Scope<Self>, (): ()) -> Result {
+        touch(scope, "handle_event");
+        Ok(())
+    }
+
+    fn state(&self) -> Option<Dynamic> {
+        self.touch("state");
+        None
+    }
+
+    fn inspect(&self) -> Inspection {
+        self.touch("inspect");
+        Inspection::new()
+    }
+
+    async fn before_restart(&mut self, _: &mut StateContext<Self>, _: &Reason) {
+        self.touch("before_restart");
+    }
+
+    async fn restart(&mut self, _: &mut StateContext<Self>, _: &Reason) -> Result {
+        self.touch("restart");
+        Ok(())
+    }
+
+    async fn after_restart(&mut self, _: &mut StateContext<Self>, _: &Reason) -> Result {
+        self.touch("after_restart");
+        Ok(())
+    }
+
+    fn cleaner(&self) -> Option<Cleaner> {
+        let (log, at) = (self.log.clone(), self.at);
+        Some(Box::new(move |_: &Ended<'_>| {
+            log.note("cleaned");
+            assert_ne!(at, "cleaner", "sore");
+        }))
+    }
+
+    async fn terminate(&mut self, _: &mut StateContext<Self>, _: &Reason) {
+        self.touch("terminate");
+    }
+}
+
+/// Asks everything there is to ask; how many answers came.
+fn exercise(sim: &Simulation, sore: &StateAddress<Sore>) -> usize {
+    let dead = sim.spawn(|| krarup::behavior_fn(|_: Context<Reply<()>>| async { Ok(()) }));
+    let dead = dead.start().unwrap();
+    sim.run_until_idle();
+    let _ = (sore.notice(false), sore.notice(true), sore.event(()));
+    let mut answers = usize::from(sore.ask(Ask::Plain).wait().is_ok());
+    answers += usize::from(sore.ask(Ask::Batch).wait().is_ok());
+    for then in [false, true] {
+        let dead = dead.clone();
+        answers +=
+            usize::from(sore.ask(move |reply| Ask::Others { then, dead, reply }).wait().is_ok());
+    }
+    let _ = sore.inspect().wait();
+    let _ = sore.state::<u8>().wait();
+    answers += usize::from(sore.ask(Ask::Fail).wait().is_ok());
+    sim.advance(2 * SECOND);
+    answers
+}
+
+#[test]
+fn o7_a_panic_in_any_callback_is_a_failure_and_nothing_more() {
+    let ends = [
+        "after_mount",
+        "handle_notice",
+        "handle_notices",
+        "handle_ask",
+        "handle_ask, later",
+        "is_barrier",
+        "batches_ask",
+        "batches_notice",
+        "most_in_batch",
+        "handle_asks",
+        "handle_exception",
+        "handle_event",
+        "state",
+        "inspect",
+        "restart",
+        "after_restart",
+    ];
+    for at in ends.into_iter().chain(["nowhere", "before_restart", "terminate", "cleaner"]) {
+        for restarts in [0, 3] {
+            let (sim, log) = (Simulation::new(3), Log::new());
+            let state = Sore { at, log: log.clone(), _guard: Guard::new(&log, "dropped") };
+            let spawned = sim.spawn(move || Stateful::new(state).restarts(restarts, SECOND)).wait();
+            let sore = match spawned {
+                Ok(sore) => sore,
+                Err(error) => {
+                    assert!(at == "after_mount" && error.to_string().contains("sore"), "{error}");
+                    assert_eq!(log.take(), ["dropped", "cleaned"]);
+                    continue;
+                }
+            };
+            let answers = exercise(&sim, &sore);
+            if ["nowhere", "terminate", "cleaner"].contains(&at) {
+                assert_eq!(answers, 5, "{at}");
+                // A `terminate` that panics says why it really ended.
+                assert_eq!(sore.stop().wait().is_err(), at == "terminate");
+            } else if restarts == 0 {
+                assert!(!sore.is_alive(), "{at}");
+                assert!(answers < 5 || at == "handle_event" || at == "handle_exception", "{at}");
+            } else if !sim.is_alive(sore.pid()) {
+                // More failures than it may have.
+                assert!(!log.lines().is_empty());
+            } else {
+                sim.kill(sore.pid());
+            }
+            sim.run_until_idle();
+            assert_eq!(log.take(), ["dropped", "cleaned"], "{at}, {restarts}");
+        }
+    }
+}

@@ -1,0 +1,567 @@
+//! Step processes (rules W1 to W5): entry points, commands, completions by tag, and their ends.
+
+mod support;
+
+use krarup::prelude::*;
+use krarup::{
+    CommandError, Commands, Completion, Probe, StepEvent, StepOutput, StepProcess, Stepped, Tag,
+    UnknownMethod,
+};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use support::{Guard, Log, boom, simulations};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+type Events = VecDeque<StepEvent<u64, Reply<u64>>>;
+type Output = StepOutput<u64>;
+type Step = Box<dyn FnMut(&Log, &mut Events, &mut Output) -> Result + Send>;
+
+/// A machine whose steps are a closure; it notes what it is given.
+struct Machine {
+    log: Log,
+    step: Step,
+    /// Panics when it is closed.
+    sore: bool,
+    _guard: Guard,
+}
+
+impl StepProcess for Machine {
+    type Value = u64;
+    type Message = Reply<u64>;
+
+    fn init(&mut self, method: &str, input: u64) -> Result {
+        self.log.note(format!("init {method} {input}"));
+        match method {
+            "main" | "other" => Ok(()),
+            _ => Err(UnknownMethod(method.to_owned()).into()),
+        }
+    }
+
+    fn step(&mut self, events: &mut Events, out: &mut Output) -> Result {
+        for event in &*events {
+            match event {
+                StepEvent::Completed { tag, outcome: Ok(value) } => {
+                    self.log.note(format!("{tag} {value}"));
+                }
+                StepEvent::Completed { tag, outcome: Err(error) } => {
+                    self.log.note(format!("{tag} {error}"));
+                }
+                StepEvent::Message { .. } => self.log.note("message"),
+                StepEvent::Cancel(reason) => self.log.note(format!("cancel {reason}")),
+            }
+        }
+        (self.step)(&self.log, events, out)
+    }
+
+    fn close(&mut self) {
+        self.log.note("close");
+        assert!(!self.sore, "sore");
+    }
+}
+
+fn machine<F>(log: &Log, step: F) -> Machine
+where
+    F: FnMut(&Log, &mut Events, &mut Output) -> Result + Send + 'static,
+{
+    let guard = Guard::new(log, "dropped");
+    Machine { log: log.clone(), step: Box::new(step), sore: false, _guard: guard }
+}
+
+type Kept = Arc<Mutex<Vec<Completion<u64>>>>;
+
+/// `echo` at once, `sleep` for so many milliseconds, `keep` for the test to complete, `fail`,
+/// `panic`, and `guarded`, which notes when it is given up.
+fn commands(log: &Log, kept: &Kept) -> Arc<Commands<u64, Reply<u64>>> {
+    let (log, kept) = (log.clone(), Arc::clone(kept));
+    Arc::new(
+        Commands::new()
+            .at_once("echo", |_, value| Ok(value))
+            .at_once("fail", |_, _| Err(CommandError::Failed(boom())))
+            .at_once("panic", |_, _| panic!("handler"))
+            .awaited("panic later", |ctx, _| {
+                let sleep = ctx.sleep(SECOND);
+                async move {
+                    sleep.await;
+                    panic!("later")
+                }
+            })
+            .awaited("sleep", |ctx, ms| {
+                let sleep = ctx.sleep(Duration::from_millis(ms));
+                async move {
+                    sleep.await;
+                    Ok(ms)
+                }
+            })
+            .awaited("guarded", move |_, _| {
+                let guard = Guard::new(&log, "given up");
+                async move {
+                    let _guard = guard;
+                    std::future::pending().await
+                }
+            })
+            .deferred("keep", move |_, _, completion| kept.lock().unwrap().push(completion)),
+    )
+}
+
+type Running = Address<Reply<u64>>;
+
+fn start<F>(sim: &Simulation, log: &Log, kept: &Kept, step: F) -> Running
+where
+    F: FnMut(&Log, &mut Events, &mut Output) -> Result + Send + 'static,
+{
+    let (machine, commands) = (machine(log, step), commands(log, kept));
+    let log = log.clone();
+    sim.spawn(move || {
+        Stepped::new(machine, commands, "main", 7)
+            .then(move |result| log.note(format!("result {result}")))
+    })
+    .start()
+    .unwrap()
+}
+
+#[test]
+fn w1_a_process_runs_from_the_entry_point_that_is_named() {
+    for method in ["main", "other"] {
+        let (sim, log) = (Simulation::new(1), Log::new());
+        let (machine, commands) = (
+            machine(&log, |_, _, out| {
+                out.done(0);
+                Ok(())
+            }),
+            commands(&log, &Kept::default()),
+        );
+        sim.spawn(move || Stepped::new(machine, commands, method, 3)).start().unwrap();
+        sim.run_until_idle();
+        assert_eq!(log.take(), [format!("init {method} 3"), "close".into(), "dropped".into()]);
+    }
+}
+
+#[test]
+fn w1_an_unknown_entry_point_fails_the_spawn_and_no_step_runs() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let (machine, commands) =
+        (machine(&log, |_, _, _| panic!("a step")), commands(&log, &Kept::default()));
+    let error = sim.spawn(move || Stepped::new(machine, commands, "nowhere", 3)).wait();
+    assert!(error.unwrap_err().to_string().contains("unknown method \"nowhere\""));
+    assert_eq!(log.take(), ["init nowhere 3", "close", "dropped"]);
+}
+
+#[test]
+fn w2_completions_are_told_apart_by_their_tags_in_whatever_order_they_come() {
+    for sim in simulations(5) {
+        let (log, kept) = (Log::new(), Kept::default());
+        let mut tags: Vec<Tag> = Vec::new();
+        let mut left = 5;
+        let running = start(&sim, &log, &kept, move |_, events, out| {
+            if tags.is_empty() {
+                tags = (0..5).map(|number| out.dispatch("keep", number)).collect();
+                assert_eq!(
+                    tags.iter().map(|tag| tag.number()).collect::<Vec<_>>(),
+                    [1, 2, 3, 4, 5]
+                );
+            }
+            for event in events.drain(..) {
+                if let StepEvent::Completed { tag, outcome } = event {
+                    assert_eq!(outcome.unwrap(), tag.number() * 10);
+                    left -= 1;
+                }
+            }
+            if left == 0 {
+                out.done(9);
+            }
+            Ok(())
+        });
+        sim.run_until_idle();
+        let mut completions: Vec<Completion<u64>> = kept.lock().unwrap().drain(..).collect();
+        assert_eq!(completions.len(), 5);
+        while !completions.is_empty() {
+            let which = usize::try_from(sim.now().as_nanos() % 3).unwrap() % completions.len();
+            let completion = completions.swap_remove(which);
+            let value = completion.tag().number() * 10;
+            completion.complete(Ok(value));
+            if completions.len().is_multiple_of(2) {
+                sim.run_until_idle();
+            }
+        }
+        sim.run_until_idle();
+        assert!(!running.is_alive());
+        assert_eq!(log.count("result 9"), 1);
+    }
+}
+
+#[test]
+fn w2_what_goes_wrong_with_a_command_is_told_by_its_tag() {
+    let (sim, log, kept) = (Simulation::new(1), Log::new(), Kept::default());
+    let mut begun = false;
+    start(&sim, &log, &kept, move |_, _, out| {
+        if !std::mem::replace(&mut begun, true) {
+            for name in ["echo", "fail", "unheard of", "panic", "panic later", "keep"] {
+                out.dispatch(name, 4);
+            }
+        }
+        Ok(())
+    });
+    sim.run_until_idle();
+    kept.lock().unwrap().clear();
+    sim.advance(2 * SECOND);
+    let lines = log.take();
+    let told = |tag: u64, text: &str| {
+        lines.iter().any(|line| line.starts_with(&format!("#{tag} ")) && line.contains(text))
+    };
+    assert!(told(1, "4") && told(2, "boom"), "{lines:?}");
+    assert!(told(3, "unknown command \"unheard of\""), "{lines:?}");
+    assert!(told(4, "handler") && told(5, "later"), "{lines:?}");
+    assert!(told(6, "dropped"), "{lines:?}");
+}
+
+#[test]
+fn w2_a_command_that_is_given_up_is_dropped_and_completes_nothing() {
+    for sim in simulations(3) {
+        let (log, kept) = (Log::new(), Kept::default());
+        let mut tags = None;
+        let running = start(&sim, &log, &kept, move |_, events, out| {
+            let (guarded, keep) = *tags.get_or_insert_with(|| {
+                let never = out.dispatch("guarded", 0);
+                out.cancel(never);
+                (out.dispatch("guarded", 0), out.dispatch("keep", 0))
+            });
+            let told = events.drain(..).any(|event| matches!(event, StepEvent::Message { .. }));
+            if told {
+                out.cancel(guarded);
+                out.cancel(keep);
+            }
+            out.idle();
+            Ok(())
+        });
+        sim.run_until_idle();
+        assert_eq!(log.count("given up"), 0);
+        let _ = running.call(|reply| reply).timeout(Duration::ZERO).wait();
+        sim.run_until_idle();
+        assert_eq!(log.count("given up"), 1);
+        kept.lock().unwrap().pop().unwrap().complete(Ok(5));
+        sim.run_until_idle();
+        assert_eq!(log.count("#"), 0, "{:?}", log.lines());
+        let inspected = running.inspect().wait().unwrap();
+        assert_eq!(inspected.number("outstanding"), Some(0));
+    }
+}
+
+#[test]
+fn w3_a_blocked_process_wakes_for_completions_and_an_idle_one_for_anything() {
+    for sim in simulations(3) {
+        let (log, kept) = (Log::new(), Kept::default());
+        let mut first = true;
+        let running = start(&sim, &log, &kept, move |log, events, out| {
+            log.note("step");
+            if std::mem::take(&mut first) {
+                out.dispatch("keep", 0);
+            }
+            for event in events.drain(..) {
+                if let StepEvent::Message { message, .. } = event {
+                    message.send(1);
+                }
+            }
+            Ok(())
+        });
+        sim.run_until_idle();
+        assert_eq!(running.inspect().wait().unwrap().text("status"), Some("blocked"));
+        log.take();
+        running.send(token(&sim)).unwrap();
+        sim.run_until_idle();
+        assert_eq!(log.take(), Vec::<String>::new());
+        kept.lock().unwrap().pop().unwrap().complete(Ok(3));
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["message", "#1 3", "step"]);
+        assert_eq!(running.inspect().wait().unwrap().text("status"), Some("idle"));
+        running.send(token(&sim)).unwrap();
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["message", "step"]);
+    }
+}
+
+/// A reply token of a call that nobody waits for.
+fn token(sim: &Simulation) -> Reply<u64> {
+    let probe = Probe::<Reply<u64>>::spawn(sim);
+    let _ = probe.address().call(|reply| reply).timeout(Duration::ZERO).wait();
+    probe.expect(SECOND)
+}
+
+#[test]
+fn w3_a_command_that_is_done_at_once_brings_the_next_step_at_once() {
+    for sim in simulations(3) {
+        let (log, kept) = (Log::new(), Kept::default());
+        let mut steps = 0;
+        start(&sim, &log, &kept, move |_, _, out| {
+            steps += 1;
+            if steps == 100 {
+                out.done(steps);
+            } else {
+                out.dispatch("echo", steps);
+            }
+            Ok(())
+        });
+        sim.run_until_idle();
+        assert_eq!(log.count("result 100"), 1);
+    }
+}
+
+#[test]
+fn w3_no_completion_from_another_thread_is_lost() {
+    let node = Node::start("steps@localhost").unwrap();
+    let (done, result) = std::sync::mpsc::channel();
+    let commands: Arc<Commands<u64, Reply<u64>>> =
+        Arc::new(Commands::new().deferred("thread", |_, value, completion: Completion<u64>| {
+            // Some at the very moment, some later.
+            if value % 3 == 0 {
+                completion.complete(Ok(value));
+            } else {
+                std::thread::spawn(move || completion.complete(Ok(value)));
+            }
+        }));
+    for _ in 0..4 {
+        let log = Log::new();
+        let mut left = 500;
+        let machine = machine(&log, move |_, _, out| {
+            if left == 0 {
+                out.done(0);
+            } else {
+                left -= 1;
+                out.dispatch("thread", left);
+            }
+            Ok(())
+        });
+        let (commands, done) = (Arc::clone(&commands), done.clone());
+        node.spawn(move || {
+            Stepped::new(machine, commands, "main", 0).then(move |_| done.send(()).unwrap())
+        })
+        .start()
+        .unwrap();
+    }
+    for _ in 0..4 {
+        result.recv_timeout(Duration::from_mins(1)).unwrap();
+    }
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn w3_one_that_always_goes_on_shares_its_worker() {
+    for sim in simulations(3) {
+        let (log, kept) = (Log::new(), Kept::default());
+        let running = start(&sim, &log, &kept, |_, events, out| {
+            for event in events.drain(..) {
+                if let StepEvent::Message { message, .. } = event {
+                    message.send(1);
+                    out.done(1);
+                    return Ok(());
+                }
+            }
+            out.again();
+            Ok(())
+        });
+        let probe = Probe::<u64>::spawn(&sim);
+        let tell = probe.address();
+        sim.spawn(move || {
+            krarup::behavior_fn(move |_: Context<()>| async move {
+                tell.send(running.call(|reply| reply).await?)?;
+                Ok(())
+            })
+        })
+        .start()
+        .unwrap();
+        assert_eq!(probe.expect(SECOND), 1);
+    }
+}
+
+#[test]
+fn w4_however_it_ends_it_is_closed_once_and_its_commands_are_given_up_first() {
+    for how in ["done", "error", "panic", "kill", "exit", "stop"] {
+        for sim in simulations(3) {
+            let (log, kept) = (Log::new(), Kept::default());
+            let mut first = true;
+            let running = start(&sim, &log, &kept, move |_, events, out| {
+                if std::mem::take(&mut first) {
+                    out.dispatch("guarded", 0);
+                    out.dispatch("keep", 0);
+                }
+                if events.iter().any(|event| matches!(event, StepEvent::Cancel(_))) {
+                    out.done(1);
+                    return Ok(());
+                }
+                let told = events.drain(..).any(|event| matches!(event, StepEvent::Message { .. }));
+                match how {
+                    "done" if told => out.done(1),
+                    "error" if told => return Err(boom()),
+                    "panic" if told => panic!("step"),
+                    _ => out.idle(),
+                }
+                Ok(())
+            });
+            sim.run_until_idle();
+            log.take();
+            let end = running.monitor();
+            match how {
+                "kill" => sim.kill(running.pid()),
+                "exit" => sim.exit(running.pid(), boom()),
+                "stop" => drop(running.stop().wait()),
+                _ => running.send(token(&sim)).unwrap(),
+            }
+            sim.run_until_idle();
+            assert!(!running.is_alive());
+            drop(end);
+            let lines = log.take();
+            let ends: Vec<&str> = lines
+                .iter()
+                .map(String::as_str)
+                .filter(|line| ["given up", "close", "dropped"].contains(line))
+                .collect();
+            assert_eq!(ends, ["given up", "close", "dropped"], "{how}");
+            assert_eq!(lines.contains(&"result 1".to_owned()), how == "done" || how == "stop");
+            // A completion that comes now completes nothing.
+            kept.lock().unwrap().pop().unwrap().complete(Ok(1));
+        }
+    }
+}
+
+#[test]
+fn w4_a_close_that_panics_does_no_harm() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let mut machine = machine(&log, |_, _, out| {
+        out.done(0);
+        Ok(())
+    });
+    machine.sore = true;
+    let commands = commands(&log, &Kept::default());
+    let probe = Probe::<()>::spawn(&sim);
+    let running = sim.spawn(move || Stepped::new(machine, commands, "main", 0)).start().unwrap();
+    probe.monitor(running.pid());
+    let reason = probe.expect_down(SECOND, running.pid());
+    assert!(!reason.is_abnormal(), "{reason}");
+    assert_eq!(log.take(), ["init main 0", "close", "dropped"]);
+}
+
+#[test]
+fn w5_a_stop_is_a_cancel_event_and_who_ignores_it_is_killed_in_the_end() {
+    let (sim, log, kept) = (Simulation::new(1), Log::new(), Kept::default());
+    let mut finishing = false;
+    let finishes = start(&sim, &log, &kept, move |_, events, out| {
+        if finishing {
+            out.done(5);
+        } else if events.iter().any(|event| matches!(event, StepEvent::Cancel(_))) {
+            finishing = true;
+            out.dispatch("sleep", 300);
+        } else {
+            out.idle();
+        }
+        Ok(())
+    });
+    let ignores = start(&sim, &log, &kept, |_, _, out| {
+        out.idle();
+        Ok(())
+    });
+    sim.run_until_idle();
+    log.take();
+    assert!(ignores.stop().timeout(SECOND).wait().is_err());
+    assert!(ignores.is_alive());
+    finishes.stop().timeout(SECOND).wait().unwrap();
+    // The node's stop has no more patience than it is told to have.
+    sim.stop().timeout(SECOND).wait().unwrap();
+    assert!(!finishes.is_alive() && !ignores.is_alive());
+    let lines = log.take();
+    assert_eq!(lines.iter().filter(|line| line.starts_with("cancel ")).count(), 2);
+    assert_eq!(lines.iter().filter(|line| *line == "close").count(), 2);
+    assert!(lines.contains(&"result 5".to_owned()), "{lines:?}");
+}
+
+#[test]
+fn w5_messages_left_by_a_step_or_by_the_end_are_dead_letters() {
+    let (sim, log, kept) = (Simulation::new(1), Log::new(), Kept::default());
+    let running = start(&sim, &log, &kept, |_, _, out| {
+        out.idle();
+        Ok(())
+    });
+    sim.run_until_idle();
+    let before = sim.stats().dead_letters;
+    running.send(token(&sim)).unwrap();
+    sim.run_until_idle();
+    assert_eq!(sim.stats().dead_letters, before + 1);
+}
+
+#[test]
+fn w5_a_bound_holds_while_a_process_is_blocked() {
+    let (sim, log, kept) = (Simulation::new(1), Log::new(), Kept::default());
+    let mut first = true;
+    let machine = machine(&log, move |_, events, out| {
+        if std::mem::take(&mut first) {
+            out.dispatch("keep", 0);
+        }
+        for event in events.drain(..) {
+            if let StepEvent::Message { message, .. } = event {
+                message.send(1);
+            }
+        }
+        Ok(())
+    });
+    let commands = commands(&log, &kept);
+    let running =
+        sim.spawn(move || Stepped::new(machine, commands, "main", 0)).mailbox(3).start().unwrap();
+    sim.run_until_idle();
+    let mut accepted = 0;
+    for _ in 0..20 {
+        accepted += u32::from(running.send(token(&sim)).is_ok());
+        sim.run_until_idle();
+    }
+    assert_eq!(accepted, 6);
+    kept.lock().unwrap().pop().unwrap().complete(Ok(0));
+    sim.run_until_idle();
+    assert_eq!(log.count("message"), 6);
+}
+
+#[test]
+fn w2_every_completion_comes_once_in_every_order_of_kills_and_completions() {
+    let mut run = 0;
+    Simulation::explore(0..300, |sim| {
+        run += 1;
+        let (log, kept) = (Log::new(), Kept::default());
+        let mut left = 30_u64;
+        let running = start(sim, &log, &kept, move |_, _, out| {
+            for _ in 0..3 {
+                if left > 0 {
+                    left -= 1;
+                    let name = ["echo", "sleep", "keep"][usize::try_from(left % 3).unwrap_or(0)];
+                    out.dispatch(name, left % 5);
+                }
+            }
+            out.idle();
+            Ok(())
+        });
+        for step in 0..200 {
+            if step == run && run % 2 == 0 {
+                sim.kill(running.pid());
+            }
+            sim.step();
+            if step % 7 == 0
+                && let Some(completion) = kept.lock().unwrap().pop()
+            {
+                completion.complete(Ok(0));
+            }
+        }
+        sim.advance(SECOND);
+        kept.lock().unwrap().drain(..).for_each(|completion| completion.complete(Ok(0)));
+        sim.advance(SECOND);
+        let mut lines = log.take();
+        lines.retain(|line| line.starts_with('#'));
+        let told = lines.len();
+        lines.sort();
+        lines.dedup();
+        assert_eq!(lines.len(), told, "told twice: {lines:?}");
+        if running.is_alive() {
+            assert_eq!(told, 30);
+            sim.kill(running.pid());
+            sim.run_until_idle();
+        }
+        assert!(!running.is_alive());
+        Ok(())
+    });
+}
