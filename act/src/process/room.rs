@@ -169,13 +169,13 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// As [`Cell::fill_here`]; gives the entry back if the process has ended.
     fn try_fill_here(&self, entry: Entry<M>) -> Result<(), Entry<M>> {
         let mut inbox = self.inbox.lock();
-        let filled = if inbox.way != Way::Straight {
-            drop(inbox);
-            self.fill_by_wire(entry)?
-        } else {
+        let filled = if inbox.way == Way::Straight {
             let filled = inbox.fill(entry)?;
             drop(inbox);
             filled
+        } else {
+            drop(inbox);
+            self.fill_by_wire(entry)?
         };
         if let Some(ready) = filled {
             self.host.schedule(ready);
