@@ -13,8 +13,8 @@
 //!
 //! [`setup`] is what they are made with, [`turn`] what they run. Of the shared one: [`sleep`]
 //! is how its workers park and wake, [`express`] is where processes of high class wait and [`high`]
-//! how they are run, [`thief`] is whether they steal from each other, [`spares`]
-//! are those that fill in, [`pokes`] are timers that are set late. [`watchdog`] finds long
+//! how they are run, [`searching`] how they look for work and [`thief`] whether they steal it from
+//! each other, [`spares`] and [`filling_in`] are those that fill in, [`pokes`] are timers that are set late. [`watchdog`] finds long
 //! turns and work behind them, [`counters`] is what it sees of a worker, [`reports`] tells what
 //! it found. Of the simulated one: [`ready_lists`] is who may have the next turn, [`misfortune`]
 //! what goes wrong.
@@ -24,6 +24,7 @@ pub(crate) mod calling;
 pub(crate) mod counters;
 pub(crate) mod executor;
 pub(crate) mod express;
+mod filling_in;
 pub(crate) mod high;
 mod misfortune;
 #[cfg(test)]
@@ -32,6 +33,8 @@ pub(crate) mod pinned;
 pub(crate) mod pokes;
 mod ready_lists;
 pub(crate) mod reports;
+mod searching;
+mod seeker;
 pub(crate) mod setup;
 pub(crate) mod shared;
 pub(crate) mod simulated;

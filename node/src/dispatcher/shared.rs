@@ -14,20 +14,21 @@
 //! ```
 //!
 //! A worker takes from its own queue, then a batch from the injector, then half of a
-//! random sibling's queue, unless that does not pay ([`Thief`]), then spins, yields, and
+//! random sibling's queue, unless that does not pay ([`super::thief`]), then spins, yields, and
 //! parks. Every 61st take looks at the injector first, so that work from outside is not starved by local work (rule R1). A
 //! process whose budget is used up goes to the tail. Processes of high class have a queue of
-//! their own, [`Express`]; what is done with them is in [`super::high`].
+//! their own, [`Express`]; what is done with them is in [`super::high`]. How a worker looks beyond its
+//! own queue is in [`super::searching`], how spare ones fill in in [`super::filling_in`].
 
 use super::calling;
 use super::counters::{Counters, SAMPLE_INTERVAL};
 use super::express::Express;
 use super::pokes::Pokes;
 use super::reports::Reports;
+use super::seeker::{Seeker, with_number};
 use super::setup::Setup;
 use super::sleep::Sleep;
 use super::spares::{Seat, Spares};
-use super::thief::{Sibling, Thief};
 use super::turn;
 use super::watchdog::{INTERVAL, Watchdog};
 use crate::sync::Parker;
@@ -36,13 +37,11 @@ use crossbeam_deque::{Injector, Steal, Stealer, Worker};
 use krarup_act::{Poke, Ready, contain};
 use krarup_gen::DispatcherStats;
 use parking_lot::Mutex;
-use rand::rngs::SmallRng;
-use rand::{Rng, SeedableRng};
 use std::cell::{Cell, OnceCell};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 #[cfg(all(test, not(loom)))]
 mod stepped;
@@ -53,39 +52,28 @@ const LOCAL_CAPACITY: usize = 4_096;
 const INJECTOR_INTERVAL: u32 = 61;
 /// One process to run and up to 16 more to keep.
 const BATCH: usize = 17;
-/// Rounds of searching with a busy wait between them, then with a yield.
-const SPINS: u32 = 4;
-const YIELDS: u32 = 16;
 
 pub(crate) struct Shared {
     pub(super) setup: Setup,
     pub(super) express: Express<Ready>,
-    injector: Injector<Ready>,
-    stealers: Vec<Stealer<Ready>>,
+    pub(super) injector: Injector<Ready>,
+    pub(super) stealers: Vec<Stealer<Ready>>,
     pub(super) sleep: Sleep,
-    spares: Spares,
+    pub(super) spares: Spares,
     watchdog: Watchdog,
     reports: Reports,
-    stopped: AtomicBool,
+    pub(super) stopped: AtomicBool,
     /// Of the workers, then of the spares.
-    counters: Vec<Counters>,
+    pub(super) counters: Vec<Counters>,
     pokes: Vec<Pokes>,
     injected: AtomicU64,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    pub(super) threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 /// What a worker thread has at hand.
 struct Local {
     index: usize,
     queue: Worker<Ready>,
-}
-
-/// A worker that looks for something to run beyond its own queue.
-struct Seeker {
-    /// It is counted as searching.
-    searching: bool,
-    thief: Thief,
-    rng: SmallRng,
 }
 
 thread_local! {
@@ -144,7 +132,7 @@ impl Shared {
         (shared, queues, parkers)
     }
 
-    fn start_thread(
+    pub(super) fn start_thread(
         self: &Arc<Self>,
         index: usize,
         mut work: impl FnMut(&Arc<Self>) + Send + 'static,
@@ -206,7 +194,7 @@ impl Shared {
 
     #[cold]
     #[inline(never)]
-    fn inject(&self, ready: Ready) {
+    pub(super) fn inject(&self, ready: Ready) {
         self.injected.fetch_add(1, Ordering::Relaxed);
         self.injector.push(ready);
         self.sleep.wake_one();
@@ -217,8 +205,7 @@ impl Shared {
         LOCAL.with(|local| {
             let local = local.get_or_init(|| Local { index, queue });
             AT.set(Arc::as_ptr(self).addr());
-            let rng = SmallRng::seed_from_u64(index as u64);
-            let mut seeker = Seeker { searching: false, thief: Thief::default(), rng };
+            let mut seeker = Seeker::new(index);
             let counters = &self.counters[index];
             let mut tick = 0_u32;
             let mut turns = || {
@@ -257,39 +244,6 @@ impl Shared {
             }
             self.clear();
         });
-    }
-
-    /// A spare worker, until it is not needed any more.
-    fn fill_in(self: &Arc<Self>, seat: &Seat) {
-        let rng = SmallRng::seed_from_u64(seat.index as u64);
-        // What a spare takes it takes one by one, and whether that pays is no question.
-        let mut seeker = Seeker { searching: false, thief: Thief::default(), rng };
-        let steal = |stealer: &Stealer<Ready>| with_number(stealer.steal(), || 0);
-        let counters = &self.counters[seat.index];
-        while !self.spares.leaves() {
-            if self.express.calls() && !self.run_high(counters, &mut seeker.searching) {
-                break;
-            }
-            let take = || {
-                let taken = Self::take_one(|| self.injector.steal())?;
-                counters.count_injector_take();
-                Some(taken)
-            };
-            let ready = self.search(seat.index, &seat.parker, &mut seeker, take, steal);
-            let Some(ready) = ready else { continue };
-            seeker.searching = false;
-            self.sleep.found();
-            counters.begin_turn(ready.pid().id());
-            let again = turn::run(ready, &self.setup.limits);
-            calling::after_turn(|pid| counters.begin_turn(pid));
-            if let Some(again) = again {
-                self.inject(again);
-            }
-        }
-        counters.idle();
-        if seeker.searching {
-            self.sleep.found();
-        }
     }
 
     /// From the worker's own queue, or from the injector where it is time for that.
@@ -337,7 +291,7 @@ impl Shared {
         }
     }
 
-    fn take_one<T>(steal: impl Fn() -> Steal<T>) -> Option<T> {
+    pub(super) fn take_one<T>(steal: impl Fn() -> Steal<T>) -> Option<T> {
         loop {
             match steal() {
                 Steal::Success(ready) => return Some(ready),
@@ -347,78 +301,7 @@ impl Shared {
         }
     }
 
-    /// From the injector or a sibling; parks if there is nothing. `None`: look again.
-    fn search(
-        self: &Arc<Self>,
-        index: usize,
-        parker: &Parker,
-        seeker: &mut Seeker,
-        take: impl Fn() -> Option<Ready>,
-        steal: impl Fn(&Stealer<Ready>) -> Steal<(Ready, usize)>,
-    ) -> Option<Ready> {
-        let counters = &self.counters[index];
-        let now = || self.setup.time.clock.now();
-        if !seeker.searching {
-            seeker.searching = true;
-            counters.idle();
-            self.sleep.start_searching();
-            seeker.thief.has_run_dry(now, self.siblings(index));
-        }
-        let patience = seeker.thief.patience(now, self.siblings(index));
-        for round in 0..YIELDS {
-            if let Some(ready) = take() {
-                return Some(ready);
-            }
-            if patience.is_none()
-                && let Some((ready, stolen)) = self.steal(index, &mut seeker.rng, &steal)
-            {
-                seeker.thief.has_stolen(stolen, now());
-                return Some(ready);
-            }
-            // It has stopped, or a process of high class has come.
-            if self.express.calls() {
-                return None;
-            }
-            if round < SPINS {
-                (0..1_u32 << round).for_each(|_| std::hint::spin_loop());
-            } else {
-                thread::yield_now();
-            }
-        }
-        let is_spare = index >= self.stealers.len();
-        let any_work = || {
-            !self.express.is_quiet()
-                || (is_spare && self.spares.surplus())
-                || !self.injector.is_empty()
-                || (patience.is_none() && self.is_work_at_siblings())
-        };
-        if self.sleep.park(index, parker, patience, any_work) {
-            counters.count_park();
-        }
-        // Also when it did not park in the end: it stood on the stack, and the watchdog may
-        // have taken it for asleep.
-        self.rouse_watchdog();
-        None
-    }
-
-    /// The other workers, as a thief sees them.
-    fn siblings(&self, thief: usize) -> impl Iterator<Item = Sibling> + Clone {
-        let workers = self.counters.iter().zip(&self.stealers).enumerate();
-        workers.filter(move |(index, _)| *index != thief).map(|(_, (counters, stealer))| Sibling {
-            turns: counters.glance().turns,
-            has_work: !stealer.is_empty(),
-        })
-    }
-
-    fn is_work_queued(&self) -> bool {
-        self.express.len() > 0 || !self.injector.is_empty() || self.is_work_at_siblings()
-    }
-
-    fn is_work_at_siblings(&self) -> bool {
-        self.stealers.iter().any(|stealer| !stealer.is_empty())
-    }
-
-    fn rouse_watchdog(self: &Arc<Self>) {
+    pub(super) fn rouse_watchdog(self: &Arc<Self>) {
         if self.watchdog.rouse() {
             self.watchdog.begin(self.setup.time.clock.now());
             self.set_watchdog();
@@ -470,66 +353,6 @@ impl Shared {
         self.reports.blocked(look.blocked);
         self.reports.tell(&look);
         self.set_watchdog();
-    }
-
-    /// As many spare workers as workers are stuck, if there is work for them.
-    fn fit_spares(self: &Arc<Self>, stuck: usize) {
-        if self.spares.want(stuck) {
-            (self.stealers.len()..self.counters.len()).for_each(|spare| self.sleep.wake(spare));
-        } else if stuck > self.spares.live() && self.sleep.parked() == 0 && self.is_work_queued() {
-            self.start_spare();
-        }
-    }
-
-    fn start_spare(self: &Arc<Self>) {
-        let mut threads = self.threads.lock();
-        // Under the lock: whoever joins after the stop joins this one too.
-        if self.stopped.load(Ordering::SeqCst) {
-            return;
-        }
-        for ended in threads.extract_if(.., |thread| thread.is_finished()) {
-            let _ = ended.join();
-        }
-        let Some(seat) = self.spares.enter() else { return };
-        let index = seat.index;
-        let seat = Mutex::new(Some(seat));
-        let seat = Arc::new(seat);
-        let taken = Arc::clone(&seat);
-        let started = self.start_thread(index, move |dispatcher| {
-            let Some(seat) = taken.lock().take() else { return };
-            dispatcher.fill_in(&seat);
-            dispatcher.spares.give_back(seat);
-        });
-        match started {
-            Ok(thread) => threads.push(thread),
-            Err(error) => {
-                tracing::warn!(target: "krarup", %error, "no thread for a spare worker");
-                self.spares.miss();
-                seat.lock().take().into_iter().for_each(|seat| self.spares.give_back(seat));
-            }
-        }
-    }
-
-    fn steal(
-        &self,
-        thief: usize,
-        rng: &mut SmallRng,
-        steal: impl Fn(&Stealer<Ready>) -> Steal<(Ready, usize)>,
-    ) -> Option<(Ready, usize)> {
-        let siblings = self.stealers.len();
-        let start = rng.random_range(0..siblings);
-        for offset in 0..siblings {
-            let victim = (start + offset) % siblings;
-            if victim == thief {
-                continue;
-            }
-            self.counters[thief].count_steal_attempt();
-            if let Some((ready, with_it)) = Self::take_one(|| steal(&self.stealers[victim])) {
-                self.counters[thief].count_steal(with_it.max(1));
-                return Some((ready, with_it));
-            }
-        }
-        None
     }
 
     /// Tells the workers to end after the turn they are in. Does not wait: safe from
@@ -588,14 +411,5 @@ impl Shared {
             stats.spares = self.spares.live();
             self.reports.fill(stats);
         })
-    }
-}
-
-/// What was stolen, with the number of processes that came with it.
-fn with_number(stolen: Steal<Ready>, number: impl Fn() -> usize) -> Steal<(Ready, usize)> {
-    match stolen {
-        Steal::Success(ready) => Steal::Success((ready, number())),
-        Steal::Empty => Steal::Empty,
-        Steal::Retry => Steal::Retry,
     }
 }

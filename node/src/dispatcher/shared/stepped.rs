@@ -5,7 +5,7 @@
 //! thread is worker 0 of a dispatcher whose others are never there, and what comes from outside
 //! comes from a thread that ends at once.
 
-use super::{AT, LOCAL, LOCAL_CAPACITY, Local, Seeker, Shared, Thief, Worker, with_number};
+use super::{AT, LOCAL, LOCAL_CAPACITY, Local, Seeker, Shared, Worker, with_number};
 use crate::blocking::Blocking;
 use crate::clock::Clock;
 use crate::core::{Core, Home};
@@ -209,8 +209,7 @@ fn r1_a_worker_takes_its_own_then_a_batch_of_what_came_from_outside_then_half_of
 #[test]
 fn r1_a_worker_that_has_nothing_looks_everywhere_before_it_would_park() {
     as_worker(options(3), |stepped| {
-        let mut seeker =
-            Seeker { searching: false, thief: Thief::default(), rng: SmallRng::seed_from_u64(7) };
+        let mut seeker = Seeker::new(7);
         assert!(stepped.step().is_none());
         LOCAL.with(|local| {
             let local = local.get().unwrap();

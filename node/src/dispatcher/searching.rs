@@ -1,0 +1,118 @@
+//! How a worker of a shared dispatcher looks for work that is not in its own queue, and sleeps
+//! if there is none.
+//!
+//! ```text
+//!   injector ──► half of a sibling's queue, if that pays ──► spin, yield ──► park
+//!       ▲                                                        │              │
+//!       └────────────────────────────────────────────────────────┴──────────────┘ woken
+//! ```
+
+use super::seeker::Seeker;
+use super::shared::Shared;
+use super::thief::Sibling;
+use crate::sync::Parker;
+use crossbeam_deque::{Steal, Stealer};
+use krarup_act::Ready;
+use rand::Rng;
+use rand::rngs::SmallRng;
+use std::sync::Arc;
+use std::thread;
+
+/// Rounds of searching with a busy wait between them, then with a yield.
+const SPINS: u32 = 4;
+const YIELDS: u32 = 16;
+
+impl Shared {
+    /// From the injector or a sibling; parks if there is nothing. `None`: look again.
+    pub(super) fn search(
+        self: &Arc<Self>,
+        index: usize,
+        parker: &Parker,
+        seeker: &mut Seeker,
+        take: impl Fn() -> Option<Ready>,
+        steal: impl Fn(&Stealer<Ready>) -> Steal<(Ready, usize)>,
+    ) -> Option<Ready> {
+        let counters = &self.counters[index];
+        let now = || self.setup.time.clock.now();
+        if !seeker.searching {
+            seeker.searching = true;
+            counters.idle();
+            self.sleep.start_searching();
+            seeker.thief.has_run_dry(now, self.siblings(index));
+        }
+        let patience = seeker.thief.patience(now, self.siblings(index));
+        for round in 0..YIELDS {
+            if let Some(ready) = take() {
+                return Some(ready);
+            }
+            if patience.is_none()
+                && let Some((ready, stolen)) = self.steal(index, &mut seeker.rng, &steal)
+            {
+                seeker.thief.has_stolen(stolen, now());
+                return Some(ready);
+            }
+            // It has stopped, or a process of high class has come.
+            if self.express.calls() {
+                return None;
+            }
+            if round < SPINS {
+                (0..1_u32 << round).for_each(|_| std::hint::spin_loop());
+            } else {
+                thread::yield_now();
+            }
+        }
+        let is_spare = index >= self.stealers.len();
+        let any_work = || {
+            !self.express.is_quiet()
+                || (is_spare && self.spares.surplus())
+                || !self.injector.is_empty()
+                || (patience.is_none() && self.is_work_at_siblings())
+        };
+        if self.sleep.park(index, parker, patience, any_work) {
+            counters.count_park();
+        }
+        // Also when it did not park in the end: it stood on the stack, and the watchdog may
+        // have taken it for asleep.
+        self.rouse_watchdog();
+        None
+    }
+
+    /// The other workers, as a thief sees them.
+    fn siblings(&self, thief: usize) -> impl Iterator<Item = Sibling> + Clone {
+        let workers = self.counters.iter().zip(&self.stealers).enumerate();
+        workers.filter(move |(index, _)| *index != thief).map(|(_, (counters, stealer))| Sibling {
+            turns: counters.glance().turns,
+            has_work: !stealer.is_empty(),
+        })
+    }
+
+    pub(super) fn is_work_queued(&self) -> bool {
+        self.express.len() > 0 || !self.injector.is_empty() || self.is_work_at_siblings()
+    }
+
+    fn is_work_at_siblings(&self) -> bool {
+        self.stealers.iter().any(|stealer| !stealer.is_empty())
+    }
+
+    pub(super) fn steal(
+        &self,
+        thief: usize,
+        rng: &mut SmallRng,
+        steal: impl Fn(&Stealer<Ready>) -> Steal<(Ready, usize)>,
+    ) -> Option<(Ready, usize)> {
+        let siblings = self.stealers.len();
+        let start = rng.random_range(0..siblings);
+        for offset in 0..siblings {
+            let victim = (start + offset) % siblings;
+            if victim == thief {
+                continue;
+            }
+            self.counters[thief].count_steal_attempt();
+            if let Some((ready, with_it)) = Self::take_one(|| steal(&self.stealers[victim])) {
+                self.counters[thief].count_steal(with_it.max(1));
+                return Some((ready, with_it));
+            }
+        }
+        None
+    }
+}
