@@ -67,7 +67,7 @@ where
     fn hand_out_by(
         &self,
         hint: u64,
-        mut message: M,
+        message: M,
         sender: u64,
         hand_to: impl Fn(&Worker<M, C>, M) -> Result<(), SendError<M>>,
     ) -> Result<(), SendError<M>> {
@@ -91,16 +91,37 @@ where
             }
         };
         let first = if first < count { first } else { first % count };
-        let mut index = first;
-        let mut any_alive = false;
-        for _ in 0..tries {
-            let worker = &workers[index];
-            match hand_to(worker, message) {
+        // The first by itself: in a loop the message would be taken to pieces each time.
+        let refused = match hand_to(&workers[first], message) {
+            Ok(()) => {
+                current::note_receiver(workers[first].address.pid());
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        self.hand_to_others(workers, first, tries, refused, hand_to)
+    }
+
+    /// The first has refused it: the others are tried, in their order.
+    #[cold]
+    #[inline(never)]
+    fn hand_to_others(
+        &self,
+        workers: &[Worker<M, C>],
+        first: usize,
+        tries: usize,
+        refused: SendError<M>,
+        hand_to: impl Fn(&Worker<M, C>, M) -> Result<(), SendError<M>>,
+    ) -> Result<(), SendError<M>> {
+        let count = workers.len();
+        let mut any_alive = !matches!(refused, SendError::NoProcess(_));
+        let mut message = refused.into_message();
+        for offset in 1..tries {
+            let index = (first + offset) % count;
+            match hand_to(&workers[index], message) {
                 Ok(()) => {
-                    if index != first {
-                        self.routing.passed_over(first, index, count);
-                    }
-                    current::note_receiver(worker.address.pid());
+                    self.routing.passed_over(first, index, count);
+                    current::note_receiver(workers[index].address.pid());
                     return Ok(());
                 }
                 Err(error) => {
@@ -108,7 +129,6 @@ where
                     message = error.into_message();
                 }
             }
-            index = if index + 1 == count { 0 } else { index + 1 };
         }
         Err(if any_alive { SendError::Full(message) } else { SendError::NoWorkers(message) })
     }
