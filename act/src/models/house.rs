@@ -272,9 +272,15 @@ impl Host for House {
         };
         let retired = self.retired.fetch_add(u64::from(gone.1.is_some()), Ordering::Relaxed) + 1;
         if retired >= self.ends {
-            self.queue.lock().closed = true;
+            // Who is listed holds the house.
+            let listed = {
+                let mut queue = self.queue.lock();
+                queue.closed = true;
+                std::mem::take(&mut queue.listed)
+            };
             self.came.notify_all();
             self.listed.notify_all();
+            drop(listed);
         }
     }
 
