@@ -70,6 +70,42 @@ fn r1_who_floods_others_sits_turns_out_until_they_have_caught_up() {
 }
 
 #[test]
+fn r1_floods_across_all_workers_come_to_an_end() {
+    const TURNS: usize = 30;
+    let node = Node::builder("r1floods").workers(4).start().unwrap();
+    let (done, finished) = mpsc::channel();
+    let flooded: Vec<_> = (0..3)
+        .map(|_| {
+            let done = done.clone();
+            let receiver = behavior_fn(move |mut ctx: Context<usize>| async move {
+                for _ in 0..64 * TURNS * 200 {
+                    ctx.receive().await;
+                }
+                let _ = done.send(());
+                Ok(())
+            });
+            node.spawn(move || receiver).start().unwrap()
+        })
+        .collect();
+    for number in 0..64 {
+        let flooded = flooded.clone();
+        let flooder = behavior_fn(move |mut ctx: Context<()>| async move {
+            for turn in 0..TURNS {
+                for message in 0..600 {
+                    flooded[(number + turn + message) % 3].send(message)?;
+                }
+                ctx.address().send(())?;
+                ctx.receive().await;
+            }
+            Ok(())
+        });
+        node.spawn(move || flooder).start().unwrap();
+    }
+    flooded.iter().for_each(|_| finished.recv().unwrap());
+    node.stop().wait().unwrap();
+}
+
+#[test]
 fn r1_at_most_one_worker_is_in_a_process() {
     const EACH: usize = 2_000;
     let node = Node::builder("r1one").workers(4).start().unwrap();

@@ -6,6 +6,7 @@
 //! thing: run a turn.
 
 use crate::process::process::Process;
+use crate::seat::Seat;
 use crate::subscription::{Subscription, Topic};
 use krarup_gen::{
     Alias, BlockError, Class, DeadLetter, Name, NameError, Pid, Reason, Ref, Root, SpawnError,
@@ -15,7 +16,6 @@ use std::any::Any;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::task::Waker;
 use std::time::Duration;
 
@@ -243,15 +243,21 @@ impl Ready {
     /// did: it goes to the tail of the queue.
     #[must_use]
     pub fn run(self, limits: &TurnLimits) -> Option<Ready> {
-        self.0.run(limits, &AtomicU64::new(0))
+        self.0.run(limits, &Seat::unattended())
     }
 
-    /// As [`Ready::run`], and writes down the number of the process it runs: for those who
-    /// watch the thread.
+    /// As [`Ready::run`], at a worker's seat: there is written down which process it is, for
+    /// those who watch, and what it owes, if it is given back.
     #[must_use]
     #[inline]
-    pub fn run_seen(self, limits: &TurnLimits, in_hand: &AtomicU64) -> Option<Ready> {
-        self.0.run(limits, in_hand)
+    pub fn run_at(self, limits: &TurnLimits, seat: &Seat) -> Option<Ready> {
+        self.0.run(limits, seat)
+    }
+
+    /// Whether there is something that it must see before its next message: a stop, a kill.
+    #[must_use]
+    pub fn is_called(&self) -> bool {
+        self.0.is_called()
     }
 
     /// Puts the process back into its mailbox as an idle one, because nobody will run it
@@ -281,7 +287,8 @@ impl fmt::Debug for Ready {
 
 /// A process as its own future; see `process/turn.rs`.
 pub(crate) trait Turn: Send {
-    fn run(self: Pin<Box<Self>>, limits: &TurnLimits, in_hand: &AtomicU64) -> Option<Ready>;
+    fn run(self: Pin<Box<Self>>, limits: &TurnLimits, seat: &Seat) -> Option<Ready>;
+    fn is_called(&self) -> bool;
     fn put_back(self: Pin<Box<Self>>, reason: &mut dyn FnMut() -> Reason) -> Result<Waker, Ready>;
     fn pid(&self) -> Pid;
 }

@@ -269,7 +269,7 @@ where
             }
         }
         // A process that spawns many lets them run before it goes on.
-        current::charge(1);
+        current::charge(1, 0);
         let factory = self.factory;
         let ctx = Context::new(Arc::clone(&cell));
         host.schedule(Life::ready(Arc::clone(&cell), move || factory().run(ctx)));

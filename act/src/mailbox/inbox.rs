@@ -87,13 +87,13 @@ pub(crate) struct Inbox<M, C> {
 }
 
 /// From this many messages in the queue on a sender pays for each that it adds: as many
-/// messages of its own turn as there are crowds in the queue, up to a limit, so that to
-/// send one or two costs nobody a turn.
-const CROWD: usize = 64;
-const MOST_CHARGED: usize = 16;
+/// messages of its own turn as there are crowds of this size waiting, up to a limit, so that
+/// to send one or two costs nobody long.
+pub(crate) const CROWD: usize = 64;
+const MOST_CHARGED: usize = 1_024;
 
-fn charge(waiting: usize) {
-    current::charge(i32::try_from((waiting / CROWD).min(MOST_CHARGED)).unwrap_or(0));
+fn charge(waiting: usize, creditor: u64) {
+    current::charge(i32::try_from((waiting / CROWD).min(MOST_CHARGED)).unwrap_or(0), creditor);
 }
 
 /// The bound of a mailbox without one.
@@ -135,7 +135,7 @@ impl<M, C> Inbox<M, C> {
         }
     }
 
-    /// Puts a user's message on Main. `taken` is how many user messages the process
+    /// Puts a user's message on Main of the process with the number `receiver`. `taken` is how many user messages the process
     /// has taken off Main so far: the difference to those accepted is what waits.
     /// `taken` only grows, and is written before a message is handled, so a stale
     /// reading can refuse a message that had just got room, and never accept one too
@@ -145,6 +145,7 @@ impl<M, C> Inbox<M, C> {
         &mut self,
         message: M,
         sender: SenderId,
+        receiver: u64,
         taken: impl FnOnce() -> u64,
     ) -> Result<Option<Ready>, Refused<M>> {
         if self.phase == Phase::Terminated {
@@ -153,7 +154,7 @@ impl<M, C> Inbox<M, C> {
         if self.way != Way::Straight {
             return Err(Refused::Aside(message));
         }
-        self.put(message, sender, taken)
+        self.put(message, sender, receiver, taken)
     }
 
     /// As [`Inbox::push_main`], for who has looked that the process lives and Main is no route.
@@ -163,6 +164,7 @@ impl<M, C> Inbox<M, C> {
         &mut self,
         message: M,
         sender: SenderId,
+        receiver: u64,
         taken: impl FnOnce() -> u64,
     ) -> Result<Option<Ready>, Refused<M>> {
         if self.bound != UNBOUNDED && !self.has_room(taken()) {
@@ -176,14 +178,14 @@ impl<M, C> Inbox<M, C> {
         if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
             self.first = Some(Entry { sender, body: Body::Message(message) });
         } else {
-            self.push_message_behind(message, sender);
+            self.push_message_behind(message, sender, receiver);
         }
         Ok(self.ready_for_mail())
     }
 
     #[inline(never)]
-    fn push_message_behind(&mut self, message: M, sender: SenderId) {
-        self.push_behind(|| Entry { sender, body: Body::Message(message) });
+    fn push_message_behind(&mut self, message: M, sender: SenderId, receiver: u64) {
+        self.push_behind(receiver, || Entry { sender, body: Body::Message(message) });
     }
 
     pub(super) fn has_room(&self, taken: u64) -> bool {
@@ -201,18 +203,19 @@ impl<M, C> Inbox<M, C> {
         if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
             self.first = Some(entry);
         } else {
-            self.push_behind(|| entry);
+            self.push_behind(0, || entry);
         }
     }
 
     #[inline]
-    fn push_behind(&mut self, entry: impl FnOnce() -> Entry<M>) {
+    fn push_behind(&mut self, receiver: u64, entry: impl FnOnce() -> Entry<M>) {
         // As much room as the last batch needed.
         let room = self.batch.clamp(4, 256) as usize;
         let main = self.main.get_or_insert_with(|| Box::new(VecDeque::with_capacity(room)));
         main.push_back(entry());
         if main.len() >= CROWD {
-            charge(main.len());
+            // What the receiver has taken may still be in its hands.
+            charge(main.len() + self.batch as usize, receiver);
         }
     }
 

@@ -89,10 +89,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             return route.send(message, sender);
         }
         // Relaxed: see `Inbox::push_main`.
-        let pushed = self
-            .inbox
-            .lock()
-            .push_main(message, sender, || self.progress.taken.load(Ordering::Relaxed));
+        let pushed = self.inbox.lock().push_main(message, sender, self.pid.id(), || {
+            self.progress.taken.load(Ordering::Relaxed)
+        });
         match pushed {
             Ok(None) => Ok(()),
             Ok(Some(ready)) => {

@@ -7,7 +7,7 @@ use super::process::{Guarded, Process, Via};
 use super::room::Held;
 use crate::dynamic::Dynamic;
 use crate::mailbox::entry::{Body, Control, Entry, Notice};
-use crate::mailbox::inbox::{Phase, Refused, Way};
+use crate::mailbox::inbox::{CROWD, Phase, Refused, Way};
 use crate::mailbox::permit::NoRoom;
 use crate::reply::Reply;
 use crate::sync::Ordering;
@@ -140,6 +140,10 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
             self.doom(inbox, exit.reason);
         }
         false
+    }
+
+    fn is_crowded(&self) -> bool {
+        self.main_length() >= CROWD
     }
 
     fn is_doomed(&self) -> bool {
@@ -319,10 +323,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             drop(relations);
             return self.send(message);
         }
-        let pushed = self
-            .inbox
-            .lock()
-            .push_main(message, sender, || self.progress.taken.load(Ordering::Relaxed));
+        let pushed = self.inbox.lock().push_main(message, sender, self.pid.id(), || {
+            self.progress.taken.load(Ordering::Relaxed)
+        });
         drop(relations);
         match pushed {
             Ok(ready) => {

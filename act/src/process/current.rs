@@ -8,6 +8,7 @@
 
 use super::crash::contain;
 use crate::host::TurnLimits;
+use crate::seat::Debt;
 use crate::sync::thread_local;
 use krarup_gen::{CallError, Pid, Reason, Timestamp};
 use std::cell::{Cell, RefCell};
@@ -63,6 +64,8 @@ struct Turn {
     looked: Cell<bool>,
     /// Whom what was polled last waits for; see [`note_wait`].
     waits: Cell<u64>,
+    /// Whose mailbox was crowded when a message was put there last; see [`charge`].
+    creditor: Cell<u64>,
     /// Messages sent in this turn.
     sent: Cell<u64>,
     /// Whom the process waited for when it was polled before.
@@ -84,6 +87,7 @@ thread_local! {
             keeps_memory: Cell::new(false),
             looked: Cell::new(false),
             waits: Cell::new(0),
+            creditor: Cell::new(0),
             sent: Cell::new(0),
             waited: Cell::new(0),
         }
@@ -156,6 +160,7 @@ impl Turn {
         self.keeps_memory.set(outer.keeps_memory.get());
         self.looked.set(outer.looked.get());
         self.waits.set(outer.waits.get());
+        self.creditor.set(outer.creditor.get());
         self.sent.set(outer.sent.get());
         self.waited.set(outer.waited.get());
     }
@@ -187,18 +192,24 @@ fn is_late(turn: &Turn, now: impl FnOnce() -> Timestamp) -> bool {
     !turn.fresh.replace(false) && now().as_nanos() >= turn.deadline.get()
 }
 
-/// Takes more of the turn than the message in hand: it has made others work. What is not
-/// there is a [`debt`].
+/// Takes more of the turn than the message in hand: it has made others work, or one whose
+/// number is `creditor`. What is not there is a [`debt`].
 #[inline]
-pub(crate) fn charge(messages: i32) {
-    TURN.with(|turn| turn.budget.set(turn.budget.get().saturating_sub(messages)));
+pub(crate) fn charge(messages: i32, creditor: u64) {
+    TURN.with(|turn| {
+        turn.budget.set(turn.budget.get().saturating_sub(messages));
+        turn.creditor.set(creditor);
+    });
 }
 
 /// Turns, of as many messages as the default has, that the turn has taken too much.
 #[inline]
-pub(crate) fn debt() -> u8 {
-    let budget = TURN.with(|turn| turn.budget.get());
-    if budget >= 0 { 0 } else { u8::try_from(budget.unsigned_abs() / 64).unwrap_or(u8::MAX) }
+pub(crate) fn debt() -> Option<Debt> {
+    TURN.with(|turn| {
+        let budget = turn.budget.get();
+        let turns = if budget >= 0 { 0 } else { budget.unsigned_abs() / 64 };
+        (turns > 0).then(|| Debt { turns, creditor: turn.creditor.get() })
+    })
 }
 
 /// The future will be polled: nothing has been looked at, nothing is waited for. `waited` is

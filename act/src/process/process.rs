@@ -54,6 +54,9 @@ pub trait Process: Any + Send + Sync {
     /// a notice, which the process will take out of its mailbox.
     fn exit_signal(self: Arc<Self>, exit: Exit, via: Via) -> bool;
 
+    /// Whether so much waits on Main that who sends more pays for it with turns (rule R1).
+    fn is_crowded(&self) -> bool;
+
     /// Whether an exit signal has reached it by which it will end without a word. To
     /// whoever links to it or monitors it from now on it is dead (rules L2, L4).
     fn is_doomed(&self) -> bool;

@@ -23,12 +23,13 @@ use crate::host::{Poke, Ready, Turn, TurnLimits};
 use crate::mailbox::entry::Control;
 use crate::mailbox::inbox::Phase;
 use crate::mailbox::remains::{Dropped, LastToHear};
+use crate::seat::Seat;
 use crate::slot::SlotSender;
 use futures_task::waker_ref;
 use krarup_gen::{DeadLetterCause, Pid, Reason, Result, SpawnError};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 
 pin_project_lite::pin_project! {
@@ -71,11 +72,11 @@ where
     S: FnOnce() -> F + Send + 'static,
     F: Future<Output = Result> + Send + 'static,
 {
-    fn run(mut self: Pin<Box<Self>>, limits: &TurnLimits, in_hand: &AtomicU64) -> Option<Ready> {
+    fn run(mut self: Pin<Box<Self>>, limits: &TurnLimits, seat: &Seat) -> Option<Ready> {
         if self.sits_out() {
             return Some(Ready::new(self));
         }
-        in_hand.store(self.cell.pid.id(), Ordering::Relaxed);
+        seat.begin(self.cell.pid);
         let _turn = current::enter(self.cell.pid, limits, || self.cell.host.now());
         self.cell.progress.running.store(true, Ordering::Relaxed);
         loop {
@@ -97,7 +98,7 @@ where
             match self.park() {
                 Parked::Again(life) => self = life,
                 Parked::NextTurn(life) => {
-                    life.cell.progress.debt.store(current::debt(), Ordering::Relaxed);
+                    life.owe(seat);
                     return Some(Ready::new(life));
                 }
                 Parked::Done => return None,
@@ -119,6 +120,10 @@ where
         inbox.park(Phase::Idle, Ready::new(self));
         drop(inbox);
         Ok(futures_task::waker(cell))
+    }
+
+    fn is_called(&self) -> bool {
+        self.cell.progress.attention.load(Ordering::Relaxed)
     }
 
     fn pid(&self) -> Pid {
@@ -159,6 +164,16 @@ where
         sits_out
     }
 
+    /// Writes down what the turn has taken too much: at the seat, or here, to be sat out.
+    fn owe(&self, seat: &Seat) {
+        let debt = current::debt();
+        let here = match debt {
+            Some(debt) if !seat.leave(debt) => u8::try_from(debt.turns).unwrap_or(u8::MAX),
+            _ => 0,
+        };
+        self.cell.progress.debt.store(here, Ordering::Relaxed);
+    }
+
     fn poll_once(self: Pin<&mut Self>) -> Poll<Reason> {
         let mut life = self.project();
         let waker = waker_ref(life.cell);
@@ -193,7 +208,7 @@ where
             return Parked::Again(self);
         }
         let wants = current::wants();
-        let keeps_memory = keeps_memory(&cell);
+        let keeps_memory = wants == Wants::Message && keeps_memory(&cell);
         let callee = if wants == Wants::Other { current::waited_for() } else { 0 };
         cell.progress.waits_for.store(callee, Ordering::Relaxed);
         let mut inbox = cell.inbox.lock();

@@ -26,7 +26,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         if inbox.phase == Phase::Terminated {
             return Err(SendError::NoProcess(message));
         }
-        let put = inbox.put(message, sender, || self.progress.taken.load(Ordering::Relaxed));
+        let put = inbox
+            .put(message, sender, self.pid.id(), || self.progress.taken.load(Ordering::Relaxed));
         match put {
             Ok(ready) => {
                 self.settle(&mut inbox, sender);

@@ -1,5 +1,6 @@
 //! What a worker writes down for others to read: what it does now and has done.
 
+use krarup_act::Seat;
 use krarup_gen::{Histogram, WorkerStats};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,8 +14,8 @@ pub(crate) const SAMPLE_INTERVAL: u32 = 61 * 16;
 #[repr(align(128))]
 pub(crate) struct Counters {
     turns: AtomicU64,
-    /// The number of the process it runs; 0 while it looks for one or sleeps.
-    pid: AtomicU64,
+    /// In hand is the process it runs; none while it looks for one or sleeps.
+    seat: Seat,
     /// The longest its own queue has been, from two on.
     longest: AtomicU64,
     high_turns: AtomicU64,
@@ -45,7 +46,7 @@ impl Counters {
     #[inline]
     pub(crate) fn begin_turn(&self, pid: u64) {
         add(&self.turns, 1);
-        self.pid.store(pid, Ordering::Relaxed);
+        self.seat.take_in_hand(pid);
     }
 
     /// As [`Counters::begin_turn`], of a process of high class.
@@ -54,21 +55,21 @@ impl Counters {
         self.begin_turn(pid);
     }
 
-    /// It begins a turn of a process that is written down in [`Counters::in_hand`].
+    /// It begins a turn of a process that is written down at its [`Counters::seat`].
     #[inline]
     pub(crate) fn count_turn(&self) {
         add(&self.turns, 1);
     }
 
-    /// Where the number of the process is written down that it runs.
+    /// Where the turns that it runs leave word.
     #[inline]
-    pub(crate) fn in_hand(&self) -> &AtomicU64 {
-        &self.pid
+    pub(crate) fn seat(&self) -> &Seat {
+        &self.seat
     }
 
     /// It has nothing to run at hand.
     pub(crate) fn idle(&self) {
-        self.pid.store(0, Ordering::Relaxed);
+        self.seat.take_in_hand(0);
     }
 
     /// Its own queue holds so many, more than one.
@@ -108,7 +109,7 @@ impl Counters {
 
     /// The two may be of neighbouring turns: then the next glance tells.
     pub(crate) fn glance(&self) -> Glance {
-        Glance { turns: self.turns.load(Ordering::Relaxed), pid: self.pid.load(Ordering::Relaxed) }
+        Glance { turns: self.turns.load(Ordering::Relaxed), pid: self.seat.pid() }
     }
 
     /// All of them, of a worker whose queue holds so many now.

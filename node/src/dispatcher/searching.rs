@@ -46,6 +46,11 @@ impl Shared {
                 return Some(ready);
             }
             if patience.is_none()
+                && let Some(ready) = self.handed_over.take()
+            {
+                return Some(ready);
+            }
+            if patience.is_none()
                 && let Some((ready, stolen)) = self.steal(index, &mut seeker.rng, &steal)
             {
                 seeker.thief.has_stolen(stolen, now());
@@ -66,7 +71,8 @@ impl Shared {
             !self.express.is_quiet()
                 || (is_spare && self.spares.surplus())
                 || !self.injector.is_empty()
-                || (patience.is_none() && self.is_work_at_siblings())
+                || (patience.is_none()
+                    && (!self.handed_over.is_empty() || self.is_work_at_siblings()))
         };
         if self.sleep.park(index, parker, patience, any_work) {
             counters.count_park();
@@ -78,7 +84,7 @@ impl Shared {
     }
 
     /// The other workers, as a thief sees them.
-    fn siblings(&self, thief: usize) -> impl Iterator<Item = Sibling> + Clone {
+    pub(super) fn siblings(&self, thief: usize) -> impl Iterator<Item = Sibling> + Clone {
         let workers = self.counters.iter().zip(&self.stealers).enumerate();
         workers.filter(move |(index, _)| *index != thief).map(|(_, (counters, stealer))| Sibling {
             turns: counters.glance().turns,
@@ -87,7 +93,10 @@ impl Shared {
     }
 
     pub(super) fn is_work_queued(&self) -> bool {
-        self.express.len() > 0 || !self.injector.is_empty() || self.is_work_at_siblings()
+        self.express.len() > 0
+            || !self.injector.is_empty()
+            || !self.handed_over.is_empty()
+            || self.is_work_at_siblings()
     }
 
     fn is_work_at_siblings(&self) -> bool {

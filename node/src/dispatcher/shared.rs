@@ -22,6 +22,7 @@
 
 use super::calling;
 use super::counters::{Counters, SAMPLE_INTERVAL};
+use super::debtors::{Debtors, HandedOver, Takes};
 use super::express::Express;
 use super::pokes::Pokes;
 use super::reports::Reports;
@@ -58,6 +59,9 @@ pub(crate) struct Shared {
     pub(super) express: Express<Ready>,
     pub(super) injector: Injector<Ready>,
     pub(super) stealers: Vec<Stealer<Ready>>,
+    /// Of each worker.
+    pub(super) debtors: Vec<Debtors>,
+    pub(super) handed_over: HandedOver,
     pub(super) sleep: Sleep,
     pub(super) spares: Spares,
     watchdog: Watchdog,
@@ -118,6 +122,8 @@ impl Shared {
             express: Express::new(),
             injector: Injector::new(),
             stealers: queues.iter().map(Worker::stealer).collect(),
+            debtors: queues.iter().map(|_| Debtors::default()).collect(),
+            handed_over: HandedOver::default(),
             sleep,
             spares: Spares::new(seats),
             watchdog: Watchdog::new(setup.long_turn),
@@ -174,6 +180,14 @@ impl Shared {
         }
     }
 
+    /// A process has more to do than one turn.
+    fn push_again(&self, local: &Local, takes: &mut Takes, ready: Ready) {
+        match self.counters[local.index].seat().take_debt() {
+            None => self.push(local, ready),
+            Some(debt) => self.sit_out((local.index, &local.queue), takes, debt, ready),
+        }
+    }
+
     /// Apart, so that what is alone in its queue is pushed in few steps.
     #[inline(never)]
     fn has_pushed_behind(&self, local: &Local, queued: usize) {
@@ -207,11 +221,11 @@ impl Shared {
             AT.set(Arc::as_ptr(self).addr());
             let mut seeker = Seeker::new(index);
             let counters = &self.counters[index];
-            let mut tick = 0_u32;
+            let mut takes = Takes::new();
             let mut turns = || {
                 while !self.express.calls() || self.run_high(counters, &mut seeker.searching) {
-                    tick = tick.wrapping_add(1);
-                    let ready = self.take_near(local, tick).or_else(|| {
+                    self.begin_take((index, &local.queue), &mut seeker.thief, &mut takes);
+                    let ready = self.take_near(local, &mut takes).or_else(|| {
                         let take = || self.take_injected(local);
                         let steal = |stealer: &Stealer<Ready>| {
                             let stolen = stealer.steal_batch_and_pop(&local.queue);
@@ -225,10 +239,10 @@ impl Shared {
                         self.sleep.found();
                     }
                     counters.count_turn();
-                    let again = ready.run_seen(&self.setup.limits, counters.in_hand());
+                    let again = ready.run_at(&self.setup.limits, counters.seat());
                     calling::after_turn(|pid| counters.begin_turn(pid));
                     if let Some(again) = again {
-                        self.push(local, again);
+                        self.push_again(local, &mut takes, again);
                     }
                 }
             };
@@ -248,9 +262,9 @@ impl Shared {
 
     /// From the worker's own queue, or from the injector where it is time for that.
     #[inline]
-    fn take_near(&self, local: &Local, tick: u32) -> Option<Ready> {
-        if tick.is_multiple_of(INJECTOR_INTERVAL)
-            && let Some(ready) = self.look_up(local, tick)
+    fn take_near(&self, local: &Local, takes: &mut Takes) -> Option<Ready> {
+        if takes.begun.is_multiple_of(u64::from(INJECTOR_INTERVAL))
+            && let Some(ready) = self.look_up(local, takes)
         {
             return Some(ready);
         }
@@ -258,9 +272,10 @@ impl Shared {
     }
 
     #[cold]
-    fn look_up(&self, local: &Local, tick: u32) -> Option<Ready> {
-        if tick.is_multiple_of(SAMPLE_INTERVAL) {
-            self.run_measured(local);
+    fn look_up(&self, local: &Local, takes: &mut Takes) -> Option<Ready> {
+        self.take_in(&local.queue);
+        if takes.begun.is_multiple_of(u64::from(SAMPLE_INTERVAL)) {
+            self.run_measured(local, takes);
         }
         self.take_injected(local)
     }
@@ -275,19 +290,19 @@ impl Shared {
     }
 
     /// Runs a turn of the next process, if there is one at hand, and counts what it handles.
-    fn run_measured(&self, local: &Local) {
+    fn run_measured(&self, local: &Local, takes: &mut Takes) {
         let Some(ready) = local.queue.pop() else { return };
         let counters = &self.counters[local.index];
         let Some(process) = (self.setup.processes)(ready.pid().id()) else {
             return local.queue.push(ready);
         };
         let before = process.handled();
-        counters.begin_turn(ready.pid().id());
-        let again = ready.run(&self.setup.limits);
+        counters.count_turn();
+        let again = ready.run_at(&self.setup.limits, counters.seat());
         counters.count_messages(process.handled() - before);
         calling::after_turn(|pid| counters.begin_turn(pid));
         if let Some(again) = again {
-            self.push(local, again);
+            self.push_again(local, takes, again);
         }
     }
 
@@ -327,6 +342,7 @@ impl Shared {
             return;
         }
         self.pokes.iter().for_each(Pokes::poke);
+        self.forget_debts_at_long_turns();
         let workers = self.stealers.len();
         // The spares first: they are started here and nowhere else.
         let all_asleep = || {
@@ -378,7 +394,8 @@ impl Shared {
     pub(crate) fn clear(&self) {
         // A process on a list holds its host, and so this.
         self.pokes.iter().for_each(Pokes::poke);
-        while let Some(ready) = self.express.pop() {
+        self.forget_all_debts();
+        while let Some(ready) = self.express.pop().or_else(|| self.handed_over.take()) {
             drop(turn::run(ready, &self.setup.limits));
         }
         loop {
@@ -401,7 +418,7 @@ impl Shared {
         let each = each.map(|(index, counters)| counters.stats(queued(index))).collect();
         DispatcherStats::new(self.setup.name.clone(), self.stealers.len()).with(|stats| {
             stats.set_each(each);
-            stats.queued += self.injector.len() + self.express.len();
+            stats.queued += self.injector.len() + self.express.len() + self.number_of_debtors();
             // What was queued was run or is queued still.
             stats.scheduled = stats.turns + stats.queued as u64;
             stats.injected = self.injected.load(Ordering::Relaxed);

@@ -80,6 +80,14 @@ impl Thief {
         }
     }
 
+    /// The worker has let go what its siblings will do sooner: as good as a theft that was not
+    /// worth it.
+    pub(crate) fn has_let_go(&mut self, now: Timestamp, siblings: impl Iterator<Item = Sibling>) {
+        self.last = None;
+        self.judged = now;
+        self.hold_back(now, siblings);
+    }
+
     /// How long it must still hold back before it steals; `None`: it may.
     pub(crate) fn patience(
         &mut self,

@@ -50,6 +50,10 @@ impl Process for Entry {
         false
     }
 
+    fn is_crowded(&self) -> bool {
+        false
+    }
+
     fn is_doomed(&self) -> bool {
         false
     }

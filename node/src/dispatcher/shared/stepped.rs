@@ -5,11 +5,12 @@
 //! thread is worker 0 of a dispatcher whose others are never there, and what comes from outside
 //! comes from a thread that ends at once.
 
-use super::{AT, LOCAL, LOCAL_CAPACITY, Local, Seeker, Shared, Worker, with_number};
+use super::{AT, LOCAL, LOCAL_CAPACITY, Local, Seeker, Shared, Takes, Worker, with_number};
 use crate::blocking::Blocking;
 use crate::clock::Clock;
 use crate::core::{Core, Home};
 use crate::dispatcher::any::Dispatcher;
+use crate::dispatcher::thief::Thief;
 use crate::options::{DEFAULT, DispatcherOptions};
 use krarup_act::{Address, Context, Host, Ready, Spawn, behavior_fn};
 use krarup_gen::{Class, Name, Pid, WorkerStats};
@@ -21,6 +22,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
+
+mod flooders;
 
 /// Runs a test as worker 0. A thread is a worker once in its life.
 fn as_worker(options: DispatcherOptions, test: impl FnOnce(&mut Stepped) + Send + 'static) {
@@ -39,7 +42,8 @@ struct Stepped {
     shared: Arc<Shared>,
     /// Of the workers that are not there.
     others: Vec<Worker<Ready>>,
-    tick: u32,
+    takes: Takes,
+    thief: Thief,
 }
 
 /// Where processes come from, on any thread.
@@ -97,7 +101,7 @@ impl Stepped {
         AT.set(Arc::as_ptr(&shared).addr());
         LOCAL.with(|local| local.set(Local { index: 0, queue }).ok().unwrap());
         let nursery = Nursery { core, home, log: Arc::default() };
-        Stepped { nursery, shared, others: queues, tick: 0 }
+        Stepped { nursery, shared, others: queues, takes: Takes::new(), thief: Thief::default() }
     }
 
     /// As a thread that is no worker does it.
@@ -121,13 +125,13 @@ impl Stepped {
             if shared.express.calls() && !shared.run_high(counters, &mut false) {
                 return None;
             }
-            self.tick += 1;
+            shared.begin_take((0, &local.queue), &mut self.thief, &mut self.takes);
             let ready =
-                shared.take_near(local, self.tick).or_else(|| shared.take_injected(local))?;
+                shared.take_near(local, &mut self.takes).or_else(|| shared.take_injected(local))?;
             let pid = ready.pid();
-            counters.begin_turn(pid.id());
-            if let Some(again) = ready.run(&shared.setup.limits) {
-                shared.push(local, again);
+            counters.count_turn();
+            if let Some(again) = ready.run_at(&shared.setup.limits, counters.seat()) {
+                shared.push_again(local, &mut self.takes, again);
             }
             Some(pid)
         })

@@ -1,0 +1,184 @@
+//! Those who flood others, stepped by hand: see [`crate::dispatcher::debtors`].
+
+use super::{Stepped, as_worker, options};
+use crate::dispatcher::counters::Counters;
+use krarup_act::{Address, Context, Host, Spawn, behavior_fn};
+use krarup_gen::{Class, Pid};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// Messages of a flooder's turn.
+const FLOOD: usize = 1_000;
+
+/// Who floods, and whom.
+struct Flood {
+    flooder: Address<()>,
+    flooded: Address<u64>,
+    /// What waited at the flooded when a turn of the flooder began.
+    waited: Arc<Mutex<Vec<usize>>>,
+}
+
+/// A process that sends [`FLOOD`] messages, and one to itself, in each of so many turns.
+fn flood(stepped: &Stepped, turns: usize) -> Flood {
+    let host = || Arc::clone(&stepped.nursery.home) as Arc<dyn Host>;
+    let receiver = behavior_fn(|mut ctx: Context<u64>| async move {
+        loop {
+            ctx.receive().await;
+        }
+    });
+    let flooded = Spawn::outside(host(), move || receiver).start().unwrap();
+    let waited = Arc::<Mutex<Vec<usize>>>::default();
+    let (to, noted, left) = (flooded.clone(), Arc::clone(&waited), AtomicUsize::new(turns));
+    let flooder = behavior_fn(move |mut ctx: Context<()>| async move {
+        loop {
+            ctx.receive().await;
+            noted.lock().unwrap().push(to.waiting());
+            (0..FLOOD as u64).for_each(|number| to.send(number).unwrap());
+            if left.fetch_sub(1, Ordering::Relaxed) > 1 {
+                ctx.address().send(()).unwrap();
+            }
+        }
+    });
+    let flooder = Spawn::outside(host(), move || flooder).start().unwrap();
+    flooder.send(()).unwrap();
+    Flood { flooder, flooded, waited }
+}
+
+/// Steps until the flooder has had its first flooding turn.
+fn begin(stepped: &mut Stepped, flood: &Flood) {
+    while flood.waited.lock().unwrap().is_empty() {
+        stepped.step().unwrap();
+    }
+    assert_eq!(flood.flooded.waiting(), FLOOD);
+    assert_eq!(stepped.shared.number_of_debtors(), 1);
+}
+
+fn busy(stepped: &Stepped, number: usize) -> Pid {
+    let process = stepped.nursery.spawn_with(number, Class::Normal, |own, _| own.send(()).unwrap());
+    process.send(()).unwrap();
+    process.pid()
+}
+
+fn counters(stepped: &Stepped, worker: usize) -> &Counters {
+    &stepped.shared.counters[worker]
+}
+
+#[test]
+fn r1_who_floods_has_its_next_turn_when_the_flooded_has_caught_up() {
+    as_worker(options(1), |stepped| {
+        let flood = flood(stepped, 20);
+        stepped.run_until_idle();
+        assert_eq!(*flood.waited.lock().unwrap(), [0; 20]);
+        assert_eq!(flood.flooded.info().handled, 20 * FLOOD as u64);
+        // Nobody had a turn for nothing: the first of each, the flooder's, and its receiver's.
+        let turns = 2 + 20 * (1 + FLOOD.div_ceil(64) as u64 + 1);
+        assert!(stepped.worker().turns <= turns, "{} turns", stepped.worker().turns);
+        assert_eq!(stepped.shared.number_of_debtors(), 0);
+    });
+}
+
+#[test]
+fn r1_a_debt_is_paid_with_turns_of_all_others() {
+    as_worker(options(1).throughput(1), |stepped| {
+        let flood = flood(stepped, 2);
+        let others: Vec<_> = (0..3).map(|number| busy(stepped, number)).collect();
+        begin(stepped, &flood);
+        // What a turn has of messages is not what it owes: that is counted in 64s. One crowd waits
+        // before the 65th message, two before the 129th, and so on; and the one to itself.
+        let charged: usize = (1..FLOOD).map(|waiting| waiting / 64).sum();
+        let mut turns = [0; 3];
+        while flood.waited.lock().unwrap().len() < 2 {
+            let ran = stepped.step().unwrap();
+            if let Some(other) = others.iter().position(|other| *other == ran) {
+                turns[other] += 1;
+            }
+        }
+        for turns in turns {
+            assert!((charged / 64 - 2..charged / 64 + 4).contains(&turns), "{turns}: {charged}");
+        }
+    });
+}
+
+#[test]
+fn r1_a_kill_does_not_wait_for_a_debt() {
+    as_worker(options(1).throughput(1), |stepped| {
+        let flood = flood(stepped, 100);
+        (0..40).for_each(|number| {
+            busy(stepped, number);
+        });
+        begin(stepped, &flood);
+        flood.flooder.process().kill();
+        stepped.steps(976 + 41);
+        assert!(!flood.flooder.is_alive());
+        assert_eq!(
+            (flood.waited.lock().unwrap().len(), stepped.shared.number_of_debtors()),
+            (1, 0)
+        );
+    });
+}
+
+#[test]
+fn r1_a_worker_with_debtors_only_lets_them_go_where_the_flooded_is_at_work() {
+    as_worker(options(2), |stepped| {
+        let flood = flood(stepped, 100);
+        begin(stepped, &flood);
+        // The other worker has stolen the flooded, and runs it.
+        let stolen = stepped.shared.stealers[0].steal_batch(&stepped.others[0]);
+        assert!(stolen.is_success());
+        counters(stepped, 1).begin_turn(flood.flooded.pid().id());
+        assert_eq!((stepped.step(), stepped.shared.number_of_debtors()), (None, 1));
+        assert!(!stepped.shared.handed_over.is_empty());
+        // It holds back, for it would be at once where it was.
+        let now = || stepped.nursery.core.clock.now();
+        let siblings = stepped.shared.siblings(0);
+        assert!(stepped.thief.patience(now, siblings).is_some());
+        assert_eq!(flood.waited.lock().unwrap().len(), 1);
+        // Whoever has work takes it in.
+        busy(stepped, 0);
+        stepped.steps(62);
+        assert_eq!(flood.waited.lock().unwrap().len(), 2);
+        assert!(stepped.shared.handed_over.is_empty());
+    });
+}
+
+#[test]
+fn r1_a_worker_with_debtors_only_runs_them_if_the_flooded_waits_nowhere() {
+    as_worker(options(2), |stepped| {
+        let flood = flood(stepped, 2);
+        begin(stepped, &flood);
+        // Another worker is at work, but not for the flooded, who has caught up here.
+        counters(stepped, 1).begin_turn(flood.flooder.pid().id());
+        stepped.run_until_idle();
+        assert_eq!(*flood.waited.lock().unwrap(), [0; 2]);
+    });
+}
+
+#[test]
+fn r1_behind_a_long_turn_debts_are_forgotten() {
+    as_worker(options(1), |stepped| {
+        let flood = flood(stepped, 2);
+        begin(stepped, &flood);
+        // First look: there have been turns since the one before.
+        stepped.shared.forget_debts_at_long_turns();
+        assert!(stepped.shared.handed_over.is_empty());
+        stepped.shared.forget_debts_at_long_turns();
+        assert!(!stepped.shared.handed_over.is_empty());
+        assert!(stepped.shared.is_work_queued());
+        busy(stepped, 0);
+        stepped.steps(62);
+        assert_eq!(flood.waited.lock().unwrap().len(), 2);
+    });
+}
+
+#[test]
+fn r1_who_owes_when_the_dispatcher_stops_ends() {
+    as_worker(options(1), |stepped| {
+        let flood = flood(stepped, 2);
+        begin(stepped, &flood);
+        flood.flooder.process().kill();
+        stepped.shared.signal_stop();
+        stepped.shared.clear();
+        assert!(!flood.flooder.is_alive());
+        assert_eq!(stepped.shared.number_of_debtors(), 0);
+    });
+}
