@@ -69,16 +69,16 @@ fn r1_who_floods_others_sits_turns_out_until_they_have_caught_up() {
     }
 }
 
-#[test]
-fn r1_floods_across_all_workers_come_to_an_end() {
-    const TURNS: usize = 30;
-    let node = Node::builder("r1floods").workers(4).start().unwrap();
+/// Each flooder sends to all in turn, with messages to itself in between.
+fn floods_come_to_an_end(workers: usize, flooders: usize, flooded: usize, turns: usize) {
+    const FLOOD: usize = 600;
+    let node = Node::builder("r1floods").workers(workers).start().unwrap();
     let (done, finished) = mpsc::channel();
-    let flooded: Vec<_> = (0..3)
+    let receivers: Vec<_> = (0..flooded)
         .map(|_| {
             let done = done.clone();
             let receiver = behavior_fn(move |mut ctx: Context<usize>| async move {
-                for _ in 0..64 * TURNS * 200 {
+                for _ in 0..flooders * turns * FLOOD / flooded {
                     ctx.receive().await;
                 }
                 let _ = done.send(());
@@ -87,12 +87,12 @@ fn r1_floods_across_all_workers_come_to_an_end() {
             node.spawn(move || receiver).start().unwrap()
         })
         .collect();
-    for number in 0..64 {
-        let flooded = flooded.clone();
+    for number in 0..flooders {
+        let receivers = receivers.clone();
         let flooder = behavior_fn(move |mut ctx: Context<()>| async move {
-            for turn in 0..TURNS {
-                for message in 0..600 {
-                    flooded[(number + turn + message) % 3].send(message)?;
+            for turn in 0..turns {
+                for message in 0..FLOOD {
+                    receivers[(number + turn + message) % flooded].send(message)?;
                 }
                 ctx.address().send(())?;
                 ctx.receive().await;
@@ -101,8 +101,18 @@ fn r1_floods_across_all_workers_come_to_an_end() {
         });
         node.spawn(move || flooder).start().unwrap();
     }
-    flooded.iter().for_each(|_| finished.recv().unwrap());
+    receivers.iter().for_each(|_| finished.recv().unwrap());
     node.stop().wait().unwrap();
+}
+
+#[test]
+fn r1_floods_of_many_come_to_an_end() {
+    floods_come_to_an_end(4, 64, 3, 30);
+}
+
+#[test]
+fn r1_a_flood_of_one_comes_to_an_end() {
+    floods_come_to_an_end(2, 1, 1, 4_000);
 }
 
 #[test]

@@ -229,8 +229,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     /// Lets go of memory that is kept for speed (OTP's `hibernate`; rule D10): for a process
-    /// that expects nothing for long. An idle process holds no queues in any case; this
-    /// gives up what a busy one or one with timers and a stash keeps spare.
+    /// that expects nothing for long. The queue of its
+    /// mailbox an idle process gives back by itself after some 10 ms; this gives up at once what
+    /// it keeps spare of that, of timers and of a stash.
     pub fn hibernate(&mut self) {
         if let Some(main) = &mut self.main {
             main.shrink_to_fit();

@@ -52,6 +52,11 @@ impl Takes {
     pub(super) fn new() -> Self {
         Takes { begun: 0, look: NEVER }
     }
+
+    /// Whether somebody may sit with the debtors: the worker must not sleep then.
+    pub(super) fn has_debtors(&self) -> bool {
+        self.look != NEVER
+    }
 }
 
 struct Debtor {
@@ -151,7 +156,7 @@ impl Shared {
         takes: &mut Takes,
     ) {
         takes.begun += 1;
-        if takes.look != NEVER {
+        if takes.has_debtors() {
             self.look_at_debtors(at, thief, takes);
         }
     }

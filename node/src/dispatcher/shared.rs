@@ -226,6 +226,10 @@ impl Shared {
                 while !self.express.calls() || self.run_high(counters, &mut seeker.searching) {
                     self.begin_take((index, &local.queue), &mut seeker.thief, &mut takes);
                     let ready = self.take_near(local, &mut takes).or_else(|| {
+                        // A turn that was measured has left a debt.
+                        if takes.has_debtors() {
+                            return None;
+                        }
                         let take = || self.take_injected(local);
                         let steal = |stealer: &Stealer<Ready>| {
                             let stolen = stealer.steal_batch_and_pop(&local.queue);

@@ -126,8 +126,12 @@ impl Stepped {
                 return None;
             }
             shared.begin_take((0, &local.queue), &mut self.thief, &mut self.takes);
-            let ready =
-                shared.take_near(local, &mut self.takes).or_else(|| shared.take_injected(local))?;
+            let near = shared.take_near(local, &mut self.takes);
+            if near.is_none() && self.takes.has_debtors() {
+                // The worker looks again.
+                return None;
+            }
+            let ready = near.or_else(|| shared.take_injected(local))?;
             let pid = ready.pid();
             counters.count_turn();
             if let Some(again) = ready.run_at(&shared.setup.limits, counters.seat()) {
