@@ -4,6 +4,7 @@ use super::{Stepped, as_worker, options};
 use crate::dispatcher::counters::Counters;
 use krarup_act::{Address, Context, Host, Spawn, behavior_fn};
 use krarup_gen::{Class, Pid};
+use std::future::pending;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -20,11 +21,17 @@ struct Flood {
 
 /// A process that sends [`FLOOD`] messages, and one to itself, in each of so many turns.
 fn flood(stepped: &Stepped, turns: usize) -> Flood {
+    flood_one(stepped, turns, usize::MAX)
+}
+
+/// As [`flood`]; who is flooded handles so many messages, and then waits for ever.
+fn flood_one(stepped: &Stepped, turns: usize, handles: usize) -> Flood {
     let host = || Arc::clone(&stepped.nursery.home) as Arc<dyn Host>;
-    let receiver = behavior_fn(|mut ctx: Context<u64>| async move {
-        loop {
+    let receiver = behavior_fn(move |mut ctx: Context<u64>| async move {
+        for _ in 0..handles {
             ctx.receive().await;
         }
+        pending().await
     });
     let flooded = Spawn::outside(host(), move || receiver).start().unwrap();
     let waited = Arc::<Mutex<Vec<usize>>>::default();
@@ -150,6 +157,16 @@ fn r1_a_worker_with_debtors_only_runs_them_if_the_flooded_waits_nowhere() {
         counters(stepped, 1).begin_turn(flood.flooder.pid().id());
         stepped.run_until_idle();
         assert_eq!(*flood.waited.lock().unwrap(), [0; 2]);
+    });
+}
+
+#[test]
+fn r1_a_flooded_that_waits_for_something_else_holds_nobody_up() {
+    as_worker(options(2), |stepped| {
+        let flood = flood_one(stepped, 20, 10);
+        stepped.run_until_idle();
+        assert_eq!(flood.waited.lock().unwrap().len(), 20);
+        assert_eq!(flood.flooded.waiting(), 20 * FLOOD - 10);
     });
 }
 
