@@ -271,6 +271,12 @@ impl Ready {
     pub fn pid(&self) -> Pid {
         self.0.pid()
     }
+
+    /// Whether it is of class Varying and says that it is of high class now (rule R6).
+    #[must_use]
+    pub fn says_high(&self) -> bool {
+        self.0.says_high()
+    }
 }
 
 impl fmt::Debug for Ready {
@@ -284,6 +290,7 @@ pub(crate) trait Turn: Send {
     fn run(self: Pin<Box<Self>>, limits: &TurnLimits, in_hand: &AtomicU64) -> Option<Ready>;
     fn put_back(self: Pin<Box<Self>>, reason: &mut dyn FnMut() -> Reason) -> Result<Waker, Ready>;
     fn pid(&self) -> Pid;
+    fn says_high(&self) -> bool;
 }
 
 /// A name or the reason why it cannot be one, kept until the operation that uses it.

@@ -169,10 +169,7 @@ pub trait StateActor: Sized + Send + 'static {
         scope: &mut Scope<Self>,
         message: Dynamic,
     ) -> impl Future<Output = Result> + Send {
-        tracing::warn!(
-            target: "krarup", pid = %scope.pid(), message = message.type_name(),
-            "dropped a message of another type"
-        );
+        scope.with_context(|_, ctx| ctx.drop_other(message));
         ready(Ok(()))
     }
 

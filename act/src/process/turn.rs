@@ -98,6 +98,12 @@ where
                 Parked::Again(life) => self = life,
                 Parked::NextTurn(life) => {
                     life.cell.progress.debt.store(current::debt(), Ordering::Relaxed);
+                    if life.cell.progress.says_class() {
+                        // Where it is queued may have changed in this turn.
+                        let host = Arc::clone(&life.cell.host);
+                        host.schedule(Ready::new(life));
+                        return None;
+                    }
                     return Some(Ready::new(life));
                 }
                 Parked::Done => return None,
@@ -123,6 +129,10 @@ where
 
     fn pid(&self) -> Pid {
         self.cell.pid
+    }
+
+    fn says_high(&self) -> bool {
+        self.cell.progress.says_high()
     }
 }
 
@@ -228,6 +238,11 @@ where
             }
             inbox.release_memory(keeps_memory);
             Phase::Idle
+        } else if wants == Wants::Control {
+            if inbox.has_mail_ahead() {
+                return Parked::Again(self);
+            }
+            Phase::Listening
         } else {
             Phase::Waiting
         };
