@@ -143,8 +143,25 @@ impl<A: Kinds> Scope<A> {
         T: Send + 'static,
         F: FnOnce(Reply<T>) -> Q + Send + 'static,
     {
+        self.ask_within(callee, DEFAULT_CALL_TIMEOUT, request)
+    }
+
+    /// As [`Scope::ask`], with this timeout.
+    pub fn ask_within<N, Q, E, T, F>(
+        &mut self,
+        callee: &Address<Letter<N, Q>, E>,
+        timeout: Duration,
+        request: F,
+    ) -> Promise<T>
+    where
+        N: Send + 'static,
+        Q: Send + 'static,
+        E: Send + 'static,
+        T: Send + 'static,
+        F: FnOnce(Reply<T>) -> Q + Send + 'static,
+    {
         let callee = callee.clone();
-        self.promise(async move { callee.ask(request).await })
+        self.promise(async move { callee.ask(request).timeout(timeout).await })
     }
 
     /// Anything that is waited for in the same way: it is begun now, in the turns of this
