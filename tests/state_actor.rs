@@ -61,34 +61,55 @@ fn o1_ten_thousand_interleaved_asks_reach_the_right_askers() {
 }
 
 #[test]
-fn o1_a_sender_is_known_and_the_first_notice_is_its_own() {
+fn o1_senders_are_known_and_the_first_notice_is_its_own() {
     let sim = Simulation::new(3);
     let log = Log::new();
-    let state = Doer::new(&log);
-    let first = job("arguments").doing(|scope| {
-        Box::pin(async move {
-            assert_eq!(scope.sender(), Some(scope.pid()));
-            Ok(())
+    // Who sent it is known to its handler, and stays so while others are begun.
+    let tells = |name: &'static str| {
+        job(name).doing(move |scope| {
+            Box::pin(async move {
+                let before = scope.sender();
+                scope.sleep(SECOND).await;
+                assert_eq!(scope.sender(), before);
+                let whose = match before {
+                    None => "nobody".to_owned(),
+                    Some(pid) if pid == scope.pid() => "its own".to_owned(),
+                    Some(pid) => pid.to_string(),
+                };
+                scope.with(|doer| doer.log.note(format!("{name} of {whose}")));
+                Ok(())
+            })
         })
-    });
-    let doer = sim.spawn(move || Stateful::new(state).first(first)).start().unwrap();
+    };
+    let (state, first) = (Doer::new(&log), tells("first"));
+    let doer = sim.spawn(move || Stateful::new(state).first(first)).name("doer").start().unwrap();
     doer.notice(job("sent")).unwrap();
     sim.run_until_idle();
-    assert_eq!(log.take(), ["after_mount", "notice arguments", "arguments done", "notice sent"]);
-    let probe = Probe::<()>::spawn(&sim);
-    let pid = probe.pid();
-    let seen = job("who").doing(move |scope| {
-        Box::pin(async move {
-            scope.with(|doer| doer.sum = 1);
-            assert_eq!(scope.sender(), None);
-            assert_ne!(scope.sender(), Some(pid));
+    assert_eq!(log.take(), ["after_mount as doer", "notice first", "notice sent"]);
+    let other = doer.clone();
+    let (ask, notice, event) = (tells("ask"), tells("notice"), tells("event"));
+    let batch = [job("1").batch(), job("2").batch()];
+    let sender = sim.spawn(move || {
+        behavior_fn(move |_: Context<()>| async move {
+            other.event(event).unwrap();
+            other.notice(notice).unwrap();
+            for notice in batch {
+                other.notice(notice).unwrap();
+            }
+            let _ = other.ask(|reply| ask.answering(reply)).await;
             Ok(())
         })
     });
-    doer.notice(seen).unwrap();
-    sim.run_until_idle();
+    let sender = sender.start().unwrap().pid();
+    doer.notice(tells("outside")).unwrap();
+    sim.advance(2 * SECOND);
+    let mut lines = log.take();
+    lines.retain(|line| line.contains(" of "));
+    lines.sort();
+    let of = |kind: &str| format!("{kind} of {sender}");
+    let expected = [of("ask"), of("event"), "first of its own".into(), of("notice"), of("notices")];
+    assert_eq!(lines, [&expected[..], &["outside of nobody".into()]].concat());
     assert!(doer.is_alive());
-    assert_eq!(doer.state::<u64>().wait(), Ok(1));
 }
 
 /// Has one thing of each class come in one poll, the last class first.

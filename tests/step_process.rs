@@ -460,6 +460,12 @@ fn w5_a_stop_is_a_cancel_event_and_who_ignores_it_is_killed_in_the_end() {
         out.idle();
         Ok(())
     });
+    let told = start(&sim, &log, &kept, |_, events, out| {
+        if events.iter().any(|event| matches!(event, StepEvent::Cancel(_))) {
+            out.done(6);
+        }
+        Ok(())
+    });
     sim.run_until_idle();
     log.take();
     assert!(ignores.stop().timeout(SECOND).wait().is_err());
@@ -467,11 +473,13 @@ fn w5_a_stop_is_a_cancel_event_and_who_ignores_it_is_killed_in_the_end() {
     finishes.stop().timeout(SECOND).wait().unwrap();
     // The node's stop has no more patience than it is told to have.
     sim.stop().timeout(SECOND).wait().unwrap();
-    assert!(!finishes.is_alive() && !ignores.is_alive());
+    assert!(!finishes.is_alive() && !ignores.is_alive() && !told.is_alive());
     let lines = log.take();
-    assert_eq!(lines.iter().filter(|line| line.starts_with("cancel ")).count(), 2);
-    assert_eq!(lines.iter().filter(|line| *line == "close").count(), 2);
-    assert!(lines.contains(&"result 5".to_owned()), "{lines:?}");
+    // Once each, by whomever; the last one by the stop of the node alone.
+    assert_eq!(lines.iter().filter(|line| line.starts_with("cancel ")).count(), 3);
+    assert_eq!(lines.iter().filter(|line| *line == "cancel shutdown").count(), 1);
+    assert_eq!(lines.iter().filter(|line| *line == "close").count(), 3);
+    assert!(["result 5", "result 6"].iter().all(|line| lines.contains(&(*line).to_owned())));
 }
 
 #[test]
@@ -590,8 +598,10 @@ fn w5_a_blocked_process_with_a_full_mailbox_hears_a_stop_and_is_inspected() {
         while running.send(token(&sim)).is_ok() {
             sim.run_until_idle();
         }
+        sim.run_until_idle();
         log.take();
         let inspected = running.inspect().wait().unwrap();
+        sim.run_until_idle();
         assert_eq!(
             (inspected.text("status"), inspected.number("events")),
             (Some("blocked"), Some(2))

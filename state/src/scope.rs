@@ -87,7 +87,8 @@ impl<A: Kinds> Scope<A> {
     }
 
     /// Calls another process: the request is sent now, and the promise is awaited when the
-    /// answer is needed. It waits 5 s at most.
+    /// answer is needed. It waits 5 s at most. A call to this actor itself fails with
+    /// [`CallError::CallsItself`] (rule C5).
     ///
     /// ```
     /// # use krarup_act::{Address, Reply};

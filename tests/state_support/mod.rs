@@ -124,8 +124,8 @@ impl StateActor for Doer {
     type Event = Job;
 
     async fn after_mount(&mut self, ctx: &mut StateContext<Self>) -> Result {
-        assert!(ctx.whereis("doer").is_none_or(|pid| pid == ctx.pid()));
-        self.log.note("after_mount");
+        let named = ctx.whereis("doer") == Some(ctx.pid());
+        self.log.note(if named { "after_mount as doer" } else { "after_mount" });
         Ok(())
     }
 
@@ -164,7 +164,13 @@ impl StateActor for Doer {
     async fn handle_notices(scope: &mut Scope<Self>, notices: Vec<Job>) -> Result {
         let names: Vec<&str> = notices.iter().map(|notice| notice.name.as_str()).collect();
         let line = format!("notices {}", names.join(" "));
-        scope.with(|doer| doer.log.note(line));
+        let (sender, scope_pid) = (scope.sender(), scope.pid());
+        scope.with(|doer| {
+            doer.log.note(line);
+            if let Some(sender) = sender.filter(|sender| *sender != scope_pid) {
+                doer.log.note(format!("notices of {sender}"));
+            }
+        });
         Ok(())
     }
 
