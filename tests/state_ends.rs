@@ -509,3 +509,48 @@ fn o6_a_hook_that_fails_or_panics_is_another_failure() {
         }
     }
 }
+
+/// Looks at the state when its handler goes.
+struct Leaves<'a>(&'a mut Scope<Doer>);
+
+impl Drop for Leaves<'_> {
+    fn drop(&mut self) {
+        self.0.with(|doer| doer.log.note("left"));
+    }
+}
+
+#[test]
+fn o7_what_a_handler_leaves_behind_may_look_at_the_state_however_that_goes() {
+    for how in ["restart", "error", "kill", "stop"] {
+        for sim in simulations(3) {
+            let log = Log::new();
+            let most = u32::from(how == "restart");
+            let doer = restarting(&sim, &log, most, Ok(()));
+            let time = if how == "stop" { SECOND } else { HOUR };
+            doer.notice(job("waits").doing(move |scope| {
+                Box::pin(async move {
+                    let sleep = scope.sleep(time);
+                    let _leaves = Leaves(scope);
+                    sleep.await;
+                    Ok(())
+                })
+            }))
+            .unwrap();
+            sim.run_until_idle();
+            log.take();
+            match how {
+                "kill" => sim.kill(doer.pid()),
+                "stop" => doer.process().request_stop(Reason::Normal),
+                _ => doer.event(job("fails").failing(boom())).unwrap(),
+            }
+            sim.advance(2 * SECOND);
+            let lines = log.take();
+            let at = |line: &str| lines.iter().position(|noted| noted.starts_with(line));
+            assert!(
+                at("left").is_some() && at("left") < at("dropped").or(at("restart")),
+                "{lines:?}"
+            );
+            assert_eq!(doer.is_alive(), how == "restart");
+        }
+    }
+}

@@ -332,10 +332,10 @@ fn o5_a_handler_or_a_promise_that_yields_lets_everything_else_go_first() {
                         Ok(())
                     };
                     if promise {
-                        scope.promise(work).await?
+                        scope.promise(work).await?;
                     } else {
-                        work.await?
-                    };
+                        work.await?;
+                    }
                     Ok(())
                 })
             }))

@@ -232,7 +232,9 @@ impl<A: StateActor> Engine<A> {
 
     /// The time.
     pub(crate) fn now(&mut self) -> Timestamp {
-        self.take_out().ctx.now()
+        let now = self.take_out().ctx.now();
+        self.put_back();
+        now
     }
 
     /// State and process, for the hooks: no handler runs meanwhile.
@@ -253,9 +255,10 @@ impl<A: StateActor> Engine<A> {
 /// holds a promise elsewhere hears that nothing will come of it.
 impl<A: StateActor> Drop for Engine<A> {
     fn drop(&mut self) {
+        // What a handler leaves behind may look at the state as it goes.
+        self.put_back();
         self.abandon();
-        let house = self.desk.house.lock().take().or_else(|| self.out.take());
-        let Some(House { actor, ctx }) = house else { return };
+        let Some(House { actor, ctx }) = self.desk.house.lock().take() else { return };
         for Posted { sender, letter } in self.classes.asks.drain(..) {
             ctx.lose(Letter::<A::Notice, A::Ask>::Ask(letter), sender);
         }
