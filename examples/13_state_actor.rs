@@ -177,14 +177,16 @@ fn main() -> Result {
     println!("two bookings, one after the other, and a crowd of ratings behind them:");
     for name in ["first ", "second"] {
         customer(&sim, name, agency.clone(), CustomerAsk::Book(150))?;
+        sim.run_until_idle();
     }
-    sim.run_until_idle();
     for stars in [5, 4, 5, 3] {
         agency.notice(stars)?;
     }
+    sim.run_until_idle();
     println!("  inspection: {}", agency.inspect().wait()?);
     sim.advance(3 * SECOND);
     customer(&sim, "rating", agency.clone(), CustomerAsk::Rating)?;
+    sim.run_until_idle();
 
     println!("the hotel falls silent: a second, and then the customer knows:");
     customer(&sim, "third ", agency.clone(), CustomerAsk::Offer)?;

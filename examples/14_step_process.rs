@@ -15,6 +15,7 @@ use krarup::{
     CommandError, Commands, StepEvent, StepOutput, StepProcess, Stepped, Tag, UnknownMethod,
 };
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +24,15 @@ use std::time::Duration;
 enum Value {
     Number(i64),
     Text(String),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(number) => number.fmt(f),
+            Value::Text(text) => text.fmt(f),
+        }
+    }
 }
 
 impl Value {
@@ -189,7 +199,7 @@ impl StepProcess for Machine {
     }
 
     fn close(&mut self) {
-        println!("    (closed with {} on the stack)", self.stack.len());
+        println!("         (closed with {} on the stack)", self.stack.len());
     }
 }
 
@@ -242,7 +252,7 @@ impl Actor for PriceList {
 fn commands(prices: Address<PriceOf>) -> Commands<Value, i64> {
     Commands::new()
         .at_once("print", |ctx, value: Value| {
-            println!("{:>8} {} {value:?}", format!("{:.0?}", ctx.now()), ctx.pid());
+            println!("{:>8} {} prints {value}", format!("{:.0?}", ctx.now()), ctx.pid());
             Ok(value)
         })
         .awaited("sleep", |ctx, value| {
@@ -275,26 +285,30 @@ fn main() -> Result {
     let list = [("bread".to_owned(), 3), ("butter".to_owned(), 2)];
     let prices = sim.spawn(move || PriceList(list.into())).name("prices").wait()?;
     let commands = Arc::new(commands(prices));
-    let run = |method: &'static str, input: i64| {
+    let run = |method: &'static str, input: i64| -> Result<Address<i64>> {
         let commands = Arc::clone(&commands);
-        sim.spawn(move || {
-            Stepped::new(Machine::new(PROGRAM), commands, method, Value::Number(input))
-                .then(move |result| println!("    {method}: {result:?}"))
-        })
-        .wait()
+        let process = sim
+            .spawn(move || {
+                Stepped::new(Machine::new(PROGRAM), commands, method, Value::Number(input))
+                    .then(move |result| println!("         {method} is done: {result}"))
+            })
+            .wait()?;
+        println!("         {} runs {method}({input})", process.pid());
+        Ok(process)
     };
+    println!("three programs, beside each other; one is sent numbers, one asks for prices:");
     run("countdown", 3)?;
     run("shopping", 0)?;
     let summing = run("summing", 0)?;
-    println!(
-        "an unknown entry point: {}",
-        run("nowhere", 0).map_or_else(|e| e.to_string(), |_| String::new())
-    );
     for number in [5, 7, 30] {
         summing.send(number)?;
     }
     sim.advance(Duration::from_secs(1));
-    println!("inspection: {}", summing.inspect().wait()?);
+    println!("the last one waits for ever, and is told to end:");
+    println!("         inspection: {}", summing.inspect().wait()?);
     summing.stop().wait()?;
+    println!("an entry point that is not there:");
+    let error = run("nowhere", 0).expect_err("the machine knows its program");
+    println!("         {error}");
     Ok(())
 }

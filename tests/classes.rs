@@ -81,6 +81,81 @@ fn r6_a_child_has_the_class_of_its_parent_unless_told_otherwise() {
 }
 
 #[test]
+fn r6_a_process_that_varies_says_itself_in_which_class_it_is_queued() {
+    let real = Node::builder("r6vary").workers(2).start().unwrap();
+    let sims: Vec<_> = simulations(3).collect();
+    let all = sims.iter().map(|sim| (sim.node(), Some(sim))).chain([(&real, None)]);
+    for (node, sim) in all {
+        let spawned = |class| {
+            let puppet = Puppet::new("p", &Log::new());
+            node.spawn(move || puppet).class(class).wait().unwrap()
+        };
+        let (varying, fixed) = (spawned(Class::Varying), spawned(Class::High));
+        let says = |process: &Address<Act>, class| {
+            let (sent, said) = mpsc::channel();
+            process.tells(move |ctx| {
+                let child = ctx.spawn(|| Puppet::new("c", &Log::new())).start().unwrap();
+                sent.send((ctx.class_varies(), ctx.set_class(class), child.info().class)).unwrap();
+            });
+            if let Some(sim) = sim {
+                sim.run_until_idle();
+            }
+            (said.recv().unwrap(), process.info().class)
+        };
+        assert_eq!(varying.info().class, Class::Normal);
+        let normal = Class::Normal;
+        assert_eq!(says(&varying, Class::High), ((true, true, normal), Class::High));
+        assert_eq!(says(&varying, Class::Normal), ((true, true, normal), Class::Normal));
+        assert_eq!(says(&fixed, Class::Normal), ((false, false, Class::High), Class::High));
+        node.stop().wait().unwrap();
+    }
+}
+
+/// Workers, senders and the process itself queue it, now in one class and now in the other.
+#[test]
+fn r6_who_varies_is_run_by_one_worker_at_a_time_and_loses_no_wake_up() {
+    const EACH: usize = 2_000;
+    for workers in [1, 2, 4] {
+        let options = DispatcherOptions::new().workers(workers).throughput(4);
+        let node = Node::builder("r6varies").options(options).start().unwrap();
+        let counter = behavior_fn(|mut ctx: Context<Reply<usize>>| async move {
+            for n in 0.. {
+                let krarup::Received::Message(reply) = ctx.receive().await else { break };
+                ctx.set_class(if n % 3 == 0 { Class::High } else { Class::Normal });
+                reply.send(n);
+            }
+            Ok(())
+        });
+        let counter = node.spawn(move || counter).class(Class::Varying).start().unwrap();
+        for turn in 0..3 {
+            let busy = behavior_fn(move |mut ctx: Context<()>| async move {
+                for n in 0.. {
+                    ctx.set_class(if n % 4 == turn { Class::High } else { Class::Normal });
+                    ctx.address().send(())?;
+                    ctx.receive().await;
+                }
+                Ok(())
+            });
+            node.spawn(move || busy).class(Class::Varying).start().unwrap();
+        }
+        let callers: Vec<_> = (0..3)
+            .map(|_| {
+                let counter = counter.clone();
+                thread::spawn(move || -> Vec<_> {
+                    (0..EACH).map(|_| counter.call(|r| r).no_timeout().wait().unwrap()).collect()
+                })
+            })
+            .collect();
+        let mut all: Vec<_> = callers.into_iter().flat_map(|c| c.join().unwrap()).collect();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..3 * EACH));
+        let stats = &node.stats().dispatchers[0];
+        assert!(stats.high_turns > 0 && stats.turns > stats.high_turns);
+        node.stop().wait().unwrap();
+    }
+}
+
+#[test]
 fn r6_a_supervisor_gives_its_children_the_class_they_are_specified_with() {
     let sim = Simulation::new(1);
     let worker = |id| ChildSpec::worker(id, || Puppet::new("p", &Log::new())).name(id);

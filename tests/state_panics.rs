@@ -8,8 +8,9 @@ use krarup::{
     Cleaner, Dynamic, Ended, Exception, Letters, Scope, StateActor, StateAddress, StateContext,
     Stateful,
 };
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use support::{Guard, Log};
+use support::{Guard, Log, simulations};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -233,5 +234,77 @@ fn o7_a_panic_in_any_callback_is_a_failure_and_nothing_more() {
             sim.run_until_idle();
             assert_eq!(log.take(), ["dropped", "cleaned"], "{at}, {restarts}");
         }
+    }
+}
+
+/// Batches all asks, and panics once when it is asked of the second.
+struct Picky {
+    fuse: AtomicBool,
+}
+
+/// A number, whether it is a barrier, and who asks.
+struct Numbered(u32, bool, Reply<u32>);
+
+impl StateActor for Picky {
+    type Notice = ();
+    type Ask = Numbered;
+    type Reply = ();
+    type Event = ();
+
+    async fn handle_notice(_: &mut Scope<Self>, (): ()) -> Result {
+        Ok(())
+    }
+
+    async fn handle_ask(scope: &mut Scope<Self>, ask: Numbered) -> Result {
+        scope.sleep(SECOND).await;
+        ask.2.send(ask.0);
+        Ok(())
+    }
+
+    fn is_barrier(&self, ask: &Numbered) -> bool {
+        ask.1
+    }
+
+    fn batches_ask(&self, ask: &Numbered) -> bool {
+        assert!(ask.0 != 2 || !self.fuse.swap(false, Ordering::Relaxed), "picky");
+        true
+    }
+
+    async fn handle_asks(_: &mut Scope<Self>, asks: Vec<Numbered>) -> Result {
+        let together = u32::try_from(asks.len()).unwrap_or(0);
+        asks.into_iter().for_each(|ask| ask.2.send(ask.0 * 10 + together));
+        Ok(())
+    }
+
+    async fn restart(&mut self, _: &mut StateContext<Self>, _: &Reason) -> Result {
+        Ok(())
+    }
+}
+
+#[test]
+fn o4_a_filter_that_panics_costs_the_ask_whose_batch_it_was_and_no_other() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let state = Picky { fuse: AtomicBool::new(true) };
+        let picky = sim.spawn(move || Stateful::new(state).restarts(1, SECOND)).wait().unwrap();
+        // Those behind the barrier lie there together.
+        for number in 0..4 {
+            let (picky, log) = (picky.clone(), log.clone());
+            sim.spawn(move || {
+                krarup::behavior_fn(move |_: Context<()>| async move {
+                    let ask = |reply| Numbered(number, number == 0, reply);
+                    log.note(match picky.ask(ask).await {
+                        Ok(answer) => format!("{number}: {answer}"),
+                        Err(error) => format!("{number}: {}", error.to_string().contains("picky")),
+                    });
+                    Ok(())
+                })
+            })
+            .start()
+            .unwrap();
+            sim.run_until_idle();
+        }
+        sim.advance(2 * SECOND);
+        assert_eq!(log.take_sorted(), ["0: 0", "1: true", "2: 22", "3: 32"]);
     }
 }

@@ -460,6 +460,12 @@ fn w5_a_stop_is_a_cancel_event_and_who_ignores_it_is_killed_in_the_end() {
         out.idle();
         Ok(())
     });
+    let told = start(&sim, &log, &kept, |_, events, out| {
+        if events.iter().any(|event| matches!(event, StepEvent::Cancel(_))) {
+            out.done(6);
+        }
+        Ok(())
+    });
     sim.run_until_idle();
     log.take();
     assert!(ignores.stop().timeout(SECOND).wait().is_err());
@@ -467,11 +473,13 @@ fn w5_a_stop_is_a_cancel_event_and_who_ignores_it_is_killed_in_the_end() {
     finishes.stop().timeout(SECOND).wait().unwrap();
     // The node's stop has no more patience than it is told to have.
     sim.stop().timeout(SECOND).wait().unwrap();
-    assert!(!finishes.is_alive() && !ignores.is_alive());
+    assert!(!finishes.is_alive() && !ignores.is_alive() && !told.is_alive());
     let lines = log.take();
-    assert_eq!(lines.iter().filter(|line| line.starts_with("cancel ")).count(), 2);
-    assert_eq!(lines.iter().filter(|line| *line == "close").count(), 2);
-    assert!(lines.contains(&"result 5".to_owned()), "{lines:?}");
+    // Once each, by whomever; the last one by the stop of the node alone.
+    assert_eq!(lines.iter().filter(|line| line.starts_with("cancel ")).count(), 3);
+    assert_eq!(lines.iter().filter(|line| *line == "cancel shutdown").count(), 1);
+    assert_eq!(lines.iter().filter(|line| *line == "close").count(), 3);
+    assert!(["result 5", "result 6"].iter().all(|line| lines.contains(&(*line).to_owned())));
 }
 
 #[test]
@@ -564,4 +572,133 @@ fn w2_every_completion_comes_once_in_every_order_of_kills_and_completions() {
         assert!(!running.is_alive());
         Ok(())
     });
+}
+
+#[test]
+fn w5_a_blocked_process_with_a_full_mailbox_hears_a_stop_and_is_inspected() {
+    for sim in simulations(3) {
+        let (log, kept) = (Log::new(), Kept::default());
+        let mut first = true;
+        let machine = machine(&log, move |_, events, out| {
+            if std::mem::take(&mut first) {
+                out.dispatch("keep", 0);
+            }
+            if events.iter().any(|event| matches!(event, StepEvent::Cancel(_))) {
+                out.done(1);
+            }
+            Ok(())
+        });
+        let commands = commands(&log, &kept);
+        let running = sim
+            .spawn(move || Stepped::new(machine, commands, "main", 0))
+            .mailbox(2)
+            .start()
+            .unwrap();
+        sim.run_until_idle();
+        while running.send(token(&sim)).is_ok() {
+            sim.run_until_idle();
+        }
+        sim.run_until_idle();
+        log.take();
+        let inspected = running.inspect().wait().unwrap();
+        sim.run_until_idle();
+        assert_eq!(
+            (inspected.text("status"), inspected.number("events")),
+            (Some("blocked"), Some(2))
+        );
+        assert_eq!(sim.step(), None);
+        running.stop().timeout(SECOND).wait().unwrap();
+        let lines = log.take();
+        // What it had taken in comes with the stop; what lay in the mailbox is lost.
+        assert_eq!(lines[..4], ["message", "message", "cancel normal", "close"], "{lines:?}");
+        kept.lock().unwrap().pop().unwrap().complete(Ok(0));
+    }
+}
+
+#[test]
+fn w4_one_that_panics_in_init_or_is_killed_in_a_step_is_closed_once() {
+    struct Sore(Log);
+
+    impl StepProcess for Sore {
+        type Value = u64;
+        type Message = ();
+
+        fn init(&mut self, _: &str, _: u64) -> Result {
+            panic!("sore")
+        }
+
+        fn step(
+            &mut self,
+            _: &mut VecDeque<StepEvent<u64, ()>>,
+            _: &mut StepOutput<u64>,
+        ) -> Result {
+            Ok(())
+        }
+
+        fn close(&mut self) {
+            self.0.note("close");
+        }
+    }
+
+    let (sim, log, kept) = (Simulation::new(1), Log::new(), Kept::default());
+    let sore = Sore(log.clone());
+    let none = Arc::new(Commands::new());
+    let error = sim.spawn(move || Stepped::new(sore, none, "main", 0)).wait().unwrap_err();
+    assert!(error.to_string().contains("sore"), "{error}");
+    assert_eq!(log.take(), ["close"]);
+
+    let node = sim.node().clone();
+    let own = Arc::new(Mutex::new(None));
+    let pid = Arc::clone(&own);
+    let running = start(&sim, &log, &kept, move |log, _, out| {
+        out.dispatch("guarded", 0);
+        out.dispatch("keep", 0);
+        if let Some(pid) = *pid.lock().unwrap() {
+            node.kill(pid);
+        }
+        log.note("step");
+        out.again();
+        Ok(())
+    });
+    *own.lock().unwrap() = Some(running.pid());
+    let end = running.monitor();
+    sim.run_until_idle();
+    assert_eq!(end.wait().unwrap().reason, Reason::Killed);
+    let lines = log.take();
+    assert_eq!(lines, ["init main 7", "step", "given up", "close", "dropped"]);
+    kept.lock().unwrap().drain(..).for_each(|completion| completion.complete(Ok(0)));
+}
+
+#[test]
+fn x5_a_suspended_step_process_takes_no_step_until_it_is_resumed_or_to_end() {
+    for sim in simulations(3) {
+        let (log, kept) = (Log::new(), Kept::default());
+        let mut first = true;
+        let running = start(&sim, &log, &kept, move |log, events, out| {
+            log.note("step");
+            if std::mem::take(&mut first) {
+                out.dispatch("keep", 0);
+                out.dispatch("sleep", 1);
+            }
+            if events.iter().any(|event| matches!(event, StepEvent::Cancel(_))) {
+                out.done(1);
+            } else {
+                out.idle();
+            }
+            Ok(())
+        });
+        sim.run_until_idle();
+        running.suspend().wait().unwrap();
+        log.take();
+        kept.lock().unwrap().pop().unwrap().complete(Ok(3));
+        sim.advance(SECOND);
+        assert_eq!(log.lines(), Vec::<String>::new());
+        assert_eq!(sim.step(), None);
+        assert!(running.resume());
+        sim.run_until_idle();
+        assert_eq!(log.take_sorted(), ["#1 3", "#2 1", "step"]);
+        running.suspend().wait().unwrap();
+        running.stop().timeout(SECOND).wait().unwrap();
+        assert_eq!(log.take()[..2], ["cancel normal", "step"]);
+    }
 }

@@ -86,10 +86,7 @@ pub trait Actor: Sized + Send + 'static {
         ctx: &mut Context<Self::Message>,
         message: Dynamic,
     ) -> impl Future<Output = Result> + Send {
-        tracing::warn!(
-            target: "krarup", pid = %ctx.pid(), message = message.type_name(),
-            "dropped a message of another type"
-        );
+        ctx.drop_other(message);
         ready(Ok(()))
     }
 

@@ -277,6 +277,12 @@ impl Ready {
     pub fn pid(&self) -> Pid {
         self.0.pid()
     }
+
+    /// Whether it is of class Varying and says that it is of high class now (rule R6).
+    #[must_use]
+    pub fn says_high(&self) -> bool {
+        self.0.says_high()
+    }
 }
 
 impl fmt::Debug for Ready {
@@ -291,6 +297,7 @@ pub(crate) trait Turn: Send {
     fn is_called(&self) -> bool;
     fn put_back(self: Pin<Box<Self>>, reason: &mut dyn FnMut() -> Reason) -> Result<Waker, Ready>;
     fn pid(&self) -> Pid;
+    fn says_high(&self) -> bool;
 }
 
 /// A name or the reason why it cannot be one, kept until the operation that uses it.

@@ -16,6 +16,10 @@ pub enum Class {
     /// Before all of the class Normal, in the order of their own; after at most 16 turns of
     /// this class in a row a worker runs one of a normal process, if it finds one.
     High,
+    /// Normal, until the process says otherwise of itself (`Context::set_class`), and as often as
+    /// it does. For behaviours that know how urgent what waits in them is: a state actor that is
+    /// spawned so is of high class while its load is high.
+    Varying,
 }
 
 impl fmt::Display for Class {
@@ -23,6 +27,7 @@ impl fmt::Display for Class {
         f.write_str(match self {
             Class::Normal => "normal",
             Class::High => "high",
+            Class::Varying => "varying",
         })
     }
 }

@@ -81,7 +81,7 @@ pub struct ProcessInfo {
     pub handled: u64,
     /// The dispatcher it runs on.
     pub dispatcher: String,
-    /// Its scheduling class (rule R6).
+    /// Its scheduling class (rule R6); of one that varies, the one that it has said last.
     pub class: Class,
     /// The root below which it lives (rule X6).
     pub root: Root,

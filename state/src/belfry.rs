@@ -69,6 +69,11 @@ impl Bell {
     pub(crate) fn still(&self) {
         self.rung.store(false, Ordering::Release);
     }
+
+    /// Whether it has rung since.
+    pub(crate) fn has_rung(&self) -> bool {
+        self.rung.load(Ordering::Acquire)
+    }
 }
 
 impl Wake for Bell {

@@ -222,3 +222,44 @@ impl<V> Counter<V> {
         std::mem::take(&mut handed_in.outcomes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn w3_who_hands_in_to_one_that_runs_wakes_nobody_and_it_looks_again() {
+        let counter = Arc::new(Counter::new());
+        let complete = |tag| Completion::new(Tag(tag), Arc::clone(&counter)).complete(Ok(tag));
+        let wakes = Arc::new(Wakes::default());
+        let waker = Waker::from(Arc::clone(&wakes));
+        let woken = || wakes.0.load(Ordering::Relaxed);
+        // It runs: a note, and no wake-up; it may not rest before it has looked.
+        complete(1);
+        assert!(!counter.rest(&waker));
+        assert_eq!((counter.take(), woken()), (vec![(Tag(1), Ok(1))], 0));
+        // It rests: the first wakes it, the second finds it woken.
+        assert!(counter.rest(&waker));
+        complete(2);
+        drop(Completion::new(Tag(3), Arc::clone(&counter)));
+        assert_eq!(woken(), 1);
+        let dropped = Err(CommandError::Dropped);
+        assert_eq!(counter.take(), [(Tag(2), Ok(2)), (Tag(3), dropped)]);
+        // It is gone.
+        assert!(counter.rest(&waker));
+        assert!(counter.close().is_empty());
+        complete(4);
+        assert_eq!((counter.take(), woken()), (Vec::new(), 1));
+    }
+}

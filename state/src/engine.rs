@@ -9,22 +9,24 @@
 //! ```
 //!
 //! One step is: gather, take the next, handle it until it ends or awaits. So what came while
-//! one was handled is sorted in before the next is taken (rule O2).
+//! one was handled is sorted in before the next is taken (rule O2). A handler that yields goes on
+//! when nothing else is there: it has said that it can wait.
+//!
+//! Here is the loop, and when it ends; how things come in is in [`crate::gathering`], what is
+//! done with the next in [`crate::handling`].
 
-use crate::belfry::Of;
 use crate::classes::{Classes, Next};
 use crate::items::{By, Event, Failure, Posted, Reply};
 use crate::kinds::StateContext;
 use crate::letter::Letter;
 use crate::load::Load;
-use crate::promise::{Exception, Kind, Settled};
-use crate::scope::{Desk, House, Scope};
-use crate::stacks::{Stacks, Work};
+use crate::scope::{Desk, House};
+use crate::stacks::Stacks;
 use crate::state_actor::StateActor;
 use crate::table::Key;
-use krarup_act::{Received, contain};
-use krarup_gen::{Inspection, Pid, Reason, Timestamp};
-use std::pin::Pin;
+use krarup_act::contain;
+use krarup_gen::{Inspection, Reason, Timestamp};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -48,7 +50,7 @@ type Waiting<A> = Classes<
     Event<<A as StateActor>::Event>,
 >;
 
-type Following<A> = Next<
+pub(crate) type Following<A> = Next<
     Reply<<A as StateActor>::Reply>,
     Failure,
     Posted<<A as StateActor>::Ask>,
@@ -58,21 +60,25 @@ type Following<A> = Next<
 
 pub(crate) struct Engine<A: StateActor> {
     pub(crate) desk: Arc<Desk<A>>,
-    stacks: Stacks,
-    classes: Waiting<A>,
+    pub(crate) stacks: Stacks,
+    pub(crate) classes: Waiting<A>,
+    /// Handlers that have yielded, in order.
+    pub(crate) yielded: VecDeque<Key>,
     /// The bound of the mailbox: as many letters may wait in here as there.
     bound: Option<usize>,
+    /// Its load says in which class the process is queued.
+    class_varies: bool,
     /// State and process, while the hooks have them.
     out: Option<House<A>>,
     /// It ends with this when no handler is in flight any more.
     told: Option<Reason>,
     /// It ends when nothing waits and nothing is in flight any more.
-    finishing: bool,
+    pub(crate) finishing: bool,
 }
 
 impl<A: StateActor> Engine<A> {
     pub(crate) fn new(actor: A, ctx: StateContext<A>) -> Self {
-        let (pid, bound) = (ctx.pid(), ctx.mailbox());
+        let (pid, bound, class_varies) = (ctx.pid(), ctx.mailbox(), ctx.class_varies());
         let desk = Desk {
             house: parking_lot::Mutex::new(Some(House { actor, ctx })),
             ledger: Arc::default(),
@@ -83,7 +89,9 @@ impl<A: StateActor> Engine<A> {
             desk: Arc::new(desk),
             stacks: Stacks::default(),
             classes: Classes::default(),
+            yielded: VecDeque::new(),
             bound,
+            class_varies,
             out: None,
             told: None,
             finishing: false,
@@ -113,17 +121,21 @@ impl<A: StateActor> Engine<A> {
                 if let Err(reason) = self.handle(next) {
                     return Poll::Ready(End::Failed(reason));
                 }
-                steps = steps.saturating_sub(1);
-                if steps == 0 {
-                    cx.waker().wake_by_ref();
-                    return Poll::Pending;
-                }
             } else if let Some(end) = self.end() {
                 return Poll::Ready(end);
             } else if self.desk.belfry.rest(cx.waker()) {
-                return Poll::Pending;
+                break;
+            }
+            steps = steps.saturating_sub(1);
+            if steps == 0 {
+                cx.waker().wake_by_ref();
+                break;
             }
         }
+        if self.class_varies {
+            self.say_class();
+        }
+        Poll::Pending
     }
 
     /// The end, if the actor is to end and nothing keeps it from that.
@@ -138,236 +150,36 @@ impl<A: StateActor> Engine<A> {
             .then_some(End::Told(Reason::Normal))
     }
 
-    /// Sorts in whatever has come; how many letters and events were received.
-    fn gather(&mut self, cx: &mut Context<'_>) -> usize {
-        for of in self.desk.belfry.take() {
-            match of {
-                Of::Pledge(key) => self.desk.ledger.poll(key),
-                Of::Stack(key) => self.classes.replies.push_back(Reply::Woken(key)),
-            }
-        }
-        for (key, settled) in self.desk.ledger.take_settled() {
-            self.sort_settled(key, settled);
-        }
-        let mut received = 0;
-        // A bounded mailbox fills up behind a barrier, and its senders hear of that.
-        while self.bound.is_none_or(|bound| self.classes.letters() < bound) {
-            let Some((item, sender)) = self.receive(cx) else { break };
-            received += 1;
-            self.sort(item, sender);
-        }
-        received
-    }
-
-    /// A process that receives looks into its mailbox once in a poll and has the turn look
-    /// again; here the order depends on what came since. Whether there was a letter.
-    fn look_again(&mut self) -> bool {
-        if self.bound.is_some_and(|bound| self.classes.letters() >= bound) {
-            return false;
-        }
-        let taken = {
-            let mut house = self.desk.house.lock();
-            let Some(House { ctx, .. }) = house.as_mut() else { return false };
-            ctx.take_batch(1).pop().map(|letter| (letter, ctx.sender()))
-        };
-        let Some((letter, sender)) = taken else { return false };
-        self.sort(Received::Message(letter), sender);
-        true
-    }
-
-    fn receive(&mut self, cx: &mut Context<'_>) -> Option<(Item<A>, Option<Pid>)> {
-        let mut house = self.desk.house.lock();
-        let ctx = &mut house.as_mut()?.ctx;
-        let Poll::Ready(item) = Pin::new(&mut ctx.receive()).poll(cx) else { return None };
-        Some((item, ctx.sender()))
-    }
-
-    fn sort_settled(&mut self, key: Key, settled: Settled<A::Reply, A::Event>) {
-        let classes = &mut self.classes;
-        match settled {
-            Settled::Awaited(Kind::Reply) => classes.replies.push_back(Reply::Awaited(key)),
-            Settled::Awaited(Kind::Exception) => {
-                classes.exceptions.push_back(Failure::Awaited(key));
-            }
-            Settled::Awaited(Kind::Timeout) => {
-                classes.events.push_back(Event::Timeout(Failure::Awaited(key)));
-            }
-            Settled::Reply(reply) => classes.replies.push_back(Reply::Told(key, reply)),
-            Settled::Exception(exception) => {
-                let kind = Kind::of::<()>(&Err(exception.error.clone()));
-                let failure = Failure::Told(key, exception);
-                match kind {
-                    Kind::Timeout => classes.events.push_back(Event::Timeout(failure)),
-                    _ => classes.exceptions.push_back(failure),
-                }
-            }
-            Settled::Event(event) => classes.events.push_back(Event::Timer(key, event)),
-        }
-    }
-
-    fn sort(&mut self, item: Item<A>, sender: Option<Pid>) {
-        let classes = &mut self.classes;
-        match item {
-            Received::Message(Letter::Ask(letter)) => {
-                classes.asks.push_back(Posted { sender, letter });
-            }
-            Received::Message(Letter::Notice(letter)) => {
-                classes.notices.push_back(Posted { sender, letter });
-            }
-            Received::Command(letter) => {
-                classes.events.push_back(Event::Sent(Posted { sender, letter }));
-            }
-            Received::Down(down) => classes.events.push_back(Event::Down(down)),
-            Received::Exit(exit) => classes.events.push_back(Event::Exit(exit)),
-            Received::Timeout => classes.events.push_back(Event::Silence),
-            Received::Other(letter) => {
-                classes.events.push_back(Event::Other(Posted { sender, letter }));
-            }
-            Received::Inspect(reply) => reply.send(self.inspect()),
-            Received::State(reply) => {
-                let house = self.desk.house.lock();
-                reply.send(house.as_ref().and_then(|house| house.actor.state()));
-            }
-            Received::Stop(reason) => self.tell(reason),
-            Received::Finish => self.finishing = true,
-            // What is added to what can be received is not for us.
-            _ => {}
-        }
-    }
-
     /// Nothing is begun from now on.
-    fn tell(&mut self, reason: Reason) {
+    pub(crate) fn tell(&mut self, reason: Reason) {
         self.told.get_or_insert(reason);
         self.classes.close();
+    }
+
+    /// It was told to end, and does when no handler is in flight any more.
+    pub(crate) fn is_told(&self) -> bool {
+        self.told.is_some()
+    }
+
+    /// No letter more is received: as many wait in here as in the mailbox.
+    pub(crate) fn is_full(&self) -> bool {
+        self.bound.is_some_and(|bound| self.classes.letters() >= bound)
     }
 
     fn take_next(&mut self) -> Option<Following<A>> {
         let house = self.desk.house.lock();
         let House { actor, ctx } = house.as_ref()?;
-        let stops = ctx.is_stopping() && !self.finishing && self.told.is_none();
-        if stops {
-            self.told = Some(Reason::Normal);
-            self.classes.close();
-        }
-        self.classes.next(&By(actor))
-    }
-
-    /// Handles one thing until it ends or awaits.
-    fn handle(&mut self, next: Following<A>) -> Result<(), Reason> {
-        let scope = |sender| Scope::new(&self.desk, sender);
-        match next {
-            Next::Reply(Reply::Awaited(key)) | Next::Exception(Failure::Awaited(key)) => {
-                self.deliver(key)
+        if self.told.is_none() {
+            if ctx.is_suspended() {
+                return None;
             }
-            Next::Reply(Reply::Woken(key)) => self.resume(key),
-            Next::Reply(Reply::Told(key, reply)) => {
-                let mut scope = scope(None);
-                self.begin_settled(key, async move { A::handle_reply(&mut scope, reply).await })
-            }
-            Next::Exception(Failure::Told(key, exception)) => self.begin_exception(key, exception),
-            Next::Ask(Posted { sender, letter }) => {
-                let mut scope = scope(sender);
-                self.begin(Box::pin(async move { A::handle_ask(&mut scope, letter).await }))
-            }
-            Next::Barrier(Posted { sender, letter }) => {
-                let mut scope = scope(sender);
-                let work = Box::pin(async move { A::handle_ask(&mut scope, letter).await });
-                let key = self.stacks.add(&self.desk.belfry, work);
-                self.classes.raise(key);
-                self.resume(key)
-            }
-            Next::Asks(asks) => {
-                let mut scope = scope(asks.first().and_then(|ask| ask.sender));
-                let asks = asks.into_iter().map(|ask| ask.letter).collect();
-                self.begin(Box::pin(async move { A::handle_asks(&mut scope, asks).await }))
-            }
-            Next::Notice(Posted { sender, letter }) => {
-                let mut scope = scope(sender);
-                self.begin(Box::pin(async move { A::handle_notice(&mut scope, letter).await }))
-            }
-            Next::Notices(notices) => {
-                let mut scope = scope(notices.first().and_then(|notice| notice.sender));
-                let notices = notices.into_iter().map(|notice| notice.letter).collect();
-                self.begin(Box::pin(async move { A::handle_notices(&mut scope, notices).await }))
-            }
-            Next::Event(event) => self.handle_event(event),
-        }
-    }
-
-    fn handle_event(&mut self, event: Event<A::Event>) -> Result<(), Reason> {
-        match event {
-            Event::Timeout(Failure::Awaited(key)) => return self.deliver(key),
-            Event::Timeout(Failure::Told(key, exception)) => {
-                return self.begin_exception(key, exception);
-            }
-            // It is to end: what is new is not begun.
-            _ if self.told.is_some() => return Ok(()),
-            _ => {}
-        }
-        let mut scope = Scope::new(&self.desk, event.sender());
-        match event {
-            Event::Timer(key, event) => {
-                self.begin_settled(key, async move { A::handle_event(&mut scope, event).await })
-            }
-            Event::Sent(Posted { letter, .. }) => {
-                self.begin(Box::pin(async move { A::handle_event(&mut scope, letter).await }))
-            }
-            Event::Down(down) => {
-                self.begin(Box::pin(async move { A::handle_down(&mut scope, down).await }))
-            }
-            Event::Exit(exit) => {
-                self.begin(Box::pin(async move { A::handle_exit(&mut scope, exit).await }))
-            }
-            Event::Silence => {
-                self.begin(Box::pin(async move { A::handle_timeout(&mut scope).await }))
-            }
-            Event::Other(Posted { letter, .. }) => {
-                self.begin(Box::pin(async move { A::handle_other(&mut scope, letter).await }))
-            }
-            Event::Timeout(_) => Ok(()),
-        }
-    }
-
-    fn begin_exception(&mut self, key: Key, exception: Exception) -> Result<(), Reason> {
-        let mut scope = Scope::new(&self.desk, None);
-        self.begin_settled(key, async move { A::handle_exception(&mut scope, exception).await })
-    }
-
-    /// Begins a handler of what has settled, unless that was withdrawn.
-    fn begin_settled(
-        &mut self,
-        key: Key,
-        work: impl Future<Output = Result<(), Reason>> + Send + 'static,
-    ) -> Result<(), Reason> {
-        if self.desk.ledger.deliver(key) { self.begin(Box::pin(work)) } else { Ok(()) }
-    }
-
-    fn begin(&mut self, work: Work) -> Result<(), Reason> {
-        let key = self.stacks.add(&self.desk.belfry, work);
-        self.resume(key)
-    }
-
-    /// Goes on with a handler.
-    fn resume(&mut self, key: Key) -> Result<(), Reason> {
-        match self.stacks.resume(key) {
-            None => Ok(()),
-            Some(outcome) => {
-                self.classes.lower(key);
-                outcome
+            if ctx.is_stopping() && !self.finishing {
+                self.told = Some(Reason::Normal);
+                self.classes.close();
             }
         }
-    }
-
-    /// An outcome goes to who holds its promise, and the handler that awaits it goes on at once.
-    fn deliver(&mut self, key: Key) -> Result<(), Reason> {
-        self.desk.ledger.deliver(key);
-        for of in self.desk.belfry.take() {
-            match of {
-                Of::Stack(stack) => self.resume(stack)?,
-                Of::Pledge(key) => self.desk.ledger.poll(key),
-            }
-        }
-        Ok(())
+        let yielded = || self.yielded.pop_front().map(|key| Next::Reply(Reply::Woken(key)));
+        self.classes.next(&By(actor)).or_else(yielded)
     }
 
     pub(crate) fn load(&self) -> Load {
@@ -378,7 +190,18 @@ impl<A: StateActor> Engine<A> {
         }
     }
 
-    fn inspect(&self) -> Inspection {
+    /// The process is queued in the class of its load (rule O8). Events that the turn was too
+    /// short for lie in the mailbox.
+    fn say_class(&mut self) {
+        self.gather_own();
+        let mut load = self.load();
+        if let Some(House { ctx, .. }) = &mut *self.desk.house.lock() {
+            load.events += ctx.controls_waiting();
+            ctx.set_class(load.class());
+        }
+    }
+
+    pub(crate) fn inspect(&self) -> Inspection {
         let house = self.desk.house.lock();
         let mut inspection = house.as_ref().map(|house| house.actor.inspect()).unwrap_or_default();
         drop(house);
@@ -395,24 +218,23 @@ impl<A: StateActor> Engine<A> {
     /// stays.
     pub(crate) fn abandon(&mut self) {
         self.stacks.clear();
+        self.yielded.clear();
         self.desk.ledger.clear();
         self.desk.belfry.take();
         self.classes.lower_any();
-        let replies = std::mem::take(&mut self.classes.replies);
-        replies.into_iter().for_each(|reply| drop(contain(|| drop(reply))));
-        self.classes.exceptions.clear();
+        drop_each(self.classes.replies.drain(..));
+        drop_each(self.classes.exceptions.drain(..));
         let events = std::mem::take(&mut self.classes.events);
-        for event in events {
-            match event {
-                Event::Timeout(_) | Event::Timer(..) => drop(contain(|| drop(event))),
-                sent => self.classes.events.push_back(sent),
-            }
-        }
+        let (own, sent) = events.into_iter().partition(Event::is_own);
+        self.classes.events = sent;
+        drop_each::<VecDeque<_>>(own);
     }
 
     /// The time.
     pub(crate) fn now(&mut self) -> Timestamp {
-        self.take_out().ctx.now()
+        let now = self.take_out().ctx.now();
+        self.put_back();
+        now
     }
 
     /// State and process, for the hooks: no handler runs meanwhile.
@@ -433,19 +255,27 @@ impl<A: StateActor> Engine<A> {
 /// holds a promise elsewhere hears that nothing will come of it.
 impl<A: StateActor> Drop for Engine<A> {
     fn drop(&mut self) {
-        self.stacks.clear();
-        self.desk.ledger.clear();
-        let house = self.desk.house.lock().take().or_else(|| self.out.take());
-        let Some(House { actor, ctx }) = house else { return };
+        // What a handler leaves behind may look at the state as it goes.
+        self.put_back();
+        self.abandon();
+        let Some(House { actor, ctx }) = self.desk.house.lock().take() else { return };
         for Posted { sender, letter } in self.classes.asks.drain(..) {
-            ctx.lose(Letter::Ask(letter), sender);
+            ctx.lose(Letter::<A::Notice, A::Ask>::Ask(letter), sender);
         }
         for Posted { sender, letter } in self.classes.notices.drain(..) {
-            ctx.lose(Letter::Notice(letter), sender);
+            ctx.lose(Letter::<A::Notice, A::Ask>::Notice(letter), sender);
+        }
+        for event in self.classes.events.drain(..) {
+            event.lose(&ctx);
         }
         let _ = contain(|| drop(actor));
     }
 }
 
-type Item<A> =
-    Received<Letter<<A as StateActor>::Notice, <A as StateActor>::Ask>, <A as StateActor>::Event>;
+/// Drops what may be a user's, one by one: a destructor that panics must not keep the next from
+/// running.
+fn drop_each<I: IntoIterator>(items: I) {
+    for item in items {
+        let _ = contain(|| drop(item));
+    }
+}

@@ -4,7 +4,7 @@ use crate::classes::Sorting;
 use crate::promise::Exception;
 use crate::state_actor::StateActor;
 use crate::table::Key;
-use krarup_act::Dynamic;
+use krarup_act::{Context, Dynamic, contain};
 use krarup_gen::{Down, Exit, Pid};
 
 /// A letter and who sent it.
@@ -41,7 +41,21 @@ pub(crate) enum Event<E> {
     Other(Posted<Dynamic>),
 }
 
-impl<E> Event<E> {
+impl<E: Send + 'static> Event<E> {
+    /// What the actor has set or asked for itself, and nobody has sent.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self, Event::Timeout(_) | Event::Timer(..))
+    }
+
+    /// It will not be handled: one that was sent is a dead letter (rule D7).
+    pub(crate) fn lose<M: Send + 'static>(self, ctx: &Context<M, E>) {
+        match self {
+            Event::Sent(Posted { sender, letter }) => ctx.lose(letter, sender),
+            Event::Other(Posted { sender, letter }) => ctx.lose_other(letter, sender),
+            told => drop(contain(|| drop(told))),
+        }
+    }
+
     /// Who sent it, if anybody did.
     pub(crate) fn sender(&self) -> Option<Pid> {
         match self {

@@ -1,6 +1,6 @@
 //! What a state actor has before it, as far as its scheduling class depends on that (rule O8).
 
-use krarup_gen::Inspection;
+use krarup_gen::{Class, Inspection};
 
 /// From one reply more than this on an actor is urgent.
 pub const HIGH_REPLIES: usize = 2;
@@ -9,8 +9,10 @@ pub const HIGH_EVENTS: usize = 4;
 
 /// What a state actor has before it.
 ///
-/// A dispatcher with two classes runs those first that are [high](Load::is_high). The class is
-/// that of the moment at which the actor is queued.
+/// An actor whose process was spawned with [`Class::Varying`] is queued in the
+/// [class](Load::class) of its load, and so before others while that is high (rule R6). The load
+/// is that of the end of its last turn: what comes to one that rests is the first of its kind,
+/// and who lies in a queue stays where it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
     /// Replies that wait to be handled.
@@ -30,6 +32,12 @@ impl Load {
     #[must_use]
     pub const fn is_high(&self) -> bool {
         self.replies > HIGH_REPLIES || self.events > HIGH_EVENTS || self.pending == 0
+    }
+
+    /// [`Class::High`] if it [is high](Load::is_high), else [`Class::Normal`].
+    #[must_use]
+    pub const fn class(&self) -> Class {
+        if self.is_high() { Class::High } else { Class::Normal }
     }
 
     pub(crate) fn describe(self, inspection: &mut Inspection) {

@@ -87,7 +87,8 @@ impl<A: Kinds> Scope<A> {
     }
 
     /// Calls another process: the request is sent now, and the promise is awaited when the
-    /// answer is needed. It waits 5 s at most.
+    /// answer is needed. It waits 5 s at most. A call to this actor itself fails with
+    /// [`CallError::CallsItself`] (rule C5).
     ///
     /// ```
     /// # use krarup_act::{Address, Reply};
@@ -143,8 +144,25 @@ impl<A: Kinds> Scope<A> {
         T: Send + 'static,
         F: FnOnce(Reply<T>) -> Q + Send + 'static,
     {
+        self.ask_within(callee, DEFAULT_CALL_TIMEOUT, request)
+    }
+
+    /// As [`Scope::ask`], with this timeout.
+    pub fn ask_within<N, Q, E, T, F>(
+        &mut self,
+        callee: &Address<Letter<N, Q>, E>,
+        timeout: Duration,
+        request: F,
+    ) -> Promise<T>
+    where
+        N: Send + 'static,
+        Q: Send + 'static,
+        E: Send + 'static,
+        T: Send + 'static,
+        F: FnOnce(Reply<T>) -> Q + Send + 'static,
+    {
         let callee = callee.clone();
-        self.promise(async move { callee.ask(request).await })
+        self.promise(async move { callee.ask(request).timeout(timeout).await })
     }
 
     /// Anything that is waited for in the same way: it is begun now, in the turns of this

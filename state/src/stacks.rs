@@ -17,6 +17,8 @@ pub(crate) type Work = Pin<Box<dyn Future<Output = Result> + Send>>;
 struct Stack {
     work: Work,
     bell: Arc<Bell>,
+    /// It has rung its own bell when it was polled last.
+    yielded: bool,
 }
 
 #[derive(Default)]
@@ -27,7 +29,17 @@ pub(crate) struct Stacks {
 impl Stacks {
     /// Takes a handler in; it has not been polled.
     pub(crate) fn add(&mut self, belfry: &Arc<Belfry>, work: Work) -> Key {
-        self.table.insert_with(|key| Stack { work, bell: belfry.bell(Of::Stack(key)) })
+        self.table.insert_with(|key| Stack {
+            work,
+            bell: belfry.bell(Of::Stack(key)),
+            yielded: false,
+        })
+    }
+
+    /// Whether it wants to go on, and lets others go before: it has awaited something that was
+    /// ready at once, most likely [`krarup_act::yield_now`].
+    pub(crate) fn has_yielded(&mut self, key: Key) -> bool {
+        self.table.get_mut(key).is_some_and(|stack| stack.yielded)
     }
 
     /// Goes on with it: what it has ended with, if it has. One that has ended already is left
@@ -38,6 +50,7 @@ impl Stacks {
         let waker = Waker::from(Arc::clone(&stack.bell));
         let Poll::Ready(outcome) = stack.work.as_mut().poll(&mut Context::from_waker(&waker))
         else {
+            stack.yielded = stack.bell.has_rung();
             return None;
         };
         drop(self.table.remove(key));

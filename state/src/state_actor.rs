@@ -27,11 +27,15 @@ pub type Cleaner = Box<dyn FnOnce(&Ended<'_>) + Send>;
 /// | events | timers, timeouts of own asks, ends of others, silence | [`handle_event`](Self::handle_event), [`handle_down`](Self::handle_down), .. |
 ///
 /// While an ask that [is a barrier](Self::is_barrier) is in flight no ask and no notice is
-/// begun (rule O3). All others, and the events, may be in flight together.
+/// begun (rule O3). All others, and the events, may be in flight together. A handler that yields
+/// (it awaits what wakes it at once) goes on when nothing else is there.
 ///
 /// A callback that returns `Err(reason)`, or panics, ends the process with that reason, or has
 /// it [restart](Self::restart) if it was spawned so ([`crate::Stateful::restarts`]). A stop waits
 /// for the handlers in flight, as it does for an actor's; what was not begun is a dead letter.
+///
+/// Spawned with [`krarup_gen::Class::Varying`] it is queued by its load: before others while more
+/// waits in it than it should, or while it waits for nobody itself ([`crate::Load`], rule O8).
 ///
 /// It has no sockets and no files to look after: that its handlers can await anything is all
 /// there is of input and output (Otavia's `ChannelsActor` is another thing).
@@ -62,7 +66,8 @@ pub trait StateActor: Sized + Send + 'static {
     fn handle_ask(scope: &mut Scope<Self>, ask: Self::Ask) -> impl Future<Output = Result> + Send;
 
     /// Whether nothing but replies and events is handled until this ask is done (rule O3).
-    /// Handlers that were in flight before may go on.
+    /// Handlers that were in flight before may go on. Whom it asks must not ask this actor in
+    /// turn: that waits behind the barrier, and ends by a timeout.
     fn is_barrier(&self, ask: &Self::Ask) -> bool {
         let _ = ask;
         false
@@ -169,10 +174,7 @@ pub trait StateActor: Sized + Send + 'static {
         scope: &mut Scope<Self>,
         message: Dynamic,
     ) -> impl Future<Output = Result> + Send {
-        tracing::warn!(
-            target: "krarup", pid = %scope.pid(), message = message.type_name(),
-            "dropped a message of another type"
-        );
+        scope.with_context(|_, ctx| ctx.drop_other(message));
         ready(Ok(()))
     }
 

@@ -113,6 +113,8 @@ impl<A: StateActor> Behavior for Stateful<A> {
         loop {
             let reason = match poll_fn(|cx| engine.poll(cx)).await {
                 End::Told(reason) => reason,
+                // What is to end is not put right again.
+                End::Failed(reason) if engine.is_told() => reason,
                 End::Failed(reason) => match restart(&mut engine, &mut window, reason).await {
                     Ok(()) => continue,
                     Err(reason) => reason,

@@ -20,7 +20,7 @@ use krarup_gen::{Inspection, Reason, Result};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 
@@ -213,15 +213,19 @@ impl<P: StepProcess> Machine<P> {
     fn poll(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<P::Value>> {
         self.belfry.rouse();
         self.gather(cx);
+        // One that is suspended takes no step, unless it is to end.
+        let held = self.ctx.is_suspended() && self.cancelled.is_none();
         if self.due
+            && !held
             && let Some(end) = self.step()
         {
             return Poll::Ready(end);
         }
+        let goes_on = self.due && !held;
         // The next step is another poll's: it costs as much as a message. What came since the
         // last look is seen by whoever parks the process, or here.
         let has_room = self.holds_back && !self.is_full();
-        if self.due || has_room || !self.counter.rest(cx.waker()) || !self.belfry.rest(cx.waker()) {
+        if goes_on || has_room || !self.counter.rest(cx.waker()) || !self.belfry.rest(cx.waker()) {
             cx.waker().wake_by_ref();
         }
         Poll::Pending
@@ -272,12 +276,15 @@ impl<P: StepProcess> Machine<P> {
         for (tag, outcome) in self.counter.take() {
             self.complete(tag, outcome);
         }
-        self.holds_back = true;
-        while !self.is_full() {
-            let Poll::Ready(item) = Pin::new(&mut self.ctx.receive()).poll(cx) else {
-                self.holds_back = false;
-                break;
+        loop {
+            // Who has no room for messages hears of a stop all the same.
+            self.holds_back = self.is_full();
+            let received = if self.holds_back {
+                pin!(self.ctx.receive_control()).poll(cx)
+            } else {
+                Pin::new(&mut self.ctx.receive()).poll(cx)
             };
+            let Poll::Ready(item) = received else { break };
             match item {
                 Received::Message(message) | Received::Command(message) => {
                     let sender = self.ctx.sender();

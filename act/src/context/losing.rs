@@ -1,17 +1,37 @@
 //! What a process has taken off its mailbox and will not handle (rule D7).
 
 use super::context::Context;
+use crate::dynamic::Dynamic;
 use crate::process::crash::contain;
 use krarup_gen::{DeadLetterCause, Pid};
 use std::any::type_name;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Drops a message that will not be handled, and counts it as a dead letter from this sender:
-    /// for behaviours that take messages ahead of their turn. One that panics when it is
-    /// dropped does no harm.
-    pub fn lose(&self, message: M, sender: Option<Pid>) {
+    /// for behaviours that take messages, or commands, ahead of their turn. One that panics when
+    /// it is dropped does no harm.
+    pub fn lose<T: Send + 'static>(&self, message: T, sender: Option<Pid>) {
+        self.lose_named(type_name::<T>(), message, sender);
+    }
+
+    /// As [`Context::lose`], of a message of another type.
+    pub fn lose_other(&self, message: Dynamic, sender: Option<Pid>) {
+        self.lose_named(message.type_name(), message, sender);
+    }
+
+    fn lose_named<T>(&self, type_name: &'static str, message: T, sender: Option<Pid>) {
         let sender = sender.map_or(0, Pid::id);
-        self.cell.lose_named(type_name::<M>(), sender, DeadLetterCause::Unhandled);
+        self.cell.lose_named(type_name, sender, DeadLetterCause::Unhandled);
         let _ = contain(|| drop(message));
+    }
+
+    /// Drops a message of another type that its behaviour has no use for, and says so in the log:
+    /// what the default of `handle_other` does.
+    pub fn drop_other(&self, message: Dynamic) {
+        tracing::warn!(
+            target: "krarup", pid = %self.pid(), message = message.type_name(),
+            "dropped a message of another type"
+        );
+        drop(message);
     }
 }

@@ -4,10 +4,11 @@
 //! what it wants when it is [`idle`]. What it can do as itself: [`receive`] what comes [`next`],
 //! or several at once ([`batching`]), set messages aside ([`stashing`]), set timers
 //! ([`timing`]), hear of silence ([`idling`]), link and monitor ([`signals`]), find others and be
-//! found ([`naming`]), leave behind what cleans up after it
-//! ([`cleaning`]), count what it will not handle ([`losing`]).
+//! found ([`naming`]), say how urgent it is ([`classing`]), leave behind what cleans up after
+//! it ([`cleaning`]), count what it will not handle ([`losing`]).
 
 mod batching;
+mod classing;
 mod cleaning;
 #[allow(clippy::module_inception, reason = "the type `Context` is what the module is about")]
 pub(crate) mod context;

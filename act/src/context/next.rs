@@ -25,6 +25,16 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub fn receive(&mut self) -> Receive<'_, M, C> {
         Receive { context: self }
     }
+
+    /// A handler may receive what its behaviour is to obey when it is done.
+    #[inline]
+    pub(super) fn remember(&mut self, item: &Received<M, C>) {
+        match item {
+            Received::Stop(reason) => self.remember_stop(reason.clone()),
+            Received::Finish => self.remember_stop(Reason::Normal),
+            _ => {}
+        }
+    }
 }
 
 /// A future of the next item; made by [`Context::receive`].
@@ -40,10 +50,8 @@ impl<M: Send + 'static, C: Send + 'static> Future for Receive<'_, M, C> {
     fn poll(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<Received<M, C>> {
         let context = &mut *self.get_mut().context;
         let item = context.poll_receive();
-        match &item {
-            Poll::Ready(Received::Stop(reason)) => context.remember_stop(reason.clone()),
-            Poll::Ready(Received::Finish) => context.remember_stop(Reason::Normal),
-            _ => {}
+        if let Poll::Ready(item) = &item {
+            context.remember(item);
         }
         item
     }

@@ -41,6 +41,26 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         poll_fn(|_| self.poll_mailbox()).await
     }
 
+    /// The next item of the control lanes alone: a command, a stop, an inspection, what an urgent
+    /// link or monitor tells. What lies on Main stays there and counts towards the bound. For a
+    /// behaviour that has no room for more messages, and is to hear of a stop all the same.
+    pub async fn receive_control(&mut self) -> Received<M, C> {
+        let item = poll_fn(|_| self.poll_control()).await;
+        self.remember(&item);
+        item
+    }
+
+    fn poll_control(&mut self) -> Poll<Received<M, C>> {
+        if self.cell.progress.attention.load(Ordering::Relaxed) {
+            match self.look_up() {
+                Looked::Item(item) => return Poll::Ready(self.shown(item)),
+                Looked::Wait(wants) => return self.pending(wants),
+                Looked::Main => {}
+            }
+        }
+        self.pending(Wants::Control)
+    }
+
     pub(super) fn poll_receive(&mut self) -> Poll<Received<M, C>> {
         if !self.started {
             self.initialised();
@@ -194,7 +214,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.look_for_detours();
     }
 
-    fn is_suspended(&self) -> bool {
+    /// Whether it is suspended, as far as it has received that (rule X5): for behaviours with
+    /// sources of work of their own, which rest then too.
+    #[must_use]
+    pub fn is_suspended(&self) -> bool {
         self.rare.as_ref().is_some_and(|rare| rare.suspended)
     }
 

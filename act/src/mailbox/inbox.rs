@@ -20,6 +20,7 @@
 //! |---|---|---|---|---|
 //! | Idle | there | schedule | schedule | schedule |
 //! | Waiting (inside a handler) | there | stays queued | schedule | schedule |
+//! | Listening (no room for more) | there | stays queued, but on a control lane: schedule | schedule | schedule |
 //! | Active (queued or running) | gone | stays queued | `notified` | seen at the next message or await |
 //! | Terminated | gone | refused | ignored | ignored |
 //!
@@ -45,6 +46,7 @@ pub(crate) enum Phase {
     Active,
     Idle,
     Waiting,
+    Listening,
     Terminated,
 }
 
@@ -230,11 +232,19 @@ impl<M, C> Inbox<M, C> {
         self.parked.take()
     }
 
-    /// Takes the process out to be scheduled, from Idle and Waiting; an active one is
+    /// As [`Inbox::ready_for_mail`], for what has come on a control lane.
+    pub(crate) fn ready_for_control(&mut self) -> Option<Ready> {
+        if self.phase == Phase::Listening {
+            self.phase = Phase::Idle;
+        }
+        self.ready_for_mail()
+    }
+
+    /// Takes the process out to be scheduled, from wherever it rests; an active one is
     /// told to look again.
     pub(crate) fn ready_for_wake(&mut self) -> Option<Ready> {
         match self.phase {
-            Phase::Idle | Phase::Waiting => {
+            Phase::Idle | Phase::Waiting | Phase::Listening => {
                 self.phase = Phase::Active;
                 self.parked.take()
             }
@@ -252,10 +262,10 @@ impl<M, C> Inbox<M, C> {
         self.rare.as_mut().and_then(|rare| rare.starter.take())
     }
 
-    /// Puts the process back. `phase` is Idle or Waiting.
+    /// Puts the process back. `phase` is one in which it rests.
     #[inline]
     pub(crate) fn park(&mut self, phase: Phase, process: Ready) {
-        debug_assert!(self.parked.is_none() && matches!(phase, Phase::Idle | Phase::Waiting));
+        debug_assert!(self.parked.is_none() && !matches!(phase, Phase::Active | Phase::Terminated));
         self.phase = phase;
         self.parked = Some(process);
     }
@@ -361,7 +371,12 @@ impl<M, C> Inbox<M, C> {
 
     /// Whether anything waits on the control lanes.
     fn has_control(&self) -> bool {
-        self.rare.as_ref().is_some_and(|rare| !rare.urgent.is_empty() || !rare.system.is_empty())
+        self.controls() > 0
+    }
+
+    /// How much waits on the control lanes.
+    pub(crate) fn controls(&self) -> usize {
+        self.rare.as_ref().map_or(0, |rare| rare.urgent.len() + rare.system.len())
     }
 
     /// Whether the process handles nothing until it is resumed.

@@ -33,6 +33,10 @@ impl Turn for Token {
     fn pid(&self) -> Pid {
         Pid::local(1, 1)
     }
+
+    fn says_high(&self) -> bool {
+        false
+    }
 }
 
 /// What is done otherwise.

@@ -112,6 +112,29 @@ fn every_command_is_handled() {
     });
 }
 
+/// A command reaches who listens to the control lanes alone, whenever it comes; what lies on Main
+/// stays there.
+#[test]
+fn a_command_reaches_who_listens_to_the_control_lanes_alone() {
+    model(|| {
+        let house = House::new();
+        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+            assert!(matches!(ctx.receive_control().await, Received::Command(1)));
+            Ok(())
+        });
+        let worker = house.worker();
+        let sender = thread::spawn({
+            let cell = Arc::clone(&cell);
+            move || assert!(cell.send_control(Priority::High, 1).is_ok())
+        });
+        // It may have ended already.
+        let _ = cell.send(2);
+        joined(sender);
+        joined(worker);
+        assert_eq!((house.retired(), house.dead_letters()), (1, 1));
+    });
+}
+
 /// Three senders find a process idle: it is queued once.
 #[test]
 fn one_of_three_senders_wakes() {

@@ -151,7 +151,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Has the process look at what has just come.
     pub(crate) fn attract(&self, mut inbox: LockGuard<'_, Inbox<M, C>>) {
         self.progress.attention.store(true, Ordering::Relaxed);
-        let ready = inbox.ready_for_mail();
+        let ready = inbox.ready_for_control();
         self.release(inbox, ready);
     }
 

@@ -13,7 +13,7 @@ use crate::reply::Reply;
 use crate::sync::Ordering;
 use crate::trace::Tracer;
 use krarup_gen::{
-    Alias, CallError, DeadLetterCause, Down, Exit, Inspection, Pid, Priority, ProcessInfo,
+    Alias, CallError, Class, DeadLetterCause, Down, Exit, Inspection, Pid, Priority, ProcessInfo,
     ProcessState, Reason, Root, SendError,
 };
 use std::any::{Any, TypeId, type_name};
@@ -53,7 +53,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
             _ if inbox.is_suspended() => ProcessState::Suspended,
             _ if !inbox.initialised => ProcessState::Init,
             Phase::Idle => ProcessState::Idle,
-            Phase::Waiting => ProcessState::Waiting,
+            Phase::Waiting | Phase::Listening => ProcessState::Waiting,
             Phase::Active if self.progress.running.load(Ordering::Relaxed) => ProcessState::Running,
             Phase::Active => ProcessState::Scheduled,
         };
@@ -75,7 +75,11 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
             info.messages_out = self.progress.sent.load(Ordering::Relaxed);
             info.handled = self.handled();
             self.host.dispatcher_name().clone_into(&mut info.dispatcher);
-            info.class = self.host.class();
+            info.class = match self.host.class() {
+                Class::Varying if self.progress.says_high() => Class::High,
+                Class::Varying => Class::Normal,
+                class => class,
+            };
             info.root = self.host.root();
             info.running_time = Duration::from_nanos(self.progress.ran.load(Ordering::Relaxed));
             info.uptime = self.host.now().since(self.started);

@@ -35,6 +35,8 @@ pub(crate) enum Wants {
     Other,
     /// A message, and it has none.
     Message,
+    /// Something on a control lane, and there is nothing: what lies on Main it leaves there.
+    Control,
     /// Another turn: its budget is used up.
     Turn,
 }

@@ -22,6 +22,8 @@ pub(crate) struct Progress {
     pub(crate) listed: AtomicBool,
     /// Turns to sit out: see `Life::run`.
     pub(crate) debt: AtomicU8,
+    /// The class it has said to be of, if it says so itself: see [`Said`].
+    pub(crate) said: AtomicU8,
     /// A worker is in it.
     pub(crate) running: AtomicBool,
     /// It has cleaners. A hint, so that who has none takes no lock for them: they lie
@@ -31,6 +33,14 @@ pub(crate) struct Progress {
     /// anyone under the mailbox's lock, read without it before every message: a
     /// sender's store can be seen late, but no later than the next lock (rule M4).
     pub(crate) attention: AtomicBool,
+}
+
+/// What a process has said of its class, as `Progress::said`; 0: nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Said {
+    Normal = 1,
+    High = 2,
 }
 
 impl Progress {
@@ -43,10 +53,22 @@ impl Progress {
             ran: AtomicU64::new(0),
             listed: AtomicBool::new(false),
             debt: AtomicU8::new(0),
+            said: AtomicU8::new(0),
             running: AtomicBool::new(false),
             has_cleaners: AtomicBool::new(false),
             attention: AtomicBool::new(false),
         }
+    }
+
+    /// Whether it has said anything of its class.
+    #[inline]
+    pub(crate) fn says_class(&self) -> bool {
+        self.said.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether it has said last that it is of high class.
+    pub(crate) fn says_high(&self) -> bool {
+        self.said.load(Ordering::Relaxed) == Said::High as u8
     }
 
     /// Ends a turn.

@@ -98,6 +98,13 @@ where
             match self.park() {
                 Parked::Again(life) => self = life,
                 Parked::NextTurn(life) => {
+                    if life.cell.progress.says_class() {
+                        // Where it is queued may have changed in this turn.
+                        life.owe(&Seat::unattended());
+                        let host = Arc::clone(&life.cell.host);
+                        host.schedule(Ready::new(life));
+                        return None;
+                    }
                     life.owe(seat);
                     return Some(Ready::new(life));
                 }
@@ -128,6 +135,10 @@ where
 
     fn pid(&self) -> Pid {
         self.cell.pid
+    }
+
+    fn says_high(&self) -> bool {
+        self.cell.progress.says_high()
     }
 }
 
@@ -243,6 +254,11 @@ where
             }
             inbox.release_memory(keeps_memory);
             Phase::Idle
+        } else if wants == Wants::Control {
+            if inbox.has_mail_ahead() {
+                return Parked::Again(self);
+            }
+            Phase::Listening
         } else {
             Phase::Waiting
         };

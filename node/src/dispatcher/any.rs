@@ -14,8 +14,8 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) enum Dispatcher {
     Shared(Arc<Shared>),
-    /// The same, for its processes of high class: so who schedules any other asks nothing.
-    High(Arc<Shared>),
+    /// The same, for its processes of another class: so who schedules any other asks nothing.
+    Classed(Arc<Shared>, Class),
     Pinned(Arc<Pinned>),
     Executed(Arc<Executed>),
     Calling(Arc<Calling>),
@@ -36,7 +36,13 @@ impl Dispatcher {
     fn schedule_there(&self, ready: Ready) {
         match self {
             Dispatcher::Shared(shared) => shared.schedule(ready),
-            Dispatcher::High(shared) => shared.schedule_high(ready),
+            Dispatcher::Classed(shared, class) => {
+                if *class == Class::High || ready.says_high() {
+                    shared.schedule_high(ready);
+                } else {
+                    shared.schedule(ready);
+                }
+            }
             Dispatcher::Pinned(pinned) => pinned.schedule(ready),
             Dispatcher::Executed(executed) => executed.schedule(ready),
             Dispatcher::Calling(calling) => calling.schedule(ready),
@@ -47,8 +53,12 @@ impl Dispatcher {
     /// The same dispatcher, for processes of this class.
     pub(crate) fn of_class(&self, class: Class) -> Dispatcher {
         match (self, class) {
-            (Dispatcher::Shared(shared), Class::High) => Dispatcher::High(Arc::clone(shared)),
-            (Dispatcher::High(shared), Class::Normal) => Dispatcher::Shared(Arc::clone(shared)),
+            (Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _), Class::Normal) => {
+                Dispatcher::Shared(Arc::clone(shared))
+            }
+            (Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _), class) => {
+                Dispatcher::Classed(Arc::clone(shared), class)
+            }
             (same, _) => same.clone(),
         }
     }
@@ -85,7 +95,7 @@ impl Dispatcher {
     /// See [`krarup_act::Host::poke_later`].
     pub(crate) fn poke_later(&self, poke: &dyn Fn() -> Arc<dyn Poke>) -> bool {
         match self {
-            Dispatcher::Shared(shared) | Dispatcher::High(shared) => shared.poke_later(poke),
+            Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.poke_later(poke),
             _ => false,
         }
     }
@@ -93,7 +103,7 @@ impl Dispatcher {
     /// Its threads shall end after the turn they are in. Does not wait.
     pub(crate) fn signal_stop(&self) {
         match self {
-            Dispatcher::Shared(shared) | Dispatcher::High(shared) => shared.signal_stop(),
+            Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.signal_stop(),
             Dispatcher::Pinned(pinned) => pinned.signal_stop(),
             Dispatcher::Executed(executed) => executed.signal_stop(),
             Dispatcher::Calling(_) => {}
@@ -104,7 +114,7 @@ impl Dispatcher {
     /// Waits for its threads to end, after [`Dispatcher::signal_stop`].
     pub(crate) fn join(&self) {
         match self {
-            Dispatcher::Shared(shared) | Dispatcher::High(shared) => shared.join(),
+            Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.join(),
             Dispatcher::Pinned(pinned) => pinned.join(),
             Dispatcher::Executed(_) | Dispatcher::Calling(_) | Dispatcher::Simulated(_) => {}
         }
@@ -114,7 +124,7 @@ impl Dispatcher {
     /// whoever waits for it hears of that.
     pub(crate) fn clear(&self) {
         match self {
-            Dispatcher::Shared(shared) | Dispatcher::High(shared) => shared.clear(),
+            Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.clear(),
             Dispatcher::Pinned(pinned) => pinned.clear(),
             Dispatcher::Executed(_) | Dispatcher::Calling(_) | Dispatcher::Simulated(_) => {}
         }
@@ -124,7 +134,7 @@ impl Dispatcher {
     /// Timers of its own.
     pub(crate) fn timers(&self) -> usize {
         match self {
-            Dispatcher::Shared(shared) | Dispatcher::High(shared) => shared.timers(),
+            Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.timers(),
             Dispatcher::Pinned(pinned) => pinned.timers(),
             Dispatcher::Executed(executed) => executed.timers(),
             Dispatcher::Calling(_) | Dispatcher::Simulated(_) => 0,
@@ -141,7 +151,7 @@ impl Dispatcher {
 
     pub(crate) fn stats(&self) -> DispatcherStats {
         match self {
-            Dispatcher::Shared(shared) | Dispatcher::High(shared) => shared.stats(),
+            Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.stats(),
             Dispatcher::Pinned(pinned) => pinned.stats(),
             Dispatcher::Executed(executed) => executed.stats(),
             Dispatcher::Calling(calling) => calling.stats(),

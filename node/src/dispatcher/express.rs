@@ -15,7 +15,7 @@
 //!
 //! A process that is taken from here goes back to here when its turn was too short for it. That
 //! it is of high class nobody needs to ask: who schedules it does so through a host of that
-//! class ([`super::any::Dispatcher::High`]), and who runs it has taken it from here.
+//! class ([`super::any::Dispatcher::Classed`]), and who runs it has taken it from here.
 
 use crate::sync::{AtomicUsize, Mutex, Ordering};
 use std::collections::VecDeque;

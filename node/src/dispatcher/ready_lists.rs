@@ -30,7 +30,8 @@ pub(super) struct Candidates {
 
 impl ReadyLists {
     pub(super) fn push(&mut self, ready: Ready) {
-        let class = self.class(ready.pid());
+        let is_high = ready.says_high() || self.highs.contains(&ready.pid().id());
+        let class = if is_high { Class::High } else { Class::Normal };
         self.of_class(class).push(ready);
     }
 
@@ -70,9 +71,10 @@ impl ReadyLists {
 
     /// Takes out this process, if it is ready, and the number of its turn.
     pub(super) fn take_this(&mut self, pid: Pid) -> Option<(Ready, u64)> {
-        let class = self.class(pid);
-        let place = self.of_class(class).iter().position(|ready| ready.pid() == pid)?;
-        Some(self.take_from(class, place))
+        [Class::Normal, Class::High].into_iter().find_map(|class| {
+            let place = self.of_class(class).iter().position(|ready| ready.pid() == pid)?;
+            Some(self.take_from(class, place))
+        })
     }
 
     fn take_from(&mut self, class: Class, place: usize) -> (Ready, u64) {
@@ -108,9 +110,5 @@ impl ReadyLists {
             Class::High => &mut self.high,
             _ => &mut self.normal,
         }
-    }
-
-    fn class(&self, pid: Pid) -> Class {
-        if self.highs.contains(&pid.id()) { Class::High } else { Class::Normal }
     }
 }

@@ -399,6 +399,46 @@ proptest! {
         });
     }
 
+    /// One that says its own class is queued in it from the end of that turn on: 2 says for 20
+    /// turns that it is high.
+    #[test]
+    fn r6_who_says_its_class_is_queued_in_it_next(normal in 1..5_usize) {
+        as_worker(options(1).throughput(1), move |stepped| {
+            let again = |own: &Address<()>, _: &Core| own.send(()).unwrap();
+            (0..normal).for_each(|n| {
+                stepped.nursery.spawn_with(n, Class::Normal, again).send(()).unwrap();
+            });
+            let log = Arc::clone(&stepped.nursery.log);
+            let process = behavior_fn(move |mut ctx: Context<()>| async move {
+                for turn in 1.. {
+                    ctx.address().send(())?;
+                    ctx.receive().await;
+                    log.lock().unwrap().push(normal);
+                    let class = if turn <= 20 { Class::High } else { Class::Normal };
+                    assert!(ctx.set_class(class));
+                }
+                Ok(())
+            });
+            let host: Arc<dyn Host> = Arc::clone(&stepped.nursery.home) as Arc<dyn Host>;
+            Spawn::outside(host, move || process).class(Class::Varying).start().unwrap();
+            stepped.steps(50);
+            let mut normals = (0..normal).cycle();
+            // Its first turn, as a normal one; then 16 as a high one, and four more.
+            let mut expected: Vec<_> = normals.by_ref().take(normal).collect();
+            expected.extend([normal; 17]);
+            expected.extend(normals.next());
+            expected.extend([normal; 4]);
+            // It is the last in the queue of normal ones then.
+            while expected.len() < 60 {
+                expected.extend(normals.by_ref().take(normal));
+                expected.push(normal);
+            }
+            let taken = stepped.taken();
+            assert_eq!(taken[..60], expected[..60]);
+            assert_eq!(stepped.shared.stats().high_turns, 20);
+        });
+    }
+
     /// High ones first, sixteen turns of theirs, then one of a normal process, and each class in
     /// its own rotation.
     #[test]

@@ -1,0 +1,131 @@
+//! How what comes to a state actor gets into its classes.
+//!
+//! Three things bring it: bells, the ledger of what was asked, the mailbox. They are looked at
+//! before each step. Of a bounded mailbox as many letters come in as may wait there; then they
+//! stay outside, where their senders hear of it, and the control lanes alone are listened to: what
+//! stops the actor, or looks into it, is not held back by a barrier (rule O7).
+
+use crate::belfry::Of;
+use crate::engine::Engine;
+use crate::items::{Event, Failure, Posted, Reply};
+use crate::kinds::Kinds;
+use crate::letter::Letter;
+use crate::promise::{Kind, Settled};
+use crate::scope::House;
+use crate::state_actor::StateActor;
+use crate::table::Key;
+use krarup_act::Received;
+use krarup_gen::Pid;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+
+type Item<A> = Received<Letter<<A as Kinds>::Notice, <A as Kinds>::Ask>, <A as Kinds>::Event>;
+
+impl<A: StateActor> Engine<A> {
+    /// Sorts in whatever has come; how many letters and events were received.
+    pub(crate) fn gather(&mut self, cx: &mut Context<'_>) -> usize {
+        self.gather_own();
+        let mut received = 0;
+        while let Some((item, sender)) = self.receive(cx) {
+            received += 1;
+            self.sort(item, sender);
+        }
+        received
+    }
+
+    /// Sorts in what its own handlers and promises have come to.
+    pub(crate) fn gather_own(&mut self) {
+        for of in self.desk.belfry.take() {
+            match of {
+                Of::Pledge(key) => self.desk.ledger.poll(key),
+                Of::Stack(key) if self.stacks.has_yielded(key) => self.yielded.push_back(key),
+                Of::Stack(key) => self.classes.replies.push_back(Reply::Woken(key)),
+            }
+        }
+        for (key, settled) in self.desk.ledger.take_settled() {
+            self.sort_settled(key, settled);
+        }
+    }
+
+    /// A process that receives looks into its mailbox once in a poll and has the turn look
+    /// again; here the order depends on what came since. Whether there was a letter.
+    pub(crate) fn look_again(&mut self) -> bool {
+        if self.is_full() {
+            return false;
+        }
+        let taken = {
+            let mut house = self.desk.house.lock();
+            let Some(House { ctx, .. }) = house.as_mut() else { return false };
+            ctx.take_batch(1).pop().map(|letter| (letter, ctx.sender()))
+        };
+        let Some((letter, sender)) = taken else { return false };
+        self.sort(Received::Message(letter), sender);
+        true
+    }
+
+    fn receive(&mut self, cx: &mut Context<'_>) -> Option<(Item<A>, Option<Pid>)> {
+        let full = self.is_full();
+        let mut house = self.desk.house.lock();
+        let ctx = &mut house.as_mut()?.ctx;
+        let received = if full {
+            pin!(ctx.receive_control()).poll(cx)
+        } else {
+            Pin::new(&mut ctx.receive()).poll(cx)
+        };
+        let Poll::Ready(item) = received else { return None };
+        Some((item, ctx.sender()))
+    }
+
+    fn sort_settled(&mut self, key: Key, settled: Settled<A::Reply, A::Event>) {
+        let classes = &mut self.classes;
+        match settled {
+            Settled::Awaited(Kind::Reply) => classes.replies.push_back(Reply::Awaited(key)),
+            Settled::Awaited(Kind::Exception) => {
+                classes.exceptions.push_back(Failure::Awaited(key));
+            }
+            Settled::Awaited(Kind::Timeout) => {
+                classes.events.push_back(Event::Timeout(Failure::Awaited(key)));
+            }
+            Settled::Reply(reply) => classes.replies.push_back(Reply::Told(key, reply)),
+            Settled::Exception(exception) => {
+                let kind = Kind::of::<()>(&Err(exception.error.clone()));
+                let failure = Failure::Told(key, exception);
+                match kind {
+                    Kind::Timeout => classes.events.push_back(Event::Timeout(failure)),
+                    _ => classes.exceptions.push_back(failure),
+                }
+            }
+            Settled::Event(event) => classes.events.push_back(Event::Timer(key, event)),
+        }
+    }
+
+    fn sort(&mut self, item: Item<A>, sender: Option<Pid>) {
+        let classes = &mut self.classes;
+        match item {
+            Received::Message(Letter::Ask(letter)) => {
+                classes.asks.push_back(Posted { sender, letter });
+            }
+            Received::Message(Letter::Notice(letter)) => {
+                classes.notices.push_back(Posted { sender, letter });
+            }
+            Received::Command(letter) => {
+                classes.events.push_back(Event::Sent(Posted { sender, letter }));
+            }
+            Received::Down(down) => classes.events.push_back(Event::Down(down)),
+            Received::Exit(exit) => classes.events.push_back(Event::Exit(exit)),
+            Received::Timeout => classes.events.push_back(Event::Silence),
+            Received::Other(letter) => {
+                classes.events.push_back(Event::Other(Posted { sender, letter }));
+            }
+            Received::Inspect(reply) => reply.send(self.inspect()),
+            Received::State(reply) => {
+                let house = self.desk.house.lock();
+                reply.send(house.as_ref().and_then(|house| house.actor.state()));
+            }
+            Received::Stop(reason) => self.tell(reason),
+            Received::Finish => self.finishing = true,
+            // What is added to what can be received is not for us.
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! How a state actor ends, and what holds it back from that (rule O7).
+
+mod state_support;
+mod support;
+
+use krarup::prelude::*;
+use krarup::{Letters, Probe, Scope, Stateful, behavior_fn};
+use state_support::{Doer, HOUR, Kept, SECOND, asks, doer, job, restarting};
+use std::time::Duration;
+use support::{Log, boom, simulations};
+
+#[test]
+fn o7_a_stop_waits_for_handlers_in_flight_and_begins_nothing() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        asks(&sim, &log, &doer, job("slow").barrier().waiting(SECOND));
+        sim.run_until_idle();
+        asks(&sim, &log, &doer, job("behind"));
+        doer.notice(job("behind")).unwrap();
+        sim.run_until_idle();
+        let dead = sim.stats().dead_letters;
+        doer.process().request_stop(Reason::Normal);
+        sim.run_until_idle();
+        doer.event(job("event")).unwrap();
+        sim.advance(2 * SECOND);
+        assert!(!doer.is_alive());
+        let lines = log.take();
+        assert!(!lines.contains(&"event event".to_owned()));
+        assert!(lines.contains(&"slow answered slow".to_owned()), "{lines:?}");
+        assert!(lines.iter().any(|line| line.starts_with("behind failed")), "{lines:?}");
+        assert!(!lines.contains(&"notice behind".to_owned()));
+        assert_eq!(sim.stats().dead_letters, dead + 3);
+    }
+}
+
+#[test]
+fn o7_whatever_ends_it_calls_in_hand_fail_with_the_reason_and_the_cleaner_runs_once() {
+    for how in ["kill", "error", "panic", "exit", "state panic"] {
+        for sim in simulations(5) {
+            let log = Log::new();
+            let doer = doer(&sim, &log);
+            for number in 0..3 {
+                asks(&sim, &log, &doer, job(format!("{number}")).waiting(HOUR));
+            }
+            asks(&sim, &log, &doer, job("3").barrier().waiting(HOUR));
+            sim.run_until_idle();
+            asks(&sim, &log, &doer, job("4"));
+            sim.run_until_idle();
+            log.take();
+            match how {
+                "kill" => sim.exit(doer.pid(), Reason::Kill),
+                "exit" => sim.exit(doer.pid(), boom()),
+                "error" => doer.event(job("fails").failing(boom())).unwrap(),
+                "panic" => doer.event(job("panics").panicking()).unwrap(),
+                _ => doer
+                    .event(job("panics").doing(|scope| {
+                        Box::pin(async move {
+                            scope.with(|_| panic!("boom"));
+                            Ok(())
+                        })
+                    }))
+                    .unwrap(),
+            }
+            sim.run_until_idle();
+            assert!(!doer.is_alive());
+            assert_eq!(log.count("cleaned"), 1, "{how}");
+            let lines = log.take();
+            let at = |text: &str| lines.iter().position(|line| line.starts_with(text));
+            assert!(at("dropped") < at("cleaned"), "{lines:?}");
+            assert_eq!(at("terminate").is_some(), how != "kill" && how != "exit", "{lines:?}");
+            let reason = if how == "kill" { "killed" } else { "boom" };
+            for number in 0..5 {
+                let failed = format!("{number} failed");
+                let line = lines.iter().find(|line| line.starts_with(&failed)).expect(&failed);
+                assert!(line.contains(reason), "{how}: {line}");
+                assert!(at(&failed) > at("cleaned"));
+            }
+        }
+    }
+}
+
+#[test]
+fn o7_an_ask_that_fails_hears_why_also_if_terminate_takes_long_or_the_actor_restarts() {
+    for restarts in [0, 1] {
+        for sim in simulations(3) {
+            let log = Log::new();
+            let mut state = Doer::restarting(&log, Ok(()));
+            state.slow = SECOND;
+            let doer =
+                sim.spawn(move || Stateful::new(state).restarts(restarts, SECOND)).wait().unwrap();
+            asks(&sim, &log, &doer, job("x").failing(boom()));
+            sim.advance(2 * SECOND);
+            let lines = log.take();
+            let heard = lines.iter().find(|line| line.starts_with("x failed")).unwrap();
+            assert!(heard.contains("boom"), "{heard}");
+            assert_eq!(doer.is_alive(), restarts == 1);
+        }
+    }
+}
+
+#[test]
+fn o7_a_bound_holds_behind_a_barrier_and_senders_hear_of_it() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let state = Doer::new(&log);
+    let doer = sim.spawn(move || Stateful::new(state)).mailbox(4).wait().unwrap();
+    asks(&sim, &log, &doer, job("barrier").barrier().waiting(10 * SECOND));
+    sim.run_until_idle();
+    let mut accepted = 0;
+    for number in 0..100 {
+        if doer.notice(job(format!("{number}"))).is_ok() {
+            accepted += 1;
+        }
+        sim.run_until_idle();
+    }
+    assert_eq!(accepted, 8);
+    // Its own timers go on, and a kill would too.
+    sim.advance(20 * SECOND);
+    assert_eq!(log.count("notice"), 8);
+    doer.notice(job("more")).unwrap();
+    sim.run_until_idle();
+    assert_eq!(log.count("notice more"), 1);
+}
+
+#[test]
+fn o7_a_state_actor_in_a_pool_or_passivated_finishes_what_is_in_flight() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let doer = doer(&sim, &log);
+    doer.notice(job("sets").doing(|scope| {
+        Box::pin(async move {
+            scope.with_context(|_, ctx| ctx.passivate_after(Some(SECOND)));
+            Ok(())
+        })
+    }))
+    .unwrap();
+    asks(&sim, &log, &doer, job("slow").waiting(10 * SECOND));
+    sim.advance(5 * SECOND);
+    assert!(doer.is_alive());
+    sim.advance(6 * SECOND);
+    assert!(!doer.is_alive());
+    assert_eq!(log.count("slow answered slow"), 1);
+    assert_eq!(log.count("terminate normal"), 1);
+}
+
+#[test]
+fn o7_nothing_is_lost_when_kills_and_timeouts_race_with_answers() {
+    let mut run = 0;
+    Simulation::explore(0..300, |sim| {
+        run += 1;
+        let log = Log::new();
+        let doer = restarting(sim, &log, 1000, Ok(()));
+        let echo = sim
+            .spawn(|| {
+                behavior_fn(|mut ctx: Context<Kept>| async move {
+                    loop {
+                        if let krarup::Received::Message(token) = ctx.receive().await {
+                            let wait = ctx.random() % 4;
+                            ctx.sleep(Duration::from_millis(wait)).await;
+                            if wait != 3 {
+                                token.send(1);
+                            }
+                        }
+                    }
+                })
+            })
+            .wait()?;
+        for number in 0..20_u32 {
+            let echo = echo.clone();
+            let act = job(format!("{number}")).doing(move |scope| {
+                Box::pin(async move {
+                    let time = Duration::from_millis(u64::from(number % 5));
+                    let one = scope.call_within(&echo, time, |reply| reply);
+                    let two = scope.call_within(&echo, 2 * time, |reply| reply);
+                    let _ = one.await;
+                    if number % 7 == 0 {
+                        return Err(boom());
+                    }
+                    let _ = two.await;
+                    Ok(())
+                })
+            });
+            asks(sim, &log, &doer, act.barrier_if(number % 3 == 0));
+        }
+        // Killed after any number of steps, but for some runs in which it is not.
+        for _ in 0..run / 2 {
+            sim.step();
+        }
+        if run % 2 == 0 {
+            sim.kill(doer.pid());
+        }
+        sim.advance(SECOND);
+        let ended = log.count("answered") + log.count("failed");
+        assert_eq!(ended, 20, "{:?}", log.lines());
+        if doer.is_alive() {
+            let inspected = doer.inspect().wait()?;
+            for item in ["asks", "notices", "in_flight", "pending_promises", "replies", "events"] {
+                assert_eq!(inspected.number(item), Some(0), "{inspected}");
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn o7_a_full_mailbox_behind_a_barrier_holds_no_stop_no_inspection_and_no_event_back() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let state = Doer::new(&log);
+        let doer = sim.spawn(move || Stateful::new(state)).mailbox(2).wait().unwrap();
+        asks(&sim, &log, &doer, job("barrier").barrier().waiting(10 * SECOND));
+        sim.run_until_idle();
+        asks(&sim, &log, &doer, job("inside"));
+        sim.run_until_idle();
+        while doer.notice(job("n")).is_ok() {
+            sim.run_until_idle();
+        }
+        asks(&sim, &log, &doer, job("refused"));
+        sim.run_until_idle();
+        let inspected = doer.inspect().wait().unwrap();
+        assert_eq!((inspected.number("asks"), inspected.number("notices")), (Some(1), Some(1)));
+        assert_eq!(doer.state::<u64>().wait(), Ok(0));
+        doer.event(job("event")).unwrap();
+        sim.run_until_idle();
+        assert_eq!(log.count("event event"), 1);
+        // It rests, though there is mail: no turn is taken for nothing.
+        assert_eq!(sim.step(), None);
+        let dead = sim.stats().dead_letters;
+        doer.process().request_stop(boom());
+        sim.run_until_idle();
+        // From here on nothing is begun, and the barrier has its time.
+        doer.event(job("late")).unwrap();
+        assert!(doer.is_alive());
+        sim.advance(20 * SECOND);
+        assert!(!doer.is_alive());
+        let lines = log.take();
+        let has = |text: &str| lines.iter().any(|line| line.starts_with(text));
+        assert!(has("barrier answered") && has("terminate boom") && has("cleaned boom"));
+        assert!(has("refused failed") && !has("event late") && !has("notice n"), "{lines:?}");
+        let inside = lines.iter().find(|line| line.starts_with("inside failed")).unwrap();
+        assert!(inside.contains("boom"), "{inside}");
+        // Three notices of which two lay in the mailbox, an ask, an event.
+        assert_eq!(sim.stats().dead_letters, dead + 5);
+    }
+}
+
+#[test]
+fn o7_who_is_told_to_end_does_not_restart() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let doer = restarting(&sim, &log, 5, Ok(()));
+        let fails = job("fails").doing(|scope| {
+            Box::pin(async move {
+                scope.sleep(SECOND).await;
+                Err(boom())
+            })
+        });
+        doer.notice(fails).unwrap();
+        sim.run_until_idle();
+        doer.process().request_stop(Reason::Shutdown);
+        sim.advance(2 * SECOND);
+        assert_eq!(log.take()[1..], ["terminate boom", "dropped", "cleaned boom"]);
+    }
+}
+
+#[test]
+fn x5_a_suspended_state_actor_handles_nothing_and_can_be_stopped() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        let probe = Probe::<Kept>::spawn(&sim);
+        let other = probe.address();
+        doer.notice(job("waits").doing(move |scope| {
+            Box::pin(async move {
+                scope.after(SECOND, job("timer"));
+                scope.call_within(&other, HOUR, |reply| reply).await?;
+                Ok(())
+            })
+        }))
+        .unwrap();
+        let token = probe.expect(SECOND);
+        doer.suspend().wait().unwrap();
+        log.take();
+        token.send(1);
+        doer.event(job("e")).unwrap();
+        doer.notice(job("n")).unwrap();
+        sim.advance(2 * SECOND);
+        assert_eq!(log.lines(), Vec::<String>::new());
+        assert_eq!(sim.step(), None);
+        assert_eq!(doer.inspect().wait().unwrap().number("in_flight"), Some(1));
+        assert!(doer.resume());
+        sim.run_until_idle();
+        let all = ["event e", "event timer", "notice n", "waits done"];
+        assert_eq!(log.take_sorted(), all);
+        // One that is to end has its handlers in flight go on.
+        asks(&sim, &log, &doer, job("slow").waiting(SECOND));
+        sim.run_until_idle();
+        doer.suspend().wait().unwrap();
+        doer.process().request_stop(Reason::Normal);
+        sim.advance(2 * SECOND);
+        assert!(!doer.is_alive());
+        assert_eq!(log.count("slow answered slow"), 1);
+    }
+}
+
+/// Looks at the state when its handler goes.
+struct Leaves<'a>(&'a mut Scope<Doer>);
+
+impl Drop for Leaves<'_> {
+    fn drop(&mut self) {
+        self.0.with(|doer| doer.log.note("left"));
+    }
+}
+
+#[test]
+fn o7_what_a_handler_leaves_behind_may_look_at_the_state_however_that_goes() {
+    for how in ["restart", "error", "kill", "stop"] {
+        for sim in simulations(3) {
+            let log = Log::new();
+            let most = u32::from(how == "restart");
+            let doer = restarting(&sim, &log, most, Ok(()));
+            let time = if how == "stop" { SECOND } else { HOUR };
+            doer.notice(job("waits").doing(move |scope| {
+                Box::pin(async move {
+                    let sleep = scope.sleep(time);
+                    let _leaves = Leaves(scope);
+                    sleep.await;
+                    Ok(())
+                })
+            }))
+            .unwrap();
+            sim.run_until_idle();
+            log.take();
+            match how {
+                "kill" => sim.kill(doer.pid()),
+                "stop" => doer.process().request_stop(Reason::Normal),
+                _ => doer.event(job("fails").failing(boom())).unwrap(),
+            }
+            sim.advance(2 * SECOND);
+            let lines = log.take();
+            let at = |line: &str| lines.iter().position(|noted| noted.starts_with(line));
+            assert!(
+                at("left").is_some() && at("left") < at("dropped").or(at("restart")),
+                "{lines:?}"
+            );
+            assert_eq!(doer.is_alive(), how == "restart");
+        }
+    }
+}
