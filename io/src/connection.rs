@@ -42,6 +42,8 @@ pub(crate) struct Connection<P: Protocol> {
     is_client: bool,
     mail_first: bool,
     spent: u32,
+    /// The turn before was ended by a flood.
+    flooded: bool,
     /// The stop that it was told of.
     stop: Option<Reason>,
 }
@@ -68,6 +70,7 @@ impl<P: Protocol> Connection<P> {
             is_client,
             mail_first: true,
             spent: 0,
+            flooded: false,
             stop: None,
         }
     }
@@ -127,7 +130,10 @@ impl<P: Protocol> Connection<P> {
     }
 
     async fn handle(&mut self, event: Event<P>) -> Result<Option<Closed>> {
-        let Connection { protocol, channel, wire, .. } = self;
+        let Connection { protocol, channel, wire, incoming, .. } = self;
+        if channel.options.frame.is_some() {
+            incoming.reads_not(|| channel.ctx.now());
+        }
         match event {
             Event::Came(Came::Frame(frame)) => {
                 driven(flush(wire), protocol.received(channel, frame)).await?;
@@ -182,11 +188,17 @@ impl<P: Protocol> Connection<P> {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Event<P>> {
         if self.spent >= BUDGET {
             self.spent = 0;
+            self.flooded = true;
             let _ = self.wire.poll_flush(cx);
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
         self.spent += 1;
+        if std::mem::take(&mut self.flooded)
+            && let Poll::Ready(event) = self.poll_overdue(cx)
+        {
+            return Poll::Ready(event);
+        }
         if self.mail_first
             && let Poll::Ready(item) = self.poll_mailbox(cx)
         {
@@ -202,7 +214,7 @@ impl<P: Protocol> Connection<P> {
             if let Some(failure) = outgoing.failure.take() {
                 return Poll::Ready(Event::Over(failure));
             }
-            if std::mem::take(&mut outgoing.refused) {
+            if outgoing.takes_again() {
                 return Poll::Ready(Event::Drained);
             }
         }
@@ -217,6 +229,15 @@ impl<P: Protocol> Connection<P> {
         Poll::Pending
     }
 
+    /// What comes behind frames and messages, and without this would never come in a flood of
+    /// them. What the peer has sent before it went is handled first nevertheless.
+    fn poll_overdue(&mut self, cx: &mut Context<'_>) -> Poll<Event<P>> {
+        if self.wire.poll_flush(cx).is_ready() && self.wire.outgoing().takes_again() {
+            return Poll::Ready(Event::Drained);
+        }
+        self.poll_times(cx).map(Event::Over)
+    }
+
     fn poll_mailbox(&mut self, cx: &mut Context<'_>) -> Poll<Received<P::Message>> {
         pin!(self.channel.ctx.receive()).poll(cx)
     }
@@ -226,6 +247,7 @@ impl<P: Protocol> Connection<P> {
             return Poll::Pending;
         }
         let FrameChannel { ctx, codec, options, received, .. } = &mut self.channel;
+        self.incoming.reads_again(|| ctx.now());
         self.incoming.poll_next(codec, &self.wire, options, received, || ctx.now(), cx)
     }
 
@@ -266,7 +288,7 @@ impl<P: Protocol> Connection<P> {
             }
             _ => {}
         }
-        if self.channel.written_down_to(0).await.is_err() {
+        if self.channel.written_down_to(0, self.channel.options.close).await.is_err() {
             self.wire.reset();
             return self.wire.outgoing().failure.take().unwrap_or(why);
         }

@@ -17,6 +17,9 @@ pub(crate) struct Incoming {
     may_hold: bool,
     /// When the first byte of the frame in the buffer came.
     pub(crate) began: Option<Timestamp>,
+    /// Since when nothing is read because the protocol has other things to do: no time of which a
+    /// frame is to blame.
+    away: Option<Timestamp>,
     /// When something last came.
     pub(crate) last: Timestamp,
     end: End,
@@ -49,6 +52,22 @@ impl Incoming {
     /// Whether the peer sends no more, and everything it sent has been handled.
     pub(crate) fn has_ended(&self) -> bool {
         self.end == End::Told
+    }
+
+    /// From now on nothing is read, whatever comes.
+    pub(crate) fn reads_not(&mut self, now: impl FnOnce() -> Timestamp) {
+        if self.began.is_some() && self.away.is_none() {
+            self.away = Some(now());
+        }
+    }
+
+    /// From now on it is read again: the frame that has begun is given the time.
+    pub(crate) fn reads_again(&mut self, now: impl FnOnce() -> Timestamp) {
+        if let Some(away) = self.away.take()
+            && let Some(began) = &mut self.began
+        {
+            *began = *began + (now() - away);
+        }
     }
 
     /// The next frame, or whatever comes instead; reads if there is no whole one. Counts the
@@ -119,5 +138,28 @@ impl Incoming {
             }
         }
         Ok(frame)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn i5_the_time_of_a_frame_stands_while_nothing_is_read() {
+        let at = |millis| Timestamp::default() + Duration::from_millis(millis);
+        let mut incoming = Incoming::new(at(0));
+        // Between two frames there is nothing to give time to.
+        incoming.reads_not(|| at(5));
+        incoming.reads_again(|| at(10));
+        assert_eq!(incoming.began, None);
+        incoming.began = Some(at(10));
+        incoming.reads_not(|| at(15));
+        // A callback within a pause is part of it.
+        incoming.reads_not(|| at(40));
+        incoming.reads_again(|| at(115));
+        incoming.reads_again(|| at(116));
+        assert_eq!(incoming.began, Some(at(110)));
     }
 }

@@ -55,6 +55,7 @@
 #![forbid(unsafe_code)]
 
 mod acceptor;
+mod back_off;
 mod callback;
 mod channel;
 mod client;
