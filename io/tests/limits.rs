@@ -112,7 +112,10 @@ fn i9_an_option_that_cannot_be_is_an_error_that_names_it() {
         (options().stall_timeout(zero), OptionsError::NoTime("stall_timeout")),
         (options().frame_timeout(zero), OptionsError::NoTime("frame_timeout")),
         (options().connect_timeout(zero), OptionsError::NoTime("connect_timeout")),
-        (options().keepalive(zero), OptionsError::NoTime("keepalive")),
+        (options().close_timeout(zero), OptionsError::NoTime("close_timeout")),
+        (options().keepalive(Duration::from_millis(500)), no_keepalive(500)),
+        (options().keepalive(Duration::from_secs(40_000)), no_keepalive(40_000_000)),
+        (options().keepalive(zero), no_keepalive(0)),
     ];
     for (options, error) in cases {
         let for_client = options.clone();
@@ -135,6 +138,16 @@ fn i9_an_option_that_cannot_be_is_an_error_that_names_it() {
     assert_eq!(reason.downcast_ref::<OptionsError>(), Some(&OptionsError::Zero("queue")));
     assert!(node.processes().is_empty());
     node.stop().wait().unwrap();
+}
+
+fn no_keepalive(millis: u64) -> OptionsError {
+    let (least, most) = (Duration::from_secs(1), Duration::from_secs(32_767));
+    OptionsError::NoSuchTime {
+        option: "keepalive",
+        time: Duration::from_millis(millis),
+        least,
+        most,
+    }
 }
 
 fn failed<T>(spawned: Result<T, SpawnError>) -> krarup_gen::Reason {
