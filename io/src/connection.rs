@@ -10,7 +10,8 @@
 //! One thing at a time: a frame, a message, a change of the socket, a time. Reading goes on only
 //! when the frames that have come are handled. Between two frames the mailbox is looked at, so a
 //! stop or an inspection waits for one frame and not for a flood of them; and after some dozen
-//! of either the process ends its turn, so that a flood is no reason for others to wait.
+//! of either, or of reads, the process ends its turn, so that a flood is no reason for others to
+//! wait.
 
 use crate::callback::{contained, driven};
 use crate::channel::{FrameChannel, Wish};
@@ -27,7 +28,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// What is handled before others have their turn.
+/// What is handled and read before others have their turn.
 const BUDGET: u32 = 32;
 /// What is read and thrown away at once while the peer's end is awaited.
 const DISCARD: usize = 16;
@@ -41,7 +42,8 @@ pub(crate) struct Connection<P: Protocol> {
     timer: Timer,
     is_client: bool,
     mail_first: bool,
-    spent: u32,
+    /// Of [`BUDGET`], what is left of this turn.
+    budget: u32,
     /// The turn before was ended by a flood.
     flooded: bool,
     /// The stop that it was told of.
@@ -69,7 +71,7 @@ impl<P: Protocol> Connection<P> {
             timer: Timer::default(),
             is_client,
             mail_first: true,
-            spent: 0,
+            budget: BUDGET,
             flooded: false,
             stop: None,
         }
@@ -186,14 +188,14 @@ impl<P: Protocol> Connection<P> {
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Event<P>> {
-        if self.spent >= BUDGET {
-            self.spent = 0;
+        let Some(left) = self.budget.checked_sub(1) else {
+            self.budget = BUDGET;
             self.flooded = true;
             let _ = self.wire.poll_flush(cx);
             cx.waker().wake_by_ref();
             return Poll::Pending;
-        }
-        self.spent += 1;
+        };
+        self.budget = left;
         if std::mem::take(&mut self.flooded)
             && let Poll::Ready(event) = self.poll_overdue(cx)
         {
@@ -225,7 +227,7 @@ impl<P: Protocol> Connection<P> {
         if let Poll::Ready(closed) = self.poll_times(cx) {
             return Poll::Ready(Event::Over(closed));
         }
-        self.spent = 0;
+        self.budget = BUDGET;
         Poll::Pending
     }
 
@@ -248,7 +250,8 @@ impl<P: Protocol> Connection<P> {
         }
         let FrameChannel { ctx, codec, options, received, .. } = &mut self.channel;
         self.incoming.reads_again(|| ctx.now());
-        self.incoming.poll_next(codec, &self.wire, options, received, || ctx.now(), cx)
+        let budget = &mut self.budget;
+        self.incoming.poll_next(codec, &self.wire, options, received, budget, || ctx.now(), cx)
     }
 
     /// Whether the peer has taken too long for anything.

@@ -70,14 +70,15 @@ impl Incoming {
         }
     }
 
-    /// The next frame, or whatever comes instead; reads if there is no whole one. Counts the
-    /// bytes that come.
+    /// The next frame, or whatever comes instead; reads if there is no whole one, as often as
+    /// the turn may, of which the rest is in `budget`. Counts the bytes that come.
     pub(crate) fn poll_next<C: Codec>(
         &mut self,
         codec: &mut C,
         wire: &Wire,
         options: &ConnectionOptions,
         received: &mut u64,
+        budget: &mut u32,
         now: impl Fn() -> Timestamp,
         cx: &Context<'_>,
     ) -> Poll<Came<C::Frame>> {
@@ -97,11 +98,17 @@ impl Incoming {
                 }
                 End::Told => return Poll::Pending,
             }
+            // A large frame is many reads, and others wait for their turn.
+            let Some(left) = budget.checked_sub(1) else {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            };
             match wire.poll_read(&mut self.buffer, cx) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Err(error)) => return Poll::Ready(Came::Failed(error)),
                 Poll::Ready(Ok(0)) => self.end = End::Reached,
                 Poll::Ready(Ok(count)) => {
+                    *budget = left;
                     *received += count as u64;
                     self.last = now();
                     self.began.get_or_insert(self.last);
@@ -144,7 +151,68 @@ impl Incoming {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codecs::prefixed::Prefixed;
+    use mio::net::TcpStream;
+    use std::io::Write;
+    use std::net::TcpListener;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::task::{Wake, Waker};
     use std::time::Duration;
+
+    #[derive(Default)]
+    struct Woken(AtomicU32);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn i2_a_large_frame_is_read_over_many_turns() {
+        const FRAME: usize = 256 << 10;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().unwrap();
+        stream.set_nonblocking(true).unwrap();
+        let wire = Wire::new(TcpStream::from_std(stream)).unwrap();
+        let sends = std::thread::spawn(move || {
+            peer.write_all(&u32::try_from(FRAME).unwrap().to_be_bytes()).unwrap();
+            peer.write_all(&vec![7; FRAME]).unwrap();
+            peer
+        });
+        let woken = Arc::new(Woken::default());
+        let waker = Waker::from(Arc::clone(&woken));
+        let options = ConnectionOptions::new();
+        let mut incoming = Incoming::new(Timestamp::default());
+        let (mut received, mut turns) = (0, 0);
+        loop {
+            let (before, mut budget) = (received, 3);
+            let came = incoming.poll_next(
+                &mut Prefixed::new(FRAME),
+                &wire,
+                &options,
+                &mut received,
+                &mut budget,
+                Timestamp::default,
+                &Context::from_waker(&waker),
+            );
+            // What a read takes at once is no more than this.
+            assert!(received - before <= 3 * (16 << 10));
+            match came {
+                Poll::Ready(Came::Frame(frame)) => break assert_eq!(frame.len(), FRAME),
+                Poll::Ready(_) => panic!("no frame"),
+                Poll::Pending if budget == 0 => {
+                    turns += 1;
+                    assert!(woken.0.swap(0, Ordering::Relaxed) > 0, "it has its next turn");
+                }
+                Poll::Pending => std::thread::yield_now(),
+            }
+        }
+        assert!(turns >= FRAME / (3 * (16 << 10)));
+        drop(sends.join());
+    }
 
     #[test]
     fn i5_the_time_of_a_frame_stands_while_nothing_is_read() {

@@ -3,14 +3,17 @@
 mod support;
 
 use krarup_gen::{Reason, Result, SpawnError};
-use krarup_io::{Channel, Client, Closed, ConnectError, ConnectionOptions, Lines, Protocol};
+use krarup_io::{
+    Acceptor, AcceptorRequest, Channel, Client, Closed, ConnectError, ConnectionOptions, Lines,
+    Protocol,
+};
 use krarup_node::Node;
 use socket2::SockRef;
 use std::convert::Infallible;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
-use support::any_port;
+use support::{Peer, any_port};
 
 /// Short, and long enough to be no accident.
 const SOON: Duration = Duration::from_millis(40);
@@ -117,6 +120,44 @@ fn i1_a_server_that_breaks_off_at_once_is_a_typed_reason_however_early_it_is() {
     node.stop().wait().unwrap();
 }
 
+/// Cannot begin.
+struct Stillborn;
+
+impl Protocol for Stillborn {
+    type Message = Infallible;
+    type Codec = Lines;
+    fn codec(&self) -> Lines {
+        Lines::new(80)
+    }
+    async fn connected(&mut self, channel: &mut Channel<Self>) -> Result {
+        channel.send("never mind")?;
+        Err(Reason::error("no licence"))
+    }
+    async fn received(&mut self, _: &mut Channel<Self>, _: String) -> Result {
+        Ok(())
+    }
+}
+
+#[test]
+fn i1_a_connection_whose_beginning_fails_is_closed() {
+    let node = Node::start("stillborn@localhost").unwrap();
+    let listener = TcpListener::bind(any_port()).unwrap();
+    let address = listener.local_addr().unwrap();
+    let client = node.spawn(move || Client::new(address, Stillborn)).wait();
+    let Err(SpawnError::Init(reason)) = client else { panic!("it has begun") };
+    assert_eq!(reason.to_string(), "no licence");
+    let (stream, _) = listener.accept().unwrap();
+    assert!(Peer(BufReader::new(stream)).is_over());
+
+    let server = node.spawn(|| Acceptor::new(any_port(), || Stillborn)).wait().unwrap();
+    let address = server.call(AcceptorRequest::Address).wait().unwrap();
+    for _ in 0..10 {
+        assert!(Peer::connect(address).is_over());
+    }
+    assert!(server.is_alive());
+    node.stop().wait().unwrap();
+}
+
 #[test]
 fn i1_an_address_that_nobody_can_have_is_an_error_that_names_it() {
     let node = Node::start("nowhere@localhost").unwrap();
@@ -124,7 +165,7 @@ fn i1_an_address_that_nobody_can_have_is_an_error_that_names_it() {
     let not_ours: SocketAddr = ([192, 0, 2, 1], 1).into();
     for (address, says) in [(not_ours, "cannot bind"), (any_port(), "cannot connect")] {
         let spawned = if says == "cannot bind" {
-            let acceptor = move || krarup_io::Acceptor::new(address, || Hello);
+            let acceptor = move || Acceptor::new(address, || Hello);
             node.spawn(acceptor).wait().map(|_| ())
         } else {
             node.spawn(move || Client::new(address, Hello)).wait().map(|_| ())
