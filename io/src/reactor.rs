@@ -296,7 +296,10 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use std::sync::mpsc::{Sender, channel};
     use std::task::Wake;
+    use std::time::Duration;
 
+    /// How long an event may take before the test fails.
+    const PATIENCE: Duration = Duration::from_secs(30);
     /// Steps of the system and of the thread that tells, in each run.
     const ARRIVALS: usize = 3;
     /// Steps of which each order is tried; what comes behind them goes on as it can.
@@ -441,7 +444,7 @@ mod tests {
             for socket in [&first, &second] {
                 open().send_to(b"it", socket.source().local_addr().unwrap()).unwrap();
             }
-            woken.recv().unwrap();
+            woken.recv_timeout(PATIENCE).unwrap();
             for socket in [&first, &second] {
                 while waits(socket, Bell::Cracked).is_pending() {
                     thread::yield_now();
