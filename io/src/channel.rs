@@ -27,8 +27,6 @@ pub struct FrameChannel<M, C> {
     pub(crate) options: ConnectionOptions,
     pub(crate) wish: Wish,
     pub(crate) paused: bool,
-    /// Bytes that came.
-    pub(crate) received: u64,
     peer: SocketAddr,
     local: SocketAddr,
 }
@@ -51,7 +49,7 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
         local: SocketAddr,
     ) -> Self {
         let wish = Wish::Open;
-        FrameChannel { ctx, wire, codec, options, wish, paused: false, received: 0, peer, local }
+        FrameChannel { ctx, wire, codec, options, wish, paused: false, peer, local }
     }
 
     /// Sends a frame, without waiting.
@@ -212,12 +210,12 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
     }
 
     /// What the connection knows of itself.
-    pub(crate) fn describe(&self, inspection: Inspection) -> Inspection {
+    pub(crate) fn describe(&self, inspection: Inspection, received: u64) -> Inspection {
         let outgoing = self.wire.outgoing();
         inspection
             .with("peer", self.peer.to_string())
             .with("local", self.local.to_string())
-            .with("bytes_in", self.received)
+            .with("bytes_in", received)
             .with("bytes_out", outgoing.written)
             .with("waiting_to_be_sent", outgoing.buffer.len())
             .with("paused", self.paused)

@@ -154,7 +154,7 @@ impl<P: Protocol> Connection<P> {
     }
 
     async fn handle_item(&mut self, item: Received<P::Message>) -> Result {
-        let Connection { protocol, channel, wire, .. } = self;
+        let Connection { protocol, channel, wire, incoming, .. } = self;
         match item {
             Received::Message(message) | Received::Command(message) => {
                 driven(flush(wire), protocol.handle_message(channel, message)).await
@@ -175,7 +175,7 @@ impl<P: Protocol> Connection<P> {
                 driven(flush(wire), protocol.stopping(channel)).await
             }
             Received::Inspect(reply) => {
-                reply.send(channel.describe(protocol.inspect()));
+                reply.send(channel.describe(protocol.inspect(), incoming.received));
                 Ok(())
             }
             Received::State(reply) => {
@@ -248,10 +248,10 @@ impl<P: Protocol> Connection<P> {
         if self.channel.paused {
             return Poll::Pending;
         }
-        let FrameChannel { ctx, codec, options, received, .. } = &mut self.channel;
+        let FrameChannel { ctx, codec, options, .. } = &mut self.channel;
         self.incoming.reads_again(|| ctx.now());
         let budget = &mut self.budget;
-        self.incoming.poll_next(codec, &self.wire, options, received, budget, || ctx.now(), cx)
+        self.incoming.poll_next(codec, &self.wire, options, budget, || ctx.now(), cx)
     }
 
     /// Whether the peer has taken too long for anything.

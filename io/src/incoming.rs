@@ -20,6 +20,8 @@ pub(crate) struct Incoming {
     /// Since when nothing is read because the protocol has other things to do: no time of which a
     /// frame is to blame.
     away: Option<Timestamp>,
+    /// Bytes that came.
+    pub(crate) received: u64,
     /// When something last came.
     pub(crate) last: Timestamp,
     end: End,
@@ -71,13 +73,12 @@ impl Incoming {
     }
 
     /// The next frame, or whatever comes instead; reads if there is no whole one, as often as
-    /// the turn may, of which the rest is in `budget`. Counts the bytes that come.
+    /// the turn may, of which the rest is in `budget`.
     pub(crate) fn poll_next<C: Codec>(
         &mut self,
         codec: &mut C,
         wire: &Wire,
         options: &ConnectionOptions,
-        received: &mut u64,
         budget: &mut u32,
         now: impl Fn() -> Timestamp,
         cx: &Context<'_>,
@@ -109,7 +110,7 @@ impl Incoming {
                 Poll::Ready(Ok(0)) => self.end = End::Reached,
                 Poll::Ready(Ok(count)) => {
                     *budget = left;
-                    *received += count as u64;
+                    self.received += count as u64;
                     self.last = now();
                     self.began.get_or_insert(self.last);
                 }
@@ -186,20 +187,19 @@ mod tests {
         let waker = Waker::from(Arc::clone(&woken));
         let options = ConnectionOptions::new();
         let mut incoming = Incoming::new(Timestamp::default());
-        let (mut received, mut turns) = (0, 0);
+        let mut turns = 0;
         loop {
-            let (before, mut budget) = (received, 3);
+            let (before, mut budget) = (incoming.received, 3);
             let came = incoming.poll_next(
                 &mut Prefixed::new(FRAME),
                 &wire,
                 &options,
-                &mut received,
                 &mut budget,
                 Timestamp::default,
                 &Context::from_waker(&waker),
             );
             // What a read takes at once is no more than this.
-            assert!(received - before <= 3 * (16 << 10));
+            assert!(incoming.received - before <= 3 * (16 << 10));
             match came {
                 Poll::Ready(Came::Frame(frame)) => break assert_eq!(frame.len(), FRAME),
                 Poll::Ready(_) => panic!("no frame"),

@@ -48,10 +48,10 @@ impl Reactor {
     /// The one there is, or a new one with its thread.
     fn shared() -> io::Result<Arc<Reactor>> {
         let mut shared = SHARED.lock();
-        if let Some(reactor) = shared.upgrade() {
-            if reactor.sources.lock().is_some() {
-                return Ok(reactor);
-            }
+        if let Some(reactor) = shared.upgrade()
+            && reactor.serves()
+        {
+            return Ok(reactor);
         }
         let reactor = Reactor::start()?;
         *shared = Arc::downgrade(&reactor);
@@ -73,6 +73,11 @@ impl Reactor {
             move || run(selector, &wakeup, &reactor)
         })?;
         Ok(reactor)
+    }
+
+    /// Whether its thread has not failed.
+    fn serves(&self) -> bool {
+        self.sources.lock().is_some()
     }
 
     fn forget(&self, token: Token) {

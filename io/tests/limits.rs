@@ -150,8 +150,7 @@ fn i6_one_connection_more_than_the_limit_is_refused() {
 #[test]
 fn i9_an_option_that_cannot_be_is_an_error_that_names_it() {
     let node = Node::start("options@localhost").unwrap();
-    let puppet =
-        || Puppet { seen: channel().0, keeps_half: false, stubborn: false };
+    let puppet = || Puppet { seen: channel().0, keeps_half: false, stubborn: false };
     let options = ConnectionOptions::new;
     let zero = Duration::ZERO;
     let cases = [
