@@ -58,7 +58,7 @@ impl Protocol for Flooded {
         Endless
     }
     async fn received(&mut self, channel: &mut Channel<Self>, (): ()) -> Result {
-        if channel.send(&[7; 1 << 16]).is_err() && !self.refused {
+        if channel.send(&vec![7; 1 << 16]).is_err() && !self.refused {
             self.refused = true;
             let _ = self.told.send(Told::Refused);
         }
