@@ -10,6 +10,8 @@
 //! nc 127.0.0.1 7000
 //! ```
 
+mod serving;
+
 use krarup::io::bytes::Bytes;
 use krarup::io::{
     Acceptor, AcceptorAddress, AcceptorRequest, Channel, ConnectionOptions, Protocol, Raw,
@@ -43,8 +45,7 @@ impl Protocol for Echo {
 }
 
 fn main() -> Result {
-    let wanted: Option<SocketAddr> =
-        std::env::args().nth(1).map(|text| text.parse()).transpose()?;
+    let wanted = serving::told_address()?;
     let address = wanted.unwrap_or(([127, 0, 0, 1], 0).into());
     let node = Node::start("echo@localhost")?;
     let limits = ConnectionOptions::new()
@@ -57,8 +58,7 @@ fn main() -> Result {
     let address = server.call(AcceptorRequest::Address).wait()?;
     println!("echoing on {address}");
     if wanted.is_some() {
-        // Serves until the program is ended.
-        server.monitor().wait()?;
+        serving::serve(&server)?;
     } else {
         show(address)?;
         println!("server: {}", server.inspect().wait()?);

@@ -1,8 +1,10 @@
 //! 12. A line protocol: a store that any number of clients talk to.
 //!
 //! The store is an actor, each client a connection, and a connection asks the store as any process
-//! asks another. A client that watches is told of every change: the store sends to the connection's
-//! address. It is told as long as it reads; one that does not is broken off, and slows nobody down.
+//! asks another. A client that watches is told of every change, in the words of the command that
+//! made it: the store sends to the connection's address. It is told as long as it reads; one that
+//! does not is broken off, and slows nobody down. Whatever clients do, the memory is bounded: by the
+//! connections, the length of a line, the keys.
 //!
 //! ```sh
 //! cargo run --release --features io --example 12_line_server                     # shows itself
@@ -12,29 +14,38 @@
 //! get colour
 //! ```
 
+mod serving;
+
+use krarup::Target;
 use krarup::io::{
     Acceptor, AcceptorAddress, AcceptorRequest, Channel, Closed, CodecError, ConnectionOptions,
     Lines, Protocol,
 };
 use krarup::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// The longest line, in bytes.
 const LINE: usize = 1024;
-/// Requests that may wait at the store: beyond, connections wait, and read nothing.
-const REQUESTS: usize = 1000;
+/// Connections at one time. Each waits for one answer of the store at most, so that many requests
+/// can wait there, and no more.
+const CONNECTIONS: usize = 10_000;
+/// Keys at one time.
+const KEYS: usize = 10_000;
 
 /// What the store does.
 enum Request {
-    Set(String, String),
+    Set(String, String, Reply<Result<(), Full>>),
     Get(String, Reply<Option<String>>),
     Delete(String, Reply<bool>),
     /// Tells this connection of every change, until it is gone.
-    Watch(Address<Change>),
+    Watch(Address<Change>, Reply<()>),
 }
+
+/// There are as many keys as there may be.
+struct Full;
 
 /// A change, as those who watch hear of it.
 #[derive(Clone)]
@@ -43,34 +54,67 @@ struct Change(String);
 #[derive(Default)]
 struct Store {
     values: BTreeMap<String, String>,
-    watchers: Vec<Address<Change>>,
+    watchers: HashMap<Pid, Address<Change>>,
 }
 
 impl Store {
-    fn tell(&mut self, change: &Change) {
-        // A watcher that is gone, or that does not take its changes, is told no more.
-        self.watchers.retain(|watcher| watcher.send(change.clone()).is_ok());
+    fn tell(&self, ctx: &Context<Request>, change: &Change) {
+        for (pid, watcher) in &self.watchers {
+            if watcher.send(change.clone()).is_err_and(|error| error.is_full()) {
+                // It cannot miss one and go on as if it had not.
+                ctx.exit(*pid, Reason::shutdown(TooSlow));
+            }
+        }
+    }
+}
+
+/// Why a watcher is broken off.
+#[derive(Debug)]
+struct TooSlow;
+
+impl std::error::Error for TooSlow {}
+
+impl std::fmt::Display for TooSlow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("it takes its changes too slowly")
     }
 }
 
 impl Actor for Store {
     type Message = Request;
 
-    async fn handle_message(&mut self, _: &mut Context<Request>, request: Request) -> Result {
+    async fn handle_message(&mut self, ctx: &mut Context<Request>, request: Request) -> Result {
         match request {
-            Request::Set(key, value) => {
-                self.tell(&Change(format!("changed {key} {value}")));
+            Request::Set(key, value, reply) => {
+                if self.values.len() >= KEYS && !self.values.contains_key(&key) {
+                    reply.send(Err(Full));
+                    return Ok(());
+                }
+                self.tell(ctx, &Change(format!("set {key} {value}")));
                 self.values.insert(key, value);
+                reply.send(Ok(()));
             }
             Request::Get(key, reply) => reply.send(self.values.get(&key).cloned()),
             Request::Delete(key, reply) => {
                 let was_there = self.values.remove(&key).is_some();
                 if was_there {
-                    self.tell(&Change(format!("deleted {key}")));
+                    self.tell(ctx, &Change(format!("delete {key}")));
                 }
                 reply.send(was_there);
             }
-            Request::Watch(watcher) => self.watchers.push(watcher),
+            Request::Watch(watcher, reply) => {
+                if self.watchers.insert(watcher.pid(), watcher.clone()).is_none() {
+                    ctx.monitor(watcher.pid());
+                }
+                reply.send(());
+            }
+        }
+        Ok(())
+    }
+
+    async fn handle_down(&mut self, _: &mut Context<Request>, down: Down) -> Result {
+        if let Target::Pid(pid) = down.target {
+            self.watchers.remove(&pid);
         }
         Ok(())
     }
@@ -86,44 +130,41 @@ struct Session {
 }
 
 impl Session {
-    /// The answer to a line, or `None` where there is none.
-    async fn answer(&self, channel: &mut Channel<Self>, line: &str) -> Result<Option<String>> {
+    /// The answer to a line.
+    async fn answer(&self, channel: &mut Channel<Self>, line: &str) -> Result<String, CallError> {
         let (command, rest) = line.split_once(' ').unwrap_or((line, ""));
-        let answer = match (command, rest) {
-            ("set", rest) => match rest.split_once(' ') {
-                Some((key, value)) => {
-                    let request = Request::Set(key.to_owned(), value.to_owned());
-                    // Waits for room at the store; meanwhile nothing is read from this client.
-                    self.store.send_or_wait(request).await.map_err(SendError::without_message)?;
-                    "ok".to_owned()
+        let (key, value) = match rest.split_once(' ') {
+            Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
+            None => (rest.to_owned(), None),
+        };
+        Ok(match (command, value) {
+            ("set", Some(value)) if !key.is_empty() => {
+                match self.store.call(|reply| Request::Set(key, value, reply)).await? {
+                    Ok(()) => "ok".to_owned(),
+                    Err(Full) => format!("error: there are {KEYS} keys already"),
                 }
-                None => "error: set needs a key and a value".to_owned(),
-            },
-            ("get", key) if !key.is_empty() => {
-                let key = key.to_owned();
+            }
+            ("get", None) if !key.is_empty() => {
                 match self.store.call(|reply| Request::Get(key, reply)).await? {
                     Some(value) => format!("value {value}"),
                     None => "none".to_owned(),
                 }
             }
-            ("delete", key) if !key.is_empty() => {
-                let key = key.to_owned();
+            ("delete", None) if !key.is_empty() => {
                 let was_there = self.store.call(|reply| Request::Delete(key, reply)).await?;
                 if was_there { "ok".to_owned() } else { "none".to_owned() }
             }
-            ("watch", "") => {
-                let request = Request::Watch(channel.address());
-                self.store.send_or_wait(request).await.map_err(SendError::without_message)?;
+            ("watch", None) if key.is_empty() => {
+                let watcher = channel.address();
+                self.store.call(|reply| Request::Watch(watcher, reply)).await?;
                 "watching".to_owned()
             }
-            ("quit", "") => {
-                channel.send_or_wait("bye").await?;
-                channel.close();
-                return Ok(None);
+            _ => {
+                // Whatever it is, the answer is no longer than a line may be.
+                let begin: String = line.chars().take(20).collect();
+                format!("error: {begin:?}: set K V, get K, delete K, watch, quit")
             }
-            (other, _) => format!("error: {other:?}: set, get, delete, watch, quit"),
-        };
-        Ok(Some(answer))
+        })
     }
 }
 
@@ -136,10 +177,17 @@ impl Protocol for Session {
     }
 
     async fn received(&mut self, channel: &mut Channel<Self>, line: String) -> Result {
-        if let Some(answer) = self.answer(channel, &line).await? {
-            channel.send_or_wait(&answer).await?;
+        if line == "quit" {
+            channel.send_or_wait("bye").await?;
+            channel.close();
+            return Ok(());
         }
-        Ok(())
+        let answer = match self.answer(channel, &line).await {
+            Ok(answer) => answer,
+            // The store is too busy, or begins anew.
+            Err(error) => format!("error: {error}"),
+        };
+        Ok(channel.send_or_wait(&answer).await?)
     }
 
     async fn handle_message(&mut self, channel: &mut Channel<Self>, change: Change) -> Result {
@@ -162,24 +210,23 @@ impl Protocol for Session {
 }
 
 fn main() -> Result {
-    let wanted: Option<SocketAddr> =
-        std::env::args().nth(1).map(|text| text.parse()).transpose()?;
+    let wanted = serving::told_address()?;
     let address = wanted.unwrap_or(([127, 0, 0, 1], 0).into());
     let node = Node::start("store@localhost")?;
-    let store = node.spawn(Store::default).name("store").mailbox(REQUESTS).wait()?;
+    let store = node.spawn(Store::default).name("store").mailbox(CONNECTIONS).wait()?;
     let limits = ConnectionOptions::new()
         .idle_timeout(Duration::from_mins(10))
         .frame_timeout(Duration::from_secs(30))
         .stall_timeout(Duration::from_secs(10));
     let session = move || Session { store: store.clone() };
     let server: AcceptorAddress<Session> = node
-        .spawn(move || Acceptor::new(address, session).limit(10_000).options(limits))
+        .spawn(move || Acceptor::new(address, session).limit(CONNECTIONS).options(limits))
         .name("lines")
         .wait()?;
     let address = server.call(AcceptorRequest::Address).wait()?;
     println!("serving on {address}");
     if wanted.is_some() {
-        server.monitor().wait()?;
+        serving::serve(&server)?;
     } else {
         show(address)?;
         println!("server: {}", server.inspect().wait()?);

@@ -44,7 +44,7 @@ impl Signals {
     /// Ends the program at the next one, whatever is under way.
     pub(crate) async fn exit_at_the_next(mut self) {
         let signal = self.next().await;
-        eprintln!("gateway: {signal} again; ending now");
+        eprintln!("{signal} again; ending now");
         std::process::exit(1);
     }
 }

@@ -12,6 +12,7 @@ use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 /// A protocol's own view of its connection, as a [`Channel`](crate::Channel): messages of type
 /// `M`, frames of codec `C`. Each of its callbacks gets it.
@@ -26,8 +27,6 @@ pub struct FrameChannel<M, C> {
     pub(crate) options: ConnectionOptions,
     pub(crate) wish: Wish,
     pub(crate) paused: bool,
-    /// Bytes that came.
-    pub(crate) received: u64,
     peer: SocketAddr,
     local: SocketAddr,
 }
@@ -50,7 +49,7 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
         local: SocketAddr,
     ) -> Self {
         let wish = Wish::Open;
-        FrameChannel { ctx, wire, codec, options, wish, paused: false, received: 0, peer, local }
+        FrameChannel { ctx, wire, codec, options, wish, paused: false, peer, local }
     }
 
     /// Sends a frame, without waiting.
@@ -76,7 +75,7 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
         loop {
             match self.put(item) {
                 Err(WriteError::Full { frame, limit, .. }) => {
-                    self.written_down_to(limit - frame).await?;
+                    self.written_down_to(limit - frame, None).await?;
                 }
                 sent => return sent,
             }
@@ -89,7 +88,7 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
     /// # Errors
     /// [`WriteError::Closed`].
     pub async fn flush(&mut self) -> Result<(), WriteError> {
-        self.written_down_to(0).await
+        self.written_down_to(0, None).await
     }
 
     /// Closes the connection when the callback is done: nothing more is read, what was sent is
@@ -174,9 +173,14 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
         Ok(())
     }
 
-    /// Waits until no more than so many bytes wait.
-    pub(crate) async fn written_down_to(&mut self, most: usize) -> Result<(), WriteError> {
+    /// Waits until no more than so many bytes wait, and no longer than so long, if that is set.
+    pub(crate) async fn written_down_to(
+        &mut self,
+        most: usize,
+        within: Option<Duration>,
+    ) -> Result<(), WriteError> {
         let FrameChannel { ctx, wire, options, .. } = self;
+        let unsent = within.map(|limit| (ctx.now() + limit, limit));
         let mut timer = Timer::default();
         poll_fn(|cx| {
             let _ = wire.poll_flush(cx);
@@ -190,10 +194,14 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
             if waiting <= most {
                 return Poll::Ready(Ok(()));
             }
-            if let Some(limit) = options.stall
-                && timer.poll(ctx, since + limit, cx).is_ready()
+            let stalled =
+                options.stall.map(|limit| (since + limit, Closed::Stalled { waiting, limit }));
+            let unsent = unsent.map(|(due, limit)| (due, Closed::Unsent { waiting, limit }));
+            let first = [stalled, unsent].into_iter().flatten().min_by_key(|(due, _)| *due);
+            if let Some((due, failure)) = first
+                && timer.poll(ctx, due, cx).is_ready()
             {
-                wire.outgoing().failure = Some(Closed::Stalled { waiting, limit });
+                wire.outgoing().failure = Some(failure);
                 return Poll::Ready(Err(WriteError::Closed));
             }
             Poll::Pending
@@ -202,12 +210,12 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
     }
 
     /// What the connection knows of itself.
-    pub(crate) fn describe(&self, inspection: Inspection) -> Inspection {
+    pub(crate) fn describe(&self, inspection: Inspection, received: u64) -> Inspection {
         let outgoing = self.wire.outgoing();
         inspection
             .with("peer", self.peer.to_string())
             .with("local", self.local.to_string())
-            .with("bytes_in", self.received)
+            .with("bytes_in", received)
             .with("bytes_out", outgoing.written)
             .with("waiting_to_be_sent", outgoing.buffer.len())
             .with("paused", self.paused)

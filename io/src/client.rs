@@ -121,7 +121,8 @@ async fn connect<M: Send + 'static>(
     let mut timer = Timer::default();
     poll_fn(|cx| {
         if let Poll::Ready(connected) = wire.poll_connected(cx) {
-            return Poll::Ready(connected.map_err(failed));
+            let stands = connected.and_then(|peer| wire.check_peer(peer));
+            return Poll::Ready(stands.map_err(failed));
         }
         timer.poll(ctx, due, cx).map(|()| Err(ConnectError::Timeout { address, limit }))
     })

@@ -10,7 +10,8 @@
 //! One thing at a time: a frame, a message, a change of the socket, a time. Reading goes on only
 //! when the frames that have come are handled. Between two frames the mailbox is looked at, so a
 //! stop or an inspection waits for one frame and not for a flood of them; and after some dozen
-//! of either the process ends its turn, so that a flood is no reason for others to wait.
+//! of either, or of reads, the process ends its turn, so that a flood is no reason for others to
+//! wait.
 
 use crate::callback::{contained, driven};
 use crate::channel::{FrameChannel, Wish};
@@ -27,7 +28,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// What is handled before others have their turn.
+/// What is handled and read before others have their turn.
 const BUDGET: u32 = 32;
 /// What is read and thrown away at once while the peer's end is awaited.
 const DISCARD: usize = 16;
@@ -41,7 +42,10 @@ pub(crate) struct Connection<P: Protocol> {
     timer: Timer,
     is_client: bool,
     mail_first: bool,
-    spent: u32,
+    /// Of [`BUDGET`], what is left of this turn.
+    budget: u32,
+    /// The turn before was ended by a flood.
+    flooded: bool,
     /// The stop that it was told of.
     stop: Option<Reason>,
 }
@@ -67,7 +71,8 @@ impl<P: Protocol> Connection<P> {
             timer: Timer::default(),
             is_client,
             mail_first: true,
-            spent: 0,
+            budget: BUDGET,
+            flooded: false,
             stop: None,
         }
     }
@@ -127,7 +132,10 @@ impl<P: Protocol> Connection<P> {
     }
 
     async fn handle(&mut self, event: Event<P>) -> Result<Option<Closed>> {
-        let Connection { protocol, channel, wire, .. } = self;
+        let Connection { protocol, channel, wire, incoming, .. } = self;
+        if channel.options.frame.is_some() {
+            incoming.reads_not(|| channel.ctx.now());
+        }
         match event {
             Event::Came(Came::Frame(frame)) => {
                 driven(flush(wire), protocol.received(channel, frame)).await?;
@@ -146,7 +154,7 @@ impl<P: Protocol> Connection<P> {
     }
 
     async fn handle_item(&mut self, item: Received<P::Message>) -> Result {
-        let Connection { protocol, channel, wire, .. } = self;
+        let Connection { protocol, channel, wire, incoming, .. } = self;
         match item {
             Received::Message(message) | Received::Command(message) => {
                 driven(flush(wire), protocol.handle_message(channel, message)).await
@@ -167,7 +175,7 @@ impl<P: Protocol> Connection<P> {
                 driven(flush(wire), protocol.stopping(channel)).await
             }
             Received::Inspect(reply) => {
-                reply.send(channel.describe(protocol.inspect()));
+                reply.send(channel.describe(protocol.inspect(), incoming.received));
                 Ok(())
             }
             Received::State(reply) => {
@@ -180,13 +188,19 @@ impl<P: Protocol> Connection<P> {
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Event<P>> {
-        if self.spent >= BUDGET {
-            self.spent = 0;
+        let Some(left) = self.budget.checked_sub(1) else {
+            self.budget = BUDGET;
+            self.flooded = true;
             let _ = self.wire.poll_flush(cx);
             cx.waker().wake_by_ref();
             return Poll::Pending;
+        };
+        self.budget = left;
+        if std::mem::take(&mut self.flooded)
+            && let Poll::Ready(event) = self.poll_overdue(cx)
+        {
+            return Poll::Ready(event);
         }
-        self.spent += 1;
         if self.mail_first
             && let Poll::Ready(item) = self.poll_mailbox(cx)
         {
@@ -202,7 +216,7 @@ impl<P: Protocol> Connection<P> {
             if let Some(failure) = outgoing.failure.take() {
                 return Poll::Ready(Event::Over(failure));
             }
-            if std::mem::take(&mut outgoing.refused) {
+            if outgoing.takes_again() {
                 return Poll::Ready(Event::Drained);
             }
         }
@@ -213,8 +227,17 @@ impl<P: Protocol> Connection<P> {
         if let Poll::Ready(closed) = self.poll_times(cx) {
             return Poll::Ready(Event::Over(closed));
         }
-        self.spent = 0;
+        self.budget = BUDGET;
         Poll::Pending
+    }
+
+    /// What comes behind frames and messages, and without this would never come in a flood of
+    /// them. What the peer has sent before it went is handled first nevertheless.
+    fn poll_overdue(&mut self, cx: &mut Context<'_>) -> Poll<Event<P>> {
+        if self.wire.poll_flush(cx).is_ready() && self.wire.outgoing().takes_again() {
+            return Poll::Ready(Event::Drained);
+        }
+        self.poll_times(cx).map(Event::Over)
     }
 
     fn poll_mailbox(&mut self, cx: &mut Context<'_>) -> Poll<Received<P::Message>> {
@@ -225,8 +248,10 @@ impl<P: Protocol> Connection<P> {
         if self.channel.paused {
             return Poll::Pending;
         }
-        let FrameChannel { ctx, codec, options, received, .. } = &mut self.channel;
-        self.incoming.poll_next(codec, &self.wire, options, received, || ctx.now(), cx)
+        let FrameChannel { ctx, codec, options, .. } = &mut self.channel;
+        self.incoming.reads_again(|| ctx.now());
+        let budget = &mut self.budget;
+        self.incoming.poll_next(codec, &self.wire, options, budget, || ctx.now(), cx)
     }
 
     /// Whether the peer has taken too long for anything.
@@ -266,7 +291,7 @@ impl<P: Protocol> Connection<P> {
             }
             _ => {}
         }
-        if self.channel.written_down_to(0).await.is_err() {
+        if self.channel.written_down_to(0, self.channel.options.close).await.is_err() {
             self.wire.reset();
             return self.wire.outgoing().failure.take().unwrap_or(why);
         }

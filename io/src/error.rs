@@ -56,6 +56,14 @@ pub enum Closed {
         /// For how long.
         limit: Duration,
     },
+    /// It was closed, and the peer had not taken all that was sent after this time.
+    #[error("closed with {waiting} bytes unsent after {limit:?}")]
+    Unsent {
+        /// The bytes that waited.
+        waiting: usize,
+        /// The time.
+        limit: Duration,
+    },
     /// A frame took longer than this.
     #[error("a frame took more than {0:?}")]
     SlowFrame(Duration),

@@ -17,6 +17,11 @@ pub(crate) struct Incoming {
     may_hold: bool,
     /// When the first byte of the frame in the buffer came.
     pub(crate) began: Option<Timestamp>,
+    /// Since when nothing is read because the protocol has other things to do: no time of which a
+    /// frame is to blame.
+    away: Option<Timestamp>,
+    /// Bytes that came.
+    pub(crate) received: u64,
     /// When something last came.
     pub(crate) last: Timestamp,
     end: End,
@@ -51,14 +56,30 @@ impl Incoming {
         self.end == End::Told
     }
 
-    /// The next frame, or whatever comes instead; reads if there is no whole one. Counts the
-    /// bytes that come.
+    /// From now on nothing is read, whatever comes.
+    pub(crate) fn reads_not(&mut self, now: impl FnOnce() -> Timestamp) {
+        if self.began.is_some() && self.away.is_none() {
+            self.away = Some(now());
+        }
+    }
+
+    /// From now on it is read again: the frame that has begun is given the time.
+    pub(crate) fn reads_again(&mut self, now: impl FnOnce() -> Timestamp) {
+        if let Some(away) = self.away.take()
+            && let Some(began) = &mut self.began
+        {
+            *began = *began + (now() - away);
+        }
+    }
+
+    /// The next frame, or whatever comes instead; reads if there is no whole one, as often as
+    /// the turn may, of which the rest is in `budget`.
     pub(crate) fn poll_next<C: Codec>(
         &mut self,
         codec: &mut C,
         wire: &Wire,
         options: &ConnectionOptions,
-        received: &mut u64,
+        budget: &mut u32,
         now: impl Fn() -> Timestamp,
         cx: &Context<'_>,
     ) -> Poll<Came<C::Frame>> {
@@ -78,12 +99,18 @@ impl Incoming {
                 }
                 End::Told => return Poll::Pending,
             }
+            // A large frame is many reads, and others wait for their turn.
+            let Some(left) = budget.checked_sub(1) else {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            };
             match wire.poll_read(&mut self.buffer, cx) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Err(error)) => return Poll::Ready(Came::Failed(error)),
                 Poll::Ready(Ok(0)) => self.end = End::Reached,
                 Poll::Ready(Ok(count)) => {
-                    *received += count as u64;
+                    *budget = left;
+                    self.received += count as u64;
                     self.last = now();
                     self.began.get_or_insert(self.last);
                 }
@@ -119,5 +146,88 @@ impl Incoming {
             }
         }
         Ok(frame)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codecs::prefixed::Prefixed;
+    use mio::net::TcpStream;
+    use std::io::Write;
+    use std::net::TcpListener;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::task::{Wake, Waker};
+    use std::time::Duration;
+
+    #[derive(Default)]
+    struct Woken(AtomicU32);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn i2_a_large_frame_is_read_over_many_turns() {
+        const FRAME: usize = 256 << 10;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().unwrap();
+        stream.set_nonblocking(true).unwrap();
+        let wire = Wire::new(TcpStream::from_std(stream)).unwrap();
+        let sends = std::thread::spawn(move || {
+            peer.write_all(&u32::try_from(FRAME).unwrap().to_be_bytes()).unwrap();
+            peer.write_all(&vec![7; FRAME]).unwrap();
+            peer
+        });
+        let woken = Arc::new(Woken::default());
+        let waker = Waker::from(Arc::clone(&woken));
+        let options = ConnectionOptions::new();
+        let mut incoming = Incoming::new(Timestamp::default());
+        let mut turns = 0;
+        loop {
+            let (before, mut budget) = (incoming.received, 3);
+            let came = incoming.poll_next(
+                &mut Prefixed::new(FRAME),
+                &wire,
+                &options,
+                &mut budget,
+                Timestamp::default,
+                &Context::from_waker(&waker),
+            );
+            // What a read takes at once is no more than this.
+            assert!(incoming.received - before <= 3 * (16 << 10));
+            match came {
+                Poll::Ready(Came::Frame(frame)) => break assert_eq!(frame.len(), FRAME),
+                Poll::Ready(_) => panic!("no frame"),
+                Poll::Pending if budget == 0 => {
+                    turns += 1;
+                    assert!(woken.0.swap(0, Ordering::Relaxed) > 0, "it has its next turn");
+                }
+                Poll::Pending => std::thread::yield_now(),
+            }
+        }
+        assert!(turns >= FRAME / (3 * (16 << 10)));
+        drop(sends.join());
+    }
+
+    #[test]
+    fn i5_the_time_of_a_frame_stands_while_nothing_is_read() {
+        let at = |millis| Timestamp::default() + Duration::from_millis(millis);
+        let mut incoming = Incoming::new(at(0));
+        // Between two frames there is nothing to give time to.
+        incoming.reads_not(|| at(5));
+        incoming.reads_again(|| at(10));
+        assert_eq!(incoming.began, None);
+        incoming.began = Some(at(10));
+        incoming.reads_not(|| at(15));
+        // A callback within a pause is part of it.
+        incoming.reads_not(|| at(40));
+        incoming.reads_again(|| at(115));
+        incoming.reads_again(|| at(116));
+        assert_eq!(incoming.began, Some(at(110)));
     }
 }

@@ -12,6 +12,17 @@
 //! is never faster than what handles its frames. What waits for a peer to read it is bounded, and
 //! so is every time for which a peer may keep something waiting: [`ConnectionOptions`].
 //!
+//! | what can go wrong | is a |
+//! |---|---|
+//! | an option that cannot be | [`OptionsError`], of the spawn: nothing was opened |
+//! | the address is taken or not ours | [`BindError`], of the spawn |
+//! | nobody listens, or answers in time | [`ConnectError`], of the spawn |
+//! | the peer is slower than what is sent to it | [`WriteError`], of the send: nothing of it was written |
+//! | what comes is no frame | [`CodecError`], in [`Protocol::malformed`] |
+//! | the connection is over | [`Closed`], in [`Protocol::closed`], and why the process ended |
+//! | a datagram cannot be sent | [`DatagramError`], of the send |
+//! | the system has no descriptors left | reported once, counted as `accept_errors`; clients wait |
+//!
 //! No process and no worker waits in the system: one thread in the program, `krarup-io`, does it
 //! for all sockets of all nodes, from the first to the last. Sockets need a real node: in a
 //! simulation, whose time is virtual, nothing comes from outside. On a calling-thread dispatcher
@@ -55,6 +66,7 @@
 #![forbid(unsafe_code)]
 
 mod acceptor;
+mod back_off;
 mod callback;
 mod channel;
 mod client;

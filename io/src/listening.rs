@@ -1,13 +1,15 @@
 //! An acceptor at work: what it accepts, what it answers, how it stops.
 
-use crate::reactor::{Socket, Way};
+use crate::back_off::BackOff;
+use crate::reactor::{Socket, Way, is_lost};
 use crate::tally::{Peer, Tally};
 use crate::timer::Timer;
 use crate::worker::Accepted;
 use krarup_act::{Address, Context, PoolCommand, Received, Reply};
-use krarup_gen::{CallError, Exit, Inspection, Reason, Timestamp, Value};
+use krarup_gen::{Exit, Inspection, Reason, Timestamp, Value};
 use mio::net::{TcpListener, TcpStream};
 use socket2::SockRef;
+use std::error::Error;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -18,8 +20,6 @@ use std::time::Duration;
 
 /// How long those that were killed may take to be gone: they are at their next await.
 const KILL: Duration = Duration::from_secs(1);
-/// Between two tries to accept when the system refuses: doubled each time.
-const BACK_OFF: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 /// Connections that are accepted before others have their turn.
 const BUDGET: u32 = 16;
 /// Peers that an inspection shows.
@@ -56,7 +56,7 @@ pub(crate) struct Server<M: Send + 'static> {
     at_limit: AtLimit,
     /// When to try again after the system has refused.
     retry: Option<Timestamp>,
-    pause: Duration,
+    back_off: BackOff,
     timer: Timer,
     spent: u32,
     accepted: u64,
@@ -86,7 +86,7 @@ impl<M: Send + 'static> Server<M> {
             limit,
             at_limit,
             retry: None,
-            pause: BACK_OFF.0,
+            back_off: BackOff::new(),
             timer: Timer::default(),
             spent: 0,
             accepted: 0,
@@ -100,6 +100,8 @@ impl<M: Send + 'static> Server<M> {
         loop {
             match poll_fn(|cx| self.poll_next(ctx, cx)).await {
                 Event::Accepted(Ok((stream, peer))) => self.hand_on(stream, peer).await,
+                // Another socket would be told of again: whoever restarts this has one.
+                Event::Accepted(Err(error)) if is_lost(&error) => return error.into(),
                 Event::Accepted(Err(error)) => self.wait_after(ctx, &error),
                 Event::Item(item) => {
                     if let Some(reason) = self.handle(ctx, item) {
@@ -157,7 +159,7 @@ impl<M: Send + 'static> Server<M> {
 
     /// Hands a connection to the worker whose turn it is.
     async fn hand_on(&mut self, stream: TcpStream, peer: SocketAddr) {
-        self.pause = BACK_OFF.0;
+        self.back_off = BackOff::new();
         if self.limit.is_some_and(|limit| self.tally.open() >= limit) {
             self.refused += 1;
             // If this fails, the client sees an end instead.
@@ -165,15 +167,17 @@ impl<M: Send + 'static> Server<M> {
             return;
         }
         let place = self.tally.take();
-        let handed: Result<(), CallError> =
-            self.pool.call(|mounted| Accepted { stream, peer, place, mounted }).await;
-        match handed {
-            Ok(()) => self.accepted += 1,
-            Err(error) => {
-                self.refused += 1;
-                tracing::warn!(target: "krarup", %peer, %error, "a connection was dropped");
+        let handed = self.pool.call(|mounted| Accepted { stream, peer, place, mounted }).await;
+        let error: &dyn Error = match &handed {
+            Ok(Ok(())) => {
+                self.accepted += 1;
+                return;
             }
-        }
+            Ok(Err(error)) => error,
+            Err(error) => error,
+        };
+        self.refused += 1;
+        tracing::warn!(target: "krarup", %peer, %error, "a connection was dropped");
     }
 
     /// A connection that was broken off before it was accepted is nobody's; for all else the
@@ -183,14 +187,13 @@ impl<M: Send + 'static> Server<M> {
         if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset) {
             return;
         }
-        if self.pause == BACK_OFF.0 {
+        if self.back_off.is_fresh() {
             tracing::warn!(
                 target: "krarup", address = %self.local, %error,
                 "cannot accept connections; trying again"
             );
         }
-        self.retry = Some(ctx.now() + self.pause);
-        self.pause = (self.pause * 2).min(BACK_OFF.1);
+        self.retry = Some(ctx.now() + self.back_off.next());
     }
 
     /// Handles what is no connection; why to stop, if it is a reason to.

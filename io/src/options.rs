@@ -12,6 +12,10 @@ const MAILBOX: usize = 1024;
 const STALL: Duration = Duration::from_secs(30);
 /// For how long it is waited for the peer's end of a stream unless told otherwise.
 const LINGER: Duration = Duration::from_secs(1);
+/// How long what was sent may take to be written when a connection closes unless told otherwise.
+const CLOSE: Duration = Duration::from_secs(30);
+/// What systems take as the time of a keep-alive.
+const KEEPALIVE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(32_767));
 /// How long connecting may take unless told otherwise.
 const CONNECT: Duration = Duration::from_secs(10);
 
@@ -25,6 +29,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// | [`stall_timeout`](Self::stall_timeout) | 30 s | [`Closed::Stalled`](crate::Closed::Stalled) |
 /// | [`idle_timeout`](Self::idle_timeout) | none | [`Closed::Idle`](crate::Closed::Idle) |
 /// | [`frame_timeout`](Self::frame_timeout) | none | [`Closed::SlowFrame`](crate::Closed::SlowFrame) |
+/// | [`close_timeout`](Self::close_timeout) | 30 s | [`Closed::Unsent`](crate::Closed::Unsent) |
 /// | [`linger`](Self::linger) | 1 s | the connection is closed though the peer's end is open |
 /// | [`connect_timeout`](Self::connect_timeout) | 10 s | [`ConnectError::Timeout`](crate::ConnectError::Timeout) |
 ///
@@ -38,6 +43,7 @@ pub struct ConnectionOptions {
     pub(crate) stall: Option<Duration>,
     pub(crate) idle: Option<Duration>,
     pub(crate) frame: Option<Duration>,
+    pub(crate) close: Option<Duration>,
     pub(crate) linger: Duration,
     pub(crate) connect: Duration,
     pub(crate) nodelay: bool,
@@ -53,6 +59,7 @@ impl Default for ConnectionOptions {
             stall: Some(STALL),
             idle: None,
             frame: None,
+            close: Some(CLOSE),
             linger: LINGER,
             connect: CONNECT,
             nodelay: true,
@@ -71,6 +78,18 @@ pub enum OptionsError {
     /// A time must not be zero; `None` is for no limit.
     #[error("{0} is zero: everything would be too late")]
     NoTime(&'static str),
+    /// The system knows no such time.
+    #[error("{option} is {time:?}: it must be from {least:?} to {most:?}")]
+    NoSuchTime {
+        /// The option.
+        option: &'static str,
+        /// What it was set to.
+        time: Duration,
+        /// The shortest there is.
+        least: Duration,
+        /// The longest there is.
+        most: Duration,
+    },
 }
 
 impl ConnectionOptions {
@@ -110,17 +129,28 @@ impl ConnectionOptions {
         self
     }
 
-    /// For how long nothing may go either way.
+    /// For how long nothing may go either way, also while the protocol reads nothing
+    /// ([`pause`](crate::FrameChannel::pause)): it is looked at between two callbacks.
     #[must_use]
     pub fn idle_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.idle = limit.into();
         self
     }
 
-    /// How long a frame may take from its first byte to its last.
+    /// How long a frame may take from its first byte to its last, without the time in which the
+    /// protocol reads nothing.
     #[must_use]
     pub fn frame_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.frame = limit.into();
+        self
+    }
+
+    /// How long what was sent may take to be written when the connection closes, while the peer
+    /// takes some of it again and again; `None` for no limit but the
+    /// [`stall_timeout`](Self::stall_timeout).
+    #[must_use]
+    pub fn close_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.close = limit.into();
         self
     }
 
@@ -148,7 +178,9 @@ impl ConnectionOptions {
         self
     }
 
-    /// Has the system ask a peer that has been silent for this long whether it is there; `None`,
+    /// Has the system ask a peer that has been silent for this long whether it is there, and
+    /// again after each such time, some ten times; one that never answers is
+    /// [`Closed::Failed`](crate::Closed::Failed). From 1 s to 32767 s, in whole seconds; `None`,
     /// the default, asks nobody.
     #[must_use]
     pub fn keepalive(mut self, after: impl Into<Option<Duration>>) -> Self {
@@ -172,12 +204,18 @@ impl ConnectionOptions {
             ("idle_timeout", self.idle),
             ("frame_timeout", self.frame),
             ("connect_timeout", Some(self.connect)),
-            ("keepalive", self.keepalive),
+            ("close_timeout", self.close),
         ] {
             if time == Some(Duration::ZERO) {
                 return Err(OptionsError::NoTime(name));
             }
         }
-        Ok(())
+        let (least, most) = KEEPALIVE;
+        match self.keepalive {
+            Some(time) if time < least || time > most => {
+                Err(OptionsError::NoSuchTime { option: "keepalive", time, least, most })
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -107,7 +107,9 @@ impl<P: DatagramProtocol> Behavior for Udp<P> {
             local,
         };
         let room = vec![0; ROOM].into_boxed_slice();
-        Server { protocol, channel, wire, room, mail_first: true, spent: 0 }.serve().await
+        Server { protocol, channel, wire, room, mail_first: true, spent: 0, flooded: false }
+            .serve()
+            .await
     }
 
     fn label() -> &'static str {
@@ -123,6 +125,8 @@ struct Server<P: DatagramProtocol> {
     room: Box<[u8]>,
     mail_first: bool,
     spent: u32,
+    /// The turn before was ended by a flood.
+    flooded: bool,
 }
 
 /// What is next.
@@ -200,11 +204,19 @@ impl<P: DatagramProtocol> Server<P> {
     fn poll_next(&mut self, cx: &mut task::Context<'_>) -> Poll<Event<P::Message>> {
         if self.spent >= BUDGET {
             self.spent = 0;
+            self.flooded = true;
             let _ = self.wire.poll_flush(cx);
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
         self.spent += 1;
+        // In a flood it would never come.
+        if std::mem::take(&mut self.flooded)
+            && self.wire.poll_flush(cx).is_ready()
+            && self.wire.takes_again()
+        {
+            return Poll::Ready(Event::Drained);
+        }
         if self.mail_first
             && let Poll::Ready(item) = pin!(self.channel.ctx.receive()).poll(cx)
         {

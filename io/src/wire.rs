@@ -43,6 +43,11 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
+    /// Whether somebody was refused, and nothing waits any more; asked once all is written.
+    pub(crate) fn takes_again(&mut self) -> bool {
+        self.failure.is_none() && std::mem::take(&mut self.refused)
+    }
+
     /// Since when nothing has moved.
     pub(crate) fn still_since(&mut self, now: impl FnOnce() -> Timestamp) -> Timestamp {
         if std::mem::take(&mut self.moved) {
@@ -62,8 +67,16 @@ impl Wire {
     pub(crate) fn set_up(&self, nodelay: bool, keepalive: Option<Duration>) -> io::Result<()> {
         self.stream().set_nodelay(nodelay)?;
         if let Some(time) = keepalive {
-            let keepalive = TcpKeepalive::new().with_time(time);
-            SockRef::from(self.stream()).set_tcp_keepalive(&keepalive)?;
+            SockRef::from(self.stream()).set_tcp_keepalive(&asking_after(time))?;
+        }
+        Ok(())
+    }
+
+    /// An error if what is connected is the socket itself: a system that looks for a free port
+    /// for this side may choose the one where nobody listens.
+    pub(crate) fn check_peer(&self, peer: SocketAddr) -> io::Result<()> {
+        if self.local()? == peer {
+            return Err(io::Error::new(ErrorKind::ConnectionRefused, "connected to itself"));
         }
         Ok(())
     }
@@ -102,9 +115,9 @@ impl Wire {
         buffer: &mut BytesMut,
         cx: &Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        // On the stack of this call: a connection that waits has no room for it.
-        let mut room = [0; READ];
         self.socket.poll_io(Way::Read, cx, |mut stream| {
+            // On the stack of this try: a connection that waits has no room for it.
+            let mut room = [0; READ];
             let count = stream.read(&mut room)?;
             buffer.extend_from_slice(&room[..count]);
             Ok(count)
@@ -142,5 +155,59 @@ impl Wire {
     pub(crate) fn reset(&self) {
         // It fails if the connection is gone: then there is nobody to tell.
         let _ = SockRef::from(self.stream()).set_linger(Some(Duration::ZERO));
+    }
+}
+
+/// Asks after a silence, and again after each further one, where the system can be told so.
+fn asking_after(time: Duration) -> TcpKeepalive {
+    let keepalive = TcpKeepalive::new().with_time(time);
+    #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd", windows))]
+    let keepalive = keepalive.with_interval(time);
+    keepalive
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::task::Waker;
+
+    fn any_port() -> SocketAddr {
+        ([127, 0, 0, 1], 0).into()
+    }
+
+    #[test]
+    fn i5_what_the_system_is_to_do_by_itself_is_set() {
+        let listener = std::net::TcpListener::bind(any_port()).unwrap();
+        let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        stream.set_nonblocking(true).unwrap();
+        let wire = Wire::new(TcpStream::from_std(stream)).unwrap();
+        let socket = || SockRef::from(wire.stream());
+        for (nodelay, keepalive) in [(true, None), (false, Some(Duration::from_secs(7)))] {
+            wire.set_up(nodelay, keepalive).unwrap();
+            assert_eq!(wire.stream().nodelay().unwrap(), nodelay);
+            assert_eq!(socket().keepalive().unwrap(), keepalive.is_some());
+            if let Some(time) = keepalive {
+                assert_eq!(socket().tcp_keepalive_time().unwrap(), time);
+                assert_eq!(socket().tcp_keepalive_interval().unwrap(), time);
+            }
+        }
+    }
+
+    #[test]
+    fn i1_who_is_connected_to_itself_is_not_connected() {
+        // Both ends open at once is how a socket comes to have itself as its peer.
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
+        let socket = socket.unwrap();
+        socket.bind(&any_port().into()).unwrap();
+        let address = socket.local_addr().unwrap();
+        socket.connect(&address).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let wire = Wire::new(TcpStream::from_std(socket.into())).unwrap();
+        let Poll::Ready(Ok(peer)) = wire.poll_connected(&Context::from_waker(Waker::noop())) else {
+            panic!("not connected")
+        };
+        let refused = wire.check_peer(peer).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+        assert!(wire.check_peer(([127, 0, 0, 1], 1).into()).is_ok());
     }
 }

@@ -8,7 +8,7 @@ use crate::protocol::Protocol;
 use crate::tally::{Peer, Place, Tally};
 use crate::wire::Wire;
 use krarup_act::{Actor, Behavior, Context, Reply};
-use krarup_gen::{Exit, Inspection, Result};
+use krarup_gen::{Exit, Inspection, Result, SpawnError};
 use mio::net::TcpStream;
 use std::any::type_name;
 use std::net::SocketAddr;
@@ -19,8 +19,8 @@ pub(crate) struct Accepted<M> {
     pub(crate) stream: TcpStream,
     pub(crate) peer: SocketAddr,
     pub(crate) place: Place<M>,
-    /// Answered when the connection is a process.
-    pub(crate) mounted: Reply<()>,
+    /// Answered when the connection is a process, or cannot become one.
+    pub(crate) mounted: Reply<Result<(), SpawnError>>,
 }
 
 /// Makes processes of accepted connections.
@@ -71,10 +71,12 @@ where
         let options = self.options.clone();
         let mailbox = options.mailbox;
         let make = move || Mounted { make: move || factory(), stream, peer, options, place };
-        let connection = ctx.spawn(make).link().mailbox(mailbox).start()?;
-        self.tally.occupy(number, Peer { peer, connection });
-        self.mounted += 1;
-        mounted.send(());
+        // That one cannot be had is no reason to end, and with it those that are there.
+        let made = ctx.spawn(make).link().mailbox(mailbox).start();
+        mounted.send(made.map(|connection| {
+            self.tally.occupy(number, Peer { peer, connection });
+            self.mounted += 1;
+        }));
         Ok(())
     }
 

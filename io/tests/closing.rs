@@ -3,9 +3,9 @@
 mod support;
 
 use krarup_gen::Reason;
-use krarup_io::{Channel, Closed, CodecError, ConnectionOptions};
+use krarup_io::{Channel, Closed, CodecError, ConnectionOptions, WriteError};
 use socket2::SockRef;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::time::Duration;
 use support::{Act, Peer, Puppet, Seen, Served};
@@ -172,6 +172,61 @@ fn i4_a_peer_that_does_not_close_its_side_is_not_waited_for_longer_than_told() {
     // It stays open here: the connection ends all the same.
     assert_eq!(served.closed(), Closed::Local);
     assert_eq!(peer.hear(), None);
+    served.stop();
+}
+
+#[test]
+fn i4_what_the_peer_does_not_take_is_not_waited_for_longer_than_told() {
+    const SOON: Duration = Duration::from_millis(40);
+    // More than the systems on both sides take.
+    let options = ConnectionOptions::new().write_limit(64 << 20).stall_timeout(None);
+    let served = Served::with(options.close_timeout(SOON), |acceptor| acceptor);
+    let (mut peer, connection) = served.connect();
+    let end = connection.monitor();
+    act(&connection, |channel| {
+        for _ in 0..24 {
+            channel.send(&"x".repeat(1 << 20))?;
+        }
+        channel.close();
+        Ok(())
+    });
+    let Closed::Unsent { waiting, limit } = served.closed() else { panic!("it was all taken") };
+    assert_eq!(limit, SOON);
+    assert!(waiting > 0);
+    let reason = end.wait().unwrap().reason;
+    assert_eq!(reason.downcast_ref(), Some(&Closed::Unsent { waiting, limit }));
+    // It must not take what it has for all.
+    assert_eq!(peer.0.read_to_end(&mut Vec::new()).unwrap_err().kind(), ErrorKind::ConnectionReset);
+    served.stop();
+}
+
+#[test]
+fn i4_closing_twice_is_closing_and_what_is_sent_after_it_is_refused() {
+    let served = Served::new();
+    let (mut peer, connection) = served.connect();
+    let (sender, refused) = std::sync::mpsc::channel();
+    act(&connection, move |channel| {
+        channel.send("the last")?;
+        channel.close();
+        channel.close();
+        let _ = sender.send(channel.send("too late"));
+        Ok(())
+    });
+    assert_eq!(refused.recv().unwrap(), Err(WriteError::Closed));
+    assert_eq!(peer.rest(), b"the last\n");
+    drop(peer);
+    assert_eq!(served.closed(), Closed::Local);
+    served.expect(&Seen::Dropped);
+    // An abort prevails, for it was meant to lose what waits.
+    let (mut peer, connection) = served.connect();
+    act(&connection, |channel| {
+        channel.close();
+        channel.abort();
+        channel.close();
+        Ok(())
+    });
+    assert!(peer.is_reset());
+    assert_eq!(served.closed(), Closed::Aborted);
     served.stop();
 }
 

@@ -2,11 +2,16 @@
 
 mod support;
 
-use krarup_gen::SpawnError;
-use krarup_io::{Acceptor, AtLimit, Client, Closed, ConnectionOptions, OptionsError, Udp};
+use krarup_gen::{Result, SpawnError};
+use krarup_io::{
+    Acceptor, AcceptorRequest, AtLimit, Channel, Client, Closed, ConnectionOptions, Lines,
+    OptionsError, Protocol, Udp,
+};
 use krarup_node::Node;
+use std::convert::Infallible;
 use std::io::Write;
-use std::time::Duration;
+use std::sync::mpsc::{Sender, channel};
+use std::time::{Duration, Instant};
 use support::{Act, Peer, Puppet, Seen, Served, any_port};
 
 /// Short, and long enough to be no accident.
@@ -52,6 +57,51 @@ fn i5_a_frame_that_takes_too_long_ends_the_connection() {
     assert_eq!(served.closed(), Closed::SlowFrame(SOON));
     assert_eq!(peer.hear(), None);
     served.stop();
+}
+
+/// Naps when it is told to, and says for how long it was up before it was closed.
+struct Napping {
+    told: Sender<(Duration, Closed)>,
+    woke: Option<Instant>,
+}
+
+/// The time of a frame of one that naps, and of a nap twice that.
+const FRAME: Duration = Duration::from_millis(200);
+
+impl Protocol for Napping {
+    type Message = Infallible;
+    type Codec = Lines;
+    fn codec(&self) -> Lines {
+        Lines::new(80)
+    }
+    async fn received(&mut self, channel: &mut Channel<Self>, line: String) -> Result {
+        assert_eq!(line, "nap");
+        channel.context().sleep(2 * FRAME).await;
+        self.woke = Some(Instant::now());
+        Ok(())
+    }
+    async fn closed(&mut self, _: &mut Channel<Self>, why: &Closed) {
+        let up = self.woke.map_or(Duration::ZERO, |woke| woke.elapsed());
+        let _ = self.told.send((up, why.clone()));
+    }
+}
+
+#[test]
+fn i5_a_frame_that_waited_for_the_protocol_has_its_time_behind_that() {
+    let node = Node::start("naps@localhost").unwrap();
+    let (told, tells) = channel();
+    let options = ConnectionOptions::new().frame_timeout(FRAME).linger(Duration::ZERO);
+    let napping = move || Napping { told: told.clone(), woke: None };
+    let server = node.spawn(move || Acceptor::new(any_port(), napping).options(options));
+    let address = server.wait().unwrap().call(AcceptorRequest::Address).wait().unwrap();
+    let mut peer = Peer::connect(address);
+    // What is left of the second frame would be late when the nap is over.
+    peer.0.get_mut().write_all(b"nap\nhal").unwrap();
+    assert_eq!(peer.hear(), None);
+    let (up, why) = tells.recv().unwrap();
+    assert_eq!(why, Closed::SlowFrame(FRAME));
+    assert!(up >= FRAME / 2, "closed after {up:?}");
+    node.stop().wait().unwrap();
 }
 
 #[test]
@@ -100,8 +150,7 @@ fn i6_one_connection_more_than_the_limit_is_refused() {
 #[test]
 fn i9_an_option_that_cannot_be_is_an_error_that_names_it() {
     let node = Node::start("options@localhost").unwrap();
-    let puppet =
-        || Puppet { seen: std::sync::mpsc::channel().0, keeps_half: false, stubborn: false };
+    let puppet = || Puppet { seen: channel().0, keeps_half: false, stubborn: false };
     let options = ConnectionOptions::new;
     let zero = Duration::ZERO;
     let cases = [
@@ -112,7 +161,10 @@ fn i9_an_option_that_cannot_be_is_an_error_that_names_it() {
         (options().stall_timeout(zero), OptionsError::NoTime("stall_timeout")),
         (options().frame_timeout(zero), OptionsError::NoTime("frame_timeout")),
         (options().connect_timeout(zero), OptionsError::NoTime("connect_timeout")),
-        (options().keepalive(zero), OptionsError::NoTime("keepalive")),
+        (options().close_timeout(zero), OptionsError::NoTime("close_timeout")),
+        (options().keepalive(Duration::from_millis(500)), no_keepalive(500)),
+        (options().keepalive(Duration::from_secs(40_000)), no_keepalive(40_000_000)),
+        (options().keepalive(zero), no_keepalive(0)),
     ];
     for (options, error) in cases {
         let for_client = options.clone();
@@ -137,6 +189,16 @@ fn i9_an_option_that_cannot_be_is_an_error_that_names_it() {
     node.stop().wait().unwrap();
 }
 
+fn no_keepalive(millis: u64) -> OptionsError {
+    let (least, most) = (Duration::from_secs(1), Duration::from_secs(32_767));
+    OptionsError::NoSuchTime {
+        option: "keepalive",
+        time: Duration::from_millis(millis),
+        least,
+        most,
+    }
+}
+
 fn failed<T>(spawned: Result<T, SpawnError>) -> krarup_gen::Reason {
     match spawned {
         Err(SpawnError::Init(reason)) => reason,
@@ -153,7 +215,7 @@ impl krarup_io::DatagramProtocol for Quiet {
         _: &mut krarup_io::DatagramChannel<Act>,
         _: std::net::SocketAddr,
         _: krarup_io::bytes::Bytes,
-    ) -> krarup_gen::Result {
+    ) -> Result {
         Ok(())
     }
 }

@@ -214,6 +214,62 @@ fn i2_an_answer_goes_out_while_its_callback_waits_for_something_else() {
     node.stop().wait().unwrap();
 }
 
+/// Notes what it does, and has more to do later.
+struct Noting {
+    ask: Address<Reply<()>>,
+    notes: Sender<String>,
+}
+
+impl Protocol for Noting {
+    type Message = String;
+    type Codec = Lines;
+    fn codec(&self) -> Lines {
+        Lines::new(80)
+    }
+    async fn received(&mut self, channel: &mut Channel<Self>, line: String) -> Result {
+        let _ = self.notes.send(format!("begins {line}"));
+        // For later: it waits at this connection as any message does.
+        channel.address().send(format!("later of {line}")).unwrap();
+        self.ask.call(|reply| reply).no_timeout().await?;
+        let _ = self.notes.send(format!("goes on with {line}"));
+        Ok(())
+    }
+    async fn handle_message(&mut self, _: &mut Channel<Self>, later: String) -> Result {
+        let _ = self.notes.send(later);
+        Ok(())
+    }
+}
+
+#[test]
+fn i2_what_a_callback_waits_for_comes_before_all_events_and_what_is_for_later_after_them() {
+    let node = Node::start("noting@localhost").unwrap();
+    let (sender, asked) = channel();
+    let keeper = behavior_fn(move |mut ctx: Context<Reply<()>>| async move {
+        loop {
+            if let krarup_act::Received::Message(reply) = ctx.receive().await {
+                let _ = sender.send(reply);
+            }
+        }
+    });
+    let ask = node.spawn(move || keeper).wait().unwrap();
+    let (notes, noted) = channel();
+    let noting = move || Noting { ask: ask.clone(), notes: notes.clone() };
+    let server = node.spawn(move || Acceptor::new(any_port(), noting));
+    let address = server.wait().unwrap().call(AcceptorRequest::Address).wait().unwrap();
+    let mut peer = Peer::connect(address);
+    // Both frames are there before the first is done.
+    peer.0.get_mut().write_all(b"one\ntwo\n").unwrap();
+    for line in ["one", "two"] {
+        assert_eq!(noted.recv().unwrap(), format!("begins {line}"));
+        let reply: Reply<()> = asked.recv().unwrap();
+        assert!(noted.try_recv().is_err(), "it waits");
+        reply.send(());
+        assert_eq!(noted.recv().unwrap(), format!("goes on with {line}"));
+        assert_eq!(noted.recv().unwrap(), format!("later of {line}"));
+    }
+    node.stop().wait().unwrap();
+}
+
 #[test]
 fn i2_a_paused_connection_reads_nothing_and_still_takes_messages() {
     let served = Served::new();

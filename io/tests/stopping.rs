@@ -59,6 +59,23 @@ fn i7_one_that_hangs_in_a_callback_and_traps_exits_is_killed_too() {
 }
 
 #[test]
+fn i7_a_node_stops_in_its_time_though_its_connections_do_not() {
+    // They would be given an hour by their acceptor.
+    let served = Served::stubborn(Duration::from_hours(1));
+    let mut peers: Vec<_> = (0..10).map(|_| served.connect().0).collect();
+    for peer in &mut peers[..5] {
+        peer.say("hang");
+        served.expect(&Seen::Line("hang".to_owned()));
+    }
+    served.node.stop().timeout(Duration::from_millis(100)).wait().unwrap();
+    assert!(served.node.processes().is_empty());
+    for peer in &mut peers {
+        assert!(peer.is_over());
+    }
+    assert!(TcpStream::connect(served.address).is_err());
+}
+
+#[test]
 fn i7_a_connection_that_traps_exits_ends_with_its_worker() {
     let served = Served::stubborn(Duration::from_secs(30));
     let (mut peer, connection) = served.connect();

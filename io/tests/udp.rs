@@ -175,3 +175,65 @@ fn i8_a_flood_of_datagrams_leaves_the_socket_able_to_stop() {
     flood.join().unwrap();
     node.stop().wait().unwrap();
 }
+
+#[test]
+fn i8_a_receiver_that_is_not_there_is_no_matter_of_the_socket() {
+    let node = Node::start("udp@localhost").unwrap();
+    let (outcome, outcomes) = channel();
+    let socket = node.spawn(move || Udp::new(any_port(), Sending { outcome })).wait().unwrap();
+    let gone = peer().local_addr().unwrap();
+    let there = peer();
+    let mut room = [0; 1];
+    for number in 0..20 {
+        // The system hears by ICMP that nobody has this port.
+        for to in [gone, there.local_addr().unwrap()] {
+            socket.send((vec![number], to)).unwrap();
+            assert_eq!(outcomes.recv().unwrap(), Ok(()));
+        }
+        assert_eq!(there.recv(&mut room).unwrap(), 1);
+        assert_eq!(room, [number]);
+    }
+    let shown = socket.inspect().wait().unwrap();
+    assert_eq!(shown.number("datagrams_out"), Some(40));
+    assert_eq!(shown.number("datagrams_lost"), Some(0));
+    node.stop().wait().unwrap();
+}
+
+/// Says how long what comes is.
+struct Measuring {
+    bound: Sender<SocketAddr>,
+    lengths: Sender<usize>,
+}
+
+impl DatagramProtocol for Measuring {
+    type Message = Infallible;
+
+    async fn bound(&mut self, channel: &mut DatagramChannel<Infallible>) -> Result {
+        let _ = self.bound.send(channel.local());
+        Ok(())
+    }
+
+    async fn received(
+        &mut self,
+        _: &mut DatagramChannel<Infallible>,
+        _: SocketAddr,
+        datagram: Bytes,
+    ) -> Result {
+        let _ = self.lengths.send(datagram.len());
+        Ok(())
+    }
+}
+
+#[test]
+fn i8_no_datagram_is_cut_short() {
+    let node = Node::start("udp@localhost").unwrap();
+    let (bound, address) = channel();
+    let (lengths, measured) = channel();
+    node.spawn(move || Udp::new(any_port(), Measuring { bound, lengths })).wait().unwrap();
+    let (peer, address) = (peer(), address.recv().unwrap());
+    for length in [0, 65_507, 1, 65_506] {
+        peer.send_to(&vec![7; length], address).unwrap();
+        assert_eq!(measured.recv().unwrap(), length);
+    }
+    node.stop().wait().unwrap();
+}

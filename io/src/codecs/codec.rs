@@ -93,7 +93,7 @@ pub enum CodecError {
         /// The first byte that is not.
         at: usize,
     },
-    /// A line that was to be sent has a line break in it: the peer would read two.
+    /// A line has a line break in it, which one side or the other would read as two.
     #[error("a line has a line break at byte {at}")]
     LineBreak {
         /// Where.

@@ -3,8 +3,9 @@
 use super::codec::{Codec, CodecError};
 use bytes::{Buf, BytesMut};
 
-/// Lines of UTF-8 text, each ended by `\n`; a `\r` before it belongs to the end. A last line
-/// without an end is no line: who broke off in the midst of `delete 12` may have meant 123.
+/// Lines of UTF-8 text, each ended by `\n`; a `\r` before it belongs to the end, and one elsewhere
+/// is an error, for others take it for an end. So every line that is received can be sent. A last
+/// line without an end is no line: who broke off in the midst of `delete 12` may have meant 123.
 ///
 /// ```
 /// use bytes::BytesMut;
@@ -61,14 +62,15 @@ impl Codec for Lines {
         }
         self.check(line.len())?;
         match std::str::from_utf8(&line) {
+            Ok(text) if text.contains('\r') => Err(break_in(text)),
             Ok(text) => Ok(Some(text.to_owned())),
             Err(error) => Err(CodecError::NotUtf8 { at: error.valid_up_to() }),
         }
     }
 
     fn encode(&mut self, line: &str, out: &mut BytesMut) -> Result<(), CodecError> {
-        if let Some(at) = line.find(['\n', '\r']) {
-            return Err(CodecError::LineBreak { at });
+        if line.contains(['\n', '\r']) {
+            return Err(break_in(line));
         }
         self.check(line.len())?;
         out.reserve(line.len() + 1);
@@ -78,9 +80,33 @@ impl Codec for Lines {
     }
 }
 
+/// The error of a line that has a break in its midst.
+fn break_in(line: &str) -> CodecError {
+    CodecError::LineBreak { at: line.find(['\n', '\r']).unwrap_or(line.len()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn i3_whatever_bytes_come_they_are_lines_that_can_be_sent_or_an_error() {
+        // All strings of these bytes up to a length; the last is no UTF-8.
+        let bytes = [b'a', b'\r', b'\n', 0xff];
+        for length in 0..=6 {
+            for number in 0..bytes.len().pow(length) {
+                let text: Vec<u8> =
+                    (0..length).map(|at| bytes[number / bytes.len().pow(at) % 4]).collect();
+                let mut lines = Lines::new(3);
+                let mut buffer = BytesMut::from(&text[..]);
+                while let Ok(Some(line)) = lines.decode(&mut buffer) {
+                    let mut wire = BytesMut::new();
+                    lines.encode(&line, &mut wire).unwrap();
+                    assert_eq!(lines.decode(&mut wire), Ok(Some(line)), "of {text:?}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn i3_a_line_is_the_same_however_its_bytes_come() {

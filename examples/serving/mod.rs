@@ -1,0 +1,43 @@
+//! What the examples that serve sockets share: where, and until when.
+
+#[path = "../gateway/signals.rs"]
+mod signals;
+
+use krarup::prelude::*;
+use signals::Signals;
+use std::net::SocketAddr;
+use std::thread;
+use tokio::runtime;
+
+/// The address to serve on, if the program was told one; without it an example shows itself.
+pub(crate) fn told_address() -> Result<Option<SocketAddr>> {
+    let Some(text) = std::env::args().nth(1) else { return Ok(None) };
+    let address = text.parse();
+    address.map(Some).map_err(|error| Reason::error(format!("{text:?}: {error}")))
+}
+
+/// Serves until the server ends, a signal asks for its end, or a line is entered.
+pub(crate) fn serve<M: Send + 'static>(server: &Address<M>) -> Result {
+    println!("Enter, Ctrl-C or SIGTERM ends it in order");
+    let end = server.monitor();
+    let stop = || server.stop().reason(Reason::Shutdown);
+    let on_line = stop();
+    thread::spawn(move || {
+        // Where nobody is at the other side there is no line, and no reason to end.
+        if std::io::stdin().read_line(&mut String::new()).is_ok_and(|count| count > 0) {
+            let _ = on_line.wait();
+        }
+    });
+    let runtime = runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let on_signal = stop();
+    let mut signals = runtime.block_on(async { Signals::new() })?;
+    runtime.spawn(async move {
+        println!("{}: ending in order", signals.next().await);
+        tokio::select! {
+            _ = on_signal => {}
+            () = signals.exit_at_the_next() => {}
+        }
+    });
+    let reason = end.wait()?.reason;
+    if reason.is_abnormal() { Err(reason) } else { Ok(()) }
+}

@@ -1,0 +1,211 @@
+//! Clients whose servers do not do what they should: rules I1 and I5.
+
+mod support;
+
+use krarup_gen::{Reason, Result, SpawnError};
+use krarup_io::{
+    Acceptor, AcceptorRequest, Channel, Client, Closed, ConnectError, ConnectionOptions, Lines,
+    Protocol,
+};
+use krarup_node::Node;
+use socket2::SockRef;
+use std::convert::Infallible;
+use std::io::{BufReader, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+use support::{Peer, any_port};
+
+/// Short, and long enough to be no accident.
+const SOON: Duration = Duration::from_millis(40);
+
+/// Says hello, and hears nothing.
+struct Hello;
+
+impl Protocol for Hello {
+    type Message = Infallible;
+    type Codec = Lines;
+    fn codec(&self) -> Lines {
+        Lines::new(80)
+    }
+    async fn connected(&mut self, channel: &mut Channel<Self>) -> Result {
+        Ok(channel.send("hello")?)
+    }
+    async fn received(&mut self, _: &mut Channel<Self>, _: String) -> Result {
+        Ok(())
+    }
+}
+
+/// An address where connecting takes for ever, and what keeps it so: a listener with as many
+/// connections waiting as it lets wait. The system drops what asks for one more.
+#[cfg(target_os = "linux")]
+fn nobody_answers() -> (SocketAddr, Vec<socket2::Socket>) {
+    let tcp = || {
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
+        socket.unwrap()
+    };
+    let listener = tcp();
+    listener.bind(&any_port().into()).unwrap();
+    listener.listen(1).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut keep = vec![listener];
+    // More than one, for the system is generous.
+    for _ in 0..8 {
+        let socket = tcp();
+        socket.set_nonblocking(true).unwrap();
+        let _ = socket.connect(&address);
+        keep.push(socket);
+    }
+    (address.as_socket().unwrap(), keep)
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn i5_a_server_that_does_not_answer_is_given_up_in_time() {
+    let node = Node::start("patient@localhost").unwrap();
+    let (address, _keep) = nobody_answers();
+    let options = ConnectionOptions::new().connect_timeout(SOON);
+    let client = node.spawn(move || Client::new(address, Hello).options(options)).wait();
+    let Err(SpawnError::Init(reason)) = client else { panic!("connected") };
+    let Some(ConnectError::Timeout { address: named, limit }) = reason.downcast_ref() else {
+        panic!("{reason}")
+    };
+    assert_eq!((*named, *limit), (address, SOON));
+    assert!(node.processes().is_empty());
+    node.stop().wait().unwrap();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn i7_a_client_that_is_not_connected_yet_ends_when_it_is_to() {
+    let (address, _keep) = nobody_answers();
+    let options = ConnectionOptions::new().connect_timeout(Duration::from_hours(1));
+    let node = Node::start("leaving@localhost").unwrap();
+    let connecting = || {
+        let options = options.clone();
+        node.spawn(move || Client::new(address, Hello).options(options)).start().unwrap()
+    };
+    let (killed, stopped) = (connecting(), connecting());
+    let (end, stops) = (killed.monitor(), stopped.monitor());
+    node.kill(killed.pid());
+    assert_eq!(end.wait().unwrap().reason, Reason::Killed);
+    // Nobody waits an hour for the other.
+    node.stop().wait().unwrap();
+    assert_eq!(stops.wait().unwrap().reason, Reason::Shutdown);
+}
+
+#[test]
+fn i1_a_server_that_breaks_off_at_once_is_a_typed_reason_however_early_it_is() {
+    let node = Node::start("unlucky@localhost").unwrap();
+    let listener = TcpListener::bind(any_port()).unwrap();
+    let address = listener.local_addr().unwrap();
+    for round in 0..100 {
+        let client = node.spawn(move || Client::new(address, Hello)).start().unwrap();
+        let end = client.monitor();
+        let (stream, _) = listener.accept().unwrap();
+        if round % 2 == 0 {
+            SockRef::from(&stream).set_linger(Some(Duration::ZERO)).unwrap();
+        }
+        drop(stream);
+        let reason = end.wait().unwrap().reason;
+        assert!(reason.is_abnormal(), "{reason}");
+        match (reason.downcast_ref::<Closed>(), reason.downcast_ref::<ConnectError>()) {
+            (Some(Closed::Peer | Closed::Failed { .. }), None) => {}
+            (None, Some(ConnectError::Failed { address: named, .. })) => {
+                assert_eq!(*named, address);
+            }
+            _ => panic!("round {round}: {reason}"),
+        }
+    }
+    assert!(node.processes().is_empty());
+    node.stop().wait().unwrap();
+}
+
+/// Cannot begin.
+struct Stillborn;
+
+impl Protocol for Stillborn {
+    type Message = Infallible;
+    type Codec = Lines;
+    fn codec(&self) -> Lines {
+        Lines::new(80)
+    }
+    async fn connected(&mut self, channel: &mut Channel<Self>) -> Result {
+        channel.send("never mind")?;
+        Err(Reason::error("no licence"))
+    }
+    async fn received(&mut self, _: &mut Channel<Self>, _: String) -> Result {
+        Ok(())
+    }
+}
+
+#[test]
+fn i1_a_connection_whose_beginning_fails_is_closed() {
+    let node = Node::start("stillborn@localhost").unwrap();
+    let listener = TcpListener::bind(any_port()).unwrap();
+    let address = listener.local_addr().unwrap();
+    let client = node.spawn(move || Client::new(address, Stillborn)).wait();
+    let Err(SpawnError::Init(reason)) = client else { panic!("it has begun") };
+    assert_eq!(reason.to_string(), "no licence");
+    let (stream, _) = listener.accept().unwrap();
+    assert!(Peer(BufReader::new(stream)).is_over());
+
+    let server = node.spawn(|| Acceptor::new(any_port(), || Stillborn)).wait().unwrap();
+    let address = server.call(AcceptorRequest::Address).wait().unwrap();
+    for _ in 0..10 {
+        assert!(Peer::connect(address).is_over());
+    }
+    assert!(server.is_alive());
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn i1_an_address_that_nobody_can_have_is_an_error_that_names_it() {
+    let node = Node::start("nowhere@localhost").unwrap();
+    // Of a network that is for books (RFC 5737), and a port that is none.
+    let not_ours: SocketAddr = ([192, 0, 2, 1], 1).into();
+    for (address, says) in [(not_ours, "cannot bind"), (any_port(), "cannot connect")] {
+        let spawned = if says == "cannot bind" {
+            let acceptor = move || Acceptor::new(address, || Hello);
+            node.spawn(acceptor).wait().map(|_| ())
+        } else {
+            node.spawn(move || Client::new(address, Hello)).wait().map(|_| ())
+        };
+        let Err(SpawnError::Init(reason)) = spawned else { panic!("{says} {address}") };
+        let text = reason.to_string();
+        assert!(text.starts_with(&format!("{says} to {address}").replace("bind to", "bind")));
+    }
+    assert!(node.processes().is_empty());
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn i7_when_a_client_is_gone_its_socket_is_closed_however_it_went() {
+    let node = Node::start("gone@localhost").unwrap();
+    let listener = TcpListener::bind(any_port()).unwrap();
+    let address = listener.local_addr().unwrap();
+    for how in ["stop", "kill", "exit", "node"] {
+        let client = node.spawn(move || Client::new(address, Hello)).start().unwrap();
+        let (mut stream, _): (TcpStream, _) = listener.accept().unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let mut hello = [0; 6];
+        stream.read_exact(&mut hello).unwrap();
+        assert_eq!(&hello, b"hello\n");
+        let end = client.monitor();
+        let closes = std::thread::spawn(move || {
+            let ended = match stream.read(&mut [0]) {
+                Ok(count) => count == 0,
+                Err(error) => error.kind() == ErrorKind::ConnectionReset,
+            };
+            let _ = stream.write_all(b"anybody?\n");
+            ended
+        });
+        match how {
+            "stop" => client.stop().wait().unwrap(),
+            "kill" => node.kill(client.pid()),
+            "exit" => node.exit(client.pid(), Reason::error("go")),
+            _ => node.stop().wait().unwrap(),
+        }
+        end.wait().unwrap();
+        assert!(closes.join().unwrap(), "{how}");
+    }
+}

@@ -1,0 +1,65 @@
+//! A server that is out of descriptors: rule I6. One test, which has itself run once more as a
+//! program of its own that may open few.
+
+#![cfg(unix)]
+
+mod support;
+
+use krarup_io::ConnectionOptions;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use support::{Peer, Served};
+
+/// What tells the program that it is the server.
+const ROLE: &str = "KRARUP_IO_FEW_DESCRIPTORS";
+/// What the server may open, of which some is its own.
+const DESCRIPTORS: usize = 48;
+/// Clients that come: more than that.
+const CLIENTS: usize = 100;
+/// What the server's lines of the test begin with, on the side of which a test harness writes too.
+const MARK: &str = "server: ";
+
+#[test]
+fn i6_a_server_without_descriptors_waits_and_goes_on_when_there_are_some() {
+    if std::env::var_os(ROLE).is_some() {
+        return serve();
+    }
+    let this = std::env::current_exe().unwrap();
+    let mut server = Command::new("sh")
+        .args(["-c", &format!("ulimit -n {DESCRIPTORS} && exec \"$0\" --nocapture")])
+        .arg(this)
+        .env(ROLE, "server")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let mut next = || {
+        let line = lines.find(|line| line.contains(MARK)).expect("the server is gone");
+        line.split_once(MARK).map(|(_, text)| text.to_owned()).unwrap()
+    };
+    let address = next().parse().unwrap();
+    let mut peers: Vec<_> = (0..CLIENTS).map(|_| Peer::connect(address)).collect();
+    // Each is served in its turn, the later ones when earlier ones have left.
+    for (number, mut peer) in peers.drain(..).enumerate() {
+        peer.say(&format!("say {number}"));
+        assert_eq!(peer.hear(), Some(number.to_string()));
+    }
+    let mut input = server.stdin.take().unwrap();
+    input.write_all(b"\n").unwrap();
+    let (accepted, errors) = (next().parse(), next().parse::<u64>().unwrap());
+    assert_eq!(accepted, Ok(CLIENTS as u64));
+    assert!(errors > 0, "it never was out of descriptors");
+    assert!(errors < 10_000, "{errors} tries: that is no waiting");
+    assert!(server.wait().unwrap().success());
+}
+
+fn serve() {
+    let served = Served::with(ConnectionOptions::new(), |acceptor| acceptor);
+    println!("{MARK}{}", served.address);
+    std::io::stdin().read_line(&mut String::new()).unwrap();
+    let shown = served.acceptor.inspect().wait().unwrap();
+    println!("{MARK}{}", shown.number("accepted").unwrap());
+    println!("{MARK}{}", shown.number("accept_errors").unwrap());
+    served.stop();
+}

@@ -1,0 +1,121 @@
+//! What a flood must not hide: rules I2 and I5. The flood is a codec that finds frames without
+//! end, so there is no moment in which nothing has come.
+
+mod support;
+
+use krarup_gen::Result;
+use krarup_io::bytes::BytesMut;
+use krarup_io::{
+    Acceptor, AcceptorRequest, Channel, Closed, Codec, CodecError, ConnectionOptions, Protocol,
+};
+use krarup_node::Node;
+use std::convert::Infallible;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+use support::any_port;
+
+/// Short, and long enough to be no accident.
+const SOON: Duration = Duration::from_millis(40);
+/// How long an event may take before the test fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// From the first byte on, frames without end.
+struct Endless;
+
+impl Codec for Endless {
+    type Frame = ();
+    type Item = [u8];
+    fn decode(&mut self, buffer: &mut BytesMut) -> Result<Option<()>, CodecError> {
+        Ok((!buffer.is_empty()).then_some(()))
+    }
+    fn encode(&mut self, bytes: &[u8], out: &mut BytesMut) -> Result<(), CodecError> {
+        out.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// Answers each frame of a flood as long as there is room.
+struct Flooded {
+    told: Sender<Told>,
+    /// Closes when it is told that there is room again.
+    closes: bool,
+    /// Was refused, and has said so.
+    refused: bool,
+}
+
+#[derive(Debug, PartialEq)]
+enum Told {
+    Refused,
+    Closed(Closed),
+}
+
+impl Protocol for Flooded {
+    type Message = Infallible;
+    type Codec = Endless;
+    fn codec(&self) -> Endless {
+        Endless
+    }
+    async fn received(&mut self, channel: &mut Channel<Self>, (): ()) -> Result {
+        if channel.send(&vec![7; 1 << 16]).is_err() && !self.refused {
+            self.refused = true;
+            let _ = self.told.send(Told::Refused);
+        }
+        Ok(())
+    }
+    async fn drained(&mut self, channel: &mut Channel<Self>) -> Result {
+        if self.closes {
+            channel.close();
+        }
+        Ok(())
+    }
+    async fn closed(&mut self, _: &mut Channel<Self>, why: &Closed) {
+        let _ = self.told.send(Told::Closed(why.clone()));
+    }
+}
+
+fn flooded(closes: bool, options: ConnectionOptions) -> (Node, SocketAddr, Receiver<Told>) {
+    let node = Node::start("flooded@localhost").unwrap();
+    let (told, tells) = channel();
+    let make = move || Flooded { told: told.clone(), closes, refused: false };
+    let server = node.spawn(move || Acceptor::new(any_port(), make).options(options));
+    let address = server.wait().unwrap().call(AcceptorRequest::Address).wait().unwrap();
+    (node, address, tells)
+}
+
+fn closed(tells: &Receiver<Told>) -> Closed {
+    loop {
+        if let Told::Closed(why) = tells.recv_timeout(PATIENCE).expect("it is not closed") {
+            return why;
+        }
+    }
+}
+
+#[test]
+fn i5_a_flood_does_not_hide_that_its_sender_reads_nothing() {
+    let options = ConnectionOptions::new().stall_timeout(SOON);
+    let (node, address, tells) = flooded(false, options);
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(b"x").unwrap();
+    assert!(matches!(closed(&tells), Closed::Stalled { limit: SOON, .. }));
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn i2_who_was_refused_in_a_flood_is_told_when_there_is_room() {
+    let options = ConnectionOptions::new().linger(Duration::ZERO);
+    let (node, address, tells) = flooded(true, options);
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(b"x").unwrap();
+    assert_eq!(tells.recv_timeout(PATIENCE), Ok(Told::Refused));
+    // Whatever it had room for is read, so there is room again.
+    let (mut room, mut read) = (vec![0; 1 << 16], 0);
+    while let Ok(count @ 1..) = stream.read(&mut room) {
+        read += count;
+        assert!(read < 1 << 30, "there was room, and nobody was told");
+    }
+    assert_eq!(closed(&tells), Closed::Local);
+    node.stop().wait().unwrap();
+}
