@@ -18,6 +18,7 @@ mod commands;
 mod engine;
 mod grain_book;
 mod grain_calls;
+mod grain_room;
 mod grains;
 mod items;
 mod kinds;
