@@ -620,10 +620,52 @@ fn k2_nobody_waits_for_room_in_vain_between_threads() {
         })
         .collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
-    for key in 0..2 {
-        assert_eq!(grains.call_to(key, Do::Ask).no_timeout().wait(), Ok(u64::from(key)));
-    }
+    (0..2).for_each(|key| has_handled_all(&grains, key));
     assert_eq!(world.seen.lock().unwrap().len(), 4000);
     assert!(grains.send_high(GrainCommand::Release(7)).is_ok());
+    node.stop().wait().unwrap();
+}
+
+/// Waits until what was sent to this grain has been handled.
+fn has_handled_all(grains: &GrainAddress<u32, Do>, key: u32) {
+    let answer = loop {
+        match grains.call_to(key, Do::Ask).no_timeout().wait() {
+            Err(CallError::Full) => std::thread::yield_now(),
+            answer => break answer,
+        }
+    };
+    assert_eq!(answer, Ok(u64::from(key)));
+}
+
+/// Grains find out that they are idle while others send to them.
+#[test]
+fn k2_nothing_is_lost_between_threads_when_grains_go_by_themselves() {
+    const KEYS: u32 = 400;
+    let node = Node::start("grain-idle@localhost").unwrap();
+    let world = World::default();
+    let kept = world.clone();
+    let grains = node
+        .spawn(move || {
+            Grains::new(move |key: &u32| Slow { key: *key, world: kept.clone() })
+                .idle(Duration::from_millis(1))
+        })
+        .wait()
+        .unwrap();
+    let threads: Vec<_> = (0..2)
+        .map(|_| {
+            let grains = grains.clone();
+            std::thread::spawn(move || {
+                for n in 0..20 * KEYS {
+                    grains.send_to(n % KEYS, Do::Note(u64::from(n))).unwrap();
+                    (0..n % 20).for_each(|_| std::thread::yield_now());
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    (0..KEYS).for_each(|key| has_handled_all(&grains, key));
+    assert_eq!(world.seen.lock().unwrap().len(), 40 * KEYS as usize);
+    assert_eq!(node.stats().dead_letters, 0);
+    assert!(grains.inspect().wait().unwrap().number("passivated") > Some(0));
     node.stop().wait().unwrap();
 }
