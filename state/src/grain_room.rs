@@ -250,3 +250,118 @@ where
         line.into_iter().for_each(|(_, waker)| waker.wake());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Place, place};
+    use crate::grain_book::{Room, Shared, ToGrains};
+    use crate::grain_calls::ToGrain;
+    use krarup_act::{Address, Agent, Context, Route, behavior_fn};
+    use krarup_node::Simulation;
+    use std::pin::pin;
+    use std::sync::{Arc, mpsc};
+    use std::task::{self, Poll, Waker};
+
+    type Tills = Shared<u32, u64, u64>;
+
+    /// A keeper's agent, and a process with room for two that never looks.
+    fn world(sim: &Simulation) -> (Agent, Address<u64>) {
+        let (tell, told) = mpsc::channel();
+        let process = sim
+            .spawn(move || {
+                behavior_fn(move |mut ctx: Context<u64>| async move {
+                    ctx.initialised();
+                    tell.send(ctx.agent()).ok();
+                    std::future::pending::<()>().await;
+                    drop(ctx.receive().await);
+                    Ok(())
+                })
+            })
+            .mailbox(2)
+            .wait()
+            .unwrap();
+        (told.recv().unwrap(), process)
+    }
+
+    fn at_once(tills: &Arc<Tills>) -> Option<Place<u32, u64, u64>> {
+        let cx = &mut task::Context::from_waker(Waker::noop());
+        match pin!(place(Arc::clone(tills), 1)).poll(cx) {
+            Poll::Ready(place) => Some(place.unwrap()),
+            Poll::Pending => None,
+        }
+    }
+
+    fn sends(tills: &Arc<Tills>, message: u64) -> bool {
+        ToGrains(Arc::clone(tills)).send(ToGrain { key: 1, message }, 0).is_ok()
+    }
+
+    fn held(tills: &Tills) -> Vec<u64> {
+        let mut book = tills.book.lock();
+        let queue = book.rooms.get_mut(&1).and_then(Room::queue);
+        queue.map_or(Vec::new(), |(queue, _)| queue.held.iter().map(|(n, _)| *n).collect())
+    }
+
+    #[test]
+    fn k2_a_place_at_a_grain_that_is_not_there_counts_until_it_is_used_or_given_back() {
+        let sim = Simulation::new(1);
+        let tills = Tills::new(2, world(&sim).0);
+        let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
+        assert!(at_once(&tills).is_none() && !sends(&tills, 5));
+        // Nobody is made for what may never be sent.
+        assert!(tills.book.lock().wanted.is_empty());
+        drop(one);
+        assert!(sends(&tills, 6) && !sends(&tills, 7));
+        other.fill(8, 0);
+        assert_eq!(held(&tills), [6, 8]);
+        assert_eq!(tills.book.lock().wanted, [1], "wanted once");
+    }
+
+    #[test]
+    fn k2_who_gives_up_its_place_leaves_nothing() {
+        let sim = Simulation::new(1);
+        let tills = Tills::new(1, world(&sim).0);
+        let only = at_once(&tills).unwrap();
+        assert!(at_once(&tills).is_none());
+        drop(only);
+        assert!(tills.book.lock().rooms.is_empty());
+    }
+
+    #[test]
+    fn k2_a_grain_that_goes_leaves_its_places_to_the_next_one() {
+        let sim = Simulation::new(1);
+        let (agent, grain) = world(&sim);
+        let tills = Tills::new(2, agent);
+        let pid = grain.pid();
+        let present = Room::Present { grain: grain.clone(), touched: false, kept: Vec::new() };
+        tills.book.lock().rooms.insert(1, present);
+        let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
+        assert!(!sends(&tills, 5) && grain.reserve().is_err(), "they are places in its mailbox");
+        assert!(!tills.lets_go(&1, pid), "it is needed");
+        one.fill(6, 0);
+        assert_eq!(grain.waiting(), 2, "one message and one place");
+        drop(tills.book.lock().release(&1));
+        assert_eq!(grain.waiting(), 1, "the place is not there any more");
+        assert!(sends(&tills, 7) && !sends(&tills, 8));
+        drop(tills.book.lock().gone(&1, pid));
+        assert!(!sends(&tills, 9));
+        other.fill(10, 0);
+        assert_eq!(held(&tills), [7, 10]);
+        assert_eq!(tills.book.lock().wanted, [1]);
+    }
+
+    #[test]
+    fn k2_a_place_is_the_next_grains_though_nothing_else_was_sent() {
+        let sim = Simulation::new(1);
+        let (agent, grain) = world(&sim);
+        let tills = Tills::new(2, agent);
+        let present = Room::Present { grain: grain.clone(), touched: false, kept: Vec::new() };
+        tills.book.lock().rooms.insert(1, present);
+        let only = at_once(&tills).unwrap();
+        sim.kill(grain.pid());
+        sim.run_until_idle();
+        drop(tills.book.lock().gone(&1, grain.pid()));
+        assert!(tills.book.lock().wanted.is_empty());
+        only.fill(3, 0);
+        assert_eq!((held(&tills), tills.book.lock().wanted.clone()), (vec![3], vec![1]));
+    }
+}
