@@ -35,7 +35,7 @@ struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.stopper.begin(&self.home, NodeStop::DEFAULT_TIMEOUT);
+        self.stopper.begin(&self.home, self.stopper.timeout);
     }
 }
 

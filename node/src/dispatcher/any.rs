@@ -47,7 +47,9 @@ impl Dispatcher {
     /// The same dispatcher, for processes of this class.
     pub(crate) fn of_class(&self, class: Class) -> Dispatcher {
         match (self, class) {
-            (Dispatcher::Shared(shared), Class::High) => Dispatcher::High(Arc::clone(shared)),
+            (Dispatcher::Shared(shared), Class::High) if shared.has_classes() => {
+                Dispatcher::High(Arc::clone(shared))
+            }
             (Dispatcher::High(shared), Class::Normal) => Dispatcher::Shared(Arc::clone(shared)),
             (same, _) => same.clone(),
         }
