@@ -11,6 +11,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use support::journal::Journal;
 use support::{Does, Log, Puppet};
 
 const EVERYTHING: &str = r#"
@@ -356,6 +357,17 @@ fn x7_classes_can_be_switched_off() {
 #[test]
 fn x7_the_stop_timeout_counts_for_every_stop() {
     let settings = "node.name = 'n'\nnode.stop-timeout = '1 ms'";
+    let log = Log::new();
+    let noted = log.clone();
+    let late = Journal::new(
+        |event| event.fields().field("timeout").is_some(),
+        move |fields| {
+            let timeout = fields.iter().find(|(name, _)| *name == "timeout");
+            noted.note(timeout.map_or("", |(_, time)| time));
+        },
+    );
+    // A node stops on a thread of its own. No other test here has processes that do not end.
+    tracing::subscriber::set_global_default(late).unwrap();
     for how in ["stop", "with", "drop"] {
         let node = NodeBuilder::from_toml(settings).unwrap().start().unwrap();
         let (told, ended) = std::sync::mpsc::channel::<()>();
@@ -384,6 +396,7 @@ fn x7_the_stop_timeout_counts_for_every_stop() {
             _ => drop(node),
         }
         assert!(ended.recv().is_err());
+        assert_eq!(log.take(), ["1ms"], "{how}");
         drop(endless);
     }
     // The program counts more than the file, and the stop more than both.
