@@ -364,6 +364,7 @@ fn k3_a_node_that_stops_ends_its_grains_in_order_and_makes_none() {
 #[test]
 fn k1_a_grain_has_gone_exactly_one_idle_time_after_it_was_last_busy() {
     let tick = Duration::from_millis(1);
+    let nearly = Duration::from_millis(9_999);
     for sim in simulations(5) {
         let log = Log::new();
         let noted = log.clone();
@@ -380,14 +381,14 @@ fn k1_a_grain_has_gone_exactly_one_idle_time_after_it_was_last_busy() {
         };
         grains.send_to(1, Act::nothing()).unwrap();
         sim.run_until_idle();
-        for pause in [Duration::ZERO, tick, 3 * SECOND, 9 * SECOND, 10 * SECOND - tick] {
+        for pause in [Duration::ZERO, tick, 3 * SECOND, 9 * SECOND, nearly] {
             sim.advance(pause);
             is_there(true);
             grains.send_to(1, Act::nothing()).unwrap();
             sim.run_until_idle();
         }
         // Nobody who only looks keeps it, neither at it nor at its keeper.
-        sim.advance(10 * SECOND - tick);
+        sim.advance(nearly);
         is_there(true);
         sim.advance(tick);
         is_there(false);
@@ -418,7 +419,7 @@ fn k1_a_grain_may_choose_its_own_idle_time_pause_it_and_loses_nothing_it_has_set
         };
         tells(1, |ctx| ctx.passivate_after(Some(30 * SECOND)));
         tells(2, |ctx| ctx.passivate_after(None));
-        tells(3, |ctx| ctx.pause_passivation());
+        tells(3, Context::pause_passivation);
         tells(4, |ctx| ctx.stash(Act::nothing()).unwrap());
         tells(5, |_| {});
         let gone = || ["1", "2", "3", "4", "5"].map(|key| log.count(&format!("{key} dropped")));
@@ -428,7 +429,7 @@ fn k1_a_grain_may_choose_its_own_idle_time_pause_it_and_loses_nothing_it_has_set
         assert_eq!(gone(), [1, 0, 0, 0, 1]);
         sim.advance(600 * SECOND);
         assert_eq!(gone(), [1, 0, 0, 0, 1]);
-        tells(3, |ctx| ctx.resume_passivation());
+        tells(3, Context::resume_passivation);
         tells(4, |ctx| assert_eq!(ctx.unstash_all(), 1));
         sim.advance(10 * SECOND);
         assert_eq!(gone(), [1, 0, 1, 1, 1]);
