@@ -1,4 +1,4 @@
-//! Which grains are there, and what waits for those that are not: the route to them.
+//! Which grains are there, and what waits for those that are not.
 //!
 //! ```text
 //!             a message                 spawned                  idle, released, or it died
@@ -16,8 +16,7 @@
 //! that process, and cycles of calls are found (rule C5).
 
 use crate::grain_calls::ToGrain;
-use crate::grain_room::{Place, place};
-use krarup_act::{Address, Agent, Permit, Route, UnusedPid, hold, note_receiver};
+use krarup_act::{Address, Agent, Permit, UnusedPid, hold, note_receiver};
 use krarup_gen::{Pid, SendError};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -213,7 +212,12 @@ where
     }
 
     /// Sends to a grain, or holds the message until there is one.
-    fn send(&self, key: K, message: M, sender: u64) -> Result<(), SendError<ToGrain<K, M>>> {
+    pub(crate) fn send(
+        &self,
+        key: K,
+        message: M,
+        sender: u64,
+    ) -> Result<(), SendError<ToGrain<K, M>>> {
         let _held = hold();
         // Dropped behind the lock.
         let kept;
@@ -253,38 +257,5 @@ where
         }
         drop(kept);
         Ok(())
-    }
-}
-
-/// The way to the grains.
-pub(crate) struct ToGrains<K, M, C>(pub(crate) Arc<Shared<K, M, C>>);
-
-impl<K, M, C> Route<ToGrain<K, M>> for ToGrains<K, M, C>
-where
-    K: Hash + Eq + Clone + Send + Sync + 'static,
-    M: Send + 'static,
-    C: Send + 'static,
-{
-    fn send(&self, letter: ToGrain<K, M>, sender: u64) -> Result<(), SendError<ToGrain<K, M>>> {
-        self.0.send(letter.key, letter.message, sender)
-    }
-
-    /// There is no room but that of a certain grain, and the key is in the message.
-    fn reserve(&self) -> Result<Permit<ToGrain<K, M>>, SendError<()>> {
-        Err(SendError::NotReservable(()))
-    }
-
-    fn room(&self, letter: &ToGrain<K, M>) -> Option<krarup_act::Room<ToGrain<K, M>>> {
-        let (shared, key) = (Arc::clone(&self.0), letter.key.clone());
-        Some(Box::pin(async move { place(shared, key).await.map(Place::into_permit) }))
-    }
-
-    fn waiting(&self) -> usize {
-        let book = self.0.book.lock();
-        let waiting = book.rooms.values().map(|room| match room {
-            Room::Away(queue) | Room::Leaving { queue, .. } => queue.held.len(),
-            Room::Present { grain, .. } => grain.waiting(),
-        });
-        waiting.sum()
     }
 }

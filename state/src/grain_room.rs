@@ -254,9 +254,8 @@ where
 #[cfg(test)]
 mod tests {
     use super::{Place, place};
-    use crate::grain_book::{Room, Shared, ToGrains};
-    use crate::grain_calls::ToGrain;
-    use krarup_act::{Address, Agent, Context, Route, behavior_fn};
+    use crate::grain_book::{Room, Shared};
+    use krarup_act::{Address, Agent, Context, behavior_fn};
     use krarup_node::Simulation;
     use std::pin::pin;
     use std::sync::{Arc, mpsc};
@@ -292,7 +291,7 @@ mod tests {
     }
 
     fn sends(tills: &Arc<Tills>, message: u64) -> bool {
-        ToGrains(Arc::clone(tills)).send(ToGrain { key: 1, message }, 0).is_ok()
+        tills.send(1, message, 0).is_ok()
     }
 
     fn held(tills: &Tills) -> Vec<u64> {

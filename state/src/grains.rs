@@ -1,7 +1,8 @@
 //! Grains: processes that are there when they are needed.
 
-use crate::grain_book::{Held, Queue, Room, Shared, ToGrains};
+use crate::grain_book::{Held, Queue, Room, Shared};
 use crate::grain_calls::{GrainCommand, ToGrain};
+use crate::grain_route::ToGrains;
 use krarup_act::{AddressOf, Behavior, Context, DroppedCalls, Received, hold};
 use krarup_gen::{Exit, Inspection, Pid, Reason, Result};
 use std::collections::BTreeMap;

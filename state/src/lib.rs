@@ -19,6 +19,7 @@ mod engine;
 mod grain_book;
 mod grain_calls;
 mod grain_room;
+mod grain_route;
 mod grains;
 mod items;
 mod kinds;
