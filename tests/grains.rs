@@ -281,7 +281,9 @@ fn k3_a_name_that_is_taken_keeps_the_grain_from_being_made_and_nothing_waits_in_
     let squatter = Probe::<()>::named(&sim, "till/1");
     let dead = sim.stats().dead_letters;
     tills.send_to(1, Say::Add(1)).unwrap();
-    assert_eq!(tills.call_to(1, Say::Sum).wait(), Err(CallError::NoReply));
+    let failed = tills.call_to(1, Say::Sum).wait().unwrap_err();
+    let taken = format!("callee terminated: name till/1 is taken by {}", squatter.pid());
+    assert_eq!(failed.to_string(), taken);
     assert_eq!(sim.stats().dead_letters, dead + 2);
     sim.kill(squatter.pid());
     sim.run_until_idle();

@@ -3,49 +3,23 @@
 mod support;
 
 use krarup::prelude::*;
-use std::fmt::Debug;
 use std::time::Duration;
+use support::journal::Journal;
 use support::{Act, Does, Log, boom, puppet};
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
-
-/// Notes how many letters were left out before each that is logged.
-struct Journal(Log);
-
-struct LeftOut(Log);
-
-impl Visit for LeftOut {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        if field.name() == "left_out" {
-            self.0.note(format!("{value:?}"));
-        }
-    }
-}
-
-impl Subscriber for Journal {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "krarup::dead_letters"
-    }
-
-    fn event(&self, event: &Event<'_>) {
-        event.record(&mut LeftOut(self.0.clone()));
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-    fn enter(&self, _: &Id) {}
-    fn exit(&self, _: &Id) {}
-}
 
 #[test]
 fn m7_ten_dead_letters_are_logged_in_a_second_and_the_others_are_counted() {
     let journal = Log::new();
-    tracing::subscriber::with_default(Journal(journal.clone()), || {
+    // How many letters were left out before each that is logged.
+    let left_out = journal.clone();
+    let told = Journal::new(
+        |event| event.target() == "krarup::dead_letters",
+        move |fields| {
+            let left_out = |(_, value): &(_, String)| left_out.note(value);
+            fields.iter().filter(|(name, _)| *name == "left_out").for_each(left_out);
+        },
+    );
+    tracing::subscriber::with_default(told, || {
         let sim = Simulation::new(1);
         let log = Log::new();
         let dead = puppet(&sim, "dead", &log);

@@ -5,48 +5,23 @@ mod support;
 
 use krarup::prelude::*;
 use pool_support::{Job, PoolAddress, seconds, workers};
-use std::fmt::Debug;
+use support::journal::Journal;
 use support::{Log, simulations};
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
-
-/// Notes some fields of each event that has them.
-struct Journal(Log);
-
-struct Numbers(Log);
-
-impl Visit for Numbers {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        if ["forwarded", "unhandled", "waiting", "service_p99"].contains(&field.name()) {
-            self.0.note(format!("{}={value:?}", field.name()));
-        }
-    }
-}
-
-impl Subscriber for Journal {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "krarup" && metadata.fields().field("forwarded").is_some()
-    }
-
-    fn event(&self, event: &Event<'_>) {
-        event.record(&mut Numbers(self.0.clone()));
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-    fn enter(&self, _: &Id) {}
-    fn exit(&self, _: &Id) {}
-}
 
 #[test]
 fn p6_a_pool_reports_its_numbers_at_its_interval_and_only_if_it_is_told_to() {
     let journal = Log::new();
-    tracing::subscriber::with_default(Journal(journal.clone()), || {
+    let numbers = journal.clone();
+    let told = Journal::new(
+        |event| event.target() == "krarup" && event.fields().field("forwarded").is_some(),
+        move |fields| {
+            let known = ["forwarded", "unhandled", "waiting", "service_p99"];
+            for (name, value) in fields.iter().filter(|(name, _)| known.contains(name)) {
+                numbers.note(format!("{name}={value}"));
+            }
+        },
+    );
+    tracing::subscriber::with_default(told, || {
         for sim in simulations(2) {
             let log = Log::new();
             let (loud, silent) = (workers(&log), workers(&log));

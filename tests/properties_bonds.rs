@@ -7,8 +7,7 @@ use krarup::Ref;
 use krarup::prelude::*;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
-use support::{Act, Does, Log, Puppet, boom};
+use support::{Act, Does, Log, Puppet, asked, boom};
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
@@ -101,19 +100,6 @@ impl Graph {
             }
         }
     }
-}
-
-/// Has a puppet do something and say what came of it.
-fn asked<T: Send + 'static>(
-    sim: &Simulation,
-    puppet: &Address<Act>,
-    ask: impl FnOnce(&mut Context<Act>) -> T + Send + 'static,
-) -> T {
-    let answer = Arc::new(Mutex::new(None));
-    let told = Arc::clone(&answer);
-    assert!(puppet.tells(move |ctx| *told.lock().unwrap() = Some(ask(ctx))));
-    sim.run_until_idle();
-    answer.lock().unwrap().take().expect("an answer")
 }
 
 proptest! {

@@ -7,8 +7,7 @@ use krarup::prelude::*;
 use krarup::{Spawn, SpawnError};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
-use support::{Act, Does, Log, Puppet, boom};
+use support::{Act, Does, Log, Puppet, asked, boom};
 
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
@@ -47,19 +46,6 @@ impl Actor for Stillborn {
     async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
         Ok(())
     }
-}
-
-/// What a puppet says when it is asked something.
-fn asked<T: Send + 'static>(
-    sim: &Simulation,
-    puppet: &Address<Act>,
-    ask: impl FnOnce(&mut Context<Act>) -> T + Send + 'static,
-) -> T {
-    let answer = Arc::new(Mutex::new(None));
-    let told = Arc::clone(&answer);
-    assert!(puppet.tells(move |ctx| *told.lock().unwrap() = Some(ask(ctx))));
-    sim.run_until_idle();
-    answer.lock().unwrap().take().expect("an answer")
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{DispatcherOptions, NodeBuilder, NodeError};
+use krarup::{Class, DispatcherOptions, NodeBuilder, NodeError};
 use krarup_node::{Settings, SettingsFault};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -11,12 +11,14 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use support::{Log, Puppet};
+use support::journal::Journal;
+use support::{Does, Log, Puppet};
 
 const EVERYTHING: &str = r#"
 [node]
 name = "shop@localhost"
 blocking-threads = 64
+stop-timeout = "3 s"
 
 [dispatcher.default]
 kind = "shared"
@@ -26,6 +28,7 @@ throughput = 32
 throughput-deadline = "2ms"
 long-turn = "off"
 stack-size = 131072
+classes = false
 
 [dispatcher.own]
 kind = "pinned"
@@ -85,7 +88,8 @@ fn x7_every_key_is_accepted_and_sets_what_it_says() {
         .throughput(32)
         .throughput_deadline(ms)
         .no_long_turn()
-        .stack_size(131_072);
+        .stack_size(131_072)
+        .classes(false);
     assert!(has(&builder, &default), "{builder:?}");
     // What they do not say is as of the default one, if it means something to them.
     let own = DispatcherOptions::pinned()
@@ -98,7 +102,9 @@ fn x7_every_key_is_accepted_and_sets_what_it_says() {
     assert!(has(&builder, &close), "{builder:?}");
     let printed = format!("{builder:?}");
     assert!(printed.contains("blocking_threads: 64") && printed.contains("shop@localhost"));
-    builder.start().unwrap().stop().wait().unwrap();
+    let node = builder.start().unwrap();
+    assert_eq!(format!("{:?}", node.stop()), "NodeStop(shop@localhost, 3s)");
+    node.stop().wait().unwrap();
 }
 
 #[test]
@@ -117,7 +123,11 @@ fn x7_what_is_wrong_is_named_with_its_line_and_what_is_allowed() {
         ("name = 'a'", 1, "unknown key name (known are node, dispatcher)"),
         ("node = 1", 1, "node cannot be the number 1 (a table)"),
         ("\n[[node]]\nname = 'a'", 2, "node cannot be a list (a table)"),
-        ("[node]\n\nnmae = 'a'", 3, "unknown key node.nmae (known are name, blocking-threads)"),
+        (
+            "[node]\n\nnmae = 'a'",
+            3,
+            "unknown key node.nmae (known are name, blocking-threads, stop-timeout)",
+        ),
         ("[node]\nname = ''", 2, "node.name cannot be \"\" (text of 1 to 255 bytes)"),
         ("[node]\nname = 1979-05-27", 2, "node.name cannot be a date, 1979-05-27 (text of"),
         ("node.blocking-threads = 16385", 1, "node.blocking-threads cannot be 16385 (a whole"),
@@ -199,6 +209,201 @@ fn x7_what_is_wrong_is_named_with_its_line_and_what_is_allowed() {
         assert_eq!(error.line(), Some(*line));
         assert!(error.file().is_none() && said.lines().count() == 1);
     }
+}
+
+/// What no key takes, and what only some do.
+#[test]
+fn x7_each_key_refuses_what_it_does_not_take_and_is_named_with_its_line() {
+    let nothing_takes = [
+        "nan",
+        "+inf",
+        "-inf",
+        "1.5",
+        "0.0",
+        "[]",
+        "['a']",
+        "1979-05-27",
+        "07:32:00",
+        "''",
+        "-1",
+        "-9223372036854775808",
+        "99999999999999999999",
+        "0xffffffffffffffffff",
+        "'-1 s'",
+        "' '",
+        "'1 S'",
+        "'NaN'",
+        "'1e3'",
+        "'1.5 s'",
+        "'1 day'",
+        "'\t'",
+    ];
+    // What a kind of key may take, though others do not.
+    let takes = |takes: &str, value: &str| match value {
+        // A name may be any text that is not empty.
+        _ if takes.starts_with("text of") => value.starts_with('\'') && value != "''",
+        "0" => takes.contains("number, 0 to"),
+        "true" => takes == "true or false",
+        "'off'" => takes.contains("or \"off\""),
+        _ => false,
+    };
+    let some_take = ["0", "true", "'off'", "'0 s'", "'0'", "'25 h'", "'Shared'", "'1'", "'True'"];
+    let mut tried = 0;
+    for (key, what) in Settings::keys() {
+        let key = key.replace("<id>", "a");
+        let values = nothing_takes.iter().chain(&some_take).filter(|value| !takes(&what, value));
+        for value in values {
+            let text = format!("# one\n\n{key} = {value}\n");
+            let error = NodeBuilder::from_toml(&text).unwrap_err();
+            let said = error.to_string();
+            assert!(said.starts_with(&format!("line 3: {key} cannot be ")), "{text}: {said}");
+            assert!(said.contains(&what), "{text}: {said}");
+            tried += 1;
+        }
+        for value in ["{}", "{ x = 1 }"] {
+            let text = format!("{key} = {value}");
+            let fails = NodeBuilder::from_toml(&text).is_err();
+            assert_eq!(fails, !(key == "dispatcher.a" && value == "{}"), "{text}");
+        }
+        // Keys are written as they are.
+        let (table, last) = key.rsplit_once('.').unwrap();
+        for wrong in
+            [last.to_uppercase(), format!("{last}s"), format!(" {last}"), last.replace('-', "_")]
+        {
+            if wrong == last || table == "dispatcher" {
+                continue;
+            }
+            let text = format!("[{table}]\n\"{wrong}\" = 1");
+            let said = NodeBuilder::from_toml(&text).unwrap_err().to_string();
+            let named = [format!("{table}.{wrong} "), format!("{table}.{wrong:?} ")];
+            assert!(said.starts_with("line 2: unknown key "), "{text}: {said}");
+            assert!(named.iter().any(|named| said.contains(named.as_str())), "{text}: {said}");
+        }
+        // Twice is once too often.
+        let said = NodeBuilder::from_toml(&format!("{key} = 1\n{key} = 1")).unwrap_err();
+        assert!(matches!(said.fault(), SettingsFault::NoToml { .. }), "{said}");
+        assert_eq!(said.line(), Some(2));
+    }
+    assert!(tried > 300, "{tried}");
+}
+
+#[test]
+fn x7_ids_and_names_have_bounds_and_are_there_once() {
+    let long = "x".repeat(256);
+    for (text, line, says) in [
+        (format!("[dispatcher.{long}]\nworkers = 1"), 1, "the id of a dispatcher cannot be \"x"),
+        (format!("dispatcher.a = '{long}'"), 1, "dispatcher.a cannot be \"x"),
+        (format!("[node]\nname = '{long}'"), 2, "node.name cannot be \"x"),
+        ("[dispatcher.a]\n[dispatcher.a]".to_owned(), 2, "\"[dispatcher.a]\" is no TOML: "),
+        ("[dispatcher]\na = 'b'\n[dispatcher.a]".to_owned(), 3, "\"[dispatcher.a]\" is no TOML: "),
+        ("[node]\n[node]".to_owned(), 2, "\"[node]\" is no TOML: "),
+        ("[Node]\nname = 'a'".to_owned(), 1, "unknown key Node (known are node, dispatcher)"),
+        ("[dispatcher.'']\nworkers = 1".to_owned(), 1, "the id of a dispatcher cannot be \"\""),
+    ] {
+        let said = NodeBuilder::from_toml(&text).unwrap_err().to_string();
+        assert!(said.starts_with(&format!("line {line}: {says}")), "{text}: {said}");
+    }
+    // Ids are told apart by their case: this one is no default.
+    let said = NodeBuilder::from_toml("[dispatcher.Default]\nlike = 'Shared'").unwrap_err();
+    assert!(said.to_string().contains("names the dispatcher \"Shared\", which is not in"));
+}
+
+#[test]
+fn x7_nothing_is_set_before_all_of_a_file_is_right() {
+    let right = format!("{EVERYTHING}\n[dispatcher.last]\n");
+    let settings = Settings::from_toml(&right).unwrap();
+    let before = format!("{:?}", NodeBuilder::from_settings(&settings).unwrap());
+    // The last line is wrong: of what stood before it nothing is seen.
+    let error = Settings::from_toml(&format!("{right}workers = 0")).unwrap_err();
+    assert!(error.to_string().contains("dispatcher.last.workers cannot be 0"), "{error}");
+    // Wrong only in what the two come to.
+    let pinned = Settings::from_toml("dispatcher.default.kind = 'pinned'").unwrap();
+    let both = pinned.over(settings.clone());
+    assert!(NodeBuilder::from_settings(&both).is_err());
+    assert_eq!(format!("{:?}", NodeBuilder::from_settings(&settings).unwrap()), before);
+}
+
+/// Whether a high one goes before a normal one that was ready before it, where both wait for the
+/// one worker.
+fn high_goes_first(settings: &str) -> bool {
+    let text = format!("node.name = 'n'\n[dispatcher.default]\nworkers = 1\n{settings}");
+    let node = NodeBuilder::from_toml(&text).unwrap().start().unwrap();
+    let spawn = |class| {
+        let puppet = Puppet::new("p", &Log::new());
+        node.spawn(move || puppet).class(class).wait().unwrap()
+    };
+    let busy = spawn(Class::Normal);
+    let (normal, high) = (spawn(Class::Normal), spawn(Class::High));
+    let (tell, told) = std::sync::mpsc::channel();
+    let tells = |high: bool| {
+        let tell = tell.clone();
+        move |_: &mut Context<support::Act>| tell.send(high).unwrap()
+    };
+    let (first, second) = (tells(false), tells(true));
+    // Both are made ready in one turn of a third, and nobody else has any to do with them.
+    assert!(busy.tells(move |_| assert!(normal.tells(first) && high.tells(second))));
+    let order = [told.recv().unwrap(), told.recv().unwrap()];
+    node.stop().wait().unwrap();
+    order == [true, false]
+}
+
+#[test]
+fn x7_classes_can_be_switched_off() {
+    assert!(high_goes_first(""));
+    assert!(high_goes_first("classes = true"));
+    assert!(!high_goes_first("classes = false"));
+}
+
+#[test]
+fn x7_the_stop_timeout_counts_for_every_stop() {
+    let settings = "node.name = 'n'\nnode.stop-timeout = '1 ms'";
+    let log = Log::new();
+    let noted = log.clone();
+    let late = Journal::new(
+        |event| event.fields().field("timeout").is_some(),
+        move |fields| {
+            let timeout = fields.iter().find(|(name, _)| *name == "timeout");
+            noted.note(timeout.map_or("", |(_, time)| time));
+        },
+    );
+    // A node stops on a thread of its own. No other test here has processes that do not end.
+    tracing::subscriber::set_global_default(late).unwrap();
+    for how in ["stop", "with", "drop"] {
+        let node = NodeBuilder::from_toml(settings).unwrap().start().unwrap();
+        let (told, ended) = std::sync::mpsc::channel::<()>();
+        let endless = node
+            .spawn(move || {
+                krarup::behavior_fn(move |mut ctx: Context<()>| async move {
+                    // It is asked to stop in order, and never does: only a kill ends it.
+                    ctx.stop_in_order(true);
+                    ctx.initialised();
+                    let _told = told;
+                    std::future::pending::<()>().await;
+                    Ok(())
+                })
+            })
+            .wait()
+            .unwrap();
+        match how {
+            "stop" => node.stop().wait().unwrap(),
+            "with" => {
+                let mortal = node.spawn(|| Puppet::new("p", &Log::new())).wait().unwrap();
+                node.stop_with(mortal.pid()).unwrap();
+                node.kill(mortal.pid());
+                assert!(ended.recv().is_err());
+                node.stop().wait().unwrap();
+            }
+            _ => drop(node),
+        }
+        assert!(ended.recv().is_err());
+        assert_eq!(log.take(), ["1ms"], "{how}");
+        drop(endless);
+    }
+    // The program counts more than the file, and the stop more than both.
+    let node = NodeBuilder::from_toml(settings).unwrap().stop_timeout(Duration::ZERO).start();
+    let node = node.unwrap();
+    assert_eq!(format!("{:?}", node.stop()), "NodeStop(n, 0ns)");
+    node.stop().timeout(Duration::from_secs(5)).wait().unwrap();
 }
 
 #[test]

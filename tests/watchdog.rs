@@ -8,49 +8,18 @@ mod support;
 use krarup::DispatcherOptions;
 use krarup::prelude::*;
 use std::cell::RefCell;
-use std::fmt::{Debug, Write};
 use std::sync::{Mutex, Once, mpsc};
 use std::thread;
 use std::time::Duration;
+use support::journal::Journal;
 use support::{Act, Does, Log, ThreadEnd, puppet, simulations};
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Level, Metadata, Subscriber};
+use tracing::Level;
 
 /// A look is 10 ms; so much running time is several of them.
 const LOOKS: Duration = Duration::from_millis(40);
 
-/// Keeps the warnings of this program.
-struct Warnings;
-
+/// The warnings of this program.
 static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-impl Subscriber for Warnings {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() == Level::WARN
-    }
-
-    fn event(&self, event: &Event<'_>) {
-        struct Fields(String);
-        impl Visit for Fields {
-            fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-                write!(self.0, "{}={value:?} ", field.name()).unwrap();
-            }
-        }
-        let mut fields = Fields(String::new());
-        event.record(&mut fields);
-        WARNINGS.lock().unwrap().push(fields.0);
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-    fn enter(&self, _: &Id) {}
-    fn exit(&self, _: &Id) {}
-}
 
 /// The warnings about handlers on this dispatcher.
 fn warnings(dispatcher: &str) -> Vec<String> {
@@ -61,7 +30,16 @@ fn warnings(dispatcher: &str) -> Vec<String> {
 
 fn listen() {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| tracing::subscriber::set_global_default(Warnings).unwrap());
+    ONCE.call_once(|| {
+        let warnings = Journal::new(
+            |event| *event.level() == Level::WARN,
+            |fields| {
+                let line = fields.iter().map(|(name, value)| format!("{name}={value} "));
+                WARNINGS.lock().unwrap().push(line.collect());
+            },
+        );
+        tracing::subscriber::set_global_default(warnings).unwrap();
+    });
 }
 
 /// Waits for what another thread will make true.

@@ -102,7 +102,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     }
 
     /// As [`Address::reserve`]; stands in line if the mailbox is full.
-    pub(crate) fn reserve_or_wait(
+    pub(crate) fn reserve_in_line(
         &self,
         waiter: &Arc<Waiter<M>>,
     ) -> Result<Permit<M>, SendError<()>> {
@@ -117,8 +117,12 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         reserved
     }
 
-    /// As [`Address::reserve`]; a dead process is no dead letter, for another may be found.
-    pub(crate) fn reserve_quietly(&self) -> Result<Permit<M>, SendError<()>> {
+    /// As [`Address::reserve`]; a dead process is no dead letter, for another may be found: for
+    /// routes.
+    ///
+    /// # Errors
+    /// Those of [`Address::send`].
+    pub fn reserve_quietly(&self) -> Result<Permit<M>, SendError<()>> {
         self.reserved(None)
     }
 
@@ -191,7 +195,9 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         self.cell.set_tracer(tracer);
     }
 
-    pub(crate) fn is_routed(&self) -> bool {
+    /// Whether what is sent here is handed on instead of queued: a pool, or a keeper of grains.
+    #[must_use]
+    pub fn is_routed(&self) -> bool {
         self.cell.is_routed()
     }
 

@@ -105,7 +105,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
 
     /// Has the process handle nothing but stops, inspections and these requests, until it has
     /// been resumed as often as it was suspended (OTP's `sys:suspend`). Its mail waits; a
-    /// bound still holds. Ready when it is in effect: no handler runs then. A process that
+    /// bound still holds. A stop ends the suspension, for a supervisor must hear of its children. Ready when it is in effect: no handler runs then. A process that
     /// does not come to it within 5 s is not suspended.
     pub fn suspend(&self) -> Pending<(), DebugError> {
         suspend(Arc::clone(self.host()), Some(self.process()))

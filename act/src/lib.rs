@@ -12,6 +12,7 @@
 
 mod actor;
 mod address;
+mod agent;
 mod alias;
 mod answer;
 mod behavior;
@@ -52,6 +53,7 @@ mod trace;
 
 pub use actor::Actor;
 pub use address::Address;
+pub use agent::{Agent, UnusedPid};
 pub use behavior::{Behavior, BehaviorFn, behavior_fn};
 pub use block::Block;
 pub use call::{Call, CallFuture, DEFAULT_CALL_TIMEOUT};
@@ -82,6 +84,7 @@ pub use pool::settings::PoolError;
 pub use pool::statistics::PoolStatistics;
 pub use process::cleaners::Ended;
 pub use process::crash::{Contained, contain, note_panic_locations};
+pub use process::current::note_receiver;
 pub use process::later::{Held, hold, when_free};
 pub use process::process::{Guarded, Process, Via};
 pub use received::{Delivery, Received};

@@ -182,6 +182,7 @@ fn refused<M>(host: &dyn Host, error: &SendError<M>) -> CallError {
         SendError::NoWorkers(_) => CallError::NoWorkers,
         SendError::RateLimited { retry_after, .. } => CallError::RateLimited(*retry_after),
         SendError::Draining(_) => CallError::Draining,
+        SendError::NotReservable(_) => CallError::NotReservable,
         _ if host.is_stopping() => CallError::NodeStopped,
         _ => CallError::NoProcess,
     }

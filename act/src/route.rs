@@ -15,7 +15,9 @@ pub type Room<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError<()>>>
 /// messages; the *sender's* thread hands each one to the route, and the sender gets the
 /// route's answer. The address keeps the route when the process has ended: it must
 /// answer [`SendError::NoProcess`] from then on. A pool is such a behaviour: no hop, and a
-/// full pool is an error at the sender (rule P2).
+/// full pool is an error at the sender (rule P2). A route that says to whom it has handed a
+/// message ([`note_receiver`](crate::note_receiver)) has cycles of calls found that lead through
+/// it (rule C5).
 pub trait Route<M>: Send + Sync + 'static {
     /// Hands the message on in the name of `sender` (the number of a process of this
     /// node, 0 for none), or gives it back. Runs on the sender's thread: it must not

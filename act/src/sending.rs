@@ -26,6 +26,26 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     pub fn send_or_wait(&self, message: M) -> SendOrWait<M, C> {
         SendOrWait { address: self.clone(), message, timeout: None }
     }
+
+    /// Reserves room for one message on the Main lane, and waits in line while the mailbox is
+    /// full (tokio's `Sender::reserve`). Where it goes is in the message at a pool or at grains, so
+    /// there this does not wait.
+    ///
+    /// # Errors
+    /// Those of [`Address::reserve`], and [`SendError::WaitInProcess`] if a process waits for room
+    /// in its own mailbox.
+    pub async fn reserve_or_wait(&self) -> Result<Permit<M>, SendError<()>> {
+        match self.reserve_quietly() {
+            // Who finds room does not overtake those who wait for it.
+            Ok(permit) if !self.has_line() => return Ok(permit),
+            Err(SendError::Full(())) | Ok(_) => {}
+            Err(error) => return Err(error),
+        }
+        if current::pid().is_some_and(|myself| myself.is_same_process(self.pid())) {
+            return Err(SendError::WaitInProcess(()));
+        }
+        in_mailbox(self).await
+    }
 }
 
 /// A send that waits for room; made by [`Address::send_or_wait`].
@@ -141,7 +161,7 @@ where
 {
     let (sender, place) = slot();
     let line = InLine { address, waiter: Arc::new(Waiter::new(sender)) };
-    match address.reserve_or_wait(&line.waiter) {
+    match address.reserve_in_line(&line.waiter) {
         // A place that is dropped unheard went down with the process.
         Err(SendError::Full(())) if !address.is_routed() => {
             place.await.ok_or(SendError::NoProcess(()))

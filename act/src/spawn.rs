@@ -1,6 +1,7 @@
 //! How processes come to be.
 
 use crate::address::Address;
+use crate::agent::UnusedPid;
 use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::deadline::within;
@@ -46,6 +47,7 @@ pub struct Spawn<B: Behavior, F, P = Outside> {
     init_timeout: Option<Duration>,
     /// Messages are taken off Main one by one.
     singly: bool,
+    pid: Option<UnusedPid>,
     link: Option<Urgency>,
     monitor: Option<(Ref, Urgency)>,
     kind: PhantomData<fn() -> (B, P)>,
@@ -100,6 +102,7 @@ where
             class: None,
             init_timeout: None,
             singly: false,
+            pid: None,
             link: None,
             monitor: None,
             kind: PhantomData,
@@ -144,6 +147,13 @@ where
     /// Has the process take its messages one by one: what waits can be taken back.
     pub(crate) fn singly(mut self) -> Self {
         self.singly = true;
+        self
+    }
+
+    /// Gives the process this pid, which others may wait for already (see [`crate::Agent`]); one of
+    /// another node is not used.
+    pub fn pid(mut self, pid: UnusedPid) -> Self {
+        self.pid = Some(pid);
         self
     }
 
@@ -240,7 +250,7 @@ where
         };
         let host = of_class(host, self.class)?;
         let cell = Arc::new(Cell::<B::Message, B::Command>::new(Birth {
-            pid: host.next_pid(),
+            pid: self.pid.and_then(|pid| pid.on(&*host)).unwrap_or_else(|| host.next_pid()),
             parent: self.parent.as_ref().map(|parent| parent.pid()),
             host: Arc::clone(&host),
             behavior: B::label,

@@ -23,6 +23,8 @@ pub enum SendError<M> {
     },
     /// The pool is drained: it finishes what it has and takes nothing new.
     Draining(M),
+    /// Where it goes is in the message, so no room can be reserved before it is there: at grains.
+    NotReservable(M),
     /// No room came within this time (rule M6): for one who waits for it.
     Timeout {
         /// The message.
@@ -55,6 +57,7 @@ impl<M> SendError<M> {
             | SendError::NoWorkers(message)
             | SendError::RateLimited { message, .. }
             | SendError::Draining(message)
+            | SendError::NotReservable(message)
             | SendError::WaitInProcess(message)
             | SendError::Stalled(message)
             | SendError::Timeout { message, .. }
@@ -73,6 +76,7 @@ impl<M> SendError<M> {
                 SendError::RateLimited { message: f(message), retry_after }
             }
             SendError::Draining(message) => SendError::Draining(f(message)),
+            SendError::NotReservable(message) => SendError::NotReservable(f(message)),
             SendError::WaitInProcess(message) => SendError::WaitInProcess(f(message)),
             SendError::Stalled(message) => SendError::Stalled(f(message)),
             SendError::Timeout { message, limit } => {
@@ -107,6 +111,9 @@ impl<M> fmt::Display for SendError<M> {
                 write!(f, "too many jobs; the next one is taken in {retry_after:?}")
             }
             SendError::Draining(_) => f.write_str("pool is drained"),
+            SendError::NotReservable(_) => {
+                f.write_str("no room can be reserved before the message is known")
+            }
             SendError::Timeout { limit, .. } => write!(f, "no room within {limit:?}"),
             SendError::WaitInProcess(_) => {
                 f.write_str("a process must await room, and cannot wait for its own")
@@ -129,6 +136,7 @@ impl<M> fmt::Debug for SendError<M> {
                 write!(f, "RateLimited {{ retry_after: {retry_after:?} }}")
             }
             SendError::Draining(_) => f.write_str("Draining(..)"),
+            SendError::NotReservable(_) => f.write_str("NotReservable(..)"),
             SendError::Timeout { limit, .. } => write!(f, "Timeout {{ limit: {limit:?} }}"),
             SendError::WaitInProcess(_) => f.write_str("WaitInProcess(..)"),
             SendError::Stalled(_) => f.write_str("Stalled(..)"),
@@ -165,6 +173,10 @@ pub enum CallError {
     /// The pool is drained: it finishes what it has and takes nothing new.
     #[error("pool is drained")]
     Draining,
+    /// The callee has no room that could be reserved before the request is known: grains, which
+    /// are called by their address and not by a recipient.
+    #[error("no room can be reserved before the request is known")]
+    NotReservable,
     /// The request waited for so long at a worker of the pool that its time to live was over; it
     /// was not handled.
     #[error("the request waited {0:?}, longer than its time to live")]

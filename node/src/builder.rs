@@ -8,7 +8,7 @@ use crate::error::NodeError;
 use crate::node::Node;
 use crate::options::{DEFAULT, DispatcherOptions, MOST_BLOCKING_THREADS};
 use crate::shutdown::stop_machine;
-use crate::stop::Stopper;
+use crate::stop::{NodeStop, Stopper};
 use crate::threads::{self, Around};
 use krarup_act::note_panic_locations;
 use krarup_gen::{Name, NameError};
@@ -16,6 +16,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 /// Side threads for blocking work, at most, unless told otherwise.
 const BLOCKING_THREADS: usize = 512;
@@ -29,6 +30,7 @@ pub struct NodeBuilder {
     /// What is there unless `others` say otherwise: from a file of settings.
     below: Vec<(String, Named)>,
     blocking_threads: usize,
+    stop_timeout: Duration,
     #[cfg(feature = "tokio")]
     tokio: Option<tokio::runtime::Handle>,
 }
@@ -61,6 +63,7 @@ impl NodeBuilder {
             others: Vec::new(),
             below: Vec::new(),
             blocking_threads: BLOCKING_THREADS,
+            stop_timeout: NodeStop::DEFAULT_TIMEOUT,
             #[cfg(feature = "tokio")]
             tokio: None,
         }
@@ -126,6 +129,14 @@ impl NodeBuilder {
         self
     }
 
+    /// How long the processes have for an orderly end when the node stops, before they are killed,
+    /// unless the stop says otherwise ([`NodeStop::timeout`]); 10 s unless told here. Counts for every
+    /// stop, also that of the last handle and of [`Node::stop_with`].
+    pub fn stop_timeout(mut self, timeout: Duration) -> Self {
+        self.stop_timeout = timeout;
+        self
+    }
+
     /// Runs the workers and side threads within this tokio runtime, so that tokio futures can
     /// be awaited in handlers. The runtime must live longer than the node.
     #[cfg(feature = "tokio")]
@@ -148,7 +159,7 @@ impl NodeBuilder {
         }
         tracing::debug!(
             target: "krarup", %name, default = ?self.default, others = ?dispatchers,
-            blocking_threads = self.blocking_threads, "the node starts"
+            blocking_threads = self.blocking_threads, stop_timeout = ?self.stop_timeout, "the node starts"
         );
         note_panic_locations();
         let blocking =
@@ -159,7 +170,7 @@ impl NodeBuilder {
             stop_machine(&core);
         }
         let (home, timer) = started.map_err(NodeError::Thread)?;
-        Ok(Node::on(home, Stopper::new(vec![timer])))
+        Ok(Node::on(home, Stopper::new(self.stop_timeout, vec![timer])))
     }
 
     #[cfg(feature = "tokio")]
@@ -210,6 +221,7 @@ impl fmt::Debug for NodeBuilder {
             .field("others", &self.others)
             .field("below", &self.below)
             .field("blocking_threads", &self.blocking_threads)
+            .field("stop_timeout", &self.stop_timeout)
             .finish_non_exhaustive()
     }
 }

@@ -5,12 +5,41 @@
 use krarup_act::{Subscription, Tell, Topic};
 use krarup_gen::{DeadLetter, Lifecycle, Pid, Timestamp};
 use parking_lot::{Mutex, RwLock};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Dead letters that are logged one by one within a second; of the rest only their number.
 const LOGGED_PER_SECOND: u32 = 10;
+
+/// Letters that come of telling of letters, and so on: a subscriber's conversion may send to the
+/// dead. Beyond this they are counted and not told.
+const DEEPEST: u32 = 16;
+
+thread_local! {
+    /// How many subscribers are being told on this thread, each in the midst of the one before.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Somebody is told.
+struct Telling;
+
+impl Telling {
+    fn begin() -> Option<Self> {
+        let depth = DEPTH.get();
+        (depth < DEEPEST).then(|| {
+            DEPTH.set(depth + 1);
+            Telling
+        })
+    }
+}
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
 
 #[derive(Default)]
 pub(crate) struct Events {
@@ -63,6 +92,7 @@ impl Events {
         if !self.any.load(Ordering::Acquire) {
             return;
         }
+        let Some(_telling) = Telling::begin() else { return };
         let subscriptions = self.subscriptions.read().clone();
         let gone: Vec<_> = subscriptions
             .iter()

@@ -4,7 +4,7 @@
 //! Here who matters so much is named, and a process below the system root watches it.
 
 use crate::core::Home;
-use crate::stop::{NodeStop, Stopper};
+use crate::stop::Stopper;
 use krarup_act::{Context, Host, Spawn, behavior_fn, watch};
 use krarup_gen::{Pid, SpawnError, Target};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) fn stop_with(
             target: "krarup", %pid, reason = %down.reason,
             "the process that the node stops with has ended"
         );
-        stopper.begin(&node, NodeStop::DEFAULT_TIMEOUT);
+        stopper.begin(&node, stopper.timeout);
         Ok(())
     });
     Spawn::outside(home.of_system() as Arc<dyn Host>, move || guard).start().map(drop)

@@ -35,7 +35,7 @@ struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.stopper.begin(&self.home, NodeStop::DEFAULT_TIMEOUT);
+        self.stopper.begin(&self.home, self.stopper.timeout);
     }
 }
 
@@ -259,7 +259,9 @@ impl Node {
 
     /// Has a process told of every dead letter to others from now on, beyond its bound, as long as it
     /// lives (rules M7, D7). Who sends to the dead has the message back; what was accepted
-    /// and not handled is gone, so the letters tell of messages and do not hold them.
+    /// and not handled is gone, so the letters tell of messages and do not hold them. Subscribing again
+    /// takes the place of the first time. A subscriber that is slow has them wait in its mailbox, without a bound; one
+    /// that sends to the dead whenever it is told causes the next letter itself.
     pub fn subscribe_dead_letters(&self, who: Recipient<DeadLetter>) {
         self.home().subscribe(Subscription::to_dead_letters(who));
     }

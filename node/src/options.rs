@@ -68,6 +68,7 @@ pub struct DispatcherOptions {
     spares: Option<usize>,
     long_turn: Option<Duration>,
     stack_size: Option<usize>,
+    classes: bool,
 }
 
 impl Default for DispatcherOptions {
@@ -82,6 +83,7 @@ impl Default for DispatcherOptions {
             spares: None,
             long_turn: Some(LONG_TURN),
             stack_size: None,
+            classes: true,
         }
     }
 }
@@ -179,6 +181,14 @@ impl DispatcherOptions {
         self
     }
 
+    /// Whether processes of high class go before the others here (rule R6), as they do unless told
+    /// otherwise; where there is no queue it makes no difference.
+    #[must_use]
+    pub fn classes(mut self, on: bool) -> Self {
+        self.classes = on;
+        self
+    }
+
     /// How to start it.
     pub(crate) fn plan(&self, name: &str, core: &Arc<Core>, around: &Around) -> Plan {
         let setup = self.setup(name, core, around);
@@ -207,6 +217,7 @@ impl DispatcherOptions {
             name: name.to_owned(),
             workers,
             spares: self.spares.unwrap_or(workers).min(workers),
+            classes: self.classes,
             limits: TurnLimits { throughput: self.throughput, deadline: self.deadline },
             long_turn: self.long_turn,
             stack_size: self.stack_size,

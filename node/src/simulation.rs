@@ -10,7 +10,7 @@ use crate::faults::Faults;
 use crate::node::Node;
 use crate::options::{DEFAULT, THROUGHPUT};
 use crate::shutdown::stop_machine;
-use crate::stop::Stopper;
+use crate::stop::{NodeStop, Stopper};
 use crate::trace::{Run, Trace};
 use krarup_act::Host;
 use krarup_gen::{Name, Pid, Timestamp};
@@ -81,7 +81,10 @@ impl Simulation {
         let dispatcher =
             Dispatcher::Simulated(Arc::new(Simulated::new(run, Arc::clone(&core.clock))));
         let home = core.settle(DEFAULT, "simulated", dispatcher);
-        Simulation { node: Node::on(Arc::clone(&home), Stopper::new(Vec::new())), home }
+        Simulation {
+            node: Node::on(Arc::clone(&home), Stopper::new(NodeStop::DEFAULT_TIMEOUT, Vec::new())),
+            home,
+        }
     }
 
     /// Lets processes be spawned with `.dispatcher(name)`, as on a node that was started

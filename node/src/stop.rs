@@ -18,6 +18,8 @@ use std::time::Duration;
 
 /// Stops a node once, however often it is asked to.
 pub(crate) struct Stopper {
+    /// How long the processes have, unless a stop says otherwise.
+    pub(crate) timeout: Duration,
     phase: Mutex<Phase>,
     /// The timer thread, to be joined at the end.
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -30,8 +32,8 @@ enum Phase {
 }
 
 impl Stopper {
-    pub(crate) fn new(threads: Vec<JoinHandle<()>>) -> Self {
-        Stopper { phase: Mutex::new(Phase::Running), threads: Mutex::new(threads) }
+    pub(crate) fn new(timeout: Duration, threads: Vec<JoinHandle<()>>) -> Self {
+        Stopper { timeout, phase: Mutex::new(Phase::Running), threads: Mutex::new(threads) }
     }
 
     /// Begins to stop the node unless that has begun. A real node stops on a thread of
@@ -126,11 +128,13 @@ pub struct NodeStop {
 }
 
 impl NodeStop {
-    /// How long the processes have for an orderly end, unless told otherwise.
+    /// How long the processes have for an orderly end, unless told otherwise here or by
+    /// [`crate::NodeBuilder::stop_timeout`].
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
     pub(crate) fn new(home: Arc<Home>, stopper: Arc<Stopper>) -> Self {
-        NodeStop { home, stopper, timeout: Self::DEFAULT_TIMEOUT }
+        let timeout = stopper.timeout;
+        NodeStop { home, stopper, timeout }
     }
 
     /// How long the processes have for an orderly end before they are killed: those of the

@@ -1,6 +1,6 @@
 //! What is sent to grains, and how.
 
-use krarup_act::{Address, Call, Reply};
+use krarup_act::{Address, Call, Reply, SendOrWait};
 use krarup_gen::SendError;
 
 /// A message to one grain.
@@ -21,6 +21,15 @@ pub enum GrainCommand<K> {
 }
 
 /// The address of a [`crate::Grains`].
+///
+/// What one does with an address, and with one grain of many:
+///
+/// | with a process | with the grain of a key |
+/// |---|---|
+/// | `send`, `call`, `send_or_wait` | [`GrainCalls::send_to`], [`GrainCalls::call_to`], [`GrainCalls::send_or_wait_to`], or the same of the address with a [`ToGrain`] |
+/// | `finish` | [`GrainCalls::release`] |
+/// | `reserve`, `recipient` | none: which grain's room is wanted is in the message, so it cannot be reserved before that is there ([`SendError::NotReservable`]) |
+/// | `send_high`, `inspect`, `stop`, `monitor`, `info` | those of the keeper; of the grain by its name, while it is there |
 pub type GrainAddress<K, M> = Address<ToGrain<K, M>, GrainCommand<K>>;
 
 /// How to reach grains, on the address of their [`crate::Grains`].
@@ -50,6 +59,12 @@ where
         T: Send + 'static,
         F: FnOnce(Reply<T>) -> M + Send;
 
+    /// As [`GrainCalls::send_to`], and waits while there is no room: `.await` it, or `.wait()` on a
+    /// plain thread; as [`Address::send_or_wait`]. Who waits at a grain that is there stands in
+    /// the line of its mailbox. While it comes or goes all who wait look for a place
+    /// when it is there again or when one comes free.
+    fn send_or_wait_to(&self, key: K, message: M) -> SendOrWait<ToGrain<K, M>, GrainCommand<K>>;
+
     /// Lets the grain of this key go; it comes back with the next message. What a grain says of
     /// itself when it knows that it is done for now.
     ///
@@ -78,6 +93,10 @@ where
         F: FnOnce(Reply<T>) -> M + Send,
     {
         self.call(move |reply| ToGrain { key, message: request(reply) })
+    }
+
+    fn send_or_wait_to(&self, key: K, message: M) -> SendOrWait<ToGrain<K, M>, GrainCommand<K>> {
+        self.send_or_wait(ToGrain { key, message })
     }
 
     fn release(&self, key: K) -> Result<(), SendError<GrainCommand<K>>> {

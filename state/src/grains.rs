@@ -1,16 +1,17 @@
 //! Grains: processes that are there when they are needed.
 
-use crate::grain_book::{Held, Room, Shared, ToGrains};
+use crate::grain_book::{Held, Queue, Room, Shared};
 use crate::grain_calls::{GrainCommand, ToGrain};
-use krarup_act::{AddressOf, Behavior, Context, Received, Sleep, hold};
-use krarup_gen::{Exit, Inspection, Pid, ProcessState, Reason, Result};
-use std::collections::HashMap;
+use crate::grain_route::ToGrains;
+use krarup_act::{AddressOf, Behavior, Context, DroppedCalls, Received, hold};
+use krarup_gen::{Exit, Inspection, Pid, Reason, Result};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::poll_fn;
 use std::hash::Hash;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::task::{self, Poll};
+use std::sync::{Arc, Weak};
+use std::task::{self, Poll, Waker};
 use std::time::Duration;
 
 /// How many messages a grain's mailbox has room for unless told otherwise, and how many are
@@ -34,12 +35,22 @@ const PATIENCE: Duration = Duration::from_secs(5);
 ///   and with its sender, and is the next one's (rule K2). What has been accepted by a grain
 ///   that fails goes down with it, as with any process; the next message makes it again.
 /// - Messages go from the sender right into the mailbox of the grain; one that is full is an
-///   error at the sender.
+///   error at the sender, or [waited for](crate::GrainCalls::send_or_wait_to).
+/// - A caller waits for the grain, whether it is there yet or not: it hears of its end, and a
+///   cycle of calls through grains is found (rule C5).
 ///
-/// A grain is idle when nothing was sent to it through its keeper for the idle time, and it has
-/// nothing to do: it goes after at least that time and at most twice as long. What is sent past
-/// the keeper, by address, does not count. Let it not stop by itself: [`GrainCommand::Release`]
-/// lets it go without losing anything. A bare process must obey [`Received::Finish`].
+/// A grain is idle when it has handled all that has come, and goes when it has been idle for the idle
+/// time, to the tick: as with [`Context::passivate_after`], with which it may choose another
+/// time for itself in its `init`, and pause that while it has work in flight. It stays while it has
+/// set messages aside. One that is a pool goes one to two idle times after its last message.
+///
+/// One that stops by itself takes along what it had accepted; [`GrainCommand::Release`] lets it go
+/// without losing anything. A bare process must obey [`Received::Finish`]. In its `terminate` a
+/// grain must not call who waits for its key: that one waits for the next, which comes
+/// when this one is gone, so only a timeout ends it.
+///
+/// A grain that fails its `init` fails the calls that have made it with that reason, and what else
+/// had come is a dead letter. The next message tries again.
 ///
 /// ```
 /// # use krarup_node::Simulation;
@@ -101,7 +112,8 @@ where
         Grains { make: Arc::new(make), idle: None, mailbox: MAILBOX, name: None }
     }
 
-    /// How long a grain may be idle; a time under a millisecond counts as a millisecond.
+    /// How long a grain may be idle before it goes; a time under a millisecond counts as a
+    /// millisecond.
     #[must_use]
     pub fn idle(mut self, time: Duration) -> Self {
         self.idle = Some(time.max(Duration::from_millis(1)));
@@ -117,8 +129,8 @@ where
     }
 
     /// The name under which the grain of a key is registered; none unless told. One that is taken
-    /// by somebody else, or is no name, keeps the grain from being made: what was sent to
-    /// it is a dead letter, and that is logged.
+    /// by somebody else, or is no name, keeps the grain from being made: the calls that were to
+    /// make it fail with that, what else was sent to it is a dead letter, and that is logged.
     #[must_use]
     pub fn named(mut self, name: impl Fn(&K) -> String + Send + Sync + 'static) -> Self {
         self.name = Some(Arc::new(name));
@@ -147,19 +159,11 @@ where
     async fn run(self, mut ctx: Context<Self::Message, Self::Command>) -> Result {
         ctx.stop_in_order(true);
         ctx.trap_exits(true);
-        let shared = Shared::new(self.mailbox);
+        let shared = Shared::new(self.mailbox, ctx.agent());
         ctx.route_main(ToGrains(Arc::clone(&shared)));
-        let mut keeping = Keeping {
-            plan: self,
-            shared,
-            grains: HashMap::new(),
-            look: None,
-            made: 0,
-            passivated: 0,
-            ctx,
-        };
+        let mut keeping = Keeping { plan: self, shared, grains: BTreeMap::new(), made: 0, ctx };
         let reason = poll_fn(|cx| keeping.poll(cx)).await;
-        keeping.end().await;
+        keeping.end(&reason).await;
         Err(reason)
     }
 }
@@ -171,12 +175,10 @@ where
 {
     plan: Grains<K, F>,
     shared: Arc<Shared<K, B::Message, B::Command>>,
-    /// Those that live, or of whose end the keeper has not heard.
-    grains: HashMap<Pid, (K, AddressOf<B>)>,
-    /// When it looks next who is idle; never, while there is nobody.
-    look: Option<Pin<Box<Sleep>>>,
+    /// Those that live, or of whose end the keeper has not heard; in order, for what is done to all
+    /// is done in the same order whenever a simulation is run again.
+    grains: BTreeMap<Pid, (K, AddressOf<B>)>,
     made: u64,
-    passivated: u64,
     ctx: Context<ToGrain<K, B::Message>, GrainCommand<K>>,
 }
 
@@ -194,12 +196,8 @@ where
                     return Poll::Ready(reason);
                 }
             }
-            if self.look.as_mut().is_some_and(|look| look.as_mut().poll(cx).is_ready()) {
-                self.look_who_is_idle();
-                continue;
-            }
             let wanted = {
-                let mut book = self.shared.0.lock();
+                let mut book = self.shared.book.lock();
                 if book.wanted.is_empty() {
                     book.sleeper = Some(cx.waker().clone());
                     return Poll::Pending;
@@ -216,7 +214,10 @@ where
     ) -> Result<(), Reason> {
         match item {
             Received::Exit(Exit { pid, reason }) => match self.grains.remove(&pid) {
-                Some((key, _)) => self.shared.0.lock().gone(&key, pid),
+                Some((key, _)) => {
+                    let kept = self.shared.book.lock().gone(&key, pid);
+                    drop(kept);
+                }
                 None if reason.is_abnormal() || self.ctx.parent() == Some(pid) => {
                     return Err(reason);
                 }
@@ -224,10 +225,8 @@ where
             },
             Received::Command(GrainCommand::Release(key)) => {
                 let _held = hold();
-                let mut book = self.shared.0.lock();
-                if let Some(room) = book.rooms.get_mut(&key) {
-                    self.passivated += u64::from(let_go(room));
-                }
+                let kept = self.shared.book.lock().release(&key);
+                drop(kept);
             }
             Received::Inspect(reply) => reply.send(self.inspect()),
             Received::Stop(reason) => return Err(reason),
@@ -239,90 +238,93 @@ where
     }
 
     fn make(&mut self, key: K) {
+        let (pid, name) = {
+            let mut book = self.shared.book.lock();
+            let Some(Room::Away(queue)) = book.rooms.get_mut(&key) else { return };
+            (queue.unused.take(), self.plan.name.as_ref())
+        };
         let (make, of) = (Arc::clone(&self.plan.make), key.clone());
-        let mut spawn = self.ctx.spawn(move || make(&of)).mailbox(self.plan.mailbox).link_urgent();
-        if let Some(name) = &self.plan.name {
+        let kept = Kept { shared: Arc::downgrade(&self.shared), idle: self.plan.idle };
+        let factory = move || Grain { behavior: make(&of), key: of, kept };
+        let mut spawn = self.ctx.spawn(factory).mailbox(self.plan.mailbox).link_urgent();
+        if let Some(name) = name {
             spawn = spawn.name(name(&key));
         }
-        let started = spawn.start();
-        let mut lost = Vec::new();
-        {
-            let _held = hold();
-            let mut book = self.shared.0.lock();
-            let waiting = match book.rooms.remove(&key) {
-                Some(Room::Coming(held)) => held,
-                // Not reached: a room whose grain is wanted waits for it.
-                Some(room) => {
-                    book.rooms.insert(key.clone(), room);
-                    Vec::new()
-                }
-                None => Vec::new(),
-            };
-            match &started {
-                Ok(grain) => {
-                    for (message, sender) in waiting {
-                        // Dead already, it takes them with it as if they had come in time.
-                        if let Err(error) = grain.forward(message, sender) {
-                            lost.push((error.into_message(), sender));
-                        }
-                    }
-                    let room = Room::Present { grain: grain.clone(), touched: true };
-                    book.rooms.insert(key.clone(), room);
-                }
-                Err(_) => lost = waiting,
-            }
+        if let Some(pid) = pid {
+            spawn = spawn.pid(pid);
         }
-        lose(&self.ctx, &key, lost);
-        match started {
+        match spawn.start() {
             Ok(grain) => {
                 self.made += 1;
+                self.moves_in(&key, &grain);
                 self.grains.insert(grain.pid(), (key, grain));
-                if self.look.is_none() {
-                    self.look = self.plan.idle.map(|idle| Box::pin(self.ctx.sleep(idle)));
-                }
             }
             Err(error) => {
                 let pid = self.ctx.pid();
                 tracing::error!(target: "krarup", %pid, %error, "a grain could not be made");
+                let mut book = self.shared.book.lock();
+                let room = book.rooms.get_mut(&key).and_then(Room::queue);
+                let Some((queue, _)) = room else { return };
+                // Those who have places keep them, for the next try.
+                let Queue { held, line, .. } =
+                    std::mem::replace(queue, Queue::with_places(queue.kept));
+                book.forget(&key);
+                drop(book);
+                self.lose(&key, held, &Reason::error(error));
+                wake(line);
             }
         }
     }
 
-    /// Lets go who was not needed since the last look.
-    fn look_who_is_idle(&mut self) {
-        let _held = hold();
-        let mut book = self.shared.0.lock();
-        for room in book.rooms.values_mut() {
-            let Room::Present { grain, touched } = room else { continue };
-            if std::mem::take(touched) || grain.waiting() > 0 {
-                continue;
-            }
-            if grain.info().state == ProcessState::Idle {
-                self.passivated += u64::from(let_go(room));
+    /// A grain has been made: it gets what was held for it, and those who have places for
+    /// what they will send have them in its mailbox, which has the same bound.
+    fn moves_in(&mut self, key: &K, grain: &AddressOf<B>) {
+        let mut lost = Vec::new();
+        let mut line = Vec::new();
+        {
+            let _held = hold();
+            let mut book = self.shared.book.lock();
+            if let Some(Room::Away(queue)) = book.rooms.remove(key) {
+                for (message, sender) in queue.held {
+                    // Dead already, it takes them with it as if they had come in time.
+                    if let Err(error) = grain.forward(message, sender) {
+                        lost.push((error.into_message(), sender));
+                    }
+                }
+                let kept: Vec<_> =
+                    (0..queue.kept).map_while(|_| grain.reserve_quietly().ok()).collect();
+                let room = if kept.len() == queue.kept {
+                    Room::Present { grain: grain.clone(), touched: true, kept }
+                } else {
+                    Room::Leaving { pid: grain.pid(), queue: Queue::with_places(queue.kept) }
+                };
+                line = queue.line;
+                book.rooms.insert(key.clone(), room);
             }
         }
-        self.look = match self.plan.idle {
-            Some(idle) if !book.rooms.is_empty() => Some(Box::pin(self.ctx.sleep(idle))),
-            _ => None,
-        };
+        self.lose(key, lost, &Reason::NoProcess);
+        wake(line);
     }
 
     fn inspect(&self) -> Inspection {
-        let book = self.shared.0.lock();
+        let book = self.shared.book.lock();
         let count = |wanted: fn(&Room<B::Message, B::Command>) -> bool| {
             book.rooms.values().filter(|room| wanted(room)).count()
         };
         Inspection::new()
             .with("present", count(|room| matches!(room, Room::Present { .. })))
-            .with("coming", count(|room| matches!(room, Room::Coming(_))))
+            .with("coming", count(|room| matches!(room, Room::Away(_))))
             .with("leaving", count(|room| matches!(room, Room::Leaving { .. })))
             .with("made", self.made)
-            .with("passivated", self.passivated)
+            .with("passivated", book.passivated)
     }
 
     /// Nothing is accepted any more; the grains end, in order if they do so in time.
-    async fn end(&mut self) {
+    async fn end(&mut self, reason: &Reason) {
+        let others = DroppedCalls::take();
         self.close();
+        DroppedCalls::take().fail(reason);
+        drop(others);
         for (_, grain) in self.grains.values() {
             grain.process().request_stop(Reason::Shutdown);
         }
@@ -358,18 +360,39 @@ where
 {
     /// Nothing is accepted any more, and what is held is lost.
     fn close(&mut self) {
-        let rooms = {
-            let mut book = self.shared.0.lock();
+        let mut rooms: Vec<_> = {
+            let mut book = self.shared.book.lock();
             book.closed = true;
             book.sleeper = None;
             book.wanted.clear();
-            std::mem::take(&mut book.rooms)
+            std::mem::take(&mut book.rooms).into_iter().collect()
         };
+        // In an order that does not change from run to run.
+        rooms.sort_by_key(|(_, room)| match room {
+            Room::Away(queue) | Room::Leaving { queue, .. } => queue.next,
+            Room::Present { .. } => None,
+        });
         for (key, room) in rooms {
-            if let Room::Coming(held) | Room::Leaving { held, .. } = room {
-                lose(&self.ctx, &key, held);
+            if let Room::Away(queue) | Room::Leaving { queue, .. } = room {
+                for (message, sender) in queue.held {
+                    self.shared.agent.lose(ToGrain { key: key.clone(), message }, sender);
+                }
+                wake(queue.line);
             }
         }
+    }
+
+    /// Counts what nobody will handle; calls fail with this reason.
+    fn lose(&self, key: &K, held: Vec<Held<B::Message>>, reason: &Reason) {
+        if held.is_empty() {
+            return;
+        }
+        let others = DroppedCalls::take();
+        for (message, sender) in held {
+            self.shared.agent.lose(ToGrain { key: key.clone(), message }, sender);
+        }
+        DroppedCalls::take().fail(reason);
+        drop(others);
     }
 }
 
@@ -383,22 +406,43 @@ where
     }
 }
 
-/// Tells a grain to finish what it has; whether there was one. From now on its mail is held.
-fn let_go<M: Send + 'static, C: Send + 'static>(room: &mut Room<M, C>) -> bool {
-    let Room::Present { grain, .. } = room else { return false };
-    grain.finish();
-    *room = Room::Leaving { pid: grain.pid(), held: Vec::new() };
-    true
+fn wake(line: Vec<(u64, Waker)>) {
+    line.into_iter().for_each(|(_, waker)| waker.wake());
 }
 
-/// Counts what nobody will handle.
-fn lose<K, M>(ctx: &Context<ToGrain<K, M>, GrainCommand<K>>, key: &K, held: Vec<Held<M>>)
+/// A grain as a process: what was made for its key, and goes when it is idle and the book says so.
+struct Grain<K, B: Behavior> {
+    behavior: B,
+    key: K,
+    kept: Kept<K, B>,
+}
+
+/// How a grain is kept.
+struct Kept<K, B: Behavior> {
+    /// Not held: a grain is in the book.
+    shared: Weak<Shared<K, B::Message, B::Command>>,
+    idle: Option<Duration>,
+}
+
+impl<K, B> Behavior for Grain<K, B>
 where
-    K: Clone + Send + 'static,
-    M: Send + 'static,
+    K: Hash + Eq + Clone + Send + Sync + 'static,
+    B: Behavior,
 {
-    for (message, sender) in held {
-        let sender = (sender != 0).then(|| Pid::local(sender, ctx.pid().creation()));
-        ctx.lose(ToGrain { key: key.clone(), message }, sender);
+    type Message = B::Message;
+    type Command = B::Command;
+
+    fn run(self, mut ctx: Context<B::Message, B::Command>) -> impl Future<Output = Result> + Send {
+        let Grain { behavior, key, kept: Kept { shared, idle } } = self;
+        if let Some(idle) = idle {
+            let pid = ctx.pid();
+            let may_go = move || shared.upgrade().is_none_or(|shared| shared.lets_go(&key, pid));
+            ctx.passivate_if(idle, may_go);
+        }
+        behavior.run(ctx)
+    }
+
+    fn label() -> &'static str {
+        B::label()
     }
 }

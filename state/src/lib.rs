@@ -19,6 +19,8 @@ mod engine;
 mod gathering;
 mod grain_book;
 mod grain_calls;
+mod grain_room;
+mod grain_route;
 mod grains;
 mod handling;
 mod items;

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test binary uses its own part of this")]
 
+pub(crate) mod journal;
+
 use krarup::prelude::*;
 use std::fmt::Display;
 use std::pin::Pin;
@@ -216,4 +218,17 @@ pub(crate) fn puppet(node: &Node, name: &'static str, log: &Log) -> Address<Act>
 pub(crate) fn trapper(node: &Node, name: &'static str, log: &Log) -> Address<Act> {
     let puppet = Puppet::trapping(name, log);
     node.spawn(move || puppet).wait().unwrap()
+}
+
+/// What a puppet says when it is asked something.
+pub(crate) fn asked<T: Send + 'static>(
+    sim: &Simulation,
+    puppet: &Address<Act>,
+    ask: impl FnOnce(&mut Context<Act>) -> T + Send + 'static,
+) -> T {
+    let answer = Arc::new(Mutex::new(None));
+    let told = Arc::clone(&answer);
+    assert!(puppet.tells(move |ctx| *told.lock().unwrap() = Some(ask(ctx))));
+    sim.run_until_idle();
+    answer.lock().unwrap().take().expect("an answer")
 }

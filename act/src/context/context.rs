@@ -203,7 +203,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub(crate) fn renew(&mut self) {
         // A stop that was asked for by others stands.
         self.stop = self.rare.as_ref().is_some_and(|rare| rare.stop_reason.is_some());
+        let kept =
+            self.rare.as_mut().and_then(|rare| rare.idle.take_if(|idle| idle.keeper.is_some()));
         self.cancel_timers();
+        self.renew_idle(kept);
         if let Some(rare) = &mut self.rare {
             rare.stash.replay_all();
         }

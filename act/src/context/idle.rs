@@ -11,14 +11,25 @@ pub(crate) struct Idle {
     /// End it after this long.
     pub(crate) passivate: Option<Duration>,
     pub(crate) paused: bool,
+    /// Who decides whether it ends.
+    pub(crate) keeper: Option<Keeper>,
     /// Since when nothing has come, as far as is known; what was handled until then.
     pub(crate) since: Timestamp,
     pub(crate) handled: u64,
     /// When the process was last told, if nothing has come since.
     pub(crate) told: Option<Timestamp>,
+    /// When it was last found that it stays, if nothing has come since.
+    pub(crate) stayed: Option<Timestamp>,
     pub(crate) timer: Option<(TimerKey, Timestamp)>,
     /// Which timer is the valid one.
     pub(crate) round: u64,
+}
+
+/// Who lets a process go that is idle.
+pub(crate) struct Keeper {
+    /// After this time, unless the process chooses another.
+    pub(crate) time: Duration,
+    pub(crate) may_go: Box<dyn FnMut() -> bool + Send>,
 }
 
 impl Idle {
@@ -27,9 +38,11 @@ impl Idle {
             timeout: None,
             passivate: None,
             paused: false,
+            keeper: None,
             since: now,
             handled: 0,
             told: None,
+            stayed: None,
             timer: None,
             round: 0,
         }
@@ -44,7 +57,7 @@ impl Idle {
     }
 
     pub(crate) fn passivation_due(&self) -> Option<Timestamp> {
-        if self.paused { None } else { Some(self.since + self.passivate?) }
+        if self.paused { None } else { Some(self.stayed.unwrap_or(self.since) + self.passivate?) }
     }
 
     /// When something is to be done next.

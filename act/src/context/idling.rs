@@ -7,7 +7,7 @@
 //! since the process was last idle. So it is never early, and late by load only.
 
 use super::context::Context;
-use super::idle::Idle;
+use super::idle::{Idle, Keeper};
 use crate::host::Alarm;
 use crate::mailbox::entry::Notice;
 use crate::received::Received;
@@ -28,9 +28,32 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     /// Ends this process normally when no message and no notice has come for this long
-    /// (`GoAkt`'s passivation); an actor runs `terminate`. `None` takes it back.
+    /// (`GoAkt`'s passivation); an actor runs `terminate`. `None` takes it back. Not while it has
+    /// messages set aside.
     pub fn passivate_after(&mut self, time: Option<Duration>) {
         self.change_idle(|idle| idle.passivate = time);
+    }
+
+    /// As [`Context::passivate_after`], where somebody else is asked first, each time: whoever
+    /// keeps this process and must know that it goes. What answers is run in the process's own
+    /// turn. It is asked as well if the process then chooses another time for itself, and stays if
+    /// the state is replaced in place.
+    pub fn passivate_if(&mut self, time: Duration, may_go: impl FnMut() -> bool + Send + 'static) {
+        let keeper = Keeper { time, may_go: Box::new(may_go) };
+        self.change_idle(|idle| {
+            idle.passivate = Some(time);
+            idle.keeper = Some(keeper);
+        });
+    }
+
+    /// Another state takes the place of the one that has chosen its times: back to its keeper's.
+    pub(super) fn renew_idle(&mut self, idle: Option<Box<Idle>>) {
+        let Some(mut idle) = idle else { return };
+        idle.timeout = None;
+        idle.paused = false;
+        idle.passivate = idle.keeper.as_ref().map(|keeper| keeper.time);
+        self.rare().idle = Some(idle);
+        self.change_idle(|_| {});
     }
 
     /// Does not passivate this process until [`Context::resume_passivation`].
@@ -52,7 +75,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         idle.since = now;
         idle.handled = handled;
         idle.told = None;
-        if idle.timeout.is_none() && idle.passivate.is_none() && !idle.paused {
+        idle.stayed = None;
+        let nothing = idle.timeout.is_none() && idle.passivate.is_none() && !idle.paused;
+        if nothing && idle.keeper.is_none() {
             let key = self.rare().idle.take().and_then(|idle| idle.into_key());
             if let Some(key) = key {
                 self.host().cancel_timer(key);
@@ -76,6 +101,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 idle.since = now;
                 idle.handled = handled;
                 idle.told = None;
+                idle.stayed = None;
             }
         }
         self.set_idle_timer();
@@ -128,7 +154,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub(crate) fn idle_rings(&mut self, round: u64) -> Option<Received<M, C>> {
         let (now, handled) = (self.now(), self.handled());
         let mail_waits = self.has_mail();
-        let idle = self.rare.as_mut()?.idle.as_mut()?;
+        let rare = self.rare.as_mut()?;
+        let idle = rare.idle.as_mut()?;
         if idle.round != round {
             return None;
         }
@@ -138,7 +165,13 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             return None;
         }
         if idle.passivation_due().is_some_and(|due| due <= now) {
-            return Some(Received::Finish);
+            // What is set aside would go with it.
+            let goes = rare.stash.is_empty()
+                && idle.keeper.as_mut().is_none_or(|keeper| (keeper.may_go)());
+            if goes {
+                return Some(Received::Finish);
+            }
+            idle.stayed = Some(now);
         }
         if idle.timeout_due().is_some_and(|due| due <= now) {
             idle.told = Some(now);

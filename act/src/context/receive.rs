@@ -284,7 +284,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// A stop that was asked for before it was known what kind of process this is. One
     /// that does not stop in order takes it as an exit signal.
     fn accept_stop(&mut self, reason: Reason) -> Option<Received<M, C>> {
-        let inbox = self.cell.inbox.lock();
+        let mut inbox = self.cell.inbox.lock();
+        if inbox.is_suspended() && (inbox.orderly || inbox.trapping) {
+            // It may have to hear of others before it can end: of its children, say.
+            inbox.rare().suspended = 0;
+        }
         if inbox.orderly {
             return Some(Received::Stop(reason));
         }

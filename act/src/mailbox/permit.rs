@@ -41,6 +41,13 @@ impl<M> Permit<M> {
         Permit(Box::new(room))
     }
 
+    /// Room that a route keeps where its messages go, at `holder`: `fill` puts the message there,
+    /// in the name of the process with the given number. Dropped before that, it gives the
+    /// room back.
+    pub fn on_route(holder: Pid, fill: impl FnOnce(M, u64) + Send + 'static) -> Self {
+        Permit(Box::new(OnRoute { holder, fill }))
+    }
+
     /// Whose room it is.
     pub(crate) fn holder(&self) -> Pid {
         self.0.holder()
@@ -62,14 +69,30 @@ impl<M> Permit<M> {
         current::count_sent();
     }
 
-    /// As [`Permit::send`], in the name of the process with the given number.
-    pub(crate) fn send_from(self, message: M, sender: u64) {
+    /// As [`Permit::send`], in the name of the process with the given number: for routes.
+    pub fn send_from(self, message: M, sender: u64) {
         self.0.fill(message, sender);
     }
 
     /// As [`Reserved::hand_over`].
     pub(crate) fn hand_over(self, body: Body<M>, sender: u64) -> Result<(), Body<M>> {
         self.0.hand_over(body, sender)
+    }
+}
+
+/// Room that a route keeps.
+struct OnRoute<F> {
+    holder: Pid,
+    fill: F,
+}
+
+impl<M, F: FnOnce(M, u64) + Send> Reserved<M> for OnRoute<F> {
+    fn fill(self: Box<Self>, message: M, sender: u64) {
+        (self.fill)(message, sender);
+    }
+
+    fn holder(&self) -> Pid {
+        self.holder
     }
 }
 
@@ -104,6 +127,7 @@ pub(crate) enum NoRoom {
     NoWorkers,
     RateLimited(Duration),
     Draining,
+    NotReservable,
 }
 
 impl NoRoom {
@@ -115,6 +139,7 @@ impl NoRoom {
             NoRoom::NoWorkers => SendError::NoWorkers(message),
             NoRoom::RateLimited(retry_after) => SendError::RateLimited { message, retry_after },
             NoRoom::Draining => SendError::Draining(message),
+            NoRoom::NotReservable => SendError::NotReservable(message),
         }
     }
 
@@ -125,6 +150,7 @@ impl NoRoom {
             SendError::NoWorkers(_) => NoRoom::NoWorkers,
             SendError::RateLimited { retry_after, .. } => NoRoom::RateLimited(*retry_after),
             SendError::Draining(_) => NoRoom::Draining,
+            SendError::NotReservable(_) => NoRoom::NotReservable,
             _ => NoRoom::Full,
         }
     }

@@ -186,7 +186,7 @@ where
     async fn wait_at(&self, worker: &Address<M, C>) -> Result<Permit<M>, SendError<()>> {
         let (sender, place) = slot();
         let standing = AtWorker { worker, waiter: Arc::new(Waiter::new(sender)) };
-        let room = match worker.reserve_or_wait(&standing.waiter) {
+        let room = match worker.reserve_in_line(&standing.waiter) {
             Err(SendError::Full(())) => place.await.ok_or(SendError::NoProcess(())),
             reserved => reserved,
         };

@@ -326,8 +326,10 @@ pub(crate) fn waited_for() -> u64 {
     if callee == SEVERAL { 0 } else { callee }
 }
 
-/// A message was handed on to this process; the innermost route says so first.
-pub(crate) fn note_receiver(receiver: Pid) {
+/// The message that a [`crate::Route`] has just been given was handed on to this process, or
+/// is kept for it: if it is a call, its caller waits for that process (rule C5). The innermost
+/// route says so first.
+pub fn note_receiver(receiver: Pid) {
     RECEIVER.with(|last| {
         if last.get().is_none() {
             last.set(Some(receiver));

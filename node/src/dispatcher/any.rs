@@ -56,7 +56,9 @@ impl Dispatcher {
             (Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _), Class::Normal) => {
                 Dispatcher::Shared(Arc::clone(shared))
             }
-            (Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _), class) => {
+            (Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _), class)
+                if shared.has_classes() =>
+            {
                 Dispatcher::Classed(Arc::clone(shared), class)
             }
             (same, _) => same.clone(),

@@ -16,6 +16,8 @@ pub(crate) struct Setup {
     pub(crate) thread_prefix: String,
     pub(crate) workers: usize,
     pub(crate) spares: usize,
+    /// Processes of high class go first; else all are alike.
+    pub(crate) classes: bool,
     /// Of each thread, in bytes.
     pub(crate) stack_size: Option<usize>,
     pub(crate) limits: TurnLimits,

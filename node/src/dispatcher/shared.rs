@@ -138,6 +138,11 @@ impl Shared {
         (shared, queues, parkers)
     }
 
+    /// Whether processes of high class go first.
+    pub(crate) fn has_classes(&self) -> bool {
+        self.setup.classes
+    }
+
     pub(super) fn start_thread(
         self: &Arc<Self>,
         index: usize,

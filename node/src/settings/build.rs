@@ -10,7 +10,8 @@ use std::path::Path;
 
 impl NodeBuilder {
     /// A node as a TOML file says. What code says on top of it counts: [`NodeBuilder::name`],
-    /// [`NodeBuilder::workers`] and [`NodeBuilder::blocking_threads`] for that alone,
+    /// [`NodeBuilder::workers`], [`NodeBuilder::blocking_threads`] and
+    /// [`NodeBuilder::stop_timeout`] for that alone,
     /// [`NodeBuilder::options`] for all of the default dispatcher and
     /// [`NodeBuilder::dispatcher`] for all of another.
     ///
@@ -52,6 +53,9 @@ impl NodeBuilder {
         }
         if let Some(Setting::Whole(threads)) = node.get(keys::BLOCKING).map(|said| &said.value) {
             builder = builder.blocking_threads(usize::try_from(*threads).unwrap_or(usize::MAX));
+        }
+        if let Some(Setting::Time(time)) = node.get(keys::STOP_TIMEOUT).map(|said| &said.value) {
+            builder = builder.stop_timeout(*time);
         }
         for (id, options) in dispatchers {
             builder = builder.dispatcher(id, options);

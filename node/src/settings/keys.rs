@@ -24,6 +24,7 @@ pub(crate) struct Key {
 
 pub(crate) const NAME: &str = "name";
 pub(crate) const BLOCKING: &str = "blocking-threads";
+pub(crate) const STOP_TIMEOUT: &str = "stop-timeout";
 pub(crate) const KIND: &str = "kind";
 pub(crate) const LIKE: &str = "like";
 pub(crate) const WORKERS: &str = "workers";
@@ -32,11 +33,13 @@ pub(crate) const THROUGHPUT: &str = "throughput";
 pub(crate) const DEADLINE: &str = "throughput-deadline";
 pub(crate) const LONG_TURN: &str = "long-turn";
 pub(crate) const STACK_SIZE: &str = "stack-size";
+pub(crate) const CLASSES: &str = "classes";
 
 /// Those in `[node]`.
 pub(crate) const NODE: &[Key] = &[
     Key { name: NAME, takes: Takes::Name, kinds: ALL },
     Key { name: BLOCKING, takes: whole(1, MOST_BLOCKING_THREADS), kinds: ALL },
+    Key { name: STOP_TIMEOUT, takes: Takes::Limit, kinds: ALL },
 ];
 
 /// Those in `[dispatcher.<id>]`.
@@ -53,6 +56,7 @@ pub(crate) const DISPATCHER: &[Key] = &[
         takes: Takes::Size { least: *STACK_SIZES.start() as u64, most: *STACK_SIZES.end() as u64 },
         kinds: WITH_THREADS,
     },
+    Key { name: CLASSES, takes: Takes::Switch, kinds: WITH_WORKERS },
 ];
 
 const fn whole(least: u64, most: usize) -> Takes {

@@ -12,8 +12,8 @@
 
 use super::error::{SettingsError, SettingsFault};
 use super::keys::{
-    self, CALLING_THREAD, DEADLINE, DISPATCHER, KIND, LIKE, LONG_TURN, PINNED, SHARED, SPARES,
-    STACK_SIZE, THROUGHPUT, WORKERS, listed,
+    self, CALLING_THREAD, CLASSES, DEADLINE, DISPATCHER, KIND, LIKE, LONG_TURN, PINNED, SHARED,
+    SPARES, STACK_SIZE, THROUGHPUT, WORKERS, listed,
 };
 use super::layer::{Entry, Layer, Placed, Section, path};
 use super::value::Setting;
@@ -173,6 +173,9 @@ impl<'a> Layers<'a> {
         }
         if let Some(bytes) = size(STACK_SIZE) {
             options = options.stack_size(bytes);
+        }
+        if let Some(Setting::Switch(on)) = self.setting(CLASSES).filter(|_| means(CLASSES)) {
+            options = options.classes(*on);
         }
         if let Some(Setting::Time(deadline)) = self.setting(DEADLINE) {
             options = options.throughput_deadline(*deadline);

@@ -24,6 +24,7 @@ pub(crate) enum Given {
     Text(String),
     /// `None` beyond any bound; and as it was written.
     Whole(Option<i128>, String),
+    Switch(bool),
     Other {
         found: &'static str,
         shown: String,
@@ -37,6 +38,7 @@ impl Given {
             Given::Table(_) => "a table".to_owned(),
             Given::Text(text) => format!("{:?}", beginning(text)),
             Given::Whole(_, written) => beginning(written),
+            Given::Switch(on) => on.to_string(),
             Given::Other { shown, .. } => beginning(shown),
         }
     }
@@ -47,6 +49,7 @@ impl Given {
             Given::Table(_) => "a table".to_owned(),
             Given::Text(_) => format!("the text {}", self.shown()),
             Given::Whole(..) => format!("the number {}", self.shown()),
+            Given::Switch(on) => format!("true or false, {on}"),
             Given::Other { found, shown } if shown.is_empty() => (*found).to_owned(),
             Given::Other { found, shown } => format!("{found}, {}", beginning(shown)),
         }
@@ -119,7 +122,7 @@ fn given(value: &Spanned<DeValue<'_>>, lines: &Lines<'_>) -> Given {
             Given::Whole(value, number.to_string())
         }
         DeValue::Float(float) => other("a number with a point", float.to_string()),
-        DeValue::Boolean(value) => other("true or false", value.to_string()),
+        DeValue::Boolean(value) => Given::Switch(*value),
         DeValue::Datetime(date) => other("a date", date.to_string()),
         DeValue::Array(_) => other("a list", String::new()),
     }
@@ -143,7 +146,7 @@ fn of(value: &Value) -> Given {
         Value::String(text) => Given::Text(text.clone()),
         Value::Integer(number) => Given::Whole(Some((*number).into()), number.to_string()),
         Value::Float(float) => other("a number with a point", float.to_string()),
-        Value::Boolean(value) => other("true or false", value.to_string()),
+        Value::Boolean(value) => Given::Switch(*value),
         Value::Datetime(date) => other("a date", date.to_string()),
         Value::Array(_) => other("a list", String::new()),
     }

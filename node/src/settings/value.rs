@@ -35,8 +35,12 @@ pub(crate) enum Takes {
         least: u64,
         most: u64,
     },
-    /// With a unit, or off.
+    /// A time with a unit, or off.
     Time,
+    /// A time with a unit.
+    Limit,
+    /// True or false.
+    Switch,
     Name,
     Word(&'static [&'static str]),
 }
@@ -48,6 +52,7 @@ pub(crate) enum Setting {
     Time(Duration),
     /// No time.
     Off,
+    Switch(bool),
     Text(String),
 }
 
@@ -69,7 +74,8 @@ pub(crate) fn read(takes: Takes, given: &Given) -> Result<Setting, Misfit> {
             within(measure(text, SIZES), least, most).map(Setting::Whole)
         }
         (Takes::Time, Given::Text(text)) if text == OFF => Ok(Setting::Off),
-        (Takes::Time, Given::Text(text)) => {
+        (Takes::Switch, Given::Switch(on)) => Ok(Setting::Switch(*on)),
+        (Takes::Time | Takes::Limit, Given::Text(text)) => {
             let longest = u64::try_from(LONGEST.as_nanos()).unwrap_or(u64::MAX);
             let nanos = within(measure(text, TIMES), 1, longest)?;
             Ok(Setting::Time(Duration::from_nanos(nanos)))
@@ -111,6 +117,10 @@ pub(crate) fn takes(takes: Takes) -> String {
             "text: a whole number with a unit ({}), 1 ns to 24 h, or \"{OFF}\"",
             units(TIMES)
         ),
+        Takes::Limit => {
+            format!("text: a whole number with a unit ({}), 1 ns to 24 h", units(TIMES))
+        }
+        Takes::Switch => "true or false".to_owned(),
         Takes::Name => format!("text of 1 to {} bytes", Name::MAX_BYTES),
         Takes::Word(words) => {
             let words: Vec<_> = words.iter().map(|word| format!("{word:?}")).collect();

@@ -1,0 +1,55 @@
+//! What the node tells `tracing`, for tests to look at.
+
+use std::fmt::Debug;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+/// Tells of each event that is wanted, with its fields as they print themselves, in their order.
+pub(crate) struct Journal<W, T> {
+    wants: W,
+    tell: T,
+}
+
+impl<W, T> Journal<W, T>
+where
+    W: Fn(&Metadata<'_>) -> bool + Send + Sync + 'static,
+    T: Fn(&[(&'static str, String)]) + Send + Sync + 'static,
+{
+    pub(crate) fn new(wants: W, tell: T) -> Self {
+        Journal { wants, tell }
+    }
+}
+
+struct Fields(Vec<(&'static str, String)>);
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.push((field.name(), format!("{value:?}")));
+    }
+}
+
+impl<W, T> Subscriber for Journal<W, T>
+where
+    W: Fn(&Metadata<'_>) -> bool + Send + Sync + 'static,
+    T: Fn(&[(&'static str, String)]) + Send + Sync + 'static,
+{
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        (self.wants)(metadata)
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = Fields(Vec::new());
+        event.record(&mut fields);
+        (self.tell)(&fields.0);
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
