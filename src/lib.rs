@@ -1,4 +1,9 @@
 #![doc = include_str!("../README.md")]
+//!
+//! ---
+//!
+//! The links to `docs` are those of the repository. Among the pages here are the [`guide`], [`porting`]
+//! and [`settings`].
 #![forbid(unsafe_code)]
 
 pub use krarup_act::{

@@ -11,7 +11,7 @@ use krarup_gen::{CallError, Inspection};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long an inspection waits for its answer, unless told otherwise.
+/// How long an inspection waits for its answer.
 const INSPECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Asks a process to describe itself (rule X3): answered within one message, however
@@ -36,7 +36,8 @@ pub fn inspect(
 }
 
 impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
-    /// Asks the process to describe itself (rule X3).
+    /// Asks the process to describe itself (rule X3). One that is inside a handler answers when
+    /// that is done; after 5 s it is [`CallError::Timeout`].
     pub fn inspect(&self) -> Pending<Inspection, CallError> {
         inspect(Arc::clone(self.host()), Some(self.process()))
     }

@@ -24,8 +24,8 @@
 //! | the system has no descriptors left | reported once, counted as `accept_errors`; clients wait |
 //!
 //! No process and no worker waits in the system: one thread in the program, `krarup-io`, does it
-//! for all sockets of all nodes, from the first to the last. Sockets need a real node: in a
-//! simulation, whose time is virtual, nothing comes from outside. On a calling-thread dispatcher
+//! for all sockets of all nodes, from the first to the last. Sockets need a real node: a
+//! simulation does not refuse them, but its time does not wait for what comes from outside. On a calling-thread dispatcher
 //! that one thread would run the processes, each while all others wait.
 //!
 //! ```

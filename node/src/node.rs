@@ -222,7 +222,7 @@ impl Node {
         watch(self.host(), Target::Alias(alias, pid))
     }
 
-    /// Asks a process to describe itself (rule X3).
+    /// Asks a process to describe itself (rule X3), and waits up to 5 s for its answer.
     pub fn inspect(&self, pid: Pid) -> Pending<Inspection, CallError> {
         inspect(self.host(), self.process(pid))
     }
@@ -285,7 +285,7 @@ impl Node {
 
     /// All living processes below those that spawned them (rule X4): first those of the user
     /// root, then those of the system root (rule X6). One whose parent has ended stands at
-    /// the top.
+    /// the top. Each prints itself, line by line to the last: `print!("{tree}")`.
     #[must_use]
     pub fn tree(&self) -> Vec<ProcessTree> {
         let processes = self.home().core.registry.all();

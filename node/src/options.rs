@@ -124,7 +124,8 @@ impl DispatcherOptions {
         DispatcherOptions { kind: Kind::Calling, long_turn: None, ..Self::default() }
     }
 
-    /// Worker threads, 1 to 1024 (rule R3).
+    /// Worker threads, 1 to 1024 (rule R3). Only shared dispatchers have them: for the other kinds
+    /// the number is checked, and makes no difference.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);

@@ -76,8 +76,9 @@ impl<A: StateActor> Stateful<A> {
     }
 
     /// Has it restart when it fails with an abnormal reason or a panic, at most so often within
-    /// this time; one more ends it (rules O6, S5). A period of zero fails the spawn with
-    /// [`InPlaceError::ZeroPeriod`].
+    /// this time; one more ends it (rules O6, S5). The actor has to have a [`StateActor::restart`]
+    /// of its own: with the default one it ends at the first failure. A period of zero fails the
+    /// spawn with [`InPlaceError::ZeroPeriod`].
     #[must_use]
     pub fn restarts(mut self, most: u32, period: Duration) -> Self {
         self.window = Some(RestartWindow::new(most, period));
