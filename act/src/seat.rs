@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub struct Debt {
     /// So many turns each of the others is to have before the process has its next.
     pub turns: u32,
-    /// The number of the process whose mailbox it was; 0: it is not one alone, or not known.
+    /// The number of the process whose mailbox it was, of several the last one's; 0: it is of
+    /// another node, or not known.
     pub creditor: u64,
 }
 

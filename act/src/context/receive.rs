@@ -43,7 +43,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     /// The next item of the control lanes alone: a command, a stop, an inspection, what an urgent
     /// link or monitor tells. What lies on Main stays there and counts towards the bound. For a
-    /// behaviour that has no room for more messages, and is to hear of a stop all the same.
+    /// behaviour that has no room for more messages, and is to hear of a stop all the same: of
+    /// one that stops in order. Who only traps exits is told of a stop on Main, and hears
+    /// nothing of it here.
     pub async fn receive_control(&mut self) -> Received<M, C> {
         let item = poll_fn(|_| self.poll_control()).await;
         self.remember(&item);

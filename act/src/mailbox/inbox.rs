@@ -137,8 +137,9 @@ impl<M, C> Inbox<M, C> {
         }
     }
 
-    /// Puts a user's message on Main of the process with the number `receiver`. `taken` is how many user messages the process
-    /// has taken off Main so far: the difference to those accepted is what waits.
+    /// Puts a user's message on Main of the process with the number `receiver`. `taken` is how
+    /// many user messages the process has taken off Main so far: the difference to those
+    /// accepted is what waits.
     /// `taken` only grows, and is written before a message is handled, so a stale
     /// reading can refuse a message that had just got room, and never accept one too
     /// many; whoever has seen an effect of a message sees its room too (rule M5).
@@ -187,7 +188,9 @@ impl<M, C> Inbox<M, C> {
 
     #[inline(never)]
     fn push_message_behind(&mut self, message: M, sender: SenderId, receiver: u64) {
-        self.push_behind(receiver, || Entry { sender, body: Body::Message(message) });
+        // To who is of another node the number says nothing, or means another.
+        let creditor = if sender == 0 { 0 } else { receiver };
+        self.push_behind(creditor, || Entry { sender, body: Body::Message(message) });
     }
 
     pub(super) fn has_room(&self, taken: u64) -> bool {
@@ -210,14 +213,14 @@ impl<M, C> Inbox<M, C> {
     }
 
     #[inline]
-    fn push_behind(&mut self, receiver: u64, entry: impl FnOnce() -> Entry<M>) {
+    fn push_behind(&mut self, creditor: u64, entry: impl FnOnce() -> Entry<M>) {
         // As much room as the last batch needed.
         let room = self.batch.clamp(4, 256) as usize;
         let main = self.main.get_or_insert_with(|| Box::new(VecDeque::with_capacity(room)));
         main.push_back(entry());
         if main.len() >= CROWD {
             // What the receiver has taken may still be in its hands.
-            charge(main.len() + self.batch as usize, receiver);
+            charge(main.len() + self.batch as usize, creditor);
         }
     }
 

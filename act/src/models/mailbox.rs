@@ -8,6 +8,7 @@ use crate::lock::Lock;
 use crate::mailbox::entry::Body;
 use crate::mailbox::inbox::{Inbox, Phase, Refused, UNBOUNDED};
 use crate::mailbox::overflow::Overflow;
+use crate::seat::Seat;
 use crate::sync::{AtomicU64, Ordering};
 use krarup_gen::{Pid, Reason};
 use std::pin::Pin;
@@ -18,12 +19,12 @@ use std::task::Waker;
 struct Token;
 
 impl Turn for Token {
-    fn run(
-        self: Pin<Box<Self>>,
-        _: &TurnLimits,
-        _: &std::sync::atomic::AtomicU64,
-    ) -> Option<Ready> {
+    fn run(self: Pin<Box<Self>>, _: &TurnLimits, _: &Seat) -> Option<Ready> {
         None
+    }
+
+    fn is_called(&self) -> bool {
+        false
     }
 
     fn put_back(self: Pin<Box<Self>>, _: &mut dyn FnMut() -> Reason) -> Result<Waker, Ready> {

@@ -147,7 +147,8 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     }
 
     fn is_crowded(&self) -> bool {
-        self.main_length() >= CROWD
+        let inbox = self.inbox.lock();
+        inbox.phase == Phase::Active && self.waiting(inbox.accepted()) >= CROWD
     }
 
     fn is_doomed(&self) -> bool {

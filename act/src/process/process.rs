@@ -54,7 +54,8 @@ pub trait Process: Any + Send + Sync {
     /// a notice, which the process will take out of its mailbox.
     fn exit_signal(self: Arc<Self>, exit: Exit, via: Via) -> bool;
 
-    /// Whether so much waits on Main that who sends more pays for it with turns (rule R1).
+    /// Whether so much waits on Main that who sends more pays for it with turns (rule R1), and
+    /// it is about to handle that: it waits for nothing else. Runs nothing of a user's.
     fn is_crowded(&self) -> bool;
 
     /// Whether an exit signal has reached it by which it will end without a word. To

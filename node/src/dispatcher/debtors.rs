@@ -15,15 +15,20 @@
 //! ```
 //!
 //! **Paid** is a debt when the worker has run as many turns as it counts, for each process in the
-//! queue, and after [`LONGEST`] takes in any case. Whoever has to see a stop or a kill does not sit that
-//! out, and while a worker is in one turn from a look of the watchdog to the next, 10 ms, what is
-//! owed to it is forgotten.
+//! queue, and after [`LONGEST`] takes in any case. Whoever has to see a stop or a kill sits out
+//! [`SAMPLE_INTERVAL`] takes at most, and while a worker is in one turn from a look of the
+//! watchdog to the next, 10 ms, what is owed to it is forgotten.
 //!
 //! **One worker for those who fill and who is filled.** Two workers that fill one mailbox wait for
 //! each other's cache lines with each message, and are slower than one of them alone. So a
 //! worker that has nothing but debtors, of those who are crowded and at work elsewhere, lets
-//! them go, and holds back as after a theft that did not pay ([`super::thief`]). It comes
-//! back for them when nobody else has taken them by then, so none is forgotten.
+//! them go, and holds back as after a theft that did not pay ([`super::thief`]). At work
+//! elsewhere is who is ready or running and not among these debtors, while some other worker is
+//! at work: by whom it is run is not asked.
+//!
+//! **None is forgotten.** Who lets debtors go wakes nobody, for it comes back for them itself: it
+//! sleeps for a limited time, then takes of them and steals by turns ([`super::searching`]). If
+//! it has got a long turn before that, the watchdog's look wakes somebody for them.
 
 use super::counters::SAMPLE_INTERVAL;
 use super::shared::Shared;
@@ -32,7 +37,8 @@ use crossbeam_deque::Worker;
 use krarup_act::{Debt, Ready};
 use parking_lot::Mutex;
 use std::cmp::Ordering;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::iter;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Nobody sits longer, in takes of the worker.
@@ -121,7 +127,8 @@ impl Debtors {
 }
 
 impl HandedOver {
-    fn put(&self, ready: impl IntoIterator<Item = Ready>) {
+    /// What is put here is asked for under the lock.
+    pub(super) fn put(&self, ready: impl IntoIterator<Item = Ready>) {
         let mut list = self.list.lock();
         list.extend(ready);
         self.number.store(list.len(), Relaxed);
@@ -203,17 +210,26 @@ impl Shared {
         let debtors = self.debtors[worker].take_all();
         let others = self.counters.iter().enumerate().filter(|(index, _)| *index != worker);
         let alone = others.map(|(_, counters)| counters.glance()).all(|glance| glance.pid == 0);
-        let is_crowded = |creditor: u64| {
-            !alone && (self.setup.processes)(creditor).is_some_and(|process| process.is_crowded())
+        // Who sits here is not at work elsewhere: two may have flooded each other.
+        let pids = || debtors.iter().map(|debtor| debtor.ready.pid().id()).collect::<BTreeSet<_>>();
+        let here = (!alone).then(pids);
+        let is_elsewhere = |creditor: u64| {
+            here.as_ref().is_some_and(|here| !here.contains(&creditor))
+                && (self.setup.processes)(creditor).is_some_and(|process| process.is_crowded())
         };
         let (let_go, kept): (Vec<_>, Vec<_>) =
-            debtors.into_iter().partition(|debtor| is_crowded(debtor.creditor));
+            debtors.into_iter().partition(|debtor| is_elsewhere(debtor.creditor));
         if !let_go.is_empty() {
             self.handed_over.put(let_go.into_iter().map(|debtor| debtor.ready));
             let now = self.setup.time.clock.now();
             thief.has_let_go(now, self.siblings(worker));
         }
+        let several = kept.len() > 1;
         kept.into_iter().for_each(|debtor| queue.push(debtor.ready));
+        if several && self.sleep.could_wake() {
+            // They may owe again and again, and none is ever pushed behind another.
+            self.sleep.wake_one();
+        }
     }
 
     /// A worker that has work takes in who was let go.
@@ -241,7 +257,9 @@ impl Shared {
     }
 
     fn forget_debts(&self, debtors: &Debtors) {
-        self.handed_over.put(debtors.take_all().into_iter().map(|debtor| debtor.ready));
+        // In one step, or who clears up meanwhile would see them neither here nor there.
+        let all = iter::once_with(|| debtors.take_all()).flatten();
+        self.handed_over.put(all.map(|debtor| debtor.ready));
         if !self.handed_over.is_empty() {
             self.sleep.wake_one();
         }

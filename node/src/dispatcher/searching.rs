@@ -2,9 +2,9 @@
 //! if there is none.
 //!
 //! ```text
-//!   injector ──► half of a sibling's queue, if that pays ──► spin, yield ──► park
-//!       ▲                                                        │              │
-//!       └────────────────────────────────────────────────────────┴──────────────┘ woken
+//!   injector ──► who was let go, and half of a sibling's ──► spin, yield ──► park
+//!       ▲        queue: by turns, if that pays                   │            │
+//!       └────────────────────────────────────────────────────────┴────────────┘ woken
 //! ```
 
 use super::seeker::Seeker;
@@ -46,14 +46,8 @@ impl Shared {
                 return Some(ready);
             }
             if patience.is_none()
-                && let Some(ready) = self.handed_over.take()
+                && let Some(ready) = self.take_from_others(index, seeker, &steal)
             {
-                return Some(ready);
-            }
-            if patience.is_none()
-                && let Some((ready, stolen)) = self.steal(index, &mut seeker.rng, &steal)
-            {
-                seeker.thief.has_stolen(stolen, now());
                 return Some(ready);
             }
             // It has stopped, or a process of high class has come.
@@ -81,6 +75,30 @@ impl Shared {
         // have taken it for asleep.
         self.rouse_watchdog();
         None
+    }
+
+    /// What others have let go, or what can be stolen. By turns, if there is both: who floods
+    /// one that lies behind a long turn comes here again at once, and would keep the worker
+    /// from that one (rule R4).
+    fn take_from_others(
+        &self,
+        index: usize,
+        seeker: &mut Seeker,
+        steal: impl Fn(&Stealer<Ready>) -> Steal<(Ready, usize)>,
+    ) -> Option<Ready> {
+        if !std::mem::take(&mut seeker.took_over)
+            && let Some(ready) = self.handed_over.take()
+        {
+            seeker.took_over = true;
+            return Some(ready);
+        }
+        if let Some((ready, stolen)) = self.steal(index, &mut seeker.rng, steal) {
+            seeker.thief.has_stolen(stolen, self.setup.time.clock.now());
+            return Some(ready);
+        }
+        let ready = self.handed_over.take()?;
+        seeker.took_over = true;
+        Some(ready)
     }
 
     /// The other workers, as a thief sees them.

@@ -11,6 +11,8 @@ pub(super) struct Seeker {
     /// It is counted as searching.
     pub(super) searching: bool,
     pub(super) thief: Thief,
+    /// What it took last was let go by others: now it steals first.
+    pub(super) took_over: bool,
     /// Where it begins to look.
     pub(super) rng: SmallRng,
 }
@@ -19,7 +21,7 @@ impl Seeker {
     /// Of the worker with this index.
     pub(super) fn new(index: usize) -> Self {
         let rng = SmallRng::seed_from_u64(index as u64);
-        Seeker { searching: false, thief: Thief::default(), rng }
+        Seeker { searching: false, thief: Thief::default(), took_over: false, rng }
     }
 }
 

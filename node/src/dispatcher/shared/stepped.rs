@@ -12,6 +12,7 @@ use crate::core::{Core, Home};
 use crate::dispatcher::any::Dispatcher;
 use crate::dispatcher::thief::Thief;
 use crate::options::{DEFAULT, DispatcherOptions};
+use crate::sync::Parker;
 use krarup_act::{Address, Context, Host, Ready, Spawn, behavior_fn};
 use krarup_gen::{Class, Name, Pid, WorkerStats};
 use proptest::prelude::*;
@@ -42,6 +43,7 @@ struct Stepped {
     shared: Arc<Shared>,
     /// Of the workers that are not there.
     others: Vec<Worker<Ready>>,
+    parkers: Vec<Parker>,
     takes: Takes,
     thief: Thief,
 }
@@ -95,13 +97,14 @@ impl Stepped {
         let core = Core::new(name, 1, Clock::simulated(), Blocking::none());
         let setup =
             options.setup(DEFAULT, &core, &(Arc::new(|work: &mut dyn FnMut()| work()) as _));
-        let (shared, mut queues, _) = Shared::make(setup);
+        let (shared, mut queues, parkers) = Shared::make(setup);
         let home = core.settle(DEFAULT, DEFAULT, Dispatcher::Shared(Arc::clone(&shared)));
         let queue = queues.remove(0);
         AT.set(Arc::as_ptr(&shared).addr());
         LOCAL.with(|local| local.set(Local { index: 0, queue }).ok().unwrap());
         let nursery = Nursery { core, home, log: Arc::default() };
-        Stepped { nursery, shared, others: queues, takes: Takes::new(), thief: Thief::default() }
+        let (takes, thief) = (Takes::new(), Thief::default());
+        Stepped { nursery, shared, others: queues, parkers, takes, thief }
     }
 
     /// As a thread that is no worker does it.
@@ -221,7 +224,7 @@ fn r1_a_worker_that_has_nothing_looks_everywhere_before_it_would_park() {
         assert!(stepped.step().is_none());
         LOCAL.with(|local| {
             let local = local.get().unwrap();
-            let parker = crate::sync::Parker::new();
+            let parker = Parker::new();
             // It would sleep for ever, had it not this in its pocket.
             parker.unparker().unpark();
             let steal = |stealer: &super::Stealer<Ready>| {

@@ -1,12 +1,15 @@
 //! Those who flood others, stepped by hand: see [`crate::dispatcher::debtors`].
 
-use super::{Stepped, as_worker, options};
+use super::{LOCAL, Seeker, Stepped, as_worker, options, with_number};
 use crate::dispatcher::counters::Counters;
-use krarup_act::{Address, Context, Host, Spawn, behavior_fn};
+use crate::sync::Parker;
+use crossbeam_deque::Stealer;
+use krarup_act::{Address, Context, Host, Ready, Received, Spawn, behavior_fn};
 use krarup_gen::{Class, Pid};
 use std::future::pending;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
 
 /// Messages of a flooder's turn.
 const FLOOD: usize = 1_000;
@@ -149,6 +152,18 @@ fn r1_a_worker_with_debtors_only_lets_them_go_where_the_flooded_is_at_work() {
 }
 
 #[test]
+fn r1_a_worker_with_debtors_only_runs_them_if_nobody_else_is_at_work() {
+    as_worker(options(2), |stepped| {
+        let flood = flood(stepped, 100);
+        begin(stepped, &flood);
+        // The other worker is about to run the flooded, and has not begun.
+        let stolen = stepped.shared.stealers[0].steal_batch(&stepped.others[0]);
+        assert!(stolen.is_success());
+        assert_eq!(stepped.step(), Some(flood.flooder.pid()));
+    });
+}
+
+#[test]
 fn r1_a_worker_with_debtors_only_runs_them_if_the_flooded_waits_nowhere() {
     as_worker(options(2), |stepped| {
         let flood = flood(stepped, 2);
@@ -164,9 +179,94 @@ fn r1_a_worker_with_debtors_only_runs_them_if_the_flooded_waits_nowhere() {
 fn r1_a_flooded_that_waits_for_something_else_holds_nobody_up() {
     as_worker(options(2), |stepped| {
         let flood = flood_one(stepped, 20, 10);
+        // Another worker is at work, but not for the flooded.
+        counters(stepped, 1).begin_turn(flood.flooder.pid().id());
         stepped.run_until_idle();
         assert_eq!(flood.waited.lock().unwrap().len(), 20);
         assert_eq!(flood.flooded.waiting(), 20 * FLOOD - 10);
+    });
+}
+
+#[test]
+fn r1_two_who_flood_each_other_are_held_up_by_nobody_else() {
+    as_worker(options(2), |stepped| {
+        let addresses: Arc<[OnceLock<Address<bool>>; 2]> = Arc::default();
+        for (own, other) in [(0, 1), (1, 0)] {
+            let known = Arc::clone(&addresses);
+            let flooder = behavior_fn(move |mut ctx: Context<bool>| async move {
+                let other = known[other].get().unwrap();
+                loop {
+                    if matches!(ctx.receive().await, Received::Message(true)) {
+                        (0..FLOOD).for_each(|_| other.send(false).unwrap());
+                        ctx.address().send(true).unwrap();
+                    }
+                }
+            });
+            let host = Arc::clone(&stepped.nursery.home) as Arc<dyn Host>;
+            addresses[own].set(Spawn::outside(host, move || flooder).start().unwrap()).unwrap();
+        }
+        let both = || addresses.iter().map(|address| address.get().unwrap());
+        both().for_each(|address| address.send(true).unwrap());
+        // Of somebody else, for long.
+        counters(stepped, 1).begin_turn(u64::MAX);
+        while stepped.shared.number_of_debtors() < 2 {
+            stepped.step().unwrap();
+        }
+        for _ in 0..1_000 {
+            stepped.step().unwrap();
+        }
+        assert!(both().all(|address| address.info().handled > 10 * FLOOD as u64));
+    });
+}
+
+#[test]
+fn r1_debtors_that_are_several_are_worth_a_sibling() {
+    as_worker(options(2), |stepped| {
+        // As [`begin`] for two, until nothing else is left.
+        let floods = [flood(stepped, 2), flood(stepped, 2)];
+        while floods.iter().any(|flood| flood.flooded.info().handled < FLOOD as u64) {
+            stepped.step().unwrap();
+        }
+        assert_eq!(stepped.queued().0, 0);
+        assert_eq!(stepped.shared.number_of_debtors(), 2);
+        let (shared, parker) = (Arc::clone(&stepped.shared), stepped.parkers.remove(1));
+        let sibling = thread::spawn(move || {
+            shared.sleep.start_searching();
+            shared.sleep.park(1, &parker, None, || false)
+        });
+        while stepped.shared.sleep.parked() == 0 {
+            thread::yield_now();
+        }
+        LOCAL.with(|local| {
+            let at = (0, &local.get().unwrap().queue);
+            stepped.shared.begin_take(at, &mut stepped.thief, &mut stepped.takes);
+        });
+        assert_eq!((stepped.queued().0, stepped.shared.sleep.wakes()), (2, 1));
+        stepped.shared.sleep.wake_all();
+        assert!(sibling.join().unwrap());
+    });
+}
+
+#[test]
+fn r4_who_floods_one_behind_a_long_turn_does_not_keep_a_worker_from_that_one() {
+    as_worker(options(2), |stepped| {
+        let flooder = stepped.nursery.flooded(0, Class::Normal, 1);
+        let flooded = stepped.nursery.flooded(1, Class::Normal, 1);
+        LOCAL.with(|local| {
+            let queue = &local.get().unwrap().queue;
+            stepped.shared.handed_over.put(queue.pop());
+            stepped.others[0].push(queue.pop().unwrap());
+            let (parker, mut seeker) = (Parker::new(), Seeker::new(7));
+            let steal = |stealer: &Stealer<Ready>| with_number(stealer.steal(), || 1);
+            let mut search = || stepped.shared.search(0, &parker, &mut seeker, || None, steal);
+            let first = search().unwrap();
+            assert_eq!(first.pid(), flooder);
+            // It owes, and is let go again.
+            stepped.shared.handed_over.put([first]);
+            let second = search().unwrap();
+            assert_eq!(second.pid(), flooded);
+            queue.push(second);
+        });
     });
 }
 
