@@ -417,6 +417,35 @@ fn x3_a_picture_of_a_busy_waiting_or_idle_process_is_taken_at_once() {
 }
 
 #[test]
+fn x3_a_process_shows_each_of_its_states() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let noted = log.clone();
+        let process = behavior_fn(move |mut ctx: Context<()>| async move {
+            let own = ctx.address();
+            noted.note(format!("{:?}", own.info().state));
+            ctx.receive().await;
+            noted.note(format!("{:?}", own.info().state));
+            ctx.sleep(SECOND).await;
+            Ok(())
+        });
+        let process = sim.spawn(move || process).start().unwrap();
+        let state = || log.note(format!("{:?}", process.info().state));
+        state();
+        sim.run_until_idle();
+        state();
+        process.send(()).unwrap();
+        state();
+        sim.run_until_idle();
+        state();
+        sim.advance(SECOND);
+        state();
+        let seen = ["Init", "Init", "Idle", "Scheduled", "Running", "Waiting", "Terminated"];
+        assert_eq!(log.take(), seen);
+    }
+}
+
+#[test]
 fn x4_processes_tree_and_stats_show_who_lives() {
     let sim = Simulation::new(1);
     let log = Log::new();
