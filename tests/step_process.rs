@@ -391,6 +391,7 @@ fn w3_no_completion_from_another_thread_is_lost() {
 /// Both kinds of producers at once: handlers that complete, and senders.
 #[test]
 fn w3_messages_and_completions_of_many_threads_all_come_once() {
+    const COMMANDS: u64 = 3_000;
     const EACH: u64 = 500;
     const SENDERS: u64 = 3;
     let node = Node::start("both@localhost").unwrap();
@@ -411,13 +412,14 @@ fn w3_messages_and_completions_of_many_threads_all_come_once() {
                 StepEvent::Cancel(_) => {}
             }
         }
-        if begun < EACH {
+        // One after the other: they go on when the senders have gone.
+        if begun == completed && begun < COMMANDS {
             begun += 1;
             out.dispatch("thread", begun);
         }
         // Never blocked, so that both wake it.
         out.idle();
-        if (completed, answered) == (EACH, SENDERS * EACH) {
+        if (completed, answered) == (COMMANDS, SENDERS * EACH) {
             out.done(0);
         }
         Ok(())
