@@ -227,6 +227,11 @@ fn x2_a_stop_can_be_asked_for_inside_a_handler_twice_and_by_many() {
         let lines = log.take();
         let after: Vec<_> = lines.iter().filter(|line| line.starts_with("p ")).collect();
         assert_eq!(after, ["p terminate shutdown", "p dropped"]);
+        assert_eq!(
+            lines.iter().filter(|line| *line == "Err(NodeStopping)").count(),
+            1,
+            "{lines:?}"
+        );
     }
 }
 
