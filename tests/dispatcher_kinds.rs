@@ -276,6 +276,26 @@ fn r5_what_a_turn_makes_ready_runs_after_it_in_order_on_the_same_thread() {
 }
 
 #[test]
+fn m5_a_bound_is_exact_whatever_runs_the_process() {
+    let node = Node::builder("m5kinds")
+        .workers(1)
+        .dispatcher("pin", DispatcherOptions::pinned())
+        .dispatcher("here", DispatcherOptions::calling_thread())
+        .start()
+        .unwrap();
+    for dispatcher in ["default", "pin", "here"] {
+        let puppet = Puppet::new("p", &Log::new());
+        let process = node.spawn(move || puppet).dispatcher(dispatcher).mailbox(2).wait().unwrap();
+        let (sent, tried) = mpsc::channel();
+        let own = process.clone();
+        // The message in hand does not count.
+        process.tells(move |_| sent.send([(); 3].map(|()| own.tells(|_| {}))).unwrap());
+        assert_eq!(tried.recv(), Ok([true, true, false]), "{dispatcher}");
+    }
+    node.stop().wait().unwrap();
+}
+
+#[test]
 fn r1_one_thread_at_a_time_is_in_a_process_that_many_make_ready() {
     const EACH: usize = 2_000;
     let node = calling("r1here");

@@ -191,6 +191,24 @@ fn r5_the_default_dispatcher_may_be_an_executor() {
 }
 
 #[test]
+fn r1_a_turn_handles_64_messages_unless_told_otherwise() {
+    let list = List::default();
+    let options = DispatcherOptions::executor(list.clone());
+    let node = Node::builder("r1many").dispatcher("list", options).workers(1).start().unwrap();
+    let process = spawn(&node, &Log::new());
+    list.run();
+    (0..200).for_each(|_| assert!(process.tells(|_| {})));
+    for handled in [64, 128, 192, 200] {
+        let turn = list.tasks.lock().unwrap().pop_front().unwrap();
+        turn.run();
+        assert_eq!(process.info().handled, handled);
+    }
+    node.kill(process.pid());
+    list.run();
+    node.stop().wait().unwrap();
+}
+
+#[test]
 fn r7_who_is_refused_once_is_offered_again_at_once() {
     let list = List::default();
     let node = node("r7once", list.clone());
