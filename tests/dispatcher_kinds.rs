@@ -5,7 +5,7 @@ mod support;
 use krarup::prelude::*;
 use krarup::{DispatcherOptions, behavior_fn};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -22,8 +22,12 @@ fn on(node: &Node, dispatcher: &str) -> Address<Act> {
 
 /// The thread on which the process runs.
 fn thread_of(process: &Address<Act>) -> String {
+    thread_and_id_of(process).0
+}
+
+fn thread_and_id_of(process: &Address<Act>) -> (String, thread::ThreadId) {
     let (sent, named) = mpsc::channel();
-    process.tells(move |_| sent.send(thread_name()).unwrap());
+    process.tells(move |_| sent.send((thread_name(), thread::current().id())).unwrap());
     named.recv().unwrap()
 }
 
@@ -52,12 +56,15 @@ fn r5_a_dispatcher_starts_with_its_first_process_and_once() {
                 let (node, meet) = (node.clone(), Arc::clone(&meet));
                 thread::spawn(move || {
                     meet.wait();
-                    thread_of(&on(&node, "io"))
+                    thread_and_id_of(&on(&node, "io"))
                 })
             })
             .collect();
-        let threads: BTreeSet<_> = spawners.into_iter().map(|s| s.join().unwrap()).collect();
-        assert!(threads.iter().all(|name| name.starts_with("r5lazy-io-")), "{threads:?}");
+        let threads: HashSet<_> = spawners.into_iter().map(|s| s.join().unwrap()).collect();
+        assert!(threads.iter().all(|(name, _)| name.starts_with("r5lazy-io-")), "{threads:?}");
+        // Were there two dispatchers, there would be two threads of one name.
+        let own: HashSet<_> = threads.iter().map(|(name, _)| name).collect();
+        assert_eq!(own.len(), threads.len(), "{threads:?}");
         assert_eq!(names(&node), ["default", "io"]);
         assert_eq!(node.processes().len(), 8);
         node.stop().wait().unwrap();
@@ -265,6 +272,26 @@ fn r5_what_a_turn_makes_ready_runs_after_it_in_order_on_the_same_thread() {
     let order =
         ["a begins".into(), "a ends".into(), format!("b on {there}"), format!("c on {there}")];
     assert_eq!(log.take(), order);
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn m5_a_bound_is_exact_whatever_runs_the_process() {
+    let node = Node::builder("m5kinds")
+        .workers(1)
+        .dispatcher("pin", DispatcherOptions::pinned())
+        .dispatcher("here", DispatcherOptions::calling_thread())
+        .start()
+        .unwrap();
+    for dispatcher in ["default", "pin", "here"] {
+        let puppet = Puppet::new("p", &Log::new());
+        let process = node.spawn(move || puppet).dispatcher(dispatcher).mailbox(2).wait().unwrap();
+        let (sent, tried) = mpsc::channel();
+        let own = process.clone();
+        // The message in hand does not count.
+        process.tells(move |_| sent.send([(); 3].map(|()| own.tells(|_| {}))).unwrap());
+        assert_eq!(tried.recv(), Ok([true, true, false]), "{dispatcher}");
+    }
     node.stop().wait().unwrap();
 }
 

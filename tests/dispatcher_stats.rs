@@ -80,6 +80,43 @@ fn x4_sends_to_a_busy_process_queue_nothing() {
 }
 
 #[test]
+fn x4_who_has_more_to_do_is_queued_again_by_its_own_worker() {
+    const MESSAGES: u64 = 1_000;
+    let options = DispatcherOptions::new().workers(1).spare_workers(0).throughput(10);
+    let node = Node::builder("x4again").options(options).start().unwrap();
+    let process = puppet(&node, "p", &Log::new());
+    let release = hold(&node);
+    let before = stats(&node);
+    (0..MESSAGES).for_each(|_| assert!(process.tells(|_| {})));
+    let queued = stats(&node);
+    // From outside it goes to the shared queue, once.
+    assert_eq!(queued.injected - before.injected, 1);
+    release.wait();
+    let after = until(&node, |stats| stats.queued == 0 && stats.parked == 1);
+    // And then a hundred times to that of the worker.
+    assert_eq!(after.injected, queued.injected);
+    assert!(after.scheduled - queued.scheduled >= MESSAGES / 10 - 1, "{after:?}");
+    assert!(after.turns - queued.turns >= MESSAGES / 10, "{after:?}");
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn x4_nobody_is_woken_while_nobody_sleeps() {
+    let options = DispatcherOptions::new().workers(1).spare_workers(0);
+    let node = Node::builder("x4awake").options(options).start().unwrap();
+    let idle: Vec<_> = (0..50).map(|_| puppet(&node, "p", &Log::new())).collect();
+    let asleep = until(&node, |stats| stats.parked == 1);
+    let release = hold(&node);
+    let before = stats(&node);
+    assert!(before.wakes > asleep.wakes && before.parked == 0, "it slept, and was woken");
+    idle.iter().for_each(|process| assert!(process.tells(|_| {})));
+    let after = stats(&node);
+    assert_eq!((after.injected - before.injected, after.wakes), (50, before.wakes));
+    release.wait();
+    node.stop().wait().unwrap();
+}
+
+#[test]
 fn x4_what_waits_is_shown_and_the_longest_it_was() {
     let options = DispatcherOptions::new().workers(1).spare_workers(0);
     let node = Node::builder("x4waits").options(options).start().unwrap();

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
+use support::journal::Journal;
 use support::{Act, Does, Log, Puppet, puppet};
 
 /// What an executor does with a task.
@@ -165,6 +166,49 @@ fn r5_processes_of_an_executor_call_link_and_stop_like_any() {
 }
 
 #[test]
+fn r5_the_default_dispatcher_may_be_an_executor() {
+    let list = List::default();
+    let options = DispatcherOptions::executor(list.clone());
+    let node = Node::builder("r5default").options(options).start().unwrap();
+    let log = Log::new();
+    let told = Puppet::new("p", &log);
+    // Nobody names a dispatcher.
+    let process = node.spawn(move || told).start().unwrap();
+    assert_eq!(process.info().dispatcher, "default");
+    let noted = log.clone();
+    process.tells(move |ctx| {
+        let child = ctx.spawn(|| Puppet::new("child", &Log::new())).start().unwrap();
+        noted.note(child.info().dispatcher);
+    });
+    assert!(log.lines().is_empty(), "nothing runs but what the executor runs");
+    assert!(list.run() >= 2);
+    assert_eq!(log.take(), ["default"]);
+    let stats = node.stats();
+    assert_eq!((stats.dispatchers.len(), stats.dispatchers[0].workers), (1, 0));
+    node.processes().iter().for_each(|pid| node.kill(*pid));
+    list.run();
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn r1_a_turn_handles_64_messages_unless_told_otherwise() {
+    let list = List::default();
+    let options = DispatcherOptions::executor(list.clone());
+    let node = Node::builder("r1many").dispatcher("list", options).workers(1).start().unwrap();
+    let process = spawn(&node, &Log::new());
+    list.run();
+    (0..200).for_each(|_| assert!(process.tells(|_| {})));
+    for handled in [64, 128, 192, 200] {
+        let turn = list.tasks.lock().unwrap().pop_front().unwrap();
+        turn.run();
+        assert_eq!(process.info().handled, handled);
+    }
+    node.kill(process.pid());
+    list.run();
+    node.stop().wait().unwrap();
+}
+
+#[test]
 fn r7_who_is_refused_once_is_offered_again_at_once() {
     let list = List::default();
     let node = node("r7once", list.clone());
@@ -205,6 +249,40 @@ fn r7_who_is_refused_twice_is_idle_with_all_its_mail_and_the_next_message_has_it
         list.run();
         node.stop().wait().unwrap();
     }
+}
+
+#[test]
+fn r7_a_second_refusal_is_told_as_an_error() {
+    let errors = Log::new();
+    let noted = errors.clone();
+    let told = Journal::new(
+        |event| *event.level() == tracing::Level::ERROR,
+        move |fields| {
+            let line = fields.iter().map(|(name, value)| format!("{name}={value} "));
+            noted.note(line.collect::<String>());
+        },
+    );
+    let list = List::default();
+    let node = node("r7told", list.clone());
+    let process = spawn(&node, &Log::new());
+    list.run();
+    tracing::subscriber::with_default(told, || {
+        list.will([Next::Refuse]);
+        process.tells(|_| {});
+        list.run();
+        assert_eq!(errors.lines(), Vec::<String>::new());
+        list.will([Next::Refuse, Next::Refuse]);
+        process.tells(|_| {});
+    });
+    let lines = errors.take();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    let pid = format!("pid={}", process.pid());
+    for part in [pid.as_str(), "dispatcher=\"list\"", "refused a process twice"] {
+        assert!(lines[0].contains(part), "{part} in {lines:?}");
+    }
+    node.kill(process.pid());
+    list.run();
+    node.stop().wait().unwrap();
 }
 
 #[test]

@@ -60,6 +60,50 @@ fn m1_messages_of_one_sender_arrive_in_order_and_once() {
 }
 
 #[test]
+fn m1_a_request_stands_in_line_with_what_its_caller_sends() {
+    enum Say {
+        Word(&'static str),
+        Ask(Reply<()>),
+    }
+    for sim in simulations(20) {
+        let log = Log::new();
+        let noted = log.clone();
+        let hears = behavior_fn(move |mut ctx: Context<Say>| async move {
+            while let Received::Message(say) = ctx.receive().await {
+                match say {
+                    Say::Word(word) => noted.note(word),
+                    Say::Ask(reply) => {
+                        noted.note("asked");
+                        reply.send(());
+                    }
+                }
+            }
+            Ok(())
+        });
+        let to = sim.spawn(move || hears).start().unwrap();
+        let noted = log.clone();
+        let asks = behavior_fn(move |_: Context<()>| async move {
+            let word = |word| assert!(to.send(Say::Word(word)).is_ok());
+            word("before");
+            let mut call = to.call(Say::Ask).into_future();
+            // It is sent, and not answered yet.
+            assert!(poll_once(&mut call).is_pending());
+            word("after");
+            assert_eq!(call.await, Ok(()));
+            noted.note("answered");
+            word("at last");
+            Ok(())
+        });
+        sim.spawn(move || asks).start().unwrap();
+        sim.run_until_idle();
+        let lines = log.take();
+        let heard: Vec<_> = lines.iter().filter(|line| *line != "answered").collect();
+        assert_eq!(heard, ["before", "asked", "after", "at last"], "{lines:?}");
+        assert_eq!(lines.len(), 5);
+    }
+}
+
+#[test]
 fn m1_the_order_of_a_sender_holds_between_threads() {
     const EACH: usize = 20_000;
     let node = Node::builder("m1").workers(2).start().unwrap();

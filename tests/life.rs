@@ -237,6 +237,26 @@ fn d3_kill_takes_effect_while_waiting() {
 }
 
 #[test]
+fn d3_kill_takes_effect_before_the_next_message_of_a_turn() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let process = puppet(&sim, "p", &Log::new());
+        for n in 0..10 {
+            let (log, node) = (log.clone(), sim.node().clone());
+            process.tells(move |ctx| {
+                log.note(n);
+                if n == 3 {
+                    node.kill(ctx.pid());
+                }
+            });
+        }
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["0", "1", "2", "3"]);
+        assert_eq!(sim.stats().dead_letters, 6);
+    }
+}
+
+#[test]
 fn d3_kill_ends_terminate_itself() {
     struct Lingers(#[allow(dead_code, reason = "dropped with the state")] Guard);
     impl Actor for Lingers {

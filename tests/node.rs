@@ -253,6 +253,23 @@ fn x2_spawns_and_calls_during_and_after_a_stop_fail() {
 }
 
 #[test]
+fn x2_a_process_spawns_nothing_once_its_node_stops() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let process = puppet(&sim, "p", &Log::new());
+        let (node, noted) = (sim.node().clone(), log.clone());
+        process.tells(move |ctx| {
+            node.stop().start();
+            let late = ctx.spawn(|| Puppet::new("late", &Log::new())).start();
+            noted.note(late.unwrap_err() == SpawnError::NodeStopping);
+        });
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["true"]);
+        assert_eq!(sim.stats().processes, 0);
+    }
+}
+
+#[test]
 fn x2_spawns_that_race_with_a_stop_start_or_fail_and_nothing_is_left() {
     for round in 0..20 {
         let node = Node::builder("race").workers(2).start().unwrap();
@@ -414,6 +431,35 @@ fn x3_a_picture_of_a_busy_waiting_or_idle_process_is_taken_at_once() {
     sim.advance(SECOND);
     assert_eq!(sim.process_info(child.pid()), None);
     assert_eq!(child.info().state, ProcessState::Terminated);
+}
+
+#[test]
+fn x3_a_process_shows_each_of_its_states() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let noted = log.clone();
+        let process = behavior_fn(move |mut ctx: Context<()>| async move {
+            let own = ctx.address();
+            noted.note(format!("{:?}", own.info().state));
+            ctx.receive().await;
+            noted.note(format!("{:?}", own.info().state));
+            ctx.sleep(SECOND).await;
+            Ok(())
+        });
+        let process = sim.spawn(move || process).start().unwrap();
+        let state = || log.note(format!("{:?}", process.info().state));
+        state();
+        sim.run_until_idle();
+        state();
+        process.send(()).unwrap();
+        state();
+        sim.run_until_idle();
+        state();
+        sim.advance(SECOND);
+        state();
+        let seen = ["Init", "Init", "Idle", "Scheduled", "Running", "Waiting", "Terminated"];
+        assert_eq!(log.take(), seen);
+    }
 }
 
 #[test]

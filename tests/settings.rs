@@ -407,6 +407,29 @@ fn x7_the_stop_timeout_counts_for_every_stop() {
 }
 
 #[test]
+fn x7_what_is_set_is_told_when_the_node_starts() {
+    let log = Log::new();
+    let noted = log.clone();
+    let told = Journal::new(
+        |event| *event.level() == tracing::Level::DEBUG,
+        move |fields| {
+            let line = fields.iter().map(|(name, value)| format!("{name}={value} "));
+            noted.note(line.collect::<String>());
+        },
+    );
+    let builder = NodeBuilder::from_toml(EVERYTHING).unwrap();
+    let node = tracing::subscriber::with_default(told, || builder.start().unwrap());
+    node.stop().wait().unwrap();
+    let lines = log.take();
+    let starts: Vec<_> = lines.iter().filter(|line| line.contains("the node starts")).collect();
+    assert_eq!(starts.len(), 1, "{lines:?}");
+    let own = format!("{:?}", Duration::from_secs(3));
+    for part in ["name=shop@localhost", "blocking_threads=64", &own, "131072", "\"close\""] {
+        assert!(starts[0].contains(part), "{part} in {starts:?}");
+    }
+}
+
+#[test]
 fn x7_a_file_is_named_that_cannot_be_read_or_is_wrong() {
     let folder = std::env::temp_dir().join(format!("krarup-settings-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();

@@ -5,7 +5,7 @@ mod support;
 use krarup::prelude::*;
 use krarup::{
     CommandError, Commands, Completion, Probe, StepEvent, StepOutput, StepProcess, Stepped, Tag,
-    UnknownMethod,
+    UnknownMethod, behavior_fn,
 };
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -289,6 +289,49 @@ fn token(sim: &Simulation) -> Reply<u64> {
 }
 
 #[test]
+fn w3_a_message_finds_a_step_process_by_its_pid_its_name_and_its_address() {
+    for sim in simulations(3) {
+        let (log, kept) = (Log::new(), Kept::default());
+        let machine = machine(&log, |log, events, out| {
+            for event in events.drain(..) {
+                if let StepEvent::Message { sender, message } = event {
+                    log.note(sender.map_or("nobody".to_owned(), |pid| pid.to_string()));
+                    message.send(1);
+                }
+            }
+            out.idle();
+            Ok(())
+        });
+        let commands = commands(&log, &kept);
+        let running = sim
+            .spawn(move || Stepped::new(machine, commands, "main", 0))
+            .name("stepped")
+            .start()
+            .unwrap();
+        sim.run_until_idle();
+        log.take();
+        let to = running.clone();
+        let caller = behavior_fn(move |_: Context<()>| async move {
+            assert_eq!(to.call(|reply| reply).await, Ok(1));
+            Ok(())
+        });
+        let caller = sim.spawn(move || caller).start().unwrap().pid();
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["message".to_owned(), caller.to_string()]);
+        assert!(sim.send(running.pid(), token(&sim)).is_ok());
+        sim.run_until_idle();
+        assert!(sim.send("stepped", token(&sim)).is_ok());
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["message", "nobody", "message", "nobody"]);
+        sim.kill(running.pid());
+        sim.run_until_idle();
+        for late in [sim.send(running.pid(), token(&sim)), sim.send("stepped", token(&sim))] {
+            assert!(matches!(late, Err(SendError::NoProcess(_))));
+        }
+    }
+}
+
+#[test]
 fn w3_a_command_that_is_done_at_once_brings_the_next_step_at_once() {
     for sim in simulations(3) {
         let (log, kept) = (Log::new(), Kept::default());
@@ -345,6 +388,64 @@ fn w3_no_completion_from_another_thread_is_lost() {
     node.stop().wait().unwrap();
 }
 
+/// Both kinds of producers at once: handlers that complete, and senders.
+#[test]
+fn w3_messages_and_completions_of_many_threads_all_come_once() {
+    const COMMANDS: u64 = 3_000;
+    const EACH: u64 = 500;
+    const SENDERS: u64 = 3;
+    let node = Node::start("both@localhost").unwrap();
+    let commands: Arc<Commands<u64, Reply<u64>>> =
+        Arc::new(Commands::new().deferred("thread", |_, value, completion: Completion<u64>| {
+            std::thread::spawn(move || completion.complete(Ok(value)));
+        }));
+    let (done, result) = std::sync::mpsc::channel();
+    let (mut begun, mut completed, mut answered) = (0, 0, 0);
+    let machine = machine(&Log::new(), move |_, events, out| {
+        for event in events.drain(..) {
+            match event {
+                StepEvent::Completed { outcome, .. } => completed += u64::from(outcome.is_ok()),
+                StepEvent::Message { message, .. } => {
+                    answered += 1;
+                    message.send(answered);
+                }
+                StepEvent::Cancel(_) => {}
+            }
+        }
+        // One after the other: they go on when the senders have gone.
+        if begun == completed && begun < COMMANDS {
+            begun += 1;
+            out.dispatch("thread", begun);
+        }
+        // Never blocked, so that both wake it.
+        out.idle();
+        if (completed, answered) == (COMMANDS, SENDERS * EACH) {
+            out.done(0);
+        }
+        Ok(())
+    });
+    let running = node
+        .spawn(move || {
+            Stepped::new(machine, commands, "main", 0).then(move |_| done.send(()).unwrap())
+        })
+        .start()
+        .unwrap();
+    let senders: Vec<_> = (0..SENDERS)
+        .map(|_| {
+            let running = running.clone();
+            std::thread::spawn(move || -> Vec<u64> {
+                let ask = || running.call(|reply| reply).timeout(Duration::from_mins(1)).wait();
+                (0..EACH).map(|_| ask().unwrap()).collect()
+            })
+        })
+        .collect();
+    let mut answers: Vec<u64> = senders.into_iter().flat_map(|s| s.join().unwrap()).collect();
+    answers.sort_unstable();
+    assert!(answers.into_iter().eq(1..=SENDERS * EACH));
+    result.recv_timeout(Duration::from_mins(1)).unwrap();
+    node.stop().wait().unwrap();
+}
+
 #[test]
 fn w3_one_that_always_goes_on_shares_its_worker() {
     for sim in simulations(3) {
@@ -363,7 +464,7 @@ fn w3_one_that_always_goes_on_shares_its_worker() {
         let probe = Probe::<u64>::spawn(&sim);
         let tell = probe.address();
         sim.spawn(move || {
-            krarup::behavior_fn(move |_: Context<()>| async move {
+            behavior_fn(move |_: Context<()>| async move {
                 tell.send(running.call(|reply| reply).await?)?;
                 Ok(())
             })

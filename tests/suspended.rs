@@ -110,6 +110,56 @@ fn x5_resuming_too_often_is_nothing_and_a_suspension_is_of_one_life() {
 }
 
 #[test]
+fn x5_a_suspension_is_of_one_process_and_not_of_its_children() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let noted = log.clone();
+        let parent = krarup::behavior_fn(move |mut ctx: Context<&'static str>| async move {
+            while let krarup::Received::Message(name) = ctx.receive().await {
+                ctx.sleep(SECOND).await;
+                let child = ctx.spawn(|| Puppet::new("child", &Log::new())).start()?;
+                let noted = noted.clone();
+                child.tells(move |_| noted.note(name));
+            }
+            Ok(())
+        });
+        let parent = sim.spawn(move || parent).start().unwrap();
+        parent.send("early").unwrap();
+        parent.send("late").unwrap();
+        parent.send("never").unwrap();
+        sim.advance(SECOND);
+        // It is asked for while the second is in hand, and stands when that has been handled.
+        parent.suspend().wait().unwrap();
+        sim.advance(60 * SECOND);
+        assert_eq!(parent.info().state, krarup::ProcessState::Suspended);
+        assert_eq!(log.take(), ["early", "late"]);
+        assert!(sim.processes().iter().all(|pid| {
+            *pid == parent.pid()
+                || sim.process_info(*pid).unwrap().state == krarup::ProcessState::Idle
+        }));
+    }
+}
+
+/// Its orders are given in its own turns.
+#[test]
+fn x5_a_suspended_supervisor_restarts_nobody_until_it_is_resumed() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let noted = log.clone();
+        let child = move || Puppet::new("child", &noted);
+        let spec = ChildSpec::worker("child", child).name("child");
+        let supervisor = sim.spawn(|| Supervisor::one_for_one().child(spec)).wait().unwrap();
+        supervisor.suspend().wait().unwrap();
+        sim.exit(sim.whereis("child").unwrap(), boom());
+        sim.advance(60 * SECOND);
+        assert_eq!((log.take(), sim.whereis("child")), (vec!["child dropped".to_owned()], None));
+        assert!(supervisor.resume());
+        sim.run_until_idle();
+        assert!(sim.whereis("child").is_some());
+    }
+}
+
+#[test]
 fn x5_who_ends_while_it_is_suspended_ends_as_always() {
     for how in ["kill", "exit", "stop", "node"] {
         for sim in simulations(5) {
