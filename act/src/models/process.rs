@@ -135,6 +135,29 @@ fn a_command_reaches_who_listens_to_the_control_lanes_alone() {
     });
 }
 
+/// A message that comes while a process listens to the control lanes alone wakes it as soon as it
+/// listens to all, whichever of the two was first.
+#[test]
+fn a_message_to_who_listens_to_the_control_lanes_alone_comes_after_the_command() {
+    model(|| {
+        let house = House::new();
+        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+            assert!(matches!(ctx.receive_control().await, Received::Command(1)));
+            assert!(matches!(ctx.receive().await, Received::Message(2)));
+            Ok(())
+        });
+        let worker = house.worker();
+        let sender = thread::spawn({
+            let cell = Arc::clone(&cell);
+            move || assert!(cell.send_control(Priority::High, 1).is_ok())
+        });
+        assert!(cell.send(2).is_ok());
+        joined(sender);
+        joined(worker);
+        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
+    });
+}
+
 /// Three senders find a process idle: it is queued once.
 #[test]
 fn one_of_three_senders_wakes() {

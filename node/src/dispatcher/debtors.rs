@@ -232,9 +232,10 @@ impl Shared {
         }
     }
 
-    /// A worker that has work takes in who was let go.
+    /// A worker that has work takes in who was let go. Also one that finds its work outside,
+    /// each time a single process: it might never come to look for more.
     pub(super) fn take_in(&self, queue: &Worker<Ready>) {
-        if !self.handed_over.is_empty() && !queue.is_empty() {
+        if !self.handed_over.is_empty() && !(queue.is_empty() && self.injector.is_empty()) {
             while let Some(ready) = self.handed_over.take() {
                 queue.push(ready);
             }

@@ -271,6 +271,19 @@ fn r4_who_floods_one_behind_a_long_turn_does_not_keep_a_worker_from_that_one() {
 }
 
 #[test]
+fn r1_who_was_let_go_is_not_starved_by_work_from_outside() {
+    as_worker(options(1), |stepped| {
+        let flooder = stepped.nursery.flooded(0, Class::Normal, 1);
+        LOCAL.with(|local| stepped.shared.handed_over.put(local.get().unwrap().queue.pop()));
+        let waited = (1..1_000).take_while(|number| {
+            stepped.outside(|from| from.flood(*number..number + 1, 1));
+            stepped.step() != Some(flooder)
+        });
+        assert!(waited.count() <= 61);
+    });
+}
+
+#[test]
 fn r1_behind_a_long_turn_debts_are_forgotten() {
     as_worker(options(1), |stepped| {
         let flood = flood(stepped, 2);
