@@ -14,8 +14,9 @@
 //! [`setup`] is what they are made with, [`turn`] what they run. Of the shared one: [`sleep`]
 //! is how its workers park and wake, [`express`] is where processes of high class wait and [`high`]
 //! how they are run, [`searching`] how they look for work and [`thief`] whether they steal it from
-//! each other, [`debtors`] who sits turns out, [`spares`] and [`filling_in`] are those that fill in, [`pokes`] are timers that are set late. [`watchdog`] finds long
-//! turns and work behind them, [`counters`] is what it sees of a worker, [`reports`] tells what
+//! each other, [`debtors`] who owes turns and [`sitting_out`] how they are paid, [`spares`] and
+//! [`filling_in`] are those that fill in, [`pokes`] are timers that are set late. [`watchdog`]
+//! finds long turns and work behind them, [`counters`] is what it sees of a worker, [`reports`] tells what
 //! it found. Of the simulated one: [`ready_lists`] is who may have the next turn, [`misfortune`]
 //! what goes wrong.
 
@@ -39,6 +40,7 @@ mod seeker;
 pub(crate) mod setup;
 pub(crate) mod shared;
 pub(crate) mod simulated;
+mod sitting_out;
 pub(crate) mod sleep;
 pub(crate) mod spares;
 pub(crate) mod thief;
