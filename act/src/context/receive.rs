@@ -96,7 +96,6 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             }
             let next = self.main.as_mut().and_then(|main| main.pop_front());
             let Some(entry) = next.or_else(|| self.take_main()) else {
-                current::give_back();
                 return self.pending(Wants::Message);
             };
             self.sender = entry.sender;

@@ -181,13 +181,7 @@ pub(crate) fn spend(now: impl FnOnce() -> Timestamp) -> bool {
     })
 }
 
-/// Gives back what was just spent: there was nothing to handle.
-#[inline]
-pub(crate) fn give_back() {
-    TURN.with(|turn| turn.budget.set(turn.budget.get() + 1));
-}
-
-/// Gives back what was just spent, with the right to handle one message however late it is.
+/// Gives back what was just spent.
 pub(crate) fn refund() {
     TURN.with(|turn| {
         turn.budget.set(turn.budget.get() + 1);

@@ -281,18 +281,6 @@ fn r1_who_sends_to_itself_for_ever_does_not_starve_what_comes_from_outside() {
 }
 
 #[test]
-fn r1_messages_that_come_one_by_one_have_the_whole_turn() {
-    as_worker(options(1).throughput(5), |stepped| {
-        let again = |own: &Address<()>, _: &Core| own.send(()).unwrap();
-        stepped.nursery.spawn_with(0, Class::Normal, again).send(()).unwrap();
-        for _ in 0..10 {
-            stepped.step();
-            assert_eq!(stepped.taken().len(), 5);
-        }
-    });
-}
-
-#[test]
 fn x4_every_976th_turn_is_measured() {
     as_worker(options(1).throughput(8), |stepped| {
         stepped.nursery.flood(0..2, 8 * 3000);
