@@ -162,10 +162,7 @@ fn main() -> Result {
     let sim = Simulation::new(13);
     let (railway, hotel) = (partner(&sim, 40, u32::MAX)?, partner(&sim, 100, 4)?);
     let agency = sim
-        .spawn(move || {
-            Stateful::new(Agency { railway, hotel, till: 0, stars: 0, ratings: 0 })
-                .restarts(3, Duration::from_mins(1))
-        })
+        .spawn(move || Stateful::new(Agency { railway, hotel, till: 0, stars: 0, ratings: 0 }))
         .name("agency")
         .wait()?;
 
