@@ -60,7 +60,8 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// # Errors
     /// [`SendError::Full`] from a bounded mailbox or a saturated pool,
     /// [`SendError::NoProcess`] if the process is dead; both give the message back.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "so that a message goes from registers to its place")]
+    #[inline(always)]
     pub fn send(&self, message: M) -> Result<(), SendError<M>> {
         self.cell.send(message)
     }

@@ -176,21 +176,50 @@ impl<M, C> Inbox<M, C> {
                 _ => Refused::Full(message),
             });
         }
+        self.put_in(message, sender, receiver);
+        Ok(self.ready_for_mail())
+    }
+
+    /// Whether [`Inbox::push_main`] would simply put a message in.
+    #[inline]
+    pub(crate) fn is_open(&self, taken: impl FnOnce() -> u64) -> bool {
+        self.phase != Phase::Terminated
+            && self.way == Way::Straight
+            && (self.bound == UNBOUNDED || self.has_room(taken()))
+    }
+
+    /// Puts a message on Main for which there is room.
+    #[allow(clippy::inline_always, reason = "the message goes from registers to its place")]
+    #[inline(always)]
+    pub(crate) fn put_in(&mut self, message: M, sender: SenderId, receiver: u64) {
         self.accepted += 1;
         // Each of the two places by itself, or the message is copied to one in between.
         if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
             self.first = Some(Entry { sender, body: Body::Message(message) });
         } else {
-            self.push_message_behind(message, sender, receiver);
+            let main = self.queue();
+            main.push_back(Entry { sender, body: Body::Message(message) });
+            let length = main.len();
+            if length >= CROWD {
+                // To who is of another node the number says nothing, or means another.
+                self.charge(length, if sender == 0 { 0 } else { receiver });
+            }
         }
-        Ok(self.ready_for_mail())
     }
 
+    /// What lies behind the first, made if it is not there: with as much room as the last
+    /// batch needed.
+    #[inline]
+    fn queue(&mut self) -> &mut VecDeque<Entry<M>> {
+        let room = self.batch.clamp(4, 256) as usize;
+        self.main.get_or_insert_with(|| Box::new(VecDeque::with_capacity(room)))
+    }
+
+    /// Has the running turn pay for one more message behind so many. What the receiver has
+    /// taken may still be in its hands.
     #[inline(never)]
-    fn push_message_behind(&mut self, message: M, sender: SenderId, receiver: u64) {
-        // To who is of another node the number says nothing, or means another.
-        let creditor = if sender == 0 { 0 } else { receiver };
-        self.push_behind(creditor, || Entry { sender, body: Body::Message(message) });
+    fn charge(&self, length: usize, creditor: u64) {
+        charge(length + self.batch as usize, creditor);
     }
 
     pub(super) fn has_room(&self, taken: u64) -> bool {
@@ -208,19 +237,12 @@ impl<M, C> Inbox<M, C> {
         if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
             self.first = Some(entry);
         } else {
-            self.push_behind(0, || entry);
-        }
-    }
-
-    #[inline]
-    fn push_behind(&mut self, creditor: u64, entry: impl FnOnce() -> Entry<M>) {
-        // As much room as the last batch needed.
-        let room = self.batch.clamp(4, 256) as usize;
-        let main = self.main.get_or_insert_with(|| Box::new(VecDeque::with_capacity(room)));
-        main.push_back(entry());
-        if main.len() >= CROWD {
-            // What the receiver has taken may still be in its hands.
-            charge(main.len() + self.batch as usize, creditor);
+            let main = self.queue();
+            main.push_back(entry);
+            let length = main.len();
+            if length >= CROWD {
+                self.charge(length, 0);
+            }
         }
     }
 

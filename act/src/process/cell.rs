@@ -20,6 +20,7 @@ use futures_task::ArcWake;
 use krarup_gen::{DeadLetter, DeadLetterCause, Pid, Priority, Reason, SendError, Timestamp};
 use once_cell::race::OnceBox;
 use std::any::type_name;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 pub(crate) struct Cell<M, C> {
@@ -47,6 +48,18 @@ pub(crate) struct Birth<M> {
     pub(crate) overflow: Overflow<M>,
 }
 
+/// A message that does not go straight into a mailbox.
+///
+/// A type of its own, so that it is a copy. What a call gets by reference must lie in memory,
+/// where a sender writes it in parts; read as a whole right after that, it holds up the
+/// processor until the parts have got through to the cache, for longer than all the rest of a
+/// send takes. The message itself is given to no call, so its parts go from registers to
+/// their place in the mailbox (docs/decisions.md).
+struct Apart<M> {
+    message: ManuallyDrop<M>,
+    sender: u64,
+}
+
 impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn new(birth: Birth<M>) -> Self {
         Cell {
@@ -68,10 +81,35 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 
     /// Sends on Main.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "see `Apart`: the message must not lie in memory")]
+    #[inline(always)]
     pub(crate) fn send(&self, message: M) -> Result<(), SendError<M>> {
         let sender = current::sender(self.pid.creation());
-        let sent = self.send_from(message, sender);
+        // Nothing below unwinds: and where the message is not dropped, nobody needs its address.
+        let message = ManuallyDrop::new(message);
+        if self.route.get().is_some() {
+            return self.send_apart(Apart { message, sender });
+        }
+        let mut inbox = self.inbox.lock();
+        // Relaxed: see `Inbox::push_main`.
+        if !inbox.is_open(|| self.progress.taken.load(Ordering::Relaxed)) {
+            drop(inbox);
+            return self.send_apart(Apart { message, sender });
+        }
+        inbox.put_in(ManuallyDrop::into_inner(message), sender, self.pid.id());
+        let ready = inbox.ready_for_mail();
+        drop(inbox);
+        current::count_sent();
+        if let Some(ready) = ready {
+            self.host.schedule(ready);
+        }
+        Ok(())
+    }
+
+    /// Sends on Main where a message does not simply go in.
+    #[inline(never)]
+    fn send_apart(&self, Apart { message, sender }: Apart<M>) -> Result<(), SendError<M>> {
+        let sent = self.send_from(ManuallyDrop::into_inner(message), sender);
         match sent {
             Ok(()) => current::count_sent(),
             Err(SendError::NoProcess(_)) => self.lose::<M>(sender, DeadLetterCause::NoProcess),
