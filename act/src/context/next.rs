@@ -7,6 +7,7 @@ use crate::process::current::{self, Wants};
 use crate::received::{Delivery, Received};
 use krarup_gen::Reason;
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::task::{self, Poll};
@@ -72,7 +73,8 @@ impl<M: Send + 'static> Context<M, M> {
         NextMessage { context: self }
     }
 
-    #[inline(never)]
+    #[allow(clippy::inline_always, reason = "an item goes from its place to its handler")]
+    #[inline(always)]
     fn poll_next(&mut self) -> Poll<Delivery<M>> {
         // The two ways that a message mostly comes, each from its place right to its handler.
         if let Some(main) = self.main.as_mut().filter(|main| !main.is_empty()) {
@@ -89,12 +91,12 @@ impl<M: Send + 'static> Context<M, M> {
             }
         } else if self.started && !self.detour && self.main.is_none() && may_take(&self.cell) {
             let mut inbox = self.cell.inbox.lock();
-            if let Some(Entry { sender, body: Body::Message(message) }) = inbox.take_single() {
+            if let Some((sender, message)) = inbox.take_single() {
                 drop(inbox);
                 current::look();
                 self.sender = sender;
                 self.cell.progress.count_taken();
-                return Poll::Ready(Delivery::Message(message));
+                return Poll::Ready(Delivery::Message(ManuallyDrop::into_inner(message)));
             }
             drop(inbox);
             current::refund();
@@ -130,7 +132,8 @@ pub struct NextMessage<'a, M> {
 impl<M: Send + 'static> Future for NextMessage<'_, M> {
     type Output = Delivery<M>;
 
-    #[inline]
+    #[allow(clippy::inline_always, reason = "an item goes from its place to its handler")]
+    #[inline(always)]
     fn poll(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<Self::Output> {
         let context = &mut *self.get_mut().context;
         if context.is_drained() {

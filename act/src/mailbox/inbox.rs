@@ -39,6 +39,7 @@ use crate::slot::SlotSender;
 use crate::trace::Tracer;
 use krarup_gen::SpawnError;
 use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
 
 /// Where a process is, as far as its mailbox must know. See the table above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +95,7 @@ pub(crate) struct Inbox<M, C> {
 pub(crate) const CROWD: usize = 64;
 const MOST_CHARGED: usize = 1_024;
 
+#[inline]
 fn charge(waiting: usize, creditor: u64) {
     current::charge(i32::try_from((waiting / CROWD).min(MOST_CHARGED)).unwrap_or(0), creditor);
 }
@@ -217,7 +219,7 @@ impl<M, C> Inbox<M, C> {
 
     /// Has the running turn pay for one more message behind so many. What the receiver has
     /// taken may still be in its hands.
-    #[inline(never)]
+    #[inline]
     fn charge(&self, length: usize, creditor: u64) {
         charge(length + self.batch as usize, creditor);
     }
@@ -320,12 +322,23 @@ impl<M, C> Inbox<M, C> {
         first.or_else(|| batch.as_mut()?.pop_front())
     }
 
-    /// Takes the message on Main if it is the only entry.
-    #[inline]
-    pub(crate) fn take_single(&mut self) -> Option<Entry<M>> {
-        let single = self.main.as_ref().is_none_or(|main| main.is_empty())
-            && self.first.as_ref().is_some_and(|entry| matches!(entry.body, Body::Message(_)));
-        if single { self.first.take() } else { None }
+    /// Takes the message on Main, and who sent it, if it is the only entry. The caller sees to
+    /// it that the message is dropped: so it goes to its handler without a place in between.
+    #[allow(clippy::inline_always, reason = "the message goes from its place to its handler")]
+    #[inline(always)]
+    pub(crate) fn take_single(&mut self) -> Option<(SenderId, ManuallyDrop<M>)> {
+        if self.main.as_ref().is_some_and(|main| !main.is_empty()) {
+            return None;
+        }
+        match self.first.take() {
+            Some(Entry { sender, body: Body::Message(message) }) => {
+                Some((sender, ManuallyDrop::new(message)))
+            }
+            other => {
+                self.first = other;
+                None
+            }
+        }
     }
 
     /// Gives the memory of what is empty back; that of Main only if it is not kept for what

@@ -5,7 +5,7 @@ use krarup_gen::{Histogram, WorkerStats};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Every so many takes of a worker one turn is measured. A multiple of
-/// `shared::INJECTOR_INTERVAL`, where a worker looks up anyway.
+/// `debtors::LOOK_UP_INTERVAL`, where a worker looks up anyway.
 pub(crate) const SAMPLE_INTERVAL: u32 = 61 * 16;
 
 /// In a cache line of its own, written by one worker alone: relaxed loads and stores are

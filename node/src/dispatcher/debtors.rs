@@ -43,17 +43,22 @@ pub(super) const LONGEST: u64 = 32_768;
 /// No take of a worker has this number.
 pub(super) const NEVER: u64 = u64::MAX;
 
+/// Every this many takes a worker looks at what comes from outside first (rule R1).
+pub(super) const LOOK_UP_INTERVAL: u64 = 61;
+
 /// The takes of a worker from its queue.
 pub(super) struct Takes {
     /// Those it has begun.
     pub(super) begun: u64,
     /// Before which it looks at its debtors.
     pub(super) look: u64,
+    /// Before which it looks at what comes from outside.
+    pub(super) look_up: u64,
 }
 
 impl Takes {
     pub(super) fn new() -> Self {
-        Takes { begun: 0, look: NEVER }
+        Takes { begun: 0, look: NEVER, look_up: LOOK_UP_INTERVAL }
     }
 
     /// Whether somebody may sit with the debtors: the worker must not sleep then.

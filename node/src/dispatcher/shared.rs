@@ -22,7 +22,7 @@
 
 use super::calling;
 use super::counters::{Counters, SAMPLE_INTERVAL};
-use super::debtors::{Debtors, HandedOver, Takes};
+use super::debtors::{Debtors, HandedOver, LOOK_UP_INTERVAL, Takes};
 use super::express::Express;
 use super::pokes::Pokes;
 use super::reports::Reports;
@@ -49,8 +49,6 @@ mod stepped;
 
 /// Processes in a local queue before new ones spill to the injector.
 const LOCAL_CAPACITY: usize = 4_096;
-/// Every this many takes the injector is looked at first.
-const INJECTOR_INTERVAL: u32 = 61;
 /// One process to run and up to 16 more to keep.
 const BATCH: usize = 17;
 
@@ -175,13 +173,26 @@ impl Shared {
     /// sibling.
     #[inline]
     fn push(&self, local: &Local, ready: Ready) {
+        if local.queue.is_empty() {
+            local.queue.push(ready);
+        } else {
+            self.push_behind(local, ready);
+        }
+    }
+
+    /// Apart, so that what is alone in its queue is pushed in few steps.
+    #[inline(never)]
+    fn push_behind(&self, local: &Local, ready: Ready) {
         let queued = local.queue.len();
         if queued >= LOCAL_CAPACITY {
             return self.spill(local, ready);
         }
         local.queue.push(ready);
-        if queued > 0 {
-            self.has_pushed_behind(local, queued);
+        self.counters[local.index].note_length(queued + 1);
+        // This worker will take it in any case, so a hint is enough to decide; the fence of
+        // a sure answer would cost as much as the push.
+        if self.sleep.could_wake() {
+            self.sleep.wake_one();
         }
     }
 
@@ -190,17 +201,6 @@ impl Shared {
         match self.counters[local.index].seat().take_debt() {
             None => self.push(local, ready),
             Some(debt) => self.sit_out((local.index, &local.queue), takes, debt, ready),
-        }
-    }
-
-    /// Apart, so that what is alone in its queue is pushed in few steps.
-    #[inline(never)]
-    fn has_pushed_behind(&self, local: &Local, queued: usize) {
-        self.counters[local.index].note_length(queued + 1);
-        // This worker will take it in any case, so a hint is enough to decide; the fence of
-        // a sure answer would cost as much as the push.
-        if self.sleep.could_wake() {
-            self.sleep.wake_one();
         }
     }
 
@@ -225,12 +225,13 @@ impl Shared {
             let local = local.get_or_init(|| Local { index, queue });
             AT.set(Arc::as_ptr(self).addr());
             let mut seeker = Seeker::new(index);
-            let counters = &self.counters[index];
+            let shared = &**self;
+            let counters = &shared.counters[index];
             let mut takes = Takes::new();
             let mut turns = || {
-                while !self.express.calls() || self.run_high(counters, &mut seeker.searching) {
-                    self.begin_take((index, &local.queue), &mut seeker.thief, &mut takes);
-                    let ready = self.take_near(local, &mut takes).or_else(|| {
+                while !shared.express.calls() || self.run_high(counters, &mut seeker.searching) {
+                    shared.begin_take((index, &local.queue), &mut seeker.thief, &mut takes);
+                    let ready = shared.take_near(local, &mut takes).or_else(|| {
                         // A turn that was measured has left a debt.
                         if takes.has_debtors() {
                             return None;
@@ -248,7 +249,7 @@ impl Shared {
                         self.sleep.found();
                     }
                     counters.count_turn();
-                    let again = ready.run_at(&self.setup.limits, counters.seat());
+                    let again = ready.run_at(&shared.setup.limits, counters.seat());
                     calling::after_turn(|pid| counters.begin_turn(pid));
                     if let Some(again) = again {
                         self.push_again(local, &mut takes, again);
@@ -272,7 +273,7 @@ impl Shared {
     /// From the worker's own queue, or from the injector where it is time for that.
     #[inline]
     fn take_near(&self, local: &Local, takes: &mut Takes) -> Option<Ready> {
-        if takes.begun.is_multiple_of(u64::from(INJECTOR_INTERVAL))
+        if takes.begun >= takes.look_up
             && let Some(ready) = self.look_up(local, takes)
         {
             return Some(ready);
@@ -282,6 +283,7 @@ impl Shared {
 
     #[cold]
     fn look_up(&self, local: &Local, takes: &mut Takes) -> Option<Ready> {
+        takes.look_up = takes.begun + LOOK_UP_INTERVAL;
         self.take_in(&local.queue);
         if takes.begun.is_multiple_of(u64::from(SAMPLE_INTERVAL)) {
             self.run_measured(local, takes);
