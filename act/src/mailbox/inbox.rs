@@ -97,7 +97,7 @@ const MOST_CHARGED: usize = 1_024;
 
 #[inline]
 fn charge(waiting: usize, creditor: u64) {
-    current::charge(i32::try_from((waiting / CROWD).min(MOST_CHARGED)).unwrap_or(0), creditor);
+    current::charge(u32::try_from((waiting / CROWD).min(MOST_CHARGED)).unwrap_or(0), creditor);
 }
 
 /// The bound of a mailbox without one.
@@ -295,6 +295,12 @@ impl<M, C> Inbox<M, C> {
         debug_assert!(self.parked.is_none() && !matches!(phase, Phase::Active | Phase::Terminated));
         self.phase = phase;
         self.parked = Some(process);
+    }
+
+    /// Whether there is nothing in it at all, no word for the process either.
+    #[inline]
+    pub(crate) fn is_still(&self) -> bool {
+        !self.notified && self.rare.is_none() && self.first.is_none() && self.main.is_none()
     }
 
     /// Whether anything waits on Main.

@@ -87,8 +87,11 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let sender = current::sender(self.pid.creation());
         // Nothing below unwinds: and where the message is not dropped, nobody needs its address.
         let message = ManuallyDrop::new(message);
-        if self.route.get().is_some() {
-            return self.send_apart(Apart { message, sender });
+        if let Some(route) = self.route.get() {
+            let Apart { message, sender } = Apart { message, sender };
+            let sent = route.send(ManuallyDrop::into_inner(message), sender);
+            self.note_sent(&sent, sender);
+            return sent;
         }
         let mut inbox = self.inbox.lock();
         // Relaxed: see `Inbox::push_main`.
@@ -110,12 +113,18 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     #[inline(never)]
     fn send_apart(&self, Apart { message, sender }: Apart<M>) -> Result<(), SendError<M>> {
         let sent = self.send_from(ManuallyDrop::into_inner(message), sender);
+        self.note_sent(&sent, sender);
+        sent
+    }
+
+    /// Counts a message that was sent, or that finds nobody.
+    #[inline]
+    fn note_sent(&self, sent: &Result<(), SendError<M>>, sender: u64) {
         match sent {
             Ok(()) => current::count_sent(),
             Err(SendError::NoProcess(_)) => self.lose::<M>(sender, DeadLetterCause::NoProcess),
             Err(_) => {}
         }
-        sent
     }
 
     /// Sends on Main in the name of another process: what a route does (rule P1). One

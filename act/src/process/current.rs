@@ -30,15 +30,32 @@ pub(crate) enum Fate<'a> {
 
 /// What the future wants, having returned `Pending`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum Wants {
     /// Something else than a message: it waits inside a handler.
-    Other,
+    Other = 0,
     /// A message, and it has none.
-    Message,
+    Message = 1,
     /// Something on a control lane, and there is nothing: what lies on Main it leaves there.
-    Control,
+    Control = 2,
     /// Another turn: its budget is used up.
-    Turn,
+    Turn = 3,
+}
+
+/// What the turn and the future that it polls tell each other, in one byte: so the usual end of
+/// a poll is one comparison. The two lowest bits are a [`Wants`].
+mod signs {
+    pub(super) const WANTS: u8 = 0b11;
+    /// Since the future was last polled something in it waits that will set its timer when
+    /// the process is poked.
+    pub(super) const WANTS_POKE: u8 = 1 << 2;
+    /// A batch was emptied in this turn: its memory may be needed again soon.
+    pub(super) const KEEPS_MEMORY: u8 = 1 << 3;
+    /// Main was looked at since the future was last polled.
+    pub(super) const LOOKED: u8 = 1 << 4;
+    /// Nothing has been handled. However late it is, a turn handles one message, or a
+    /// process would come round for ever.
+    pub(super) const FRESH: u8 = 1 << 5;
 }
 
 /// A turn, as far as it concerns this thread alone.
@@ -48,22 +65,13 @@ struct Turn {
     pid: Cell<Pid>,
     /// Messages that may still be handled. Below zero after sends to those who cannot keep
     /// up: see [`charge`].
-    budget: Cell<i32>,
+    budget: Cell<i64>,
     /// When it must end, in nanoseconds of the node's time; 0: no matter when.
     deadline: Cell<u64>,
-    /// Nothing has been handled. However late it is, a turn handles one message, or a
-    /// process would come round for ever.
-    fresh: Cell<bool>,
-    wants: Cell<Wants>,
+    /// See [`signs`].
+    signs: Cell<u8>,
     /// What the data of the process's own waker point at.
     waker: Cell<usize>,
-    /// Since the future was last polled something in it waits that will set its timer when
-    /// the process is poked.
-    wants_poke: Cell<bool>,
-    /// A batch was emptied in this turn: its memory may be needed again soon.
-    keeps_memory: Cell<bool>,
-    /// Main was looked at since the future was last polled.
-    looked: Cell<bool>,
     /// Whom what was polled last waits for; see [`note_wait`].
     waits: Cell<u64>,
     /// Whose mailbox was crowded when a message was put there last; see [`charge`].
@@ -82,12 +90,8 @@ thread_local! {
             pid: Cell::new(NOBODY),
             budget: Cell::new(0),
             deadline: Cell::new(0),
-            fresh: Cell::new(false),
-            wants: Cell::new(Wants::Other),
+            signs: Cell::new(0),
             waker: Cell::new(0),
-            wants_poke: Cell::new(false),
-            keeps_memory: Cell::new(false),
-            looked: Cell::new(false),
             waits: Cell::new(0),
             creditor: Cell::new(0),
             sent: Cell::new(0),
@@ -117,35 +121,51 @@ pub(crate) fn sender(creation: u32) -> u64 {
     if pid.creation() == creation { pid.id() } else { 0 }
 }
 
-/// Begins a turn of the process on this thread; it ends when the guard is dropped.
+/// Whether a turn runs on this thread.
 #[inline]
-pub(crate) fn enter(pid: Pid, limits: &TurnLimits, now: impl FnOnce() -> Timestamp) -> Entered {
+pub(crate) fn is_busy() -> bool {
+    TURN.with(|turn| !turn.pid.get().is_node())
+}
+
+/// Puts the turn that runs here aside until what is returned is dropped: a process that stops
+/// another node runs last turns there.
+#[cold]
+pub(crate) fn set_aside() -> impl Drop {
+    struct Outer(Turn);
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            TURN.with(|turn| turn.restore(&self.0));
+        }
+    }
     TURN.with(|turn| {
-        let outer = (!turn.pid.get().is_node()).then(|| Box::new(turn.clone()));
-        turn.pid.set(pid);
-        turn.budget.set(i32::try_from(limits.throughput).unwrap_or(i32::MAX).max(1));
-        turn.deadline.set(limits.deadline.map_or(0, |limit| (now() + limit).as_nanos().max(1)));
-        turn.fresh.set(true);
-        turn.keeps_memory.set(false);
-        // What was sent here before was not sent by this process.
-        turn.sent.set(0);
-        Entered { outer }
+        let outer = Outer(turn.clone());
+        turn.pid.set(NOBODY);
+        outer
     })
 }
 
-/// A turn has begun.
-pub(crate) struct Entered {
-    /// The turn in which it began: a process that stops another node runs last turns there.
-    outer: Option<Box<Turn>>,
+/// Begins a turn of the process on this thread, where none runs; it ends when the guard is
+/// dropped.
+#[inline]
+pub(crate) fn enter(pid: Pid, limits: &TurnLimits, now: impl FnOnce() -> Timestamp) -> Entered {
+    TURN.with(|turn| {
+        turn.pid.set(pid);
+        turn.budget.set(i64::from(limits.throughput.max(1)));
+        turn.deadline.set(limits.deadline.map_or(0, |limit| (now() + limit).as_nanos().max(1)));
+        turn.signs.set(signs::FRESH);
+        // What was sent here before was not sent by this process.
+        turn.sent.set(0);
+    });
+    Entered(())
 }
+
+/// A turn has begun.
+pub(crate) struct Entered(());
 
 impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
-        TURN.with(|turn| match self.outer.take() {
-            None => turn.pid.set(NOBODY),
-            Some(outer) => turn.restore(&outer),
-        });
+        TURN.with(|turn| turn.pid.set(NOBODY));
     }
 }
 
@@ -155,16 +175,22 @@ impl Turn {
         self.pid.set(outer.pid.get());
         self.budget.set(outer.budget.get());
         self.deadline.set(outer.deadline.get());
-        self.fresh.set(outer.fresh.get());
-        self.wants.set(outer.wants.get());
+        self.signs.set(outer.signs.get());
         self.waker.set(outer.waker.get());
-        self.wants_poke.set(outer.wants_poke.get());
-        self.keeps_memory.set(outer.keeps_memory.get());
-        self.looked.set(outer.looked.get());
         self.waits.set(outer.waits.get());
         self.creditor.set(outer.creditor.get());
         self.sent.set(outer.sent.get());
         self.waited.set(outer.waited.get());
+    }
+
+    #[inline]
+    fn has(&self, sign: u8) -> bool {
+        self.signs.get() & sign != 0
+    }
+
+    #[inline]
+    fn add(&self, sign: u8) {
+        self.signs.set(self.signs.get() | sign);
     }
 }
 
@@ -185,21 +211,23 @@ pub(crate) fn spend(now: impl FnOnce() -> Timestamp) -> bool {
 pub(crate) fn refund() {
     TURN.with(|turn| {
         turn.budget.set(turn.budget.get() + 1);
-        turn.fresh.set(true);
+        turn.add(signs::FRESH);
     });
 }
 
 #[cold]
 fn is_late(turn: &Turn, now: impl FnOnce() -> Timestamp) -> bool {
-    !turn.fresh.replace(false) && now().as_nanos() >= turn.deadline.get()
+    let fresh = turn.has(signs::FRESH);
+    turn.signs.set(turn.signs.get() & !signs::FRESH);
+    !fresh && now().as_nanos() >= turn.deadline.get()
 }
 
 /// Takes more of the turn than the message in hand: it has made others work, or one whose
 /// number is `creditor`. What is not there is a [`debt`].
 #[inline]
-pub(crate) fn charge(messages: i32, creditor: u64) {
+pub(crate) fn charge(messages: u32, creditor: u64) {
     TURN.with(|turn| {
-        turn.budget.set(turn.budget.get().saturating_sub(messages));
+        turn.budget.set(turn.budget.get().saturating_sub(i64::from(messages)));
         turn.creditor.set(creditor);
     });
 }
@@ -209,8 +237,11 @@ pub(crate) fn charge(messages: i32, creditor: u64) {
 pub(crate) fn debt() -> Option<Debt> {
     TURN.with(|turn| {
         let budget = turn.budget.get();
-        let turns = if budget >= 0 { 0 } else { budget.unsigned_abs() / 64 };
-        (turns > 0).then(|| Debt { turns, creditor: turn.creditor.get() })
+        if budget > -64 {
+            return None;
+        }
+        let turns = u32::try_from(budget.unsigned_abs() / 64).unwrap_or(u32::MAX);
+        Some(Debt { turns, creditor: turn.creditor.get() })
     })
 }
 
@@ -220,10 +251,9 @@ pub(crate) fn debt() -> Option<Debt> {
 pub(crate) fn begin_poll(waker: &Waker, waited: u64) {
     TURN.with(|turn| {
         turn.waited.set(waited);
-        turn.wants.set(Wants::Other);
+        // What stays is of the turn; the future wants nothing in particular.
+        turn.signs.set(turn.signs.get() & (signs::FRESH | signs::KEEPS_MEMORY));
         turn.waker.set(waker.data().addr());
-        turn.wants_poke.set(false);
-        turn.looked.set(false);
         turn.waits.set(0);
     });
 }
@@ -231,12 +261,24 @@ pub(crate) fn begin_poll(waker: &Waker, waited: u64) {
 /// What the future wants that was just polled.
 #[inline]
 pub(crate) fn wants() -> Wants {
-    TURN.with(|turn| turn.wants.get())
+    TURN.with(|turn| match turn.signs.get() & signs::WANTS {
+        0 => Wants::Other,
+        1 => Wants::Message,
+        2 => Wants::Control,
+        _ => Wants::Turn,
+    })
 }
 
 #[inline]
 pub(crate) fn want(wants: Wants) {
-    TURN.with(|turn| turn.wants.set(wants));
+    TURN.with(|turn| turn.signs.set((turn.signs.get() & !signs::WANTS) | wants as u8));
+}
+
+/// Whether the future that was just polled wants a message and has left no other sign.
+#[inline]
+pub(crate) fn wants_a_message_only() -> bool {
+    let told = signs::WANTS | signs::WANTS_POKE | signs::KEEPS_MEMORY;
+    TURN.with(|turn| turn.signs.get() & told == Wants::Message as u8)
 }
 
 /// Has the process poked later, if this is its own waker: one that a collection of futures
@@ -246,7 +288,7 @@ pub(crate) fn want_poke(waker: &Waker) -> bool {
     TURN.with(|turn| {
         let own = !turn.pid.get().is_node() && turn.waker.get() == waker.data().addr();
         if own {
-            turn.wants_poke.set(true);
+            turn.add(signs::WANTS_POKE);
         }
         own
     })
@@ -254,28 +296,28 @@ pub(crate) fn want_poke(waker: &Waker) -> bool {
 
 #[inline]
 pub(crate) fn wants_poke() -> bool {
-    TURN.with(|turn| turn.wants_poke.get())
+    TURN.with(|turn| turn.has(signs::WANTS_POKE))
 }
 
 /// A batch was emptied: its memory may be needed again soon.
 pub(crate) fn keep_memory() {
-    TURN.with(|turn| turn.keeps_memory.set(true));
+    TURN.with(|turn| turn.add(signs::KEEPS_MEMORY));
 }
 
 #[inline]
 pub(crate) fn keeps_memory() -> bool {
-    TURN.with(|turn| turn.keeps_memory.get())
+    TURN.with(|turn| turn.has(signs::KEEPS_MEMORY))
 }
 
 /// Whether Main was looked at since the future was last polled.
 #[inline]
 pub(crate) fn has_looked() -> bool {
-    TURN.with(|turn| turn.looked.get())
+    TURN.with(|turn| turn.has(signs::LOOKED))
 }
 
 #[inline]
 pub(crate) fn look() {
-    TURN.with(|turn| turn.looked.set(true));
+    TURN.with(|turn| turn.add(signs::LOOKED));
 }
 
 /// A message was sent and accepted.

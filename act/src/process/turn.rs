@@ -73,6 +73,9 @@ where
     F: Future<Output = Result> + Send + 'static,
 {
     fn run(mut self: Pin<Box<Self>>, limits: &TurnLimits, seat: &Seat) -> Option<Ready> {
+        if current::is_busy() {
+            return self.run_within(limits, seat);
+        }
         if self.sits_out() {
             return Some(Ready::new(self));
         }
@@ -210,16 +213,39 @@ where
         }
     }
 
+    /// Runs a turn within one of another process.
+    #[cold]
+    fn run_within(self: Pin<Box<Self>>, limits: &TurnLimits, seat: &Seat) -> Option<Ready> {
+        let _outer = current::set_aside();
+        self.run(limits, seat)
+    }
+
     /// Decides, under the mailbox's lock, where the process goes. Once it is parked the
     /// lock is the only thing that keeps another worker out: nothing of the process is
     /// touched after that.
+    #[inline]
     fn park(self: Pin<Box<Self>>) -> Parked<Self> {
         let cell = Arc::clone(&self.cell);
-        if current::wants_poke() && !list_for_poke(&cell) {
+        if current::wants_a_message_only() {
+            let mut inbox = cell.inbox.lock();
+            if inbox.is_still() {
+                cell.progress.waits_for.store(0, Ordering::Relaxed);
+                cell.progress.rest();
+                inbox.park(Phase::Idle, Ready::new(self));
+                return Parked::Done;
+            }
+        }
+        self.park_with_care(&cell)
+    }
+
+    /// The same where there may be more to see to than that nothing has come.
+    #[inline(never)]
+    fn park_with_care(self: Pin<Box<Self>>, cell: &Arc<Cell<M, C>>) -> Parked<Self> {
+        if current::wants_poke() && !list_for_poke(cell) {
             return Parked::Again(self);
         }
         let wants = current::wants();
-        let keeps_memory = wants == Wants::Message && keeps_memory(&cell);
+        let keeps_memory = wants == Wants::Message && keeps_memory(cell);
         let callee = if wants == Wants::Other { current::waited_for() } else { 0 };
         cell.progress.waits_for.store(callee, Ordering::Relaxed);
         let mut inbox = cell.inbox.lock();
