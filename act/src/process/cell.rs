@@ -23,19 +23,24 @@ use std::any::type_name;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
+/// In this order in memory: what a turn and a send touch first, what hardly anybody asks for
+/// last. Behind it lies whatever was allocated next, most often another process, which another
+/// worker may run; what that writes to the cache line they share costs this one nothing then
+/// (docs/decisions.md). What lies before it is its own future ([`super::turn::Berth`]).
+#[repr(C)]
 pub(crate) struct Cell<M, C> {
-    pub(crate) pid: Pid,
-    /// Number of the process that spawned it, 0: spawned from outside.
-    parent: u64,
-    pub(crate) host: Arc<dyn Host>,
-    /// The label of the behaviour; half the size of the text.
-    behavior: fn() -> &'static str,
-    pub(crate) started: Timestamp,
     pub(crate) inbox: Lock<Inbox<M, C>>,
     /// Set instead of a Main lane: what is sent there is handed on (a pool).
     pub(crate) route: OnceBox<Box<dyn Route<M>>>,
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) pid: Pid,
     pub(crate) progress: Progress,
     pub(crate) relations: Guarded,
+    /// Number of the process that spawned it, 0: spawned from outside.
+    parent: u64,
+    /// The label of the behaviour; half the size of the text.
+    behavior: fn() -> &'static str,
+    pub(crate) started: Timestamp,
 }
 
 /// What a new process is made with.

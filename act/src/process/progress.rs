@@ -6,18 +6,15 @@ use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 /// What the process itself writes while it runs and others may read: each field has
 /// one writer, the turn, so relaxed loads and stores are enough, except where a
 /// comment says more.
+#[repr(C)]
 pub(crate) struct Progress {
     /// User messages taken off Main.
     pub(crate) taken: AtomicU64,
-    /// Messages taken off the control lanes.
-    pub(crate) controls: AtomicU64,
     /// Messages sent, until the end of the last turn.
     pub(crate) sent: AtomicU64,
     /// The number of the process whose answer it waits for, if it does nothing else; 0: it
     /// does not, or not only. Holds while the process is Waiting.
     pub(crate) waits_for: AtomicU64,
-    /// Running time, nanoseconds. Written by whoever looks at the workers, who is one.
-    pub(crate) ran: AtomicU64,
     /// It will be poked. Set by the turn, taken back under the mailbox's lock.
     pub(crate) listed: AtomicBool,
     /// Turns to sit out: see `Life::run`.
@@ -33,6 +30,10 @@ pub(crate) struct Progress {
     /// anyone under the mailbox's lock, read without it before every message: a
     /// sender's store can be seen late, but no later than the next lock (rule M4).
     pub(crate) attention: AtomicBool,
+    /// Messages taken off the control lanes.
+    pub(crate) controls: AtomicU64,
+    /// Running time, nanoseconds. Written by whoever looks at the workers, who is one.
+    pub(crate) ran: AtomicU64,
 }
 
 /// What a process has said of its class, as `Progress::said`; 0: nothing.
