@@ -91,7 +91,7 @@ impl<M: Send + 'static> Context<M, M> {
             }
         } else if self.started && !self.detour && self.main.is_none() && may_take(&self.cell) {
             let mut inbox = self.cell.inbox.lock();
-            if let Some((sender, message)) = inbox.take_single() {
+            if let Some((sender, message)) = inbox.take_first(&mut self.main) {
                 drop(inbox);
                 current::look();
                 self.sender = sender;

@@ -328,22 +328,38 @@ impl<M, C> Inbox<M, C> {
         first.or_else(|| batch.as_mut()?.pop_front())
     }
 
-    /// Takes the message on Main, and who sent it, if it is the only entry. The caller sees to
-    /// it that the message is dropped: so it goes to its handler without a place in between.
+    /// Takes the message that lies in its own place, and who sent it; those behind it are
+    /// swapped into `batch`, which must be none. The caller sees to it that the message is
+    /// dropped: so it goes to its handler without a place in between.
     #[allow(clippy::inline_always, reason = "the message goes from its place to its handler")]
     #[inline(always)]
-    pub(crate) fn take_single(&mut self) -> Option<(SenderId, ManuallyDrop<M>)> {
-        if self.main.as_ref().is_some_and(|main| !main.is_empty()) {
-            return None;
-        }
+    pub(crate) fn take_first(
+        &mut self,
+        batch: &mut Queue<M>,
+    ) -> Option<(SenderId, ManuallyDrop<M>)> {
         match self.first.take() {
             Some(Entry { sender, body: Body::Message(message) }) => {
+                if self.main.is_some() {
+                    self.take_behind(batch);
+                }
                 Some((sender, ManuallyDrop::new(message)))
             }
             other => {
                 self.first = other;
                 None
             }
+        }
+    }
+
+    /// Takes what lies behind the first, which has been taken.
+    #[inline(never)]
+    fn take_behind(&mut self, batch: &mut Queue<M>) {
+        debug_assert!(self.first.is_none() && batch.is_none());
+        if let Some(main) = self.main.as_ref().filter(|main| !main.is_empty())
+            && !self.singly
+        {
+            self.batch = u32::try_from(main.len()).unwrap_or(u32::MAX);
+            *batch = self.main.take();
         }
     }
 
