@@ -9,7 +9,7 @@
 
 use super::seeker::Seeker;
 use super::shared::Shared;
-use super::thief::Sibling;
+use super::thief::{Sibling, Theft};
 use crate::sync::Parker;
 use crossbeam_deque::{Steal, Stealer};
 use krarup_act::Ready;
@@ -38,7 +38,7 @@ impl Shared {
             seeker.searching = true;
             counters.idle();
             self.sleep.start_searching();
-            seeker.thief.has_run_dry(now, self.siblings(index));
+            seeker.thief.has_run_dry(counters.glance().turns, now, self.siblings(index));
         }
         let patience = seeker.thief.patience(now, self.siblings(index));
         for round in 0..YIELDS {
@@ -92,8 +92,11 @@ impl Shared {
             seeker.took_over = true;
             return Some(ready);
         }
-        if let Some((ready, stolen)) = self.steal(index, &mut seeker.rng, steal) {
-            seeker.thief.has_stolen(stolen, self.setup.time.clock.now());
+        if let Some((ready, processes, victim)) = self.steal(index, &mut seeker.rng, steal) {
+            let when = self.setup.time.clock.now();
+            let turns = self.counters[index].glance().turns;
+            let theft = Theft { when, processes, from: self.sibling(victim), turns };
+            seeker.thief.has_stolen(theft, self.siblings(index));
             return Some(ready);
         }
         let ready = self.handed_over.take()?;
@@ -103,11 +106,13 @@ impl Shared {
 
     /// The other workers, as a thief sees them.
     pub(super) fn siblings(&self, thief: usize) -> impl Iterator<Item = Sibling> + Clone {
-        let workers = self.counters.iter().zip(&self.stealers).enumerate();
-        workers.filter(move |(index, _)| *index != thief).map(|(_, (counters, stealer))| Sibling {
-            turns: counters.glance().turns,
-            has_work: !stealer.is_empty(),
-        })
+        let workers = 0..self.stealers.len();
+        workers.filter(move |worker| *worker != thief).map(|worker| self.sibling(worker))
+    }
+
+    fn sibling(&self, worker: usize) -> Sibling {
+        let turns = self.counters[worker].glance().turns;
+        Sibling { worker, turns, has_work: !self.stealers[worker].is_empty() }
     }
 
     pub(super) fn is_work_queued(&self) -> bool {
@@ -121,12 +126,13 @@ impl Shared {
         self.stealers.iter().any(|stealer| !stealer.is_empty())
     }
 
+    /// Steals: what is to be run, how many came with it, and from which worker.
     pub(super) fn steal(
         &self,
         thief: usize,
         rng: &mut SmallRng,
         steal: impl Fn(&Stealer<Ready>) -> Steal<(Ready, usize)>,
-    ) -> Option<(Ready, usize)> {
+    ) -> Option<(Ready, usize, usize)> {
         let siblings = self.stealers.len();
         let start = rng.random_range(0..siblings);
         for offset in 0..siblings {
@@ -137,7 +143,7 @@ impl Shared {
             self.counters[thief].count_steal_attempt();
             if let Some((ready, with_it)) = Self::take_one(|| steal(&self.stealers[victim])) {
                 self.counters[thief].count_steal(with_it.max(1));
-                return Some((ready, with_it));
+                return Some((ready, with_it, victim));
             }
         }
         None

@@ -22,6 +22,12 @@
 //! behind long ones, or a theft has not been tried for long, it steals. While it holds back
 //! it takes what is injected, and dozes: it will wake by itself to look again, so nobody need
 //! wake it for work that its siblings have at hand.
+//!
+//! **Two may be slower than one.** Where each talks to all, what was stolen does go on here for a
+//! while, and every message of it crosses. So short turns are counted: while a worker holds back
+//! it sees the pace of the sibling alone, and when it has run dry after the next theft, that of
+//! both together. If together they have not been a quarter faster, it was not worth it. Who
+//! has seen no such pace lately watches for a moment before it steals again.
 
 use krarup_gen::Timestamp;
 use std::time::Duration;
@@ -32,51 +38,123 @@ const WORTH: u64 = 2_500;
 /// The first time of holding back and the longest one. It is a delay for work that turns up
 /// behind a long turn meanwhile, so it is short beside what one would call long.
 const WAITS: (Duration, Duration) = (Duration::from_micros(8), Duration::from_micros(500));
-/// So long after a theft that did not pay another is tried, whatever the turns are like.
+/// So long after a theft that did not pay another is tried, whatever the turns are like. A pace
+/// that was seen holds as long.
 const TRIAL: Duration = Duration::from_millis(10);
+/// How long a worker watches the pace of a sibling that it does not know.
+const WATCH: Duration = Duration::from_micros(16);
 
 /// A sibling as a thief sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sibling {
+    /// Which worker it is.
+    pub(crate) worker: usize,
     /// Turns it has begun.
     pub(crate) turns: u64,
     /// Something waits in its queue.
     pub(crate) has_work: bool,
 }
 
+/// A theft: when, of how many processes, and from whom; and how many turns the thief had begun by
+/// then, and the sibling.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Theft {
+    pub(crate) when: Timestamp,
+    pub(crate) processes: usize,
+    pub(crate) from: Sibling,
+    pub(crate) turns: u64,
+}
+
 /// What a worker remembers of its thefts.
 #[derive(Debug, Default)]
 pub(crate) struct Thief {
-    /// The last theft: when, and how many processes. Taken when it has been judged.
-    last: Option<(Timestamp, usize)>,
+    /// The last theft. Taken when it has been judged.
+    last: Option<Theft>,
     /// How long it holds back after a theft that was not worth it; zero after one that was.
     wait: Duration,
+    /// It holds back to see how fast the others are, and then steals.
+    watches: bool,
     /// When the last theft was judged.
     judged: Timestamp,
     /// When it began to hold back last, and how many turns its siblings had begun by then.
     since: Timestamp,
     turns: Vec<u64>,
+    /// How many nanoseconds a turn took of a sibling that was stolen from, alone, and when that
+    /// was seen.
+    alone: Option<(u64, Timestamp)>,
+}
+
+/// What a theft was.
+enum Verdict {
+    Worth,
+    NotWorth,
+    /// That is not known, for nobody has seen the others alone.
+    Open,
 }
 
 impl Thief {
-    /// The worker has stolen this many processes.
-    pub(crate) fn has_stolen(&mut self, processes: usize, now: Timestamp) {
-        self.last = Some((now, processes));
+    /// The worker has stolen something.
+    pub(crate) fn has_stolen(&mut self, theft: Theft, siblings: impl Iterator<Item = Sibling>) {
+        if !self.wait.is_zero() {
+            let mut before = siblings.zip(&self.turns);
+            let before = before.find(|(sibling, _)| sibling.worker == theft.from.worker);
+            if let Some((_, before)) = before {
+                let turns = theft.from.turns.saturating_sub(*before);
+                self.alone = pace(theft.when - self.since, turns).map(|pace| (pace, theft.when));
+            }
+        }
+        if std::mem::take(&mut self.watches) {
+            self.wait = Duration::ZERO;
+        }
+        self.last = Some(theft);
     }
 
-    /// The worker has run dry: judges its last theft.
+    /// The worker, which has begun so many `turns`, has run dry: judges its last theft.
     pub(crate) fn has_run_dry(
         &mut self,
+        turns: u64,
         now: impl FnOnce() -> Timestamp,
-        siblings: impl Iterator<Item = Sibling>,
+        siblings: impl Iterator<Item = Sibling> + Clone,
     ) {
-        let Some((when, processes)) = self.last.take() else { return };
+        let Some(theft) = self.last.take() else { return };
         let now = now();
-        if now - when < worth(processes as u64) {
-            self.judged = now;
-            self.hold_back(now, siblings);
-        } else {
-            self.wait = Duration::ZERO;
+        match self.verdict(&theft, turns, now, siblings.clone()) {
+            Verdict::Worth => self.wait = Duration::ZERO,
+            Verdict::NotWorth => {
+                self.judged = now;
+                self.hold_back(now, siblings);
+            }
+            Verdict::Open => {
+                self.watches = true;
+                self.wait = Duration::ZERO;
+                self.hold_back(now, siblings);
+                self.wait = WATCH;
+            }
+        }
+    }
+
+    fn verdict(
+        &self,
+        theft: &Theft,
+        turns: u64,
+        now: Timestamp,
+        mut siblings: impl Iterator<Item = Sibling>,
+    ) -> Verdict {
+        let took = now - theft.when;
+        if took < worth(theft.processes as u64) {
+            return Verdict::NotWorth;
+        }
+        let from = siblings.find(|sibling| sibling.worker == theft.from.worker);
+        // Who has nothing left was helped.
+        let Some(from) = from.filter(|from| from.has_work) else { return Verdict::Worth };
+        let both = (turns - theft.turns) + from.turns.saturating_sub(theft.from.turns);
+        let Some(together) = pace(took, both).filter(|pace| *pace < WORTH) else {
+            return Verdict::Worth;
+        };
+        match self.alone.filter(|(_, seen)| now - *seen < TRIAL) {
+            Some((alone, _)) if together * 5 > alone * 4 => Verdict::NotWorth,
+            Some(_) => Verdict::Worth,
+            None => Verdict::Open,
         }
     }
 
@@ -84,6 +162,7 @@ impl Thief {
     /// worth it.
     pub(crate) fn has_let_go(&mut self, now: Timestamp, siblings: impl Iterator<Item = Sibling>) {
         self.last = None;
+        self.watches = false;
         self.judged = now;
         self.hold_back(now, siblings);
     }
@@ -102,7 +181,10 @@ impl Thief {
         if !left.is_zero() {
             return Some(left);
         }
-        if now - self.judged >= TRIAL || !self.are_turns_short(now, siblings.clone()) {
+        if self.watches
+            || now - self.judged >= TRIAL
+            || !self.are_turns_short(now, siblings.clone())
+        {
             return None;
         }
         self.hold_back(now, siblings);
@@ -128,6 +210,11 @@ impl Thief {
     }
 }
 
+/// Nanoseconds for each of so many turns; `None`: there were too few to tell.
+fn pace(took: Duration, turns: u64) -> Option<u64> {
+    (turns >= 16).then(|| u64::try_from(took.as_nanos()).unwrap_or(u64::MAX) / turns)
+}
+
 /// What so many processes, or turns, must give to do at least.
 fn worth(number: u64) -> Duration {
     Duration::from_nanos(WORTH.saturating_mul(number))
@@ -146,16 +233,27 @@ mod tests {
         iter::empty()
     }
 
+    const VICTIM: usize = 1;
+
+    fn working(turns: u64) -> Sibling {
+        Sibling { worker: VICTIM, turns, has_work: true }
+    }
+
     fn busy(turns: u64) -> impl Iterator<Item = Sibling> + Clone {
-        iter::once(turns).map(|turns| Sibling { turns, has_work: true })
+        iter::once(working(turns))
+    }
+
+    /// A theft of so many processes by one that has begun no turn.
+    fn theft(processes: usize, when: Timestamp, victims_turns: u64) -> Theft {
+        Theft { when, processes, from: working(victims_turns), turns: 0 }
     }
 
     #[test]
     fn a_theft_that_was_worth_it_is_followed_by_the_next_at_once() {
         let mut thief = Thief::default();
         assert_eq!(thief.patience(|| at(0), idle()), None);
-        thief.has_stolen(10, at(0));
-        thief.has_run_dry(|| at(25), idle());
+        thief.has_stolen(theft(10, at(0), 0), idle());
+        thief.has_run_dry(0, || at(25), idle());
         assert_eq!(thief.patience(|| at(25), idle()), None);
     }
 
@@ -164,9 +262,9 @@ mod tests {
         let mut thief = Thief::default();
         let mut now = 0;
         for wait in [8, 16, 32, 64, 128, 256, 500, 500] {
-            thief.has_stolen(10, at(now));
+            thief.has_stolen(theft(10, at(now), 0), idle());
             now += 24;
-            thief.has_run_dry(|| at(now), idle());
+            thief.has_run_dry(0, || at(now), idle());
             assert_eq!(
                 thief.patience(|| at(now + 1), idle()),
                 Some(Duration::from_micros(wait - 1))
@@ -174,28 +272,28 @@ mod tests {
             now += wait;
             assert_eq!(thief.patience(|| at(now), idle()), None);
         }
-        thief.has_stolen(10, at(now));
-        thief.has_run_dry(|| at(now + 25), idle());
+        thief.has_stolen(theft(10, at(now), 0), idle());
+        thief.has_run_dry(0, || at(now + 25), idle());
         assert_eq!(thief.patience(|| at(now + 25), idle()), None);
-        thief.has_stolen(10, at(now + 25));
-        thief.has_run_dry(|| at(now + 49), idle());
+        thief.has_stolen(theft(10, at(now + 25), 0), idle());
+        thief.has_run_dry(0, || at(now + 49), idle());
         assert_eq!(thief.patience(|| at(now + 49), idle()), Some(Duration::from_micros(8)));
     }
 
     #[test]
     fn a_theft_is_judged_once() {
         let mut thief = Thief::default();
-        thief.has_stolen(10, at(0));
-        thief.has_run_dry(|| at(1), idle());
-        thief.has_run_dry(|| at(5), idle());
+        thief.has_stolen(theft(10, at(0), 0), idle());
+        thief.has_run_dry(0, || at(1), idle());
+        thief.has_run_dry(0, || at(5), idle());
         assert_eq!(thief.patience(|| at(9), idle()), None);
     }
 
     /// A thief that has begun to hold back at 1 µs, when its sibling had begun 100 turns.
     fn held_back() -> Thief {
         let mut thief = Thief::default();
-        thief.has_stolen(10, at(0));
-        thief.has_run_dry(|| at(1), busy(100));
+        thief.has_stolen(theft(10, at(0), 0), idle());
+        thief.has_run_dry(0, || at(1), busy(100));
         thief
     }
 
@@ -229,15 +327,74 @@ mod tests {
 
     #[test]
     fn one_sibling_with_long_turns_is_enough() {
-        let siblings = |fast, slow| [Sibling { turns: fast, has_work: true }, slow].into_iter();
-        let stuck = |has_work| Sibling { turns: 7, has_work };
+        let siblings = |fast, slow| [working(fast), slow].into_iter();
+        let stuck = |has_work| Sibling { worker: 2, turns: 7, has_work };
         let mut thief = Thief::default();
-        thief.has_stolen(10, at(0));
-        thief.has_run_dry(|| at(1), siblings(0, stuck(false)));
+        thief.has_stolen(theft(10, at(0), 0), idle());
+        thief.has_run_dry(0, || at(1), siblings(0, stuck(false)));
         assert_eq!(
             thief.patience(|| at(9), siblings(500, stuck(false))),
             Some(Duration::from_micros(16))
         );
         assert_eq!(thief.patience(|| at(25), siblings(1_000, stuck(true))), None);
+    }
+
+    /// A thief that saw its victim begin 1 000 turns in 100 µs, then stole 10 processes of it,
+    /// and has run dry 100 µs later, when it had begun so many turns itself and its victim had begun
+    /// so many more.
+    fn compared(own: u64, victims: u64) -> Thief {
+        let mut thief = held_back();
+        thief.has_stolen(theft(10, at(101), 1_100), busy(1_100));
+        thief.has_run_dry(own, || at(201), busy(1_100 + victims));
+        thief
+    }
+
+    fn holds_back(thief: &mut Thief) -> bool {
+        thief.patience(|| at(202), busy(3_000)).is_some()
+    }
+
+    #[test]
+    fn a_theft_after_which_both_are_hardly_faster_than_one_was_is_not_worth_it() {
+        assert!(holds_back(&mut compared(600, 500)));
+        assert!(holds_back(&mut compared(100, 1_100)));
+        assert!(!holds_back(&mut compared(700, 600)));
+        assert!(!holds_back(&mut compared(900, 900)));
+    }
+
+    #[test]
+    fn who_left_its_victim_without_work_has_helped() {
+        let mut thief = held_back();
+        thief.has_stolen(theft(10, at(101), 1_100), busy(1_100));
+        let dry = Sibling { has_work: false, ..working(1_200) };
+        thief.has_run_dry(1, || at(201), iter::once(dry));
+        assert!(!holds_back(&mut thief));
+    }
+
+    #[test]
+    fn long_turns_are_not_compared() {
+        assert!(!holds_back(&mut compared(20, 19)));
+        assert!(!holds_back(&mut compared(2, 2)));
+    }
+
+    #[test]
+    fn who_does_not_know_the_pace_of_the_others_watches_and_then_steals() {
+        let mut thief = Thief::default();
+        thief.has_stolen(theft(10, at(0), 0), busy(0));
+        thief.has_run_dry(500, || at(100), busy(500));
+        assert_eq!(thief.patience(|| at(101), busy(510)), Some(Duration::from_micros(15)));
+        assert_eq!(thief.patience(|| at(116), busy(660)), None);
+        // 160 turns in 16 µs alone, and both together no more of them: not worth it.
+        thief.has_stolen(theft(10, at(116), 660), busy(660));
+        thief.has_run_dry(500, || at(216), busy(1_160));
+        assert_eq!(thief.patience(|| at(217), busy(1_170)), Some(Duration::from_micros(7)));
+    }
+
+    #[test]
+    fn a_pace_is_known_for_a_while_only() {
+        let mut thief = compared(900, 900);
+        thief.has_stolen(theft(10, at(11_000), 9_000), busy(9_000));
+        thief.has_run_dry(100, || at(11_100), busy(9_100));
+        // It watches.
+        assert_eq!(thief.patience(|| at(11_100), busy(9_100)), Some(Duration::from_micros(16)));
     }
 }

@@ -206,7 +206,7 @@ fn r1_a_worker_takes_its_own_then_a_batch_of_what_came_from_outside_then_half_of
             };
             stepped.shared.steal(0, &mut rng, steal)
         });
-        let (first, number) = stolen.unwrap();
+        let (first, number, _) = stolen.unwrap();
         assert_eq!((number, stepped.queued()), (4, (3, 0, vec![4])));
         drop(first.run(&stepped.shared.setup.limits));
         stepped.run_until_idle();
