@@ -33,12 +33,6 @@ impl<T: Send + 'static> Answer<T> {
         Answer { reply, callee, timeout, deadline: None }
     }
 
-    /// Who is to answer.
-    #[inline]
-    pub(crate) fn callee(&self) -> Pid {
-        self.callee
-    }
-
     /// The first poll: the slot knows its waiter already, so it need not be looked at.
     #[inline]
     pub(crate) fn begin(&mut self, host: &Arc<dyn Host>, cx: &mut Context<'_>) -> Poll<Waited<T>> {
@@ -47,7 +41,7 @@ impl<T: Send + 'static> Answer<T> {
             return self.pending(cx);
         }
         if timeout.is_zero() {
-            return self.poll(host, cx, false);
+            return self.poll(host, cx, |_| false);
         }
         let deadline = self.deadline.insert(Deadline::new(host.now() + timeout));
         deadline.arm(&**host, cx);
@@ -55,18 +49,26 @@ impl<T: Send + 'static> Answer<T> {
     }
 
     /// A later poll. `suspicious`: the callee seems to wait for somebody itself.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "or an answer is copied once more")]
+    #[inline(always)]
     pub(crate) fn poll(
         &mut self,
         host: &Arc<dyn Host>,
         cx: &mut Context<'_>,
-        suspicious: bool,
+        suspicious: impl FnOnce(Pid) -> bool,
     ) -> Poll<Waited<T>> {
-        if let Poll::Ready(answer) = self.reply.poll_value(cx) {
-            self.disarm(&**host);
-            return Poll::Ready(answer.unwrap_or(Err(CallError::NoReply)));
+        match self.reply.poll_value(cx) {
+            Poll::Ready(answer) => {
+                if self.deadline.is_some() {
+                    self.disarm(&**host);
+                }
+                match answer {
+                    Some(answer) => Poll::Ready(answer),
+                    None => Poll::Ready(Err(CallError::NoReply)),
+                }
+            }
+            Poll::Pending => self.wait_on(host, cx, suspicious(self.callee)),
         }
-        self.wait_on(host, cx, suspicious)
     }
 
     /// It was polled for another reason than an answer.
@@ -106,6 +108,7 @@ impl<T: Send + 'static> Answer<T> {
         Poll::Pending
     }
 
+    #[cold]
     fn disarm(&mut self, host: &dyn Host) {
         if let Some(mut deadline) = self.deadline.take() {
             deadline.disarm(host);
@@ -113,6 +116,7 @@ impl<T: Send + 'static> Answer<T> {
     }
 
     /// Waits no longer; the answer if it came at this very moment.
+    #[cold]
     fn give_up(&mut self, host: &Arc<dyn Host>) -> Option<Waited<T>> {
         self.disarm(&**host);
         let host = Arc::clone(host);
@@ -120,6 +124,7 @@ impl<T: Send + 'static> Answer<T> {
     }
 
     /// Waits no longer, for nobody wants to know.
+    #[inline]
     pub(crate) fn abandon(&mut self, host: &Arc<dyn Host>) {
         if self.reply.waits() {
             drop(self.give_up(host));

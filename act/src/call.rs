@@ -8,6 +8,7 @@ use crate::reply::Reply;
 use krarup_gen::{CallError, SendError};
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -118,6 +119,7 @@ pub struct OnMain<F>(F);
 #[doc(hidden)]
 pub struct OnControl<F>(F);
 
+#[cold]
 fn refused<M>(error: &SendError<M>) -> CallError {
     match error {
         SendError::Full(_) => CallError::Full,
@@ -136,10 +138,14 @@ where
     F: FnOnce(Reply<T>) -> M + Send,
 {
     fn post(self, address: &Address<M, C>, _: bool, reply: Reply<T>) -> Result<(), CallError> {
-        let message = (self.0)(reply);
+        // Nothing unwinds before it is sent: so it need not lie in memory (see `Cell::send`).
+        let message = ManuallyDrop::new((self.0)(reply));
         // What was handed on before is no part of this.
         let _ = current::take_receiver();
-        address.send(message).map_err(|error| refused(&error))
+        match address.send(ManuallyDrop::into_inner(message)) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(refused(&error)),
+        }
     }
 }
 
@@ -189,9 +195,11 @@ where
         let Some(answer) = &mut call.answer else {
             return Poll::Ready(Err(CallError::NoReply));
         };
+        let address = call.address;
         // Of one to whom the request was handed on it is not known at a glance.
-        let suspicious = call.address.seems_to_wait() || answer.callee() != call.address.pid();
-        answer.poll(call.address.host(), cx, suspicious)
+        answer.poll(address.host(), cx, |callee| {
+            address.seems_to_wait() || callee != address.pid()
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use crate::lock::{Lock, LockGuard};
 use crate::process::crash::contain;
 use crate::process::current;
 use crate::sync::{AtomicBool, Ordering};
+use std::mem::{ManuallyDrop, forget, replace};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -62,10 +63,15 @@ pub(crate) fn slot_for<T>(waiter: Option<Waker>) -> (SlotSender<T>, SlotReceiver
 }
 
 impl<T> SlotSender<T> {
+    /// The sender, out of one that is about to be dropped.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Self {
+        SlotSender(self.0.take())
+    }
+
     /// Fills the slot; gives the value back if nobody waits any more.
-    pub(crate) fn send(mut self, value: T) -> Result<(), T> {
-        let Some(slot) = self.0.take() else { return Err(value) };
-        slot.settle(State::Full(value)).map_err(|(value, _)| value)
+    pub(crate) fn send(self, value: T) -> Result<(), T> {
+        self.settle(value).map_err(|(value, _)| value)
     }
 
     /// Another will fill the slot than the one who was asked to: the waiter looks who it
@@ -84,51 +90,78 @@ impl<T> SlotSender<T> {
 
     /// As [`SlotSender::send`], and runs what the waiter left for a value that comes too
     /// late.
-    pub(crate) fn send_or_late(mut self, value: T) {
-        let Some(slot) = self.0.take() else { return };
-        if let Err((_, Some(late))) = slot.settle(State::Full(value)) {
-            late();
+    #[allow(clippy::inline_always, reason = "see `SlotSender::settle`")]
+    #[inline(always)]
+    pub(crate) fn send_or_late(self, value: T) {
+        if let Err((value, late)) = self.settle(value) {
+            drop(value);
+            if let Some(late) = late {
+                late();
+            }
         }
+    }
+
+    /// Fills the slot; or gives the value back, and what the waiter left for it.
+    #[allow(
+        clippy::inline_always,
+        reason = "so that a value goes from registers to its place: see `Cell::send`"
+    )]
+    #[inline(always)]
+    fn settle(mut self, value: T) -> Result<(), (T, Option<Late>)> {
+        let slot = self.0.take();
+        // It is empty now.
+        forget(self);
+        let Some(slot) = slot else { return Err((value, None)) };
+        // Nothing unwinds before it has its place.
+        let value = ManuallyDrop::new(value);
+        let mut state = slot.state.lock();
+        let State::Empty(waiter) = &mut *state else {
+            let late = late(state);
+            return Err((ManuallyDrop::into_inner(value), late));
+        };
+        let waiter = waiter.take();
+        // What was there is empty now.
+        forget(replace(&mut *state, State::Full(ManuallyDrop::into_inner(value))));
+        drop(state);
+        // Before the waiter wakes.
+        drop(slot);
+        if let Some(waker) = waiter {
+            wake(waker);
+        }
+        Ok(())
+    }
+}
+
+/// What the waiter left for a value that comes too late.
+#[cold]
+fn late<T>(mut state: LockGuard<'_, State<T>>) -> Option<Late> {
+    match &mut *state {
+        State::Closed(late) => late.take(),
+        _ => None,
     }
 }
 
 impl<T> Drop for SlotSender<T> {
+    #[inline]
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
-            let _ = slot.settle(State::Dropped);
+            slot.desert();
         }
     }
 }
 
 impl<T> Slot<T> {
-    #[allow(
-        clippy::inline_always,
-        reason = "or the outcome is made beside its place and copied there"
-    )]
-    #[inline(always)]
-    fn settle(&self, outcome: State<T>) -> Result<(), (T, Option<Late>)> {
+    /// The sender has gone without a value.
+    #[cold]
+    fn desert(&self) {
         let mut state = self.state.lock();
-        if !matches!(*state, State::Empty(_)) {
-            let late = match &mut *state {
-                State::Closed(late) => late.take(),
-                _ => None,
-            };
-            drop(state);
-            return match outcome {
-                State::Full(value) => Err((value, late)),
-                _ => Ok(()),
-            };
-        }
-        let waiter = match &mut *state {
-            State::Empty(waiter) => waiter.take(),
-            _ => None,
-        };
-        *state = outcome;
+        let State::Empty(waiter) = &mut *state else { return };
+        let waiter = waiter.take();
+        *state = State::Dropped;
         drop(state);
         if let Some(waker) = waiter {
             wake(waker);
         }
-        Ok(())
     }
 }
 
@@ -169,7 +202,7 @@ impl<T> SlotReceiver<T> {
     pub(crate) fn close(&mut self, late: impl FnOnce() + Send + 'static) -> Option<T> {
         let slot = self.0.take()?;
         let before =
-            std::mem::replace(&mut *slot.state.lock(), State::Closed(Some(Box::new(late))));
+            replace(&mut *slot.state.lock(), State::Closed(Some(Box::new(late))));
         match before {
             State::Full(value) => Some(value),
             _ => None,
@@ -178,9 +211,19 @@ impl<T> SlotReceiver<T> {
 }
 
 impl<T> Drop for SlotReceiver<T> {
+    #[inline]
     fn drop(&mut self) {
-        let Some(slot) = self.0.take() else { return };
-        let before = std::mem::replace(&mut *slot.state.lock(), State::Closed(None));
+        if let Some(slot) = self.0.take() {
+            slot.leave();
+        }
+    }
+}
+
+impl<T> Slot<T> {
+    /// The waiter has gone.
+    #[cold]
+    fn leave(&self) {
+        let before = replace(&mut *self.state.lock(), State::Closed(None));
         // What is dropped here may be a user's: not under the lock.
         drop(before);
     }
@@ -193,13 +236,13 @@ impl<T> SlotReceiver<T> {
     pub(crate) fn poll_value(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let Some(slot) = &self.0 else { return Poll::Ready(None) };
         let mut state = slot.state.lock();
-        while matches!(&*state, State::Empty(_)) {
+        if !matches!(&*state, State::Full(_)) {
             match slot.wait(state, cx.waker()) {
                 Some(changed) => state = changed,
                 None => return Poll::Pending,
             }
         }
-        let outcome = std::mem::replace(&mut *state, State::Closed(None));
+        let outcome = replace(&mut *state, State::Closed(None));
         drop(state);
         self.0 = None;
         match outcome {
@@ -210,15 +253,17 @@ impl<T> SlotReceiver<T> {
 }
 
 impl<T> Slot<T> {
-    /// Has the waiter woken when something comes; the state if it has changed meanwhile.
+    /// Has the waiter woken when something comes; the state if something has.
     #[cold]
     fn wait<'a>(
         &'a self,
         state: LockGuard<'a, State<T>>,
         waker: &Waker,
     ) -> Option<LockGuard<'a, State<T>>> {
-        if matches!(&*state, State::Empty(Some(waiter)) if waiter.will_wake(waker)) {
-            return None;
+        match &*state {
+            State::Empty(Some(waiter)) if waiter.will_wake(waker) => return None,
+            State::Empty(_) => {}
+            _ => return Some(state),
         }
         // A waker is anybody's code: it is cloned and dropped outside the lock.
         drop(state);
