@@ -57,18 +57,33 @@ impl<T: Send + 'static> Answer<T> {
         cx: &mut Context<'_>,
         suspicious: impl FnOnce(Pid) -> bool,
     ) -> Poll<Waited<T>> {
-        match self.reply.poll_value(cx) {
-            Poll::Ready(answer) => {
-                if self.deadline.is_some() {
-                    self.disarm(&**host);
-                }
-                match answer {
-                    Some(answer) => Poll::Ready(answer),
-                    None => Poll::Ready(Err(CallError::NoReply)),
-                }
-            }
-            Poll::Pending => self.wait_on(host, cx, suspicious(self.callee)),
+        if self.deadline.is_some() {
+            let suspicious = suspicious(self.callee);
+            return self.poll_with_timer(host, cx, suspicious);
         }
+        match self.reply.poll_value(cx) {
+            Poll::Ready(Some(answer)) => Poll::Ready(answer),
+            Poll::Ready(None) => Poll::Ready(Err(CallError::NoReply)),
+            Poll::Pending => {
+                let suspicious = suspicious(self.callee);
+                self.wait_on(host, cx, suspicious)
+            }
+        }
+    }
+
+    /// As [`Answer::poll`], while a timer is set.
+    #[inline(never)]
+    fn poll_with_timer(
+        &mut self,
+        host: &Arc<dyn Host>,
+        cx: &mut Context<'_>,
+        suspicious: bool,
+    ) -> Poll<Waited<T>> {
+        if let Poll::Ready(answer) = self.reply.poll_value(cx) {
+            self.disarm(&**host);
+            return Poll::Ready(answer.unwrap_or(Err(CallError::NoReply)));
+        }
+        self.wait_on(host, cx, suspicious)
     }
 
     /// It was polled for another reason than an answer.
@@ -108,7 +123,6 @@ impl<T: Send + 'static> Answer<T> {
         Poll::Pending
     }
 
-    #[cold]
     fn disarm(&mut self, host: &dyn Host) {
         if let Some(mut deadline) = self.deadline.take() {
             deadline.disarm(host);

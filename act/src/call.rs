@@ -230,9 +230,12 @@ where
             let stopped = error == CallError::NoProcess && host.is_stopping();
             return Poll::Ready(Err(if stopped { CallError::NodeStopped } else { error }));
         }
-        let callee = address.handed_to();
+        // A route hands a message on, and a full mailbox to its fallback.
+        let handed_to = current::take_receiver();
+        let callee = handed_to.unwrap_or_else(|| address.pid());
         let answer = self.answer.insert(Answer::new(receiver, callee, self.timeout));
-        if let Some(caller) = caller
+        if handed_to.is_some()
+            && let Some(caller) = caller
             && callee != pid
             && let Some(error) = waits::futile(&**host, caller, callee)
         {

@@ -45,6 +45,7 @@ mod route;
 mod seat;
 mod sending;
 mod slot;
+mod spares;
 mod spawn;
 mod stop;
 mod subscription;

@@ -4,6 +4,7 @@
 use crate::lock::{Lock, LockGuard};
 use crate::process::crash::contain;
 use crate::process::current;
+use crate::spares;
 use crate::sync::{AtomicBool, Ordering};
 use std::mem::{ManuallyDrop, forget, replace};
 use std::pin::Pin;
@@ -48,17 +49,20 @@ pub(crate) struct SlotSender<T>(Option<Arc<Slot<T>>>);
 /// The end that waits; nothing when it waits no longer.
 pub(crate) struct SlotReceiver<T>(Option<Arc<Slot<T>>>);
 
-pub(crate) fn slot<T>() -> (SlotSender<T>, SlotReceiver<T>) {
+pub(crate) fn slot<T: Send + 'static>() -> (SlotSender<T>, SlotReceiver<T>) {
     slot_for(None)
 }
 
 /// A slot whose waiter is known from the beginning: its first poll can be left out.
-pub(crate) fn slot_for<T>(waiter: Option<Waker>) -> (SlotSender<T>, SlotReceiver<T>) {
+#[inline]
+pub(crate) fn slot_for<T: Send + 'static>(
+    waiter: Option<Waker>,
+) -> (SlotSender<T>, SlotReceiver<T>) {
     // Made where it will live, and then told: so it is not copied there.
-    let slot = Arc::<Slot<T>>::default();
-    if waiter.is_some() {
-        *slot.state.lock() = State::Empty(waiter);
-    }
+    let slot = spares::take::<Slot<T>>().unwrap_or_default();
+    slot.passed_on.store(false, Ordering::Relaxed);
+    // Nobody waits in it, and nothing is in it.
+    forget(replace(&mut *slot.state.lock(), State::Empty(waiter)));
     (SlotSender(Some(Arc::clone(&slot))), SlotReceiver(Some(slot)))
 }
 
@@ -145,7 +149,7 @@ impl<T> Drop for SlotSender<T> {
     #[inline]
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
-            slot.desert();
+            slot.abandon();
         }
     }
 }
@@ -153,7 +157,7 @@ impl<T> Drop for SlotSender<T> {
 impl<T> Slot<T> {
     /// The sender has gone without a value.
     #[cold]
-    fn desert(&self) {
+    fn abandon(self: Arc<Self>) {
         let mut state = self.state.lock();
         let State::Empty(waiter) = &mut *state else { return };
         let waiter = waiter.take();
@@ -222,14 +226,14 @@ impl<T> Drop for SlotReceiver<T> {
 impl<T> Slot<T> {
     /// The waiter has gone.
     #[cold]
-    fn leave(&self) {
+    fn leave(self: Arc<Self>) {
         let before = replace(&mut *self.state.lock(), State::Closed(None));
         // What is dropped here may be a user's: not under the lock.
         drop(before);
     }
 }
 
-impl<T> SlotReceiver<T> {
+impl<T: Send + 'static> SlotReceiver<T> {
     /// As awaiting it, for who says himself what he waits for (rule C5).
     #[allow(clippy::inline_always, reason = "or what has come is copied once more")]
     #[inline(always)]
@@ -238,50 +242,70 @@ impl<T> SlotReceiver<T> {
         let mut state = slot.state.lock();
         if !matches!(&*state, State::Full(_)) {
             match slot.wait(state, cx.waker()) {
-                Some(changed) => state = changed,
-                None => return Poll::Pending,
+                Waiting::Over(changed) => state = changed,
+                Waiting::On => return Poll::Pending,
+                Waiting::Vain => return Poll::Ready(None),
             }
         }
-        let outcome = replace(&mut *state, State::Closed(None));
+        let outcome = replace(&mut *state, State::Empty(None));
         drop(state);
-        self.0 = None;
-        match outcome {
-            State::Full(value) => Poll::Ready(Some(value)),
-            State::Empty(_) | State::Closed(_) | State::Dropped => Poll::Ready(None),
+        // Nothing that may unwind has a value in hand, so it need not lie in memory.
+        let value = match outcome {
+            State::Full(value) => ManuallyDrop::new(value),
+            // Not reached.
+            other => {
+                forget(other);
+                return Poll::Ready(None);
+            }
+        };
+        if let Some(slot) = self.0.take() {
+            // The sender has done the last that it does with it.
+            spares::keep(slot);
         }
+        Poll::Ready(Some(ManuallyDrop::into_inner(value)))
     }
+}
+
+/// What comes of looking for a value that is not there yet.
+enum Waiting<'a, T> {
+    /// It is there.
+    Over(LockGuard<'a, State<T>>),
+    /// The waiter will be woken.
+    On,
+    /// It will never be there.
+    Vain,
 }
 
 impl<T> Slot<T> {
-    /// Has the waiter woken when something comes; the state if something has.
+    /// Has the waiter woken when something comes, if nothing has.
     #[cold]
-    fn wait<'a>(
-        &'a self,
-        state: LockGuard<'a, State<T>>,
-        waker: &Waker,
-    ) -> Option<LockGuard<'a, State<T>>> {
-        match &*state {
-            State::Empty(Some(waiter)) if waiter.will_wake(waker) => return None,
-            State::Empty(_) => {}
-            _ => return Some(state),
-        }
-        // A waker is anybody's code: it is cloned and dropped outside the lock.
-        drop(state);
-        let waker = waker.clone();
-        let mut state = self.state.lock();
-        let State::Empty(place) = &mut *state else {
+    fn wait<'a>(&'a self, mut state: LockGuard<'a, State<T>>, waker: &Waker) -> Waiting<'a, T> {
+        if let State::Empty(waiter) = &*state {
+            if waiter.as_ref().is_some_and(|waiter| waiter.will_wake(waker)) {
+                return Waiting::On;
+            }
+            // A waker is anybody's code: it is cloned and dropped outside the lock.
+            drop(state);
+            let waker = waker.clone();
+            state = self.state.lock();
+            if let State::Empty(place) = &mut *state {
+                let before = place.replace(waker);
+                drop(state);
+                drop(before);
+                return Waiting::On;
+            }
             drop(state);
             drop(waker);
-            return Some(self.state.lock());
-        };
-        let before = place.replace(waker);
-        drop(state);
-        drop(before);
-        None
+            state = self.state.lock();
+        }
+        match &*state {
+            State::Full(_) => Waiting::Over(state),
+            _ => Waiting::Vain,
+        }
     }
 }
 
-impl<T> Future for SlotReceiver<T> {
+impl<T: Send + 'static> Future for SlotReceiver<T> {
     /// `None`: the sender has gone without a value.
     type Output = Option<T>;
 
