@@ -137,10 +137,10 @@ impl<T: Send + 'static> Answer<T> {
         self.reply.close(move || host.count_late_reply())
     }
 
-    /// Waits no longer, for nobody wants to know.
+    /// Waits no longer, for nobody wants to know, or knows already.
     #[inline]
     pub(crate) fn abandon(&mut self, host: &Arc<dyn Host>) {
-        if self.reply.waits() {
+        if self.reply.finish() {
             drop(self.give_up(host));
         }
     }

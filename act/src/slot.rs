@@ -35,25 +35,33 @@ struct Slot<T> {
     state: Lock<State<T>>,
     /// Whoever fills the slot is another than the one who was asked to.
     passed_on: AtomicBool,
+    /// The value has come and was taken. The waiter's alone.
+    done: AtomicBool,
 }
 
 impl<T> Default for Slot<T> {
     fn default() -> Self {
-        Slot { state: Lock::new(State::default()), passed_on: AtomicBool::new(false) }
+        Slot {
+            state: Lock::new(State::default()),
+            passed_on: AtomicBool::new(false),
+            done: AtomicBool::new(false),
+        }
     }
 }
 
 /// The end that fills the slot.
 pub(crate) struct SlotSender<T>(Option<Arc<Slot<T>>>);
 
-/// The end that waits; nothing when it waits no longer.
+/// The end that waits; nothing when it has given up.
 pub(crate) struct SlotReceiver<T>(Option<Arc<Slot<T>>>);
 
-pub(crate) fn slot<T: Send + 'static>() -> (SlotSender<T>, SlotReceiver<T>) {
-    slot_for(None)
+pub(crate) fn slot<T>() -> (SlotSender<T>, SlotReceiver<T>) {
+    let slot = Arc::<Slot<T>>::default();
+    (SlotSender(Some(Arc::clone(&slot))), SlotReceiver(Some(slot)))
 }
 
-/// A slot whose waiter is known from the beginning: its first poll can be left out.
+/// A slot for a call: one that was used before, if there is one. A waiter that is known from
+/// the beginning need not be polled first.
 #[inline]
 pub(crate) fn slot_for<T: Send + 'static>(
     waiter: Option<Waker>,
@@ -61,6 +69,7 @@ pub(crate) fn slot_for<T: Send + 'static>(
     // Made where it will live, and then told: so it is not copied there.
     let slot = spares::take::<Slot<T>>().unwrap_or_default();
     slot.passed_on.store(false, Ordering::Relaxed);
+    slot.done.store(false, Ordering::Relaxed);
     // Nobody waits in it, and nothing is in it.
     forget(replace(&mut *slot.state.lock(), State::Empty(waiter)));
     (SlotSender(Some(Arc::clone(&slot))), SlotReceiver(Some(slot)))
@@ -195,11 +204,6 @@ impl<T> SlotReceiver<T> {
         self.0.as_ref().is_some_and(|slot| slot.passed_on.load(Ordering::Relaxed))
     }
 
-    /// Whether it still waits.
-    #[inline]
-    pub(crate) fn waits(&self) -> bool {
-        self.0.is_some()
-    }
 
     /// Waits no longer: the value if it has come just now. `late` runs if one comes
     /// after that.
@@ -234,6 +238,19 @@ impl<T> Slot<T> {
 }
 
 impl<T: Send + 'static> SlotReceiver<T> {
+    /// Waits no longer; true if it still did. The slot is used again if the value has been
+    /// taken, for then its sender has done the last that it does with it.
+    #[inline]
+    pub(crate) fn finish(&mut self) -> bool {
+        let Some(slot) = self.0.take() else { return false };
+        if slot.done.load(Ordering::Relaxed) {
+            spares::keep(slot);
+            return false;
+        }
+        self.0 = Some(slot);
+        true
+    }
+
     /// As awaiting it, for who says himself what he waits for (rule C5).
     #[allow(clippy::inline_always, reason = "or what has come is copied once more")]
     #[inline(always)]
@@ -247,22 +264,17 @@ impl<T: Send + 'static> SlotReceiver<T> {
                 Waiting::Vain => return Poll::Ready(None),
             }
         }
-        let outcome = replace(&mut *state, State::Empty(None));
+        let outcome = replace(&mut *state, State::Closed(None));
         drop(state);
-        // Nothing that may unwind has a value in hand, so it need not lie in memory.
-        let value = match outcome {
-            State::Full(value) => ManuallyDrop::new(value),
-            // Not reached.
+        slot.done.store(true, Ordering::Relaxed);
+        match outcome {
+            State::Full(value) => Poll::Ready(Some(value)),
+            // Not reached, and nothing to drop: dropping it would have it lie in memory.
             other => {
                 forget(other);
-                return Poll::Ready(None);
+                Poll::Ready(None)
             }
-        };
-        if let Some(slot) = self.0.take() {
-            // The sender has done the last that it does with it.
-            spares::keep(slot);
         }
-        Poll::Ready(Some(ManuallyDrop::into_inner(value)))
     }
 }
 
