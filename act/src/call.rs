@@ -2,10 +2,11 @@
 
 use crate::address::Address;
 use crate::answer::Answer;
+use crate::host::Host;
 use crate::pending::wait;
 use crate::process::{current, waits};
 use crate::reply::Reply;
-use krarup_gen::{CallError, SendError};
+use krarup_gen::{CallError, Pid, SendError};
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -164,6 +165,12 @@ where
     }
 }
 
+/// Why the process that runs on this thread must not wait for the answer of this one.
+#[cold]
+fn futile(host: &dyn Host, callee: Pid) -> Option<CallError> {
+    current::pid().and_then(|caller| waits::futile(host, caller, callee))
+}
+
 /// A call under way.
 #[must_use = "futures do nothing unless polled"]
 pub struct CallFuture<'a, M, C, T: Send + 'static, R> {
@@ -197,9 +204,7 @@ where
         };
         let address = call.address;
         // Of one to whom the request was handed on it is not known at a glance.
-        answer.poll(address.host(), cx, |callee| {
-            address.seems_to_wait() || callee != address.pid()
-        })
+        answer.poll(address.host(), cx, |callee| address.seems_to_wait() || callee != address.pid())
     }
 }
 
@@ -212,22 +217,17 @@ where
 {
     fn begin(&mut self, request: R, cx: &mut Context<'_>) -> Poll<Result<T, CallError>> {
         let address = self.address;
-        let (pid, host) = (address.pid(), address.host());
-        let caller = current::pid();
-        if let Some(caller) = caller {
-            if caller.is_same_process(pid) {
-                return Poll::Ready(Err(CallError::CallsItself(pid)));
-            }
-            if address.seems_to_wait()
-                && let Some(cycle) = waits::cycle(&**host, caller, pid)
-            {
-                return Poll::Ready(Err(CallError::Deadlock(cycle)));
-            }
+        // Hints, and cheap: what they come to is looked at apart.
+        if (address.seems_to_wait()
+            || current::sender(address.pid().creation()) == address.pid().id())
+            && let Some(error) = futile(&**address.host(), address.pid())
+        {
+            return Poll::Ready(Err(error));
         }
         // The slot knows its waiter from the beginning, and a reply wakes it.
         let (token, receiver) = Reply::new(Some(cx.waker().clone()));
         if let Err(error) = request.post(address, self.urgent, token) {
-            let stopped = error == CallError::NoProcess && host.is_stopping();
+            let stopped = error == CallError::NoProcess && address.host().is_stopping();
             return Poll::Ready(Err(if stopped { CallError::NodeStopped } else { error }));
         }
         // A route hands a message on, and a full mailbox to its fallback.
@@ -235,14 +235,13 @@ where
         let callee = handed_to.unwrap_or_else(|| address.pid());
         let answer = self.answer.insert(Answer::new(receiver, callee, self.timeout));
         if handed_to.is_some()
-            && let Some(caller) = caller
-            && callee != pid
-            && let Some(error) = waits::futile(&**host, caller, callee)
+            && callee != address.pid()
+            && let Some(error) = futile(&**address.host(), callee)
         {
             // It was handed on, into a cycle; its answer is not waited for.
             return Poll::Ready(Err(error));
         }
-        answer.begin(host, cx)
+        answer.begin(address.host(), cx)
     }
 }
 

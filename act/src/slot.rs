@@ -204,13 +204,11 @@ impl<T> SlotReceiver<T> {
         self.0.as_ref().is_some_and(|slot| slot.passed_on.load(Ordering::Relaxed))
     }
 
-
     /// Waits no longer: the value if it has come just now. `late` runs if one comes
     /// after that.
     pub(crate) fn close(&mut self, late: impl FnOnce() + Send + 'static) -> Option<T> {
         let slot = self.0.take()?;
-        let before =
-            replace(&mut *slot.state.lock(), State::Closed(Some(Box::new(late))));
+        let before = replace(&mut *slot.state.lock(), State::Closed(Some(Box::new(late))));
         match before {
             State::Full(value) => Some(value),
             _ => None,
@@ -242,13 +240,14 @@ impl<T: Send + 'static> SlotReceiver<T> {
     /// taken, for then its sender has done the last that it does with it.
     #[inline]
     pub(crate) fn finish(&mut self) -> bool {
-        let Some(slot) = self.0.take() else { return false };
-        if slot.done.load(Ordering::Relaxed) {
-            spares::keep(slot);
-            return false;
+        let Some(slot) = &self.0 else { return false };
+        if !slot.done.load(Ordering::Relaxed) {
+            return true;
         }
-        self.0 = Some(slot);
-        true
+        if let Some(slot) = self.0.take() {
+            spares::keep(slot);
+        }
+        false
     }
 
     /// As awaiting it, for who says himself what he waits for (rule C5).
