@@ -41,11 +41,12 @@ mod process;
 mod received;
 mod recipient;
 mod reply;
+mod reuse;
 mod route;
 mod seat;
 mod sending;
 mod slot;
-mod spares;
+
 mod spawn;
 mod stop;
 mod subscription;

@@ -4,7 +4,7 @@
 use crate::lock::{Lock, LockGuard};
 use crate::process::crash::contain;
 use crate::process::current;
-use crate::spares;
+use crate::reuse;
 use crate::sync::{AtomicBool, Ordering};
 use std::mem::{ManuallyDrop, forget, replace};
 use std::pin::Pin;
@@ -67,10 +67,10 @@ pub(crate) fn slot_for<T: Send + 'static>(
     waiter: Option<Waker>,
 ) -> (SlotSender<T>, SlotReceiver<T>) {
     // Made where it will live, and then told: so it is not copied there.
-    let slot = spares::take::<Slot<T>>().unwrap_or_default();
+    let slot = reuse::take::<Slot<T>>().unwrap_or_default();
     slot.passed_on.store(false, Ordering::Relaxed);
     slot.done.store(false, Ordering::Relaxed);
-    // Nobody waits in it, and nothing is in it.
+    // Nobody waits in it, and nothing lies in it: there is nothing to drop.
     forget(replace(&mut *slot.state.lock(), State::Empty(waiter)));
     (SlotSender(Some(Arc::clone(&slot))), SlotReceiver(Some(slot)))
 }
@@ -245,7 +245,7 @@ impl<T: Send + 'static> SlotReceiver<T> {
             return true;
         }
         if let Some(slot) = self.0.take() {
-            spares::keep(slot);
+            reuse::keep(slot);
         }
         false
     }
@@ -326,5 +326,81 @@ impl<T: Send + 'static> Future for SlotReceiver<T> {
             current::note_other_wait();
         }
         value
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::Weak;
+    use std::task::Wake;
+
+    struct Nobody;
+
+    impl Wake for Nobody {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    fn poll<T: Send + 'static>(receiver: &mut SlotReceiver<T>) -> Poll<Option<T>> {
+        receiver.poll_value(&mut Context::from_waker(Waker::noop()))
+    }
+
+    fn place<T>(receiver: &SlotReceiver<T>) -> Weak<Slot<T>> {
+        receiver.0.as_ref().map(Arc::downgrade).unwrap_or_default()
+    }
+
+    #[test]
+    fn c1_a_slot_is_used_again_as_if_it_were_new() {
+        let (sender, mut receiver) = slot_for(None);
+        let first = place(&receiver);
+        sender.pass_on();
+        assert!(sender.send(7).is_ok());
+        assert_eq!(poll(&mut receiver), Poll::Ready(Some(7)));
+        assert_eq!(poll(&mut receiver), Poll::Ready(None), "nothing comes twice");
+        assert!(!receiver.finish());
+        let (sender, mut receiver) = slot_for(None);
+        assert!(first.ptr_eq(&place(&receiver)));
+        assert!(!receiver.is_passed_on());
+        assert!(sender.is_awaited());
+        assert_eq!(poll(&mut receiver), Poll::Pending);
+        assert!(receiver.finish(), "it still waits");
+        assert!(sender.send(8).is_ok());
+        assert_eq!(poll(&mut receiver), Poll::Ready(Some(8)));
+    }
+
+    /// Its sender may still come.
+    #[test]
+    fn c3_a_slot_that_was_given_up_is_not_used_again() {
+        let (sender, mut receiver) = slot_for(None);
+        let first = place(&receiver);
+        assert_eq!(receiver.close(|| ()), None);
+        assert!(!receiver.finish());
+        let (_other, mut receiver) = slot_for(None);
+        assert!(!first.ptr_eq(&place(&receiver)));
+        assert_eq!(sender.send(7), Err(7));
+        assert_eq!(poll(&mut receiver), Poll::Pending);
+    }
+
+    #[test]
+    fn c1_a_slot_that_is_kept_keeps_nobody() {
+        let (waiter, value) = (Arc::new(Nobody), Arc::new(()));
+        let (sender, mut receiver) = slot_for(Some(Waker::from(Arc::clone(&waiter))));
+        let first = place(&receiver);
+        assert!(sender.send(Arc::clone(&value)).is_ok());
+        drop(poll(&mut receiver));
+        assert!(!receiver.finish());
+        assert_eq!(first.strong_count(), 1, "it is kept");
+        assert_eq!((Arc::strong_count(&waiter), Arc::strong_count(&value)), (1, 1));
+    }
+
+    #[test]
+    fn c3_what_was_not_taken_goes_with_its_slot() {
+        let value = Arc::new(());
+        let (sender, mut receiver) = slot_for(None);
+        let first = place(&receiver);
+        assert!(sender.send(Arc::clone(&value)).is_ok());
+        assert!(receiver.finish());
+        drop(receiver);
+        assert_eq!((first.strong_count(), Arc::strong_count(&value)), (0, 1));
     }
 }

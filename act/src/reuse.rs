@@ -76,3 +76,48 @@ fn keep_further(places: &Places, mut spare: Spare) {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::Weak;
+    use std::thread;
+
+    #[test]
+    fn each_type_gets_its_own() {
+        keep(Arc::new(1_u8));
+        keep(Arc::new(2_u16));
+        assert_eq!(take::<u32>(), None);
+        assert_eq!(take::<u8>().as_deref(), Some(&1));
+        assert_eq!(take::<u8>(), None);
+        assert_eq!(take::<u16>().as_deref(), Some(&2));
+    }
+
+    #[test]
+    fn a_thread_keeps_a_handful_and_those_that_came_last() {
+        let kept: [Weak<usize>; 2 * PLACES] = std::array::from_fn(|number| {
+            let spare = Arc::new(number);
+            let kept = Arc::downgrade(&spare);
+            keep(spare);
+            kept
+        });
+        let alive = kept.iter().filter_map(Weak::upgrade).map(|number| *number);
+        assert!(alive.eq(PLACES..2 * PLACES));
+    }
+
+    #[test]
+    fn what_is_large_is_not_kept() {
+        keep(Arc::new([0_u8; LARGEST + 1]));
+        assert_eq!(take::<[u8; LARGEST + 1]>(), None);
+        keep(Arc::new([0_u8; LARGEST]));
+        assert!(take::<[u8; LARGEST]>().is_some());
+    }
+
+    #[test]
+    fn a_thread_that_ends_keeps_nothing() {
+        let spare = Arc::new(());
+        let kept = Arc::downgrade(&spare);
+        thread::spawn(move || keep(spare)).join().expect("a thread");
+        assert_eq!(kept.strong_count(), 0);
+    }
+}
