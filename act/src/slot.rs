@@ -324,6 +324,8 @@ impl<T: Send + 'static> Future for SlotReceiver<T> {
         let value = self.poll_value(cx);
         if value.is_pending() {
             current::note_other_wait();
+        } else {
+            self.0 = None;
         }
         value
     }

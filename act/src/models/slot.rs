@@ -6,7 +6,6 @@ use super::checker::{joined, model, thread};
 use crate::reply::Reply;
 use crate::slot::{SlotReceiver, slot, slot_for};
 use krarup_gen::CallError;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
@@ -30,7 +29,7 @@ fn wait<T: Send + 'static>(receiver: &mut SlotReceiver<T>, bell: &Arc<Bell>) -> 
     let waker = bell.waker();
     let mut cx = Context::from_waker(&waker);
     loop {
-        if let Poll::Ready(value) = Pin::new(&mut *receiver).poll(&mut cx) {
+        if let Poll::Ready(value) = receiver.poll_value(&mut cx) {
             return value;
         }
         bell.wait();
