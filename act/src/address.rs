@@ -208,13 +208,6 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         self.cell.progress.waits_for.load(Ordering::Relaxed) != 0
     }
 
-    /// Who got the message that this thread has just sent here: a route hands it on, and a
-    /// full mailbox to its fallback.
-    #[inline]
-    pub(crate) fn handed_to(&self) -> Pid {
-        current::take_receiver().unwrap_or(self.cell.pid)
-    }
-
     /// Sends in the name of the process with the given number: what a
     /// [`crate::Route`] does, so that the worker sees the original sender.
     ///

@@ -33,12 +33,6 @@ impl<T: Send + 'static> Answer<T> {
         Answer { reply, callee, timeout, deadline: None }
     }
 
-    /// Who is to answer.
-    #[inline]
-    pub(crate) fn callee(&self) -> Pid {
-        self.callee
-    }
-
     /// The first poll: the slot knows its waiter already, so it need not be looked at.
     #[inline]
     pub(crate) fn begin(&mut self, host: &Arc<dyn Host>, cx: &mut Context<'_>) -> Poll<Waited<T>> {
@@ -47,7 +41,7 @@ impl<T: Send + 'static> Answer<T> {
             return self.pending(cx);
         }
         if timeout.is_zero() {
-            return self.poll(host, cx, false);
+            return self.poll(host, cx, |_| false);
         }
         let deadline = self.deadline.insert(Deadline::new(host.now() + timeout));
         deadline.arm(&**host, cx);
@@ -55,8 +49,31 @@ impl<T: Send + 'static> Answer<T> {
     }
 
     /// A later poll. `suspicious`: the callee seems to wait for somebody itself.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "or an answer is copied once more")]
+    #[inline(always)]
     pub(crate) fn poll(
+        &mut self,
+        host: &Arc<dyn Host>,
+        cx: &mut Context<'_>,
+        suspicious: impl FnOnce(Pid) -> bool,
+    ) -> Poll<Waited<T>> {
+        if self.deadline.is_some() {
+            let suspicious = suspicious(self.callee);
+            return self.poll_with_timer(host, cx, suspicious);
+        }
+        match self.reply.poll_value(cx) {
+            Poll::Ready(Some(answer)) => Poll::Ready(answer),
+            Poll::Ready(None) => Poll::Ready(Err(CallError::NoReply)),
+            Poll::Pending => {
+                let suspicious = suspicious(self.callee);
+                self.wait_on(host, cx, suspicious)
+            }
+        }
+    }
+
+    /// As [`Answer::poll`], while a timer is set.
+    #[inline(never)]
+    fn poll_with_timer(
         &mut self,
         host: &Arc<dyn Host>,
         cx: &mut Context<'_>,
@@ -113,15 +130,17 @@ impl<T: Send + 'static> Answer<T> {
     }
 
     /// Waits no longer; the answer if it came at this very moment.
+    #[cold]
     fn give_up(&mut self, host: &Arc<dyn Host>) -> Option<Waited<T>> {
         self.disarm(&**host);
         let host = Arc::clone(host);
         self.reply.close(move || host.count_late_reply())
     }
 
-    /// Waits no longer, for nobody wants to know.
+    /// Waits no longer, for nobody wants to know, or knows already.
+    #[inline]
     pub(crate) fn abandon(&mut self, host: &Arc<dyn Host>) {
-        if self.reply.waits() {
+        if self.reply.finish() {
             drop(self.give_up(host));
         }
     }

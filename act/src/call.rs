@@ -2,12 +2,14 @@
 
 use crate::address::Address;
 use crate::answer::Answer;
+use crate::host::Host;
 use crate::pending::wait;
 use crate::process::{current, waits};
 use crate::reply::Reply;
-use krarup_gen::{CallError, SendError};
+use krarup_gen::{CallError, Pid, SendError};
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -118,6 +120,7 @@ pub struct OnMain<F>(F);
 #[doc(hidden)]
 pub struct OnControl<F>(F);
 
+#[cold]
 fn refused<M>(error: &SendError<M>) -> CallError {
     match error {
         SendError::Full(_) => CallError::Full,
@@ -136,10 +139,14 @@ where
     F: FnOnce(Reply<T>) -> M + Send,
 {
     fn post(self, address: &Address<M, C>, _: bool, reply: Reply<T>) -> Result<(), CallError> {
-        let message = (self.0)(reply);
+        // Nothing unwinds before it is sent: so it need not lie in memory (see `Cell::send`).
+        let message = ManuallyDrop::new((self.0)(reply));
         // What was handed on before is no part of this.
         let _ = current::take_receiver();
-        address.send(message).map_err(|error| refused(&error))
+        match address.send(ManuallyDrop::into_inner(message)) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(refused(&error)),
+        }
     }
 }
 
@@ -156,6 +163,12 @@ where
         let sent = if urgent { address.send_max(command) } else { address.send_high(command) };
         sent.map_err(|error| refused(&error))
     }
+}
+
+/// Why the process that runs on this thread must not wait for the answer of this one.
+#[cold]
+fn futile(host: &dyn Host, callee: Pid) -> Option<CallError> {
+    current::pid().and_then(|caller| waits::futile(host, caller, callee))
 }
 
 /// A call under way.
@@ -189,9 +202,9 @@ where
         let Some(answer) = &mut call.answer else {
             return Poll::Ready(Err(CallError::NoReply));
         };
+        let address = call.address;
         // Of one to whom the request was handed on it is not known at a glance.
-        let suspicious = call.address.seems_to_wait() || answer.callee() != call.address.pid();
-        answer.poll(call.address.host(), cx, suspicious)
+        answer.poll(address.host(), cx, |callee| address.seems_to_wait() || callee != address.pid())
     }
 }
 
@@ -204,34 +217,31 @@ where
 {
     fn begin(&mut self, request: R, cx: &mut Context<'_>) -> Poll<Result<T, CallError>> {
         let address = self.address;
-        let (pid, host) = (address.pid(), address.host());
-        let caller = current::pid();
-        if let Some(caller) = caller {
-            if caller.is_same_process(pid) {
-                return Poll::Ready(Err(CallError::CallsItself(pid)));
-            }
-            if address.seems_to_wait()
-                && let Some(cycle) = waits::cycle(&**host, caller, pid)
-            {
-                return Poll::Ready(Err(CallError::Deadlock(cycle)));
-            }
+        // Hints, and cheap: what they come to is looked at apart.
+        if (address.seems_to_wait()
+            || current::sender(address.pid().creation()) == address.pid().id())
+            && let Some(error) = futile(&**address.host(), address.pid())
+        {
+            return Poll::Ready(Err(error));
         }
         // The slot knows its waiter from the beginning, and a reply wakes it.
         let (token, receiver) = Reply::new(Some(cx.waker().clone()));
         if let Err(error) = request.post(address, self.urgent, token) {
-            let stopped = error == CallError::NoProcess && host.is_stopping();
+            let stopped = error == CallError::NoProcess && address.host().is_stopping();
             return Poll::Ready(Err(if stopped { CallError::NodeStopped } else { error }));
         }
-        let callee = address.handed_to();
+        // A route hands a message on, and a full mailbox to its fallback.
+        let handed_to = current::take_receiver();
+        let callee = handed_to.unwrap_or_else(|| address.pid());
         let answer = self.answer.insert(Answer::new(receiver, callee, self.timeout));
-        if let Some(caller) = caller
-            && callee != pid
-            && let Some(error) = waits::futile(&**host, caller, callee)
+        if handed_to.is_some()
+            && callee != address.pid()
+            && let Some(error) = futile(&**address.host(), callee)
         {
             // It was handed on, into a cycle; its answer is not waited for.
             return Poll::Ready(Err(error));
         }
-        answer.begin(host, cx)
+        answer.begin(address.host(), cx)
     }
 }
 

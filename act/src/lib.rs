@@ -41,10 +41,12 @@ mod process;
 mod received;
 mod recipient;
 mod reply;
+mod reuse;
 mod route;
 mod seat;
 mod sending;
 mod slot;
+
 mod spawn;
 mod stop;
 mod subscription;

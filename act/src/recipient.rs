@@ -162,10 +162,10 @@ impl<R: Send + 'static> Future for Asked<R> {
     type Output = Result<R, CallError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let asked = self.get_mut();
-        let callee = asked.host.process(asked.answer.callee());
-        let suspicious = callee.is_some_and(|process| process.waits_for().is_some());
-        asked.answer.poll(&asked.host, cx, suspicious)
+        let Asked { host, answer } = self.get_mut();
+        answer.poll(host, cx, |callee| {
+            host.process(callee).is_some_and(|process| process.waits_for().is_some())
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use crate::process::current::{self, Fate};
 use crate::slot::{SlotReceiver, SlotSender, slot_for};
 use krarup_gen::CallError;
 use std::fmt;
+use std::mem::forget;
 use std::task::Waker;
 
 /// The right, and the duty, to answer a call: Erlang's `From`.
@@ -14,44 +15,47 @@ use std::task::Waker;
 /// its process ended (rule C2), else with [`CallError::NoReply`].
 #[must_use = "a reply token that is dropped fails the call"]
 pub struct Reply<T: Send + 'static> {
-    slot: Option<SlotSender<Result<T, CallError>>>,
+    slot: SlotSender<Result<T, CallError>>,
 }
 
 impl<T: Send + 'static> Reply<T> {
     pub(crate) fn new(waiter: Option<Waker>) -> (Self, SlotReceiver<Result<T, CallError>>) {
         let (sender, receiver) = slot_for(waiter);
-        (Reply { slot: Some(sender) }, receiver)
+        (Reply { slot: sender }, receiver)
     }
 
     /// Answers the call. An answer to a call that was given up is dropped and counted
     /// (rule C3).
-    pub fn send(mut self, value: T) {
-        if let Some(slot) = self.slot.take() {
-            slot.send_or_late(Ok(value));
-        }
+    #[inline]
+    pub fn send(self, value: T) {
+        self.into_slot().send_or_late(Ok(value));
+    }
+
+    /// The end that fills the slot: what is left has nothing to do when it is dropped.
+    #[inline]
+    fn into_slot(mut self) -> SlotSender<Result<T, CallError>> {
+        let slot = self.slot.take();
+        forget(self);
+        slot
     }
 
     /// Says that somebody else will answer: call it before the token goes to another process,
     /// if this one may then wait for the caller. Else such a wait would look like a cycle
     /// of calls (rule C5), for nobody can see where a token lies.
     pub fn pass_on(self) -> Self {
-        if let Some(slot) = &self.slot {
-            slot.pass_on();
-        }
+        self.slot.pass_on();
         self
     }
 
     /// Fails the call with this error: for a router that knows why nobody will answer.
-    pub fn fail(mut self, error: CallError) {
-        if let Some(slot) = self.slot.take() {
-            slot.send_or_late(Err(error));
-        }
+    pub fn fail(self, error: CallError) {
+        self.into_slot().send_or_late(Err(error));
     }
 }
 
 impl<T: Send + 'static> Drop for Reply<T> {
     fn drop(&mut self) {
-        let Some(slot) = self.slot.take() else { return };
+        let slot = self.slot.take();
         // Inside a turn nobody knows yet whether the process is about to end with a
         // reason that the caller should hear.
         let orphan = move |fate: Fate<'_>| {

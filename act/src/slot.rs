@@ -4,7 +4,9 @@
 use crate::lock::{Lock, LockGuard};
 use crate::process::crash::contain;
 use crate::process::current;
+use crate::reuse;
 use crate::sync::{AtomicBool, Ordering};
+use std::mem::{ManuallyDrop, forget, replace};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -33,39 +35,56 @@ struct Slot<T> {
     state: Lock<State<T>>,
     /// Whoever fills the slot is another than the one who was asked to.
     passed_on: AtomicBool,
+    /// The value has come and was taken. The waiter's alone.
+    done: AtomicBool,
 }
 
 impl<T> Default for Slot<T> {
     fn default() -> Self {
-        Slot { state: Lock::new(State::default()), passed_on: AtomicBool::new(false) }
+        Slot {
+            state: Lock::new(State::default()),
+            passed_on: AtomicBool::new(false),
+            done: AtomicBool::new(false),
+        }
     }
 }
 
 /// The end that fills the slot.
 pub(crate) struct SlotSender<T>(Option<Arc<Slot<T>>>);
 
-/// The end that waits; nothing when it waits no longer.
+/// The end that waits; nothing when it has given up.
 pub(crate) struct SlotReceiver<T>(Option<Arc<Slot<T>>>);
 
 pub(crate) fn slot<T>() -> (SlotSender<T>, SlotReceiver<T>) {
-    slot_for(None)
+    let slot = Arc::<Slot<T>>::default();
+    (SlotSender(Some(Arc::clone(&slot))), SlotReceiver(Some(slot)))
 }
 
-/// A slot whose waiter is known from the beginning: its first poll can be left out.
-pub(crate) fn slot_for<T>(waiter: Option<Waker>) -> (SlotSender<T>, SlotReceiver<T>) {
+/// A slot for a call: one that was used before, if there is one. A waiter that is known from
+/// the beginning need not be polled first.
+#[inline]
+pub(crate) fn slot_for<T: Send + 'static>(
+    waiter: Option<Waker>,
+) -> (SlotSender<T>, SlotReceiver<T>) {
     // Made where it will live, and then told: so it is not copied there.
-    let slot = Arc::<Slot<T>>::default();
-    if waiter.is_some() {
-        *slot.state.lock() = State::Empty(waiter);
-    }
+    let slot = reuse::take::<Slot<T>>().unwrap_or_default();
+    slot.passed_on.store(false, Ordering::Relaxed);
+    slot.done.store(false, Ordering::Relaxed);
+    // Nobody waits in it, and nothing lies in it: there is nothing to drop.
+    forget(replace(&mut *slot.state.lock(), State::Empty(waiter)));
     (SlotSender(Some(Arc::clone(&slot))), SlotReceiver(Some(slot)))
 }
 
 impl<T> SlotSender<T> {
+    /// The sender, out of one that is about to be dropped.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Self {
+        SlotSender(self.0.take())
+    }
+
     /// Fills the slot; gives the value back if nobody waits any more.
-    pub(crate) fn send(mut self, value: T) -> Result<(), T> {
-        let Some(slot) = self.0.take() else { return Err(value) };
-        slot.settle(State::Full(value)).map_err(|(value, _)| value)
+    pub(crate) fn send(self, value: T) -> Result<(), T> {
+        self.settle(value).map_err(|(value, _)| value)
     }
 
     /// Another will fill the slot than the one who was asked to: the waiter looks who it
@@ -84,51 +103,78 @@ impl<T> SlotSender<T> {
 
     /// As [`SlotSender::send`], and runs what the waiter left for a value that comes too
     /// late.
-    pub(crate) fn send_or_late(mut self, value: T) {
-        let Some(slot) = self.0.take() else { return };
-        if let Err((_, Some(late))) = slot.settle(State::Full(value)) {
-            late();
+    #[allow(clippy::inline_always, reason = "see `SlotSender::settle`")]
+    #[inline(always)]
+    pub(crate) fn send_or_late(self, value: T) {
+        if let Err((value, late)) = self.settle(value) {
+            drop(value);
+            if let Some(late) = late {
+                late();
+            }
         }
+    }
+
+    /// Fills the slot; or gives the value back, and what the waiter left for it.
+    #[allow(
+        clippy::inline_always,
+        reason = "so that a value goes from registers to its place: see `Cell::send`"
+    )]
+    #[inline(always)]
+    fn settle(mut self, value: T) -> Result<(), (T, Option<Late>)> {
+        let slot = self.0.take();
+        // It is empty now.
+        forget(self);
+        let Some(slot) = slot else { return Err((value, None)) };
+        // Nothing unwinds before it has its place.
+        let value = ManuallyDrop::new(value);
+        let mut state = slot.state.lock();
+        let State::Empty(waiter) = &mut *state else {
+            let late = late(state);
+            return Err((ManuallyDrop::into_inner(value), late));
+        };
+        let waiter = waiter.take();
+        // What was there is empty now.
+        forget(replace(&mut *state, State::Full(ManuallyDrop::into_inner(value))));
+        drop(state);
+        // Before the waiter wakes.
+        drop(slot);
+        if let Some(waker) = waiter {
+            wake(waker);
+        }
+        Ok(())
+    }
+}
+
+/// What the waiter left for a value that comes too late.
+#[cold]
+fn late<T>(mut state: LockGuard<'_, State<T>>) -> Option<Late> {
+    match &mut *state {
+        State::Closed(late) => late.take(),
+        _ => None,
     }
 }
 
 impl<T> Drop for SlotSender<T> {
+    #[inline]
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
-            let _ = slot.settle(State::Dropped);
+            slot.abandon();
         }
     }
 }
 
 impl<T> Slot<T> {
-    #[allow(
-        clippy::inline_always,
-        reason = "or the outcome is made beside its place and copied there"
-    )]
-    #[inline(always)]
-    fn settle(&self, outcome: State<T>) -> Result<(), (T, Option<Late>)> {
+    /// The sender has gone without a value.
+    #[cold]
+    fn abandon(self: Arc<Self>) {
         let mut state = self.state.lock();
-        if !matches!(*state, State::Empty(_)) {
-            let late = match &mut *state {
-                State::Closed(late) => late.take(),
-                _ => None,
-            };
-            drop(state);
-            return match outcome {
-                State::Full(value) => Err((value, late)),
-                _ => Ok(()),
-            };
-        }
-        let waiter = match &mut *state {
-            State::Empty(waiter) => waiter.take(),
-            _ => None,
-        };
-        *state = outcome;
+        let State::Empty(waiter) = &mut *state else { return };
+        let waiter = waiter.take();
+        *state = State::Dropped;
         drop(state);
         if let Some(waker) = waiter {
             wake(waker);
         }
-        Ok(())
     }
 }
 
@@ -158,18 +204,11 @@ impl<T> SlotReceiver<T> {
         self.0.as_ref().is_some_and(|slot| slot.passed_on.load(Ordering::Relaxed))
     }
 
-    /// Whether it still waits.
-    #[inline]
-    pub(crate) fn waits(&self) -> bool {
-        self.0.is_some()
-    }
-
     /// Waits no longer: the value if it has come just now. `late` runs if one comes
     /// after that.
     pub(crate) fn close(&mut self, late: impl FnOnce() + Send + 'static) -> Option<T> {
         let slot = self.0.take()?;
-        let before =
-            std::mem::replace(&mut *slot.state.lock(), State::Closed(Some(Box::new(late))));
+        let before = replace(&mut *slot.state.lock(), State::Closed(Some(Box::new(late))));
         match before {
             State::Full(value) => Some(value),
             _ => None,
@@ -178,65 +217,106 @@ impl<T> SlotReceiver<T> {
 }
 
 impl<T> Drop for SlotReceiver<T> {
+    #[inline]
     fn drop(&mut self) {
-        let Some(slot) = self.0.take() else { return };
-        let before = std::mem::replace(&mut *slot.state.lock(), State::Closed(None));
+        if let Some(slot) = self.0.take() {
+            slot.leave();
+        }
+    }
+}
+
+impl<T> Slot<T> {
+    /// The waiter has gone.
+    #[cold]
+    fn leave(self: Arc<Self>) {
+        let before = replace(&mut *self.state.lock(), State::Closed(None));
         // What is dropped here may be a user's: not under the lock.
         drop(before);
     }
 }
 
-impl<T> SlotReceiver<T> {
+impl<T: Send + 'static> SlotReceiver<T> {
+    /// Waits no longer; true if it still did. The slot is used again if the value has been
+    /// taken, for then its sender has done the last that it does with it.
+    #[inline]
+    pub(crate) fn finish(&mut self) -> bool {
+        let Some(slot) = &self.0 else { return false };
+        if !slot.done.load(Ordering::Relaxed) {
+            return true;
+        }
+        if let Some(slot) = self.0.take() {
+            reuse::keep(slot);
+        }
+        false
+    }
+
     /// As awaiting it, for who says himself what he waits for (rule C5).
     #[allow(clippy::inline_always, reason = "or what has come is copied once more")]
     #[inline(always)]
     pub(crate) fn poll_value(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let Some(slot) = &self.0 else { return Poll::Ready(None) };
         let mut state = slot.state.lock();
-        while matches!(&*state, State::Empty(_)) {
+        if !matches!(&*state, State::Full(_)) {
             match slot.wait(state, cx.waker()) {
-                Some(changed) => state = changed,
-                None => return Poll::Pending,
+                Waiting::Over(changed) => state = changed,
+                Waiting::On => return Poll::Pending,
+                Waiting::Vain => return Poll::Ready(None),
             }
         }
-        let outcome = std::mem::replace(&mut *state, State::Closed(None));
+        let outcome = replace(&mut *state, State::Closed(None));
         drop(state);
-        self.0 = None;
+        slot.done.store(true, Ordering::Relaxed);
         match outcome {
             State::Full(value) => Poll::Ready(Some(value)),
-            State::Empty(_) | State::Closed(_) | State::Dropped => Poll::Ready(None),
+            // Not reached, and nothing to drop: dropping it would have it lie in memory.
+            other => {
+                forget(other);
+                Poll::Ready(None)
+            }
         }
     }
+}
+
+/// What comes of looking for a value that is not there yet.
+enum Waiting<'a, T> {
+    /// It is there.
+    Over(LockGuard<'a, State<T>>),
+    /// The waiter will be woken.
+    On,
+    /// It will never be there.
+    Vain,
 }
 
 impl<T> Slot<T> {
-    /// Has the waiter woken when something comes; the state if it has changed meanwhile.
+    /// Has the waiter woken when something comes, if nothing has.
     #[cold]
-    fn wait<'a>(
-        &'a self,
-        state: LockGuard<'a, State<T>>,
-        waker: &Waker,
-    ) -> Option<LockGuard<'a, State<T>>> {
-        if matches!(&*state, State::Empty(Some(waiter)) if waiter.will_wake(waker)) {
-            return None;
-        }
-        // A waker is anybody's code: it is cloned and dropped outside the lock.
-        drop(state);
-        let waker = waker.clone();
-        let mut state = self.state.lock();
-        let State::Empty(place) = &mut *state else {
+    fn wait<'a>(&'a self, mut state: LockGuard<'a, State<T>>, waker: &Waker) -> Waiting<'a, T> {
+        if let State::Empty(waiter) = &*state {
+            if waiter.as_ref().is_some_and(|waiter| waiter.will_wake(waker)) {
+                return Waiting::On;
+            }
+            // A waker is anybody's code: it is cloned and dropped outside the lock.
+            drop(state);
+            let waker = waker.clone();
+            state = self.state.lock();
+            if let State::Empty(place) = &mut *state {
+                let before = place.replace(waker);
+                drop(state);
+                drop(before);
+                return Waiting::On;
+            }
             drop(state);
             drop(waker);
-            return Some(self.state.lock());
-        };
-        let before = place.replace(waker);
-        drop(state);
-        drop(before);
-        None
+            state = self.state.lock();
+        }
+        match &*state {
+            State::Full(_) => Waiting::Over(state),
+            _ => Waiting::Vain,
+        }
     }
 }
 
-impl<T> Future for SlotReceiver<T> {
+impl<T: Send + 'static> Future for SlotReceiver<T> {
     /// `None`: the sender has gone without a value.
     type Output = Option<T>;
 
@@ -244,7 +324,85 @@ impl<T> Future for SlotReceiver<T> {
         let value = self.poll_value(cx);
         if value.is_pending() {
             current::note_other_wait();
+        } else {
+            self.0 = None;
         }
         value
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::Weak;
+    use std::task::Wake;
+
+    struct Nobody;
+
+    impl Wake for Nobody {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    fn poll<T: Send + 'static>(receiver: &mut SlotReceiver<T>) -> Poll<Option<T>> {
+        receiver.poll_value(&mut Context::from_waker(Waker::noop()))
+    }
+
+    fn place<T>(receiver: &SlotReceiver<T>) -> Weak<Slot<T>> {
+        receiver.0.as_ref().map(Arc::downgrade).unwrap_or_default()
+    }
+
+    #[test]
+    fn c1_a_slot_is_used_again_as_if_it_were_new() {
+        let (sender, mut receiver) = slot_for(None);
+        let first = place(&receiver);
+        sender.pass_on();
+        assert!(sender.send(7).is_ok());
+        assert_eq!(poll(&mut receiver), Poll::Ready(Some(7)));
+        assert_eq!(poll(&mut receiver), Poll::Ready(None), "nothing comes twice");
+        assert!(!receiver.finish());
+        let (sender, mut receiver) = slot_for(None);
+        assert!(first.ptr_eq(&place(&receiver)));
+        assert!(!receiver.is_passed_on());
+        assert!(sender.is_awaited());
+        assert_eq!(poll(&mut receiver), Poll::Pending);
+        assert!(receiver.finish(), "it still waits");
+        assert!(sender.send(8).is_ok());
+        assert_eq!(poll(&mut receiver), Poll::Ready(Some(8)));
+    }
+
+    /// Its sender may still come.
+    #[test]
+    fn c3_a_slot_that_was_given_up_is_not_used_again() {
+        let (sender, mut receiver) = slot_for(None);
+        let first = place(&receiver);
+        assert_eq!(receiver.close(|| ()), None);
+        assert!(!receiver.finish());
+        let (_other, mut receiver) = slot_for(None);
+        assert!(!first.ptr_eq(&place(&receiver)));
+        assert_eq!(sender.send(7), Err(7));
+        assert_eq!(poll(&mut receiver), Poll::Pending);
+    }
+
+    #[test]
+    fn c1_a_slot_that_is_kept_keeps_nobody() {
+        let (waiter, value) = (Arc::new(Nobody), Arc::new(()));
+        let (sender, mut receiver) = slot_for(Some(Waker::from(Arc::clone(&waiter))));
+        let first = place(&receiver);
+        assert!(sender.send(Arc::clone(&value)).is_ok());
+        drop(poll(&mut receiver));
+        assert!(!receiver.finish());
+        assert_eq!(first.strong_count(), 1, "it is kept");
+        assert_eq!((Arc::strong_count(&waiter), Arc::strong_count(&value)), (1, 1));
+    }
+
+    #[test]
+    fn c3_what_was_not_taken_goes_with_its_slot() {
+        let value = Arc::new(());
+        let (sender, mut receiver) = slot_for(None);
+        let first = place(&receiver);
+        assert!(sender.send(Arc::clone(&value)).is_ok());
+        assert!(receiver.finish());
+        drop(receiver);
+        assert_eq!((first.strong_count(), Arc::strong_count(&value)), (0, 1));
     }
 }

@@ -6,7 +6,6 @@ use super::checker::{joined, model, thread};
 use crate::reply::Reply;
 use crate::slot::{SlotReceiver, slot, slot_for};
 use krarup_gen::CallError;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
@@ -26,11 +25,11 @@ impl Count {
 }
 
 /// Polls until the value is there, each time after the bell has rung.
-fn wait<T>(receiver: &mut SlotReceiver<T>, bell: &Arc<Bell>) -> Option<T> {
+fn wait<T: Send + 'static>(receiver: &mut SlotReceiver<T>, bell: &Arc<Bell>) -> Option<T> {
     let waker = bell.waker();
     let mut cx = Context::from_waker(&waker);
     loop {
-        if let Poll::Ready(value) = Pin::new(&mut *receiver).poll(&mut cx) {
+        if let Poll::Ready(value) = receiver.poll_value(&mut cx) {
             return value;
         }
         bell.wait();
@@ -115,6 +114,42 @@ fn a_value_for_a_waiter_that_goes_away_is_dropped_once() {
     });
 }
 
+/// A call after one that was answered: it has the same slot, and the sender of the first may
+/// not have let go of it yet.
+#[test]
+fn a_slot_that_is_used_again_brings_its_new_answer() {
+    model(|| {
+        let bell = Bell::new();
+        let mut replying = Vec::new();
+        for number in 0..2 {
+            let (reply, mut receiver) = Reply::new(Some(bell.waker().clone()));
+            replying.push(thread::spawn(move || reply.send(number)));
+            assert_eq!(wait(&mut receiver, &bell), Some(Ok(number)), "another's reply");
+            assert!(!receiver.finish(), "it is over");
+        }
+        replying.into_iter().for_each(joined);
+    });
+}
+
+/// A call after one that was given up, whose answer comes late.
+#[test]
+fn a_late_reply_is_no_reply_to_the_next_call() {
+    model(|| {
+        let bell = Bell::new();
+        let (reply, mut receiver) = Reply::new(None);
+        let first = thread::spawn(move || reply.send(0));
+        if receiver.close(|| ()).is_some() {
+            joined(first);
+            return;
+        }
+        assert!(!receiver.finish(), "it is over");
+        let (reply, mut receiver) = Reply::new(Some(bell.waker().clone()));
+        let second = thread::spawn(move || reply.send(1));
+        assert_eq!(wait(&mut receiver, &bell), Some(Ok(1)), "another's reply");
+        [first, second].into_iter().for_each(joined);
+    });
+}
+
 #[cfg(loom)]
 mod broken {
     use super::*;
@@ -184,6 +219,27 @@ mod broken {
             });
             let taken = usize::from(slot.close().is_some());
             assert_eq!(taken + joined(sending), 1, "outcomes");
+        });
+    }
+
+    #[test]
+    #[should_panic(expected = "another's reply")]
+    fn a_slot_that_is_used_again_after_a_timeout_brings_the_reply_of_before() {
+        model(|| {
+            let slot = Arc::new(Halting::default());
+            let send = |value| {
+                let slot = Arc::clone(&slot);
+                thread::spawn(move || slot.send(value).is_ok())
+            };
+            let first = send(0);
+            let late = slot.close().is_none();
+            // As new, though its sender may still come.
+            *slot.0.lock() = Default::default();
+            let second = send(1);
+            if late {
+                assert_eq!(slot.wait(&Bell::new()), 1, "another's reply");
+            }
+            let _ = [first, second].map(joined);
         });
     }
 }
