@@ -11,7 +11,7 @@ use crate::mailbox::overflow::Overflow;
 use crate::pending::wait;
 use crate::process::cell::{Birth, Cell};
 use crate::process::process::Process;
-use crate::process::turn::{Berth, Life};
+use crate::process::turn::Life;
 use crate::process::{bonds, current};
 use crate::slot::{SlotSender, slot};
 use krarup_gen::{Class, Name, NoBound, Ref, SpawnError, Target};
@@ -249,7 +249,6 @@ where
             }
         };
         let host = of_class(host, self.class)?;
-        let berth = Berth::new();
         let cell = Arc::new(Cell::<B::Message, B::Command>::new(Birth {
             pid: self.pid.and_then(|pid| pid.on(&*host)).unwrap_or_else(|| host.next_pid()),
             parent: self.parent.as_ref().map(|parent| parent.pid()),
@@ -283,7 +282,7 @@ where
         current::charge(1, 0);
         let factory = self.factory;
         let ctx = Context::new(Arc::clone(&cell));
-        host.schedule(Life::ready(berth, Arc::clone(&cell), move || factory().run(ctx)));
+        host.schedule(Life::ready(Arc::clone(&cell), move || factory().run(ctx)));
         Ok(Address::new(cell))
     }
 }

@@ -7,7 +7,7 @@ use crate::host::{Alarm, Host, Poke, Ready, Stalled, TimerKey, TurnLimits};
 use crate::mailbox::overflow::Overflow;
 use crate::process::cell::{Birth, Cell};
 use crate::process::process::Process;
-use crate::process::turn::{Berth, Life};
+use crate::process::turn::Life;
 use crate::subscription::{Subscription, Topic};
 use krarup_gen::{Alias, BlockError, DeadLetter, Name, Pid, Reason, Ref, SpawnError, Timestamp};
 use std::collections::{BTreeMap, VecDeque};
@@ -111,7 +111,7 @@ impl House {
     {
         let cell = self.admit_new(bound);
         let ctx = Context::new(Arc::clone(&cell));
-        let ready = Life::ready(Berth::new(), Arc::clone(&cell), move || body(ctx));
+        let ready = Life::ready(Arc::clone(&cell), move || body(ctx));
         (cell, ready)
     }
 

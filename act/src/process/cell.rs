@@ -23,10 +23,8 @@ use std::any::type_name;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-/// In this order in memory: what a turn and a send touch first, what hardly anybody asks for
-/// last. Behind it lies whatever was allocated next, most often another process, which another
-/// worker may run; what that writes to the cache line they share costs this one nothing then
-/// (docs/decisions.md). What lies before it is its own future ([`super::turn::Berth`]).
+/// In this order in memory: what a send and a turn touch lies together, in as few cache lines as
+/// can be, and what hardly anybody asks for behind it (docs/decisions.md).
 #[repr(C)]
 pub(crate) struct Cell<M, C> {
     pub(crate) inbox: Lock<Inbox<M, C>>,

@@ -27,7 +27,6 @@ use crate::seat::Seat;
 use crate::slot::SlotSender;
 use futures_task::waker_ref;
 use krarup_gen::{DeadLetterCause, Pid, Reason, Result, SpawnError};
-use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -53,16 +52,6 @@ pin_project_lite::pin_project! {
     }
 }
 
-/// Where a process's future will live. Made before its cell: so the cell, which all the world
-/// writes to, has its own process before it in memory.
-pub(crate) struct Berth<M, C, S, F>(Box<MaybeUninit<Life<M, C, S, F>>>);
-
-impl<M, C, S, F> Berth<M, C, S, F> {
-    pub(crate) fn new() -> Self {
-        Berth(Box::new_uninit())
-    }
-}
-
 impl<M, C, S, F> Life<M, C, S, F>
 where
     M: Send + 'static,
@@ -71,10 +60,8 @@ where
     F: Future<Output = Result> + Send + 'static,
 {
     /// A process that has not run: `seed` makes its future in its first turn (rule D1).
-    pub(crate) fn ready(berth: Berth<M, C, S, F>, cell: Arc<Cell<M, C>>, seed: S) -> Ready {
-        let life = Life { cell, stage: Stage::Unborn { seed: Some(seed) } };
-        let life = Box::write(berth.0, life);
-        Ready::new(Box::into_pin(life))
+    pub(crate) fn ready(cell: Arc<Cell<M, C>>, seed: S) -> Ready {
+        Ready::new(Box::pin(Life { cell, stage: Stage::Unborn { seed: Some(seed) } }))
     }
 }
 
