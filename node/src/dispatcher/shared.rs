@@ -286,7 +286,27 @@ impl Shared {
         if takes.begun.is_multiple_of(u64::from(SAMPLE_INTERVAL)) {
             self.run_measured(local, takes);
         }
-        self.take_injected(local)
+        let held = local.queue.len();
+        let first = self.take_injected(local)?;
+        if held > 0 {
+            self.take_more(local, held + INJECTOR_INTERVAL as usize);
+        }
+        Some(first)
+    }
+
+    /// A worker that has work of its own takes in as many as it has begun turns since it looked
+    /// last: so nobody outside waits for more turns than there are processes before it, and
+    /// what a full queue has spilled comes round like the rest (rule R1).
+    fn take_more(&self, local: &Local, most: usize) {
+        // A batch is half of what there is, where that is little. Seldom so many, but a thief may
+        // empty the queue meanwhile.
+        for _ in 0..BATCH {
+            let room = most.saturating_sub(local.queue.len());
+            if room == 0 || self.injector.steal_batch_with_limit(&local.queue, room).is_empty() {
+                break;
+            }
+        }
+        self.counters[local.index].note_length(local.queue.len());
     }
 
     fn take_injected(&self, local: &Local) -> Option<Ready> {
