@@ -230,3 +230,31 @@ fn m4_a_kill_of_one_with_a_hundred_thousand_waiting_is_its_next_turn() {
         });
     }
 }
+
+/// Each has ten thousand messages from outside, and sends itself another one for each that it
+/// handles: so they stay flooded, and none of them floods another.
+#[test]
+fn r1_who_is_flooded_and_sends_to_itself_takes_turns_like_any() {
+    for (busy, flooded, budget) in [(0, 10, 1), (0, 10, 64), (5, 5, 1), (5, 5, 64), (0, 1, 5)] {
+        as_worker(options(1).throughput(budget), move |stepped| {
+            for number in 0..busy {
+                stepped.nursery.flooded(number, Class::Normal, 20_000);
+            }
+            for number in busy..busy + flooded {
+                let process = endless(&stepped.nursery, number, Class::Normal);
+                (1..10_000).for_each(|_| process.send(()).unwrap());
+            }
+            let mut turns = Vec::new();
+            for _ in 0..900 {
+                stepped.step();
+                let taken = stepped.taken();
+                assert!(taken.len() <= budget as usize);
+                turns.extend(taken.first());
+            }
+            let all = busy + flooded;
+            let waits = waits(&turns);
+            assert_eq!(waits.len(), all);
+            assert!(waits.values().all(|waited| *waited < all), "{all} {budget}: {waits:?}");
+        });
+    }
+}
