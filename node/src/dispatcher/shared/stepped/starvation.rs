@@ -62,7 +62,22 @@ fn r1_more_than_a_queue_holds_take_turns_all_the_same() {
     });
 }
 
-/// Who comes in must wait for those who came before it, outside and then in the queue.
+/// As if there were one queue, whether it is long or short.
+#[test]
+fn r1_who_is_flooded_from_outside_takes_turns_from_the_first_on() {
+    for (all, budget) in [(2, 5), (2, 64), (17, 1), (18, 1), (61, 3)] {
+        as_worker(options(1).throughput(budget), move |stepped| {
+            let budget = budget as usize;
+            stepped.outside(|from| from.flood(0..all, 20 * budget));
+            stepped.steps(20 * all);
+            let round: Vec<_> = (0..all).flat_map(|number| vec![number; budget]).collect();
+            let taken = stepped.taken();
+            assert!(taken.chunks(round.len()).take(10).all(|all| all == round), "{taken:?}");
+        });
+    }
+}
+
+/// Where they are more, who comes in waits for those who came before it, outside and in the queue.
 #[test]
 fn r1_however_many_come_from_outside_each_waits_for_those_before_it() {
     for all in [20, 100, 1_000] {
