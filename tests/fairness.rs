@@ -1,4 +1,5 @@
-//! Who might be starved, and by whom, on real threads (rules R1, R4, R6, X2; seeds M11, M12).
+//! Who might be starved, and by whom, on real threads and in simulation (rules R1, R4, R6, X2;
+//! seeds M11, M12).
 //! Turn by turn it is checked beside the dispatcher
 //! (`node/src/dispatcher/shared/stepped/starvation.rs`).
 
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
 use std::task::Poll;
 use std::thread;
-use support::{Log, puppet};
+use support::{Log, puppet, simulations};
 
 /// Processes that send each other messages, each of which is counted twice: when it is sent,
 /// and when it is handled. `true` has the process do its work once more.
@@ -221,18 +222,26 @@ fn r6_high_ones_behind_a_long_turn_are_run_by_who_has_normal_work_without_end() 
     node.stop().wait().unwrap();
 }
 
+/// Does it with nodes of so many workers, and in simulations.
+fn on_each(name: &str, workers: &[usize], test: impl Fn(&Node)) {
+    simulations(3).for_each(|sim| test(&sim));
+    for workers in workers {
+        test(&node(name, *workers, 1));
+    }
+}
+
 /// Beside all of them, of all classes, a normal process answers whoever asks, and each of
 /// them ends when it is told to.
 #[test]
 fn r1_nobody_is_starved_by_floods_feuds_rings_and_who_never_ends() {
-    for workers in [1, 2, 4] {
-        let node = node("r1crowd", workers, 0);
-        let asked = puppet(&node, "asked", &Log::new());
+    on_each("r1crowd", &[1, 2, 4], |node| {
+        let asked = puppet(node, "asked", &Log::new());
         let crowd = Crowd::default();
-        let members = crowd.gather(&node);
+        let members = crowd.gather(node);
         for member in &members {
             assert!(asked.inspect().wait().is_ok());
-            assert!(member.inspect().wait().is_err() || member.is_alive());
+            // It hears of it, and says nothing.
+            assert_eq!(member.inspect().wait().unwrap_err(), CallError::NoReply);
         }
         // One of them after the other, while the rest goes on.
         for (number, member) in members.iter().enumerate() {
@@ -246,22 +255,21 @@ fn r1_nobody_is_starved_by_floods_feuds_rings_and_who_never_ends() {
             assert!(asked.inspect().wait().is_ok());
         }
         node.stop().wait().unwrap();
-    }
+    });
 }
 
 /// Who floods one that is suspended has its turns all the same, and so have all others; all
 /// that was accepted is handled when it is resumed.
 #[test]
 fn x5_who_floods_a_suspended_one_is_held_up_by_it_for_a_while_only() {
-    for workers in [1, 2] {
-        let node = node("x5flood", workers, 1);
+    on_each("x5flood", &[1, 2], |node| {
         let crowd = Crowd::default();
-        let flooded = crowd.idle(&node, Class::Normal);
+        let flooded = crowd.idle(node, Class::Normal);
         flooded.suspend().wait().unwrap();
         let handled = flooded.info().handled;
         let flooders: Vec<_> =
-            (0..2).map(|_| crowd.flooder(&node, Class::Normal, &flooded)).collect();
-        let asked = puppet(&node, "asked", &Log::new());
+            (0..2).map(|_| crowd.flooder(node, Class::Normal, &flooded)).collect();
+        let asked = puppet(node, "asked", &Log::new());
         while flooded.waiting() < 20_000 {
             assert!(asked.inspect().wait().is_ok());
         }
@@ -278,7 +286,7 @@ fn x5_who_floods_a_suspended_one_is_held_up_by_it_for_a_while_only() {
             assert!(asked.inspect().wait().is_ok());
         }
         node.stop().wait().unwrap();
-    }
+    });
 }
 
 /// A stop in the midst of it all, while one turn goes on: everybody ends, and each message was

@@ -228,7 +228,7 @@ fn r1_a_handler_that_wakes_itself_without_end_has_turns_like_any() {
 fn m4_a_kill_of_one_with_a_hundred_thousand_waiting_is_its_next_turn() {
     for class in [Class::Normal, Class::High, Class::Varying] {
         as_worker(options(1), move |stepped| {
-            const ALL: usize = if cfg!(miri) { 500 } else { 100_000 };
+            const ALL: usize = 100_000;
             (0..3).for_each(|number| drop(endless(&stepped.nursery, number, Class::Normal)));
             let flooded = stepped.nursery.spawn_with(3, class, |_, _| {});
             (0..ALL).for_each(|_| flooded.send(()).unwrap());
