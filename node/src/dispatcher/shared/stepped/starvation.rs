@@ -213,7 +213,7 @@ fn r1_a_handler_that_wakes_itself_without_end_has_turns_like_any() {
                 assert_eq!(ran, [&[restless.pid()], &others[..]].concat());
                 let polled = polls.load(Ordering::Relaxed) - before;
                 // A turn begins with a poll, and each wake-up in it counts as a message.
-                assert_eq!(polled, deadline.map_or(8, |polls| polls as usize));
+                assert_eq!(polled as u64, deadline.unwrap_or(8));
             }
             restless.process().kill();
             stepped.steps(4);
