@@ -4,7 +4,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{ChildSpec, Class, DispatcherOptions, Supervisor, behavior_fn};
+use krarup::{ChildSpec, Class, DispatcherOptions, Executor, Supervisor, Task, behavior_fn};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use support::{Act, Does, Log, Puppet, puppet, simulations};
@@ -111,50 +111,6 @@ fn r6_a_process_that_varies_says_itself_in_which_class_it_is_queued() {
     }
 }
 
-/// Workers, senders and the process itself queue it, now in one class and now in the other.
-#[test]
-fn r6_who_varies_is_run_by_one_worker_at_a_time_and_loses_no_wake_up() {
-    const EACH: usize = 2_000;
-    for workers in [1, 2, 4] {
-        let options = DispatcherOptions::new().workers(workers).throughput(4);
-        let node = Node::builder("r6varies").options(options).start().unwrap();
-        let counter = behavior_fn(|mut ctx: Context<Reply<usize>>| async move {
-            for n in 0.. {
-                let krarup::Received::Message(reply) = ctx.receive().await else { break };
-                ctx.set_class(if n % 3 == 0 { Class::High } else { Class::Normal });
-                reply.send(n);
-            }
-            Ok(())
-        });
-        let counter = node.spawn(move || counter).class(Class::Varying).start().unwrap();
-        for turn in 0..3 {
-            let busy = behavior_fn(move |mut ctx: Context<()>| async move {
-                for n in 0.. {
-                    ctx.set_class(if n % 4 == turn { Class::High } else { Class::Normal });
-                    ctx.address().send(())?;
-                    ctx.receive().await;
-                }
-                Ok(())
-            });
-            node.spawn(move || busy).class(Class::Varying).start().unwrap();
-        }
-        let callers: Vec<_> = (0..3)
-            .map(|_| {
-                let counter = counter.clone();
-                thread::spawn(move || -> Vec<_> {
-                    (0..EACH).map(|_| counter.call(|r| r).no_timeout().wait().unwrap()).collect()
-                })
-            })
-            .collect();
-        let mut all: Vec<_> = callers.into_iter().flat_map(|c| c.join().unwrap()).collect();
-        all.sort_unstable();
-        assert!(all.into_iter().eq(0..3 * EACH));
-        let stats = &node.stats().dispatchers[0];
-        assert!(stats.high_turns > 0 && stats.turns > stats.high_turns);
-        node.stop().wait().unwrap();
-    }
-}
-
 #[test]
 fn r6_a_supervisor_gives_its_children_the_class_they_are_specified_with() {
     let sim = Simulation::new(1);
@@ -209,48 +165,109 @@ fn r6_a_dispatcher_that_is_named_keeps_the_class_and_one_without_a_queue_ignores
     node.stop().wait().unwrap();
 }
 
-/// Everything that a process can do, of high class, under many senders.
-#[test]
-fn r6_high_ones_are_run_by_one_worker_at_a_time_and_lose_no_wake_up() {
+/// A process of this class that many call, beside so many of its class and normal ones that never
+/// end: each call has its own answer, in order. Whoever may, says another class in each turn.
+fn storm(node: &Node, dispatcher: &str, class: Class, busy: usize) {
     const EACH: usize = 2_000;
-    for workers in [1, 2, 4] {
-        let options = DispatcherOptions::new().workers(workers).throughput(4);
-        let node = Node::builder("r6many").options(options).start().unwrap();
-        let counter = behavior_fn(|mut ctx: Context<Reply<usize>>| async move {
-            for n in 0.. {
-                let krarup::Received::Message(reply) = ctx.receive().await else { break };
-                reply.send(n);
-            }
-            Ok(())
-        });
-        let counter = node.spawn(move || counter).class(Class::High).start().unwrap();
-        // Busy ones of both classes beside it.
-        for class in [Class::High, Class::Normal] {
-            for _ in 0..3 {
-                let busy = behavior_fn(|mut ctx: Context<()>| async move {
-                    loop {
-                        ctx.address().send(())?;
-                        ctx.receive().await;
-                    }
-                });
-                node.spawn(move || busy).class(class).start().unwrap();
-            }
+    let says = |turn: usize| if turn.is_multiple_of(3) { Class::High } else { Class::Normal };
+    let counter = behavior_fn(move |mut ctx: Context<Reply<usize>>| async move {
+        for n in 0.. {
+            let krarup::Received::Message(reply) = ctx.receive().await else { break };
+            assert_eq!(ctx.set_class(says(n)), class == Class::Varying);
+            reply.send(n);
         }
-        let callers: Vec<_> = (0..3)
-            .map(|_| {
-                let counter = counter.clone();
-                thread::spawn(move || -> Vec<_> {
-                    (0..EACH).map(|_| counter.call(|r| r).no_timeout().wait().unwrap()).collect()
-                })
-            })
-            .collect();
-        let mut all: Vec<_> = callers.into_iter().flat_map(|c| c.join().unwrap()).collect();
-        all.sort_unstable();
-        assert!(all.into_iter().eq(0..3 * EACH));
-        let stats = &node.stats().dispatchers[0];
-        assert!(stats.high_turns > 0 && stats.turns > stats.high_turns);
-        node.stop().wait().unwrap();
+        Ok(())
+    });
+    let counter = node.spawn(move || counter).dispatcher(dispatcher).class(class).start().unwrap();
+    for of in [class, Class::Normal] {
+        for turn in 0..busy {
+            let busy = behavior_fn(move |mut ctx: Context<()>| async move {
+                for n in turn.. {
+                    ctx.set_class(says(n));
+                    ctx.address().send(())?;
+                    ctx.receive().await;
+                }
+                Ok(())
+            });
+            node.spawn(move || busy).dispatcher(dispatcher).class(of).start().unwrap();
+        }
     }
+    let callers: Vec<_> = (0..3)
+        .map(|_| {
+            let counter = counter.clone();
+            thread::spawn(move || -> Vec<_> {
+                (0..EACH).map(|_| counter.call(|r| r).no_timeout().wait().unwrap()).collect()
+            })
+        })
+        .collect();
+    let mut all: Vec<_> = callers.into_iter().flat_map(|c| c.join().unwrap()).collect();
+    all.sort_unstable();
+    assert!(all.into_iter().eq(0..3 * EACH));
+}
+
+/// Of one class for ever, or queued now in one class and now in the other, by workers, by
+/// senders and by itself.
+#[test]
+fn r6_high_and_varying_ones_are_run_by_one_worker_at_a_time_and_lose_no_wake_up() {
+    for class in [Class::High, Class::Varying] {
+        for workers in [1, 2, 4] {
+            let options = DispatcherOptions::new().workers(workers).throughput(4);
+            let node = Node::builder("r6many").options(options).start().unwrap();
+            storm(&node, "default", class, 3);
+            let stats = &node.stats().dispatchers[0];
+            assert!(stats.high_turns > 0 && stats.turns > stats.high_turns);
+            node.stop().wait().unwrap();
+        }
+    }
+}
+
+/// Tasks for a thread of its own.
+struct Loop(mpsc::Sender<Task>);
+
+impl Executor for Loop {
+    fn execute(&self, task: Task) -> Result<(), Task> {
+        self.0.send(task).map_err(|refused| refused.0)
+    }
+}
+
+/// Without a queue of its own there is nothing to choose; what a process says is what its record
+/// tells, and its children vary too.
+#[test]
+fn r6_who_varies_runs_on_any_dispatcher_and_says_its_class_there_for_nothing() {
+    let (tasks, waiting) = mpsc::channel::<Task>();
+    let looping = thread::spawn(move || waiting.iter().for_each(Task::run));
+    let node = Node::builder("r6kinds")
+        .workers(1)
+        .dispatcher("pin", DispatcherOptions::pinned().throughput(4))
+        .dispatcher("loop", DispatcherOptions::executor(Loop(tasks)).throughput(4))
+        .dispatcher("here", DispatcherOptions::calling_thread().throughput(4))
+        .start()
+        .unwrap();
+    for name in ["pin", "loop", "here"] {
+        // What never ends would keep the thread that calls.
+        storm(&node, name, Class::Varying, if name == "here" { 0 } else { 3 });
+        let puppet = Puppet::new("p", &Log::new());
+        let process = node.spawn(move || puppet).dispatcher(name).class(Class::Varying);
+        let process = process.wait().unwrap();
+        assert_eq!(process.info().class, Class::Normal);
+        for class in [Class::High, Class::Normal, Class::High] {
+            let (sent, said) = mpsc::channel();
+            process.tells(move |ctx| {
+                let child = ctx.spawn(|| Puppet::new("c", &Log::new())).start().unwrap();
+                let set = (ctx.class_varies(), ctx.set_class(class));
+                child.tells(move |ctx| sent.send((set, ctx.class_varies())).unwrap());
+            });
+            assert_eq!((said.recv(), process.info().class), (Ok(((true, true), true)), class));
+        }
+        assert!(process.inspect().wait().is_ok());
+        process.stop().wait().unwrap();
+        let stats = node.stats();
+        let stats = stats.dispatcher(name).unwrap();
+        assert!(stats.turns > 0 && stats.high_turns == 0, "{name}");
+    }
+    node.stop().wait().unwrap();
+    drop(node);
+    looping.join().unwrap();
 }
 
 /// All workers are busy with high ones for ever; a normal process is served all the same, on

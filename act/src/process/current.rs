@@ -223,10 +223,14 @@ fn is_late(turn: &Turn, now: impl FnOnce() -> Timestamp) -> bool {
 }
 
 /// Takes more of the turn than the message in hand: it has made others work, or one whose
-/// number is `creditor`. What is not there is a [`debt`].
+/// number is `creditor`. What is not there is a [`debt`]. Who fills its own mailbox owes nobody
+/// a turn: nobody else could empty it.
 #[inline]
 pub(crate) fn charge(messages: u32, creditor: u64) {
     TURN.with(|turn| {
+        if creditor == turn.pid.get().id() {
+            return;
+        }
         turn.budget.set(turn.budget.get().saturating_sub(i64::from(messages)));
         turn.creditor.set(creditor);
     });

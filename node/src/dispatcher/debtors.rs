@@ -32,11 +32,11 @@
 //!
 //! Here is where they sit; what a worker does with them is in [`super::sitting_out`].
 
+use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering::Relaxed};
 use krarup_act::Ready;
-use parking_lot::Mutex;
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::iter;
 
 /// Nobody sits longer, in takes of the worker.
 pub(super) const LONGEST: u64 = 32_768;
@@ -44,7 +44,7 @@ pub(super) const LONGEST: u64 = 32_768;
 pub(super) const NEVER: u64 = u64::MAX;
 
 /// Every this many takes a worker looks at what comes from outside first (rule R1).
-pub(super) const LOOK_UP_INTERVAL: u64 = 61;
+pub(super) const LOOK_UP_INTERVAL: u32 = 61;
 
 /// The takes of a worker from its queue.
 pub(super) struct Takes {
@@ -58,7 +58,7 @@ pub(super) struct Takes {
 
 impl Takes {
     pub(super) fn new() -> Self {
-        Takes { begun: 0, look: NEVER, look_up: LOOK_UP_INTERVAL }
+        Takes { begun: 0, look: NEVER, look_up: LOOK_UP_INTERVAL.into() }
     }
 
     /// Whether somebody may sit with the debtors: the worker must not sleep then.
@@ -67,39 +67,42 @@ impl Takes {
     }
 }
 
-pub(super) struct Debtor {
+/// Of a `Ready` process; of a number in the models.
+pub(super) struct Debtor<T> {
     /// The take of the worker before which it has paid.
     pub(super) due: u64,
     pub(super) creditor: u64,
-    pub(super) ready: Ready,
+    pub(super) ready: T,
 }
 
 /// Those who owe at one worker. Its own, but for who clears up.
-#[derive(Default)]
-pub(super) struct Debtors {
-    heap: Mutex<BinaryHeap<Debtor>>,
+pub(super) struct Debtors<T> {
+    heap: Mutex<BinaryHeap<Debtor<T>>>,
     /// Turns that the worker had begun at the last look of the watchdog.
     pub(super) turns: AtomicU64,
 }
 
 /// Those whom a worker has let go.
-#[derive(Default)]
-pub(super) struct HandedOver {
-    list: Mutex<VecDeque<Ready>>,
+pub(super) struct HandedOver<T> {
+    list: Mutex<VecDeque<T>>,
     /// How many; read without the lock as a hint.
     number: AtomicUsize,
 }
 
-impl Debtors {
+impl<T> Debtors<T> {
+    pub(super) fn new() -> Self {
+        Debtors { heap: Mutex::new(BinaryHeap::new()), turns: AtomicU64::new(0) }
+    }
+
     /// The take before which the first of them has paid.
-    pub(super) fn add(&self, debtor: Debtor) -> u64 {
+    pub(super) fn add(&self, debtor: Debtor<T>) -> u64 {
         let mut heap = self.heap.lock();
         heap.push(debtor);
         heap.peek().map_or(NEVER, |first| first.due)
     }
 
     /// Takes those out who have paid before this take; when the next has.
-    pub(super) fn take_paid(&self, take: u64, mut put: impl FnMut(Ready)) -> u64 {
+    pub(super) fn take_paid(&self, take: u64, mut put: impl FnMut(T)) -> u64 {
         let mut heap = self.heap.lock();
         while heap.peek().is_some_and(|first| first.due <= take) {
             heap.pop().into_iter().for_each(|debtor| put(debtor.ready));
@@ -107,19 +110,7 @@ impl Debtors {
         heap.peek().map_or(NEVER, |first| first.due)
     }
 
-    /// Has those pay at once who are called.
-    pub(super) fn forgive_called(&self) {
-        let mut heap = self.heap.lock();
-        if heap.iter().any(|debtor| debtor.ready.is_called()) {
-            let forgiven = |debtor: Debtor| {
-                let due = if debtor.ready.is_called() { 0 } else { debtor.due };
-                Debtor { due, ..debtor }
-            };
-            *heap = std::mem::take(&mut *heap).into_iter().map(forgiven).collect();
-        }
-    }
-
-    pub(super) fn take_all(&self) -> Vec<Debtor> {
+    pub(super) fn take_all(&self) -> Vec<Debtor<T>> {
         std::mem::take(&mut *self.heap.lock()).into_vec()
     }
 
@@ -128,15 +119,40 @@ impl Debtors {
     }
 }
 
-impl HandedOver {
+impl Debtors<Ready> {
+    /// Has those pay at once who are called.
+    pub(super) fn forgive_called(&self) {
+        let mut heap = self.heap.lock();
+        if heap.iter().any(|debtor| debtor.ready.is_called()) {
+            let forgiven = |debtor: Debtor<Ready>| {
+                let due = if debtor.ready.is_called() { 0 } else { debtor.due };
+                Debtor { due, ..debtor }
+            };
+            *heap = std::mem::take(&mut *heap).into_iter().map(forgiven).collect();
+        }
+    }
+}
+
+impl<T> HandedOver<T> {
+    pub(super) fn new() -> Self {
+        HandedOver { list: Mutex::new(VecDeque::new()), number: AtomicUsize::new(0) }
+    }
+
+    /// Forgets what they owe, in one step: who clears up meanwhile would else see them neither
+    /// there nor here.
+    pub(super) fn put_all_of(&self, debtors: &Debtors<T>) {
+        let all = iter::once_with(|| debtors.take_all()).flatten();
+        self.put(all.map(|debtor| debtor.ready));
+    }
+
     /// What is put here is asked for under the lock.
-    pub(super) fn put(&self, ready: impl IntoIterator<Item = Ready>) {
+    pub(super) fn put(&self, ready: impl IntoIterator<Item = T>) {
         let mut list = self.list.lock();
         list.extend(ready);
         self.number.store(list.len(), Relaxed);
     }
 
-    pub(super) fn take(&self) -> Option<Ready> {
+    pub(super) fn take(&self) -> Option<T> {
         if self.is_empty() {
             return None;
         }
@@ -156,22 +172,22 @@ impl HandedOver {
 }
 
 /// The first to have paid is the greatest.
-impl Ord for Debtor {
+impl<T> Ord for Debtor<T> {
     fn cmp(&self, other: &Self) -> Ordering {
         other.due.cmp(&self.due)
     }
 }
 
-impl PartialOrd for Debtor {
+impl<T> PartialOrd for Debtor<T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Debtor {
+impl<T> PartialEq for Debtor<T> {
     fn eq(&self, other: &Self) -> bool {
         self.due == other.due
     }
 }
 
-impl Eq for Debtor {}
+impl<T> Eq for Debtor<T> {}

@@ -8,6 +8,7 @@ use super::turn;
 use crossbeam_deque::Stealer;
 use krarup_act::Ready;
 use parking_lot::Mutex;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -56,19 +57,31 @@ impl Shared {
         let mut seeker = Seeker::new(seat.index);
         let steal = |stealer: &Stealer<Ready>| with_number(stealer.steal(), || 0);
         let counters = &self.counters[seat.index];
+        // What it ran last came from there.
+        let injected = Cell::new(false);
         while !self.spares.leaves() {
             if self.express.calls() && !self.run_high(counters, &mut seeker.searching) {
                 break;
             }
-            let take = || {
-                let taken = Self::take_one(|| self.injector.steal())?;
-                counters.count_injector_take();
-                Some(taken)
-            };
-            let ready = self.search(seat.index, &seat.parker, &mut seeker, take, steal);
+            // By turns: what it runs comes back to the injector, so one that has always more to
+            // do would keep it from all that lies behind long turns.
+            let from_others = injected
+                .take()
+                .then(|| self.take_from_others(seat.index, &mut seeker, steal))
+                .flatten();
+            let ready = from_others.or_else(|| {
+                let take = || {
+                    let taken = Self::take_one(|| self.injector.steal())?;
+                    counters.count_injector_take();
+                    injected.set(true);
+                    Some(taken)
+                };
+                self.search(seat.index, &seat.parker, &mut seeker, take, steal)
+            });
             let Some(ready) = ready else { continue };
-            seeker.searching = false;
-            self.sleep.found();
+            if std::mem::take(&mut seeker.searching) {
+                self.sleep.found();
+            }
             counters.begin_turn(ready.pid().id());
             let again = turn::run(ready, &self.setup.limits);
             calling::after_turn(|pid| counters.begin_turn(pid));

@@ -80,7 +80,7 @@ impl Shared {
     /// What others have let go, or what can be stolen. By turns, if there is both: who floods
     /// one that lies behind a long turn comes here again at once, and would keep the worker
     /// from that one (rule R4).
-    fn take_from_others(
+    pub(super) fn take_from_others(
         &self,
         index: usize,
         seeker: &mut Seeker,

@@ -8,7 +8,6 @@ use super::thief::Thief;
 use crossbeam_deque::Worker;
 use krarup_act::{Debt, Ready};
 use std::collections::BTreeSet;
-use std::iter;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Shared {
@@ -116,10 +115,8 @@ impl Shared {
         self.debtors.iter().for_each(|debtors| self.forget_debts(debtors));
     }
 
-    fn forget_debts(&self, debtors: &Debtors) {
-        // In one step, or who clears up meanwhile would see them neither here nor there.
-        let all = iter::once_with(|| debtors.take_all()).flatten();
-        self.handed_over.put(all.map(|debtor| debtor.ready));
+    fn forget_debts(&self, debtors: &Debtors<Ready>) {
+        self.handed_over.put_all_of(debtors);
         if !self.handed_over.is_empty() {
             self.sleep.wake_one();
         }

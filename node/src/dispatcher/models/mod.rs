@@ -1,6 +1,7 @@
 //! Models of how workers fall asleep and are woken ([`sleep`]), of spare workers that come and
 //! go ([`spares`]), of the watchdog ([`watchdog`]), and of the queues between workers
-//! ([`queues`]), of those of high class ([`express`]).
+//! ([`queues`]), of those of high class ([`express`]), and of processes that a worker has let go
+//! ([`handed_over`]).
 //!
 //! Each is run with the real [`Sleep`](super::sleep::Sleep), [`Spares`](super::spares::Spares)
 //! or [`Watchdog`](super::watchdog::Watchdog). A lost wake-up shows as a deadlock: everybody
@@ -9,6 +10,7 @@
 //! for and that the model would notice.
 
 mod express;
+mod handed_over;
 mod protocol;
 mod queues;
 mod sleep;

@@ -25,6 +25,7 @@ use std::thread;
 use std::time::Duration;
 
 mod flooders;
+mod starvation;
 
 /// Runs a test as worker 0. A thread is a worker once in its life.
 fn as_worker(options: DispatcherOptions, test: impl FnOnce(&mut Stepped) + Send + 'static) {

@@ -4,8 +4,8 @@ use super::{LOCAL, Seeker, Stepped, as_worker, options, with_number};
 use crate::dispatcher::counters::Counters;
 use crate::sync::Parker;
 use crossbeam_deque::Stealer;
-use krarup_act::{Address, Context, Host, Ready, Received, Spawn, behavior_fn};
-use krarup_gen::{Class, Pid};
+use krarup_act::{Address, Context, Host, Ready, Received, Spawn, Via, behavior_fn};
+use krarup_gen::{Class, Exit, Pid, Reason};
 use std::future::pending;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -311,4 +311,92 @@ fn r1_who_owes_when_the_dispatcher_stops_ends() {
         assert!(!flood.flooder.is_alive());
         assert_eq!(stepped.shared.number_of_debtors(), 0);
     });
+}
+
+#[test]
+fn r1_no_debt_keeps_a_process_for_more_than_32768_takes() {
+    as_worker(options(1).throughput(2), |stepped| {
+        let idle = stepped.nursery.spawn_with(0, Class::Normal, |_, _| {});
+        // So many that it would take the others millions of turns, of which there are several.
+        let floods = stepped.nursery.spawn_with(1, Class::Normal, move |own, _| {
+            (0..100_000).for_each(|_| idle.send(()).unwrap());
+            own.send(()).unwrap();
+        });
+        for number in 2..6 {
+            busy(stepped, number);
+        }
+        floods.send(()).unwrap();
+        while !stepped.taken().contains(&1) {
+            stepped.step().unwrap();
+        }
+        let takes = |stepped: &Stepped| usize::try_from(stepped.takes.begun).unwrap();
+        let before = takes(stepped);
+        while !stepped.taken().contains(&1) {
+            stepped.step().unwrap();
+        }
+        let waited = takes(stepped) - before;
+        assert!((30_000..32_768 + 10).contains(&waited), "{waited}");
+    });
+}
+
+/// Two who owe to those who will never handle it have the worker for themselves, but for what
+/// comes from outside.
+#[test]
+fn r1_debtors_that_are_alone_do_not_starve_what_comes_from_outside() {
+    as_worker(options(1), |stepped| {
+        let floods = [flood_one(stepped, usize::MAX, 0), flood_one(stepped, usize::MAX, 0)];
+        let turns =
+            || -> usize { floods.iter().map(|flood| flood.waited.lock().unwrap().len()).sum() };
+        while turns() < 10 {
+            stepped.step();
+        }
+        for number in 0..50 {
+            stepped.outside(|from| from.flood(number..number + 1, 1));
+            let before = turns();
+            while !stepped.taken().contains(&number) {
+                stepped.step();
+            }
+            assert!(turns() - before <= 61);
+        }
+    });
+}
+
+/// Wherever one that owes is, when it is killed or told to end: among the debtors, let go, or,
+/// of high class, in its queue, where it has turns for nothing.
+#[test]
+fn r1_who_owes_ends_wherever_it_is_when_it_is_to_end() {
+    for class in [Class::Normal, Class::High, Class::Varying] {
+        for (is_let_go, signal) in [(false, false), (true, false), (false, true), (true, true)] {
+            as_worker(options(1).throughput(2), move |stepped| {
+                let flooded = stepped.nursery.spawn_with(0, Class::Normal, |_, _| {});
+                let to = flooded.clone();
+                let floods = stepped.nursery.spawn_with(1, class, move |own, _| {
+                    (0..10 * FLOOD).for_each(|_| to.send(()).unwrap());
+                    own.send(()).unwrap();
+                });
+                for number in 2..6 {
+                    busy(stepped, number);
+                }
+                floods.send(()).unwrap();
+                while !stepped.taken().contains(&1) {
+                    stepped.step();
+                }
+                let sits = class != Class::High;
+                assert_eq!(stepped.shared.number_of_debtors(), usize::from(sits));
+                if is_let_go {
+                    stepped.shared.forget_all_debts();
+                }
+                if signal {
+                    let exit = Exit { pid: flooded.pid(), reason: Reason::error("enough") };
+                    floods.process().exit_signal(exit, Via::Signal);
+                } else {
+                    floods.process().kill();
+                }
+                let handled = floods.info().handled;
+                stepped.steps(976 + 61);
+                assert_eq!((floods.is_alive(), floods.info().handled), (false, handled));
+                assert_eq!(stepped.shared.number_of_debtors(), 0);
+            });
+        }
+    }
 }

@@ -1,0 +1,275 @@
+//! Who might be starved, and by whom, stepped by hand (rules R1, R6; seeds M12, M13): somebody
+//! who never stops, and others beside it who want their turn.
+
+use super::{LOCAL_CAPACITY, Nursery, as_worker, options};
+use krarup_act::{Address, Context, Host, Spawn, behavior_fn};
+use krarup_gen::{Class, Pid};
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::iter;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+use std::time::Duration;
+
+/// With this throughput a turn handles one message, and the look for another ends it: so
+/// nobody comes round for nothing.
+const ONE_AND_A_LOOK: u32 = 2;
+
+/// One that has a message more whenever it handles one.
+fn endless(from: &Nursery, number: usize, class: Class) -> Address<()> {
+    let process = from.spawn_with(number, class, |own, _| own.send(()).unwrap());
+    process.send(()).unwrap();
+    process
+}
+
+/// The longest that each has waited for its turn, from the first on: in turns of the others.
+fn waits(turns: &[usize]) -> BTreeMap<usize, usize> {
+    let mut last: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut longest = BTreeMap::new();
+    for (turn, number) in turns.iter().enumerate() {
+        let waited = turn - last.insert(*number, turn + 1).unwrap_or(0);
+        let most = longest.entry(*number).or_insert(0);
+        *most = waited.max(*most);
+    }
+    for (number, since) in last {
+        let most = longest.entry(number).or_insert(0);
+        *most = (turns.len() - since).max(*most);
+    }
+    longest
+}
+
+/// Each of so many has its turns, and waits for so many of the others at most, besides what is
+/// due to looks at the injector: one comes each 61 turns, and runs one process at once.
+fn takes_turns(turns: &[usize], all: usize, others: usize) {
+    let waits = waits(turns);
+    assert_eq!(waits.len(), all);
+    let most = others + all / 60 + 2 * 61;
+    let late = waits.into_iter().filter(|(_, waited)| *waited > most).max_by_key(|late| late.1);
+    assert_eq!(late, None, "{most}");
+}
+
+#[test]
+fn r1_more_than_a_queue_holds_take_turns_all_the_same() {
+    as_worker(options(1).throughput(ONE_AND_A_LOOK), |stepped| {
+        const ALL: usize = LOCAL_CAPACITY + 1_500;
+        for number in 0..ALL {
+            endless(&stepped.nursery, number, Class::Normal);
+        }
+        stepped.steps(4 * ALL);
+        assert!(stepped.worker().spills > 3_000);
+        takes_turns(&stepped.taken(), ALL, ALL);
+    });
+}
+
+/// As if there were one queue, whether it is long or short.
+#[test]
+fn r1_who_is_flooded_from_outside_takes_turns_from_the_first_on() {
+    for (all, budget) in [(2, 5), (2, 64), (17, 1), (18, 1), (61, 3)] {
+        as_worker(options(1).throughput(budget), move |stepped| {
+            let budget = budget as usize;
+            stepped.outside(|from| from.flood(0..all, 20 * budget));
+            stepped.steps(20 * all);
+            let round: Vec<_> = (0..all).flat_map(|number| vec![number; budget]).collect();
+            let taken = stepped.taken();
+            assert!(taken.chunks(round.len()).take(10).all(|all| all == round), "{taken:?}");
+        });
+    }
+}
+
+/// Where they are more, who comes in waits for those who came before it, outside and in the queue.
+#[test]
+fn r1_however_many_come_from_outside_each_waits_for_those_before_it() {
+    for all in [20, 100, 1_000] {
+        as_worker(options(1).throughput(ONE_AND_A_LOOK), move |stepped| {
+            stepped.outside(|from| {
+                (0..all).for_each(|number| drop(endless(from, number, Class::Normal)));
+            });
+            stepped.steps(4 * all + 122);
+            takes_turns(&stepped.taken(), all, 2 * all);
+        });
+    }
+}
+
+/// One that never stops having work, and a thousand that have one message each.
+#[test]
+fn r1_who_never_stops_and_a_thousand_with_one_message_get_on_beside_each_other() {
+    for from_outside in [false, true] {
+        as_worker(options(1), move |stepped| {
+            endless(&stepped.nursery, 0, Class::Normal);
+            if from_outside {
+                stepped.outside(|from| from.flood(1..1_001, 1));
+            } else {
+                stepped.nursery.flood(1..1_001, 1);
+            }
+            let turns = if from_outside { 1_000 + 122 } else { 1_001 };
+            stepped.steps(turns);
+            let taken = stepped.taken();
+            let mut ones: Vec<_> = taken.iter().copied().filter(|number| *number > 0).collect();
+            // Of those outside some are run at once when they come in.
+            if from_outside {
+                ones.sort_unstable();
+            }
+            assert_eq!(ones, (1..1_001).collect::<Vec<_>>());
+            // The one has had its turns, and now has all of them.
+            assert!(taken.len() > ones.len() + 32);
+            stepped.steps(10);
+            let own = stepped.taken();
+            assert!(own.len() >= 320 && own.iter().all(|number| *number == 0));
+        });
+    }
+}
+
+/// Processes in a ring make the next one ready, each of them as the last thing it does: a queue
+/// that ran first what has just come would run nobody else.
+#[test]
+fn r1_a_chain_that_always_makes_itself_ready_first_takes_one_turn_of_a_round() {
+    for (ring, others) in [(1, 1), (2, 1), (2, 30), (7, 3)] {
+        as_worker(options(1).throughput(ONE_AND_A_LOOK), move |stepped| {
+            let next = Arc::<Mutex<Vec<Address<()>>>>::default();
+            for number in 0..ring {
+                let known = Arc::clone(&next);
+                let process = stepped.nursery.spawn_with(others, Class::Normal, move |_, _| {
+                    let to = known.lock().unwrap()[(number + 1) % ring].clone();
+                    to.send(()).unwrap();
+                });
+                next.lock().unwrap().push(process);
+            }
+            stepped.run_until_idle();
+            next.lock().unwrap()[0].send(()).unwrap();
+            for number in 0..others {
+                endless(&stepped.nursery, number, Class::Normal);
+            }
+            stepped.steps(50 * (others + 1));
+            let round: Vec<_> = iter::once(others).chain(0..others).collect();
+            let expected: Vec<_> = round.into_iter().cycle().take(50 * (others + 1)).collect();
+            assert_eq!(stepped.taken()[..expected.len()], expected);
+        });
+    }
+}
+
+/// High ones that never end, normal ones that never end, and normal ones that come from
+/// outside: of 17 turns one is a normal one's, of 61 of those one is for outside.
+#[test]
+fn r6_beside_high_ones_without_end_normal_ones_go_round_wherever_they_come_from() {
+    for (high, normal) in [(1, 1), (3, 10), (40, 2)] {
+        as_worker(options(1).throughput(ONE_AND_A_LOOK), move |stepped| {
+            (0..normal).for_each(|number| drop(endless(&stepped.nursery, number, Class::Normal)));
+            let highs = normal..normal + high;
+            highs.clone().for_each(|number| drop(endless(&stepped.nursery, number, Class::High)));
+            let steps = 61 + 61 + 30 + normal;
+            stepped.steps(61);
+            let come = highs.end..highs.end + 30;
+            stepped.outside(|from| from.flood(come.clone(), 1));
+            stepped.steps(steps - 61);
+            let (high, normals): (Vec<_>, Vec<_>) =
+                stepped.taken().into_iter().partition(|number| highs.contains(number));
+            assert_eq!(high.len(), 16 * steps);
+            assert!(come.clone().all(|number| normals.contains(&number)), "{normals:?}");
+            let own: Vec<_> = normals.into_iter().filter(|n| !come.contains(n)).collect();
+            let expected: Vec<_> = (0..normal).cycle().take(own.len()).collect();
+            assert_eq!(own, expected);
+        });
+    }
+}
+
+/// A handler that awaits something and wakes itself in each poll: it takes a turn like any, as
+/// many polls as a turn has messages or until its time is over, and a kill ends it.
+#[test]
+fn r1_a_handler_that_wakes_itself_without_end_has_turns_like_any() {
+    for (class, deadline) in [
+        (Class::Normal, None),
+        (Class::Normal, Some(3)),
+        (Class::Varying, None),
+        (Class::Varying, Some(3)),
+    ] {
+        let mut limited = options(1).throughput(7);
+        if let Some(polls) = deadline {
+            limited = limited.throughput_deadline(Duration::from_micros(polls));
+        }
+        as_worker(limited, move |stepped| {
+            let polls = Arc::new(AtomicUsize::new(0));
+            let (counts, core) = (Arc::clone(&polls), Arc::clone(&stepped.nursery.core));
+            let restless = behavior_fn(move |mut ctx: Context<()>| async move {
+                ctx.receive().await;
+                poll_fn(|cx| {
+                    counts.fetch_add(1, Ordering::Relaxed);
+                    core.clock.advance_to(core.clock.now() + Duration::from_micros(1));
+                    cx.waker().wake_by_ref();
+                    Poll::<()>::Pending
+                })
+                .await;
+                Ok(())
+            });
+            let host = Arc::clone(&stepped.nursery.home) as Arc<dyn Host>;
+            let restless = Spawn::outside(host, move || restless).class(class).start().unwrap();
+            restless.send(()).unwrap();
+            let others: Vec<_> =
+                (0..3).map(|n| endless(&stepped.nursery, n, Class::Normal).pid()).collect();
+            stepped.steps(4);
+            for _ in 0..20 {
+                let before = polls.load(Ordering::Relaxed);
+                let ran: Vec<Pid> = (0..4).filter_map(|_| stepped.step()).collect();
+                assert_eq!(ran, [&[restless.pid()], &others[..]].concat());
+                let polled = polls.load(Ordering::Relaxed) - before;
+                // A turn begins with a poll, and each wake-up in it counts as a message.
+                assert_eq!(polled as u64, deadline.unwrap_or(8));
+            }
+            restless.process().kill();
+            stepped.steps(4);
+            assert!(!restless.is_alive());
+        });
+    }
+}
+
+/// A kill does not wait for what lies in the mailbox, nor do the others: who has a hundred
+/// thousand messages ends in its next turn.
+#[test]
+fn m4_a_kill_of_one_with_a_hundred_thousand_waiting_is_its_next_turn() {
+    for class in [Class::Normal, Class::High, Class::Varying] {
+        as_worker(options(1), move |stepped| {
+            const ALL: usize = 100_000;
+            (0..3).for_each(|number| drop(endless(&stepped.nursery, number, Class::Normal)));
+            let flooded = stepped.nursery.spawn_with(3, class, |_, _| {});
+            (0..ALL).for_each(|_| flooded.send(()).unwrap());
+            stepped.steps(4);
+            let handled = flooded.info().handled;
+            assert!((64..ALL as u64).contains(&handled), "{handled}");
+            flooded.process().kill();
+            stepped.taken();
+            stepped.steps(4);
+            assert!(!flooded.is_alive());
+            assert!(!stepped.taken().contains(&3));
+            // All that was accepted and not handled is counted as lost.
+            assert_eq!(stepped.nursery.core.stats().dead_letters, ALL as u64 - handled);
+        });
+    }
+}
+
+/// Each has ten thousand messages from outside, and sends itself another one for each that it
+/// handles: so they stay flooded, and none of them floods another.
+#[test]
+fn r1_who_is_flooded_and_sends_to_itself_takes_turns_like_any() {
+    for (busy, flooded, budget) in [(0, 10, 1), (0, 10, 64), (5, 5, 1), (5, 5, 64), (0, 1, 5)] {
+        as_worker(options(1).throughput(budget), move |stepped| {
+            for number in 0..busy {
+                stepped.nursery.flooded(number, Class::Normal, 20_000);
+            }
+            for number in busy..busy + flooded {
+                let process = endless(&stepped.nursery, number, Class::Normal);
+                (1..10_000).for_each(|_| process.send(()).unwrap());
+            }
+            let mut turns = Vec::new();
+            for _ in 0..900 {
+                stepped.step();
+                let taken = stepped.taken();
+                assert!(taken.len() <= budget as usize);
+                turns.extend(taken.first());
+            }
+            let all = busy + flooded;
+            let waits = waits(&turns);
+            assert_eq!(waits.len(), all);
+            assert!(waits.values().all(|waited| *waited < all), "{all} {budget}: {waits:?}");
+        });
+    }
+}
