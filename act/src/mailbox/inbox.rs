@@ -36,10 +36,8 @@ use super::remains::Remains;
 use crate::host::Ready;
 use crate::process::current;
 use crate::slot::SlotSender;
-use crate::trace::Tracer;
 use krarup_gen::SpawnError;
 use std::collections::VecDeque;
-use std::mem::ManuallyDrop;
 
 /// Where a process is, as far as its mailbox must know. See the table above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +81,7 @@ pub(crate) struct Inbox<M, C> {
     /// Greatest number of user messages waiting on Main.
     pub(super) bound: u32,
     /// Length of the last batch: what a new queue reserves.
-    batch: u32,
+    pub(super) batch: u32,
     pub(super) first: Option<Entry<M>>,
     pub(super) main: Queue<M>,
     pub(super) rare: Option<Box<Rare<M, C>>>,
@@ -309,90 +307,6 @@ impl<M, C> Inbox<M, C> {
         self.first.is_some() || self.main.as_ref().is_some_and(|main| !main.is_empty())
     }
 
-    /// Takes everything off Main: the oldest entry is returned, those after it are
-    /// swapped into `batch`, which must be empty and whose memory is used again here; also if
-    /// there are none after it.
-    #[inline]
-    pub(crate) fn take_main(&mut self, batch: &mut Queue<M>) -> Option<Entry<M>> {
-        debug_assert!(batch.as_ref().is_none_or(|batch| batch.is_empty()));
-        let first = self.first.take();
-        if self.singly {
-            return first.or_else(|| self.main.as_mut()?.pop_front());
-        }
-        if let Some(main) = self.main.as_ref().filter(|main| !main.is_empty()) {
-            self.batch = u32::try_from(main.len()).unwrap_or(u32::MAX);
-            std::mem::swap(&mut self.main, batch);
-        } else if self.main.is_none() {
-            self.main = batch.take();
-        }
-        first.or_else(|| batch.as_mut()?.pop_front())
-    }
-
-    /// Takes the message that lies in its own place, and who sent it; those behind it are
-    /// swapped into `batch`, which must be none. The caller sees to it that the message is
-    /// dropped: so it goes to its handler without a place in between.
-    #[allow(clippy::inline_always, reason = "the message goes from its place to its handler")]
-    #[inline(always)]
-    pub(crate) fn take_first(
-        &mut self,
-        batch: &mut Queue<M>,
-    ) -> Option<(SenderId, ManuallyDrop<M>)> {
-        match self.first.take() {
-            Some(Entry { sender, body: Body::Message(message) }) => {
-                if self.main.is_some() {
-                    self.take_behind(batch);
-                }
-                Some((sender, ManuallyDrop::new(message)))
-            }
-            other => {
-                self.first = other;
-                None
-            }
-        }
-    }
-
-    /// Takes what lies behind the first, which has been taken.
-    #[inline(never)]
-    fn take_behind(&mut self, batch: &mut Queue<M>) {
-        debug_assert!(self.first.is_none() && batch.is_none());
-        if let Some(main) = self.main.as_ref().filter(|main| !main.is_empty())
-            && !self.singly
-        {
-            self.batch = u32::try_from(main.len()).unwrap_or(u32::MAX);
-            *batch = self.main.take();
-        }
-    }
-
-    /// Gives the memory of what is empty back; that of Main only if it is not kept for what
-    /// may come soon.
-    #[inline]
-    pub(crate) fn release_memory(&mut self, keeps_main: bool) {
-        if (self.main.is_some() && !keeps_main) || self.rare.is_some() {
-            self.release_what_is_empty(keeps_main);
-        }
-    }
-
-    #[inline(never)]
-    fn release_what_is_empty(&mut self, keeps_main: bool) {
-        if !keeps_main {
-            drop(self.take_spare());
-        }
-        if self.rare.as_ref().is_some_and(|rare| rare.is_empty()) {
-            self.rare = None;
-        }
-    }
-
-    /// Takes the memory of Main if nothing lies in it.
-    pub(crate) fn take_spare(&mut self) -> Queue<M> {
-        self.main.take_if(|main| main.is_empty())
-    }
-
-    /// Whether it holds memory for messages that are not there.
-    #[cfg(test)]
-    pub(crate) fn keeps_memory(&self) -> bool {
-        self.main.as_ref().is_some_and(|main| main.is_empty())
-    }
-
     pub(crate) fn rare(&mut self) -> &mut Rare<M, C> {
         self.rare.get_or_insert_default()
     }
@@ -469,11 +383,6 @@ impl<M, C> Inbox<M, C> {
                 .is_some_and(|rare| rare.suspended > 0 || rare.tracer.is_some() || rare.panics)
     }
 
-    /// Whether a fault has the process panic now.
-    pub(crate) fn take_panic(&mut self) -> bool {
-        self.rare.as_mut().is_some_and(|rare| std::mem::take(&mut rare.panics))
-    }
-
     /// Moves the last entry before at most `places` of those that lie before it, messages of
     /// others: its own sender's, and notices, it never overtakes (rules M1, M3). Before how
     /// many.
@@ -496,21 +405,6 @@ impl<M, C> Inbox<M, C> {
             }
         }
         places
-    }
-
-    /// Takes the tracer that is to be put in the place of another.
-    pub(crate) fn take_tracer(&mut self) -> Option<Tracer<M, C>> {
-        self.rare.as_mut()?.tracer.take()
-    }
-
-    /// Takes what is next on the control lanes.
-    pub(crate) fn take_control(&mut self) -> Option<Control<C>> {
-        let rare = self.rare.as_mut()?;
-        if rare.suspended > 0 {
-            let place = rare.urgent.iter().position(Control::is_for_suspended)?;
-            return rare.urgent.remove(place);
-        }
-        rare.urgent.pop_front().or_else(|| rare.system.pop_front())
     }
 
     /// Lengths of the Urgent and System lanes.

@@ -1,5 +1,5 @@
-//! Mailboxes: what lies in them ([`entry`], [`rare`]), how it gets in and out ([`inbox`]), how
-//! they give room ([`crowd`]) and keep it ([`permit`]), what a full one does ([`overflow`]),
+//! Mailboxes: what lies in them ([`entry`], [`rare`]), how it gets in ([`inbox`]) and out
+//! ([`taking`]), how they give room ([`crowd`]) and keep it ([`permit`]), what a full one does ([`overflow`]),
 //! and what is left at the end ([`remains`]).
 
 pub(crate) mod crowd;
@@ -9,3 +9,4 @@ pub(crate) mod overflow;
 pub(crate) mod permit;
 mod rare;
 pub(crate) mod remains;
+mod taking;
