@@ -27,7 +27,8 @@
 //! while, and every message of it crosses. So short turns are counted: while a worker holds back
 //! it sees the pace of the sibling alone, and when it has run dry after the next theft, that of
 //! both together. If together they have not been a quarter faster, it was not worth it. Who
-//! has seen no such pace lately watches for a moment before it steals again.
+//! has seen no such pace of it lately watches for a moment before it steals again. A sibling that
+//! has been in one turn all the while was helped, and a spare does not ask.
 
 use krarup_gen::Timestamp;
 use std::time::Duration;
@@ -60,6 +61,7 @@ pub(crate) struct Sibling {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Theft {
     pub(crate) when: Timestamp,
+    /// 0: one, by a spare, for whom it is no question whether that pays.
     pub(crate) processes: usize,
     pub(crate) from: Sibling,
     pub(crate) turns: u64,
@@ -79,9 +81,17 @@ pub(crate) struct Thief {
     /// When it began to hold back last, and how many turns its siblings had begun by then.
     since: Timestamp,
     turns: Vec<u64>,
-    /// How many nanoseconds a turn took of a sibling that was stolen from, alone, and when that
-    /// was seen.
-    alone: Option<(u64, Timestamp)>,
+    alone: Option<Alone>,
+}
+
+/// The pace of a sibling that was stolen from, as long as it was alone.
+#[derive(Clone, Copy, Debug)]
+struct Alone {
+    /// Which worker it is: another's pace says nothing of it.
+    worker: usize,
+    /// Nanoseconds for a turn.
+    pace: u64,
+    seen: Timestamp,
 }
 
 /// What a theft was.
@@ -96,11 +106,12 @@ impl Thief {
     /// The worker has stolen something.
     pub(crate) fn has_stolen(&mut self, theft: Theft, siblings: impl Iterator<Item = Sibling>) {
         if !self.wait.is_zero() {
+            let (worker, seen) = (theft.from.worker, theft.when);
             let mut before = siblings.zip(&self.turns);
-            let before = before.find(|(sibling, _)| sibling.worker == theft.from.worker);
-            if let Some((_, before)) = before {
+            if let Some((_, before)) = before.find(|(sibling, _)| sibling.worker == worker) {
                 let turns = theft.from.turns.saturating_sub(*before);
-                self.alone = pace(theft.when - self.since, turns).map(|pace| (pace, theft.when));
+                let pace = pace(seen - self.since, turns);
+                self.alone = pace.map(|pace| Alone { worker, pace, seen });
             }
         }
         if std::mem::take(&mut self.watches) {
@@ -144,15 +155,25 @@ impl Thief {
         if took < worth(theft.processes as u64) {
             return Verdict::NotWorth;
         }
+        // A spare is there because somebody is stuck.
+        if theft.processes == 0 {
+            return Verdict::Worth;
+        }
         let from = siblings.find(|sibling| sibling.worker == theft.from.worker);
         // Who has nothing left was helped.
         let Some(from) = from.filter(|from| from.has_work) else { return Verdict::Worth };
-        let both = (turns - theft.turns) + from.turns.saturating_sub(theft.from.turns);
+        let its = from.turns.saturating_sub(theft.from.turns);
+        // What is left there lies behind one long turn.
+        if its == 0 {
+            return Verdict::Worth;
+        }
+        let both = (turns - theft.turns) + its;
         let Some(together) = pace(took, both).filter(|pace| *pace < WORTH) else {
             return Verdict::Worth;
         };
-        match self.alone.filter(|(_, seen)| now - *seen < TRIAL) {
-            Some((alone, _)) if together * 5 > alone * 4 => Verdict::NotWorth,
+        let known = |alone: &Alone| alone.worker == from.worker && now - alone.seen < TRIAL;
+        match self.alone.filter(known) {
+            Some(alone) if together * 5 > alone.pace * 4 => Verdict::NotWorth,
             Some(_) => Verdict::Worth,
             None => Verdict::Open,
         }
@@ -368,6 +389,43 @@ mod tests {
         let dry = Sibling { has_work: false, ..working(1_200) };
         thief.has_run_dry(1, || at(201), iter::once(dry));
         assert!(!holds_back(&mut thief));
+    }
+
+    #[test]
+    fn work_that_is_left_behind_one_long_turn_is_stolen_at_once() {
+        assert!(!holds_back(&mut compared(1_000, 0)));
+        assert!(holds_back(&mut compared(1_000, 1)));
+    }
+
+    /// Whoever it steals from, another may be stuck meanwhile.
+    #[test]
+    fn a_spare_never_holds_back() {
+        let mut thief = Thief::default();
+        for round in 0..4 {
+            let (when, turns) = (round * 20, round * 500);
+            thief.has_stolen(Theft { turns: round, ..theft(0, at(when), turns) }, busy(turns));
+            thief.has_run_dry(round + 1, || at(when + 20), busy(turns + 500));
+            assert_eq!(thief.patience(|| at(when + 20), busy(turns + 500)), None, "{round}");
+        }
+    }
+
+    /// The other's turns are long beside those of the one whose pace is known, and two do them
+    /// twice as fast.
+    #[test]
+    fn the_pace_of_one_says_nothing_of_another() {
+        let siblings = |fast, slow| [working(fast), Sibling { worker: 2, ..working(slow) }];
+        let mut thief = held_back();
+        let both = siblings(1_100, 0);
+        thief.has_stolen(theft(10, at(101), 1_100), both.into_iter());
+        thief.has_run_dry(900, || at(201), siblings(2_000, 100).into_iter());
+        assert_eq!(thief.patience(|| at(201), siblings(2_000, 100).into_iter()), None);
+        let from = Sibling { worker: 2, ..working(100) };
+        let second = Theft { from, turns: 900, ..theft(10, at(201), 0) };
+        thief.has_stolen(second, siblings(2_000, 100).into_iter());
+        thief.has_run_dry(1_000, || at(301), siblings(3_000, 200).into_iter());
+        // It watches, and knows then.
+        let left = thief.patience(|| at(301), siblings(3_000, 200).into_iter());
+        assert_eq!(left, Some(WATCH));
     }
 
     #[test]
