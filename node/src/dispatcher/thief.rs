@@ -244,6 +244,8 @@ fn worth(number: u64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::rngs::SmallRng;
+    use rand::{Rng, SeedableRng};
     use std::iter;
 
     fn at(micros: u64) -> Timestamp {
@@ -445,6 +447,40 @@ mod tests {
         thief.has_stolen(theft(10, at(116), 660), busy(660));
         thief.has_run_dry(500, || at(216), busy(1_160));
         assert_eq!(thief.patience(|| at(217), busy(1_170)), Some(Duration::from_micros(7)));
+    }
+
+    /// Whatever its siblings do and whatever it has seen, it steals again in time (rule R2).
+    #[test]
+    fn r2_a_trial_comes_in_time_whatever_happens() {
+        let mut rng = SmallRng::seed_from_u64(1);
+        let (mut thief, mut now, mut own) = (Thief::default(), at(0), 0);
+        let mut turns = [0, 0, 0];
+        let siblings = |turns: [u64; 3]| {
+            (0..3).map(move |worker| Sibling { worker, turns: turns[worker], has_work: true })
+        };
+        for _ in 0..2_000 {
+            let (fast, victim) = (rng.random_range(0..4_000), rng.random_range(0..3));
+            let mut pass = |now: &mut Timestamp, nanos: u64| {
+                *now = *now + Duration::from_nanos(nanos);
+                turns.iter_mut().for_each(|turns| *turns += nanos * fast / 1_000_000 + 1);
+                turns
+            };
+            let began = now;
+            loop {
+                let seen = pass(&mut now, 1);
+                let Some(left) = thief.patience(|| now, siblings(seen)) else { break };
+                assert!(left <= WAITS.1);
+                pass(&mut now, u64::try_from(left.as_nanos()).unwrap());
+                assert!(now - began <= TRIAL + WAITS.1 * 2, "{thief:?}");
+            }
+            let seen = pass(&mut now, 1);
+            let from = siblings(seen).nth(victim).unwrap();
+            let theft = Theft { when: now, processes: rng.random_range(0..34), from, turns: own };
+            thief.has_stolen(theft, siblings(seen));
+            let seen = pass(&mut now, rng.random_range(0..200_000));
+            own += rng.random_range(0..500);
+            thief.has_run_dry(own, || now, siblings(seen));
+        }
     }
 
     #[test]
