@@ -252,6 +252,34 @@ fn c3_a_late_reply_is_dropped_and_counted() {
     }
 }
 
+/// The panic is that of who answers, and no reason not to count.
+#[test]
+fn c3_a_late_reply_whose_destructor_panics_is_counted() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("planned");
+        }
+    }
+    let sim = Simulation::new(1);
+    let server = sim.spawn(|| {
+        behavior_fn(|mut ctx: Context<Reply<Bomb>>| async move {
+            if let Received::Message(reply) = ctx.receive().await {
+                ctx.sleep(Duration::from_secs(2)).await;
+                reply.send(Bomb);
+            }
+            Ok(())
+        })
+    });
+    let server = server.wait().unwrap();
+    let limit = Duration::from_secs(1);
+    let answer = server.call(|reply| reply).timeout(limit).wait();
+    assert!(matches!(answer, Err(CallError::Timeout(_))));
+    sim.advance(Duration::from_secs(2));
+    assert!(!server.is_alive());
+    assert_eq!(sim.stats().late_replies, 1);
+}
+
 #[test]
 fn c3_a_token_that_is_dropped_late_is_no_late_reply() {
     let sim = Simulation::new(1);

@@ -46,7 +46,6 @@ mod route;
 mod seat;
 mod sending;
 mod slot;
-
 mod spawn;
 mod stop;
 mod subscription;

@@ -107,10 +107,11 @@ impl<T> SlotSender<T> {
     #[inline(always)]
     pub(crate) fn send_or_late(self, value: T) {
         if let Err((value, late)) = self.settle(value) {
-            drop(value);
+            // First, for the value is a user's, and may panic when it is dropped.
             if let Some(late) = late {
                 late();
             }
+            drop(value);
         }
     }
 

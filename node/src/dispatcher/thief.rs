@@ -27,7 +27,8 @@
 //! while, and every message of it crosses. So short turns are counted: while a worker holds back
 //! it sees the pace of the sibling alone, and when it has run dry after the next theft, that of
 //! both together. If together they have not been a quarter faster, it was not worth it. Who
-//! has seen no such pace lately watches for a moment before it steals again.
+//! has seen no such pace of it lately watches for a moment before it steals again. A sibling that
+//! has been in one turn all the while was helped, and a spare does not ask.
 
 use krarup_gen::Timestamp;
 use std::time::Duration;
@@ -60,6 +61,7 @@ pub(crate) struct Sibling {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Theft {
     pub(crate) when: Timestamp,
+    /// 0: one, by a spare, for whom it is no question whether that pays.
     pub(crate) processes: usize,
     pub(crate) from: Sibling,
     pub(crate) turns: u64,
@@ -79,9 +81,17 @@ pub(crate) struct Thief {
     /// When it began to hold back last, and how many turns its siblings had begun by then.
     since: Timestamp,
     turns: Vec<u64>,
-    /// How many nanoseconds a turn took of a sibling that was stolen from, alone, and when that
-    /// was seen.
-    alone: Option<(u64, Timestamp)>,
+    alone: Option<Alone>,
+}
+
+/// The pace of a sibling that was stolen from, as long as it was alone.
+#[derive(Clone, Copy, Debug)]
+struct Alone {
+    /// Which worker it is: another's pace says nothing of it.
+    worker: usize,
+    /// Nanoseconds for a turn.
+    pace: u64,
+    seen: Timestamp,
 }
 
 /// What a theft was.
@@ -96,11 +106,12 @@ impl Thief {
     /// The worker has stolen something.
     pub(crate) fn has_stolen(&mut self, theft: Theft, siblings: impl Iterator<Item = Sibling>) {
         if !self.wait.is_zero() {
+            let (worker, seen) = (theft.from.worker, theft.when);
             let mut before = siblings.zip(&self.turns);
-            let before = before.find(|(sibling, _)| sibling.worker == theft.from.worker);
-            if let Some((_, before)) = before {
+            if let Some((_, before)) = before.find(|(sibling, _)| sibling.worker == worker) {
                 let turns = theft.from.turns.saturating_sub(*before);
-                self.alone = pace(theft.when - self.since, turns).map(|pace| (pace, theft.when));
+                let pace = pace(seen - self.since, turns);
+                self.alone = pace.map(|pace| Alone { worker, pace, seen });
             }
         }
         if std::mem::take(&mut self.watches) {
@@ -144,15 +155,25 @@ impl Thief {
         if took < worth(theft.processes as u64) {
             return Verdict::NotWorth;
         }
+        // A spare is there because somebody is stuck.
+        if theft.processes == 0 {
+            return Verdict::Worth;
+        }
         let from = siblings.find(|sibling| sibling.worker == theft.from.worker);
         // Who has nothing left was helped.
         let Some(from) = from.filter(|from| from.has_work) else { return Verdict::Worth };
-        let both = (turns - theft.turns) + from.turns.saturating_sub(theft.from.turns);
+        let its = from.turns.saturating_sub(theft.from.turns);
+        // What is left there lies behind one long turn.
+        if its == 0 {
+            return Verdict::Worth;
+        }
+        let both = (turns - theft.turns) + its;
         let Some(together) = pace(took, both).filter(|pace| *pace < WORTH) else {
             return Verdict::Worth;
         };
-        match self.alone.filter(|(_, seen)| now - *seen < TRIAL) {
-            Some((alone, _)) if together * 5 > alone * 4 => Verdict::NotWorth,
+        let known = |alone: &Alone| alone.worker == from.worker && now - alone.seen < TRIAL;
+        match self.alone.filter(known) {
+            Some(alone) if together * 5 > alone.pace * 4 => Verdict::NotWorth,
             Some(_) => Verdict::Worth,
             None => Verdict::Open,
         }
@@ -212,7 +233,7 @@ impl Thief {
 
 /// Nanoseconds for each of so many turns; `None`: there were too few to tell.
 fn pace(took: Duration, turns: u64) -> Option<u64> {
-    (turns >= 16).then(|| u64::try_from(took.as_nanos()).unwrap_or(u64::MAX) / turns)
+    (turns >= 6).then(|| u64::try_from(took.as_nanos()).unwrap_or(u64::MAX) / turns)
 }
 
 /// What so many processes, or turns, must give to do at least.
@@ -221,180 +242,4 @@ fn worth(number: u64) -> Duration {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::iter;
-
-    fn at(micros: u64) -> Timestamp {
-        Timestamp::from_nanos(micros * 1_000)
-    }
-
-    fn idle() -> iter::Empty<Sibling> {
-        iter::empty()
-    }
-
-    const VICTIM: usize = 1;
-
-    fn working(turns: u64) -> Sibling {
-        Sibling { worker: VICTIM, turns, has_work: true }
-    }
-
-    fn busy(turns: u64) -> impl Iterator<Item = Sibling> + Clone {
-        iter::once(working(turns))
-    }
-
-    /// A theft of so many processes by one that has begun no turn.
-    fn theft(processes: usize, when: Timestamp, victims_turns: u64) -> Theft {
-        Theft { when, processes, from: working(victims_turns), turns: 0 }
-    }
-
-    #[test]
-    fn a_theft_that_was_worth_it_is_followed_by_the_next_at_once() {
-        let mut thief = Thief::default();
-        assert_eq!(thief.patience(|| at(0), idle()), None);
-        thief.has_stolen(theft(10, at(0), 0), idle());
-        thief.has_run_dry(0, || at(25), idle());
-        assert_eq!(thief.patience(|| at(25), idle()), None);
-    }
-
-    #[test]
-    fn thefts_that_are_not_hold_it_back_longer_and_longer_up_to_a_limit() {
-        let mut thief = Thief::default();
-        let mut now = 0;
-        for wait in [8, 16, 32, 64, 128, 256, 500, 500] {
-            thief.has_stolen(theft(10, at(now), 0), idle());
-            now += 24;
-            thief.has_run_dry(0, || at(now), idle());
-            assert_eq!(
-                thief.patience(|| at(now + 1), idle()),
-                Some(Duration::from_micros(wait - 1))
-            );
-            now += wait;
-            assert_eq!(thief.patience(|| at(now), idle()), None);
-        }
-        thief.has_stolen(theft(10, at(now), 0), idle());
-        thief.has_run_dry(0, || at(now + 25), idle());
-        assert_eq!(thief.patience(|| at(now + 25), idle()), None);
-        thief.has_stolen(theft(10, at(now + 25), 0), idle());
-        thief.has_run_dry(0, || at(now + 49), idle());
-        assert_eq!(thief.patience(|| at(now + 49), idle()), Some(Duration::from_micros(8)));
-    }
-
-    #[test]
-    fn a_theft_is_judged_once() {
-        let mut thief = Thief::default();
-        thief.has_stolen(theft(10, at(0), 0), idle());
-        thief.has_run_dry(0, || at(1), idle());
-        thief.has_run_dry(0, || at(5), idle());
-        assert_eq!(thief.patience(|| at(9), idle()), None);
-    }
-
-    /// A thief that has begun to hold back at 1 µs, when its sibling had begun 100 turns.
-    fn held_back() -> Thief {
-        let mut thief = Thief::default();
-        thief.has_stolen(theft(10, at(0), 0), idle());
-        thief.has_run_dry(0, || at(1), busy(100));
-        thief
-    }
-
-    #[test]
-    fn work_behind_short_turns_is_left_where_it_is_until_the_next_trial() {
-        let mut thief = held_back();
-        let (mut now, mut turns) = (9, 100);
-        for wait in [16, 32, 64, 128, 256, 500, 500] {
-            turns += 500;
-            assert_eq!(
-                thief.patience(|| at(now), busy(turns)),
-                Some(Duration::from_micros(wait)),
-                "at {now}"
-            );
-            now += wait;
-        }
-        now = 1 + 10_000;
-        turns += 10_000;
-        assert_eq!(thief.patience(|| at(now), busy(turns)), None);
-    }
-
-    #[test]
-    fn work_behind_long_turns_is_stolen_as_soon_as_it_looks_again() {
-        let mut thief = held_back();
-        assert_eq!(thief.patience(|| at(9), busy(103)), None);
-        let mut thief = held_back();
-        assert_eq!(thief.patience(|| at(9), busy(104)), Some(Duration::from_micros(16)));
-        // Since then it has been in one and the same turn.
-        assert_eq!(thief.patience(|| at(25), busy(104)), None);
-    }
-
-    #[test]
-    fn one_sibling_with_long_turns_is_enough() {
-        let siblings = |fast, slow| [working(fast), slow].into_iter();
-        let stuck = |has_work| Sibling { worker: 2, turns: 7, has_work };
-        let mut thief = Thief::default();
-        thief.has_stolen(theft(10, at(0), 0), idle());
-        thief.has_run_dry(0, || at(1), siblings(0, stuck(false)));
-        assert_eq!(
-            thief.patience(|| at(9), siblings(500, stuck(false))),
-            Some(Duration::from_micros(16))
-        );
-        assert_eq!(thief.patience(|| at(25), siblings(1_000, stuck(true))), None);
-    }
-
-    /// A thief that saw its victim begin 1 000 turns in 100 µs, then stole 10 processes of it,
-    /// and has run dry 100 µs later, when it had begun so many turns itself and its victim had begun
-    /// so many more.
-    fn compared(own: u64, victims: u64) -> Thief {
-        let mut thief = held_back();
-        thief.has_stolen(theft(10, at(101), 1_100), busy(1_100));
-        thief.has_run_dry(own, || at(201), busy(1_100 + victims));
-        thief
-    }
-
-    fn holds_back(thief: &mut Thief) -> bool {
-        thief.patience(|| at(202), busy(3_000)).is_some()
-    }
-
-    #[test]
-    fn a_theft_after_which_both_are_hardly_faster_than_one_was_is_not_worth_it() {
-        assert!(holds_back(&mut compared(600, 500)));
-        assert!(holds_back(&mut compared(100, 1_100)));
-        assert!(!holds_back(&mut compared(700, 600)));
-        assert!(!holds_back(&mut compared(900, 900)));
-    }
-
-    #[test]
-    fn who_left_its_victim_without_work_has_helped() {
-        let mut thief = held_back();
-        thief.has_stolen(theft(10, at(101), 1_100), busy(1_100));
-        let dry = Sibling { has_work: false, ..working(1_200) };
-        thief.has_run_dry(1, || at(201), iter::once(dry));
-        assert!(!holds_back(&mut thief));
-    }
-
-    #[test]
-    fn long_turns_are_not_compared() {
-        assert!(!holds_back(&mut compared(20, 19)));
-        assert!(!holds_back(&mut compared(2, 2)));
-    }
-
-    #[test]
-    fn who_does_not_know_the_pace_of_the_others_watches_and_then_steals() {
-        let mut thief = Thief::default();
-        thief.has_stolen(theft(10, at(0), 0), busy(0));
-        thief.has_run_dry(500, || at(100), busy(500));
-        assert_eq!(thief.patience(|| at(101), busy(510)), Some(Duration::from_micros(15)));
-        assert_eq!(thief.patience(|| at(116), busy(660)), None);
-        // 160 turns in 16 µs alone, and both together no more of them: not worth it.
-        thief.has_stolen(theft(10, at(116), 660), busy(660));
-        thief.has_run_dry(500, || at(216), busy(1_160));
-        assert_eq!(thief.patience(|| at(217), busy(1_170)), Some(Duration::from_micros(7)));
-    }
-
-    #[test]
-    fn a_pace_is_known_for_a_while_only() {
-        let mut thief = compared(900, 900);
-        thief.has_stolen(theft(10, at(11_000), 9_000), busy(9_000));
-        thief.has_run_dry(100, || at(11_100), busy(9_100));
-        // It watches.
-        assert_eq!(thief.patience(|| at(11_100), busy(9_100)), Some(Duration::from_micros(16)));
-    }
-}
+mod tests;
