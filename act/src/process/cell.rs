@@ -55,9 +55,8 @@ pub(crate) struct Birth<M> {
 ///
 /// A type of its own, so that it is a copy. What a call gets by reference must lie in memory,
 /// where a sender writes it in parts; read as a whole right after that, it holds up the
-/// processor until the parts have got through to the cache, for longer than all the rest of a
-/// send takes. The message itself is given to no call, so its parts go from registers to
-/// their place in the mailbox (docs/decisions.md).
+/// processor until the parts have got through to the cache. The message itself is given to no
+/// call, so its parts go from registers to their place in the mailbox (docs/decisions.md).
 struct Apart<M> {
     message: ManuallyDrop<M>,
     sender: u64,
