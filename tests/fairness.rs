@@ -191,11 +191,11 @@ fn r4_a_spare_comes_to_what_lies_behind_a_long_turn_though_others_never_end() {
     }
 }
 
-/// More than a queue holds, of two classes, and all of them are waited for in one turn.
+/// Thousands, of two classes, and all of them are waited for in one turn.
 #[test]
-fn r4_all_that_a_long_turn_has_spilled_is_run_by_others() {
+fn r4_all_that_a_long_turn_has_made_ready_is_run_by_others() {
     for (workers, spares) in [(2, 0), (1, 1)] {
-        let node = node("r4spill", workers, spares);
+        let node = node("r4ready", workers, spares);
         let go_on = in_a_turn(&node, |ctx, ran| {
             for number in 0..6_000 {
                 let class = if number % 10 == 0 { Class::High } else { Class::Normal };

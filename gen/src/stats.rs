@@ -59,7 +59,7 @@ pub struct DispatcherStats {
     pub scheduled: u64,
     /// Processes put on the shared queue: from outside, by timers and spares, or spilled.
     pub injected: u64,
-    /// Processes put on the shared queue because the worker's own was full (4 096); they are
+    /// Processes put on the shared queue because the worker's own was full (1 048 576); they are
     /// in `injected` too.
     pub spills: u64,
     /// Processes in queues now, of either class.

@@ -7,7 +7,7 @@
 //!               ┌───────────┐   batch of up to 17   ┌─────────────────────────┐
 //!               │ injector  │ ────────────────────► │ local FIFO of worker 0  │──► turn
 //!               └───────────┘                       └─────────────────────────┘
-//!                     ▲ over 4096 spill                   ▲ steal half
+//!                     ▲ over a million spill              ▲ steal half
 //!                     └──────────────────────────   ┌─────────────────────────┐
 //!                                                   │ local FIFO of worker 1  │──► turn
 //!                                                   └─────────────────────────┘
@@ -47,8 +47,9 @@ use std::thread::JoinHandle;
 #[cfg(all(test, not(loom)))]
 mod stepped;
 
-/// Processes in a local queue before new ones spill to the injector.
-const LOCAL_CAPACITY: usize = 4_096;
+/// Processes in a local queue before new ones spill to the injector: so many that only a queue
+/// that grows without end comes there. Fewer in unit tests, which look at that.
+const LOCAL_CAPACITY: usize = if cfg!(test) { 4_096 } else { 1 << 20 };
 /// One process to run and up to 16 more to keep.
 const BATCH: usize = 17;
 
