@@ -12,6 +12,7 @@ use crate::process::process::Process;
 use crate::received::Received;
 use krarup_gen::Priority;
 use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Poll, Waker};
@@ -286,6 +287,32 @@ fn a_waker_that_fires_in_a_turn_is_not_lost() {
         let waking = thread::spawn(move || flag.raise());
         assert!(cell.send(1).is_ok());
         joined(waking);
+        joined(worker);
+        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
+    });
+}
+
+/// The same for a process that waits for a message as well, which never comes: its poll ends
+/// as one that wants a message and nothing else.
+#[test]
+fn a_waker_that_fires_beside_a_wait_for_a_message_is_not_lost() {
+    model(|| {
+        let house = House::new();
+        let flag = Flag::default();
+        let seen = flag.clone();
+        let _cell = house.start(UNBOUNDED, |mut ctx| async move {
+            let mut raised = pin!(seen.raised());
+            poll_fn(|cx| {
+                if raised.as_mut().poll(cx).is_ready() {
+                    return Poll::Ready(());
+                }
+                pin!(ctx.receive()).poll(cx).map(drop)
+            })
+            .await;
+            Ok(())
+        });
+        let worker = house.worker();
+        flag.raise();
         joined(worker);
         assert_eq!((house.retired(), house.dead_letters()), (1, 0));
     });
