@@ -18,6 +18,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) const LIMITS: TurnLimits = TurnLimits { throughput: 100, deadline: None };
 
+/// A message in a turn, and none more.
+pub(super) const ONE_BY_ONE: TurnLimits = TurnLimits { throughput: 1, deadline: None };
+
 /// A process of the models.
 pub(super) type Inhabitant = Arc<Cell<u32, u32>>;
 

@@ -3,17 +3,14 @@
 //! is lost but what the end takes.
 
 use super::checker::{bounded, joined, thread};
-use super::house::House;
+use super::house::{House, ONE_BY_ONE};
 use crate::actor::Actor;
 use crate::context::Context;
-use crate::host::TurnLimits;
 use crate::in_place::InPlace;
 use crate::spawn::Spawn;
 use krarup_gen::{Reason, Result};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-const ONE_BY_ONE: TurnLimits = TurnLimits { throughput: 1, deadline: None };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {

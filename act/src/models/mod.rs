@@ -25,4 +25,5 @@ mod slot;
 mod suspending;
 #[cfg(loom)]
 mod waits;
+mod wakers;
 mod within;

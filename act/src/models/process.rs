@@ -2,23 +2,14 @@
 //! (rules R1, R2, M1, M5).
 
 use super::bell::Bell;
-use super::checker::{Cell, Mutex, bounded, joined, model, thread};
-use super::house::{House, Inhabitant};
+use super::checker::{Cell, bounded, joined, model, thread};
+use super::house::{House, Inhabitant, ONE_BY_ONE};
 use crate::context::Context;
-use crate::host::{Host, Poke, TurnLimits};
 use crate::mailbox::inbox::UNBOUNDED;
-use crate::process::current;
-use crate::process::process::Process;
 use crate::received::Received;
 use krarup_gen::Priority;
-use std::future::poll_fn;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Poll, Waker};
-
-/// A message in a turn, and none more.
-const ONE_BY_ONE: TurnLimits = TurnLimits { throughput: 1, deadline: None };
 
 /// Messages handled by a process.
 #[derive(Clone, Default)]
@@ -235,194 +226,6 @@ fn messages_of_one_sender_keep_their_order() {
     });
 }
 
-/// A flag that wakes whoever waits for it.
-#[derive(Clone, Default)]
-struct Flag(Arc<Mutex<Up>>);
-
-#[derive(Default)]
-struct Up {
-    up: bool,
-    waiter: Option<Waker>,
-}
-
-impl Flag {
-    fn raise(&self) {
-        let waiter = {
-            let mut flag = self.0.lock();
-            flag.up = true;
-            flag.waiter.take()
-        };
-        if let Some(waiter) = waiter {
-            waiter.wake();
-        }
-    }
-
-    async fn raised(self) {
-        poll_fn(move |cx| {
-            let mut flag = self.0.lock();
-            if flag.up {
-                return Poll::Ready(());
-            }
-            flag.waiter = Some(cx.waker().clone());
-            Poll::Pending
-        })
-        .await;
-    }
-}
-
-/// A waker that fires while the process is polled, or parks, or is parked, and a message
-/// that comes while it waits for the waker.
-#[test]
-fn a_waker_that_fires_in_a_turn_is_not_lost() {
-    model(|| {
-        let house = House::new();
-        let flag = Flag::default();
-        let seen = flag.clone();
-        let cell = house.start(UNBOUNDED, |mut ctx| async move {
-            seen.raised().await;
-            while !matches!(ctx.receive().await, Received::Message(_)) {}
-            Ok(())
-        });
-        let worker = house.worker();
-        let waking = thread::spawn(move || flag.raise());
-        assert!(cell.send(1).is_ok());
-        joined(waking);
-        joined(worker);
-        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
-    });
-}
-
-/// The same for a process that waits for a message as well, which never comes: its poll ends
-/// as one that wants a message and nothing else.
-#[test]
-fn a_waker_that_fires_beside_a_wait_for_a_message_is_not_lost() {
-    model(|| {
-        let house = House::new();
-        let flag = Flag::default();
-        let seen = flag.clone();
-        let _cell = house.start(UNBOUNDED, |mut ctx| async move {
-            let mut raised = pin!(seen.raised());
-            poll_fn(|cx| {
-                if raised.as_mut().poll(cx).is_ready() {
-                    return Poll::Ready(());
-                }
-                pin!(ctx.receive()).poll(cx).map(drop)
-            })
-            .await;
-            Ok(())
-        });
-        let worker = house.worker();
-        flag.raise();
-        joined(worker);
-        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
-    });
-}
-
-/// The same for a process whose budget is used up by its first message: the waker may
-/// fire when it lies in the queue.
-#[test]
-fn a_waker_that_fires_between_two_turns_is_not_lost() {
-    bounded(5, || {
-        let house = House::new();
-        let flag = Flag::default();
-        let seen = flag.clone();
-        let cell = house.start(UNBOUNDED, |mut ctx| async move {
-            ctx.receive().await;
-            ctx.receive().await;
-            seen.raised().await;
-            drop(ctx);
-            Ok(())
-        });
-        assert!(cell.send(1).is_ok());
-        assert!(cell.send(2).is_ok());
-        let worker = house.worker_within(ONE_BY_ONE);
-        flag.raise();
-        joined(worker);
-        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
-    });
-}
-
-/// A process that waits to be poked, and then again, against the one who pokes while it
-/// parks: it is polled after each.
-#[test]
-fn a_process_that_will_be_poked_is_polled_again() {
-    model(|| {
-        let house = House::new();
-        house.start(UNBOUNDED, |ctx| async move {
-            for _ in 0..2 {
-                let mut waited = false;
-                poll_fn(move |cx| {
-                    if waited {
-                        return Poll::Ready(());
-                    }
-                    waited = true;
-                    assert!(current::want_poke(cx.waker()));
-                    Poll::Pending
-                })
-                .await;
-            }
-            drop(ctx);
-            Ok(())
-        });
-        let worker = house.worker();
-        house.watch();
-        joined(worker);
-        assert_eq!(house.retired(), 1);
-        house.clear();
-    });
-}
-
-/// A process that has had several messages at once goes idle with its queue's memory; the poke
-/// that takes it away, against one who sends: the message is handled, and nothing is kept.
-#[test]
-fn a_poke_takes_the_memory_of_an_idle_process_and_no_message() {
-    bounded(3, || {
-        let house = House::new();
-        let (cell, ready) = house.spawn(UNBOUNDED, |mut ctx| async move {
-            for _ in 0..3 {
-                assert!(matches!(ctx.receive().await, Received::Message(_)));
-            }
-            Ok(())
-        });
-        assert!(cell.send(1).is_ok() && cell.send(2).is_ok());
-        house.schedule(ready);
-        house.settle();
-        assert!(cell.inbox.lock().keeps_memory());
-        let poker = thread::spawn({
-            let cell = Arc::clone(&cell);
-            move || Arc::clone(&cell).poke()
-        });
-        assert!(cell.send(3).is_ok());
-        joined(house.worker());
-        joined(poker);
-        assert_eq!((house.retired(), house.dead_letters()), (1, 0));
-        assert!(!cell.inbox.lock().keeps_memory());
-        house.clear();
-    });
-}
-
-/// Nobody sends: the poke alone gives the memory back.
-#[test]
-fn a_poke_takes_the_memory_of_an_idle_process() {
-    model(|| {
-        let house = House::new();
-        let (cell, ready) = house.spawn(UNBOUNDED, |mut ctx| async move {
-            loop {
-                assert!(matches!(ctx.receive().await, Received::Message(_)));
-            }
-        });
-        assert!(cell.send(1).is_ok() && cell.send(2).is_ok());
-        house.schedule(ready);
-        house.settle();
-        assert!(cell.inbox.lock().keeps_memory());
-        Arc::clone(&cell).poke();
-        assert!(!cell.inbox.lock().keeps_memory());
-        cell.kill();
-        house.settle();
-        house.clear();
-    });
-}
-
 /// A bound of one and two senders: one of them is refused.
 #[test]
 fn a_bound_of_one_accepts_one_of_two() {
@@ -465,6 +268,7 @@ fn the_effect_of_a_message_is_seen_with_its_room() {
 #[cfg(loom)]
 mod broken {
     use super::*;
+    use crate::models::checker::Mutex;
     use crate::sync::{AtomicBool, Ordering as Order};
 
     /// A flag says who is in the process, and two have looked at it.
