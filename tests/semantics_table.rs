@@ -1,6 +1,7 @@
-//! `docs/semantics.md` and `docs/seeds/*.md` name tests that exist; the former knows every rule.
+//! `docs/semantics.md` and `docs/seeds/*.md` name tests that exist; every test that bears the id of a
+//! rule stands in the row of that rule, and every statement of the seeds has its row.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -52,48 +53,98 @@ fn every_test_that_the_table_names_exists() {
     assert_eq!(missing(root, &named), Vec::<String>::new());
 }
 
-#[test]
-fn every_statement_of_the_pools_seed_is_accounted_for() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let table = fs::read_to_string(root.join("docs/seeds/pool.md")).unwrap();
-    let ids: Vec<&str> = table
-        .lines()
+/// The ids in the first cells of the rows of a page, as `G-002` in `| G-002 G-040 | .. |`.
+fn ids(page: &str) -> Vec<String> {
+    page.lines()
         .filter_map(|line| line.strip_prefix("| ")?.split_once(" |"))
-        .map(|(id, _)| id)
-        .filter(|id| id.starts_with("E-"))
-        .collect();
-    let expected: Vec<_> = (1..=128).map(|number| format!("E-{number:03}")).collect();
-    assert_eq!(ids, expected);
+        .flat_map(|(cell, _)| cell.split_whitespace())
+        .filter(|id| id.split_once('-').is_some_and(|(_, number)| number.len() == 3))
+        .map(str::to_owned)
+        .collect()
 }
 
 #[test]
-fn every_test_that_bears_the_id_of_a_rule_stands_in_the_table() {
+fn every_statement_of_the_five_seeds_is_accounted_for() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let table = fs::read_to_string(root.join("docs/semantics.md")).unwrap();
-    let rows: BTreeSet<&str> = table
-        .lines()
-        .filter_map(|line| line.strip_prefix("| ")?.split_once(" |"))
-        .map(|(id, _)| id)
+    // A statement may be on two pages: what a page of its own says is pointed to from another.
+    let found: BTreeSet<String> = fs::read_dir(root.join("docs/seeds"))
+        .unwrap()
+        .flat_map(|page| ids(&fs::read_to_string(page.unwrap().path()).unwrap()))
         .collect();
-    let mut files = Vec::new();
-    for folder in ["tests", "supervisor", "state", "io"] {
-        sources(&root.join(folder), &mut files);
-    }
-    let mut tests = 0;
-    for file in files {
-        let source = fs::read_to_string(&file).unwrap();
-        for test in source.split("#[test]\n").skip(1) {
-            let Some(test) = test.trim_start().strip_prefix("fn ") else { continue };
-            let name = test.split('(').next().unwrap_or_default();
-            let Some((id, _)) = name.split_once('_') else { continue };
-            let letters = id.trim_end_matches(|c: char| c.is_ascii_digit());
-            if letters.len() != 1 || letters.len() == id.len() {
-                continue;
-            }
-            tests += 1;
-            assert!(rows.contains(id.to_uppercase().as_str()), "{name}: no rule {id}");
-            assert!(table.contains(name), "{name} is not in the table");
+    // How many statements each source document was cut into.
+    let families = [("E", 128), ("G", 108), ("K", 145), ("O", 105), ("W", 64)];
+    let expected: BTreeSet<String> = families
+        .iter()
+        .flat_map(|(family, last)| (1..=*last).map(move |n| format!("{family}-{n:03}")))
+        .collect();
+    let missing: Vec<_> = expected.difference(&found).collect();
+    assert_eq!(missing, Vec::<&String>::new(), "no row accounts for these");
+    let unknown: Vec<_> = found.difference(&expected).collect();
+    assert_eq!(unknown, Vec::<&String>::new(), "no seed has these");
+}
+
+/// A test whose name begins with the id of a rule: its file, its name and the id.
+struct Bearer {
+    file: String,
+    name: String,
+    id: String,
+}
+
+/// The tests of a source file whose names begin with the id of a rule.
+fn bearers(file: &str, source: &str) -> Vec<Bearer> {
+    let mut found = Vec::new();
+    let mut lines = source.lines().map(str::trim);
+    while let Some(line) = lines.next() {
+        // A test of the crate, or one within `proptest!`; other attributes may follow.
+        if line != "#[test]" {
+            continue;
+        }
+        let Some(function) = lines.by_ref().find(|line| !line.starts_with("#[")) else { continue };
+        let Some(name) = function.strip_prefix("fn ") else { continue };
+        let name = name.split('(').next().unwrap_or_default();
+        let id = name.split('_').next().unwrap_or_default();
+        let letters = id.trim_end_matches(|c: char| c.is_ascii_digit());
+        if letters.len() == 1 && letters.len() < id.len() {
+            let (file, name, id) = (file.to_owned(), name.to_owned(), id.to_uppercase());
+            found.push(Bearer { file, name, id });
         }
     }
-    assert!(tests > 100, "only {tests} tests bear an id");
+    found
+}
+
+#[test]
+fn a_test_with_an_attribute_more_is_found_and_one_without_an_id_is_not() {
+    let source = "#[test]\n#[should_panic]\nfn m1_a() {}\n  #[test]\n  fn plain() {}\nfn m2_b() {}";
+    let found: Vec<_> = bearers("x.rs", source).into_iter().map(|it| (it.name, it.id)).collect();
+    assert_eq!(found, [("m1_a".to_owned(), "M1".to_owned())]);
+}
+
+#[test]
+fn every_test_that_bears_the_id_of_a_rule_stands_in_its_row() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let table = fs::read_to_string(root.join("docs/semantics.md")).unwrap();
+    let rows: BTreeMap<&str, &str> =
+        table.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" |")).collect();
+    let mut files = Vec::new();
+    for folder in ["tests", "gen", "act", "node", "supervisor", "state", "io", "examples"] {
+        sources(&root.join(folder), &mut files);
+    }
+    let (mut tests, mut wrong) = (0, Vec::new());
+    for file in files {
+        let source = fs::read_to_string(&file).unwrap();
+        let file = file.strip_prefix(root).unwrap().display().to_string();
+        for Bearer { file, name, id } in bearers(&file, &source) {
+            tests += 1;
+            let named = format!("`{file}::{name}`");
+            match rows.get(id.as_str()) {
+                None => wrong.push(format!("{named}: there is no rule {id}")),
+                Some(row) if !row.contains(&named) => {
+                    wrong.push(format!("{named} is not in the row of {id}"));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    assert!(tests > 900, "only {tests} tests bear an id");
+    assert_eq!(wrong, Vec::<String>::new());
 }
