@@ -20,7 +20,7 @@ test:
 models:
     .ci/run models
 
-# Faults put into a copy of the engine, one at a time: each must be caught
+# Faults planted in a copy of the sources: each must be caught
 faults *which:
     .ci/faults {{which}}
 

@@ -1,0 +1,174 @@
+//! Builds what looks for faults, once for all of them.
+
+use crate::list::Suite;
+use crate::tree::{Regions, Tree};
+use crate::weave::Number;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The programs of the suites.
+pub(crate) type Programs = BTreeMap<Suite, PathBuf>;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BuildError {
+    #[error("cannot run cargo: {0}")]
+    Cargo(std::io::Error),
+    #[error("the copy does not build, and no fault is where the error is:\n{0}")]
+    Elsewhere(String),
+    #[error("no program was built for {0:?}")]
+    NoProgram(Suite),
+}
+
+/// What came of a build.
+pub(crate) enum Outcome {
+    Built(Programs),
+    /// Faults that do not compile beside the others, or at all, each with what the compiler says.
+    Broken(BTreeMap<Number, String>),
+}
+
+/// Builds the suites in the tree.
+pub(crate) fn build(
+    tree: &Tree,
+    target: &Path,
+    suites: &BTreeSet<Suite>,
+    regions: &Regions,
+) -> Result<Outcome, BuildError> {
+    let (models, plain): (Vec<&Suite>, Vec<&Suite>) =
+        suites.iter().partition(|suite| suite.is_under_loom());
+    let mut programs = Programs::new();
+    for (suites, under_loom) in [(models, true), (plain, false)] {
+        if suites.is_empty() {
+            continue;
+        }
+        match run(tree, target, &suites, under_loom, regions)? {
+            Outcome::Built(built) => programs.extend(built),
+            broken @ Outcome::Broken(_) => return Ok(broken),
+        }
+    }
+    match suites.iter().find(|suite| !programs.contains_key(suite)) {
+        Some(suite) => Err(BuildError::NoProgram(suite.clone())),
+        None => Ok(Outcome::Built(programs)),
+    }
+}
+
+fn run(
+    tree: &Tree,
+    target: &Path,
+    suites: &[&Suite],
+    under_loom: bool,
+    regions: &Regions,
+) -> Result<Outcome, BuildError> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["test", "--no-run", "--message-format", "json"]).current_dir(&tree.root);
+    let mut words = BTreeSet::new();
+    for suite in suites {
+        match suite {
+            Suite::Models { package } | Suite::Lib { package } => {
+                words.insert(("--package", package.as_str()));
+                words.insert(("--lib", ""));
+            }
+            Suite::File { package, file } => {
+                words.insert(("--package", package.as_str()));
+                words.insert(("--test", file.as_str()));
+            }
+        }
+    }
+    for (flag, value) in words {
+        cargo.arg(flag);
+        if !value.is_empty() {
+            cargo.arg(value);
+        }
+    }
+    if under_loom {
+        cargo.args(["--profile", "models"]).env("RUSTFLAGS", "--cfg loom");
+    }
+    let folder = if under_loom { target.join("loom") } else { target.to_owned() };
+    let output = cargo
+        .env("CARGO_TARGET_DIR", folder)
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env("CARGO_PROFILE_MODELS_DEBUG", "0")
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(BuildError::Cargo)?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let messages: Vec<Value> =
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    if output.status.success() {
+        return Ok(Outcome::Built(programs(&messages, tree, suites)));
+    }
+    broken(&messages, regions).map(Outcome::Broken)
+}
+
+/// The programs that the messages of cargo tell of.
+fn programs(messages: &[Value], tree: &Tree, suites: &[&Suite]) -> Programs {
+    let mut programs = Programs::new();
+    for message in messages {
+        let (Some(program), Some(manifest)) =
+            (message["executable"].as_str(), message["manifest_path"].as_str())
+        else {
+            continue;
+        };
+        let folder = Path::new(manifest).parent().unwrap_or(Path::new(""));
+        let folder = folder.strip_prefix(&tree.root).unwrap_or(folder);
+        let kind = message["target"]["kind"][0].as_str().unwrap_or_default();
+        let name = message["target"]["name"].as_str().unwrap_or_default();
+        let suite = suites.iter().find(|suite| match suite {
+            Suite::Models { package } | Suite::Lib { package } => {
+                kind == "lib" && Path::new(folder_of(package)) == folder
+            }
+            Suite::File { package, file } => {
+                kind == "test" && name == file && Path::new(folder_of(package)) == folder
+            }
+        });
+        if let Some(suite) = suite {
+            programs.insert((*suite).clone(), PathBuf::from(program));
+        }
+    }
+    programs
+}
+
+/// The folder of a crate of the workspace.
+pub(crate) fn folder_of(package: &str) -> &str {
+    package.strip_prefix("krarup").unwrap_or(package).trim_start_matches('-')
+}
+
+/// The faults in whose bodies the compiler found an error.
+fn broken(messages: &[Value], regions: &Regions) -> Result<BTreeMap<Number, String>, BuildError> {
+    let mut broken = BTreeMap::new();
+    let mut elsewhere = String::new();
+    for message in messages.iter().filter_map(|message| message.get("message")) {
+        if message["level"] != "error" {
+            continue;
+        }
+        let spans = message["spans"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if spans.is_empty() {
+            continue;
+        }
+        let faults: BTreeSet<Number> = spans.iter().flat_map(|span| at(span, regions)).collect();
+        let said = message["rendered"].as_str().unwrap_or_default();
+        if faults.is_empty() {
+            elsewhere.push_str(said);
+        }
+        for number in faults {
+            broken
+                .entry(number)
+                .or_insert_with(|| said.lines().take(6).collect::<Vec<_>>().join("\n"));
+        }
+    }
+    if broken.is_empty() { Err(BuildError::Elsewhere(elsewhere)) } else { Ok(broken) }
+}
+
+/// The faults in whose lines this place is.
+fn at(span: &Value, regions: &Regions) -> Vec<Number> {
+    let file = span["file_name"].as_str().unwrap_or_default();
+    let line = span["line_start"].as_u64().and_then(|line| usize::try_from(line).ok()).unwrap_or(0);
+    let Some(regions) = regions.get(file) else { return Vec::new() };
+    regions
+        .iter()
+        .filter(|region| region.lines.contains(&line))
+        .map(|region| region.number)
+        .collect()
+}

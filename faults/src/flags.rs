@@ -1,0 +1,61 @@
+//! What the tool is asked for.
+
+use lexopt::prelude::*;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The arguments of one run.
+pub(crate) struct Flags {
+    /// Only faults with this in their name, their file or their area; empty: all.
+    pub(crate) filter: String,
+    /// How many of them, drawn by the seed; none: all.
+    pub(crate) sample: Option<usize>,
+    /// What the sample is drawn by; the day, unless told otherwise.
+    pub(crate) seed: String,
+    /// Only say which.
+    pub(crate) list: bool,
+    /// How long one test may take before the fault has made it hang.
+    pub(crate) patience: Duration,
+    /// How many tests run at a time.
+    pub(crate) jobs: usize,
+}
+
+const USAGE: &str =
+    "faults [--sample COUNT [--seed TEXT]] [--list] [--patience SECONDS] [--jobs COUNT] [FILTER]";
+
+impl Flags {
+    pub(crate) fn parse() -> Result<Self, lexopt::Error> {
+        let mut flags = Flags {
+            filter: String::new(),
+            sample: None,
+            seed: today(),
+            list: false,
+            patience: Duration::from_mins(1),
+            jobs: std::thread::available_parallelism().map_or(2, usize::from),
+        };
+        let mut arguments = lexopt::Parser::from_env();
+        while let Some(argument) = arguments.next()? {
+            match argument {
+                Long("sample") => flags.sample = Some(arguments.value()?.parse()?),
+                Long("seed") => flags.seed = arguments.value()?.string()?,
+                Long("list") => flags.list = true,
+                Long("patience") => {
+                    flags.patience = Duration::from_secs(arguments.value()?.parse()?);
+                }
+                Long("jobs") => flags.jobs = arguments.value()?.parse::<usize>()?.max(1),
+                Long("help") => {
+                    println!("{USAGE}");
+                    std::process::exit(0);
+                }
+                Value(filter) if flags.filter.is_empty() => flags.filter = filter.string()?,
+                other => return Err(other.unexpected()),
+            }
+        }
+        Ok(flags)
+    }
+}
+
+/// The number of the day since 1970, in UTC.
+fn today() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("day {}", now.as_secs() / 86_400)
+}

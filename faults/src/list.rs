@@ -1,0 +1,204 @@
+//! The list of faults: a plain text.
+//!
+//! ```text
+//! # ── area ────
+//! @ name | file | who catches it
+//! -what stands there
+//! +what is put in its place
+//! ```
+//!
+//! | who catches it | |
+//! |---|---|
+//! | `act FILTER`, `node FILTER` | a model of that crate, under loom |
+//! | `lib CRATE FILTER` | a test within the crate |
+//! | `test FILE FILTER` | a test in `tests/` of the workspace |
+//! | `test CRATE/FILE FILTER` | a test in `tests/` of that crate |
+//!
+//! The filter is a part of the test's name, and may be left out. Lines of `-` and `+` may follow each
+//! other several times: one fault that changes several places of its file.
+
+use std::fs;
+use std::path::Path;
+
+/// One change of a source file that must not go unnoticed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) name: String,
+    /// The source file, from the root of the workspace.
+    pub(crate) file: String,
+    /// The heading below which it stands.
+    pub(crate) area: String,
+    pub(crate) catcher: Catcher,
+    /// What stands there, and what is put in its place; in order.
+    pub(crate) edits: Vec<(String, String)>,
+}
+
+/// The test that must fail.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Catcher {
+    pub(crate) suite: Suite,
+    pub(crate) filter: String,
+}
+
+/// What is built and run for a fault.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Suite {
+    /// The models of a crate, under loom.
+    Models { package: String },
+    /// The tests within a crate.
+    Lib { package: String },
+    /// A file in the `tests` of a crate.
+    File { package: String, file: String },
+}
+
+impl Suite {
+    pub(crate) fn is_under_loom(&self) -> bool {
+        matches!(self, Suite::Models { .. })
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ListError {
+    #[error("cannot read {path}: {source}")]
+    Read { path: String, source: std::io::Error },
+    #[error("line {line} of the list: {what}")]
+    Line { line: usize, what: String },
+}
+
+pub(crate) fn read(path: &Path) -> Result<Vec<Fault>, ListError> {
+    let text = fs::read_to_string(path)
+        .map_err(|source| ListError::Read { path: path.display().to_string(), source })?;
+    parse(&text)
+}
+
+pub(crate) fn parse(text: &str) -> Result<Vec<Fault>, ListError> {
+    let mut faults: Vec<Fault> = Vec::new();
+    let mut area = "others".to_owned();
+    let mut last = ' ';
+    for (index, content) in text.lines().enumerate() {
+        let wrong = |what: &str| ListError::Line { line: index + 1, what: what.to_owned() };
+        let kind = content.chars().next().unwrap_or(' ');
+        match kind {
+            '#' => {
+                if let Some(heading) = content.strip_prefix("# ── ") {
+                    heading.trim_end_matches('─').trim().clone_into(&mut area);
+                }
+            }
+            '@' => {
+                let head =
+                    content.strip_prefix("@ ").ok_or_else(|| wrong("no blank after \"@\""))?;
+                let fault = headed(head, &area).map_err(|what| wrong(&what))?;
+                if faults.iter().any(|other| other.name == fault.name) {
+                    return Err(wrong(&format!("{:?} stands there twice", fault.name)));
+                }
+                faults.push(fault);
+            }
+            '-' | '+' => {
+                let fault = faults.last_mut().ok_or_else(|| wrong("a change without a fault"))?;
+                add(fault, last, content).map_err(|what| wrong(&what))?;
+            }
+            ' ' if content.trim().is_empty() => {}
+            _ => return Err(wrong(&format!("{content:?} is no line of a fault"))),
+        }
+        last = kind;
+    }
+    match faults.iter().find(|fault| fault.edits.is_empty()) {
+        Some(fault) => {
+            Err(ListError::Line { line: 0, what: format!("{:?} changes nothing", fault.name) })
+        }
+        None => Ok(faults),
+    }
+}
+
+/// Adds a line of a change.
+fn add(fault: &mut Fault, last: char, content: &str) -> Result<(), String> {
+    let (kind, line) = content.split_at(1);
+    match (kind, last) {
+        ("-", '-') => {
+            let (old, _) = fault.edits.last_mut().ok_or("a change without a beginning")?;
+            old.push('\n');
+            old.push_str(line);
+        }
+        ("-", _) => fault.edits.push((line.to_owned(), String::new())),
+        (_, '-') => fault.edits.last_mut().ok_or("\"+\" without \"-\"")?.1.push_str(line),
+        (_, '+') => {
+            let (_, new) = fault.edits.last_mut().ok_or("\"+\" without \"-\"")?;
+            new.push('\n');
+            new.push_str(line);
+        }
+        _ => return Err("\"+\" without \"-\"".to_owned()),
+    }
+    Ok(())
+}
+
+fn headed(head: &str, area: &str) -> Result<Fault, String> {
+    let parts: Vec<&str> = head.split('|').map(str::trim).collect();
+    let [name, file, catcher] = parts[..] else {
+        return Err(format!("{head:?} is not \"name | file | who catches it\""));
+    };
+    Ok(Fault {
+        name: name.to_owned(),
+        file: file.to_owned(),
+        area: area.to_owned(),
+        catcher: caught_by(catcher)?,
+        edits: Vec::new(),
+    })
+}
+
+fn caught_by(text: &str) -> Result<Catcher, String> {
+    let mut words = text.split_whitespace();
+    let kind = words.next().unwrap_or_default();
+    let suite = match kind {
+        "act" | "node" => Suite::Models { package: format!("krarup-{kind}") },
+        "lib" => Suite::Lib { package: words.next().ok_or("\"lib\" of which crate?")?.to_owned() },
+        "test" => {
+            let file = words.next().ok_or("\"test\" in which file?")?;
+            match file.split_once('/') {
+                Some((package, file)) => {
+                    Suite::File { package: package.to_owned(), file: file.to_owned() }
+                }
+                None => Suite::File { package: "krarup".to_owned(), file: file.to_owned() },
+            }
+        }
+        _ => return Err(format!("nobody is called {kind:?}: act, node, lib or test")),
+    };
+    let filter = words.next().unwrap_or(match suite {
+        Suite::Models { .. } => "models",
+        _ => "",
+    });
+    Ok(Catcher { suite, filter: filter.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_has_its_area_its_catcher_and_changes_of_several_lines() {
+        let text = "# A list.\n\n# ── pools ───\n@ a | x/a.rs | test krarup-io/tcp i1\n-one\n-two\n+three\n-four\n+five\n+six\n";
+        let faults = parse(text).unwrap();
+        let suite = Suite::File { package: "krarup-io".to_owned(), file: "tcp".to_owned() };
+        assert_eq!(faults.len(), 1);
+        assert_eq!(faults[0].area, "pools");
+        assert_eq!(faults[0].catcher, Catcher { suite, filter: "i1".to_owned() });
+        let edits = [("one\ntwo", "three"), ("four", "five\nsix")];
+        assert_eq!(faults[0].edits, edits.map(|(old, new)| (old.to_owned(), new.to_owned())));
+    }
+
+    #[test]
+    fn what_is_no_list_says_where_and_why() {
+        for (text, line, what) in [
+            ("@ a | b\n", 1, "is not \"name"),
+            ("@ a | b | cat\n-a\n+b\n", 1, "nobody is called \"cat\""),
+            ("+b\n", 1, "without a fault"),
+            ("@ a | b | act\n+b\n", 2, "without \"-\""),
+            ("@ a | b | act\n-a\n+b\n\n@ a | b | act\n-a\n+b\n", 5, "twice"),
+            ("@ a | b | act\nhm\n", 2, "no line of a fault"),
+            ("@ a | b | act\n", 0, "changes nothing"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(matches!(error, ListError::Line { line: at, .. } if at == line), "{error}");
+            assert!(error.to_string().contains(what), "{error}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Plants faults in a copy of the workspace and sees that each is caught by the test that is named
+//! for it.
+//!
+//! ```text
+//!   .ci/faults.txt ──► list ──► weave: one copy of the sources with every fault in it,
+//!                               each behind its number ──► one build for each set of tests
+//!                                                               │
+//!   report ◄── verdicts ◄── the named test, once for each fault ◄┘
+//!                           (KRARUP_FAULT=number)
+//! ```
+//!
+//! A fault is a change of text. It is woven in as a second body of the function that it changes
+//! ([`weave`]), so a fault costs the run of a test and not a build. A fault that does not fit into a
+//! body (a constant, a type) or does not compile beside the others is built alone.
+//!
+//! ```sh
+//! .ci/faults                      # all of .ci/faults.txt
+//! .ci/faults 'wakes nobody'       # those with this in their name, file or area
+//! .ci/faults --sample 20          # that many, drawn by the day (--seed draws others)
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod build;
+mod flags;
+mod list;
+mod report;
+mod run;
+mod sample;
+mod tree;
+mod weave;
+
+use flags::Flags;
+use list::Fault;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What ends the tool, other than faults that were not caught.
+#[derive(Debug, thiserror::Error)]
+enum Trouble {
+    #[error(transparent)]
+    Flags(#[from] lexopt::Error),
+    #[error(transparent)]
+    List(#[from] list::ListError),
+    #[error(transparent)]
+    Tree(#[from] tree::TreeError),
+    #[error(transparent)]
+    Build(#[from] build::BuildError),
+    #[error("no fault has {0:?} in its name, its file or its area")]
+    NoneSuch(String),
+}
+
+fn main() -> ExitCode {
+    match plant() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(trouble) => {
+            eprintln!("faults: {trouble}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether every fault was caught.
+fn plant() -> Result<bool, Trouble> {
+    let flags = Flags::parse()?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let all = list::read(&root.join(".ci/faults.txt"))?;
+    let wanted = |fault: &Fault| {
+        [&fault.name, &fault.file, &fault.area].iter().any(|text| text.contains(&flags.filter))
+    };
+    let mut chosen: Vec<Fault> = all.into_iter().filter(wanted).collect();
+    if chosen.is_empty() {
+        return Err(Trouble::NoneSuch(flags.filter));
+    }
+    if let Some(count) = flags.sample {
+        chosen = sample::draw(chosen, count, &flags.seed);
+    }
+    if flags.list {
+        chosen.iter().for_each(|fault| println!("{}: {} ({})", fault.area, fault.name, fault.file));
+        return Ok(true);
+    }
+    let copy = tree::Tree::copy(root, &target.join("faults/tree"))?;
+    let verdicts = run::all(&copy, &target, &chosen, &flags)?;
+    Ok(report::print(&chosen, &verdicts))
+}

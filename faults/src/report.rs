@@ -1,0 +1,71 @@
+//! What came of the faults, by area.
+
+use crate::list::Fault;
+use std::collections::BTreeMap;
+
+/// What came of one fault.
+pub(crate) enum Verdict {
+    Caught {
+        by: String,
+        seconds: u64,
+    },
+    /// The test passed with the fault in place.
+    Missed,
+    /// Nothing can be said: the text is not there any more, or the test is not.
+    Stale(String),
+}
+
+/// One line for one fault.
+pub(crate) fn tell(fault: &Fault, verdict: &Verdict) {
+    match verdict {
+        Verdict::Caught { by, seconds } => {
+            println!("caught  {}: by {by} ({seconds} s)", fault.name);
+        }
+        Verdict::Missed => println!("MISSED  {} ({})", fault.name, fault.file),
+        Verdict::Stale(why) => println!("STALE   {}: {why}", fault.name),
+    }
+}
+
+/// The part of the workspace that a source file belongs to.
+fn part(file: &str) -> &str {
+    for (prefix, part) in [
+        ("act/src/pool", "pool"),
+        ("node/src/settings", "settings"),
+        ("node/src/dispatcher", "dispatcher"),
+        ("node/src/simulat", "simulation"),
+        ("node/src/seeded", "simulation"),
+        ("node/src/explore", "simulation"),
+        ("node/src/faults", "simulation"),
+    ] {
+        if file.starts_with(prefix) {
+            return part;
+        }
+    }
+    file.split('/').next().unwrap_or(file)
+}
+
+/// Prints a table, and who was not caught; whether all were.
+pub(crate) fn print(faults: &[Fault], verdicts: &[Verdict]) -> bool {
+    let mut parts: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
+    for (fault, verdict) in faults.iter().zip(verdicts) {
+        let column = match verdict {
+            Verdict::Caught { .. } => 0,
+            Verdict::Missed => 1,
+            Verdict::Stale(_) => 2,
+        };
+        parts.entry(part(&fault.file)).or_default()[column] += 1;
+    }
+    println!("\n{:<12} {:>6} {:>6} {:>6}", "part", "caught", "missed", "stale");
+    let mut sum = [0; 3];
+    for (part, counts) in &parts {
+        println!("{part:<12} {:>6} {:>6} {:>6}", counts[0], counts[1], counts[2]);
+        sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+    }
+    for (fault, verdict) in faults.iter().zip(verdicts) {
+        if !matches!(verdict, Verdict::Caught { .. }) {
+            tell(fault, verdict);
+        }
+    }
+    println!("\nfaults: {} caught, {} missed, {} stale", sum[0], sum[1], sum[2]);
+    sum[1] + sum[2] == 0
+}

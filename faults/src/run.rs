@@ -1,0 +1,262 @@
+//! Runs the test that is named for each fault, with the fault switched on.
+
+use crate::Trouble;
+use crate::build::{BuildError, Outcome, Programs, build, folder_of};
+use crate::flags::Flags;
+use crate::list::{Catcher, Fault, Suite};
+use crate::report::{Verdict, tell};
+use crate::tree::{Originals, Regions, Tree};
+use crate::weave::Number;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often a build is tried again without the faults that broke it.
+const ROUNDS: usize = 12;
+
+/// Between two looks at a test that runs.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What came of each fault, in their order.
+pub(crate) fn all(
+    tree: &Tree,
+    target: &Path,
+    faults: &[Fault],
+    flags: &Flags,
+) -> Result<Vec<Verdict>, Trouble> {
+    let originals = Originals::of(tree, faults);
+    let mut verdicts: BTreeMap<Number, Verdict> = BTreeMap::new();
+    let mut together: BTreeMap<Number, (&Fault, String)> = BTreeMap::new();
+    for (index, fault) in faults.iter().enumerate() {
+        match originals.with(fault) {
+            Ok(text) => {
+                together.insert(index + 1, (fault, text));
+            }
+            Err(why) => {
+                verdicts.insert(index + 1, Verdict::Stale(why));
+            }
+        }
+    }
+
+    let suites: BTreeSet<Suite> = faults.iter().map(|fault| fault.catcher.suite.clone()).collect();
+    let (programs, alone) = build_together(tree, target, &suites, &originals, &mut together)?;
+    let runner = Runner { tree, programs: &programs, flags };
+    let healthy = runner.controls(together.values().map(|(fault, _)| &fault.catcher));
+    let done = AtomicUsize::new(0);
+    let numbers: Vec<Number> = together.keys().copied().collect();
+    let found = Mutex::new(BTreeMap::new());
+    let one = || {
+        while let Some(&number) = numbers.get(done.fetch_add(1, Ordering::Relaxed)) {
+            let fault = &faults[number - 1];
+            let verdict = match healthy.get(&fault.catcher) {
+                Some(Some(why)) => Verdict::Stale(why.clone()),
+                _ => runner.run(&fault.catcher, number),
+            };
+            tell(fault, &verdict);
+            if let Ok(mut found) = found.lock() {
+                found.insert(number, verdict);
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..flags.jobs).for_each(|_| drop(scope.spawn(one))));
+    verdicts.append(&mut found.into_inner().unwrap_or_default());
+
+    for (number, why) in alone {
+        let fault = &faults[number - 1];
+        println!("alone   {}: {why}", fault.name);
+        let verdict = by_itself(tree, target, &suites, &originals, fault, flags)?;
+        tell(fault, &verdict);
+        verdicts.insert(number, verdict);
+    }
+    let missing = || Verdict::Stale("it was not looked at".to_owned());
+    Ok((1..=faults.len()).map(|number| verdicts.remove(&number).unwrap_or_else(missing)).collect())
+}
+
+/// Builds all suites with all faults that can be in one build; takes the others out of `together`.
+fn build_together(
+    tree: &Tree,
+    target: &Path,
+    suites: &BTreeSet<Suite>,
+    originals: &Originals,
+    together: &mut BTreeMap<Number, (&Fault, String)>,
+) -> Result<(Programs, BTreeMap<Number, String>), Trouble> {
+    let mut alone = BTreeMap::new();
+    for _ in 0..ROUNDS {
+        let (regions, single) = originals.weave_in(tree, together)?;
+        for (number, why) in single {
+            together.remove(&number);
+            alone.insert(number, why);
+        }
+        match build(tree, target, suites, &regions)? {
+            Outcome::Built(programs) => return Ok((programs, alone)),
+            Outcome::Broken(broken) => {
+                for (number, why) in broken {
+                    together.remove(&number);
+                    alone.insert(number, why);
+                }
+            }
+        }
+    }
+    Err(BuildError::Elsewhere("too many faults do not compile beside the others".to_owned()).into())
+}
+
+/// A fault that has a build of its own: of all suites of its kind, since cargo would build what they
+/// use with other features for one of them.
+fn by_itself(
+    tree: &Tree,
+    target: &Path,
+    suites: &BTreeSet<Suite>,
+    originals: &Originals,
+    fault: &Fault,
+    flags: &Flags,
+) -> Result<Verdict, Trouble> {
+    let woven = tree.read(&fault.file)?;
+    let text = match originals.with(fault) {
+        Ok(text) => text,
+        Err(why) => return Ok(Verdict::Stale(why)),
+    };
+    tree.put(&fault.file, &text)?;
+    let under_loom = fault.catcher.suite.is_under_loom();
+    let suites =
+        suites.iter().filter(|suite| suite.is_under_loom() == under_loom).cloned().collect();
+    let verdict = match build(tree, target, &suites, &Regions::new()) {
+        Ok(Outcome::Built(programs)) => {
+            let runner = Runner { tree, programs: &programs, flags };
+            runner.run(&fault.catcher, 0)
+        }
+        Ok(Outcome::Broken(_)) => Verdict::Stale("it does not compile".to_owned()),
+        Err(BuildError::Elsewhere(said)) => {
+            let first = said.lines().next().unwrap_or_default();
+            Verdict::Stale(format!("it does not compile: {first}"))
+        }
+        Err(error) => return Err(error.into()),
+    };
+    tree.put(&fault.file, &woven)?;
+    Ok(verdict)
+}
+
+/// Runs tests of programs that are built.
+struct Runner<'a> {
+    tree: &'a Tree,
+    programs: &'a Programs,
+    flags: &'a Flags,
+}
+
+impl Runner<'_> {
+    /// Each catcher without any fault: why it says nothing, if it does.
+    fn controls<'b>(
+        &self,
+        catchers: impl Iterator<Item = &'b Catcher>,
+    ) -> BTreeMap<Catcher, Option<String>> {
+        let catchers: BTreeSet<&Catcher> = catchers.collect();
+        let control = |catcher: &Catcher| match self.run(catcher, 0) {
+            Verdict::Missed => None,
+            Verdict::Stale(why) => Some(why),
+            Verdict::Caught { by, .. } => Some(format!("{by} fails without any fault")),
+        };
+        catchers.into_iter().map(|catcher| (catcher.clone(), control(catcher))).collect()
+    }
+
+    fn run(&self, catcher: &Catcher, number: Number) -> Verdict {
+        let began = Instant::now();
+        let said = match self.output(catcher, number) {
+            Ok(said) => said,
+            Err(error) => return Verdict::Stale(format!("the test cannot be run: {error}")),
+        };
+        let seconds = began.elapsed().as_secs();
+        if said.passed {
+            // A filter that fits no test finds nothing.
+            return if said.text.contains("test result: ok. 0 passed") {
+                Verdict::Stale(format!("no test has {:?} in its name", catcher.filter))
+            } else {
+                Verdict::Missed
+            };
+        }
+        let mut failed: Vec<&str> = said.text.lines().filter_map(failed).collect();
+        failed.sort_unstable();
+        failed.dedup();
+        let by = match (failed.as_slice(), said.hangs) {
+            ([first], _) => (*first).to_owned(),
+            ([first, rest @ ..], _) => format!("{first} and {} more", rest.len()),
+            ([], true) => "a test that waits for ever".to_owned(),
+            ([], false) => "an abort".to_owned(),
+        };
+        Verdict::Caught { by, seconds }
+    }
+
+    fn output(&self, catcher: &Catcher, number: Number) -> io::Result<Said> {
+        let Some(program) = self.programs.get(&catcher.suite) else {
+            return Err(io::Error::other("it was not built"));
+        };
+        let (Suite::Models { package } | Suite::Lib { package } | Suite::File { package, .. }) =
+            &catcher.suite;
+        // Not a pipe: a test that prints much would wait for who reads it.
+        let log =
+            self.tree.root.with_file_name(format!("fault-{}-{number}.log", std::process::id()));
+        let file = File::create(&log)?;
+        let mut child = Command::new(program)
+            .arg(&catcher.filter)
+            .current_dir(self.tree.root.join(folder_of(package)))
+            .env("KRARUP_FAULT", number.to_string())
+            .env("RUST_BACKTRACE", "0")
+            .env("LOOM_MAX_PREEMPTIONS", preemptions())
+            .stdin(Stdio::null())
+            .stderr(file.try_clone()?)
+            .stdout(file)
+            .spawn()?;
+        let until = Instant::now() + self.flags.patience;
+        let text = || io::Result::Ok(String::from_utf8_lossy(&fs::read(&log)?).into_owned());
+        let (mut hangs, mut stopped) = (false, false);
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            hangs = Instant::now() >= until;
+            // One failure is enough; those that the fault has made wait are not waited for.
+            stopped = hangs || text()?.lines().any(|line| failed(line).is_some());
+            if stopped {
+                child.kill()?;
+                break child.wait()?;
+            }
+            std::thread::sleep(LOOK);
+        };
+        let text = text()?;
+        fs::remove_file(&log)?;
+        Ok(Said { passed: status.success() && !stopped, hangs, text })
+    }
+}
+
+/// A fault shows within few preemptions.
+fn preemptions() -> String {
+    std::env::var("LOOM_MAX_PREEMPTIONS").unwrap_or_else(|_| "2".to_owned())
+}
+
+/// What a test said.
+struct Said {
+    passed: bool,
+    hangs: bool,
+    text: String,
+}
+
+/// The name of the test, if the line tells that one failed.
+fn failed(line: &str) -> Option<&str> {
+    let name = line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?;
+    Some(name.strip_suffix(" - should panic").unwrap_or(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_a_test_that_failed_names_it() {
+        assert_eq!(failed("test a::b ... FAILED"), Some("a::b"));
+        assert_eq!(failed("test a::b - should panic ... FAILED"), Some("a::b"));
+        assert_eq!(failed("test a::b ... ok"), None);
+    }
+}

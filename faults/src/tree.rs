@@ -1,0 +1,165 @@
+//! The copy of the workspace into which faults are put.
+
+use crate::list::Fault;
+use crate::weave::{Number, Region, weave};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A copy of all files that are in the repository, or would be.
+pub(crate) struct Tree {
+    pub(crate) root: PathBuf,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TreeError {
+    #[error("cannot list the files of the repository: {0}")]
+    Git(String),
+    #[error("cannot copy {path}: {source}")]
+    Copy { path: String, source: io::Error },
+}
+
+/// Which lines of which file hold which fault.
+pub(crate) type Regions = BTreeMap<String, Vec<Region>>;
+
+/// Where the sources have the function that says whether a fault is on.
+const SWITCH: &str = r#"//! Which fault is on: the one whose number the environment names.
+
+use std::sync::OnceLock;
+
+/// Whether this fault is on.
+pub fn on(number: usize) -> bool {
+    static ON: OnceLock<usize> = OnceLock::new();
+    let on = ON.get_or_init(|| {
+        std::env::var("KRARUP_FAULT").ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+    });
+    *on == number
+}
+"#;
+
+impl Tree {
+    /// Copies what has changed since the last time, so that little is built anew.
+    pub(crate) fn copy(from: &Path, to: &Path) -> Result<Self, TreeError> {
+        let listed = Command::new("git")
+            .args(["ls-files", "--cached", "--others", "--exclude-standard", "-z"])
+            .current_dir(from)
+            .output()
+            .map_err(|error| TreeError::Git(error.to_string()))?;
+        if !listed.status.success() {
+            return Err(TreeError::Git(String::from_utf8_lossy(&listed.stderr).into_owned()));
+        }
+        let files: BTreeSet<PathBuf> = String::from_utf8_lossy(&listed.stdout)
+            .split('\0')
+            .filter(|name| !name.is_empty())
+            .map(PathBuf::from)
+            .filter(|name| from.join(name).is_file())
+            .collect();
+        let tree = Tree { root: to.to_owned() };
+        tree.remove_others(&files, to)?;
+        for file in &files {
+            let bytes = fs::read(from.join(file)).map_err(|source| failed(file, source))?;
+            tree.write(file, &bytes)?;
+        }
+        Ok(tree)
+    }
+
+    /// Removes what is not in the repository any more.
+    fn remove_others(&self, files: &BTreeSet<PathBuf>, below: &Path) -> Result<(), TreeError> {
+        let Ok(entries) = fs::read_dir(below) else { return Ok(()) };
+        for entry in entries {
+            let path = entry.map_err(|source| failed(below, source))?.path();
+            if path.is_dir() {
+                self.remove_others(files, &path)?;
+            } else if path.strip_prefix(&self.root).is_ok_and(|name| !files.contains(name)) {
+                fs::remove_file(&path).map_err(|source| failed(&path, source))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a file unless it is what is there: its time says whether it must be built again.
+    fn write(&self, file: &Path, bytes: &[u8]) -> Result<(), TreeError> {
+        let path = self.root.join(file);
+        if fs::read(&path).is_ok_and(|there| there == bytes) {
+            return Ok(());
+        }
+        let write = || {
+            fs::create_dir_all(path.parent().unwrap_or(&self.root))?;
+            fs::write(&path, bytes)
+        };
+        write().map_err(|source| failed(&path, source))
+    }
+
+    pub(crate) fn read(&self, file: &str) -> Result<String, TreeError> {
+        let path = self.root.join(file);
+        fs::read_to_string(&path).map_err(|source| failed(&path, source))
+    }
+
+    pub(crate) fn put(&self, file: &str, text: &str) -> Result<(), TreeError> {
+        self.write(Path::new(file), text.as_bytes())
+    }
+}
+
+fn failed(path: &Path, source: io::Error) -> TreeError {
+    TreeError::Copy { path: path.display().to_string(), source }
+}
+
+/// The sources as they are without any fault, of the files that faults change.
+pub(crate) struct Originals(BTreeMap<String, String>);
+
+impl Originals {
+    pub(crate) fn of(tree: &Tree, faults: &[Fault]) -> Self {
+        let files: BTreeSet<&String> = faults.iter().map(|fault| &fault.file).collect();
+        let texts =
+            files.into_iter().filter_map(|file| Some((file.clone(), tree.read(file).ok()?)));
+        Originals(texts.collect())
+    }
+
+    /// The source with this fault in it; an error says why there can be none.
+    pub(crate) fn with(&self, fault: &Fault) -> Result<String, String> {
+        let original =
+            self.0.get(&fault.file).ok_or_else(|| format!("there is no {}", fault.file))?;
+        let mut text = original.clone();
+        for (old, new) in &fault.edits {
+            // One that fits two places changes the wrong one when a third is added before them.
+            let line = old.lines().next().unwrap_or_default().trim();
+            match text.matches(old.as_str()).count() {
+                0 => return Err(format!("\"{line}\" is not in {} any more", fault.file)),
+                1 => text = text.replacen(old.as_str(), new, 1),
+                count => return Err(format!("\"{line}\" is in {} {count} times", fault.file)),
+            }
+        }
+        if text == *original { Err("it changes nothing".to_owned()) } else { Ok(text) }
+    }
+
+    /// Writes all these faults into the tree, each behind its number. Where they are, and which
+    /// of them cannot be switched.
+    pub(crate) fn weave_in(
+        &self,
+        tree: &Tree,
+        faults: &BTreeMap<Number, (&Fault, String)>,
+    ) -> Result<(Regions, Vec<(Number, String)>), TreeError> {
+        let (mut regions, mut alone) = (Regions::new(), Vec::new());
+        for (file, original) in &self.0 {
+            let faulty: Vec<(Number, String)> = faults
+                .iter()
+                .filter(|(_, (fault, _))| fault.file == *file)
+                .map(|(number, (_, text))| (*number, text.clone()))
+                .collect();
+            let switch =
+                if file.starts_with("gen/") { "crate::fault::on" } else { "krarup_gen::fault::on" };
+            let woven = weave(original, &faulty, switch);
+            tree.put(file, &woven.text)?;
+            regions.insert(file.clone(), woven.regions);
+            alone.extend(woven.alone);
+        }
+        tree.put("gen/src/fault.rs", SWITCH)?;
+        let library = tree.read("gen/src/lib.rs")?;
+        if !library.contains("pub mod fault;") {
+            tree.put("gen/src/lib.rs", &format!("{library}\npub mod fault;\n"))?;
+        }
+        Ok((regions, alone))
+    }
+}
