@@ -168,9 +168,20 @@ fn o2_the_five_classes_are_handled_in_strict_order() {
 
 #[test]
 fn o2_the_order_is_looked_at_anew_before_each() {
-    let sim = Simulation::new(1);
-    let log = Log::new();
-    let doer = doer(&sim, &log);
+    // A bound makes no difference to it.
+    for bound in [None, Some(50)] {
+        let sim = Simulation::new(1);
+        let log = Log::new();
+        let state = Doer::new(&log);
+        let spawn = sim.spawn(move || Stateful::new(state));
+        let spawn = if let Some(bound) = bound { spawn.mailbox(bound) } else { spawn };
+        let doer = spawn.wait().unwrap();
+        log.take();
+        an_ask_overtakes(&sim, &log, &doer);
+    }
+}
+
+fn an_ask_overtakes(sim: &Simulation, log: &Log, doer: &DoerAddress) {
     let me = doer.clone();
     let first = job("1").doing(move |_| {
         Box::pin(async move {

@@ -179,8 +179,11 @@ struct Machine<P: StepProcess> {
     /// The reason with which it was asked to end.
     cancelled: Option<Reason>,
     steps: u64,
-    bound: Option<usize>,
-    /// There may be more in the mailbox, and no room for it here.
+    /// Messages that wait in here keep their room in the mailbox.
+    keeps_room: bool,
+    /// How many of them do.
+    kept: usize,
+    /// There may be more in the mailbox that is left there.
     holds_back: bool,
     ctx: Context<P::Message>,
 }
@@ -189,8 +192,9 @@ impl<P: StepProcess> Machine<P> {
     fn new(
         process: P,
         commands: Arc<Commands<P::Value, P::Message>>,
-        ctx: Context<P::Message>,
+        mut ctx: Context<P::Message>,
     ) -> Self {
+        let keeps_room = ctx.hold_room().is_ok();
         Machine {
             running: Table::default(),
             outstanding: HashMap::new(),
@@ -204,7 +208,8 @@ impl<P: StepProcess> Machine<P> {
             belfry: Arc::default(),
             cancelled: None,
             steps: 0,
-            bound: ctx.mailbox(),
+            keeps_room,
+            kept: 0,
             holds_back: false,
             ctx,
         }
@@ -224,8 +229,9 @@ impl<P: StepProcess> Machine<P> {
         let goes_on = self.due && !held;
         // The next step is another poll's: it costs as much as a message. What came since the
         // last look is seen by whoever parks the process, or here.
-        let has_room = self.holds_back && !self.is_full();
-        if goes_on || has_room || !self.counter.rest(cx.waker()) || !self.belfry.rest(cx.waker()) {
+        let looks_again = self.holds_back && !self.leaves_messages();
+        if goes_on || looks_again || !self.counter.rest(cx.waker()) || !self.belfry.rest(cx.waker())
+        {
             cx.waker().wake_by_ref();
         }
         Poll::Pending
@@ -235,6 +241,7 @@ impl<P: StepProcess> Machine<P> {
     fn step(&mut self) -> Option<Result<P::Value>> {
         self.due = false;
         self.steps += 1;
+        self.ctx.free_room(std::mem::take(&mut self.kept));
         let step = self.closing.process.step(&mut self.events, &mut self.out);
         self.lose_events();
         if let Err(reason) = step {
@@ -277,8 +284,7 @@ impl<P: StepProcess> Machine<P> {
             self.complete(tag, outcome);
         }
         loop {
-            // Who has no room for messages hears of a stop all the same.
-            self.holds_back = self.is_full();
+            self.holds_back = self.leaves_messages();
             let received = if self.holds_back {
                 pin!(self.ctx.receive_control()).poll(cx)
             } else {
@@ -288,6 +294,7 @@ impl<P: StepProcess> Machine<P> {
             match item {
                 Received::Message(message) | Received::Command(message) => {
                     let sender = self.ctx.sender();
+                    self.kept += usize::from(self.ctx.keeps_room());
                     self.events.push_back(StepEvent::Message { sender, message });
                     self.due |= !matches!(self.next, Next::Blocked);
                 }
@@ -299,9 +306,12 @@ impl<P: StepProcess> Machine<P> {
         }
     }
 
-    /// As many events as the mailbox may have messages: its senders are to hear of that.
-    fn is_full(&self) -> bool {
-        self.bound.is_some_and(|bound| self.events.len() >= bound)
+    /// Whether messages stay in the mailbox: one that drops its oldest cannot reach what is in here,
+    /// so no more is received than the next step is to have.
+    fn leaves_messages(&self) -> bool {
+        self.keeps_room
+            && self.ctx.drops_oldest()
+            && (self.kept > 0 || matches!(self.next, Next::Blocked))
     }
 
     fn cancel(&mut self, reason: Reason) {
