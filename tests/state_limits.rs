@@ -431,7 +431,7 @@ impl StepProcess for Blocked {
     type Value = u64;
     type Message = u64;
 
-    fn init(&mut self, _: &str, _: u64) -> Result {
+    fn init(&mut self, _: &Context<u64>, _: &str, _: Vec<u64>) -> Result {
         Ok(())
     }
 
@@ -466,7 +466,7 @@ fn m5_a_bound_is_exact_while_a_step_process_is_blocked() {
                 }
             }));
             let spawn =
-                sim.spawn(move || Stepped::new(process, commands, "main", 0)).mailbox(bound);
+                sim.spawn(move || Stepped::new(process, commands, "main", [0])).mailbox(bound);
             let spawn = if oldest { spawn.overflow(Overflow::DropOldest) } else { spawn };
             let stepped = spawn.start().unwrap();
             sim.run_until_idle();

@@ -28,6 +28,7 @@ use std::task::{self, Poll, Waker};
 ///
 /// ```
 /// # use krarup_node::Simulation;
+/// # use krarup_act::Context;
 /// # use krarup_gen::Result;
 /// # use krarup_state::{Commands, StepEvent, StepOutput, StepProcess, Stepped, UnknownMethod};
 /// # use std::collections::VecDeque;
@@ -41,7 +42,7 @@ use std::task::{self, Poll, Waker};
 ///     type Value = u64;
 ///     type Message = ();
 ///
-///     fn init(&mut self, method: &str, _: u64) -> Result {
+///     fn init(&mut self, _: &Context<()>, method: &str, _: Vec<u64>) -> Result {
 ///         if method == "main" { Ok(()) } else { Err(UnknownMethod(method.to_owned()).into()) }
 ///     }
 ///
@@ -69,7 +70,7 @@ use std::task::{self, Poll, Waker};
 /// let sim = Simulation::new(7);
 /// let seen = Arc::clone(&result);
 /// sim.spawn(move || {
-///     Stepped::new(Doubler { left: 2 }, commands, "main", 0)
+///     Stepped::new(Doubler { left: 2 }, commands, "main", [])
 ///         .then(move |number| *seen.lock().unwrap() = Some(number))
 /// })
 /// .start()
@@ -81,21 +82,22 @@ pub struct Stepped<P: StepProcess> {
     process: P,
     commands: Arc<Commands<P::Value, P::Message>>,
     method: String,
-    input: P::Value,
+    inputs: Vec<P::Value>,
     then: Option<Then<P::Value>>,
 }
 
 type Then<V> = Box<dyn FnOnce(V) + Send>;
 
 impl<P: StepProcess> Stepped<P> {
-    /// A process that runs from the entry point `method` with this input.
+    /// A process that runs from the entry point `method` with these inputs.
     pub fn new(
         process: P,
         commands: Arc<Commands<P::Value, P::Message>>,
         method: impl Into<String>,
-        input: P::Value,
+        inputs: impl IntoIterator<Item = P::Value>,
     ) -> Self {
-        Stepped { process, commands, method: method.into(), input, then: None }
+        let (method, inputs) = (method.into(), inputs.into_iter().collect());
+        Stepped { process, commands, method, inputs, then: None }
     }
 
     /// What is done with the result when it is done; without this it is dropped.
@@ -117,10 +119,10 @@ impl<P: StepProcess> Behavior for Stepped<P> {
     type Command = P::Message;
 
     async fn run(self, mut ctx: Context<P::Message>) -> Result {
-        let Stepped { process, commands, method, input, then } = self;
+        let Stepped { process, commands, method, inputs, then } = self;
         ctx.stop_in_order(true);
         let mut machine = Machine::new(process, commands, ctx);
-        machine.closing.process.init(&method, input)?;
+        machine.closing.process.init(&machine.ctx, &method, inputs)?;
         machine.ctx.initialised();
         let end = poll_fn(|cx| {
             contain(|| machine.poll(cx)).unwrap_or_else(|panic| Poll::Ready(Err(panic)))
