@@ -167,11 +167,11 @@ impl StepProcess for Machine {
     type Value = Value;
     type Message = i64;
 
-    fn init(&mut self, method: &str, input: Value) -> Result {
+    fn init(&mut self, _: &Context<i64>, method: &str, inputs: Vec<Value>) -> Result {
         let entry = self.program.iter().find(|(name, _)| *name == method);
         let (_, code) = entry.ok_or_else(|| UnknownMethod(method.to_owned()))?;
         self.code = code;
-        self.stack.push(input);
+        self.stack.extend(inputs);
         Ok(())
     }
 
@@ -289,7 +289,7 @@ fn main() -> Result {
         let commands = Arc::clone(&commands);
         let process = sim
             .spawn(move || {
-                Stepped::new(Machine::new(PROGRAM), commands, method, Value::Number(input))
+                Stepped::new(Machine::new(PROGRAM), commands, method, [Value::Number(input)])
                     .then(move |result| println!("         {method} is done: {result}"))
             })
             .wait()?;

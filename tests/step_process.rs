@@ -31,8 +31,13 @@ impl StepProcess for Machine {
     type Value = u64;
     type Message = Reply<u64>;
 
-    fn init(&mut self, method: &str, input: u64) -> Result {
-        self.log.note(format!("init {method} {input}"));
+    fn init(&mut self, ctx: &Context<Reply<u64>>, method: &str, inputs: Vec<u64>) -> Result {
+        let inputs: Vec<String> = inputs.iter().map(u64::to_string).collect();
+        self.log.note(format!("init {method} {}", inputs.join(" ")));
+        if method == "clock" {
+            self.log.note(format!("{} of {:?} at {}", ctx.pid(), ctx.parent(), ctx.now()));
+            return Ok(());
+        }
         match method {
             "main" | "other" => Ok(()),
             _ => Err(UnknownMethod(method.to_owned()).into()),
@@ -114,7 +119,7 @@ where
     let (machine, commands) = (machine(log, step), commands(log, kept));
     let log = log.clone();
     sim.spawn(move || {
-        Stepped::new(machine, commands, "main", 7)
+        Stepped::new(machine, commands, "main", [7])
             .then(move |result| log.note(format!("result {result}")))
     })
     .start()
@@ -132,9 +137,31 @@ fn w1_a_process_runs_from_the_entry_point_that_is_named() {
             }),
             commands(&log, &Kept::default()),
         );
-        sim.spawn(move || Stepped::new(machine, commands, method, 3)).start().unwrap();
+        sim.spawn(move || Stepped::new(machine, commands, method, [3])).start().unwrap();
         sim.run_until_idle();
         assert_eq!(log.take(), [format!("init {method} 3"), "close".into(), "dropped".into()]);
+    }
+}
+
+#[test]
+fn w1_it_is_told_who_it_is_what_time_it_is_and_any_number_of_inputs() {
+    for inputs in [vec![], vec![3], vec![4, 5, 6], (0..1000).collect()] {
+        let (sim, log) = (Simulation::new(1), Log::new());
+        sim.advance(7 * SECOND);
+        let (machine, commands) = (
+            machine(&log, |_, _, out| {
+                out.idle();
+                Ok(())
+            }),
+            commands(&log, &Kept::default()),
+        );
+        let given = inputs.clone();
+        let now = sim.now();
+        let stepped = sim.spawn(move || Stepped::new(machine, commands, "clock", given));
+        let pid = stepped.wait().unwrap().pid();
+        let inputs: Vec<String> = inputs.iter().map(u64::to_string).collect();
+        let told = format!("init clock {}", inputs.join(" "));
+        assert_eq!(log.take(), [told, format!("{pid} of None at {now}")]);
     }
 }
 
@@ -143,52 +170,76 @@ fn w1_an_unknown_entry_point_fails_the_spawn_and_no_step_runs() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let (machine, commands) =
         (machine(&log, |_, _, _| panic!("a step")), commands(&log, &Kept::default()));
-    let error = sim.spawn(move || Stepped::new(machine, commands, "nowhere", 3)).wait();
+    let error = sim.spawn(move || Stepped::new(machine, commands, "nowhere", [3])).wait();
     assert!(error.unwrap_err().to_string().contains("unknown method \"nowhere\""));
     assert_eq!(log.take(), ["init nowhere 3", "close", "dropped"]);
 }
 
+/// All orders of so many things.
+fn orders(most: usize) -> Vec<Vec<usize>> {
+    let Some(last) = most.checked_sub(1) else { return vec![Vec::new()] };
+    let shorter = orders(last);
+    let with_last = |at: usize| {
+        shorter.iter().map(move |order| {
+            let mut order = order.clone();
+            order.insert(at, last);
+            order
+        })
+    };
+    (0..most).flat_map(with_last).collect()
+}
+
+/// Each order of five completions, and each way to have some of them come together.
 #[test]
 fn w2_completions_are_told_apart_by_their_tags_in_whatever_order_they_come() {
-    for sim in simulations(5) {
-        let (log, kept) = (Log::new(), Kept::default());
-        let mut tags: Vec<Tag> = Vec::new();
-        let mut left = 5;
-        let running = start(&sim, &log, &kept, move |_, events, out| {
-            if tags.is_empty() {
-                tags = (0..5).map(|number| out.dispatch("keep", number)).collect();
-                assert_eq!(
-                    tags.iter().map(|tag| tag.number()).collect::<Vec<_>>(),
-                    [1, 2, 3, 4, 5]
-                );
-            }
-            for event in events.drain(..) {
-                if let StepEvent::Completed { tag, outcome } = event {
-                    assert_eq!(outcome.unwrap(), tag.number() * 10);
-                    left -= 1;
-                }
-            }
-            if left == 0 {
-                out.done(9);
-            }
-            Ok(())
-        });
-        sim.run_until_idle();
-        let mut completions: Vec<Completion<u64>> = kept.lock().unwrap().drain(..).collect();
-        assert_eq!(completions.len(), 5);
-        while !completions.is_empty() {
-            let which = usize::try_from(sim.now().as_nanos() % 3).unwrap() % completions.len();
-            let completion = completions.swap_remove(which);
-            let value = completion.tag().number() * 10;
-            completion.complete(Ok(value));
-            if completions.len().is_multiple_of(2) {
-                sim.run_until_idle();
+    let orders = orders(5);
+    assert_eq!(orders.len(), 120);
+    for order in orders {
+        for together in 0..1_u32 << 4 {
+            in_this_order(&order, together);
+        }
+    }
+}
+
+fn in_this_order(order: &[usize], together: u32) {
+    let sim = Simulation::new(u64::from(together));
+    let (log, kept) = (Log::new(), Kept::default());
+    let mut tags: Vec<Tag> = Vec::new();
+    let mut left = 5;
+    let running = start(&sim, &log, &kept, move |_, events, out| {
+        if tags.is_empty() {
+            tags = (0..5).map(|number| out.dispatch("keep", number)).collect();
+            assert!(tags.iter().map(|tag| tag.number()).eq(1..=5));
+        }
+        for event in events.drain(..) {
+            if let StepEvent::Completed { tag, outcome } = event {
+                assert_eq!(outcome.unwrap(), tag.number() * 10);
+                left -= 1;
             }
         }
-        sim.run_until_idle();
-        assert!(!running.is_alive());
-        assert_eq!(log.count("result 9"), 1);
+        if left == 0 {
+            out.done(9);
+        }
+        Ok(())
+    });
+    sim.run_until_idle();
+    log.take();
+    let mut completions: Vec<_> = kept.lock().unwrap().drain(..).map(Some).collect();
+    for (place, which) in order.iter().enumerate() {
+        let completion = completions[*which].take().unwrap();
+        let value = completion.tag().number() * 10;
+        completion.complete(Ok(value));
+        if together >> place & 1 == 0 {
+            sim.run_until_idle();
+        }
     }
+    sim.run_until_idle();
+    assert!(!running.is_alive());
+    let told: Vec<String> =
+        order.iter().map(|which| format!("#{} {}0", which + 1, which + 1)).collect();
+    let lines = log.take();
+    assert_eq!(lines[..5], told, "in the order in which they were completed");
+    assert!(lines.contains(&"result 9".to_owned()));
 }
 
 #[test]
@@ -304,7 +355,7 @@ fn w3_a_message_finds_a_step_process_by_its_pid_its_name_and_its_address() {
         });
         let commands = commands(&log, &kept);
         let running = sim
-            .spawn(move || Stepped::new(machine, commands, "main", 0))
+            .spawn(move || Stepped::new(machine, commands, "main", [0]))
             .name("stepped")
             .start()
             .unwrap();
@@ -377,7 +428,7 @@ fn w3_no_completion_from_another_thread_is_lost() {
         });
         let (commands, done) = (Arc::clone(&commands), done.clone());
         node.spawn(move || {
-            Stepped::new(machine, commands, "main", 0).then(move |_| done.send(()).unwrap())
+            Stepped::new(machine, commands, "main", [0]).then(move |_| done.send(()).unwrap())
         })
         .start()
         .unwrap();
@@ -426,7 +477,7 @@ fn w3_messages_and_completions_of_many_threads_all_come_once() {
     });
     let running = node
         .spawn(move || {
-            Stepped::new(machine, commands, "main", 0).then(move |_| done.send(()).unwrap())
+            Stepped::new(machine, commands, "main", [0]).then(move |_| done.send(()).unwrap())
         })
         .start()
         .unwrap();
@@ -535,7 +586,7 @@ fn w4_a_close_that_panics_does_no_harm() {
     machine.sore = true;
     let commands = commands(&log, &Kept::default());
     let probe = Probe::<()>::spawn(&sim);
-    let running = sim.spawn(move || Stepped::new(machine, commands, "main", 0)).start().unwrap();
+    let running = sim.spawn(move || Stepped::new(machine, commands, "main", [0])).start().unwrap();
     probe.monitor(running.pid());
     let reason = probe.expect_down(SECOND, running.pid());
     assert!(!reason.is_abnormal(), "{reason}");
@@ -595,6 +646,58 @@ fn w5_messages_left_by_a_step_or_by_the_end_are_dead_letters() {
     running.send(token(&sim)).unwrap();
     sim.run_until_idle();
     assert_eq!(sim.stats().dead_letters, before + 1);
+    // One that is blocked has taken in what no step has had when it ends.
+    for suspended in [false, true] {
+        let mut first = true;
+        let running = start(&sim, &log, &kept, move |_, _, out| {
+            if std::mem::take(&mut first) {
+                out.dispatch("keep", 0);
+            }
+            Ok(())
+        });
+        sim.run_until_idle();
+        let before = sim.stats().dead_letters;
+        if suspended {
+            running.suspend().wait().unwrap();
+        }
+        (0..3).for_each(|_| running.send(token(&sim)).unwrap());
+        sim.run_until_idle();
+        assert_eq!(sim.stats().dead_letters, before);
+        sim.kill(running.pid());
+        sim.run_until_idle();
+        assert_eq!(sim.stats().dead_letters, before + 3);
+    }
+}
+
+#[test]
+fn w5_a_step_process_that_is_to_finish_while_it_is_suspended_does_so_when_it_goes_on() {
+    for sim in simulations(3) {
+        let (log, kept) = (Log::new(), Kept::default());
+        let running = start(&sim, &log, &kept, |_, events, out| {
+            if events.iter().any(|event| matches!(event, StepEvent::Cancel(_))) {
+                out.done(1);
+            } else {
+                out.idle();
+            }
+            for event in events.drain(..) {
+                if let StepEvent::Message { message, .. } = event {
+                    message.send(1);
+                }
+            }
+            Ok(())
+        });
+        sim.run_until_idle();
+        let end = running.monitor();
+        running.suspend().wait().unwrap();
+        running.send(token(&sim)).unwrap();
+        running.finish();
+        sim.advance(SECOND);
+        assert!(running.is_alive() && log.count("message") == 0);
+        running.resume();
+        sim.run_until_idle();
+        assert_eq!(end.wait().unwrap().reason, Reason::Normal);
+        assert_eq!((log.count("message"), sim.stats().dead_letters), (1, 0));
+    }
 }
 
 #[test]
@@ -614,17 +717,17 @@ fn w5_a_bound_holds_while_a_process_is_blocked() {
     });
     let commands = commands(&log, &kept);
     let running =
-        sim.spawn(move || Stepped::new(machine, commands, "main", 0)).mailbox(3).start().unwrap();
+        sim.spawn(move || Stepped::new(machine, commands, "main", [0])).mailbox(3).start().unwrap();
     sim.run_until_idle();
     let mut accepted = 0;
     for _ in 0..20 {
         accepted += u32::from(running.send(token(&sim)).is_ok());
         sim.run_until_idle();
     }
-    assert_eq!(accepted, 6);
+    assert_eq!(accepted, 3);
     kept.lock().unwrap().pop().unwrap().complete(Ok(0));
     sim.run_until_idle();
-    assert_eq!(log.count("message"), 6);
+    assert_eq!(log.count("message"), 3);
 }
 
 #[test]
@@ -691,7 +794,7 @@ fn w5_a_blocked_process_with_a_full_mailbox_hears_a_stop_and_is_inspected() {
         });
         let commands = commands(&log, &kept);
         let running = sim
-            .spawn(move || Stepped::new(machine, commands, "main", 0))
+            .spawn(move || Stepped::new(machine, commands, "main", [0]))
             .mailbox(2)
             .start()
             .unwrap();
@@ -710,7 +813,7 @@ fn w5_a_blocked_process_with_a_full_mailbox_hears_a_stop_and_is_inspected() {
         assert_eq!(sim.step(), None);
         running.stop().timeout(SECOND).wait().unwrap();
         let lines = log.take();
-        // What it had taken in comes with the stop; what lay in the mailbox is lost.
+        // What it had taken in comes with the stop.
         assert_eq!(lines[..4], ["message", "message", "cancel normal", "close"], "{lines:?}");
         kept.lock().unwrap().pop().unwrap().complete(Ok(0));
     }
@@ -724,7 +827,7 @@ fn w4_one_that_panics_in_init_or_is_killed_in_a_step_is_closed_once() {
         type Value = u64;
         type Message = ();
 
-        fn init(&mut self, _: &str, _: u64) -> Result {
+        fn init(&mut self, _: &Context<()>, _: &str, _: Vec<u64>) -> Result {
             panic!("sore")
         }
 
@@ -744,7 +847,7 @@ fn w4_one_that_panics_in_init_or_is_killed_in_a_step_is_closed_once() {
     let (sim, log, kept) = (Simulation::new(1), Log::new(), Kept::default());
     let sore = Sore(log.clone());
     let none = Arc::new(Commands::new());
-    let error = sim.spawn(move || Stepped::new(sore, none, "main", 0)).wait().unwrap_err();
+    let error = sim.spawn(move || Stepped::new(sore, none, "main", [0])).wait().unwrap_err();
     assert!(error.to_string().contains("sore"), "{error}");
     assert_eq!(log.take(), ["close"]);
 

@@ -31,6 +31,16 @@ pub trait Behavior: Send + 'static {
     {
         std::any::type_name::<Self>()
     }
+
+    /// Whether it makes its Main lane a route ([`Context::route_main`]), as a pool does: then no
+    /// message waits with its process. False unless overridden.
+    #[must_use]
+    fn routes_main() -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
 }
 
 /// Makes an async function a behaviour.

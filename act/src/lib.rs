@@ -71,7 +71,7 @@ pub use lookup::{address_of, lookup, send_dynamic};
 pub use mailbox::overflow::{Divert, Diverted, Overflow};
 pub use mailbox::permit::Permit;
 pub use monitor::{Monitor, watch};
-pub use pending::{CannotWait, Pending, is_in_process};
+pub use pending::{CannotWait, Pending, current_pid, is_in_process};
 pub use pool::behavior::{Plain, PoolBehavior, PoolContext};
 pub use pool::command::{PoolCommand, Resized};
 pub use pool::elastic::Elastic;

@@ -6,7 +6,7 @@
 
 use crate::host::{Host, Stalled};
 use crate::process::current;
-use krarup_gen::{CallError, Reason, SpawnError, StopError};
+use krarup_gen::{CallError, Pid, Reason, SpawnError, StopError};
 use std::fmt;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -16,6 +16,13 @@ use std::task::{Context, Poll};
 #[must_use]
 pub fn is_in_process() -> bool {
     current::pid().is_some()
+}
+
+/// The process whose turn this thread runs, if it runs one: for routes, where a process must not
+/// wait for itself.
+#[must_use]
+pub fn current_pid() -> Option<Pid> {
+    current::pid()
 }
 
 /// Why a plain wait was not possible.

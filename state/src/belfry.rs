@@ -43,16 +43,21 @@ impl Belfry {
 
     /// The process runs: it need not be woken.
     pub(crate) fn rouse(&self) {
-        self.notes.lock().sleeper = None;
+        // A waker may be a user's: it is cloned and dropped when no lock is held, here as below.
+        let sleeper = self.notes.lock().sleeper.take();
+        drop(sleeper);
     }
 
     /// The process is about to rest, unless somebody has rung: then false.
     pub(crate) fn rest(&self, waker: &Waker) -> bool {
+        let mut sleeper = Some(waker.clone());
         let mut notes = self.notes.lock();
         let quiet = notes.rung.is_empty();
         if quiet {
-            notes.sleeper = Some(waker.clone());
+            std::mem::swap(&mut notes.sleeper, &mut sleeper);
         }
+        drop(notes);
+        drop(sleeper);
         quiet
     }
 }

@@ -3,14 +3,15 @@
 //! ```text
 //!   1 replies      always          what handlers in flight wait for, as soon as it is there
 //!   2 exceptions   always          asks of its own that failed
-//!   3 asks         no barrier      what others want to know or have done, with an answer
-//!   4 notices      no barrier      what others tell
+//!   3 asks         may be begun    what others want to know or have done, with an answer
+//!   4 notices      may be begun    what others tell
 //!   5 events       always          timers, timeouts, ends of others
 //! ```
 //!
 //! Pure: things go in, the next comes out. The order is looked at anew for each, so what came
 //! while one was handled takes its place among what waited already (rule O2). A barrier is
-//! that of one stack, and only the end of that stack takes it away (rule O3).
+//! that of one stack, and only the end of that stack takes it away (rule O3). Asks and notices may be
+//! begun if there is no barrier and not as many are in flight as may be (rule O1).
 
 use crate::table::Key;
 use std::collections::VecDeque;
@@ -24,6 +25,8 @@ pub(crate) struct Classes<R, X, A, N, E> {
     pub(crate) events: VecDeque<E>,
     /// The stack whose end asks and notices wait for.
     barrier: Option<Key>,
+    /// As many letters are in flight as may be.
+    busy: bool,
     /// No ask and no notice is begun any more.
     closed: bool,
 }
@@ -61,6 +64,7 @@ impl<R, X, A, N, E> Default for Classes<R, X, A, N, E> {
             notices: VecDeque::new(),
             events: VecDeque::new(),
             barrier: None,
+            busy: false,
             closed: false,
         }
     }
@@ -75,7 +79,7 @@ impl<R, X, A, N, E> Classes<R, X, A, N, E> {
         if let Some(exception) = self.exceptions.pop_front() {
             return Some(Next::Exception(exception));
         }
-        if self.barrier.is_none() && !self.closed {
+        if self.may_begin() {
             if let Some(ask) = self.asks.pop_front() {
                 return Some(self.begin_ask(ask, sorting));
             }
@@ -89,7 +93,7 @@ impl<R, X, A, N, E> Classes<R, X, A, N, E> {
     /// Whether what is next is a notice or an event: what letters may have come meanwhile
     /// goes before it, or may.
     pub(crate) fn is_low(&self) -> bool {
-        let may_begin = self.barrier.is_none() && !self.closed;
+        let may_begin = self.may_begin();
         self.replies.is_empty()
             && self.exceptions.is_empty()
             && (!may_begin || self.asks.is_empty())
@@ -133,6 +137,16 @@ impl<R, X, A, N, E> Classes<R, X, A, N, E> {
 
     pub(crate) fn has_barrier(&self) -> bool {
         self.barrier.is_some()
+    }
+
+    /// Whether an ask or a notice may be begun.
+    pub(crate) fn may_begin(&self) -> bool {
+        self.barrier.is_none() && !self.busy && !self.closed
+    }
+
+    /// Whether as many letters are in flight as may be.
+    pub(crate) fn set_busy(&mut self, busy: bool) {
+        self.busy = busy;
     }
 
     /// No ask and no notice is begun from now on.

@@ -199,26 +199,32 @@ impl<V> Counter<V> {
 
     /// Takes what was handed in; the process runs.
     pub(crate) fn take(&self) -> Vec<(Tag, CommandResult<V>)> {
+        // A waker may be a user's: it is cloned and dropped when no lock is held, here as below.
+        let _sleeper;
         let mut handed_in = self.handed_in.lock();
-        handed_in.sleeper = None;
+        _sleeper = handed_in.sleeper.take();
         std::mem::take(&mut handed_in.outcomes)
     }
 
     /// The process is about to rest, unless something was handed in: then false.
     pub(crate) fn rest(&self, waker: &Waker) -> bool {
+        let mut sleeper = Some(waker.clone());
         let mut handed_in = self.handed_in.lock();
         let quiet = handed_in.outcomes.is_empty();
         if quiet {
-            handed_in.sleeper = Some(waker.clone());
+            std::mem::swap(&mut handed_in.sleeper, &mut sleeper);
         }
+        drop(handed_in);
+        drop(sleeper);
         quiet
     }
 
     /// Nothing is wanted any more.
     pub(crate) fn close(&self) -> Vec<(Tag, CommandResult<V>)> {
+        let _sleeper;
         let mut handed_in = self.handed_in.lock();
         handed_in.closed = true;
-        handed_in.sleeper = None;
+        _sleeper = handed_in.sleeper.take();
         std::mem::take(&mut handed_in.outcomes)
     }
 }

@@ -64,8 +64,10 @@ pub(crate) struct Engine<A: StateActor> {
     pub(crate) classes: Waiting<A>,
     /// Handlers that have yielded, in order.
     pub(crate) yielded: VecDeque<Key>,
-    /// The bound of the mailbox: as many letters may wait in here as there.
-    bound: Option<usize>,
+    /// Letters that wait in here keep their room in the mailbox.
+    keeps_room: bool,
+    /// As many handlers of letters may be in flight.
+    most_in_flight: usize,
     /// Its load says in which class the process is queued.
     class_varies: bool,
     /// State and process, while the hooks have them.
@@ -77,8 +79,9 @@ pub(crate) struct Engine<A: StateActor> {
 }
 
 impl<A: StateActor> Engine<A> {
-    pub(crate) fn new(actor: A, ctx: StateContext<A>) -> Self {
-        let (pid, bound, class_varies) = (ctx.pid(), ctx.mailbox(), ctx.class_varies());
+    pub(crate) fn new(actor: A, mut ctx: StateContext<A>, most_in_flight: usize) -> Self {
+        let (pid, class_varies) = (ctx.pid(), ctx.class_varies());
+        let keeps_room = ctx.hold_room().is_ok();
         let desk = Desk {
             house: parking_lot::Mutex::new(Some(House { actor, ctx })),
             ledger: Arc::default(),
@@ -90,7 +93,8 @@ impl<A: StateActor> Engine<A> {
             stacks: Stacks::default(),
             classes: Classes::default(),
             yielded: VecDeque::new(),
-            bound,
+            keeps_room,
+            most_in_flight,
             class_varies,
             out: None,
             told: None,
@@ -100,7 +104,8 @@ impl<A: StateActor> Engine<A> {
 
     /// A notice that is handled before all that is sent.
     pub(crate) fn put_first(&mut self, notice: A::Notice) {
-        self.classes.notices.push_front(Posted { sender: Some(self.desk.pid), letter: notice });
+        let sender = Some(self.desk.pid);
+        self.classes.notices.push_front(Posted { sender, letter: notice, keeps_room: false });
     }
 
     /// Runs until the actor is to end. A panic in whatever runs here is a failure.
@@ -161,14 +166,18 @@ impl<A: StateActor> Engine<A> {
         self.told.is_some()
     }
 
-    /// No letter more is received: as many wait in here as in the mailbox.
-    pub(crate) fn is_full(&self) -> bool {
-        self.bound.is_some_and(|bound| self.classes.letters() >= bound)
+    /// Whether letters stay in the mailbox: one that drops its oldest cannot reach what is in here,
+    /// so no more is received than is begun.
+    pub(crate) fn leaves_letters(&self, ctx: &StateContext<A>) -> bool {
+        self.keeps_room
+            && ctx.drops_oldest()
+            && !(self.classes.may_begin() && self.classes.letters() == 0)
     }
 
     fn take_next(&mut self) -> Option<Following<A>> {
-        let house = self.desk.house.lock();
-        let House { actor, ctx } = house.as_ref()?;
+        let mut house = self.desk.house.lock();
+        let House { actor, ctx } = house.as_mut()?;
+        self.classes.set_busy(self.stacks.of_letters() >= self.most_in_flight);
         if self.told.is_none() {
             if ctx.is_suspended() {
                 return None;
@@ -178,8 +187,14 @@ impl<A: StateActor> Engine<A> {
                 self.classes.close();
             }
         }
+        let next = self.classes.next(&By(actor));
+        if self.keeps_room
+            && let Some(next) = &next
+        {
+            ctx.free_room(places(next));
+        }
         let yielded = || self.yielded.pop_front().map(|key| Next::Reply(Reply::Woken(key)));
-        self.classes.next(&By(actor)).or_else(yielded)
+        next.or_else(yielded)
     }
 
     pub(crate) fn load(&self) -> Load {
@@ -259,16 +274,27 @@ impl<A: StateActor> Drop for Engine<A> {
         self.put_back();
         self.abandon();
         let Some(House { actor, ctx }) = self.desk.house.lock().take() else { return };
-        for Posted { sender, letter } in self.classes.asks.drain(..) {
+        for Posted { sender, letter, .. } in self.classes.asks.drain(..) {
             ctx.lose(Letter::<A::Notice, A::Ask>::Ask(letter), sender);
         }
-        for Posted { sender, letter } in self.classes.notices.drain(..) {
+        for Posted { sender, letter, .. } in self.classes.notices.drain(..) {
             ctx.lose(Letter::<A::Notice, A::Ask>::Notice(letter), sender);
         }
         for event in self.classes.events.drain(..) {
             event.lose(&ctx);
         }
         let _ = contain(|| drop(actor));
+    }
+}
+
+/// How many of those that are next have kept their room.
+fn places<R, X, A, N, E>(next: &Next<R, X, Posted<A>, Posted<N>, E>) -> usize {
+    match next {
+        Next::Ask(ask) | Next::Barrier(ask) => usize::from(ask.keeps_room),
+        Next::Asks(asks) => asks.iter().filter(|ask| ask.keeps_room).count(),
+        Next::Notice(notice) => usize::from(notice.keeps_room),
+        Next::Notices(notices) => notices.iter().filter(|notice| notice.keeps_room).count(),
+        Next::Reply(_) | Next::Exception(_) | Next::Event(_) => 0,
     }
 }
 

@@ -1,9 +1,9 @@
 //! How what comes to a state actor gets into its classes.
 //!
 //! Three things bring it: bells, the ledger of what was asked, the mailbox. They are looked at
-//! before each step. Of a bounded mailbox as many letters come in as may wait there; then they
-//! stay outside, where their senders hear of it, and the control lanes alone are listened to: what
-//! stops the actor, or looks into it, is not held back by a barrier (rule O7).
+//! before each step. Letters of a bounded mailbox keep their room there until they are begun, so that no
+//! more wait than the bound says, wherever they are (rule M5). What stops the actor, or looks
+//! into it, is not held back by a barrier (rule O7).
 
 use crate::belfry::Of;
 use crate::engine::Engine;
@@ -26,9 +26,9 @@ impl<A: StateActor> Engine<A> {
     pub(crate) fn gather(&mut self, cx: &mut Context<'_>) -> usize {
         self.gather_own();
         let mut received = 0;
-        while let Some((item, sender)) = self.receive(cx) {
+        while let Some((item, sender, keeps_room)) = self.receive(cx) {
             received += 1;
-            self.sort(item, sender);
+            self.sort(item, sender, keeps_room);
         }
         received
     }
@@ -50,30 +50,30 @@ impl<A: StateActor> Engine<A> {
     /// A process that receives looks into its mailbox once in a poll and has the turn look
     /// again; here the order depends on what came since. Whether there was a letter.
     pub(crate) fn look_again(&mut self) -> bool {
-        if self.is_full() {
-            return false;
-        }
         let taken = {
             let mut house = self.desk.house.lock();
             let Some(House { ctx, .. }) = house.as_mut() else { return false };
-            ctx.take_batch(1).pop().map(|letter| (letter, ctx.sender()))
+            if self.leaves_letters(ctx) {
+                return false;
+            }
+            ctx.take_batch(1).pop().map(|letter| (letter, ctx.sender(), ctx.keeps_room()))
         };
-        let Some((letter, sender)) = taken else { return false };
-        self.sort(Received::Message(letter), sender);
+        let Some((letter, sender, keeps_room)) = taken else { return false };
+        self.sort(Received::Message(letter), sender, keeps_room);
         true
     }
 
-    fn receive(&mut self, cx: &mut Context<'_>) -> Option<(Item<A>, Option<Pid>)> {
-        let full = self.is_full();
+    /// What has come, from whom, and whether it keeps its room.
+    fn receive(&mut self, cx: &mut Context<'_>) -> Option<(Item<A>, Option<Pid>, bool)> {
         let mut house = self.desk.house.lock();
         let ctx = &mut house.as_mut()?.ctx;
-        let received = if full {
+        let received = if self.leaves_letters(ctx) {
             pin!(ctx.receive_control()).poll(cx)
         } else {
             Pin::new(&mut ctx.receive()).poll(cx)
         };
         let Poll::Ready(item) = received else { return None };
-        Some((item, ctx.sender()))
+        Some((item, ctx.sender(), ctx.keeps_room()))
     }
 
     fn sort_settled(&mut self, key: Key, settled: Settled<A::Reply, A::Event>) {
@@ -99,28 +99,28 @@ impl<A: StateActor> Engine<A> {
         }
     }
 
-    fn sort(&mut self, item: Item<A>, sender: Option<Pid>) {
+    fn sort(&mut self, item: Item<A>, sender: Option<Pid>, keeps_room: bool) {
         let classes = &mut self.classes;
         match item {
             Received::Message(Letter::Ask(letter)) => {
-                classes.asks.push_back(Posted { sender, letter });
+                classes.asks.push_back(Posted { sender, letter, keeps_room });
             }
             Received::Message(Letter::Notice(letter)) => {
-                classes.notices.push_back(Posted { sender, letter });
+                classes.notices.push_back(Posted { sender, letter, keeps_room });
             }
             Received::Command(letter) => {
-                classes.events.push_back(Event::Sent(Posted { sender, letter }));
+                classes.events.push_back(Event::Sent(Posted { sender, letter, keeps_room }));
             }
             Received::Down(down) => classes.events.push_back(Event::Down(down)),
             Received::Exit(exit) => classes.events.push_back(Event::Exit(exit)),
             Received::Timeout => classes.events.push_back(Event::Silence),
             Received::Other(letter) => {
-                classes.events.push_back(Event::Other(Posted { sender, letter }));
+                classes.events.push_back(Event::Other(Posted { sender, letter, keeps_room }));
             }
             Received::Inspect(reply) => reply.send(self.inspect()),
             Received::State(reply) => {
-                let house = self.desk.house.lock();
-                reply.send(house.as_ref().and_then(|house| house.actor.state()));
+                let state = self.desk.house.lock().as_ref().and_then(|house| house.actor.state());
+                reply.send(state);
             }
             Received::Stop(reason) => self.tell(reason),
             Received::Finish => self.finishing = true,

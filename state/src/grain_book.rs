@@ -1,176 +1,66 @@
 //! Which grains are there, and what waits for those that are not.
 //!
-//! ```text
-//!             a message                 spawned                  idle, released, or it died
-//!   nobody ─────────────► Away(queue) ─────────► Present ──────────────────────► Leaving(queue)
-//!     ▲                        ▲                     │ it died, and nothing came        │ it is gone
-//!     │                        └─────────────────────┼──────────── something waits ◄────┤
-//!     └──────────────────────────────────────────────┴───────────────── nothing waits ◄─┘
-//! ```
-//!
 //! It runs on the sender's thread, under one lock. What is sent to a grain that is there is
 //! put into its mailbox under that lock, and so is the word that it is to finish, or its own
 //! finding that it is idle: so nothing that was accepted lies behind that (rule K2). A grain is
 //! made when it is not there, or when its predecessor is gone, and then only: so there is one at
 //! a time (rule K1). Its pid is known as soon as a message waits for it: a caller waits for
 //! that process, and cycles of calls are found (rule C5).
+//!
+//! Of a user's code only the key's `Hash` and `Eq` run while it is locked. Keys are cloned and
+//! dropped, and wakers cloned, woken and dropped, when it is free.
 
+use crate::grain_after::After;
 use crate::grain_calls::ToGrain;
-use krarup_act::{Address, Agent, Permit, UnusedPid, hold, note_receiver};
-use krarup_gen::{Pid, SendError};
-use parking_lot::Mutex;
+use crate::grain_entry::{Entry, Held, Stage};
+use krarup_act::{Address, Agent, Permit, UnusedPid, hold};
+use krarup_gen::{Inspection, Pid, SendError};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// A message that waits for its grain, and the number of its sender.
-pub(crate) type Held<M> = (M, u64);
-
-/// What waits for a grain that is not there.
-pub(crate) struct Queue<M> {
-    /// The pid that it will have, once something is held for it; and the same until it is made.
-    pub(crate) next: Option<Pid>,
-    pub(crate) unused: Option<UnusedPid>,
-    pub(crate) held: Vec<Held<M>>,
-    /// Places of senders that have not used them yet.
-    pub(crate) kept: usize,
-    /// Who waits for a place, by the number of its wait.
-    pub(crate) line: Vec<(u64, Waker)>,
-}
-
-impl<M> Queue<M> {
-    pub(crate) fn with_places(kept: usize) -> Self {
-        Queue { next: None, unused: None, held: Vec::new(), kept, line: Vec::new() }
-    }
-
-    pub(crate) fn has_room(&self, bound: usize) -> bool {
-        self.held.len() + self.kept < bound
-    }
-
-    /// Holds a message; whether it is the first.
-    pub(crate) fn hold(&mut self, agent: &Agent, letter: Held<M>) -> bool {
-        note_receiver(
-            *self.next.get_or_insert_with(|| self.unused.insert(agent.unused_pid()).pid()),
-        );
-        self.held.push(letter);
-        self.held.len() == 1
-    }
-
-    /// Whether nobody wants anything of the grain.
-    pub(crate) fn is_forgotten(&self) -> bool {
-        self.held.is_empty() && self.kept == 0 && self.line.is_empty()
-    }
-}
-
-pub(crate) enum Room<M, C> {
-    /// Nobody is there. If anything is held the grain is among those that are wanted.
-    Away(Queue<M>),
-    Present {
-        grain: Address<M, C>,
-        /// Something was sent to it since it was last asked whether it is idle.
-        touched: bool,
-        /// Room in its mailbox that senders have got and not used yet.
-        kept: Vec<Permit<M>>,
-    },
-    /// It has been told to finish, or has died; nobody is made before it is gone.
-    Leaving { pid: Pid, queue: Queue<M> },
-}
-
-impl<M: Send + 'static, C: Send + 'static> Room<M, C> {
-    /// The grain that is there goes, or has gone. The room that was kept at it is handed out, to be
-    /// dropped outside the lock; as much is kept from now on for the next one.
-    pub(crate) fn leave(&mut self) -> Vec<Permit<M>> {
-        let Room::Present { grain, kept, .. } = self else { return Vec::new() };
-        let kept = std::mem::take(kept);
-        *self = Room::Leaving { pid: grain.pid(), queue: Queue::with_places(kept.len()) };
-        kept
-    }
-
-    /// Whether it is, or was, the room of this grain.
-    pub(crate) fn is_of(&self, pid: Pid) -> bool {
-        match self {
-            Room::Present { grain, .. } => grain.pid() == pid,
-            Room::Leaving { pid: leaving, .. } => *leaving == pid,
-            Room::Away(_) => false,
-        }
-    }
-
-    /// What waits for the next one, and whether nobody has to go before.
-    pub(crate) fn queue(&mut self) -> Option<(&mut Queue<M>, bool)> {
-        match self {
-            Room::Away(queue) => Some((queue, true)),
-            Room::Leaving { queue, .. } => Some((queue, false)),
-            Room::Present { .. } => None,
-        }
-    }
-}
-
 pub(crate) struct Book<K, M, C> {
-    pub(crate) rooms: HashMap<K, Room<M, C>>,
-    /// Who is to be made, in the order in which they were wanted.
+    pub(crate) entries: HashMap<K, Entry<M, C>>,
+    /// The grains that are to be made, in the order in which they were wanted.
     pub(crate) wanted: Vec<K>,
     /// The keeper's process, while it rests.
-    pub(crate) sleeper: Option<Waker>,
+    sleeper: Option<Waker>,
     pub(crate) closed: bool,
     /// How many messages may be held for one grain.
     pub(crate) bound: usize,
     /// How many grains were let go.
-    pub(crate) passivated: u64,
-    /// How many have waited for a place.
-    pub(crate) waits: u64,
+    passivated: u64,
+    /// How many entries were opened.
+    opened: u64,
 }
 
-impl<K, M, C> Book<K, M, C>
-where
-    K: Hash + Eq + Clone,
-    M: Send + 'static,
-    C: Send + 'static,
-{
-    /// Something is held for a grain that is not there; who is to be woken.
-    pub(crate) fn want(&mut self, key: K) -> Option<Waker> {
+impl<K: Hash + Eq, M: Send + 'static, C: Send + 'static> Book<K, M, C> {
+    /// Something is held for a grain that is not there.
+    fn want(&mut self, key: K, after: &mut After<M>) {
         self.wanted.push(key);
-        self.sleeper.take()
+        after.woken.extend(self.sleeper.take());
     }
 
-    /// Forgets a key that nobody is there for and nobody wants.
-    pub(crate) fn forget(&mut self, key: &K) {
-        if let Some(Room::Away(queue)) = self.rooms.get(key)
-            && queue.is_forgotten()
-        {
-            self.rooms.remove(key);
-        }
+    /// The entry of a key that was not there a moment ago.
+    fn open(&mut self, key: K) -> &mut Entry<M, C> {
+        self.opened += 1;
+        let number = self.opened;
+        self.entries.entry(key).or_insert_with(|| Entry::away(number))
     }
 
-    /// Lets a grain go that is there, telling it to finish; the room that was kept at it.
-    pub(crate) fn release(&mut self, key: &K) -> Vec<Permit<M>> {
-        let Some(room) = self.rooms.get_mut(key) else { return Vec::new() };
-        let Room::Present { grain, .. } = room else { return Vec::new() };
-        grain.finish();
-        self.passivated += 1;
-        room.leave()
-    }
-
-    /// A grain is gone: it is made again if it is wanted. The room that was kept at it.
-    pub(crate) fn gone(&mut self, key: &K, pid: Pid) -> Vec<Permit<M>> {
-        let Some(room) = self.rooms.get_mut(key) else { return Vec::new() };
-        if !room.is_of(pid) {
-            return Vec::new();
+    /// Forgets a key that nobody is there for and nobody wants; it is dropped when the book is free.
+    #[must_use]
+    fn forget(&mut self, key: &K) -> Option<(K, Entry<M, C>)> {
+        if !self.entries.get(key)?.is_forgotten() {
+            return None;
         }
-        let kept = room.leave();
-        if let Some(Room::Leaving { queue, .. }) = self.rooms.remove(key)
-            && !queue.is_forgotten()
-        {
-            if !queue.held.is_empty() {
-                self.wanted.push(key.clone());
-            }
-            self.rooms.insert(key.clone(), Room::Away(queue));
-        }
-        kept
+        self.entries.remove_entry(key)
     }
 }
 
-/// The book, shared by all who send.
+/// The book, shared by all senders.
 pub(crate) struct Shared<K, M, C> {
     pub(crate) book: Mutex<Book<K, M, C>>,
     pub(crate) agent: Agent,
@@ -184,31 +74,49 @@ where
 {
     pub(crate) fn new(bound: usize, agent: Agent) -> Arc<Self> {
         let book = Mutex::new(Book {
-            rooms: HashMap::new(),
+            entries: HashMap::new(),
             wanted: Vec::new(),
             sleeper: None,
             closed: false,
             bound,
             passivated: 0,
-            waits: 0,
+            opened: 0,
         });
         Arc::new(Shared { book, agent })
     }
 
-    /// A grain has been idle: whether it may go. From then on its mail is held.
-    pub(crate) fn lets_go(&self, key: &K, pid: Pid) -> bool {
-        let mut book = self.book.lock();
-        let Some(room) = book.rooms.get_mut(key) else { return false };
-        let Room::Present { grain, touched, kept } = room else { return false };
-        // What a pool hands on its own process does not see.
-        let in_use = std::mem::take(touched) && grain.is_routed();
-        if in_use || grain.pid() != pid || !kept.is_empty() || grain.waiting() > 0 {
-            return false;
+    /// Does something with the entry of a key, which is opened if there is none; gives `given`
+    /// back if there are no grains any more. The book stays locked.
+    pub(crate) fn with_entry<G, T>(
+        &self,
+        key: &K,
+        given: G,
+        act: impl FnOnce(&mut Entry<M, C>, usize, G) -> T,
+    ) -> Result<(MutexGuard<'_, Book<K, M, C>>, T), G> {
+        let mut spare = None;
+        loop {
+            let mut book = self.book.lock();
+            let bound = book.bound;
+            if book.closed {
+                drop(book);
+                return Err(given);
+            }
+            if spare.is_none()
+                && let Some(entry) = book.entries.get_mut(key)
+            {
+                let done = act(entry, bound, given);
+                return Ok((book, done));
+            }
+            if !book.entries.contains_key(key)
+                && let Some(key) = spare.take()
+            {
+                let done = act(book.open(key), bound, given);
+                return Ok((book, done));
+            }
+            // To clone and to drop a key is a user's code.
+            drop(book);
+            spare = if spare.is_none() { Some(key.clone()) } else { None };
         }
-        // Nothing is kept, so nothing is to be dropped.
-        drop(room.leave());
-        book.passivated += 1;
-        true
     }
 
     /// Sends to a grain, or holds the message until there is one.
@@ -219,43 +127,218 @@ where
         sender: u64,
     ) -> Result<(), SendError<ToGrain<K, M>>> {
         let _held = hold();
-        // Dropped behind the lock.
-        let kept;
-        let mut message = message;
+        let mut after = After::default();
+        let put = self.with_entry(&key, message, |entry, bound, message| {
+            entry.put(bound, &self.agent, (message, sender), &mut after)
+        });
+        match put {
+            Err(message) => Err(SendError::NoProcess(ToGrain { key, message })),
+            Ok((book, Ok(false))) => {
+                drop(book);
+                Ok(())
+            }
+            Ok((mut book, Ok(true))) => {
+                book.want(key, &mut after);
+                Ok(())
+            }
+            Ok((book, Err(error))) => {
+                drop(book);
+                Err(error.map(|message| ToGrain { key, message }))
+            }
+        }
+    }
+
+    /// Puts a message where its place is by now.
+    pub(crate) fn fill(&self, key: K, message: M, sender: u64) {
+        let _held = hold();
+        let mut after = After::default();
         let mut book = self.book.lock();
-        if book.closed {
-            return Err(SendError::NoProcess(ToGrain { key, message }));
-        }
         let bound = book.bound;
-        let room = match book.rooms.get_mut(&key) {
-            Some(room) => room,
-            None => {
-                let away = Room::Away(Queue::with_places(0));
-                book.rooms.entry(key.clone()).or_insert(away)
-            }
-        };
-        if let Room::Present { grain, touched, .. } = room {
-            match grain.forward(message, sender) {
-                Ok(()) => {
-                    *touched = true;
-                    note_receiver(grain.pid());
-                    return Ok(());
-                }
-                // It has died, and the keeper has not heard of it yet.
-                Err(SendError::NoProcess(back)) => message = back,
-                Err(error) => return Err(error.map(|message| ToGrain { key, message })),
-            }
-        }
-        kept = room.leave();
-        let Some((queue, away)) = room.queue().filter(|(queue, _)| queue.has_room(bound)) else {
-            return Err(SendError::Full(ToGrain { key, message }));
-        };
-        if queue.hold(&self.agent, (message, sender)) && away {
-            let sleeper = book.want(key);
+        let Some(entry) = book.entries.get_mut(&key) else {
+            // They have closed.
             drop(book);
-            sleeper.into_iter().for_each(Waker::wake);
+            return self.agent.lose(ToGrain { key, message }, sender);
+        };
+        if entry.fill(bound, &self.agent, (message, sender), &mut after) {
+            book.want(key, &mut after);
+        } else {
+            drop(book);
+            drop(key);
         }
-        drop(kept);
-        Ok(())
+    }
+
+    /// Does something with the entry of a key, if there is one, and forgets the key if nothing is
+    /// left of it then.
+    fn change<T>(
+        &self,
+        key: &K,
+        act: impl FnOnce(&mut Entry<M, C>, usize, &mut After<M>) -> T,
+    ) -> Option<T> {
+        let _held = hold();
+        let mut after = After::default();
+        let _forgotten;
+        let mut book = self.book.lock();
+        let bound = book.bound;
+        let done = book.entries.get_mut(key).map(|entry| act(entry, bound, &mut after));
+        _forgotten = book.forget(key);
+        drop(book);
+        done
+    }
+
+    /// A place was not used.
+    pub(crate) fn give_back(&self, key: &K) {
+        self.change(key, Entry::give_back);
+    }
+
+    /// A sender waits no more.
+    pub(crate) fn leave_line(&self, key: &K, ticket: u64) {
+        self.change(key, |entry, bound, after| entry.leave_line(ticket, bound, after));
+    }
+
+    /// The first of the line keeps room that it has got in the mailbox of a grain; false, and given
+    /// back, if that is not there any more.
+    pub(crate) fn keep_at(
+        &self,
+        key: &K,
+        pid: Pid,
+        permit: Permit<M>,
+        ticket: &mut Option<u64>,
+    ) -> bool {
+        // Given back when the book is free.
+        let mut permit = Some(permit);
+        let kept = self.change(key, |entry, bound, after| {
+            let is_there = matches!(entry.stage, Stage::Present { .. }) && entry.is_of(pid);
+            if is_there && let Some(permit) = permit.take() {
+                entry.keep(ticket, permit, bound, after);
+            }
+            is_there
+        });
+        kept.unwrap_or(false)
+    }
+
+    /// A grain takes nothing any more, and the keeper has not heard of it yet.
+    pub(crate) fn has_left(&self, key: &K, pid: Pid) {
+        self.change(key, |entry, bound, after| {
+            if entry.is_of(pid) {
+                entry.leave(bound, after);
+            }
+        });
+    }
+
+    /// A grain has been idle: whether it may go. From then on its mail is held.
+    pub(crate) fn lets_go(&self, key: &K, pid: Pid) -> bool {
+        let mut after = After::default();
+        let mut book = self.book.lock();
+        let bound = book.bound;
+        let Some(entry) = book.entries.get_mut(key) else { return false };
+        let goes = entry.is_of(pid) && entry.is_idle();
+        if goes {
+            entry.leave(bound, &mut after);
+            book.passivated += 1;
+        }
+        goes
+    }
+
+    /// Lets a grain go that is there, telling it to finish.
+    pub(crate) fn release(&self, key: &K) {
+        let _held = hold();
+        let mut after = After::default();
+        let mut book = self.book.lock();
+        let bound = book.bound;
+        if let Some(entry) = book.entries.get_mut(key)
+            && let Stage::Present { grain, .. } = &entry.stage
+        {
+            grain.finish();
+            entry.leave(bound, &mut after);
+            book.passivated += 1;
+        }
+    }
+
+    /// A grain is gone: it is made again if it is wanted.
+    pub(crate) fn gone(&self, key: K, pid: Pid) {
+        let mut after = After::default();
+        let _forgotten;
+        let mut book = self.book.lock();
+        let bound = book.bound;
+        let Some(entry) = book.entries.get_mut(&key).filter(|entry| entry.is_of(pid)) else {
+            drop(book);
+            return drop(key);
+        };
+        if entry.gone(bound, &mut after) {
+            book.want(key, &mut after);
+        } else {
+            _forgotten = book.forget(&key);
+            drop(book);
+            drop(key);
+        }
+    }
+
+    /// The grains that are wanted; if there are none the keeper is woken when there are.
+    pub(crate) fn take_wanted(&self, sleeper: Waker) -> Vec<K> {
+        let mut after = After::<M>::default();
+        let mut book = self.book.lock();
+        if book.wanted.is_empty() {
+            after.stale.extend(book.sleeper.replace(sleeper));
+        } else {
+            after.stale.push(sleeper);
+        }
+        std::mem::take(&mut book.wanted)
+    }
+
+    /// The pid that a grain is to have that is about to be made; `None` if it is not to be made.
+    pub(crate) fn take_pid(&self, key: &K) -> Option<Option<UnusedPid>> {
+        let mut book = self.book.lock();
+        let entry = book.entries.get_mut(key)?;
+        matches!(entry.stage, Stage::Away).then(|| entry.take_pid())
+    }
+
+    /// A grain has been made; what it has not lived long enough to get.
+    pub(crate) fn move_in(&self, key: &K, grain: &Address<M, C>) -> Vec<Held<M>> {
+        self.change(key, |entry, bound, after| entry.move_in(grain, bound, after))
+            .unwrap_or_default()
+    }
+
+    /// A grain could not be made; what is lost with it.
+    pub(crate) fn give_up(&self, key: &K) -> Vec<Held<M>> {
+        self.change(key, Entry::give_up).unwrap_or_default()
+    }
+
+    /// How many messages wait for all grains together.
+    pub(crate) fn waiting(&self) -> usize {
+        self.book.lock().entries.values().map(Entry::waiting).sum()
+    }
+
+    pub(crate) fn inspect(&self) -> Inspection {
+        let book = self.book.lock();
+        let count = |wanted: fn(&Stage<M, C>) -> bool| {
+            book.entries.values().filter(|entry| wanted(&entry.stage)).count()
+        };
+        Inspection::new()
+            .with("present", count(|stage| matches!(stage, Stage::Present { .. })))
+            .with("coming", count(|stage| matches!(stage, Stage::Away)))
+            .with("leaving", count(|stage| matches!(stage, Stage::Leaving(_))))
+            .with("passivated", book.passivated)
+    }
+}
+
+impl<K, M: Send + 'static, C: Send + 'static> Shared<K, M, C> {
+    /// Nothing is accepted any more; what was held is handed out, in the order in which its
+    /// grains were first wanted, and those that wait hear of it in that order.
+    pub(crate) fn close(&self) -> Vec<(K, Vec<Held<M>>)> {
+        let mut after = After::default();
+        let (entries, wanted, sleeper) = {
+            let mut book = self.book.lock();
+            book.closed = true;
+            (
+                std::mem::take(&mut book.entries),
+                std::mem::take(&mut book.wanted),
+                book.sleeper.take(),
+            )
+        };
+        drop((wanted, sleeper));
+        let mut entries: Vec<_> = entries.into_iter().collect();
+        // A map has another order in each run.
+        entries.sort_by_key(|(_, entry)| entry.number);
+        entries.into_iter().map(|(key, entry)| (key, entry.close(&mut after))).collect()
     }
 }

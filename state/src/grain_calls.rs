@@ -16,7 +16,7 @@ pub struct ToGrain<K, M> {
 #[derive(Debug)]
 pub enum GrainCommand<K> {
     /// The grain of this key is to go: it finishes what it has accepted, and comes back with the
-    /// next message.
+    /// next message. What it has set aside goes with it, as dead letters (rule M9).
     Release(K),
 }
 
@@ -60,9 +60,9 @@ where
         F: FnOnce(Reply<T>) -> M + Send;
 
     /// As [`GrainCalls::send_to`], and waits while there is no room: `.await` it, or `.wait()` on a
-    /// plain thread; as [`Address::send_or_wait`]. Who waits at a grain that is there stands in
-    /// the line of its mailbox. While it comes or goes all who wait look for a place
-    /// when it is there again or when one comes free.
+    /// plain thread; as [`Address::send_or_wait`]. Places go to those that wait in the order in
+    /// which they came, whether the grain is there, comes or goes; at one that is there the first of
+    /// them stands in the line of its mailbox, for all.
     fn send_or_wait_to(&self, key: K, message: M) -> SendOrWait<ToGrain<K, M>, GrainCommand<K>>;
 
     /// Lets the grain of this key go; it comes back with the next message. What a grain says of

@@ -1,6 +1,6 @@
 //! The route to the grains: what the address of their keeper leads to.
 
-use crate::grain_book::{Room, Shared};
+use crate::grain_book::Shared;
 use crate::grain_calls::ToGrain;
 use crate::grain_room::{Place, place};
 use krarup_act::{Permit, Route};
@@ -32,11 +32,6 @@ where
     }
 
     fn waiting(&self) -> usize {
-        let book = self.0.book.lock();
-        let waiting = book.rooms.values().map(|room| match room {
-            Room::Away(queue) | Room::Leaving { queue, .. } => queue.held.len(),
-            Room::Present { grain, .. } => grain.waiting(),
-        });
-        waiting.sum()
+        self.0.waiting()
     }
 }

@@ -1,17 +1,19 @@
 //! Grains: processes that are there when they are needed.
 
-use crate::grain_book::{Held, Queue, Room, Shared};
+use crate::grain_book::Shared;
 use crate::grain_calls::{GrainCommand, ToGrain};
+use crate::grain_entry::Held;
 use crate::grain_route::ToGrains;
-use krarup_act::{AddressOf, Behavior, Context, DroppedCalls, Received, hold};
-use krarup_gen::{Exit, Inspection, Pid, Reason, Result};
+use crate::grains_error::GrainsError;
+use krarup_act::{AddressOf, Behavior, Context, DroppedCalls, Received, contain};
+use krarup_gen::{Down, Inspection, Pid, Reason, Result};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::poll_fn;
 use std::hash::Hash;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Weak};
-use std::task::{self, Poll, Waker};
+use std::task::{self, Poll};
 use std::time::Duration;
 
 /// How many messages a grain's mailbox has room for unless told otherwise, and how many are
@@ -42,10 +44,17 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A grain is idle when it has handled all that has come, and goes when it has been idle for the idle
 /// time, to the tick: as with [`Context::passivate_after`], with which it may choose another
 /// time for itself in its `init`, and pause that while it has work in flight. It stays while it has
-/// set messages aside. One that is a pool goes one to two idle times after its last message.
+/// set messages aside.
 ///
 /// One that stops by itself takes along what it had accepted; [`GrainCommand::Release`] lets it go
-/// without losing anything. A bare process must obey [`Received::Finish`]. In its `terminate` a
+/// without losing what it has accepted, but for what it has set aside. A bare process must obey
+/// [`Received::Finish`]. The end of a grain is that of its process: an exit signal that it sends
+/// its keeper is none, and does nothing; the keeper takes no notice of signals of others either.
+///
+/// A pool cannot be a grain, nor can another keeper of grains
+/// ([`GrainsError::Routes`]): no message waits with such a process, so it does not know that it is
+/// idle, nor is there room with it for what is held. A grain may have a pool as its child.
+/// In its `terminate` a
 /// grain must not call who waits for its key: that one waits for the next, which comes
 /// when this one is gone, so only a timeout ends it.
 ///
@@ -121,10 +130,10 @@ where
     }
 
     /// The bound of each grain's mailbox, and of what is held for it while it is not there; 1024
-    /// unless told otherwise, at least 1.
+    /// unless told otherwise. Zero fails the spawn with [`GrainsError::ZeroMailbox`].
     #[must_use]
     pub fn mailbox(mut self, messages: usize) -> Self {
-        self.mailbox = messages.max(1);
+        self.mailbox = messages;
         self
     }
 
@@ -157,6 +166,12 @@ where
     type Command = GrainCommand<K>;
 
     async fn run(self, mut ctx: Context<Self::Message, Self::Command>) -> Result {
+        if self.mailbox == 0 {
+            return Err(Reason::error(GrainsError::ZeroMailbox));
+        }
+        if B::routes_main() {
+            return Err(Reason::error(GrainsError::Routes(B::label())));
+        }
         ctx.stop_in_order(true);
         ctx.trap_exits(true);
         let shared = Shared::new(self.mailbox, ctx.agent());
@@ -165,6 +180,10 @@ where
         let reason = poll_fn(|cx| keeping.poll(cx)).await;
         keeping.end(&reason).await;
         Err(reason)
+    }
+
+    fn routes_main() -> bool {
+        true
     }
 }
 
@@ -196,14 +215,10 @@ where
                     return Poll::Ready(reason);
                 }
             }
-            let wanted = {
-                let mut book = self.shared.book.lock();
-                if book.wanted.is_empty() {
-                    book.sleeper = Some(cx.waker().clone());
-                    return Poll::Pending;
-                }
-                std::mem::take(&mut book.wanted)
-            };
+            let wanted = self.shared.take_wanted(cx.waker().clone());
+            if wanted.is_empty() {
+                return Poll::Pending;
+            }
             wanted.into_iter().for_each(|key| self.make(key));
         }
     }
@@ -213,21 +228,14 @@ where
         item: Received<ToGrain<K, B::Message>, GrainCommand<K>>,
     ) -> Result<(), Reason> {
         match item {
-            Received::Exit(Exit { pid, reason }) => match self.grains.remove(&pid) {
-                Some((key, _)) => {
-                    let kept = self.shared.book.lock().gone(&key, pid);
-                    drop(kept);
+            // It monitors its grains, and nobody else. An exit signal says nothing about its sender,
+            // who may live, and is not obeyed: a keeper ends as its parent or the node wants it.
+            Received::Down(down) => {
+                if let Some((key, pid)) = self.is_gone(&down) {
+                    self.shared.gone(key, pid);
                 }
-                None if reason.is_abnormal() || self.ctx.parent() == Some(pid) => {
-                    return Err(reason);
-                }
-                None => {}
-            },
-            Received::Command(GrainCommand::Release(key)) => {
-                let _held = hold();
-                let kept = self.shared.book.lock().release(&key);
-                drop(kept);
             }
+            Received::Command(GrainCommand::Release(key)) => self.shared.release(&key),
             Received::Inspect(reply) => reply.send(self.inspect()),
             Received::Stop(reason) => return Err(reason),
             Received::Finish => return Err(Reason::Normal),
@@ -237,18 +245,30 @@ where
         Ok(())
     }
 
+    /// Which grain has ended.
+    fn is_gone(&mut self, down: &Down) -> Option<(K, Pid)> {
+        let pid = down.pid()?;
+        self.grains.remove(&pid).map(|(key, _)| (key, pid))
+    }
+
     fn make(&mut self, key: K) {
-        let (pid, name) = {
-            let mut book = self.shared.book.lock();
-            let Some(Room::Away(queue)) = book.rooms.get_mut(&key) else { return };
-            (queue.unused.take(), self.plan.name.as_ref())
+        let Some(pid) = self.shared.take_pid(&key) else { return };
+        let name = match &self.plan.name {
+            None => None,
+            Some(name) => match contain(|| name(&key)) {
+                Ok(name) => Some(name),
+                Err(panic) => return self.give_up(&key, &panic),
+            },
         };
         let (make, of) = (Arc::clone(&self.plan.make), key.clone());
         let kept = Kept { shared: Arc::downgrade(&self.shared), idle: self.plan.idle };
         let factory = move || Grain { behavior: make(&of), key: of, kept };
-        let mut spawn = self.ctx.spawn(factory).mailbox(self.plan.mailbox).link_urgent();
+        let monitor = self.ctx.make_ref();
+        let spawn = self.ctx.spawn(factory).mailbox(self.plan.mailbox);
+        // The monitor is the keeper's alone; the link a grain may take away.
+        let mut spawn = spawn.link().monitor_urgent(monitor);
         if let Some(name) = name {
-            spawn = spawn.name(name(&key));
+            spawn = spawn.name(name);
         }
         if let Some(pid) = pid {
             spawn = spawn.pid(pid);
@@ -256,67 +276,24 @@ where
         match spawn.start() {
             Ok(grain) => {
                 self.made += 1;
-                self.moves_in(&key, &grain);
+                let lost = self.shared.move_in(&key, &grain);
+                self.lose(&key, lost, &Reason::NoProcess);
                 self.grains.insert(grain.pid(), (key, grain));
             }
-            Err(error) => {
-                let pid = self.ctx.pid();
-                tracing::error!(target: "krarup", %pid, %error, "a grain could not be made");
-                let mut book = self.shared.book.lock();
-                let room = book.rooms.get_mut(&key).and_then(Room::queue);
-                let Some((queue, _)) = room else { return };
-                // Those who have places keep them, for the next try.
-                let Queue { held, line, .. } =
-                    std::mem::replace(queue, Queue::with_places(queue.kept));
-                book.forget(&key);
-                drop(book);
-                self.lose(&key, held, &Reason::error(error));
-                wake(line);
-            }
+            Err(error) => self.give_up(&key, &Reason::error(error)),
         }
     }
 
-    /// A grain has been made: it gets what was held for it, and those who have places for
-    /// what they will send have them in its mailbox, which has the same bound.
-    fn moves_in(&mut self, key: &K, grain: &AddressOf<B>) {
-        let mut lost = Vec::new();
-        let mut line = Vec::new();
-        {
-            let _held = hold();
-            let mut book = self.shared.book.lock();
-            if let Some(Room::Away(queue)) = book.rooms.remove(key) {
-                for (message, sender) in queue.held {
-                    // Dead already, it takes them with it as if they had come in time.
-                    if let Err(error) = grain.forward(message, sender) {
-                        lost.push((error.into_message(), sender));
-                    }
-                }
-                let kept: Vec<_> =
-                    (0..queue.kept).map_while(|_| grain.reserve_quietly().ok()).collect();
-                let room = if kept.len() == queue.kept {
-                    Room::Present { grain: grain.clone(), touched: true, kept }
-                } else {
-                    Room::Leaving { pid: grain.pid(), queue: Queue::with_places(queue.kept) }
-                };
-                line = queue.line;
-                book.rooms.insert(key.clone(), room);
-            }
-        }
-        self.lose(key, lost, &Reason::NoProcess);
-        wake(line);
+    /// A grain cannot be made: what was held for it is lost.
+    fn give_up(&mut self, key: &K, error: &Reason) {
+        let pid = self.ctx.pid();
+        tracing::error!(target: "krarup", %pid, %error, "a grain could not be made");
+        let lost = self.shared.give_up(key);
+        self.lose(key, lost, error);
     }
 
     fn inspect(&self) -> Inspection {
-        let book = self.shared.book.lock();
-        let count = |wanted: fn(&Room<B::Message, B::Command>) -> bool| {
-            book.rooms.values().filter(|room| wanted(room)).count()
-        };
-        Inspection::new()
-            .with("present", count(|room| matches!(room, Room::Present { .. })))
-            .with("coming", count(|room| matches!(room, Room::Away(_))))
-            .with("leaving", count(|room| matches!(room, Room::Leaving { .. })))
-            .with("made", self.made)
-            .with("passivated", book.passivated)
+        self.shared.inspect().with("made", self.made)
     }
 
     /// Nothing is accepted any more; the grains end, in order if they do so in time.
@@ -342,7 +319,7 @@ where
             })
             .await;
             match next {
-                Some(Received::Exit(exit)) => drop(self.grains.remove(&exit.pid)),
+                Some(Received::Down(down)) => drop(self.is_gone(&down)),
                 Some(Received::Inspect(reply)) => reply.send(self.inspect()),
                 Some(_) => {}
                 None => {
@@ -360,24 +337,9 @@ where
 {
     /// Nothing is accepted any more, and what is held is lost.
     fn close(&mut self) {
-        let mut rooms: Vec<_> = {
-            let mut book = self.shared.book.lock();
-            book.closed = true;
-            book.sleeper = None;
-            book.wanted.clear();
-            std::mem::take(&mut book.rooms).into_iter().collect()
-        };
-        // In an order that does not change from run to run.
-        rooms.sort_by_key(|(_, room)| match room {
-            Room::Away(queue) | Room::Leaving { queue, .. } => queue.next,
-            Room::Present { .. } => None,
-        });
-        for (key, room) in rooms {
-            if let Room::Away(queue) | Room::Leaving { queue, .. } = room {
-                for (message, sender) in queue.held {
-                    self.shared.agent.lose(ToGrain { key: key.clone(), message }, sender);
-                }
-                wake(queue.line);
+        for (key, held) in self.shared.close() {
+            for (message, sender) in held {
+                self.shared.agent.lose(ToGrain { key: key.clone(), message }, sender);
             }
         }
     }
@@ -404,10 +366,6 @@ where
     fn drop(&mut self) {
         self.close();
     }
-}
-
-fn wake(line: Vec<(u64, Waker)>) {
-    line.into_iter().for_each(|(_, waker)| waker.wake());
 }
 
 /// A grain as a process: what was made for its key, and goes when it is idle and the book says so.

@@ -28,30 +28,34 @@ impl<A: StateActor> Engine<A> {
                 self.begin_settled(key, async move { A::handle_reply(&mut scope, reply).await })
             }
             Next::Exception(Failure::Told(key, exception)) => self.begin_exception(key, exception),
-            Next::Ask(Posted { sender, letter }) => {
+            Next::Ask(Posted { sender, letter, .. }) => {
                 let mut scope = scope(sender);
-                self.begin(Box::pin(async move { A::handle_ask(&mut scope, letter).await }))
+                self.begin_letter(Box::pin(async move { A::handle_ask(&mut scope, letter).await }))
             }
-            Next::Barrier(Posted { sender, letter }) => {
+            Next::Barrier(Posted { sender, letter, .. }) => {
                 let mut scope = scope(sender);
                 let work = Box::pin(async move { A::handle_ask(&mut scope, letter).await });
-                let key = self.stacks.add(&self.desk.belfry, work);
+                let key = self.stacks.add(&self.desk.belfry, work, true);
                 self.classes.raise(key);
                 self.resume(key)
             }
             Next::Asks(asks) => {
                 let mut scope = scope(asks.first().and_then(|ask| ask.sender));
                 let asks = asks.into_iter().map(|ask| ask.letter).collect();
-                self.begin(Box::pin(async move { A::handle_asks(&mut scope, asks).await }))
+                self.begin_letter(Box::pin(async move { A::handle_asks(&mut scope, asks).await }))
             }
-            Next::Notice(Posted { sender, letter }) => {
+            Next::Notice(Posted { sender, letter, .. }) => {
                 let mut scope = scope(sender);
-                self.begin(Box::pin(async move { A::handle_notice(&mut scope, letter).await }))
+                self.begin_letter(Box::pin(
+                    async move { A::handle_notice(&mut scope, letter).await },
+                ))
             }
             Next::Notices(notices) => {
                 let mut scope = scope(notices.first().and_then(|notice| notice.sender));
                 let notices = notices.into_iter().map(|notice| notice.letter).collect();
-                self.begin(Box::pin(async move { A::handle_notices(&mut scope, notices).await }))
+                self.begin_letter(Box::pin(
+                    async move { A::handle_notices(&mut scope, notices).await },
+                ))
             }
             Next::Event(event) => self.handle_event(event),
         }
@@ -111,7 +115,14 @@ impl<A: StateActor> Engine<A> {
     }
 
     fn begin(&mut self, work: Work) -> Result<(), Reason> {
-        let key = self.stacks.add(&self.desk.belfry, work);
+        let key = self.stacks.add(&self.desk.belfry, work, false);
+        self.resume(key)
+    }
+
+    /// Begins a handler of an ask, of a notice, or of several: one of those of which not more than
+    /// a number may be in flight.
+    fn begin_letter(&mut self, work: Work) -> Result<(), Reason> {
+        let key = self.stacks.add(&self.desk.belfry, work, true);
         self.resume(key)
     }
 

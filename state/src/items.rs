@@ -11,6 +11,8 @@ use krarup_gen::{Down, Exit, Pid};
 pub(crate) struct Posted<T> {
     pub(crate) sender: Option<Pid>,
     pub(crate) letter: T,
+    /// It keeps its room in the mailbox until it is begun.
+    pub(crate) keeps_room: bool,
 }
 
 /// An item of the first class.
@@ -50,8 +52,8 @@ impl<E: Send + 'static> Event<E> {
     /// It will not be handled: one that was sent is a dead letter (rule D7).
     pub(crate) fn lose<M: Send + 'static>(self, ctx: &Context<M, E>) {
         match self {
-            Event::Sent(Posted { sender, letter }) => ctx.lose(letter, sender),
-            Event::Other(Posted { sender, letter }) => ctx.lose_other(letter, sender),
+            Event::Sent(Posted { sender, letter, .. }) => ctx.lose(letter, sender),
+            Event::Other(Posted { sender, letter, .. }) => ctx.lose_other(letter, sender),
             told => drop(contain(|| drop(told))),
         }
     }

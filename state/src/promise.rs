@@ -301,9 +301,12 @@ impl<T> Future for Promise<T> {
     type Output = Result<T, CallError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        // A waker may be a user's: it is cloned and dropped when no lock is held.
+        let waiter = cx.waker().clone();
+        let _before;
         let mut outcome = self.share.0.lock();
         if !outcome.delivered {
-            outcome.waiter = Some(cx.waker().clone());
+            _before = outcome.waiter.replace(waiter);
             return Poll::Pending;
         }
         Poll::Ready(outcome.value.take().unwrap_or(Err(CallError::NoReply)))

@@ -15,7 +15,8 @@ use std::time::Duration;
 /// What all handlers in flight of one actor share.
 pub(crate) struct Desk<A: Kinds> {
     /// Gone while the hooks have them. Only the process's own turn is ever in here, so nobody
-    /// waits for this lock.
+    /// waits for this lock. It is held while the state is lent to a user's code, which cannot come
+    /// back to it: that takes a [`Scope`], each is lent to one handler, and that is the one that lends.
     pub(crate) house: Mutex<Option<House<A>>>,
     pub(crate) ledger: Arc<Ledger<A::Reply, A::Event>>,
     pub(crate) belfry: Arc<Belfry>,

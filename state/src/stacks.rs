@@ -17,6 +17,8 @@ pub(crate) type Work = Pin<Box<dyn Future<Output = Result> + Send>>;
 struct Stack {
     work: Work,
     bell: Arc<Bell>,
+    /// It handles letters.
+    of_letters: bool,
     /// It has rung its own bell when it was polled last.
     yielded: bool,
 }
@@ -24,14 +26,18 @@ struct Stack {
 #[derive(Default)]
 pub(crate) struct Stacks {
     table: Table<Stack>,
+    /// How many of them handle letters.
+    of_letters: usize,
 }
 
 impl Stacks {
     /// Takes a handler in; it has not been polled.
-    pub(crate) fn add(&mut self, belfry: &Arc<Belfry>, work: Work) -> Key {
+    pub(crate) fn add(&mut self, belfry: &Arc<Belfry>, work: Work, of_letters: bool) -> Key {
+        self.of_letters += usize::from(of_letters);
         self.table.insert_with(|key| Stack {
             work,
             bell: belfry.bell(Of::Stack(key)),
+            of_letters,
             yielded: false,
         })
     }
@@ -53,8 +59,15 @@ impl Stacks {
             stack.yielded = stack.bell.has_rung();
             return None;
         };
-        drop(self.table.remove(key));
+        let ended = self.table.remove(key);
+        self.of_letters -= usize::from(ended.as_ref().is_some_and(|stack| stack.of_letters));
+        drop(ended);
         Some(outcome)
+    }
+
+    /// How many handle an ask, a notice, or several of them.
+    pub(crate) fn of_letters(&self) -> usize {
+        self.of_letters
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -68,6 +81,7 @@ impl Stacks {
     /// Drops them all, one by one: a destructor that panics must not keep the next from
     /// running.
     pub(crate) fn clear(&mut self) {
+        self.of_letters = 0;
         for stack in self.table.drain() {
             let _ = contain(|| drop(stack));
         }

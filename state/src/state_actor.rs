@@ -27,8 +27,9 @@ pub type Cleaner = Box<dyn FnOnce(&Ended<'_>) + Send>;
 /// | events | timers, timeouts of own asks, ends of others, silence | [`handle_event`](Self::handle_event), [`handle_down`](Self::handle_down), .. |
 ///
 /// While an ask that [is a barrier](Self::is_barrier) is in flight no ask and no notice is
-/// begun (rule O3). All others, and the events, may be in flight together. A handler that yields
-/// (it awaits what wakes it at once) goes on when nothing else is there.
+/// begun (rule O3). Other asks and notices may be in flight together, up to
+/// [`crate::Stateful::most_in_flight`] of them (rule O1), and any number of events. A handler that
+/// yields (it awaits what wakes it at once) goes on when nothing else is there.
 ///
 /// A callback that returns `Err(reason)`, or panics, ends the process with that reason, or has
 /// it [restart](Self::restart) if it was spawned so ([`crate::Stateful::restarts`]). A stop waits

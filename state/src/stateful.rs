@@ -14,6 +14,7 @@ use crate::engine::{End, Engine};
 use crate::kinds::StateContext;
 use crate::scope::House;
 use crate::state_actor::StateActor;
+use crate::stateful_error::StatefulError;
 use krarup_act::{Behavior, Contained, DroppedCalls, InPlaceError, yield_now};
 use krarup_gen::{Reason, RestartWindow, Result};
 use std::fmt;
@@ -59,12 +60,16 @@ pub struct Stateful<A: StateActor> {
     actor: A,
     first: Option<A::Notice>,
     window: Option<RestartWindow>,
+    most_in_flight: usize,
 }
+
+/// How many letters may be in flight unless told otherwise.
+const IN_FLIGHT: usize = 1024;
 
 impl<A: StateActor> Stateful<A> {
     /// A state actor that ends when it fails.
     pub fn new(actor: A) -> Self {
-        Stateful { actor, first: None, window: None }
+        Stateful { actor, first: None, window: None, most_in_flight: IN_FLIGHT }
     }
 
     /// The notice it is sent before all others, by itself: the arguments of a program's main
@@ -86,9 +91,29 @@ impl<A: StateActor> Stateful<A> {
     }
 }
 
+impl<A: StateActor> Stateful<A> {
+    /// How many handlers of asks and notices may be in flight at the same time (rule O1); 1024
+    /// unless told otherwise, and `usize::MAX` for any number. A batch counts as one. With as
+    /// many in flight no ask and no notice is begun, as behind a barrier: they wait, and count
+    /// towards the bound of the mailbox; replies, exceptions and events are handled. With 1 the
+    /// actor serves one letter after the other, as an [`krarup_act::Actor`] does. Zero fails the
+    /// spawn with [`StatefulError::ZeroInFlight`].
+    ///
+    /// A handler must not wait for what only another ask or notice can bring, unless there is
+    /// sure to be room for that.
+    #[must_use]
+    pub fn most_in_flight(mut self, letters: usize) -> Self {
+        self.most_in_flight = letters;
+        self
+    }
+}
+
 impl<A: StateActor> fmt::Debug for Stateful<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stateful").field("window", &self.window).finish_non_exhaustive()
+        f.debug_struct("Stateful")
+            .field("window", &self.window)
+            .field("most_in_flight", &self.most_in_flight)
+            .finish_non_exhaustive()
     }
 }
 
@@ -97,9 +122,12 @@ impl<A: StateActor> Behavior for Stateful<A> {
     type Command = A::Event;
 
     async fn run(self, mut ctx: StateContext<A>) -> Result {
-        let Stateful { mut actor, first, mut window } = self;
+        let Stateful { mut actor, first, mut window, most_in_flight } = self;
         if window.as_ref().is_some_and(|window| window.period().is_zero()) {
             return Err(InPlaceError::ZeroPeriod.into());
+        }
+        if most_in_flight == 0 {
+            return Err(Reason::error(StatefulError::ZeroInFlight));
         }
         ctx.stop_in_order(true);
         if let Some(cleaner) = actor.cleaner() {
@@ -107,7 +135,7 @@ impl<A: StateActor> Behavior for Stateful<A> {
         }
         actor.after_mount(&mut ctx).await?;
         ctx.initialised();
-        let mut engine = Engine::new(actor, ctx);
+        let mut engine = Engine::new(actor, ctx, most_in_flight);
         if let Some(notice) = first {
             engine.put_first(notice);
         }

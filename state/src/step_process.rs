@@ -1,5 +1,6 @@
 //! Wippy's process contract: a state machine that somebody else drives.
 
+use krarup_act::Context;
 use krarup_gen::{Pid, Reason, Result};
 use std::collections::VecDeque;
 use std::fmt;
@@ -8,11 +9,11 @@ use std::fmt;
 /// another language (Wippy's `Process`). [`crate::Stepped`] makes it a process of the node.
 ///
 /// ```text
-///   init(method, input) ─► step(events) ─► ... ─► step(events): done ─► close
-///                            │      ▲
-///            commands, tagged│      │completions by tag, messages
-///                            ▼      │
-///                          handlers of the commands
+///   init(ctx, method, inputs) ─► step(events) ─► ... ─► step(events): done ─► close
+///                                  │      ▲
+///                  commands, tagged│      │completions by tag, messages
+///                                  ▼      │
+///                                handlers of the commands
 /// ```
 ///
 /// It waits for nothing itself: what it wants done it [dispatches](StepOutput::dispatch) as a command,
@@ -24,13 +25,20 @@ pub trait StepProcess: Send + 'static {
     /// What others send it.
     type Message: Send + 'static;
 
-    /// Gets it ready to run from this entry point. The first of its life; whoever waits for its
-    /// spawn goes on when this has returned.
+    /// Gets it ready to run from this entry point, with any number of inputs. The first of its
+    /// life; whoever waits for its spawn goes on when this has returned. The context is that of its
+    /// process, as the handlers of its commands have it: its pid, its parent, the time, random
+    /// numbers.
     ///
     /// # Errors
-    /// It cannot run so, or has no such entry point ([`UnknownMethod`]): the spawn fails, and no
-    /// step runs (rule W1).
-    fn init(&mut self, method: &str, input: Self::Value) -> Result;
+    /// It cannot run so, has other inputs, or has no such entry point ([`UnknownMethod`]): the spawn
+    /// fails, and no step runs (rule W1).
+    fn init(
+        &mut self,
+        ctx: &Context<Self::Message>,
+        method: &str,
+        inputs: Vec<Self::Value>,
+    ) -> Result;
 
     /// Goes on until it waits for something or is done, and writes that, and the commands it wants
     /// done, to `out`. `events` has all that has come since the last step, in its order; messages

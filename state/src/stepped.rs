@@ -28,6 +28,7 @@ use std::task::{self, Poll, Waker};
 ///
 /// ```
 /// # use krarup_node::Simulation;
+/// # use krarup_act::Context;
 /// # use krarup_gen::Result;
 /// # use krarup_state::{Commands, StepEvent, StepOutput, StepProcess, Stepped, UnknownMethod};
 /// # use std::collections::VecDeque;
@@ -41,7 +42,7 @@ use std::task::{self, Poll, Waker};
 ///     type Value = u64;
 ///     type Message = ();
 ///
-///     fn init(&mut self, method: &str, _: u64) -> Result {
+///     fn init(&mut self, _: &Context<()>, method: &str, _: Vec<u64>) -> Result {
 ///         if method == "main" { Ok(()) } else { Err(UnknownMethod(method.to_owned()).into()) }
 ///     }
 ///
@@ -69,7 +70,7 @@ use std::task::{self, Poll, Waker};
 /// let sim = Simulation::new(7);
 /// let seen = Arc::clone(&result);
 /// sim.spawn(move || {
-///     Stepped::new(Doubler { left: 2 }, commands, "main", 0)
+///     Stepped::new(Doubler { left: 2 }, commands, "main", [])
 ///         .then(move |number| *seen.lock().unwrap() = Some(number))
 /// })
 /// .start()
@@ -81,21 +82,22 @@ pub struct Stepped<P: StepProcess> {
     process: P,
     commands: Arc<Commands<P::Value, P::Message>>,
     method: String,
-    input: P::Value,
+    inputs: Vec<P::Value>,
     then: Option<Then<P::Value>>,
 }
 
 type Then<V> = Box<dyn FnOnce(V) + Send>;
 
 impl<P: StepProcess> Stepped<P> {
-    /// A process that runs from the entry point `method` with this input.
+    /// A process that runs from the entry point `method` with these inputs.
     pub fn new(
         process: P,
         commands: Arc<Commands<P::Value, P::Message>>,
         method: impl Into<String>,
-        input: P::Value,
+        inputs: impl IntoIterator<Item = P::Value>,
     ) -> Self {
-        Stepped { process, commands, method: method.into(), input, then: None }
+        let (method, inputs) = (method.into(), inputs.into_iter().collect());
+        Stepped { process, commands, method, inputs, then: None }
     }
 
     /// What is done with the result when it is done; without this it is dropped.
@@ -117,10 +119,10 @@ impl<P: StepProcess> Behavior for Stepped<P> {
     type Command = P::Message;
 
     async fn run(self, mut ctx: Context<P::Message>) -> Result {
-        let Stepped { process, commands, method, input, then } = self;
+        let Stepped { process, commands, method, inputs, then } = self;
         ctx.stop_in_order(true);
         let mut machine = Machine::new(process, commands, ctx);
-        machine.closing.process.init(&method, input)?;
+        machine.closing.process.init(&machine.ctx, &method, inputs)?;
         machine.ctx.initialised();
         let end = poll_fn(|cx| {
             contain(|| machine.poll(cx)).unwrap_or_else(|panic| Poll::Ready(Err(panic)))
@@ -179,8 +181,11 @@ struct Machine<P: StepProcess> {
     /// The reason with which it was asked to end.
     cancelled: Option<Reason>,
     steps: u64,
-    bound: Option<usize>,
-    /// There may be more in the mailbox, and no room for it here.
+    /// Messages that wait in here keep their room in the mailbox.
+    keeps_room: bool,
+    /// How many of them do.
+    kept: usize,
+    /// There may be more in the mailbox that is left there.
     holds_back: bool,
     ctx: Context<P::Message>,
 }
@@ -189,8 +194,9 @@ impl<P: StepProcess> Machine<P> {
     fn new(
         process: P,
         commands: Arc<Commands<P::Value, P::Message>>,
-        ctx: Context<P::Message>,
+        mut ctx: Context<P::Message>,
     ) -> Self {
+        let keeps_room = ctx.hold_room().is_ok();
         Machine {
             running: Table::default(),
             outstanding: HashMap::new(),
@@ -204,7 +210,8 @@ impl<P: StepProcess> Machine<P> {
             belfry: Arc::default(),
             cancelled: None,
             steps: 0,
-            bound: ctx.mailbox(),
+            keeps_room,
+            kept: 0,
             holds_back: false,
             ctx,
         }
@@ -224,8 +231,9 @@ impl<P: StepProcess> Machine<P> {
         let goes_on = self.due && !held;
         // The next step is another poll's: it costs as much as a message. What came since the
         // last look is seen by whoever parks the process, or here.
-        let has_room = self.holds_back && !self.is_full();
-        if goes_on || has_room || !self.counter.rest(cx.waker()) || !self.belfry.rest(cx.waker()) {
+        let looks_again = self.holds_back && !self.leaves_messages();
+        if goes_on || looks_again || !self.counter.rest(cx.waker()) || !self.belfry.rest(cx.waker())
+        {
             cx.waker().wake_by_ref();
         }
         Poll::Pending
@@ -235,6 +243,7 @@ impl<P: StepProcess> Machine<P> {
     fn step(&mut self) -> Option<Result<P::Value>> {
         self.due = false;
         self.steps += 1;
+        self.ctx.free_room(std::mem::take(&mut self.kept));
         let step = self.closing.process.step(&mut self.events, &mut self.out);
         self.lose_events();
         if let Err(reason) = step {
@@ -277,8 +286,7 @@ impl<P: StepProcess> Machine<P> {
             self.complete(tag, outcome);
         }
         loop {
-            // Who has no room for messages hears of a stop all the same.
-            self.holds_back = self.is_full();
+            self.holds_back = self.leaves_messages();
             let received = if self.holds_back {
                 pin!(self.ctx.receive_control()).poll(cx)
             } else {
@@ -288,6 +296,7 @@ impl<P: StepProcess> Machine<P> {
             match item {
                 Received::Message(message) | Received::Command(message) => {
                     let sender = self.ctx.sender();
+                    self.kept += usize::from(self.ctx.keeps_room());
                     self.events.push_back(StepEvent::Message { sender, message });
                     self.due |= !matches!(self.next, Next::Blocked);
                 }
@@ -299,9 +308,12 @@ impl<P: StepProcess> Machine<P> {
         }
     }
 
-    /// As many events as the mailbox may have messages: its senders are to hear of that.
-    fn is_full(&self) -> bool {
-        self.bound.is_some_and(|bound| self.events.len() >= bound)
+    /// Whether messages stay in the mailbox: one that drops its oldest cannot reach what is in here,
+    /// so no more is received than the next step is to have.
+    fn leaves_messages(&self) -> bool {
+        self.keeps_room
+            && self.ctx.drops_oldest()
+            && (self.kept > 0 || matches!(self.next, Next::Blocked))
     }
 
     fn cancel(&mut self, reason: Reason) {

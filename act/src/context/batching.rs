@@ -62,7 +62,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// about the mailbox.
     #[inline]
     fn next_at_hand(&mut self) -> Option<M> {
-        if self.detour || self.has_mail_ahead() {
+        if self.detour {
+            return self.next_held();
+        }
+        if self.has_mail_ahead() {
             return None;
         }
         let main = self.main.as_mut()?;
@@ -83,7 +86,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     /// Whether something goes before what lies on Main; senders that wait for room do not.
-    fn has_mail_ahead(&self) -> bool {
+    pub(super) fn has_mail_ahead(&self) -> bool {
         self.cell.progress.attention.load(Ordering::Relaxed)
             && self.cell.inbox.lock().wants_attention()
     }

@@ -33,7 +33,8 @@ pub struct Context<M, C = M> {
     pub(crate) rare: Option<Box<Rare<M, C>>>,
     pub(crate) started: bool,
     /// What lies on Main is not simply next: Main is a route, stashed messages are
-    /// replayed, somebody looks on or watches the job in hand, or the process is suspended.
+    /// replayed, somebody looks on or watches the job in hand, what is received keeps its room, or
+    /// the process is suspended.
     pub(crate) detour: bool,
     /// Set by [`Context::stop`], and by a stop that was received in a handler.
     stop: bool,
@@ -48,6 +49,10 @@ pub(crate) struct Rare<M, C> {
     pub(crate) suspended: bool,
     /// The job in hand, if somebody watches it.
     pub(crate) job: Option<InHand<M>>,
+    /// Messages that are received keep their room.
+    pub(crate) holds_room: bool,
+    /// The one that was received last does.
+    pub(crate) keeps_room: bool,
     /// A stop that a handler has received, and that is to be obeyed when it is done.
     stop_reason: Option<Reason>,
 }
@@ -61,6 +66,8 @@ impl<M, C> Default for Rare<M, C> {
             tracer: Tracer::off(),
             suspended: false,
             job: None,
+            holds_room: false,
+            keeps_room: false,
             stop_reason: None,
         }
     }
@@ -74,7 +81,13 @@ impl<M, C> Rare<M, C> {
             && self.tracer.is_off()
             && !self.suspended
             && self.job.is_none()
+            && !self.holds_room
             && self.stop_reason.is_none()
+    }
+
+    /// Whether anything keeps the process from simply taking the next message.
+    pub(crate) fn is_in_the_way(&self) -> bool {
+        self.suspended || self.job.is_some() || !self.tracer.is_off() || self.stash.has_replay()
     }
 }
 
@@ -264,12 +277,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub(crate) fn look_for_detours(&mut self) {
         self.release_rare();
         self.detour = self.cell.is_routed()
-            || self.rare.as_ref().is_some_and(|rare| {
-                rare.suspended
-                    || rare.job.is_some()
-                    || !rare.tracer.is_off()
-                    || rare.stash.has_replay()
-            });
+            || self.rare.as_ref().is_some_and(|rare| rare.is_in_the_way() || rare.holds_room);
     }
 }
 

@@ -10,18 +10,20 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// that one fails with the reason.
     #[cold]
     pub(super) fn take_up(&mut self, job: Job<M>) -> Option<M> {
-        self.cell.progress.count_taken();
         if self.cell.is_routed() {
+            self.cell.progress.count_taken();
             self.cell.pass_on(job.into_message(), self.sender);
             return None;
         }
         match job.begin(self.now()) {
             Ok((message, in_hand)) => {
+                self.count_received();
                 self.rare().job = Some(in_hand);
                 self.detour = true;
                 Some(message)
             }
             Err(stale) => {
+                self.cell.progress.count_taken();
                 self.cell.lose::<M>(self.sender, Stale::<M>::CAUSE);
                 let expired = CallError::Expired(stale.waited);
                 current::refusing(Fate::Refused(&expired), || stale.discard());

@@ -5,13 +5,15 @@
 //! or several at once ([`batching`]), set messages aside ([`stashing`]), set timers
 //! ([`timing`]), hear of silence ([`idling`]), link and monitor ([`signals`]), find others and be
 //! found ([`naming`]), say how urgent it is ([`classing`]), leave behind what cleans up after
-//! it ([`cleaning`]), count what it will not handle ([`losing`]).
+//! it ([`cleaning`]), count what it will not handle ([`losing`]), let messages keep their room that
+//! it has received ahead of their turn ([`holding`]).
 
 mod batching;
 mod classing;
 mod cleaning;
 #[allow(clippy::module_inception, reason = "the type `Context` is what the module is about")]
 pub(crate) mod context;
+mod holding;
 pub(crate) mod idle;
 mod idling;
 mod jobs;

@@ -101,10 +101,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             self.sender = entry.sender;
             match entry.body {
                 Body::Message(message) => {
-                    self.cell.progress.count_taken();
                     if !self.detour {
+                        self.cell.progress.count_taken();
                         return Poll::Ready(Received::Message(message));
                     }
+                    self.count_received();
                     if self.cell.is_routed() {
                         self.cell.pass_on(message, entry.sender);
                         continue;

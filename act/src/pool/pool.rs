@@ -267,6 +267,10 @@ where
     fn label() -> &'static str {
         "Pool"
     }
+
+    fn routes_main() -> bool {
+        true
+    }
 }
 
 /// Why the first workers could not be started, as the pool's own reason.

@@ -42,6 +42,8 @@ enum Step {
     Take,
     /// One of those in flight ends.
     End(prop::sample::Index),
+    /// As many are in flight as may be, or not any more.
+    Busy(bool),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -50,6 +52,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             .prop_map(|(class, barrier, batch)| Step::Come { class, barrier, batch }),
         3 => Just(Step::Take),
         2 => any::<prop::sample::Index>().prop_map(Step::End),
+        1 => any::<bool>().prop_map(Step::Busy),
     ];
     prop::collection::vec(step, 1..120)
 }
@@ -60,12 +63,14 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 struct Model {
     waiting: Vec<(usize, Item)>,
     barrier: Option<Key>,
+    busy: bool,
 }
 
 impl Model {
     /// What is next: the class and the letters of it.
     fn next(&mut self, most: usize) -> Option<(usize, Vec<Item>)> {
-        let allowed = |class: usize| self.barrier.is_none() || !(class == 2 || class == 3);
+        let may_begin = self.barrier.is_none() && !self.busy;
+        let allowed = |class: usize| may_begin || !(class == 2 || class == 3);
         let class =
             self.waiting.iter().map(|(class, _)| *class).filter(|class| allowed(*class)).min()?;
         let queue: Vec<Item> =
@@ -148,6 +153,11 @@ proptest! {
                         model.barrier = Some(key);
                     }
                 }
+                Step::Busy(busy) => {
+                    classes.set_busy(busy);
+                    model.busy = busy;
+                    prop_assert_eq!(classes.may_begin(), model.barrier.is_none() && !busy);
+                }
                 Step::End(which) => {
                     if flying.is_empty() {
                         continue;
@@ -163,6 +173,7 @@ proptest! {
         for key in flying.drain(..) {
             classes.lower(key);
         }
+        classes.set_busy(false);
         while let Some((class, numbers, barrier, _)) = classes.next(&Filters(most)).map(told) {
             begun[class].extend(numbers);
             if barrier {

@@ -1,0 +1,84 @@
+//! Messages that are received ahead of their turn, and count towards the bound until it comes
+//! (rule M5).
+//!
+//! A behaviour that sorts what it receives takes all that has come, and begins it later. To its
+//! senders those messages wait like those in the mailbox: so they are not counted as taken when they are
+//! received, but when they are begun. A process that does this takes a detour; others pay nothing.
+
+use super::context::Context;
+use crate::mailbox::entry::{Body, Entry};
+use crate::process::current;
+use krarup_gen::NoBound;
+use std::sync::atomic::Ordering;
+
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    /// From now on messages that are received keep their room in the mailbox until
+    /// [`Context::free_room`] gives it back.
+    ///
+    /// # Errors
+    /// The mailbox has no bound: there is nothing to keep.
+    pub fn hold_room(&mut self) -> Result<(), NoBound> {
+        self.mailbox().ok_or(NoBound)?;
+        self.rare().holds_room = true;
+        self.look_for_detours();
+        Ok(())
+    }
+
+    /// Whether the message that was received last keeps its room; to be asked once for each. What
+    /// comes beyond the bound, of a timer say, keeps none.
+    pub fn keeps_room(&mut self) -> bool {
+        self.rare.as_mut().is_some_and(|rare| std::mem::take(&mut rare.keeps_room))
+    }
+
+    /// So many messages that kept their room are begun, or lost: others may come.
+    pub fn free_room(&mut self, messages: usize) {
+        let taken = &self.cell.progress.taken;
+        let more = u64::try_from(messages).unwrap_or(u64::MAX);
+        taken.store(taken.load(Ordering::Relaxed).saturating_add(more), Ordering::Relaxed);
+    }
+
+    /// Whether the mailbox drops its oldest message when it is full: then what has been
+    /// received cannot be dropped any more, and had better stay there.
+    #[must_use]
+    pub fn drops_oldest(&self) -> bool {
+        self.cell.inbox.lock().is_singly()
+    }
+
+    /// A message was received by a detour.
+    #[cold]
+    pub(super) fn count_received(&mut self) {
+        match &mut self.rare {
+            Some(rare) if rare.holds_room => {
+                rare.keeps_room = true;
+                self.break_silence();
+            }
+            _ => self.cell.progress.count_taken(),
+        }
+    }
+
+    /// As the end of [`Context::take_batch`]'s ways, by a detour: there is a message only if room
+    /// is all that is held.
+    #[cold]
+    pub(super) fn next_held(&mut self) -> Option<M> {
+        let only_holds = !self.cell.is_routed()
+            && self.rare.as_ref().is_some_and(|rare| rare.holds_room && !rare.is_in_the_way());
+        if !only_holds || self.has_mail_ahead() {
+            return None;
+        }
+        let main = self.main.as_mut()?;
+        if main.is_empty() || !current::spend(|| self.cell.host.now()) {
+            return None;
+        }
+        match main.pop_front()? {
+            Entry { sender, body: Body::Message(message) } => {
+                self.sender = sender;
+                self.count_received();
+                Some(message)
+            }
+            notice => {
+                self.put_back(notice);
+                None
+            }
+        }
+    }
+}

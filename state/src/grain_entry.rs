@@ -1,0 +1,388 @@
+//! One grain in the book: whether it is there, and what waits for it.
+//!
+//! ```text
+//!             a message                 spawned                  idle, released, or it died
+//!   nobody ─────────────► Away(queue) ─────────► Present ──────────────────────► Leaving(queue)
+//!     ▲                        ▲                     │ it died, and nothing came        │ it is gone
+//!     │                        └─────────────────────┼──────────── something waits ◄────┤
+//!     └──────────────────────────────────────────────┴───────────────── nothing waits ◄─┘
+//! ```
+//!
+//! **Places.** A sender that may send one message has a place (rule M6). At a grain that is there a
+//! place is room in its mailbox; at one that is not, it counts among what may be held. A
+//! grain that goes leaves its places to the next one. Whenever places come free they are granted to
+//! those that wait, the first first, and as many are woken as there are places; of those that
+//! wait at a grain that is there, the first stands in the line of its mailbox.
+//!
+//! All of it happens while the book is locked: what may run a user's code is left to [`After`].
+
+use crate::grain_after::After;
+use crate::grain_line::{Left, Line};
+use krarup_act::{Address, Agent, Permit, UnusedPid, note_receiver};
+use krarup_gen::{Pid, SendError};
+use std::task::Waker;
+
+/// A message that waits for its grain, and the number of its sender.
+pub(crate) type Held<M> = (M, u64);
+
+/// What waits for a grain that is not there.
+struct Queue<M> {
+    /// The pid that it will have, once something is held for it; and the same until it is made.
+    next: Option<Pid>,
+    unused: Option<UnusedPid>,
+    held: Vec<Held<M>>,
+    /// Places of senders that have not used them yet, but for those in the mailbox of one that is
+    /// there.
+    kept: usize,
+    line: Line,
+}
+
+impl<M> Default for Queue<M> {
+    fn default() -> Self {
+        Queue { next: None, unused: None, held: Vec::new(), kept: 0, line: Line::default() }
+    }
+}
+
+pub(crate) enum Stage<M, C> {
+    /// Nobody is there. If anything is held the grain is among those that are wanted.
+    Away,
+    Present {
+        grain: Address<M, C>,
+        /// Room in its mailbox that senders have got and not used yet.
+        kept: Vec<Permit<M>>,
+    },
+    /// It has been told to finish, or has died; nobody is made before it is gone.
+    Leaving(Pid),
+}
+
+/// What a sender finds that looks for a place.
+pub(crate) enum Found<M, C> {
+    /// It has one.
+    Place,
+    /// It is the first in line at a grain that is there, and stands in the line of its mailbox.
+    At(Address<M, C>),
+    /// It waits.
+    InLine,
+    /// It is the grain itself, which would wait for itself.
+    Itself,
+}
+
+pub(crate) struct Entry<M, C> {
+    /// Entries are numbered in the order in which they were opened: what is done to all of them is
+    /// done in it.
+    pub(crate) number: u64,
+    pub(crate) stage: Stage<M, C>,
+    queue: Option<Box<Queue<M>>>,
+}
+
+impl<M: Send + 'static, C: Send + 'static> Entry<M, C> {
+    pub(crate) fn away(number: u64) -> Self {
+        Entry { number, stage: Stage::Away, queue: None }
+    }
+
+    /// Whether it is the entry of this grain, which is there or goes.
+    pub(crate) fn is_of(&self, pid: Pid) -> bool {
+        match &self.stage {
+            Stage::Present { grain, .. } => grain.pid() == pid,
+            Stage::Leaving(leaving) => *leaving == pid,
+            Stage::Away => false,
+        }
+    }
+
+    /// Whether nobody is there and nobody wants anything of the grain.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        matches!(self.stage, Stage::Away)
+            && self.queue.as_ref().is_none_or(|queue| {
+                queue.held.is_empty() && queue.kept == 0 && queue.line.is_empty()
+            })
+    }
+
+    /// Whether it is there and nobody wants anything of it.
+    pub(crate) fn is_idle(&self) -> bool {
+        let Stage::Present { grain, kept } = &self.stage else { return false };
+        let is_waited_for = self.queue.as_ref().is_some_and(|queue| !queue.line.is_empty());
+        kept.is_empty() && !is_waited_for && grain.waiting() == 0
+    }
+
+    /// What is held for it.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> impl Iterator<Item = M> + '_
+    where
+        M: Copy,
+    {
+        self.queue.iter().flat_map(|queue| queue.held.iter().map(|(message, _)| *message))
+    }
+
+    /// How many messages wait for it, wherever it is.
+    pub(crate) fn waiting(&self) -> usize {
+        let held = self.queue.as_ref().map_or(0, |queue| queue.held.len());
+        match &self.stage {
+            Stage::Present { grain, .. } => held + grain.waiting(),
+            Stage::Away | Stage::Leaving(_) => held,
+        }
+    }
+
+    /// Puts a message into the mailbox of the grain, or holds it; whether the grain is wanted
+    /// from now on.
+    pub(crate) fn put(
+        &mut self,
+        bound: usize,
+        agent: &Agent,
+        (mut message, sender): Held<M>,
+        after: &mut After<M>,
+    ) -> Result<bool, SendError<M>> {
+        if let Stage::Present { grain, .. } = &self.stage {
+            match grain.forward(message, sender) {
+                Ok(()) => {
+                    note_receiver(grain.pid());
+                    return Ok(false);
+                }
+                // It has died, and the keeper has not heard of it yet.
+                Err(SendError::NoProcess(back)) => message = back,
+                Err(error) => return Err(error),
+            }
+        }
+        self.leave(bound, after);
+        let queue = self.queue.get_or_insert_default();
+        if queue.held.len() + queue.kept >= bound {
+            return Err(SendError::Full(message));
+        }
+        Ok(self.hold(agent, (message, sender)))
+    }
+
+    /// Puts a message where its place is by now; whether the grain is wanted from now on.
+    pub(crate) fn fill(
+        &mut self,
+        bound: usize,
+        agent: &Agent,
+        (message, sender): Held<M>,
+        after: &mut After<M>,
+    ) -> bool {
+        if let Stage::Present { grain, kept } = &mut self.stage
+            && grain.is_alive()
+            && let Some(permit) = kept.pop()
+        {
+            permit.send_from(message, sender);
+            return false;
+        }
+        self.leave(bound, after);
+        let queue = self.queue.get_or_insert_default();
+        queue.kept = queue.kept.saturating_sub(1);
+        self.hold(agent, (message, sender))
+    }
+
+    /// Holds a message for a grain that is not there; whether it is wanted from now on.
+    fn hold(&mut self, agent: &Agent, letter: Held<M>) -> bool {
+        let queue = self.queue.get_or_insert_default();
+        note_receiver(
+            *queue.next.get_or_insert_with(|| queue.unused.insert(agent.unused_pid()).pid()),
+        );
+        queue.held.push(letter);
+        queue.held.len() == 1 && matches!(self.stage, Stage::Away)
+    }
+
+    /// A place was not used: it is the next one's.
+    pub(crate) fn give_back(&mut self, bound: usize, after: &mut After<M>) {
+        match &mut self.stage {
+            // The mailbox hands it on.
+            Stage::Present { kept, .. } => after.permits.extend(kept.pop()),
+            Stage::Away | Stage::Leaving(_) => {
+                if let Some(queue) = &mut self.queue {
+                    queue.kept = queue.kept.saturating_sub(1);
+                }
+                self.settle(bound, after);
+            }
+        }
+    }
+
+    /// Looks for a place, and waits for one if there is none.
+    pub(crate) fn look(
+        &mut self,
+        ticket: &mut Option<u64>,
+        myself: Option<Pid>,
+        bound: usize,
+        waker: Waker,
+        after: &mut After<M>,
+    ) -> Found<M, C> {
+        let queue = self.queue.get_or_insert_default();
+        if ticket.take_if(|ticket| queue.line.take_grant(*ticket)).is_some() {
+            after.stale.push(waker);
+            return Found::Place;
+        }
+        let first = queue.line.is_first(*ticket);
+        let (grain, pid) = match &self.stage {
+            Stage::Away => (None, None),
+            Stage::Leaving(pid) => (None, Some(*pid)),
+            Stage::Present { grain, .. } => (Some(grain), Some(grain.pid())),
+        };
+        if first && grain.is_none() && queue.held.len() + queue.kept < bound {
+            queue.kept += 1;
+            after.stale.push(waker);
+            return Found::Place;
+        }
+        let is_itself = pid.is_some_and(|pid| myself.is_some_and(|me| me.is_same_process(pid)));
+        if is_itself && !(first && grain.is_some()) {
+            after.stale.push(waker);
+            return Found::Itself;
+        }
+        after.stale.extend(queue.line.stand(ticket, waker));
+        match grain {
+            Some(grain) if first => {
+                queue.line.note_called(*ticket);
+                Found::At(grain.clone())
+            }
+            _ => Found::InLine,
+        }
+    }
+
+    /// The first in line has got room in the mailbox of the grain that is there: it leaves the line,
+    /// and the next is first.
+    pub(crate) fn keep(
+        &mut self,
+        ticket: &mut Option<u64>,
+        permit: Permit<M>,
+        bound: usize,
+        after: &mut After<M>,
+    ) {
+        if let Stage::Present { kept, .. } = &mut self.stage {
+            kept.push(permit);
+        }
+        if let Some(ticket) = ticket.take() {
+            self.leave_line(ticket, bound, after);
+        }
+    }
+
+    /// A sender waits no more. A place that was granted to it is the next one's.
+    pub(crate) fn leave_line(&mut self, ticket: u64, bound: usize, after: &mut After<M>) {
+        match self.queue.as_mut().map(|queue| queue.line.leave(ticket)) {
+            Some(Left::Grant) => self.give_back(bound, after),
+            Some(Left::Wait(waker)) => {
+                after.stale.extend(waker);
+                self.settle(bound, after);
+            }
+            None => {}
+        }
+    }
+
+    /// The grain that is there goes, or has gone. The room that was kept at it is given up; as much
+    /// is kept from now on for the next one.
+    pub(crate) fn leave(&mut self, bound: usize, after: &mut After<M>) {
+        let Stage::Present { grain, kept } = &mut self.stage else { return };
+        let kept = std::mem::take(kept);
+        self.stage = Stage::Leaving(grain.pid());
+        if !kept.is_empty() {
+            self.queue.get_or_insert_default().kept += kept.len();
+            after.permits.extend(kept);
+        }
+        if let Some(queue) = &mut self.queue {
+            queue.line.note_called(None);
+        }
+        self.settle(bound, after);
+    }
+
+    /// The grain is gone; whether it is wanted again.
+    pub(crate) fn gone(&mut self, bound: usize, after: &mut After<M>) -> bool {
+        self.leave(bound, after);
+        self.stage = Stage::Away;
+        self.queue.as_ref().is_some_and(|queue| !queue.held.is_empty())
+    }
+
+    /// The pid that the grain is to have that is about to be made.
+    pub(crate) fn take_pid(&mut self) -> Option<UnusedPid> {
+        self.queue.as_mut().and_then(|queue| queue.unused.take())
+    }
+
+    /// The grain could not be made: what was held is lost. Senders that have places keep them, for
+    /// the next try.
+    pub(crate) fn give_up(&mut self, bound: usize, after: &mut After<M>) -> Vec<Held<M>> {
+        let Some(queue) = &mut self.queue else { return Vec::new() };
+        (queue.next, queue.unused) = (None, None);
+        let held = std::mem::take(&mut queue.held);
+        self.settle(bound, after);
+        held
+    }
+
+    /// The grain has been made: it gets what was held for it, and the places are in its mailbox from
+    /// now on, which has the same bound. What it has not lived long enough to get is handed out.
+    pub(crate) fn move_in(
+        &mut self,
+        grain: &Address<M, C>,
+        bound: usize,
+        after: &mut After<M>,
+    ) -> Vec<Held<M>> {
+        let (mut lost, mut kept, mut fits) = (Vec::new(), Vec::new(), true);
+        if let Some(queue) = &mut self.queue {
+            queue.next = None;
+            let mut held = std::mem::take(&mut queue.held).into_iter();
+            for (message, sender) in held.by_ref() {
+                match grain.forward(message, sender) {
+                    Ok(()) => {}
+                    Err(SendError::Full(message)) => {
+                        queue.held.push((message, sender));
+                        fits = false;
+                        break;
+                    }
+                    // Dead already, it takes them with it as if they had come in time.
+                    Err(error) => lost.push((error.into_message(), sender)),
+                }
+            }
+            queue.held.extend(held);
+            while fits && queue.kept > 0 {
+                match grain.reserve_quietly() {
+                    Ok(permit) => {
+                        kept.push(permit);
+                        queue.kept -= 1;
+                    }
+                    Err(_) => fits = false,
+                }
+            }
+            while fits
+                && !queue.line.is_empty()
+                && let Ok(permit) = grain.reserve_quietly()
+            {
+                kept.push(permit);
+                after.woken.extend(queue.line.grant().flatten());
+            }
+        }
+        self.stage = Stage::Present { grain: grain.clone(), kept };
+        if fits {
+            self.settle(bound, after);
+        } else {
+            // Others have found it first, by its name, and have filled its mailbox. What it has
+            // no room for is the next one's.
+            grain.finish();
+            self.leave(bound, after);
+        }
+        if self.queue.as_ref().is_some_and(|queue| fits && queue.line.is_unused()) {
+            self.queue = None;
+        }
+        lost
+    }
+
+    /// There are no grains any more: what was held is handed out, and those that wait are
+    /// woken.
+    pub(crate) fn close(self, after: &mut After<M>) -> Vec<Held<M>> {
+        let Entry { stage, queue, .. } = self;
+        if let Stage::Present { kept, .. } = stage {
+            after.permits.extend(kept);
+        }
+        let Some(mut queue) = queue else { return Vec::new() };
+        after.woken.extend(queue.line.dismiss());
+        queue.held
+    }
+
+    /// Grants the places there are to those that wait.
+    fn settle(&mut self, bound: usize, after: &mut After<M>) {
+        let Some(queue) = &mut self.queue else { return };
+        if let Stage::Present { .. } = self.stage {
+            after.woken.extend(queue.line.call_first());
+            return;
+        }
+        while queue.held.len() + queue.kept < bound
+            && let Some(waker) = queue.line.grant()
+        {
+            queue.kept += 1;
+            after.woken.extend(waker);
+        }
+    }
+}
