@@ -298,8 +298,13 @@ pub(crate) struct Start<T> {
 
 impl<T> Start<T> {
     /// Spawns the child, linked.
-    pub(crate) fn start(&self, ctx: &SupervisorContext<T>, name: Option<&str>) -> Begun {
-        self.factory.start(ctx, name, &self.options)
+    pub(crate) fn start(
+        &self,
+        ctx: &SupervisorContext<T>,
+        name: Option<&str>,
+        grace: Duration,
+    ) -> Begun {
+        self.factory.start(ctx, &Birth { name, grace, options: &self.options })
     }
 }
 
@@ -315,7 +320,15 @@ pub(crate) type Init = Pin<Box<dyn Future<Output = Result<(), SpawnError>> + Sen
 
 /// A factory of any behaviour.
 trait StartChild<T>: Send + Sync {
-    fn start(&self, ctx: &SupervisorContext<T>, name: Option<&str>, options: &Options) -> Begun;
+    fn start(&self, ctx: &SupervisorContext<T>, birth: &Birth<'_>) -> Begun;
+}
+
+/// How one incarnation of a child is spawned.
+struct Birth<'a> {
+    name: Option<&'a str>,
+    /// How long it has to end if it was killed because its `init` took too long.
+    grace: Duration,
+    options: &'a Options,
 }
 
 struct Factory<F>(Arc<F>);
@@ -326,9 +339,9 @@ where
     B: Behavior,
     F: Fn() -> B + Send + Sync + 'static,
 {
-    fn start(&self, ctx: &SupervisorContext<T>, name: Option<&str>, options: &Options) -> Begun {
+    fn start(&self, ctx: &SupervisorContext<T>, birth: &Birth<'_>) -> Begun {
         let factory = Arc::clone(&self.0);
-        options.begin(ctx, name, move || factory())
+        birth.begin(ctx, move || factory())
     }
 }
 
@@ -341,36 +354,37 @@ where
     A: Actor,
     F: Fn() -> A + Send + Sync + 'static,
 {
-    fn start(&self, ctx: &SupervisorContext<T>, name: Option<&str>, options: &Options) -> Begun {
+    fn start(&self, ctx: &SupervisorContext<T>, birth: &Birth<'_>) -> Begun {
         let factory = Arc::clone(&self.0);
         let supervisor = AskSupervisor(ctx.address());
-        options.begin(ctx, name, || InPlace::new(move || factory()).judged_by(supervisor))
+        birth.begin(ctx, || InPlace::new(move || factory()).judged_by(supervisor))
     }
 }
 
-impl Options {
-    fn begin<T, B, F>(&self, ctx: &SupervisorContext<T>, name: Option<&str>, factory: F) -> Begun
+impl Birth<'_> {
+    fn begin<T, B, F>(&self, ctx: &SupervisorContext<T>, factory: F) -> Begun
     where
         T: Send + 'static,
         B: Behavior,
         F: FnOnce() -> B + Send + 'static,
     {
+        let options = self.options;
         // Urgent: a supervisor hears of ends, requests and stops on one lane, in the
         // order in which they happened, as on OTP's single mailbox (rule M3).
-        let mut spawn = ctx.spawn(factory).link_urgent();
-        if let Some(name) = name {
+        let mut spawn = ctx.spawn(factory).link_urgent().kill_grace(self.grace);
+        if let Some(name) = self.name {
             spawn = spawn.name(name);
         }
-        if let Some(messages) = self.mailbox {
+        if let Some(messages) = options.mailbox {
             spawn = spawn.mailbox(messages);
         }
-        if let Some(dispatcher) = &self.dispatcher {
+        if let Some(dispatcher) = &options.dispatcher {
             spawn = spawn.dispatcher(dispatcher);
         }
-        if let Some(class) = self.class {
+        if let Some(class) = options.class {
             spawn = spawn.class(class);
         }
-        if let Some(timeout) = self.init_timeout {
+        if let Some(timeout) = options.init_timeout {
             spawn = spawn.init_timeout(timeout);
         }
         let (address, init) = spawn.begin()?;
