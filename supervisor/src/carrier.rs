@@ -210,7 +210,7 @@ impl<T: Send + 'static> Carrier<T> {
             let start = child.start.as_ref();
             let start = start.expect("what never starts again is all that has no factory");
             let grace = self.plan.flags().kill_grace;
-            start.start(ctx, child.rules.name.as_deref(), grace)
+            start.start(ctx, &child.rules, grace)
         };
         let (child, mut init) = begun?;
         self.starting = Some((child.pid(), key));

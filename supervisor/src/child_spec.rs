@@ -226,7 +226,7 @@ macro_rules! settings {
         /// `init`, with [`krarup_act::Context::set_overflow`] (rule M6).
         #[must_use]
         pub fn mailbox(mut self, messages: usize) -> Self {
-            self.$options$(.$more)?.mailbox = Some(messages);
+            self.rules.mailbox = Some(messages);
             self
         }
 
@@ -245,7 +245,9 @@ macro_rules! settings {
         }
 
         /// Kills it, as a failed start, if its `init` has not returned within this time.
-        /// The supervisor serves nothing else while it waits for that.
+        /// The supervisor serves nothing else while it waits for that. A child that asks its
+        /// supervisor for something in `init` waits for an answer that cannot come before `init`
+        /// has returned: with this limit it is ended, without one both wait for ever.
         #[must_use]
         pub fn init_timeout(mut self, timeout: Duration) -> Self {
             self.$options$(.$more)?.init_timeout = Some(timeout);
@@ -277,7 +279,6 @@ impl<A> fmt::Debug for ChildTemplate<A> {
 /// What is said at a child's spawn.
 #[derive(Clone)]
 struct Options {
-    mailbox: Option<usize>,
     dispatcher: Option<String>,
     class: Option<Class>,
     init_timeout: Option<Duration>,
@@ -285,7 +286,7 @@ struct Options {
 
 impl Options {
     const fn new() -> Self {
-        Options { mailbox: None, dispatcher: None, class: None, init_timeout: None }
+        Options { dispatcher: None, class: None, init_timeout: None }
     }
 }
 
@@ -301,10 +302,10 @@ impl<T> Start<T> {
     pub(crate) fn start(
         &self,
         ctx: &SupervisorContext<T>,
-        name: Option<&str>,
+        rules: &ChildRules,
         grace: Duration,
     ) -> Begun {
-        self.factory.start(ctx, &Birth { name, grace, options: &self.options })
+        self.factory.start(ctx, &Birth { rules, grace, options: &self.options })
     }
 }
 
@@ -325,7 +326,7 @@ trait StartChild<T>: Send + Sync {
 
 /// How one incarnation of a child is spawned.
 struct Birth<'a> {
-    name: Option<&'a str>,
+    rules: &'a ChildRules,
     /// How long it has to end if it was killed because its `init` took too long.
     grace: Duration,
     options: &'a Options,
@@ -372,10 +373,10 @@ impl Birth<'_> {
         // Urgent: a supervisor hears of ends, requests and stops on one lane, in the
         // order in which they happened, as on OTP's single mailbox (rule M3).
         let mut spawn = ctx.spawn(factory).link_urgent().kill_grace(self.grace);
-        if let Some(name) = self.name {
+        if let Some(name) = &self.rules.name {
             spawn = spawn.name(name);
         }
-        if let Some(messages) = options.mailbox {
+        if let Some(messages) = self.rules.mailbox {
             spawn = spawn.mailbox(messages);
         }
         if let Some(dispatcher) = &options.dispatcher {

@@ -225,6 +225,8 @@ pub(crate) struct ChildRules {
     pub(crate) back_off: Option<BackOff>,
     /// Its state is replaced where it can be, not its process.
     pub(crate) in_place: bool,
+    /// The bound of its Main lane.
+    pub(crate) mailbox: Option<usize>,
 }
 
 impl ChildRules {
@@ -239,6 +241,7 @@ impl ChildRules {
             behavior,
             back_off: None,
             in_place: false,
+            mailbox: None,
         }
     }
 

@@ -133,6 +133,7 @@ fn s11_an_init_timeout_ends_though_the_child_does_not() {
     assert_eq!(failed.reason.downcast_ref::<SpawnError>(), Some(&timeout));
     assert_eq!(stage.sim.now().as_nanos(), 3_000_000_000);
     assert_eq!(stage.sim.whereis("a"), None);
+    assert_eq!(stage.sim.process_info(stuck).unwrap().links, []);
     thaw(&stage);
     assert_eq!(stage.sim.processes(), []);
 }
@@ -208,6 +209,30 @@ fn s11_a_plain_spawn_gives_up_too() {
     freeze(&stage, &[stage.pid("never")]);
     stage.pass(10 * SECOND);
     assert_eq!(told.try_recv(), Ok((SpawnError::Timeout(SECOND), 4_000_000_000, None)));
+}
+
+#[test]
+fn s11_a_name_that_another_has_taken_meanwhile_is_left_to_it() {
+    let stage = Stage::new();
+    let a = stage.child("a").shutdown(Shutdown::BrutalKill);
+    let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a));
+    let stuck = stage.pid("a");
+    freeze(&stage, &[stuck]);
+    let (tell, told) = mpsc::channel();
+    let takes = behavior_fn(move |mut ctx: Context<()>| async move {
+        assert_eq!(ctx.unregister("a"), Some(stuck));
+        ctx.register("a")?;
+        tell.send(ctx.pid()).unwrap();
+        ctx.receive().await;
+        Ok(())
+    });
+    stage.sim.spawn(move || takes).start().unwrap();
+    stage.sim.run_until_idle();
+    let other = told.recv().unwrap();
+    supervisor.terminate_child("a").wait().unwrap();
+    assert_eq!(stage.sim.whereis("a"), Some(other));
+    thaw(&stage);
+    assert_eq!(stage.sim.whereis("a"), Some(other));
 }
 
 /// Blocks its worker thread until the test lets go.
