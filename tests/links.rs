@@ -5,6 +5,7 @@ mod support;
 use krarup::prelude::*;
 use krarup::{Received, behavior_fn};
 use std::sync::{Arc, Barrier, mpsc};
+use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 use support::{Act, Does, Log, Puppet, boom, poll_once, puppet, simulations, trapper};
@@ -24,6 +25,32 @@ fn heard(log: &Log) -> Vec<String> {
     let mut lines = log.take_sorted();
     lines.retain(|line| line.contains(" exit ") || line.contains(" down "));
     lines
+}
+
+#[test]
+fn l2_a_shutdown_ends_untrapping_peers_too_and_normal_does_not() {
+    for sim in simulations(20) {
+        for reason in [Reason::Shutdown, Reason::shutdown("a detail"), Reason::Normal] {
+            let log = Log::new();
+            let (a, b, c) =
+                (puppet(&sim, "a", &log), puppet(&sim, "b", &log), trapper(&sim, "c", &log));
+            link(&a, &b);
+            link(&b, &c);
+            sim.run_until_idle();
+            let mut end = b.monitor();
+            a.dies(reason.clone());
+            sim.run_until_idle();
+            match reason.is_normal() {
+                true => assert!(poll_once(&mut end).is_pending() && heard(&log).is_empty()),
+                false => {
+                    assert!(
+                        matches!(poll_once(&mut end), Poll::Ready(down) if down.reason == reason)
+                    );
+                    assert_eq!(heard(&log), [format!("c exit {} {reason}", b.pid())]);
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -5,8 +5,8 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    CannotWait, DispatcherOptions, NameError, NodeError, ParsePidError, ParseRefError, PoolError,
-    Ref, StopError, behavior_fn,
+    CannotWait, DispatcherOptions, Fault, Faults, NameError, NodeError, ParsePidError,
+    ParseRefError, PoolError, Received, Ref, StopError, behavior_fn,
 };
 use std::time::Duration;
 use support::{Act, Does, Log, Puppet, boom, puppet};
@@ -91,6 +91,144 @@ fn b1_a_node_that_cannot_be_is_a_typed_error() {
     for (builder, names) in cases {
         let error: NodeError = builder.start().unwrap_err();
         assert!(error.to_string().contains(names), "{error}");
+    }
+}
+
+const TIMES: [Duration; 6] = [
+    Duration::ZERO,
+    Duration::from_nanos(1),
+    Duration::from_secs(1),
+    Duration::from_secs(u64::MAX),
+    Duration::from_nanos(u64::MAX),
+    Duration::MAX,
+];
+
+fn echo() -> impl krarup::Behavior<Message = Reply<u32>> {
+    behavior_fn(|mut ctx: Context<Reply<u32>>| async move {
+        ctx.initialised();
+        while let Received::Message(reply) = ctx.receive().await {
+            reply.send(7);
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn b1_a_node_with_any_numbers_and_times_works_or_is_refused() {
+    let options = || DispatcherOptions::new().workers(1);
+    let mut cases = Vec::new();
+    for time in TIMES {
+        let ok = !time.is_zero();
+        cases.push((options().throughput_deadline(time), ok));
+        cases.push((options().long_turn(time), ok));
+        cases.push((DispatcherOptions::pinned().long_turn(time).throughput_deadline(time), ok));
+        let calling = DispatcherOptions::calling_thread().throughput_deadline(time);
+        cases.push((calling, ok));
+    }
+    for number in [0, 1, u32::MAX] {
+        cases.push((options().throughput(number), number > 0));
+    }
+    for number in [0, 1, usize::MAX] {
+        cases.push((options().spare_workers(number), true));
+        cases.push((options().stack_size(number), false));
+        cases.push((options().workers(number), number == 1));
+    }
+    for bytes in [(64 << 10) - 1, 64 << 10, (1 << 30) + 1] {
+        cases.push((options().stack_size(bytes), bytes == 64 << 10));
+    }
+    for (options, ok) in cases {
+        let shown = format!("{options:?}");
+        let builder = Node::builder("any").workers(1).dispatcher("own", options);
+        let Ok(node) = builder.start() else {
+            assert!(!ok, "{shown}");
+            continue;
+        };
+        assert!(ok, "{shown}");
+        let process = node.spawn(echo).dispatcher("own").start().unwrap();
+        assert_eq!(process.call(|reply| reply).wait(), Ok(7), "{shown}");
+        node.stop().wait().unwrap();
+    }
+    for threads in [0, 1, 16_384, 16_385, usize::MAX] {
+        let node = Node::builder("any").workers(1).blocking_threads(threads).start();
+        assert_eq!(node.is_ok(), (1..=16_384).contains(&threads), "{threads}");
+    }
+    for time in TIMES {
+        let node = Node::builder("any").workers(1).stop_timeout(time).start().unwrap();
+        node.spawn(echo).wait().unwrap();
+        node.stop().wait().unwrap();
+    }
+}
+
+#[test]
+fn b1_timers_calls_and_stops_of_any_length_work() {
+    for time in TIMES {
+        let sim = Simulation::new(1);
+        let log = Log::new();
+        let process = puppet(&sim, "p", &log);
+        let noted = log.clone();
+        process.tells(move |ctx| {
+            let timers = [
+                ctx.send_after(time, Act::nothing()),
+                ctx.send_interval(time, Act::nothing),
+                ctx.exit_after(time, Pid::local(77, 0), boom()),
+            ];
+            for timer in timers {
+                let left = ctx.remaining(timer).expect("it is set");
+                noted.note(left <= time.max(Duration::from_millis(1)));
+                ctx.cancel(timer);
+            }
+            ctx.send_after(time, Act::nothing());
+            ctx.set_idle_timeout(Some(time));
+            noted.note(ctx.take_batch(0).len() + ctx.take_batch(usize::MAX).len());
+        });
+        sim.advance(Duration::from_millis(1));
+        assert_eq!(log.take()[..4], ["true", "true", "true", "0"]);
+        process.tells(move |ctx| {
+            ctx.set_idle_timeout(None);
+            ctx.passivate_after(Some(time));
+        });
+        sim.advance(Duration::from_secs(2));
+        assert_eq!(process.is_alive(), time > Duration::from_secs(2), "{time:?}");
+        let sleeper = behavior_fn(move |ctx: Context<()>| async move {
+            ctx.sleep(time).await;
+            Ok(())
+        });
+        let sleeper = sim.spawn(move || sleeper).start().unwrap();
+        sim.advance(Duration::from_secs(2));
+        assert_eq!(sleeper.is_alive(), time > Duration::from_secs(2), "{time:?}");
+        let answers = sim.spawn(echo).start().unwrap();
+        let call = answers.call(|reply| reply).timeout(time).wait();
+        assert_eq!(call.is_ok(), !time.is_zero(), "{time:?}: {call:?}");
+        let spawn = sim.spawn(echo).init_timeout(time).kill_grace(time).wait();
+        assert_eq!(spawn.is_ok(), !time.is_zero(), "{time:?}");
+        let stop = answers.stop().timeout(time).wait();
+        assert_eq!(stop.is_ok(), !time.is_zero(), "{time:?}: {stop:?}");
+        // To the end of time, and not beyond.
+        sim.advance(time);
+        sim.advance(time);
+        sim.stop().timeout(time).wait().unwrap();
+        assert_eq!((sim.stats().processes, sim.stats().timers), (0, 0), "{time:?}");
+    }
+}
+
+#[test]
+fn b1_a_simulation_with_any_numbers_works() {
+    for number in [0, 1, u32::MAX] {
+        for time in TIMES {
+            let sim = Simulation::with_throughput(u64::MAX, number);
+            let log = Log::new();
+            let faults = Faults::new()
+                .delay_one_in(number, time)
+                .fill_one_in(number, time)
+                .at_step(u64::MAX, Fault::Kill, "nobody")
+                .at_step(0, Fault::Delay(time), "nobody")
+                .at_most(u64::from(number));
+            sim.faults(faults);
+            let process = puppet(&sim, "p", &log);
+            process.tells(|_| {});
+            sim.run_until_idle();
+            assert!(sim.last_steps().last(usize::MAX).len() >= sim.last_steps().last(0).len());
+        }
     }
 }
 

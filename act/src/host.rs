@@ -54,6 +54,9 @@ pub trait Host: Send + Sync + 'static {
     /// Takes a name back; whose it was.
     fn unregister(&self, name: &str) -> Option<Arc<dyn Process>>;
 
+    /// Takes a name back from this process, and from no other; the process, if it had it.
+    fn unregister_from(&self, name: &str, pid: Pid) -> Option<Arc<dyn Process>>;
+
     /// The living process with this pid.
     fn process(&self, pid: Pid) -> Option<Arc<dyn Process>>;
 
@@ -129,7 +132,8 @@ pub trait Host: Send + Sync + 'static {
     /// Whether the node has stopped: no process runs and no timer fires any more.
     fn has_stopped(&self) -> bool;
 
-    /// Whether the node is stopping or has stopped (rule X2).
+    /// Whether the stop of the node has come so far that nobody is spawned any more below the
+    /// root of this host (rule X2).
     fn is_stopping(&self) -> bool;
 
     /// Takes an alias into the table; it is unused.

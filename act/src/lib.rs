@@ -34,6 +34,7 @@ mod mailbox;
 #[cfg(test)]
 mod models;
 mod monitor;
+mod naming;
 mod pending;
 mod pipe;
 mod pool;
@@ -94,7 +95,7 @@ pub use reply::Reply;
 pub use route::{Room, Route};
 pub use seat::{Debt, Seat};
 pub use sending::SendOrWait;
-pub use spawn::{AddressOf, Inside, Outside, Spawn};
+pub use spawn::{AddressOf, Inside, KILL_GRACE, Outside, Spawn};
 pub use stop::Stop;
 pub use subscription::{Subscription, Tell, Topic};
 pub use trace::Traced;

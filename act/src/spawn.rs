@@ -8,6 +8,7 @@ use crate::deadline::within;
 use crate::host::{CheckedName, Host};
 use crate::mailbox::inbox::UNBOUNDED;
 use crate::mailbox::overflow::Overflow;
+use crate::naming::release_name;
 use crate::pending::wait;
 use crate::process::cell::{Birth, Cell};
 use crate::process::process::Process;
@@ -45,6 +46,7 @@ pub struct Spawn<B: Behavior, F, P = Outside> {
     dispatcher: Option<String>,
     class: Option<Class>,
     init_timeout: Option<Duration>,
+    kill_grace: Duration,
     /// Messages are taken off Main one by one.
     singly: bool,
     pid: Option<UnusedPid>,
@@ -58,6 +60,10 @@ enum Urgency {
     Ordinary,
     Urgent,
 }
+
+/// How long a killed process has to end before it is left behind, unless told otherwise. It ends
+/// at its next `await` or turn, so only one that blocks its thread takes longer.
+pub const KILL_GRACE: Duration = Duration::from_secs(5);
 
 /// The address type of a behaviour.
 pub type AddressOf<B> = Address<<B as Behavior>::Message, <B as Behavior>::Command>;
@@ -101,6 +107,7 @@ where
             dispatcher: None,
             class: None,
             init_timeout: None,
+            kill_grace: KILL_GRACE,
             singly: false,
             pid: None,
             link: None,
@@ -164,6 +171,15 @@ where
         self
     }
 
+    /// How long the process has to end after it was killed because of its
+    /// [`init_timeout`](Self::init_timeout), [`KILL_GRACE`] unless told otherwise. A process that
+    /// blocks its thread cannot be ended. After this time the spawn fails without its end, and
+    /// the name is free.
+    pub fn kill_grace(mut self, grace: Duration) -> Self {
+        self.kill_grace = grace;
+        self
+    }
+
     /// Spawns and does not wait for `init`.
     ///
     /// # Errors
@@ -196,7 +212,8 @@ where
         SpawnError,
     > {
         let host = Arc::clone(&self.host);
-        let timeout = self.init_timeout;
+        let (timeout, grace) = (self.init_timeout, self.kill_grace);
+        let name = self.name.as_ref().and_then(|name| name.as_ref().ok().cloned());
         let (sender, mut started) = slot();
         let address = self.launch(Some(sender))?;
         let spawned = address.clone();
@@ -209,7 +226,11 @@ where
                         // Its name is free again before anyone hears of it (rule N3).
                         let end = spawned.monitor();
                         spawned.process().kill();
-                        end.await;
+                        if within(&host, grace, end).await.is_none()
+                            && let Some(name) = name
+                        {
+                            release_name(&*host, name.as_str(), spawned.pid());
+                        }
                         Some(Err(SpawnError::Timeout(limit)))
                     }
                 },

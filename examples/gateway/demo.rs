@@ -4,6 +4,7 @@ use crate::flags::Options;
 use crate::load::{Answers, Load};
 use crate::view::{Frame, View};
 use hdrhistogram::Histogram;
+use krarup::prelude::*;
 use serde_json::Value;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -11,6 +12,8 @@ use std::pin::pin;
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
+/// How long the load runs before the service is stopped under it.
+const UNDER_LOAD: Duration = Duration::from_millis(700);
 /// How long the last replacement may take to be seen.
 const RECOVERY: Duration = Duration::from_secs(2);
 
@@ -57,6 +60,34 @@ pub(crate) async fn run(
     faults.is_empty()
 }
 
+/// Stops the node under load, as a signal would: whatever the server has accepted it answers,
+/// with all the processes that this needs. Whether it did.
+pub(crate) async fn drain(
+    node: &Node,
+    address: SocketAddr,
+    options: &Options,
+    limit: Duration,
+) -> bool {
+    let mut load = Load::start(address, options);
+    sleep(UNDER_LOAD).await;
+    let before = load.answers().answered();
+    let stopped = node.stop().timeout(limit).await;
+    load.stop().await;
+    let answers = load.answers();
+    let Answers { closed, lost, strange, .. } = answers;
+    let well = stopped.is_ok() && lost == 0 && strange == 0;
+    let verdict = if well { "drained" } else { "NOT WELL" };
+    let why = answers.why_lost.as_deref().unwrap_or("-");
+    let summary = format!(
+        "stopped under load: {} requests answered before, {} while it stopped, {closed} came too \
+         late to be accepted; {lost} lost (the last: {why}), {strange} strange: {verdict}\n",
+        before,
+        answers.answered() - before,
+    );
+    let _ = io::stdout().write_all(summary.as_bytes());
+    well
+}
+
 /// The health of the service when its last worker has been replaced, or when that took
 /// too long.
 async fn recovered(load: &Load) -> Value {
@@ -80,7 +111,8 @@ fn faults(answers: &Answers, health: &Value) -> Vec<String> {
         }
     };
     let why = answers.why_lost.as_deref().unwrap_or("-");
-    check(answers.lost == 0, format!("{} requests were lost; the last: {why}", answers.lost));
+    let lost = answers.lost + answers.closed;
+    check(lost == 0, format!("{lost} requests were lost; the last: {why}"));
     check(answers.strange == 0, format!("{} answers were strange", answers.strange));
     check(health["status"] == "ok", format!("the service is not well: {health}"));
     let Books { forwarded, unhandled, sent, again, restarts } = Books::of(health);

@@ -46,12 +46,15 @@ const TEXTS: [&str; 3] = [
      the age of foolishness, it was the epoch of belief, it was the epoch of incredulity",
 ];
 
+/// A text that crashes its worker.
+const CRASHES_ITS_WORKER: &str = "and now: crash-me";
+
 /// How requests were answered.
 #[derive(Clone, Default)]
 pub(crate) struct Answers {
     /// 200.
     pub(crate) counted: u64,
-    /// 500: the text crashed its worker.
+    /// 500, to a text that crashes its worker.
     pub(crate) crashed: u64,
     /// 503: the pool was full.
     pub(crate) refused: u64,
@@ -59,7 +62,9 @@ pub(crate) struct Answers {
     pub(crate) late: u64,
     /// With anything else.
     pub(crate) strange: u64,
-    /// Not at all.
+    /// Not at all, for no connection was accepted: the service has stopped.
+    pub(crate) closed: u64,
+    /// Not at all, though they were accepted.
     pub(crate) lost: u64,
     /// Why the last one was lost.
     pub(crate) why_lost: Option<String>,
@@ -70,6 +75,14 @@ impl Answers {
     pub(crate) fn answered(&self) -> u64 {
         self.counted + self.crashed + self.refused + self.late + self.strange
     }
+}
+
+/// Why a request was not answered.
+enum NoAnswer {
+    /// No connection was accepted.
+    Closed,
+    /// It was accepted.
+    Lost(String),
 }
 
 /// What the clients have seen.
@@ -192,7 +205,7 @@ impl Site {
 
     async fn crashes(self: Arc<Self>) {
         while self.goes_on() {
-            self.words("/words", "and now: crash-me").await;
+            self.words("/words", CRASHES_ITS_WORKER).await;
             sleep(CRASHES).await;
         }
     }
@@ -227,14 +240,18 @@ impl Site {
             Ok((status, _)) => {
                 *match status {
                     200 => &mut answers.counted,
-                    500 => &mut answers.crashed,
+                    500 if text == CRASHES_ITS_WORKER => &mut answers.crashed,
                     503 => &mut answers.refused,
                     504 => &mut answers.late,
                     _ => &mut answers.strange,
                 } += 1;
                 Some(status)
             }
-            Err(why) => {
+            Err(NoAnswer::Closed) => {
+                answers.closed += 1;
+                None
+            }
+            Err(NoAnswer::Lost(why)) => {
                 answers.lost += 1;
                 answers.why_lost = Some(why);
                 None
@@ -247,20 +264,24 @@ impl Site {
         method: Method,
         path: &str,
         body: &'static str,
-    ) -> Result<(u16, Bytes), String> {
+    ) -> Result<(u16, Bytes), NoAnswer> {
         let uri: Uri = format!("http://{}{path}", self.address)
             .parse()
-            .map_err(|error: hyper::http::uri::InvalidUri| error.to_string())?;
+            .map_err(|error: hyper::http::uri::InvalidUri| NoAnswer::Lost(error.to_string()))?;
         let mut request = Request::new(Full::new(Bytes::from_static(body.as_bytes())));
         *request.method_mut() = method;
         *request.uri_mut() = uri;
         let answer = async {
-            let response =
-                self.http.request(request).await.map_err(|error| format!("{error:?}"))?;
+            let response = self.http.request(request).await.map_err(|error| {
+                let lost = || NoAnswer::Lost(format!("{error:?}"));
+                if error.is_connect() { NoAnswer::Closed } else { lost() }
+            })?;
             let status = response.status().as_u16();
-            let body = response.into_body().collect().await.map_err(|error| error.to_string())?;
+            let body = response.into_body().collect().await;
+            let body = body.map_err(|error| NoAnswer::Lost(error.to_string()))?;
             Ok((status, body.to_bytes()))
         };
-        timeout(LOST, answer).await.map_err(|_| format!("no answer within {LOST:?}"))?
+        let late = |_| NoAnswer::Lost(format!("no answer within {LOST:?}"));
+        timeout(LOST, answer).await.map_err(late)?
     }
 }

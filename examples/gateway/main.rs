@@ -107,28 +107,27 @@ async fn serve(node: &Node, options: Options) -> Result<ExitCode> {
     })?;
     eprintln!("gateway: serving on http://{address}");
     let outcome = tokio::select! {
-        code = work(&options, address, &mut signals) => Ok(code),
+        well = work(&options, address, &mut signals) => Ok(well),
         end = supervisor.monitor() => {
             Err(Reason::error(format!("the supervisor gave up: {}", end.reason)))
         }
     };
     tokio::spawn(signals.exit_at_the_next());
-    outcome
+    let well = outcome?;
+    // The end of the demonstration: a stop under load.
+    let drained = options.demo.is_none() || demo::drain(node, address, &options, STOP).await;
+    Ok(if well && drained { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Serves until a signal comes, or until the demonstration is over.
-async fn work(options: &Options, address: SocketAddr, signals: &mut Signals) -> ExitCode {
+/// Serves until a signal comes, or until the demonstration is over. Whether all went well.
+async fn work(options: &Options, address: SocketAddr, signals: &mut Signals) -> bool {
     let Some(length) = options.demo else {
         let signal = signals.next().await;
         eprintln!("gateway: {signal}; answering what is under way");
-        return ExitCode::SUCCESS;
+        return true;
     };
     let ended = async {
         let _ = tokio::time::timeout(length, signals.next()).await;
     };
-    if demo::run(address, options, length, ended).await {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    demo::run(address, options, length, ended).await
 }

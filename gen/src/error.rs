@@ -184,7 +184,8 @@ pub enum CallError {
     /// There is no such process.
     #[error("no such process")]
     NoProcess,
-    /// The callee is gone because its node is stopping or has stopped (rule X2).
+    /// The callee is gone because its node has stopped, or has come so far with its stop that
+    /// nobody takes its place (rule X2). Until then calls go on.
     #[error("node has stopped")]
     NodeStopped,
     /// The reply token was dropped unanswered by a callee that lives on.
@@ -267,7 +268,8 @@ pub enum SpawnError {
     /// `init` did not return within the time set; the process was killed.
     #[error("init did not return within {0:?}")]
     Timeout(Duration),
-    /// The node is stopping or has stopped (rule X2).
+    /// The node is stopping or has stopped (rule X2). From the beginning of a stop this is the
+    /// answer to a spawn of a top-level process; to that of a child, when the time of its root is over.
     #[error("node is stopping")]
     NodeStopping,
     /// `wait` was used inside a process, which must `await` instead.

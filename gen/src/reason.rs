@@ -59,8 +59,10 @@ impl Reason {
         Reason::ShutdownWith(Arc::from(detail.into()))
     }
 
-    /// Everything but `Normal` and the two `Shutdown`s is abnormal: it ends linked
-    /// processes and restarts transient children.
+    /// Everything but `Normal` and the two `Shutdown`s is abnormal: it restarts transient
+    /// children, and is reported as a failure. Whether linked processes end too is another
+    /// question: all reasons but `Normal` end those that do not trap exits, the `Shutdown`s among
+    /// them, as in OTP (rule L2; see [`Reason::is_normal`]).
     #[must_use]
     pub const fn is_abnormal(&self) -> bool {
         !matches!(self, Reason::Normal | Reason::Shutdown | Reason::ShutdownWith(_))

@@ -31,6 +31,7 @@ pub struct NodeBuilder {
     below: Vec<(String, Named)>,
     blocking_threads: usize,
     stop_timeout: Duration,
+    allows_panic_abort: bool,
     #[cfg(feature = "tokio")]
     tokio: Option<tokio::runtime::Handle>,
 }
@@ -64,6 +65,7 @@ impl NodeBuilder {
             below: Vec::new(),
             blocking_threads: BLOCKING_THREADS,
             stop_timeout: NodeStop::DEFAULT_TIMEOUT,
+            allows_panic_abort: false,
             #[cfg(feature = "tokio")]
             tokio: None,
         }
@@ -137,6 +139,17 @@ impl NodeBuilder {
         self
     }
 
+    /// Lets the node start in a program that is compiled with `panic = "abort"`. Without it that is
+    /// an error ([`NodeError::PanicAborts`]): nothing can be caught then, so a panic in one process
+    /// ends the whole program, no supervisor restarts anything after it, and `terminate` does not
+    /// run. Processes that fail with `Err(reason)` are restarted as ever. For programs that are
+    /// themselves restarted from outside, and want a core dump at the first panic. In a program that
+    /// unwinds it makes no difference.
+    pub fn allow_panic_abort(mut self) -> Self {
+        self.allows_panic_abort = true;
+        self
+    }
+
     /// Runs the workers and side threads within this tokio runtime, so that tokio futures can
     /// be awaited in handlers. The runtime must live longer than the node.
     #[cfg(feature = "tokio")]
@@ -150,6 +163,7 @@ impl NodeBuilder {
     /// # Errors
     /// [`NodeError`]; then no thread is left.
     pub fn start(self) -> Result<Node, NodeError> {
+        check_panics(cfg!(panic = "abort"), self.allows_panic_abort)?;
         let around = self.around();
         let name = self.name.ok_or(NodeError::NoName)??;
         self.default.check(DEFAULT)?;
@@ -191,6 +205,12 @@ impl NodeBuilder {
     }
 }
 
+/// What a panic does is decided for a whole program by its profile, so what holds for this crate
+/// holds for the program.
+fn check_panics(abort: bool, allowed: bool) -> Result<(), NodeError> {
+    if abort && !allowed { Err(NodeError::PanicAborts) } else { Ok(()) }
+}
+
 /// Starts the default dispatcher and the timer thread; the other dispatchers start when
 /// they are used. The default home, and the timer's handle.
 fn start_threads(
@@ -223,5 +243,20 @@ impl fmt::Debug for NodeBuilder {
             .field("blocking_threads", &self.blocking_threads)
             .field("stop_timeout", &self.stop_timeout)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NodeError, check_panics};
+
+    #[test]
+    fn d4_a_program_whose_panics_abort_starts_no_node_unless_that_is_allowed() {
+        let refused = check_panics(true, false).unwrap_err();
+        assert!(matches!(refused, NodeError::PanicAborts));
+        assert!(refused.to_string().contains("allow_panic_abort"));
+        for (abort, allowed) in [(true, true), (false, false), (false, true)] {
+            assert!(check_panics(abort, allowed).is_ok());
+        }
     }
 }

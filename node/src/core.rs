@@ -259,6 +259,14 @@ impl Host for Home {
         Some(process)
     }
 
+    fn unregister_from(&self, name: &str, pid: Pid) -> Option<Arc<dyn Process>> {
+        let process = self.core.registry.unregister_from(name, pid)?;
+        if let Some(recorder) = self.dispatcher.recorder() {
+            recorder.named(pid, None);
+        }
+        Some(process)
+    }
+
     fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
         self.core.process(pid)
     }
@@ -304,7 +312,7 @@ impl Host for Home {
     }
 
     fn is_stopping(&self) -> bool {
-        self.core.registry.is_closed()
+        self.core.registry.is_closed_below(self.root)
     }
 
     fn poke_later(&self, poke: &dyn Fn() -> Arc<dyn Poke>) -> bool {

@@ -10,6 +10,13 @@ pub enum NodeError {
     /// The text cannot be a node's name.
     #[error("invalid node name: {0}")]
     InvalidName(#[from] NameError),
+    /// The program is compiled with `panic = "abort"`: the first panic of a process would end the
+    /// whole program (rule D4). See [`crate::NodeBuilder::allow_panic_abort`].
+    #[error(
+        "the program is compiled with `panic = \"abort\"`, so a panic in one process would end them all: \
+         compile it with `panic = \"unwind\"`, or allow it with `NodeBuilder::allow_panic_abort`"
+    )]
+    PanicAborts,
     /// Neither the node's settings nor its program gave it a name.
     #[error("the node has no name: its settings do not say `node.name`")]
     NoName,

@@ -4,6 +4,7 @@
 //! Here who matters so much is named, and a process below the system root watches it.
 
 use crate::core::Home;
+use crate::shutdown::contained;
 use crate::stop::Stopper;
 use krarup_act::{Context, Host, Spawn, behavior_fn, watch};
 use krarup_gen::{Pid, SpawnError, Target};
@@ -20,10 +21,12 @@ pub(crate) fn stop_with(
     let (node, stopper) = (Arc::clone(home), Arc::clone(stopper));
     let guard = behavior_fn(move |_: Context<()>| async move {
         let down = end.await;
-        tracing::info!(
-            target: "krarup", %pid, reason = %down.reason,
-            "the process that the node stops with has ended"
-        );
+        contained(|| {
+            tracing::info!(
+                target: "krarup", %pid, reason = %down.reason,
+                "the process that the node stops with has ended"
+            );
+        });
         stopper.begin(&node, stopper.timeout);
         Ok(())
     });

@@ -324,7 +324,7 @@ impl Node {
     /// Whether the node is stopping or has stopped.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
-        self.home().core.registry.is_closed()
+        self.home().core.registry.is_closing()
     }
 }
 

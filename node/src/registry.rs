@@ -3,7 +3,7 @@
 use crate::sync::in_one_order::{AtomicBool, AtomicUsize};
 use crate::sync::{AtomicU64, Ordering, RwLock};
 use krarup_act::Process;
-use krarup_gen::{Alias, Name, Pid, SpawnError};
+use krarup_gen::{Alias, Name, Pid, Root, SpawnError};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
@@ -30,7 +30,10 @@ pub(crate) struct Registry {
     aliases: RwLock<HashMap<Alias, Arc<dyn Process>>>,
     living: AtomicUsize,
     spawned: AtomicU64,
-    /// Nobody is admitted any more (rule X2).
+    /// No top-level process is admitted any more (rule X2).
+    closing: AtomicBool,
+    /// Nobody is admitted below the user root any more, and below any root.
+    users_closed: AtomicBool,
     closed: AtomicBool,
 }
 
@@ -72,10 +75,10 @@ impl Registry {
         name: Option<&Name>,
     ) -> Result<(), SpawnError> {
         let pid = process.pid();
-        // Counted before the flag is read: who closes the registry and then finds nobody
+        // Counted before the flags are read: whoever closes the registry and then finds nobody
         // counted has not missed anybody.
         self.living.fetch_add(1, Ordering::SeqCst);
-        if self.closed.load(Ordering::SeqCst) {
+        if self.refuses(process.parent(), process.root()) {
             self.uncount();
             return Err(SpawnError::NodeStopping);
         }
@@ -149,6 +152,16 @@ impl Registry {
         self.names.write().remove(name)
     }
 
+    /// Takes the name from this process, if it has it.
+    pub(crate) fn unregister_from(&self, name: &str, pid: Pid) -> Option<Arc<dyn Process>> {
+        let mut names = self.names.write();
+        let holder = names.get(name).filter(|holder| holder.pid().is_same_process(pid)).cloned();
+        if holder.is_some() {
+            names.remove(name);
+        }
+        holder
+    }
+
     pub(crate) fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
         let (shard, page, place) = self.place(pid.id());
         shard.read().get(&page)?.places[place].clone()
@@ -203,11 +216,43 @@ impl Registry {
         self.names.read().len()
     }
 
-    /// Refuses newcomers from now on; whether this was the first call.
+    /// A stop has begun: refuses top-level processes from now on. What runs may still spawn
+    /// what it needs to finish its work.
+    pub(crate) fn close_to_top_level(&self) {
+        self.closing.store(true, Ordering::SeqCst);
+    }
+
+    /// Refuses every process below this root from now on.
+    pub(crate) fn close_below(&self, root: Root) {
+        self.close_to_top_level();
+        match root {
+            Root::User => self.users_closed.store(true, Ordering::SeqCst),
+            // The services are the last: nobody is admitted behind them.
+            _ => drop(self.close()),
+        }
+    }
+
+    /// Refuses everybody from now on; whether this was the first call.
     pub(crate) fn close(&self) -> bool {
+        self.close_to_top_level();
         !self.closed.swap(true, Ordering::SeqCst)
     }
 
+    fn refuses(&self, parent: Option<Pid>, root: Root) -> bool {
+        self.closing.load(Ordering::SeqCst) && (parent.is_none() || self.is_closed_below(root))
+    }
+
+    /// Whether nobody is admitted any more below this root.
+    pub(crate) fn is_closed_below(&self, root: Root) -> bool {
+        self.is_closed() || root == Root::User && self.users_closed.load(Ordering::SeqCst)
+    }
+
+    /// Whether a stop has begun.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::SeqCst)
+    }
+
+    /// Whether nobody is admitted any more.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::SeqCst)
     }

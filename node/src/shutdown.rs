@@ -1,17 +1,25 @@
 //! How a node stops (rules X2, X6).
 //!
-//! 1. Nobody is spawned any more.
+//! 1. No top-level process is spawned any more: none without a parent. What runs goes on, and
+//!    may call, and spawn what it needs to finish what it has begun, until it is asked to stop.
 //! 2. The top-level processes of the user root (those spawned from outside) are asked to
 //!    stop, the last started first, one after the other, each when the one before has ended:
 //!    a supervisor takes its tree down in its own order. Processes whose parent has ended
 //!    without them are top-level then, and asked in the same way.
-//! 3. When the time is over, whoever is left of them is killed.
-//! 4. The same with the system root, for which the time begins anew: whoever wrote the logs
+//! 3. When four fifths of the time are over, all that are left are asked, in the same order and
+//!    without waiting in between: one that takes too long must not cost the others their
+//!    orderly end.
+//! 4. When the time is over, nobody is spawned below the user root any more, and all that are
+//!    left are killed.
+//! 5. The same with the system root, for which the time begins anew: whoever wrote the logs
 //!    of a tree that did not stop in time writes them down all the same.
-//! 5. The dispatchers, the timer and the side threads stop.
+//! 6. The dispatchers, the timer and the side threads stop.
+//!
+//! Log subscribers and executors of the user run on the thread that does this. Each such call is
+//! contained: one that panics must not keep the node from its stop.
 
 use crate::core::{Core, Home};
-use krarup_act::{Host, Process, Sleep, watch};
+use krarup_act::{Host, KILL_GRACE, Process, Sleep, contain, watch};
 use krarup_gen::{Pid, Reason, Root, Target, Timestamp};
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -19,56 +27,109 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-/// How long the killed may take to end: a handler that never returns to its `await`
-/// cannot be ended at all.
-const KILL_GRACE: Duration = Duration::from_secs(5);
-
 /// Between two looks for a process that is about to appear.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
-/// Steps 1 to 4, for all processes but the one that carries them out.
+/// The part of the time in which all that are left have been asked.
+const TOGETHER: u32 = 5;
+
+/// Looks in that part for processes whose parent has ended meanwhile, at most.
+const LOOKS: u32 = 16;
+
+/// Steps 1 to 5, for all processes but the one that carries them out.
 pub(crate) async fn stop_processes(home: Arc<Home>, timeout: Duration, myself: Option<Pid>) {
-    home.core.registry.close();
+    home.core.registry.close_to_top_level();
     for root in [Root::User, Root::System] {
         stop_below(&home, root, timeout, myself).await;
+        home.core.registry.close_below(root);
         kill_below(&home, root, myself).await;
     }
 }
 
-/// Who lives below the root, but for the one process.
+/// All that live below the root, but for the one process.
 fn below(home: &Home, root: Root, myself: Option<Pid>) -> Vec<Arc<dyn Process>> {
     let mut all = home.core.registry.all();
     all.retain(|process| process.root() == root && Some(process.pid()) != myself);
     all
 }
 
+/// Those of them whose parent does not live among them, in the order of their start.
+fn top_level(home: &Home, root: Root, myself: Option<Pid>) -> Vec<Arc<dyn Process>> {
+    let mut left = below(home, root, myself);
+    let pids: BTreeSet<Pid> = left.iter().map(|process| process.pid()).collect();
+    left.retain(|process| process.parent().is_none_or(|parent| !pids.contains(&parent)));
+    left
+}
+
 /// Asks them to end, until the time is over.
 async fn stop_below(home: &Arc<Home>, root: Root, timeout: Duration, myself: Option<Pid>) {
-    let until = home.now() + timeout;
+    let (now, share) = (home.now(), timeout / TOGETHER);
+    let (in_order, until) = (now + (timeout - share), now + timeout);
     loop {
-        let left = below(home, root, myself);
-        let pids: BTreeSet<Pid> = left.iter().map(|process| process.pid()).collect();
-        let is_top = |process: &Arc<dyn Process>| {
-            process.parent().is_none_or(|parent| !pids.contains(&parent))
-        };
-        let mut top: Vec<_> = left.into_iter().filter(is_top).collect();
-        if top.is_empty() {
+        // As many as are counted must be found: see `kill_below`.
+        let counted = home.core.registry.living();
+        let all_have_appeared = home.core.registry.all().len() >= counted;
+        let mut top = top_level(home, root, myself);
+        if top.is_empty() && (all_have_appeared || home.now() >= until) {
             return;
         }
+        if top.is_empty() {
+            let later = home.now() + LOOK_AGAIN;
+            Sleep::until(Arc::clone(home) as Arc<dyn Host>, later).await;
+        }
         while let Some(process) = top.pop() {
-            Arc::clone(&process).request_stop(Reason::Shutdown);
-            if !ended_by(home, &process, until).await {
-                tracing::warn!(
-                    target: "krarup", pid = %process.pid(), %root, ?timeout,
-                    "process has not stopped in time; killing all that are left"
-                );
-                return;
+            contained(|| Arc::clone(&process).request_stop(Reason::Shutdown));
+            if !ended_by(home, &process, in_order).await {
+                contained(|| {
+                    tracing::warn!(
+                        target: "krarup", pid = %process.pid(), %root, ?timeout,
+                        "process takes long to stop; all that are left are asked"
+                    );
+                });
+                return stop_together(home, root, until, share / LOOKS, myself).await;
             }
         }
     }
 }
 
-/// Kills whoever is left.
+/// Asks all that are left at once, and again those who are top-level meanwhile.
+async fn stop_together(
+    home: &Arc<Home>,
+    root: Root,
+    until: Timestamp,
+    between: Duration,
+    myself: Option<Pid>,
+) {
+    let mut asked = BTreeSet::new();
+    loop {
+        let top = top_level(home, root, myself);
+        for process in top.iter().rev() {
+            if asked.insert(process.pid()) {
+                contained(|| Arc::clone(process).request_stop(Reason::Shutdown));
+            }
+        }
+        let now = home.now();
+        if top.is_empty() {
+            return;
+        }
+        if now >= until {
+            let left = top.len();
+            contained(|| {
+                tracing::warn!(
+                    target: "krarup", %root, left,
+                    "processes have not stopped in time and are killed"
+                );
+            });
+            return;
+        }
+        let next = (now + between.max(LOOK_AGAIN)).min(until);
+        for process in &top {
+            ended_by(home, process, next).await;
+        }
+    }
+}
+
+/// Kills all that are left.
 async fn kill_below(home: &Arc<Home>, root: Root, myself: Option<Pid>) {
     let until = home.now() + KILL_GRACE;
     loop {
@@ -78,24 +139,41 @@ async fn kill_below(home: &Arc<Home>, root: Root, myself: Option<Pid>) {
         let found = home.core.registry.all().len();
         let left = below(home, root, myself);
         for process in &left {
-            Arc::clone(process).kill();
+            contained(|| Arc::clone(process).kill());
         }
+        let mut stuck = false;
         for process in &left {
             if !ended_by(home, process, until).await {
-                tracing::error!(
-                    target: "krarup", pid = %process.pid(), %root,
-                    "process cannot be ended: it blocks its worker"
-                );
-                return;
+                stuck = true;
+                contained(|| {
+                    tracing::error!(
+                        target: "krarup", pid = %process.pid(), %root,
+                        "process cannot be ended: it blocks its worker"
+                    );
+                });
             }
         }
-        if left.is_empty() && found >= counted {
+        if stuck || left.is_empty() && found >= counted {
             return;
         }
         if left.is_empty() {
             let later = home.now() + LOOK_AGAIN;
             Sleep::until(Arc::clone(home) as Arc<dyn Host>, later).await;
         }
+    }
+}
+
+/// What may run code of the user: an executor that gets a process to run, or a log subscriber.
+/// One that panics must not keep the node from its stop.
+pub(crate) fn contained(step: impl FnOnce()) {
+    let _ = contain(step);
+}
+
+/// Kills everybody, without waiting: for a stop that cannot be carried out in order.
+pub(crate) fn kill_all(core: &Core) {
+    core.registry.close();
+    for process in core.registry.all() {
+        contained(|| process.kill());
     }
 }
 
@@ -108,24 +186,28 @@ async fn ended_by(home: &Arc<Home>, process: &Arc<dyn Process>, until: Timestamp
         if end.as_mut().poll(cx).is_ready() {
             return Poll::Ready(true);
         }
+        // The end of time never comes, not even for a simulation that has been moved there.
+        if until == Timestamp::MAX {
+            return Poll::Pending;
+        }
         time_over.as_mut().poll(cx).map(|()| false)
     })
     .await
 }
 
-/// Step 5. Joins the threads, unless a process holds one for ever.
+/// Step 6. Joins the threads, unless a process holds one for ever.
 pub(crate) fn stop_machine(core: &Core) {
     let homes = core.homes();
     let nobody_is_left = core.registry.living() == 0;
     for home in &homes {
-        home.dispatcher.signal_stop();
+        contained(|| home.dispatcher.signal_stop());
     }
     core.halt();
-    core.timers.stop();
-    core.blocking.stop(KILL_GRACE);
+    contained(|| core.timers.stop());
+    contained(|| core.blocking.stop(KILL_GRACE));
     if nobody_is_left {
-        homes.iter().for_each(|home| home.dispatcher.join());
+        homes.iter().for_each(|home| contained(|| home.dispatcher.join()));
     }
-    homes.iter().for_each(|home| home.dispatcher.clear());
-    core.clear_homes();
+    homes.iter().for_each(|home| contained(|| home.dispatcher.clear()));
+    contained(|| core.clear_homes());
 }

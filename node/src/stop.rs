@@ -2,17 +2,17 @@
 
 use crate::core::Home;
 use crate::dispatcher::any::Dispatcher;
-use crate::shutdown::{stop_machine, stop_processes};
+use crate::shutdown::{contained, kill_all, stop_machine, stop_processes};
 use crate::threads;
 use crate::waiting::block_on;
-use krarup_act::{Context, Host, Spawn, Stalled, behavior_fn, is_in_process};
+use krarup_act::{self as act, Contained, Host, Spawn, Stalled, behavior_fn, is_in_process};
 use krarup_gen::Reason;
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::fmt;
-use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub(crate) struct Stopper {
 
 enum Phase {
     Running,
-    Stopping(Vec<Waker>),
+    Stopping(Waiting),
     Stopped,
 }
 
@@ -45,7 +45,7 @@ impl Stopper {
             if !matches!(*phase, Phase::Running) {
                 return;
             }
-            *phase = Phase::Stopping(Vec::new());
+            *phase = Phase::Stopping(Waiting::default());
         }
         let stopper = Arc::clone(self);
         let home = Arc::clone(home);
@@ -54,33 +54,39 @@ impl Stopper {
                 // Below the system root, as what it does is a service of the node.
                 let host: Arc<dyn Host> = home.of_system();
                 let core = Arc::clone(&home.core);
-                let process = behavior_fn(move |ctx: Context<()>| async move {
-                    stop_processes(Arc::clone(&home), timeout, Some(ctx.pid())).await;
+                let process = behavior_fn(move |ctx: act::Context<()>| async move {
+                    let stop = stop_processes(Arc::clone(&home), timeout, Some(ctx.pid()));
+                    if Contained::new(pin!(stop)).await.is_err() {
+                        kill_all(&home.core);
+                    }
                     stopper.finish(&home);
                     Ok(())
                 });
                 let _ = Spawn::outside(host, move || process).start();
-                core.registry.close();
+                core.registry.close_to_top_level();
             }
             _ => {
                 // Closed now, not when the thread gets to it: after `stop` has been
-                // called nothing is spawned.
-                home.core.registry.close();
+                // called no top-level process is spawned.
+                home.core.registry.close_to_top_level();
                 let run = {
                     let (stopper, home) = (Arc::clone(&stopper), Arc::clone(&home));
                     move || {
-                        block_on(pin!(stop_processes(Arc::clone(&home), timeout, None)));
+                        let stop = stop_processes(Arc::clone(&home), timeout, None);
+                        if block_on(pin!(Contained::new(stop))).is_err() {
+                            kill_all(&home.core);
+                        }
                         stopper.finish(&home);
                     }
                 };
                 if let Err(error) = threads::start(&format!("{}-stop", home.core.name), run) {
-                    tracing::error!(
-                        target: "krarup", %error,
-                        "no thread to stop the node in order: it kills all and halts"
-                    );
-                    for process in home.core.registry.all() {
-                        process.kill();
-                    }
+                    contained(|| {
+                        tracing::error!(
+                            target: "krarup", %error,
+                            "no thread to stop the node in order: it kills all and halts"
+                        );
+                    });
+                    kill_all(&home.core);
                     stopper.finish(&home);
                 }
             }
@@ -90,33 +96,77 @@ impl Stopper {
     fn finish(&self, home: &Home) {
         stop_machine(&home.core);
         for thread in std::mem::take(&mut *self.threads.lock()) {
-            let _ = thread.join();
+            contained(|| drop(thread.join()));
         }
         let before = std::mem::replace(&mut *self.phase.lock(), Phase::Stopped);
         if let Phase::Stopping(waiting) = before {
-            waiting.into_iter().for_each(Waker::wake);
+            // A waker that panics must not keep the others from being woken.
+            waiting.wakers.into_values().for_each(|waker| contained(|| waker.wake()));
         }
     }
+}
 
-    fn poll_stopped(&self, waker: &Waker) -> Poll<()> {
-        match &mut *self.phase.lock() {
-            Phase::Stopped => Poll::Ready(()),
-            Phase::Running => Poll::Pending,
+/// All that wait for the end of the stop, each with its waker.
+#[derive(Default)]
+struct Waiting {
+    next: u64,
+    wakers: BTreeMap<u64, Waker>,
+}
+
+/// Ready when the node has stopped.
+struct Stopped {
+    stopper: Arc<Stopper>,
+    /// Its place among those that wait.
+    place: Option<u64>,
+}
+
+impl Stopped {
+    fn new(stopper: &Arc<Stopper>) -> Self {
+        Stopped { stopper: Arc::clone(stopper), place: None }
+    }
+}
+
+impl Future for Stopped {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        // Wakers are code of the user: cloned and dropped without the lock.
+        let waker = cx.waker().clone();
+        let _before = match &mut *Arc::clone(&self.stopper).phase.lock() {
+            Phase::Stopped => return Poll::Ready(()),
+            // A stop that is waited for has begun.
+            Phase::Running => return Poll::Pending,
             Phase::Stopping(waiting) => {
-                if !waiting.iter().any(|known| known.will_wake(waker)) {
-                    waiting.push(waker.clone());
-                }
-                Poll::Pending
+                let place = *self.place.get_or_insert_with(|| {
+                    waiting.next += 1;
+                    waiting.next
+                });
+                waiting.wakers.insert(place, waker)
             }
-        }
+        };
+        Poll::Pending
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        let _waker = match (&mut *self.stopper.phase.lock(), self.place) {
+            (Phase::Stopping(waiting), Some(place)) => waiting.wakers.remove(&place),
+            _ => None,
+        };
     }
 }
 
 /// An orderly stop of a node that has not been asked for yet (rule X2).
 ///
-/// Top-level processes are stopped in the reverse order of their start, each tree by its
-/// supervisors; what has not ended when the timeout is over is killed. Spawns fail with
-/// [`krarup_gen::SpawnError::NodeStopping`] from the beginning. Afterwards no process,
+/// From the beginning no top-level process is spawned: [`crate::Node::spawn`] fails with
+/// [`krarup_gen::SpawnError::NodeStopping`]. What runs goes on until its turn to stop has come:
+/// it may send, call, pipe, and spawn children, its supervisors restart and its pools replace. So
+/// a front that is asked to stop can drain, and has all it needs for that.
+///
+/// Top-level processes are stopped in the reverse order of their start, one after the other, each
+/// tree by its supervisors. When four fifths of the time are over, all that are left are asked at
+/// once; what has not ended when the time is over is killed. Afterwards no process,
 /// thread or timer is left, unless a handler blocks its worker without an `await`, or work
 /// given to [`krarup_act::Context::block`] does not return: nothing can end that, so after
 /// 5 s more it is left behind with its thread, and reported.
@@ -161,8 +211,7 @@ impl NodeStop {
         if is_in_process() {
             return Ok(());
         }
-        let stopper = Arc::clone(&self.stopper);
-        let mut stopped = pin!(poll_fn(|cx| stopper.poll_stopped(cx.waker())));
+        let mut stopped = pin!(Stopped::new(&self.stopper));
         self.home
             .wait(stopped.as_mut())
             .map_err(|Stalled| Reason::error("the simulation ran out of events"))?;
@@ -193,7 +242,7 @@ impl IntoFuture for NodeStop {
         Box::pin(async move {
             self.stopper.begin(&self.home, self.timeout);
             if !is_in_process() {
-                poll_fn(|cx| self.stopper.poll_stopped(cx.waker())).await;
+                Stopped::new(&self.stopper).await;
                 self.left_behind()?;
             }
             Ok(())

@@ -29,6 +29,12 @@ pub type SupervisorAddress<T = ChildSpec> = Address<Infallible, SupervisorComman
 /// time that the child takes. They work for processes, plain threads and foreign tasks
 /// alike.
 ///
+/// A supervisor starts one child after the other, and serves nothing while it waits for an `init` to
+/// return (rule S2). So a child that asks its own supervisor in `init`, or asks in `init` a sibling
+/// that waits for the supervisor, waits for an answer that comes only after that `init` has
+/// returned: for ever, unless the request or the child's [`init_timeout`](ChildSpec::init_timeout)
+/// has a limit. Ask in the first message instead: in `init` the child sends itself one.
+///
 /// What each of them refuses, and when:
 ///
 /// | the child | `start_child` | `restart_child` | `delete_child` | `terminate_child` |

@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::report::Reporter;
 use crate::spec::{ChildId, Shutdown};
 use crate::waits::Waits;
-use krarup_act::Received;
+use krarup_act::{Received, Sleep};
 use krarup_gen::{Exit, Pid, Reason, SpawnError};
 use std::collections::{HashMap, VecDeque};
 use std::pin::pin;
@@ -209,19 +209,25 @@ impl<T: Send + 'static> Carrier<T> {
             let child = self.plan.children().get(key).expect("the plan starts children it has");
             let start = child.start.as_ref();
             let start = start.expect("what never starts again is all that has no factory");
-            start.start(ctx, child.rules.name.as_deref())
+            let grace = self.plan.flags().kill_grace;
+            start.start(ctx, &child.rules, grace)
         };
         let (child, mut init) = begun?;
         self.starting = Some((child.pid(), key));
         let outcome = self.wait_for_init(ctx, key, child.pid(), &mut init).await;
         self.starting = None;
+        if outcome.is_err() && child.is_alive() {
+            let id = self.id(key);
+            self.leave_behind(ctx, &id, child.pid());
+        }
         outcome.map(|()| child)
     }
 
     /// Waits, and holds what comes meanwhile. Once that is a stop, the child has no more
     /// time to start than it would have to end: a supervisor must end whatever its children
     /// do (rule S11; OTP's waits for ever). If that is without limit, it is asked to end,
-    /// which a supervisor heeds in its own start.
+    /// which a supervisor heeds in its own start. One that was killed and does not end is given
+    /// up after the grace.
     async fn wait_for_init(
         &mut self,
         ctx: &mut SupervisorContext<T>,
@@ -233,14 +239,16 @@ impl<T: Send + 'static> Carrier<T> {
         let is_stop = |item: &Item<T>| matches!(item, Received::Stop(_));
         let mut is_stopping = self.held.iter().any(is_stop);
         let mut limit = is_stopping.then(|| ctx.sleep(patience));
+        let mut is_killed = false;
         loop {
             let first = first_of(ctx, &mut pin!(within(&mut limit, init))).await;
             match first {
                 First::Done(Some(outcome)) => return outcome,
+                First::Done(None) if is_killed => return Err(SpawnError::Init(Reason::Killed)),
                 First::Done(None) => {
-                    limit = None;
-                    let asks = self.shutdown(key) == Shutdown::Infinity;
-                    ctx.exit(pid, if asks { Reason::Shutdown } else { Reason::Kill });
+                    is_killed = self.shutdown(key) != Shutdown::Infinity;
+                    ctx.exit(pid, if is_killed { Reason::Kill } else { Reason::Shutdown });
+                    limit = is_killed.then(|| self.grace(ctx));
                 }
                 First::Item(item) => {
                     if is_stop(&item) && !is_stopping {
@@ -292,7 +300,7 @@ impl<T: Send + 'static> Carrier<T> {
     }
 
     /// Ends these processes at once and waits until they have ended; with one time
-    /// limit for all (rule S7).
+    /// limit for all (rule S7), and one grace for all that are killed (rule S11).
     async fn stop(
         &mut self,
         ctx: &mut SupervisorContext<T>,
@@ -300,7 +308,8 @@ impl<T: Send + 'static> Carrier<T> {
         pids: Vec<Pid>,
         shutdown: Shutdown,
     ) -> Event<Start<T>> {
-        let signal = if shutdown == Shutdown::BrutalKill { Reason::Kill } else { Reason::Shutdown };
+        let mut is_killed = shutdown == Shutdown::BrutalKill;
+        let signal = if is_killed { Reason::Kill } else { Reason::Shutdown };
         let mut ends = Vec::with_capacity(pids.len());
         for pid in pids {
             let Some(child) = self.running.remove(&pid) else { continue };
@@ -313,18 +322,22 @@ impl<T: Send + 'static> Carrier<T> {
         }
         let mut limit = match shutdown {
             Shutdown::Timeout(time) => Some(ctx.sleep(time)),
-            Shutdown::BrutalKill | Shutdown::Infinity => None,
+            Shutdown::BrutalKill => Some(self.grace(ctx)),
+            Shutdown::Infinity => None,
         };
         let mut ends = ends.into_iter();
         while let Some((pid, mut end)) = ends.next() {
-            let down = match self.meanwhile(ctx, within(&mut limit, &mut end)).await {
-                Some(down) => down,
-                None => {
-                    limit = None;
-                    ctx.exit(pid, Reason::Kill);
-                    ends.as_slice().iter().for_each(|(late, ..)| ctx.exit(*late, Reason::Kill));
-                    self.meanwhile(ctx, end).await
-                }
+            let mut down = self.meanwhile(ctx, within(&mut limit, &mut end)).await;
+            if down.is_none() && !is_killed {
+                is_killed = true;
+                limit = Some(self.grace(ctx));
+                ctx.exit(pid, Reason::Kill);
+                ends.as_slice().iter().for_each(|(late, ..)| ctx.exit(*late, Reason::Kill));
+                down = self.meanwhile(ctx, within(&mut limit, &mut end)).await;
+            }
+            let Some(down) = down else {
+                self.leave_behind(ctx, id, pid);
+                continue;
             };
             // Its exit notice is thrown away, even if it lies in the mailbox: this end was
             // asked for (rule S9).
@@ -332,6 +345,22 @@ impl<T: Send + 'static> Carrier<T> {
             self.report.stopped(id, pid, &down.reason, shutdown, self.plan.restarts());
         }
         Event::Stopped
+    }
+
+    /// A child was killed and has not ended within the grace: it blocks its thread. Whatever
+    /// still comes of it must touch neither this supervisor nor its successor (rules S9, S11).
+    fn leave_behind(&self, ctx: &mut SupervisorContext<T>, id: &ChildId, pid: Pid) {
+        ctx.unlink(pid);
+        let child = self.plan.children().iter().find(|(_, child)| child.rules.id == *id);
+        if let Some(name) = child.and_then(|(_, child)| child.rules.name.as_deref()) {
+            ctx.unregister_from(name, pid);
+        }
+        self.report.left_behind(id, pid, self.plan.restarts());
+    }
+
+    /// How long a child that is killed now has to end.
+    fn grace(&self, ctx: &SupervisorContext<T>) -> Sleep {
+        ctx.sleep(self.plan.flags().kill_grace)
     }
 
     fn report_restart(&self, key: ChildKey, before: u64, ended: Option<(Pid, &Reason)>) {

@@ -17,6 +17,8 @@ impl ChildRules {
             Err(SpecError::SignificantPermanent { id: id() })
         } else if let Some(Err(error)) = self.name.as_ref().map(Name::new) {
             Err(SpecError::InvalidName { id: id(), error })
+        } else if self.mailbox == Some(0) {
+            Err(SpecError::ZeroMailbox { id: id() })
         } else if let Some(Err(error)) = self.back_off.map(|back_off| back_off.check()) {
             Err(SpecError::BackOff { id: id(), error })
         } else if self.in_place && is_group {

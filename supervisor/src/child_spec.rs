@@ -226,7 +226,7 @@ macro_rules! settings {
         /// `init`, with [`krarup_act::Context::set_overflow`] (rule M6).
         #[must_use]
         pub fn mailbox(mut self, messages: usize) -> Self {
-            self.$options$(.$more)?.mailbox = Some(messages);
+            self.rules.mailbox = Some(messages);
             self
         }
 
@@ -245,7 +245,9 @@ macro_rules! settings {
         }
 
         /// Kills it, as a failed start, if its `init` has not returned within this time.
-        /// The supervisor serves nothing else while it waits for that.
+        /// The supervisor serves nothing else while it waits for that. A child that asks its
+        /// supervisor for something in `init` waits for an answer that cannot come before `init`
+        /// has returned: with this limit it is ended, without one both wait for ever.
         #[must_use]
         pub fn init_timeout(mut self, timeout: Duration) -> Self {
             self.$options$(.$more)?.init_timeout = Some(timeout);
@@ -277,7 +279,6 @@ impl<A> fmt::Debug for ChildTemplate<A> {
 /// What is said at a child's spawn.
 #[derive(Clone)]
 struct Options {
-    mailbox: Option<usize>,
     dispatcher: Option<String>,
     class: Option<Class>,
     init_timeout: Option<Duration>,
@@ -285,7 +286,7 @@ struct Options {
 
 impl Options {
     const fn new() -> Self {
-        Options { mailbox: None, dispatcher: None, class: None, init_timeout: None }
+        Options { dispatcher: None, class: None, init_timeout: None }
     }
 }
 
@@ -298,8 +299,13 @@ pub(crate) struct Start<T> {
 
 impl<T> Start<T> {
     /// Spawns the child, linked.
-    pub(crate) fn start(&self, ctx: &SupervisorContext<T>, name: Option<&str>) -> Begun {
-        self.factory.start(ctx, name, &self.options)
+    pub(crate) fn start(
+        &self,
+        ctx: &SupervisorContext<T>,
+        rules: &ChildRules,
+        grace: Duration,
+    ) -> Begun {
+        self.factory.start(ctx, &Birth { rules, grace, options: &self.options })
     }
 }
 
@@ -315,7 +321,15 @@ pub(crate) type Init = Pin<Box<dyn Future<Output = Result<(), SpawnError>> + Sen
 
 /// A factory of any behaviour.
 trait StartChild<T>: Send + Sync {
-    fn start(&self, ctx: &SupervisorContext<T>, name: Option<&str>, options: &Options) -> Begun;
+    fn start(&self, ctx: &SupervisorContext<T>, birth: &Birth<'_>) -> Begun;
+}
+
+/// How one incarnation of a child is spawned.
+struct Birth<'a> {
+    rules: &'a ChildRules,
+    /// How long it has to end if it was killed because its `init` took too long.
+    grace: Duration,
+    options: &'a Options,
 }
 
 struct Factory<F>(Arc<F>);
@@ -326,9 +340,9 @@ where
     B: Behavior,
     F: Fn() -> B + Send + Sync + 'static,
 {
-    fn start(&self, ctx: &SupervisorContext<T>, name: Option<&str>, options: &Options) -> Begun {
+    fn start(&self, ctx: &SupervisorContext<T>, birth: &Birth<'_>) -> Begun {
         let factory = Arc::clone(&self.0);
-        options.begin(ctx, name, move || factory())
+        birth.begin(ctx, move || factory())
     }
 }
 
@@ -341,36 +355,37 @@ where
     A: Actor,
     F: Fn() -> A + Send + Sync + 'static,
 {
-    fn start(&self, ctx: &SupervisorContext<T>, name: Option<&str>, options: &Options) -> Begun {
+    fn start(&self, ctx: &SupervisorContext<T>, birth: &Birth<'_>) -> Begun {
         let factory = Arc::clone(&self.0);
         let supervisor = AskSupervisor(ctx.address());
-        options.begin(ctx, name, || InPlace::new(move || factory()).judged_by(supervisor))
+        birth.begin(ctx, || InPlace::new(move || factory()).judged_by(supervisor))
     }
 }
 
-impl Options {
-    fn begin<T, B, F>(&self, ctx: &SupervisorContext<T>, name: Option<&str>, factory: F) -> Begun
+impl Birth<'_> {
+    fn begin<T, B, F>(&self, ctx: &SupervisorContext<T>, factory: F) -> Begun
     where
         T: Send + 'static,
         B: Behavior,
         F: FnOnce() -> B + Send + 'static,
     {
+        let options = self.options;
         // Urgent: a supervisor hears of ends, requests and stops on one lane, in the
         // order in which they happened, as on OTP's single mailbox (rule M3).
-        let mut spawn = ctx.spawn(factory).link_urgent();
-        if let Some(name) = name {
+        let mut spawn = ctx.spawn(factory).link_urgent().kill_grace(self.grace);
+        if let Some(name) = &self.rules.name {
             spawn = spawn.name(name);
         }
-        if let Some(messages) = self.mailbox {
+        if let Some(messages) = self.rules.mailbox {
             spawn = spawn.mailbox(messages);
         }
-        if let Some(dispatcher) = &self.dispatcher {
+        if let Some(dispatcher) = &options.dispatcher {
             spawn = spawn.dispatcher(dispatcher);
         }
-        if let Some(class) = self.class {
+        if let Some(class) = options.class {
             spawn = spawn.class(class);
         }
-        if let Some(timeout) = self.init_timeout {
+        if let Some(timeout) = options.init_timeout {
             spawn = spawn.init_timeout(timeout);
         }
         let (address, init) = spawn.begin()?;

@@ -37,6 +37,12 @@ pub enum SpecError {
         /// What is wrong with the name.
         error: NameError,
     },
+    /// The child's mailbox has room for no message.
+    #[error("child {id:?}: a mailbox of 0 messages takes none")]
+    ZeroMailbox {
+        /// The child.
+        id: ChildId,
+    },
     /// The child's back-off has no meaning.
     #[error("child {id:?}: {error}")]
     BackOff {

@@ -15,6 +15,7 @@
 //! | child waits for its restart | info |
 //! | child failed to start | error |
 //! | child stopped | info; warn if it did not end as it was told |
+//! | child cannot be ended and is left behind | error |
 //! | supervisor gives up | error |
 //! | supervisor ends | info |
 
@@ -119,6 +120,14 @@ impl Reporter {
                 "child stopped"
             );
         }
+    }
+
+    pub(crate) fn left_behind(self, child: &ChildId, pid: Pid, count: u64) {
+        let Reporter { supervisor } = self;
+        tracing::error!(
+            target: "krarup", %supervisor, %child, %pid, count,
+            "child cannot be ended and is left behind"
+        );
     }
 
     pub(crate) fn ending(self, ending: &Ending, count: u64) {

@@ -1,6 +1,7 @@
 //! What a supervisor is told of its children and of itself: plain values.
 
 use crate::back_off::BackOff;
+use krarup_act::KILL_GRACE;
 use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
@@ -224,6 +225,8 @@ pub(crate) struct ChildRules {
     pub(crate) back_off: Option<BackOff>,
     /// Its state is replaced where it can be, not its process.
     pub(crate) in_place: bool,
+    /// The bound of its Main lane.
+    pub(crate) mailbox: Option<usize>,
 }
 
 impl ChildRules {
@@ -238,6 +241,7 @@ impl ChildRules {
             behavior,
             back_off: None,
             in_place: false,
+            mailbox: None,
         }
     }
 
@@ -253,13 +257,16 @@ pub(crate) struct Flags {
     pub(crate) intensity: u32,
     pub(crate) period: Duration,
     pub(crate) auto_shutdown: AutoShutdown,
+    /// How long a killed child has to end before it is left behind (rule S11).
+    pub(crate) kill_grace: Duration,
 }
 
 impl Flags {
     /// OTP's defaults (rule S5): at most 1 restart in 5 s.
     pub(crate) fn new(strategy: Strategy) -> Self {
         let period = Duration::from_secs(5);
-        Flags { strategy, intensity: 1, period, auto_shutdown: AutoShutdown::default() }
+        let auto_shutdown = AutoShutdown::default();
+        Flags { strategy, intensity: 1, period, auto_shutdown, kill_grace: KILL_GRACE }
     }
 }
 

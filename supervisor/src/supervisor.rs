@@ -102,6 +102,20 @@ impl<T> Supervisor<T> {
     }
 }
 
+impl<T> Supervisor<T> {
+    /// How long a child that was killed has to end, [`krarup_act::KILL_GRACE`] (5 s) unless told otherwise
+    /// (rule S11). A child that blocks its thread and never gives it back cannot be ended: after
+    /// this time the supervisor reports it, unlinks it, takes its name away from it and goes on
+    /// without it. What it still does, and its end, concern the supervisor no more. Zero: a
+    /// killed child is not waited for. `Duration::MAX`: it is waited for as long as it takes, as
+    /// in OTP.
+    #[must_use]
+    pub fn kill_grace(mut self, grace: Duration) -> Self {
+        self.flags.kill_grace = grace;
+        self
+    }
+}
+
 impl<T> fmt::Debug for Supervisor<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let children: Vec<_> = self.children.iter().map(|(rules, _)| &rules.id).collect();
@@ -272,7 +286,8 @@ impl<T: Send + 'static> Supervising<T> {
     }
 
     fn inspection(&self) -> Inspection {
-        let Flags { strategy, intensity, period, auto_shutdown } = *self.carrier.plan.flags();
+        let Flags { strategy, intensity, period, auto_shutdown, kill_grace } =
+            *self.carrier.plan.flags();
         let counts = self.count_children();
         let children = self.carrier.plan.children().iter().map(|(_, child)| {
             let ChildInfo { id, state, kind, restarts, .. } = child.info();
@@ -288,6 +303,7 @@ impl<T: Send + 'static> Supervising<T> {
             .with("intensity", intensity)
             .with("period", period)
             .with("auto_shutdown", auto_shutdown.to_string())
+            .with("kill_grace", kill_grace)
             .with("specs", counts.specs)
             .with("active", counts.active)
             .with("restarts", self.carrier.plan.restarts())

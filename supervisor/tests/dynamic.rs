@@ -7,6 +7,7 @@ use krarup_supervisor::{
     AutoShutdown, ChildTemplate, DeleteChildError, RestartChildError, RestartType, SpecError,
     StartChildError, Supervisor, SupervisorAddress, SupervisorCalls, TerminateChildError,
 };
+use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
 use support::{Do, Habits, Stage, Start, Worker, kids};
@@ -204,4 +205,41 @@ fn b1_auto_shutdown_is_refused() {
         .unwrap_err();
     let refused = SpecError::AutoShutdownOfSimpleOneForOne { auto_shutdown };
     assert_eq!(error.to_string(), format!("init failed: {refused}"));
+}
+
+#[test]
+fn s8_under_simple_one_for_one_active_is_what_the_supervisor_has_been_told_of() {
+    for is_simple in [true, false] {
+        let stage = Stage::new();
+        let template = template(&stage, Habits::default());
+        let dynamic = stage.supervisor(|| Supervisor::simple_one_for_one(template));
+        let (a, late) = (stage.child("a"), stage.child("late"));
+        let fixed = stage.supervisor(|| Supervisor::one_for_one().child(a));
+        let dies = if is_simple { start(&dynamic, "x") } else { stage.pid("a") };
+        // While it waits for a start that takes a second, it serves nothing.
+        stage.plan("late", &[Start::WellLate(Duration::from_secs(1))]);
+        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        let mut start_dynamic = dynamic.start_child("late".to_owned()).into_future();
+        let mut start_fixed = fixed.start_child(late).into_future();
+        if is_simple {
+            assert!(start_dynamic.as_mut().poll(&mut cx).is_pending());
+        } else {
+            assert!(start_fixed.as_mut().poll(&mut cx).is_pending());
+        }
+        stage.sim.run_until_idle();
+        let mut asked = if is_simple {
+            dynamic.count_children().into_future()
+        } else {
+            fixed.count_children().into_future()
+        };
+        assert!(asked.as_mut().poll(&mut cx).is_pending());
+        // It ends behind the question, and the supervisor has not heard of it when it answers.
+        stage.sim.kill(dies);
+        stage.sim.run_until_idle();
+        stage.pass(Duration::from_secs(1));
+        let std::task::Poll::Ready(Ok(counts)) = asked.as_mut().poll(&mut cx) else {
+            panic!("no answer")
+        };
+        assert_eq!(counts.active, if is_simple { 2 } else { 1 });
+    }
 }

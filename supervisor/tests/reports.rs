@@ -172,3 +172,25 @@ fn x3_inspect_shows_the_settings_and_every_child() {
         [child("a", "undefined".to_owned(), 0), child("b", stage.pid("b").to_string(), 1)];
     assert_eq!(answer.value("children"), Some(&Value::List(children.into())));
 }
+
+#[test]
+fn s12_a_child_that_is_left_behind_is_an_error() {
+    let journal = Journal::default();
+    let _here = tracing::subscriber::set_default(journal.clone());
+    let stage = Stage::new();
+    let a = stage.child("a").shutdown(Duration::from_secs(1));
+    let supervisor = stage.supervisor(move || Supervisor::one_for_one().child(a));
+    let stuck = stage.pid("a");
+    let hold = krarup_node::Fault::Delay(Duration::from_hours(1));
+    stage.sim.faults(krarup_node::Faults::new().at_step(0, hold, stuck));
+    // A fault strikes after a turn.
+    supervisor.count_children().wait().unwrap();
+    supervisor.stop().wait().unwrap();
+    let lines = journal.0.lock().unwrap().join("\n");
+    let expected = format!(
+        "INFO child started child=a pid={stuck} count=0\n\
+         INFO supervisor ends count=0 cause=\"told to\"\n\
+         ERROR child cannot be ended and is left behind child=a pid={stuck} count=0"
+    );
+    assert_eq!(lines, expected);
+}

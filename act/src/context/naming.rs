@@ -4,6 +4,7 @@ use super::context::Context;
 use crate::address::Address;
 use crate::dynamic::Dynamic;
 use crate::lookup::{address_of, lookup, send_dynamic};
+use crate::naming::{forget_name, release_name};
 use krarup_gen::{Destination, LookupError, Name, Pid, ProcessInfo, RegisterError, SendError};
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
@@ -38,11 +39,14 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Erlang's `unregister`); whose it was.
     pub fn unregister(&mut self, name: &str) -> Option<Pid> {
         let holder = self.host().unregister(name)?;
-        let mut relations = holder.relations().0.lock();
-        if relations.name().is_some_and(|held| held.as_str() == name) {
-            relations.take_name();
-        }
+        forget_name(&*holder, name);
         Some(holder.pid())
+    }
+
+    /// Takes a name away from this process, and from no other; whether it had it. For a process
+    /// that is left behind because it cannot be ended: another may have taken the name meanwhile.
+    pub fn unregister_from(&mut self, name: &str, pid: Pid) -> bool {
+        release_name(&**self.host(), name, pid)
     }
 
     /// The living process with this name.

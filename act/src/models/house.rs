@@ -295,6 +295,10 @@ impl Host for House {
         self.tables.lock().names.remove(name)
     }
 
+    fn unregister_from(&self, _: &str, _: Pid) -> Option<Arc<dyn Process>> {
+        unreachable!("no process of a model is left behind")
+    }
+
     fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
         self.tables.lock().processes.get(&pid).cloned()
     }

@@ -13,10 +13,10 @@ use std::time::Duration;
 
 /// A process that only stands in tables.
 #[derive(Default)]
-struct Entry(u64, Guarded);
+struct Entry(u64, Guarded, Option<Pid>);
 
 fn process(number: u64) -> Arc<dyn Process> {
-    Arc::new(Entry(number, Guarded::default()))
+    Arc::new(Entry(number, Guarded::default(), None))
 }
 
 impl Process for Entry {
@@ -25,7 +25,7 @@ impl Process for Entry {
     }
 
     fn parent(&self) -> Option<Pid> {
-        None
+        self.2
     }
 
     fn root(&self) -> Root {
@@ -188,6 +188,29 @@ fn who_closes_the_registry_misses_nobody() {
         assert!(!admitted || counted == 1, "missed");
         assert_eq!(registry.living(), usize::from(admitted));
         assert!(registry.admit(process(2), None).is_err());
+    });
+}
+
+/// The spawn of a child against a stop that has come to the end of its root: a child is spawned
+/// while the node stops, and if it is admitted it is counted when the root is closed.
+#[test]
+fn who_closes_a_root_misses_nobody_below_it() {
+    model(|| {
+        let registry = Arc::new(Registry::default());
+        registry.close_to_top_level();
+        assert!(registry.admit(process(1), None).is_err());
+        let child = |number| -> Arc<dyn Process> {
+            Arc::new(Entry(number, Guarded::default(), Some(Pid::local(1, 1))))
+        };
+        let admitting = thread::spawn({
+            let (registry, child) = (Arc::clone(&registry), child(2));
+            move || registry.admit(child, None).is_ok()
+        });
+        registry.close_below(Root::User);
+        let counted = registry.living();
+        let admitted = joined(admitting);
+        assert!(!admitted || counted == 1, "missed");
+        assert!(registry.admit(child(3), None).is_err() && !registry.is_closed());
     });
 }
 

@@ -107,7 +107,7 @@ fn supervisor() -> impl Generator<Value = (Flags, Vec<ChildRules>)> {
             let auto_shutdown = if simple { AutoShutdown::Never } else { auto_shutdown };
             let period = Duration::from_secs(3);
             let mut children = if simple { Vec::new() } else { vec![a, b, c, d] };
-            let flags = Flags { strategy, intensity, period, auto_shutdown };
+            let flags = Flags { intensity, period, auto_shutdown, ..Flags::new(strategy) };
             for child in &mut children {
                 child.significant &= child.check(&flags).is_ok();
             }
