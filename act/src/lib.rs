@@ -73,11 +73,12 @@ pub use mailbox::permit::Permit;
 pub use monitor::{Monitor, watch};
 pub use pending::{CannotWait, Pending, is_in_process};
 pub use pool::behavior::{Plain, PoolBehavior, PoolContext};
-pub use pool::command::{PoolCommand, Resized};
+pub use pool::command::PoolCommand;
 pub use pool::elastic::Elastic;
 pub use pool::histogram::Latency;
 pub use pool::pool::Pool;
 pub use pool::rate::Rate;
+pub use pool::resize::{PoolState, ResizeError, Resized};
 pub use pool::routing::{
     Broadcast, ByKey, Choice, LeastLoaded, RoundRobin, Routing, TwoChoices, Workers,
 };

@@ -1,7 +1,8 @@
 //! A pool's own behaviour: what its process does beside keeping workers (Ergo's
 //! `PoolBehavior`).
 
-use super::command::{PoolCommand, Resized};
+use super::command::PoolCommand;
+use super::resize::{ResizeError, Resized};
 use super::statistics::PoolStatistics;
 use crate::address::Address;
 use crate::context::Context;
@@ -116,8 +117,8 @@ pub(super) trait Hands<M: Send + 'static, C: Send + 'static>: Send {
         &'a mut self,
         ctx: &'a mut Context<M, PoolCommand<C>>,
         count: usize,
-    ) -> Pin<Box<dyn Future<Output = Resized> + Send + 'a>>;
-    fn remove(&mut self, count: usize) -> Resized;
+    ) -> Pin<Box<dyn Future<Output = Result<Resized, ResizeError>> + Send + 'a>>;
+    fn remove(&mut self, pool: Pid, count: usize) -> Result<Resized, ResizeError>;
     fn workers(&self) -> Vec<Pid>;
     fn drain(&mut self);
     fn reopen(&mut self) -> bool;
@@ -132,14 +133,21 @@ impl<'a, M: Send + 'static, C: Send + 'static> PoolContext<'a, M, C> {
         PoolContext { ctx, hands }
     }
 
-    /// Adds workers; they are available when this is ready (rule P5).
-    pub async fn add_workers(&mut self, count: usize) -> Resized {
+    /// Adds workers; they are available when this is ready (rule P5). The pool serves nothing
+    /// else until this callback is done.
+    ///
+    /// # Errors
+    /// Those of [`crate::Address::add_workers`].
+    pub async fn add_workers(&mut self, count: usize) -> Result<Resized, ResizeError> {
         self.hands.add(self.ctx, count).await
     }
 
     /// Takes workers out of the rotation, as [`crate::Address::remove_workers`].
-    pub fn remove_workers(&mut self, count: usize) -> Resized {
-        self.hands.remove(count)
+    ///
+    /// # Errors
+    /// The pool is not at work: in `init` and `terminate`, say.
+    pub fn remove_workers(&mut self, count: usize) -> Result<Resized, ResizeError> {
+        self.hands.remove(self.ctx.pid(), count)
     }
 
     /// The pids of the workers in the rotation, the next one first.

@@ -1,0 +1,333 @@
+//! How a pool's process keeps its workers: exit signals, starts that take long or fail, and what
+//! is left when it has ended (rules P4 to P7, B1).
+
+mod pool_support;
+mod support;
+
+use krarup::prelude::*;
+use krarup::{Discarded, Overflow, PoolBehavior, PoolContext, behavior_fn};
+use pool_support::{Job, PoolAddress, inspect, numbers, seconds, workers};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use support::{Act, Guard, Log, Puppet, boom, simulations};
+
+type Puppets = Address<Act, PoolCommand>;
+
+fn puppets(sim: &Simulation, count: usize, log: &Log) -> Puppets {
+    let log = log.clone();
+    sim.spawn(move || Pool::new(count, move || Puppet::new("worker", &log))).wait().unwrap()
+}
+
+/// Has a worker send its pool this many exit signals, and then end like this.
+fn signal(pool: &Puppets, count: usize, end: Result) {
+    let to = pool.pid();
+    let act = Act::new(move |ctx| {
+        (0..count).for_each(|_| ctx.exit(to, boom()));
+        end
+    });
+    pool.send(act).unwrap();
+}
+
+#[test]
+fn p4_an_exit_signal_of_a_living_worker_is_not_its_end() {
+    for sim in simulations(20) {
+        let pool = puppets(&sim, 1, &Log::new());
+        let before = pool.workers().wait().unwrap();
+        (0..3).for_each(|_| signal(&pool, 1, Ok(())));
+        sim.run_until_idle();
+        assert_eq!(pool.workers().wait().unwrap(), before);
+        assert_eq!(pool.info().links, before);
+        assert_eq!((sim.stats().processes, pool.statistics().wait().unwrap().restarts), (2, 0));
+    }
+}
+
+#[test]
+fn p4_exit_signals_of_a_worker_that_has_been_replaced_are_stale() {
+    for sim in simulations(100) {
+        let pool = puppets(&sim, 2, &Log::new());
+        signal(&pool, 3, Err(boom()));
+        sim.run_until_idle();
+        assert!(pool.is_alive());
+        let numbers = pool.statistics().wait().unwrap();
+        assert_eq!((numbers.restarts, numbers.workers, sim.stats().processes), (1, 2, 3));
+    }
+}
+
+#[test]
+fn p5_exit_signals_of_a_removed_worker_that_still_works_change_nothing() {
+    for sim in simulations(50) {
+        let log = Log::new();
+        let noted = log.clone();
+        let slow = move || {
+            let log = noted.clone();
+            behavior_fn(move |mut ctx: Context<Pid>| async move {
+                while let krarup::Received::Message(pool) = ctx.receive().await {
+                    ctx.sleep(seconds(1)).await;
+                    ctx.exit(pool, boom());
+                    log.note("done");
+                }
+                Ok(())
+            })
+        };
+        let pool = sim.spawn(move || Pool::new(1, slow)).wait().unwrap();
+        (0..3).for_each(|_| pool.send(pool.pid()).unwrap());
+        sim.run_until_idle();
+        pool.remove_workers(1).wait().unwrap();
+        // The pool ends when its last worker has: signals on the way are not that.
+        pool.finish();
+        sim.advance(pool_support::millis(2_500));
+        assert!(pool.is_alive());
+        sim.advance(seconds(10));
+        assert_eq!(log.take(), ["done"; 3]);
+        assert_eq!(sim.stats().processes, 0);
+    }
+}
+
+/// A worker whose later starts take time, or fail.
+struct Slow {
+    started: Arc<AtomicU32>,
+    at_once: u32,
+    time: std::time::Duration,
+}
+
+impl Actor for Slow {
+    type Message = Job;
+
+    async fn init(&mut self, ctx: &mut Context<Job>) -> Result {
+        if self.started.fetch_add(1, Ordering::Relaxed) >= self.at_once {
+            ctx.sleep(self.time).await;
+        }
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, ctx: &mut Context<Job>, job: Job) -> Result {
+        match job {
+            Job::Who(reply) => reply.send(ctx.pid()),
+            Job::End(reason) => return Err(reason),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn slow(at_once: u32, time: u64) -> impl Fn() -> Slow + Send + Sync + 'static {
+    let started = Arc::new(AtomicU32::new(0));
+    move || Slow { started: Arc::clone(&started), at_once, time: seconds(time) }
+}
+
+#[test]
+fn p4_a_pool_serves_while_a_replacement_initialises() {
+    for sim in simulations(20) {
+        let pool: PoolAddress = sim.spawn(|| Pool::new(2, slow(2, 4))).wait().unwrap();
+        let before = pool.workers().wait().unwrap();
+        pool.send(Job::End(boom())).unwrap();
+        sim.run_until_idle();
+        let now = sim.now();
+        assert_eq!(inspect(&pool).number("workers"), Some(1));
+        assert_eq!(numbers(&pool).workers, 1);
+        assert_eq!(pool.workers().wait().unwrap().len(), 2);
+        assert_eq!(pool.remove_workers(0).wait().unwrap().size, 2);
+        assert_eq!(pool.call(Job::Who).wait(), Ok(before[1]));
+        assert_eq!(sim.now(), now);
+        // Another end is heard meanwhile, and its replacement starts at the same time.
+        sim.advance(seconds(2));
+        pool.send(Job::End(boom())).unwrap();
+        sim.advance(seconds(3));
+        assert_eq!(numbers(&pool).workers, 1);
+        sim.advance(seconds(1));
+        assert_eq!((numbers(&pool).workers, numbers(&pool).restarts), (2, 2));
+    }
+}
+
+#[test]
+fn p7_a_stop_during_a_start_ends_the_worker_that_starts_too() {
+    for sim in simulations(20) {
+        let pool: PoolAddress = sim.spawn(|| Pool::new(2, slow(2, 60))).wait().unwrap();
+        pool.send(Job::End(boom())).unwrap();
+        sim.run_until_idle();
+        let before = sim.now();
+        pool.stop().wait().unwrap();
+        assert_eq!((sim.now(), sim.stats().processes), (before, 0));
+    }
+}
+
+#[test]
+fn p7_a_pool_that_is_stopped_in_its_own_start_ends_all_that_it_has_started() {
+    for sim in simulations(20) {
+        let pool: PoolAddress = sim.spawn(|| Pool::new(3, slow(1, 3))).start().unwrap();
+        sim.run_until_idle();
+        let asked = sim.now();
+        assert_eq!(inspect(&pool).number("workers"), Some(1), "it answers meanwhile");
+        pool.stop().wait().unwrap();
+        assert_eq!((sim.stats().processes, sim.now()), (0, asked));
+    }
+}
+
+#[test]
+fn p4_each_place_has_a_back_off_of_its_own() {
+    struct Frail(Log, Arc<AtomicBool>);
+    impl Actor for Frail {
+        type Message = Job;
+        async fn init(&mut self, ctx: &mut Context<Job>) -> Result {
+            self.0.note(ctx.now());
+            if self.1.load(Ordering::Relaxed) { Err(boom()) } else { Ok(()) }
+        }
+        async fn handle_message(&mut self, _: &mut Context<Job>, job: Job) -> Result {
+            if let Job::End(reason) = job { Err(reason) } else { Ok(()) }
+        }
+    }
+    for sim in simulations(10) {
+        let (log, fails) = (Log::new(), Arc::new(AtomicBool::new(false)));
+        let (noted, failing) = (log.clone(), Arc::clone(&fails));
+        let factory = move || Frail(noted.clone(), Arc::clone(&failing));
+        let pool = move || Pool::new(3, factory).back_off(seconds(1), seconds(4));
+        let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+        log.take();
+        fails.store(true, Ordering::Relaxed);
+        (0..3).for_each(|_| pool.send(Job::End(boom())).unwrap());
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["0ns"; 3], "each place once");
+        sim.advance(seconds(12));
+        let tries = ["1s", "1s", "1s", "3s", "3s", "3s", "7s", "7s", "7s", "11s", "11s", "11s"];
+        assert_eq!(log.take(), tries);
+        fails.store(false, Ordering::Relaxed);
+        sim.advance(seconds(4));
+        assert_eq!((log.take().len(), numbers(&pool).workers, numbers(&pool).restarts), (3, 3, 3));
+    }
+}
+
+/// Says in `terminate` what the numbers of its pool are.
+struct Counts(Log);
+
+impl PoolBehavior for Counts {
+    type Job = Job;
+    type Command = ();
+
+    async fn handle_command(&mut self, _: &mut PoolContext<'_, Job, ()>, (): ()) -> Result {
+        Ok(())
+    }
+
+    async fn terminate(&mut self, pool: &mut PoolContext<'_, Job, ()>, _: &Reason) {
+        let numbers = pool.statistics();
+        self.0.note(format!("{} {} {}", numbers.places, numbers.workers, numbers.waiting));
+    }
+}
+
+#[test]
+fn p6_the_numbers_of_a_pool_that_ends_with_workers_missing_are_right() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let noted = log.clone();
+        let pool = move || Pool::new(2, slow(2, 60)).behavior(Counts(noted));
+        let pool = sim.spawn(pool).wait().unwrap();
+        pool.send(Job::End(boom())).unwrap();
+        sim.run_until_idle();
+        pool.stop().wait().unwrap();
+        assert_eq!(log.take(), ["0 0 0"]);
+    }
+}
+
+#[test]
+fn p13_a_job_that_is_moved_keeps_the_time_at_which_it_was_accepted() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let discarded = log.clone();
+        let started = Arc::new(AtomicU32::new(0));
+        let noted = log.clone();
+        // One worker can be replaced by none for a while.
+        let factory = move || {
+            let fails = started.fetch_add(1, Ordering::Relaxed) >= 2;
+            let log = noted.clone();
+            behavior_fn(move |mut ctx: Context<Job>| async move {
+                if fails {
+                    return Err(boom());
+                }
+                while let krarup::Received::Message(job) = ctx.receive().await {
+                    match job {
+                        Job::Slow(n, time) => {
+                            ctx.sleep(time).await;
+                            log.note(format!("done {n}"));
+                        }
+                        Job::End(reason) => return Err(reason),
+                        _ => {}
+                    }
+                }
+                Ok(())
+            })
+        };
+        let elastic = krarup::Elastic::between(2, 2).every(pool_support::millis(100));
+        let pool = move || {
+            Pool::new(2, factory).mailbox(9).elastic(elastic).time_to_live(seconds(3)).on_discard(
+                move |job, why| {
+                    if let (Job::Slow(n, _), Discarded::Expired { .. }) = (job, why) {
+                        discarded.note(format!("expired {n}"));
+                    }
+                },
+            )
+        };
+        let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+        pool.send(Job::Slow(0, seconds(5))).unwrap();
+        pool.send(Job::End(boom())).unwrap();
+        sim.run_until_idle();
+        (1..5).for_each(|n| pool.send(Job::Slow(n, seconds(1))).unwrap());
+        sim.advance(seconds(20));
+        assert_eq!(log.take(), ["done 0", "expired 1", "expired 2", "expired 3", "expired 4"]);
+    }
+}
+
+#[test]
+fn p7_a_pool_that_has_ended_keeps_nothing_of_its_users() {
+    type End = fn(&Simulation, &PoolAddress);
+    let ends: [End; 3] = [
+        |_, pool| pool.stop().wait().unwrap(),
+        |sim, pool| sim.kill(pool.pid()),
+        |sim, pool| sim.exit(pool.pid(), boom()),
+    ];
+    for end in ends {
+        let sim = Simulation::new(1);
+        let (log, jobs) = (Log::new(), Log::new());
+        let guard = |what: &str| Guard::new(&log, what);
+        let (key, limit, tell) = (guard("routing"), guard("time to live"), guard("on discard"));
+        let (factory, made) = (guard("factory"), workers(&jobs));
+        let other = sim
+            .spawn(|| {
+                behavior_fn(|mut ctx: Context<krarup::Diverted<Job>>| async move {
+                    loop {
+                        ctx.receive().await;
+                    }
+                })
+            })
+            .start()
+            .unwrap();
+        let pool = move || {
+            let factory = move || {
+                let _kept = &factory;
+                made()
+            };
+            let key = move |_: &Job| {
+                let _kept = &key;
+                1_u64
+            };
+            let limit = move |_: &Job| {
+                let _kept = &limit;
+                None
+            };
+            let tell = move |_: Job, _| {
+                let _kept = &tell;
+            };
+            Pool::new(2, factory)
+                .mailbox(1)
+                .overflow(Overflow::divert(other.recipient(), "full"))
+                .routing(krarup::ByKey::new(key))
+                .time_to_live_of(limit)
+                .on_discard(tell)
+        };
+        let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+        pool.send(Job::Note(1)).unwrap();
+        sim.run_until_idle();
+        end(&sim, &pool);
+        sim.run_until_idle();
+        assert_eq!(log.take_sorted(), ["factory", "on discard", "routing", "time to live"]);
+        assert!(matches!(pool.send(Job::Note(1)), Err(SendError::NoProcess(_))));
+    }
+}
