@@ -5,7 +5,9 @@ mod pool_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Discarded, Overflow, PoolBehavior, PoolContext, behavior_fn};
+use krarup::{
+    Discarded, Overflow, PoolBehavior, PoolContext, PoolState, ResizeError, Resized, behavior_fn,
+};
 use pool_support::{Job, PoolAddress, inspect, numbers, seconds, workers};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -330,4 +332,244 @@ fn p7_a_pool_that_has_ended_keeps_nothing_of_its_users() {
         assert_eq!(log.take_sorted(), ["factory", "on discard", "routing", "time to live"]);
         assert!(matches!(pool.send(Job::Note(1)), Err(SendError::NoProcess(_))));
     }
+}
+
+/// What a pool that is not at work says to who would resize it.
+fn refused(pool: Pid, state: PoolState) -> Result<Resized, ResizeError> {
+    Err(ResizeError::NotRunning { pool, state })
+}
+
+#[test]
+fn p5_a_pool_that_is_not_at_work_says_so_to_who_would_resize_it() {
+    for sim in simulations(10) {
+        // Started at once but for the last, and ended in the order of their jobs.
+        let pool: PoolAddress = sim.spawn(|| Pool::new(2, slow(1, 3))).start().unwrap();
+        let pid = pool.pid();
+        sim.run_until_idle();
+        let resizes = |state| {
+            assert_eq!(pool.add_workers(1).wait(), refused(pid, state));
+            assert_eq!(pool.remove_workers(1).wait(), refused(pid, state));
+        };
+        resizes(PoolState::Starting);
+        sim.advance(seconds(3));
+        assert_eq!(pool.remove_workers(1).wait().unwrap(), Resized { size: 1, changed: 1 });
+        pool.drain().wait().unwrap();
+        resizes(PoolState::Draining);
+        pool.reopen().wait().unwrap();
+        // The pool finishes: it has a worker that has not ended.
+        pool.send(Job::Slow(1, seconds(1))).unwrap();
+        sim.run_until_idle();
+        pool.finish();
+        let mut added = pool.add_workers(1).into_future();
+        assert!(support::poll_once(&mut added).is_pending());
+        sim.advance(seconds(1));
+        assert!(matches!(
+            support::poll_once(&mut added),
+            std::task::Poll::Ready(Err(ResizeError::NotRunning { .. } | ResizeError::Call(_)))
+        ));
+        sim.advance(seconds(9));
+        assert_eq!(sim.stats().processes, 0);
+        resizes(PoolState::Terminated);
+    }
+}
+
+#[test]
+fn p5_a_pool_that_finishes_says_so_to_who_would_resize_it() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let factory = workers(&log);
+    let pool: PoolAddress = sim.spawn(move || Pool::new(1, factory)).wait().unwrap();
+    pool.send(Job::Slow(1, seconds(3))).unwrap();
+    sim.run_until_idle();
+    pool.finish();
+    sim.advance(seconds(1));
+    assert_eq!(pool.add_workers(1).wait(), refused(pool.pid(), PoolState::Stopping));
+    assert_eq!(pool.remove_workers(1).wait(), refused(pool.pid(), PoolState::Stopping));
+    sim.advance(seconds(2));
+    assert_eq!((log.lines().len(), sim.stats().processes), (1, 0));
+}
+
+#[test]
+fn p5_who_adds_workers_hears_how_many_have_started_and_why_the_next_has_not() {
+    struct Third(Arc<AtomicU32>);
+    impl Actor for Third {
+        type Message = Job;
+        async fn init(&mut self, ctx: &mut Context<Job>) -> Result {
+            ctx.sleep(seconds(1)).await;
+            if self.0.fetch_add(1, Ordering::Relaxed) == 3 { Err(boom()) } else { Ok(()) }
+        }
+        async fn handle_message(&mut self, _: &mut Context<Job>, _: Job) -> Result {
+            Ok(())
+        }
+    }
+    for sim in simulations(10) {
+        let started = Arc::new(AtomicU32::new(0));
+        let factory = move || Third(Arc::clone(&started));
+        let pool: PoolAddress = sim.spawn(move || Pool::new(1, factory)).wait().unwrap();
+        let resized = Resized { size: 3, changed: 2 };
+        let error = SpawnError::Init(boom());
+        let failed = Err(ResizeError::NotStarted { asked: 4, resized, error });
+        assert_eq!(pool.add_workers(4).wait(), failed);
+        // Two who ask are served one after the other.
+        let mut first = pool.add_workers(2).into_future();
+        let mut second = pool.add_workers(1).into_future();
+        assert!(support::poll_once(&mut first).is_pending());
+        assert!(support::poll_once(&mut second).is_pending());
+        sim.advance(seconds(3));
+        let done = |size, changed| std::task::Poll::Ready(Ok(Resized { size, changed }));
+        assert_eq!(support::poll_once(&mut first), done(5, 2));
+        assert_eq!(support::poll_once(&mut second), done(6, 1));
+        let many = pool.add_workers(usize::MAX).wait().unwrap_err();
+        assert!(matches!(many, ResizeError::TooMany { size: 6, asked: usize::MAX, .. }), "{many}");
+        assert_eq!((numbers(&pool).places, sim.stats().processes), (6, 7));
+    }
+}
+
+#[test]
+fn p5_a_place_that_is_removed_while_its_replacement_starts_is_not_filled() {
+    for sim in simulations(10) {
+        let pool: PoolAddress = sim.spawn(|| Pool::new(2, slow(2, 2))).wait().unwrap();
+        pool.send(Job::End(boom())).unwrap();
+        sim.run_until_idle();
+        assert_eq!(pool.remove_workers(1).wait().unwrap(), Resized { size: 1, changed: 1 });
+        sim.advance(seconds(3));
+        assert_eq!((numbers(&pool).places, numbers(&pool).restarts), (1, 0));
+        assert_eq!(sim.stats().processes, 2);
+    }
+}
+
+#[test]
+fn p4_a_worker_that_does_not_initialise_in_time_is_killed_and_its_start_has_failed() {
+    for sim in simulations(10) {
+        let pool = || Pool::new(1, slow(1, 60)).init_timeout(seconds(2)).intensity(3, seconds(60));
+        let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+        let late = pool.add_workers(1).wait();
+        let resized = Resized { size: 1, changed: 0 };
+        let error = SpawnError::Timeout(seconds(2));
+        assert_eq!(late, Err(ResizeError::NotStarted { asked: 1, resized, error }));
+        assert_eq!((sim.now().as_nanos(), sim.stats().processes), (2_000_000_000, 2));
+        let late = sim.spawn(|| Pool::new(1, slow(0, 60)).init_timeout(seconds(2))).wait();
+        let SpawnError::Init(reason) = late.unwrap_err() else { panic!("its start has failed") };
+        assert_eq!(reason.downcast_ref(), Some(&SpawnError::Timeout(seconds(2))));
+        assert_eq!(sim.stats().processes, 2);
+    }
+}
+
+#[test]
+fn p4_more_replacements_than_start_at_once_all_come_to_their_places() {
+    for sim in simulations(5) {
+        let pool: PoolAddress = sim.spawn(|| Pool::new(40, slow(40, 1))).wait().unwrap();
+        (0..40).for_each(|_| pool.send(Job::End(boom())).unwrap());
+        sim.run_until_idle();
+        assert_eq!((numbers(&pool).workers, sim.stats().processes), (0, 17));
+        sim.advance(seconds(3));
+        assert_eq!((numbers(&pool).workers, numbers(&pool).restarts), (40, 40));
+    }
+}
+
+#[test]
+fn p4_a_worker_that_ends_as_soon_as_it_has_started_is_replaced() {
+    for sim in simulations(100) {
+        let started = Arc::new(AtomicU32::new(0));
+        let factory = move || {
+            let hasty = started.fetch_add(1, Ordering::Relaxed) == 2;
+            behavior_fn(move |mut ctx: Context<Job>| async move {
+                ctx.initialised();
+                while !hasty {
+                    if let krarup::Received::Message(Job::End(reason)) = ctx.receive().await {
+                        return Err(reason);
+                    }
+                }
+                Err(boom())
+            })
+        };
+        let pool: PoolAddress = sim.spawn(move || Pool::new(2, factory)).wait().unwrap();
+        pool.send(Job::End(boom())).unwrap();
+        sim.run_until_idle();
+        let numbers = numbers(&pool);
+        assert_eq!((numbers.workers, numbers.restarts, sim.stats().processes), (2, 2, 3));
+    }
+}
+
+/// A worker whose starts block their thread from the second on, until the channel is closed.
+fn blocking() -> (std::sync::mpsc::Sender<()>, impl Fn() -> Slow + Send + Sync + 'static) {
+    let (blocks, free) = std::sync::mpsc::channel::<()>();
+    let free = std::sync::Mutex::new(free);
+    let started = Arc::new(AtomicU32::new(0));
+    let factory = move || {
+        if started.fetch_add(1, Ordering::Relaxed) >= 1 {
+            let _ = free.lock().unwrap().recv();
+        }
+        Slow { started: Arc::new(AtomicU32::new(0)), at_once: 9, time: seconds(0) }
+    };
+    (blocks, factory)
+}
+
+#[test]
+fn p4_a_worker_that_never_gives_its_thread_back_does_not_hold_up_its_pool() {
+    let node = Node::builder("p4").workers(3).start().unwrap();
+    let (blocks, factory) = blocking();
+    let pool = move || Pool::new(1, factory).init_timeout(pool_support::millis(10));
+    let pool: PoolAddress = node.spawn(pool).wait().unwrap();
+    let error = pool.add_workers(1).wait().unwrap_err();
+    assert!(matches!(error, ResizeError::NotStarted { error: SpawnError::Timeout(_), .. }));
+    assert_eq!(numbers(&pool).workers, 1);
+    assert!(pool.call(Job::Who).wait().is_ok());
+    // What it does when it has its thread back is nobody's business.
+    drop(blocks);
+    assert_eq!(pool.add_workers(1).wait().unwrap().size, 2);
+    assert!(pool.is_alive());
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn p4_a_worker_that_never_gives_its_thread_back_does_not_hold_up_the_start_of_its_pool() {
+    let node = Node::builder("p4").workers(2).start().unwrap();
+    let (blocks, free) = std::sync::mpsc::channel::<()>();
+    let free = std::sync::Mutex::new(free);
+    let factory = move || {
+        let _ = free.lock().unwrap().recv();
+        Slow { started: Arc::new(AtomicU32::new(0)), at_once: 9, time: seconds(0) }
+    };
+    let pool = move || Pool::new(1, factory).init_timeout(pool_support::millis(10));
+    let failed = node.spawn(pool).wait().unwrap_err();
+    assert!(matches!(failed, SpawnError::Init(_)), "{failed}");
+    drop(blocks);
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn m6_a_hundred_thousand_senders_in_line_are_served_in_their_order() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let noted = log.clone();
+    let factory = move || {
+        let log = noted.clone();
+        behavior_fn(move |mut ctx: Context<u32>| async move {
+            while let krarup::Received::Message(n) = ctx.receive().await {
+                ctx.sleep(seconds(1)).await;
+                log.note(n);
+            }
+            Ok(())
+        })
+    };
+    let pool = sim.spawn(move || Pool::new(1, factory).mailbox(1)).wait().unwrap();
+    pool.send(0).unwrap();
+    sim.run_until_idle();
+    pool.send(1).unwrap();
+    let mut waits: Vec<_> =
+        (2..100_002).map(|n| Box::pin(pool.send_or_wait(n).into_future())).collect();
+    waits.iter_mut().for_each(|wait| assert!(support::poll_once(wait).is_pending()));
+    // All but the first, the last and one in between give up, the last ones first.
+    let mut kept: Vec<_> = [100_000 - 1, 50_000, 0].map(|at| waits.remove(at)).into();
+    while waits.pop().is_some() {}
+    sim.advance(seconds(1));
+    assert!(support::poll_once(&mut kept[2]).is_ready());
+    sim.advance(seconds(1));
+    assert!(support::poll_once(&mut kept[1]).is_ready());
+    assert!(support::poll_once(&mut kept[0]).is_pending());
+    sim.advance(seconds(1));
+    assert!(support::poll_once(&mut kept[0]).is_ready());
+    sim.advance(seconds(9));
+    assert_eq!(log.take(), ["0", "1", "2", "50002", "100001"]);
 }

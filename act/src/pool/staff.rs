@@ -36,7 +36,7 @@ use krarup_gen::{
     CallError, Exit, Pid, Reason, RestartWindow, Result, SpawnError, Target, Timestamp,
 };
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -89,6 +89,8 @@ where
     leaving: BTreeMap<Pid, Address<B::Message, B::Command>>,
     /// Workers that have ended, or were given up: signals of theirs may still lie in the mailbox.
     former: BTreeMap<Pid, Address<B::Message, B::Command>>,
+    /// Those of the former that do not end, though they were killed: nobody waits for them again.
+    left_behind: BTreeSet<Pid>,
     vacancies: Vacancies,
     window: Option<RestartWindow>,
     pub(super) plan: Option<Plan>,
@@ -141,6 +143,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
             adding: VecDeque::new(),
             leaving: BTreeMap::new(),
             former: BTreeMap::new(),
+            left_behind: BTreeSet::new(),
             vacancies: Vacancies::new(settings.back_off),
             window: settings.intensity.map(|(most, period)| RestartWindow::new(most, period)),
             plan: settings.elastic.map(|elastic| Plan::new(elastic, now)),
@@ -259,6 +262,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
             target: "krarup", pool = %ctx.pid(), worker = %worker.pid(),
             "a worker was killed and does not end, for it blocks its thread; it is left behind"
         );
+        self.left_behind.insert(worker.pid());
         self.retire(ctx, worker.clone());
     }
 
@@ -496,6 +500,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         for pid in ended {
             ctx.unlink(pid);
             self.former.remove(&pid);
+            self.left_behind.remove(&pid);
         }
     }
 
@@ -536,7 +541,10 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         let starting = self.starts.take_all();
         let mut workers = std::mem::take(&mut self.leaving);
         workers.extend(self.intake.close().into_iter().map(|worker| (worker.pid(), worker)));
-        workers.extend(std::mem::take(&mut self.former).into_iter().filter(|(_, w)| w.is_alive()));
+        let given_up = std::mem::take(&mut self.former).into_iter();
+        workers.extend(
+            given_up.filter(|(pid, worker)| worker.is_alive() && !self.left_behind.contains(pid)),
+        );
         let host = Arc::clone(ctx.host());
         let watched = |pid| (pid, watch(Arc::clone(&host), Target::Pid(pid)));
         let mut ends: Vec<_> = workers.keys().copied().map(watched).collect();
