@@ -573,3 +573,24 @@ fn m6_a_hundred_thousand_senders_in_line_are_served_in_their_order() {
     sim.advance(seconds(9));
     assert_eq!(log.take(), ["0", "1", "2", "50002", "100001"]);
 }
+
+#[test]
+fn p12_a_worker_that_is_stuck_when_it_is_removed_is_killed_and_not_replaced() {
+    for sim in simulations(10) {
+        let factory = workers(&Log::new());
+        let pool = move || Pool::new(2, factory).mailbox(5).stuck_limit(seconds(3));
+        let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+        pool.send(Job::Hang).unwrap();
+        sim.run_until_idle();
+        pool.send(Job::Note(1)).unwrap();
+        assert_eq!(pool.workers().wait().unwrap().len(), 2);
+        // The one that hangs is the next again.
+        assert_eq!(pool.remove_workers(1).wait().unwrap().size, 1);
+        let drained = pool.drain();
+        sim.advance(seconds(4));
+        assert_eq!(drained.wait(), Ok(()));
+        let numbers = numbers(&pool);
+        assert_eq!((numbers.stuck, numbers.restarts, numbers.workers), (1, 0, 1));
+        assert_eq!(sim.stats().processes, 2);
+    }
+}

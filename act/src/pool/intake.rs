@@ -136,13 +136,13 @@ where
     }
 
     /// Takes out up to `count` workers, those first whose turn is next.
-    pub(super) fn take(&self, count: usize) -> Vec<Address<M, C>> {
+    pub(super) fn take(&self, count: usize) -> Vec<Worker<M, C>> {
         let taken = {
             let mut ring = self.ring.write();
             Self::bring_next_to_front(&mut ring);
             let workers = ring.all_mut();
             let count = count.min(workers.len());
-            workers.drain(..count).map(|worker| worker.address).collect()
+            workers.drain(..count).collect()
         };
         self.dismiss_if_empty();
         taken

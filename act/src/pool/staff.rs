@@ -19,7 +19,7 @@ use super::handing::Entrance;
 use super::intake::{Intake, Rules};
 use super::rate::Bucket;
 use super::resize::{PoolState, ResizeError, Resized};
-use super::ring::Gate;
+use super::ring::{Gate, Worker};
 use super::routing::Routing;
 use super::settings::{MOST_WORKERS, PoolError, Settings};
 use super::starting::{Purpose, Started, Starts};
@@ -86,7 +86,7 @@ where
     exits: VecDeque<Exit>,
     adding: VecDeque<Adding>,
     /// Workers that were removed and have not ended yet.
-    leaving: BTreeMap<Pid, Address<B::Message, B::Command>>,
+    pub(super) leaving: BTreeMap<Pid, Worker<B::Message, B::Command>>,
     /// Workers that have ended, or were given up: signals of theirs may still lie in the mailbox.
     former: BTreeMap<Pid, Address<B::Message, B::Command>>,
     /// Those of the former that do not end, though they were killed: nobody waits for them again.
@@ -220,8 +220,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
             Purpose::Replacement(dead) => self.vacancies.fill(dead),
         };
         if !wanted {
-            worker.finish();
-            self.leaving.insert(worker.pid(), worker);
+            self.send_away(Worker { address: worker, place: 0, desk: None });
             return;
         }
         match purpose {
@@ -415,15 +414,18 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         vacant.iter().for_each(|place| self.intake.remove(*place));
         let leaving = self.intake.take(count - vacant.len());
         let changed = vacant.len() + leaving.len();
-        for worker in leaving {
-            worker.finish();
-            self.leaving.insert(worker.pid(), worker);
-        }
+        leaving.into_iter().for_each(|worker| self.send_away(worker));
         Resized { size: self.intake.size(), changed }
     }
 
     pub(super) fn pids(&self) -> Vec<Pid> {
         self.intake.workers().iter().map(|worker| worker.address.pid()).collect()
+    }
+
+    /// A worker handles what it has accepted, and ends.
+    fn send_away(&mut self, worker: Worker<B::Message, B::Command>) {
+        worker.address.finish();
+        self.leaving.insert(worker.address.pid(), worker);
     }
 
     /// Whether nobody is left to wait for, when all were let go.
@@ -451,7 +453,8 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
             if !ctx.is_alive(pid) {
                 self.starts.note_exit(exit.clone());
             }
-        } else if let Some(worker) = self.leaving.get(&pid).cloned() {
+        } else if let Some(worker) = self.leaving.get(&pid) {
+            let worker = worker.address.clone();
             if !worker.is_alive() {
                 self.leaving.remove(&pid);
                 self.retire(ctx, worker);
@@ -504,12 +507,14 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         }
     }
 
-    /// Kills a worker and gives its place to another.
+    /// Kills a worker and gives its place to another, if it has not been removed.
     pub(super) fn give_up(&mut self, worker: &Address<B::Message, B::Command>, now: Timestamp) {
         let pid = worker.pid();
-        self.intake.vacate(pid);
+        if self.leaving.remove(&pid).is_none() {
+            self.intake.vacate(pid);
+            self.vacancies.add(pid, now);
+        }
         self.former.insert(pid, worker.clone());
-        self.vacancies.add(pid, now);
         worker.process().kill();
     }
 
@@ -521,7 +526,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         let closed = move || intake.upgrade().is_none_or(|intake| intake.gate() == Gate::Closed);
         let mark: Mark = Arc::new(Drained { told: Mutex::new(told), closed: Box::new(closed) });
         self.intake.drain(&mark);
-        self.leaving.values().for_each(|worker| worker.mark(&mark));
+        self.leaving.values().for_each(|worker| worker.address.mark(&mark));
     }
 
     pub(super) fn reopen(&mut self) -> bool {
@@ -539,7 +544,8 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         self.stop_adding(ctx.pid());
         self.vacancies.take(usize::MAX);
         let starting = self.starts.take_all();
-        let mut workers = std::mem::take(&mut self.leaving);
+        let leaving = std::mem::take(&mut self.leaving).into_iter();
+        let mut workers: BTreeMap<_, _> = leaving.map(|(pid, w)| (pid, w.address)).collect();
         workers.extend(self.intake.close().into_iter().map(|worker| (worker.pid(), worker)));
         let given_up = std::mem::take(&mut self.former).into_iter();
         workers.extend(

@@ -41,7 +41,9 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         let Some(limit) = self.settings.stuck else { return };
         let now = ctx.now();
         let mut next = now + limit;
-        for worker in self.intake.workers() {
+        // Those that were removed too: nobody else would end them.
+        let removed = self.leaving.values().cloned();
+        for worker in self.intake.workers().into_iter().chain(removed.collect::<Vec<_>>()) {
             let Some(since) = worker.desk.as_ref().and_then(|desk| desk.busy_since()) else {
                 continue;
             };
@@ -51,7 +53,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
             }
             tracing::warn!(
                 target: "krarup", pool = %ctx.pid(), worker = %worker.address.pid(), ?limit,
-                "replacing a worker that is stuck"
+                "killing a worker that is stuck"
             );
             self.stuck += 1;
             self.give_up(&worker.address, now);
