@@ -6,6 +6,7 @@ use super::resize::{ResizeError, Resized};
 use super::statistics::PoolStatistics;
 use crate::address::Address;
 use crate::context::Context;
+use crate::inspect_request::InspectRequest;
 use crate::process::crash::contain;
 use crate::subscription::{Subscription, Tell};
 use krarup_gen::{DeadLetter, Down, Exit, Inspection, Lifecycle, Pid, Reason, Result, Target};
@@ -31,7 +32,7 @@ use std::pin::Pin;
 /// | the same | an event it subscribed to | `HandleEvent` |
 /// | [`handle_worker_exit`](PoolBehavior::handle_worker_exit) | a worker has ended | - |
 /// | [`handle_exit`](PoolBehavior::handle_exit), [`handle_down`](PoolBehavior::handle_down) | another process it is linked to, or monitors, has ended | - |
-/// | [`inspect`](PoolBehavior::inspect) | somebody inspects the pool | `HandleInspect` |
+/// | [`inspect`](PoolBehavior::inspect), [`handle_inspect`](PoolBehavior::handle_inspect) | somebody inspects the pool | `HandleInspect` |
 /// | [`terminate`](PoolBehavior::terminate) | last, when the workers have ended | `Terminate` |
 pub trait PoolBehavior: Sized + Send + 'static {
     /// The jobs of the pool: what its workers take.
@@ -91,6 +92,13 @@ pub trait PoolBehavior: Sized + Send + 'static {
     /// Describes the behaviour; the items come after those of the pool.
     fn inspect(&self) -> Inspection {
         Inspection::new()
+    }
+
+    /// Describes the behaviour to who asks, as [`crate::Actor::handle_inspect`]. The default is
+    /// [`PoolBehavior::inspect`].
+    fn handle_inspect(&self, request: &InspectRequest) -> Inspection {
+        let _ = request;
+        self.inspect()
     }
 
     /// Cleans up, when the workers have ended; at most once, and not when the pool is killed.

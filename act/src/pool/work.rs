@@ -11,9 +11,9 @@ use super::starting::Started;
 use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::deadline::Sleep;
+use crate::inspect_request::InspectRequest;
 use crate::received::Received;
-use crate::reply::Reply;
-use krarup_gen::{Exit, Inspection, Reason, Result};
+use krarup_gen::{Exit, Reason, Result};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -114,14 +114,14 @@ where
 }
 
 /// Answers an inspection.
-pub(super) fn inspection<B, R, P>(staff: &Staff<B, R>, behavior: &P, request: Reply<Inspection>)
+pub(super) fn inspection<B, R, P>(staff: &Staff<B, R>, behavior: &P, request: InspectRequest)
 where
     B: Behavior,
     R: Routing<B::Message>,
     P: PoolBehavior<Job = B::Message>,
 {
     let mut inspection = staff.inspect();
-    for (item, value) in behavior.inspect().iter() {
+    for (item, value) in behavior.handle_inspect(&request).iter() {
         inspection.set(item, value.clone());
     }
     request.send(inspection);
