@@ -40,6 +40,7 @@ pub(super) struct Rules<M> {
     pub(super) office: Option<Arc<Office<M>>>,
 }
 
+#[allow(clippy::struct_excessive_bools, reason = "facts that never change, each of its own")]
 pub(super) struct Intake<M: Send + 'static, C: Send + 'static, R> {
     pub(super) pid: Pid,
     pub(super) host: Arc<dyn Host>,
