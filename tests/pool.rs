@@ -426,6 +426,7 @@ fn p6_inspect_tells_everything_there_is_to_know() {
         "worker_restarts=0",
         "messages_forwarded=0",
         "messages_unhandled=0",
+        "waiting=0",
     ];
     assert_eq!(items, expected);
     let free = sim.spawn(|| Pool::new(1, || Worker(Log::new()))).wait().unwrap();

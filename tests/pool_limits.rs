@@ -223,13 +223,18 @@ fn p11_a_drain_waits_for_removed_workers_and_not_for_dead_ones() {
         sim.kill(order[1]);
         sim.advance(seconds(9));
         assert!(poll_once(&mut drained).is_pending());
-        // Replaced and resized while it is drained.
+        // Replaced while it is drained, but not resized.
         assert_eq!(numbers(&pool).restarts, 1);
-        assert_eq!(pool.add_workers(1).wait().unwrap().size, 3);
+        let refused = pool.add_workers(1).wait().unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            format!("pool {} cannot be resized: it is drained", pool.pid())
+        );
         sim.advance(seconds(1));
         assert_eq!(poll_once(&mut drained), Poll::Ready(Ok(())));
         assert_eq!(done(&log).len(), 4);
         pool.reopen().wait().unwrap();
+        assert_eq!(pool.add_workers(1).wait().unwrap().size, 3);
         assert_eq!((0..3).map(|_| who(&pool)).collect::<std::collections::BTreeSet<_>>().len(), 3);
     }
 }

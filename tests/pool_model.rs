@@ -5,12 +5,13 @@ mod pool_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Inspection, behavior_fn};
+use krarup::{Inspection, PoolState, ResizeError, behavior_fn};
 use pool_support::{Job, PoolAddress, done, numbers, seconds, workers};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::task::Poll;
 use support::{Log, boom};
 
 /// One step of a history.
@@ -31,6 +32,7 @@ enum Step {
     Factory(bool),
     Drain,
     Reopen,
+    Hang,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -50,6 +52,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => any::<bool>().prop_map(Step::Factory),
         1 => Just(Step::Drain),
         1 => Just(Step::Reopen),
+        1 => Just(Step::Hang),
     ]
 }
 
@@ -72,14 +75,96 @@ impl Actor for Frail {
             }
             Job::Who(reply) => reply.send(ctx.pid()),
             Job::End(reason) => return Err(reason),
-            Job::Ask(..) | Job::Hang => {}
+            Job::Hang => std::future::pending().await,
+            Job::Ask(..) => {}
         }
         Ok(())
     }
 }
 
+/// What a pool is like at one moment, and so what it does with a message that is sent now.
+struct Seen {
+    draining: bool,
+    places: usize,
+    /// The workers in the rotation, the next one first, and how much waits at each; at one that
+    /// has died nothing does, nor can it.
+    workers: Vec<(Pid, Option<usize>)>,
+}
+
+/// What becomes of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It goes to this worker.
+    To(Pid),
+    Full,
+    NoWorkers,
+    Draining,
+}
+
+impl Seen {
+    /// Looks, when the pool has obeyed all that it was told.
+    fn of(sim: &Simulation, pool: &PoolAddress) -> Self {
+        let numbers = numbers(pool);
+        let pids = pool.workers().wait().unwrap();
+        let waiting = |pid: Pid| sim.process_info(pid).map(|info| info.main);
+        let workers = pids.into_iter().map(|pid| (pid, waiting(pid))).collect();
+        Seen { draining: numbers.draining, places: numbers.places, workers }
+    }
+
+    fn waiting(&self) -> usize {
+        self.workers.iter().filter_map(|(_, waiting)| *waiting).sum()
+    }
+
+    fn waiting_at(&self, pid: Pid) -> Option<usize> {
+        self.workers.iter().find(|(worker, _)| *worker == pid)?.1
+    }
+
+    fn has_room(&self, bound: usize) -> bool {
+        self.workers.iter().any(|(_, waiting)| waiting.is_some_and(|waiting| waiting < bound))
+    }
+
+    /// The next living worker that is not full gets it.
+    fn fate(&self, bound: usize) -> Fate {
+        let mut living = self.workers.iter().filter_map(|(pid, waiting)| Some((pid, (*waiting)?)));
+        match living.clone().find(|(_, waiting)| *waiting < bound) {
+            _ if self.draining => Fate::Draining,
+            Some((pid, _)) => Fate::To(*pid),
+            None if living.next().is_some() => Fate::Full,
+            None => Fate::NoWorkers,
+        }
+    }
+
+    /// What has become of a message that was sent since, by who has more now.
+    fn became<T>(&self, sent: &std::result::Result<T, Fate>, now: &Seen) -> Fate {
+        match sent {
+            Err(refused) => *refused,
+            Ok(_) => {
+                let more =
+                    |(pid, _): &&(Pid, Option<usize>)| now.waiting_at(*pid) > self.waiting_at(*pid);
+                now.workers.iter().find(more).map_or(Fate::Full, |(pid, _)| Fate::To(*pid))
+            }
+        }
+    }
+
+    /// The same workers, now: without a step of the simulation.
+    fn again(&self, sim: &Simulation) -> Self {
+        let waiting = |pid: Pid| sim.process_info(pid).map(|info| info.main);
+        let workers = self.workers.iter().map(|(pid, _)| (*pid, waiting(*pid))).collect();
+        Seen { draining: self.draining, places: self.places, workers }
+    }
+}
+
+fn refusal<M>(error: &SendError<M>) -> Fate {
+    match error {
+        SendError::Full(_) => Fate::Full,
+        SendError::NoWorkers(_) => Fate::NoWorkers,
+        SendError::Draining(_) => Fate::Draining,
+        other => panic!("{other}"),
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
     /// M25, M26: whatever happens, forwarded + unhandled is what was sent; everything that was
     /// accepted is handled once or went down with a worker; no place is ever lost.
@@ -99,11 +184,14 @@ proptest! {
             .spawn(move || {
                 let pool = Pool::new(size, move || Frail(noted.clone(), Arc::clone(&failing)));
                 let pool = pool.mailbox(bound);
-                if watched { pool.measured() } else { pool }
+                // Longer than any job but one that hangs.
+                if watched { pool.measured().stuck_limit(seconds(3)) } else { pool }
             })
             .wait()
             .unwrap();
         let mut places = size;
+        // Messages whose room went down with a worker, and which may wait beyond the bound.
+        let mut orphans = 0;
         let (mut received, mut accepted, mut next) = (0_u64, 0_u64, 0_u32);
         let mut permits = Vec::new();
         let mut waits = Vec::new();
@@ -111,29 +199,60 @@ proptest! {
             next += 1;
             next
         };
+        let mut seen = Seen::of(&sim, &pool);
         for step in steps {
+            let fate = seen.fate(bound);
             match step {
-                Step::Send => {
+                Step::Send | Step::Crash | Step::Hang => {
+                    let job = match step {
+                        Step::Crash => Job::End(boom()),
+                        // Without a limit it would hang for ever.
+                        Step::Hang if watched => Job::Hang,
+                        _ => Job::Slow(number(), seconds(1)),
+                    };
+                    let sent = pool.send(job).map_err(|error| refusal(&error));
                     received += 1;
-                    accepted += u64::from(pool.send(Job::Slow(number(), seconds(1))).is_ok());
+                    accepted += u64::from(sent.is_ok());
+                    prop_assert_eq!(seen.became(&sent, &seen.again(&sim)), fate);
                 }
                 Step::Call => {
                     received += 1;
                     let mut call = pool.call(Job::Who).into_future();
-                    let refused = matches!(
-                        support::poll_once(&mut call),
-                        std::task::Poll::Ready(Err(_))
-                    );
-                    accepted += u64::from(!refused);
+                    let sent = match support::poll_once(&mut call) {
+                        Poll::Pending => Ok(()),
+                        Poll::Ready(Err(CallError::Full)) => Err(Fate::Full),
+                        Poll::Ready(Err(CallError::NoWorkers)) => Err(Fate::NoWorkers),
+                        Poll::Ready(Err(CallError::Draining)) => Err(Fate::Draining),
+                        Poll::Ready(other) => panic!("{other:?}"),
+                    };
+                    accepted += u64::from(sent.is_ok());
+                    prop_assert_eq!(seen.became(&sent, &seen.again(&sim)), fate);
                 }
-                Step::Reserve => match pool.reserve() {
-                    Ok(permit) => permits.push(permit),
-                    Err(_) => received += 1,
-                },
-                Step::UsePermit => if let Some(permit) = permits.pop() {
+                Step::Reserve => {
+                    let reserved = pool.reserve().map_err(|error| refusal(&error));
+                    // Room counts from now on.
+                    prop_assert_eq!(seen.became(&reserved, &seen.again(&sim)), fate);
+                    match (reserved, fate) {
+                        (Ok(permit), Fate::To(worker)) => permits.push((permit, worker)),
+                        _ => received += 1,
+                    }
+                }
+                Step::UsePermit => if let Some((permit, worker)) = permits.pop() {
+                    let before = pool.waiting();
                     permit.send(Job::Slow(number(), seconds(1)));
                     received += 1;
                     accepted += 1;
+                    let now = seen.again(&sim);
+                    if seen.waiting_at(worker).is_some() {
+                        prop_assert_eq!((now.waiting(), pool.waiting()), (seen.waiting(), before));
+                    } else {
+                        // Its room is gone: it goes to another, though the pool be drained, or is
+                        // the first in line.
+                        let elsewhere = usize::from(seen.has_room(bound));
+                        prop_assert_eq!(now.waiting(), seen.waiting() + elsewhere);
+                        prop_assert_eq!(pool.waiting(), before + 1);
+                        orphans += 1;
+                    }
                 },
                 Step::DropPermit => drop(permits.pop()),
                 Step::Wait => {
@@ -146,52 +265,74 @@ proptest! {
                     let process = sim.spawn(move || sent).start().unwrap();
                     waits.push(process.monitor());
                 }
-                Step::Crash => {
-                    received += 1;
-                    accepted += u64::from(pool.send(Job::End(boom())).is_ok());
-                }
                 Step::Kill(index) => {
                     if let Some(worker) = pool.workers().wait().unwrap().get(index) {
                         sim.kill(*worker);
                     }
                 }
-                Step::Add(count) => {
-                    let resized = pool.add_workers(count).wait().unwrap();
-                    prop_assert!(resized.changed <= count);
-                    places += resized.changed;
-                    prop_assert_eq!(resized.size, places);
-                }
-                Step::Remove(count) => {
-                    let resized = pool.remove_workers(count).wait().unwrap();
-                    prop_assert_eq!(resized.changed, count.min(places));
-                    places -= resized.changed;
-                    prop_assert_eq!(resized.size, places);
-                }
+                Step::Add(count) => match pool.add_workers(count).wait() {
+                    Ok(resized) => {
+                        prop_assert!(!seen.draining && resized.changed == count);
+                        places += count;
+                        prop_assert_eq!(resized.size, places);
+                    }
+                    Err(ResizeError::NotStarted { asked, resized, error }) => {
+                        prop_assert_eq!((asked, error), (count, SpawnError::Init(boom())));
+                        prop_assert!(fails.load(Ordering::Relaxed) && resized.changed == 0);
+                        prop_assert_eq!(resized.size, places);
+                    }
+                    Err(error) => {
+                        let state = PoolState::Draining;
+                        let pool = pool.pid();
+                        prop_assert!(seen.draining);
+                        prop_assert_eq!(error, ResizeError::NotRunning { pool, state });
+                    }
+                },
+                Step::Remove(count) => match pool.remove_workers(count).wait() {
+                    Ok(resized) => {
+                        prop_assert_eq!(resized.changed, count.min(places));
+                        places -= resized.changed;
+                        prop_assert_eq!(resized.size, places);
+                    }
+                    Err(error) => {
+                        let state = PoolState::Draining;
+                        let pool = pool.pid();
+                        prop_assert!(seen.draining);
+                        prop_assert_eq!(error, ResizeError::NotRunning { pool, state });
+                    }
+                },
                 Step::Work => { for _ in 0..5 { sim.step(); } }
                 Step::Time => sim.advance(seconds(1)),
                 Step::Factory(failing) => fails.store(failing, Ordering::Relaxed),
                 Step::Drain => drop(support::poll_once(&mut pool.drain())),
                 Step::Reopen => drop(pool.reopen().wait().unwrap()),
             }
-            prop_assert!(pool.waiting() <= (places + permits.len() + 9) * bound);
+            // P2, exactly: at no worker more than its bound, at the pool no more than that, but for
+            // what was promised and lost its room.
+            let now = Seen::of(&sim, &pool);
+            prop_assert!(now.workers.iter().all(|(_, waiting)| waiting.unwrap_or(0) <= bound));
+            let beyond = pool.waiting() - now.waiting();
+            prop_assert!(beyond <= orphans, "{} beyond, {} without room", beyond, orphans);
+            prop_assert_eq!(now.places, places);
+            seen = now;
         }
         fails.store(false, Ordering::Relaxed);
         pool.reopen().wait().unwrap();
         if places == 0 {
             places += pool.add_workers(1).wait().unwrap().changed;
         }
-        for permit in permits {
+        for (permit, _) in permits {
             permit.send(Job::Slow(number(), seconds(1)));
             received += 1;
             accepted += 1;
         }
         // Time for every back-off, every job and every wait.
-        sim.advance(seconds(3_600));
+        sim.advance(seconds(600));
         for wait in waits {
             received += 1;
             accepted += u64::from(wait.wait().unwrap().reason == Reason::Normal);
         }
-        sim.advance(seconds(3_600));
+        sim.advance(seconds(600));
         let numbers = numbers(&pool);
         prop_assert_eq!(numbers.received(), received);
         prop_assert_eq!(numbers.forwarded, accepted);

@@ -3,6 +3,7 @@
 use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::dynamic::Dynamic;
+use crate::inspect_request::InspectRequest;
 use crate::process::crash::Contained;
 use crate::process::current;
 use crate::received::{Delivery, Received};
@@ -27,7 +28,7 @@ use std::task::{self, Poll};
 /// | [`handle_timeout`](Actor::handle_timeout) | nothing has come for a set time | `handle_info(timeout)` |
 /// | [`handle_other`](Actor::handle_other) | a message of another type | `handle_info/2` |
 /// | [`state`](Actor::state) | somebody debugs the process | `sys:get_state` |
-/// | [`inspect`](Actor::inspect) | somebody inspects the process | `format_status` |
+/// | [`inspect`](Actor::inspect), [`handle_inspect`](Actor::handle_inspect) | somebody inspects the process | `format_status` |
 /// | [`before_restart`](Actor::before_restart) | its state has failed and is replaced ([`crate::InPlace`]) | - |
 /// | [`after_restart`](Actor::after_restart) | its state has replaced one that failed | - |
 /// | [`terminate`](Actor::terminate) | last, unless killed (rule D5) | `terminate/2` |
@@ -99,6 +100,14 @@ pub trait Actor: Sized + Send + 'static {
     /// Describes the actor.
     fn inspect(&self) -> Inspection {
         Inspection::new()
+    }
+
+    /// Describes the actor to who asks (Ergo's `HandleInspect(from, item...)`). The default is
+    /// [`Actor::inspect`], whoever asks. Of what this returns, those items are sent that were asked
+    /// for: it may look at [`InspectRequest::wants`] to save itself the others.
+    fn handle_inspect(&self, request: &InspectRequest) -> Inspection {
+        let _ = request;
+        self.inspect()
     }
 
     /// The last of a state that has failed, by an error or a panic, where the process goes
@@ -260,8 +269,9 @@ async fn handle<A: Actor>(
             reply.send(actor.state());
             Ok(())
         }
-        Received::Inspect(reply) => {
-            reply.send(actor.inspect());
+        Received::Inspect(request) => {
+            let inspection = actor.handle_inspect(&request);
+            request.send(inspection);
             Ok(())
         }
         Received::Stop(reason) => Err(End::Told(reason)),

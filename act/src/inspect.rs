@@ -3,6 +3,7 @@
 use crate::address::Address;
 use crate::deadline::within;
 use crate::host::Host;
+use crate::inspect_request::InspectRequest;
 use crate::pending::Pending;
 use crate::process::current;
 use crate::process::process::Process;
@@ -20,14 +21,23 @@ pub fn inspect(
     host: Arc<dyn Host>,
     process: Option<Arc<dyn Process>>,
 ) -> Pending<Inspection, CallError> {
+    inspect_items(host, process, Box::default())
+}
+
+/// As [`inspect`], for these items; for none: for all.
+pub fn inspect_items(
+    host: Arc<dyn Host>,
+    process: Option<Arc<dyn Process>>,
+    items: Box<[String]>,
+) -> Pending<Inspection, CallError> {
     Pending::new(Arc::clone(&host), async move {
         let process = process.ok_or(CallError::NoProcess)?;
-        let pid = process.pid();
-        if current::pid().is_some_and(|myself| myself.is_same_process(pid)) {
+        let (pid, asker) = (process.pid(), current::pid());
+        if asker.is_some_and(|myself| myself.is_same_process(pid)) {
             return Err(CallError::CallsItself(pid));
         }
         let (reply, answer) = Reply::new(None);
-        process.inspect(reply);
+        process.inspect(InspectRequest::new(asker, items, reply));
         within(&host, INSPECT_TIMEOUT, answer)
             .await
             .ok_or(CallError::Timeout(INSPECT_TIMEOUT))?
@@ -40,5 +50,15 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     /// that is done; after 5 s it is [`CallError::Timeout`].
     pub fn inspect(&self) -> Pending<Inspection, CallError> {
         inspect(Arc::clone(self.host()), Some(self.process()))
+    }
+
+    /// As [`Address::inspect`], for these items alone (Ergo's `Inspect(pid, item...)`). One that the
+    /// process does not have is not in the answer.
+    pub fn inspect_items<I>(&self, items: I) -> Pending<Inspection, CallError>
+    where
+        I: IntoIterator<Item: Into<String>>,
+    {
+        let items = items.into_iter().map(Into::into).collect();
+        inspect_items(Arc::clone(self.host()), Some(self.process()), items)
     }
 }

@@ -86,6 +86,11 @@ impl<M> Job<M> {
         self.message.take().expect("a job has its message until it is taken apart")
     }
 
+    /// When it was accepted, and when its time to live is over.
+    pub(crate) fn times(&self) -> (Timestamp, Timestamp) {
+        (self.accepted, self.due)
+    }
+
     /// The same job, watched by somebody else from now on.
     pub(crate) fn handed_to(mut self, watch: Arc<dyn Watch<M>>) -> Self {
         self.watch = watch;

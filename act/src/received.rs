@@ -1,8 +1,9 @@
 //! What a process receives.
 
 use crate::dynamic::Dynamic;
+use crate::inspect_request::InspectRequest;
 use crate::reply::Reply;
-use krarup_gen::{Down, Exit, Inspection, Reason};
+use krarup_gen::{Down, Exit, Reason};
 
 /// One item from a process's mailbox, as [`crate::Context::receive`] returns it.
 #[derive(Debug)]
@@ -28,8 +29,8 @@ pub enum Received<M, C = M> {
     /// Nothing has come for as long as was set with [`crate::Context::set_idle_timeout`]
     /// (rule D10).
     Timeout,
-    /// Somebody wants to know how the process is.
-    Inspect(Reply<Inspection>),
+    /// Somebody wants to know how the process is: `request.send(inspection)` answers.
+    Inspect(InspectRequest),
     /// Somebody wants to see the state of the process (rule X5); `None` says that it is not
     /// shown.
     State(Reply<Option<Dynamic>>),

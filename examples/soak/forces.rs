@@ -8,7 +8,7 @@ use crate::tree::{self, AREAS, STEADY, WATCHERS};
 use crate::watcher::Watch;
 use crate::worker::{Worker, failed};
 use krarup::prelude::*;
-use krarup::{LookupError, SupervisorAddress};
+use krarup::{LookupError, ResizeError, SupervisorAddress};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -200,7 +200,7 @@ impl Force {
             pool.remove_workers(1).wait()
         };
         if let Err(error) = resized {
-            self.ledger.lose_if(matches!(error, CallError::Timeout(_)), || {
+            self.ledger.lose_if(matches!(error, ResizeError::Call(CallError::Timeout(_))), || {
                 format!("a pool that is resized: {error}")
             });
         }
@@ -224,7 +224,7 @@ impl Force {
             self.ledger.lose_if(is_over, || format!("more wait than there is room: {info:?}"));
         }
         if let Err(error) = self.node.inspect(pid).wait() {
-            self.ledger.lose_if(matches!(error, CallError::Timeout(_)), || {
+            self.ledger.lose_if(matches!(error, ResizeError::Call(CallError::Timeout(_))), || {
                 format!("an inspection of {pid}: {error}")
             });
         }

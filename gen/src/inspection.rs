@@ -11,6 +11,7 @@ use std::time::Duration;
 /// let answer = Inspection::new().with("orders", 3_u64).with("open", true);
 /// assert_eq!(answer.number("orders"), Some(3));
 /// assert_eq!(answer.to_string(), "orders=3 open=true");
+/// assert_eq!(answer.only(&["open", "closed"]).to_string(), "open=true");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inspection {
@@ -38,6 +39,13 @@ impl Inspection {
             Some((_, old)) => *old = value,
             None => self.items.push((item, value)),
         }
+    }
+
+    /// The answer with these items only; those that it does not have stay away.
+    #[must_use]
+    pub fn only<T: AsRef<str>>(mut self, items: &[T]) -> Self {
+        self.items.retain(|(name, _)| items.iter().any(|item| item.as_ref() == name));
+        self
     }
 
     /// The value of an item.

@@ -5,7 +5,8 @@ use crate::guard;
 use crate::stop::{NodeStop, Stopper};
 use krarup_act::{
     Address, Behavior, Dynamic, Host, Monitor, Outside, Pending, Process, Recipient, Spawn,
-    Subscription, Topic, Via, address_of, inspect, lookup, send_dynamic, state, suspend, watch,
+    Subscription, Topic, Via, address_of, inspect, inspect_items, lookup, send_dynamic, state,
+    suspend, watch,
 };
 use krarup_gen::{
     Alias, CallError, DeadLetter, DebugError, Destination, Exit, Inspection, Lifecycle,
@@ -225,6 +226,15 @@ impl Node {
     /// Asks a process to describe itself (rule X3), and waits up to 5 s for its answer.
     pub fn inspect(&self, pid: Pid) -> Pending<Inspection, CallError> {
         inspect(self.host(), self.process(pid))
+    }
+
+    /// As [`Node::inspect`], for these items alone; see
+    /// [`Address::inspect_items`](krarup_act::Address::inspect_items).
+    pub fn inspect_items<I>(&self, pid: Pid, items: I) -> Pending<Inspection, CallError>
+    where
+        I: IntoIterator<Item: Into<String>>,
+    {
+        inspect_items(self.host(), self.process(pid), items.into_iter().map(Into::into).collect())
     }
 
     /// A picture of a process, at once and without its help (rule X3).

@@ -27,6 +27,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         varies
     }
 
+    /// Whether anything lies on Main, or was taken off it and not received yet.
+    pub(crate) fn has_main(&self) -> bool {
+        self.main.as_ref().is_some_and(|main| !main.is_empty()) || self.cell.inbox.lock().has_main()
+    }
+
     /// How much lies on the control lanes: commands, stops, inspections. For behaviours that
     /// choose their class by what waits for them.
     #[must_use]

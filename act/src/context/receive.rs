@@ -266,9 +266,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 Some(Received::Command(message))
             }
             Control::Stop(reason) => self.accept_stop(reason),
-            Control::Inspect(reply) => {
+            Control::Inspect(request) => {
                 self.forgive_idle();
-                Some(Received::Inspect(reply))
+                Some(Received::Inspect(request))
             }
             Control::State(reply) => {
                 self.forgive_idle();

@@ -1,9 +1,10 @@
 //! What lies in a mailbox.
 
 use crate::dynamic::Dynamic;
+use crate::inspect_request::InspectRequest;
 use crate::job::{Job, Mark};
 use crate::reply::Reply;
-use krarup_gen::{Down, Exit, Inspection, Reason, Ref};
+use krarup_gen::{Down, Exit, Reason, Ref};
 use std::collections::VecDeque;
 
 /// The number of the process a message is from; 0: from outside any process.
@@ -92,7 +93,7 @@ pub(crate) enum Control<C> {
     /// An orderly stop (rule M3).
     Stop(Reason),
     /// Say what you are.
-    Inspect(Reply<Inspection>),
+    Inspect(InspectRequest),
     /// Show your state (rule X5).
     State(Reply<Option<Dynamic>>),
     /// Say that you have come to this: a suspension is in effect (rule X5).

@@ -5,6 +5,7 @@
 //! back and given to those that have too few. What a worker has begun it keeps; the order between
 //! workers was never promised.
 
+use super::handing::Times;
 use super::intake::Intake;
 use super::line::Heir;
 use super::ring::{Gate, Worker};
@@ -22,11 +23,13 @@ where
 {
     /// Evens out what waits, if the routing does not mind; how many jobs have moved.
     pub(super) fn balance(&self) -> usize {
-        if self.routing.needs_message() || self.gate() != Gate::Open {
+        if self.needs_message || self.gate() != Gate::Open {
             return 0;
         }
-        let workers: Vec<_> =
-            self.workers().into_iter().filter(|worker| !worker.address.is_routed()).collect();
+        // One that has ended takes nothing.
+        let takes =
+            |worker: &Worker<M, C>| !worker.address.is_routed() && worker.address.is_alive();
+        let workers: Vec<_> = self.workers().into_iter().filter(takes).collect();
         let loads: Vec<_> = workers.iter().map(|worker| worker.address.load()).collect();
         let shares = shares(&loads);
         let mut surplus = Vec::new();
@@ -50,10 +53,13 @@ where
     }
 
     fn move_to(&self, worker: &Worker<M, C>, Entry { sender, body }: Entry<M>) {
+        let mut times = None;
         let refused = match (body, &worker.desk) {
             (Body::Message(message), _) => worker.address.forward(message, sender),
             (Body::Notice(notice), desk) => match *notice {
                 Notice::Job(job) => {
+                    let (accepted, due) = job.times();
+                    times = Some(Times { accepted, due });
                     let job = match desk {
                         Some(desk) => job.handed_to(Arc::clone(desk) as Arc<dyn Watch<M>>),
                         None => job,
@@ -65,9 +71,9 @@ where
             },
         };
         if let Err(error) = refused {
-            // It was accepted: it goes to the first that has room.
+            // It was accepted, when it was: it goes to the first that has room.
             let message = SendError::into_message(error);
-            self.line.inherit(Heir { message, sender, era: self.eras.current() });
+            self.line.inherit(Heir { message, sender, times, era: self.eras.current() });
             self.send_scouts();
         }
     }

@@ -1,10 +1,12 @@
 //! A pool's own behaviour: what its process does beside keeping workers (Ergo's
 //! `PoolBehavior`).
 
-use super::command::{PoolCommand, Resized};
+use super::command::PoolCommand;
+use super::resize::{ResizeError, Resized};
 use super::statistics::PoolStatistics;
 use crate::address::Address;
 use crate::context::Context;
+use crate::inspect_request::InspectRequest;
 use crate::process::crash::contain;
 use crate::subscription::{Subscription, Tell};
 use krarup_gen::{DeadLetter, Down, Exit, Inspection, Lifecycle, Pid, Reason, Result, Target};
@@ -30,7 +32,7 @@ use std::pin::Pin;
 /// | the same | an event it subscribed to | `HandleEvent` |
 /// | [`handle_worker_exit`](PoolBehavior::handle_worker_exit) | a worker has ended | - |
 /// | [`handle_exit`](PoolBehavior::handle_exit), [`handle_down`](PoolBehavior::handle_down) | another process it is linked to, or monitors, has ended | - |
-/// | [`inspect`](PoolBehavior::inspect) | somebody inspects the pool | `HandleInspect` |
+/// | [`inspect`](PoolBehavior::inspect), [`handle_inspect`](PoolBehavior::handle_inspect) | somebody inspects the pool | `HandleInspect` |
 /// | [`terminate`](PoolBehavior::terminate) | last, when the workers have ended | `Terminate` |
 pub trait PoolBehavior: Sized + Send + 'static {
     /// The jobs of the pool: what its workers take.
@@ -92,6 +94,13 @@ pub trait PoolBehavior: Sized + Send + 'static {
         Inspection::new()
     }
 
+    /// Describes the behaviour to who asks, as [`crate::Actor::handle_inspect`]. The default is
+    /// [`PoolBehavior::inspect`].
+    fn handle_inspect(&self, request: &InspectRequest) -> Inspection {
+        let _ = request;
+        self.inspect()
+    }
+
     /// Cleans up, when the workers have ended; at most once, and not when the pool is killed.
     fn terminate(
         &mut self,
@@ -116,8 +125,8 @@ pub(super) trait Hands<M: Send + 'static, C: Send + 'static>: Send {
         &'a mut self,
         ctx: &'a mut Context<M, PoolCommand<C>>,
         count: usize,
-    ) -> Pin<Box<dyn Future<Output = Resized> + Send + 'a>>;
-    fn remove(&mut self, count: usize) -> Resized;
+    ) -> Pin<Box<dyn Future<Output = Result<Resized, ResizeError>> + Send + 'a>>;
+    fn remove(&mut self, pool: Pid, count: usize) -> Result<Resized, ResizeError>;
     fn workers(&self) -> Vec<Pid>;
     fn drain(&mut self);
     fn reopen(&mut self) -> bool;
@@ -132,14 +141,21 @@ impl<'a, M: Send + 'static, C: Send + 'static> PoolContext<'a, M, C> {
         PoolContext { ctx, hands }
     }
 
-    /// Adds workers; they are available when this is ready (rule P5).
-    pub async fn add_workers(&mut self, count: usize) -> Resized {
+    /// Adds workers; they are available when this is ready (rule P5). The pool serves nothing
+    /// else until this callback is done.
+    ///
+    /// # Errors
+    /// Those of [`crate::Address::add_workers`].
+    pub async fn add_workers(&mut self, count: usize) -> Result<Resized, ResizeError> {
         self.hands.add(self.ctx, count).await
     }
 
     /// Takes workers out of the rotation, as [`crate::Address::remove_workers`].
-    pub fn remove_workers(&mut self, count: usize) -> Resized {
-        self.hands.remove(count)
+    ///
+    /// # Errors
+    /// The pool is not at work: in `init` and `terminate`, say.
+    pub fn remove_workers(&mut self, count: usize) -> Result<Resized, ResizeError> {
+        self.hands.remove(self.ctx.pid(), count)
     }
 
     /// The pids of the workers in the rotation, the next one first.

@@ -1,5 +1,6 @@
 //! What a pool can be told.
 
+use super::resize::{PoolState, ResizeError, Resized};
 use super::statistics::PoolStatistics;
 use crate::address::Address;
 use crate::pending::Pending;
@@ -15,9 +16,9 @@ use std::sync::Arc;
 #[non_exhaustive]
 pub enum PoolCommand<C = Infallible> {
     /// Add this many workers (rule P5).
-    AddWorkers(usize, Reply<Resized>),
+    AddWorkers(usize, Reply<Result<Resized, ResizeError>>),
     /// Take this many workers out and let each finish what it has accepted (rule P5).
-    RemoveWorkers(usize, Reply<Resized>),
+    RemoveWorkers(usize, Reply<Result<Resized, ResizeError>>),
     /// The pids of the workers in the rotation, the next one first.
     Workers(Reply<Vec<Pid>>),
     /// Take nothing new, and answer when everything that was accepted is done.
@@ -30,26 +31,19 @@ pub enum PoolCommand<C = Infallible> {
     Own(C),
 }
 
-/// What became of a pool's size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resized {
-    /// Workers in the rotation now.
-    pub size: usize,
-    /// How many were added or removed: fewer than asked for if there were not so many,
-    /// or if one could not be started.
-    pub changed: usize,
-}
-
 impl<M: Send + 'static, C: Send + 'static> Address<M, PoolCommand<C>> {
-    /// Adds workers to the pool; available when this is ready (rule P5).
-    pub fn add_workers(&self, count: usize) -> Pending<Resized, CallError> {
-        self.manage(move |reply| PoolCommand::AddWorkers(count, reply))
+    /// Adds workers to the pool, one after the other; available when this is ready (rule P5).
+    /// Fails with [`ResizeError`] when one does not start, or if the pool is not at work: it
+    /// starts, is drained or ends. The pool serves meanwhile; after 5 s this is
+    /// [`CallError::Timeout`], and the pool goes on adding.
+    pub fn add_workers(&self, count: usize) -> Pending<Resized, ResizeError> {
+        self.resize(move |reply| PoolCommand::AddWorkers(count, reply))
     }
 
     /// Takes workers out of the rotation; each handles what it has accepted and then
-    /// ends normally (rule P5).
-    pub fn remove_workers(&self, count: usize) -> Pending<Resized, CallError> {
-        self.manage(move |reply| PoolCommand::RemoveWorkers(count, reply))
+    /// ends normally (rule P5). Fails with [`ResizeError`] if the pool is not at work.
+    pub fn remove_workers(&self, count: usize) -> Pending<Resized, ResizeError> {
+        self.resize(move |reply| PoolCommand::RemoveWorkers(count, reply))
     }
 
     /// The pids of the workers in the rotation, the next one first.
@@ -101,6 +95,23 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, PoolCommand<C>> {
         F: FnOnce(Reply<T>) -> C + Send + 'static,
     {
         self.manage(move |reply| PoolCommand::Own(request(reply)))
+    }
+
+    fn resize<F>(&self, command: F) -> Pending<Resized, ResizeError>
+    where
+        F: FnOnce(Reply<Result<Resized, ResizeError>>) -> PoolCommand<C> + Send + 'static,
+    {
+        let pool = self.clone();
+        Pending::new(Arc::clone(self.host()), async move {
+            match pool.call_high(command).await {
+                Ok(resized) => resized,
+                Err(CallError::NoProcess) => {
+                    let state = PoolState::Terminated;
+                    Err(ResizeError::NotRunning { pool: pool.pid(), state })
+                }
+                Err(error) => Err(error.into()),
+            }
+        })
     }
 
     fn manage<T, F>(&self, command: F) -> Pending<T, CallError>

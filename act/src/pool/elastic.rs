@@ -110,6 +110,12 @@ impl Plan {
         Plan { elastic, due: now + elastic.every, changed: None }
     }
 
+    /// Sets when to look again, and decides nothing.
+    pub(super) fn pass(&mut self, now: Timestamp) -> Change {
+        self.due = now + self.elastic.every;
+        Change::Stay
+    }
+
     /// Decides, and sets when to look again.
     pub(super) fn decide(&mut self, load: Load, now: Timestamp) -> Change {
         self.due = now + self.elastic.every;

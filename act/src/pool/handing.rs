@@ -39,8 +39,12 @@ where
 {
     /// When a message is accepted now, if its way is watched.
     pub(super) fn times(&self, message: &M) -> Option<Times> {
-        self.rules.office.as_ref()?;
-        let limit = self.rules.time_to_live.as_ref().and_then(|limit| limit(message));
+        if !self.attends {
+            return None;
+        }
+        let rules = self.rules()?;
+        rules.office.as_ref()?;
+        let limit = rules.time_to_live.as_ref().and_then(|limit| limit(message));
         let accepted = self.host.now();
         let due = limit.map_or(Timestamp::MAX, |limit| accepted + limit);
         Some(Times { accepted, due })
@@ -75,11 +79,11 @@ where
         let ring = self.ring.read();
         let workers = &*ring.workers;
         let count = workers.len();
-        if count == 0 {
+        let Some(routing) = ring.routing.as_deref().filter(|_| count > 0) else {
             return Err(ring.refusal(message));
-        }
+        };
         let view = View { workers, host: &*self.host };
-        let (first, tries) = match self.routing.choose(hint, &Workers::new(count, &view)) {
+        let (first, tries) = match routing.choose(hint, &Workers::new(count, &view)) {
             Choice::After(first) => (first, count),
             Choice::Only(only) => (only, 1),
             Choice::Every(copy) => {
@@ -99,18 +103,17 @@ where
             }
             Err(error) => error,
         };
-        self.hand_to_others(workers, first, tries, refused, hand_to)
+        Self::hand_to_others(workers, (first, tries), refused, routing, hand_to)
     }
 
     /// The first has refused it: the others are tried, in their order.
     #[cold]
     #[inline(never)]
     fn hand_to_others(
-        &self,
         workers: &[Worker<M, C>],
-        first: usize,
-        tries: usize,
+        (first, tries): (usize, usize),
         refused: SendError<M>,
+        routing: &R,
         hand_to: impl Fn(&Worker<M, C>, M) -> Result<(), SendError<M>>,
     ) -> Result<(), SendError<M>> {
         let count = workers.len();
@@ -120,7 +123,7 @@ where
             let index = (first + offset) % count;
             match hand_to(&workers[index], message) {
                 Ok(()) => {
-                    self.routing.passed_over(first, index, count);
+                    routing.passed_over(first, index, count);
                     current::note_receiver(workers[index].address.pid());
                     return Ok(());
                 }
@@ -172,14 +175,14 @@ where
     /// Who has a job now need not be who will do it, where what waits is moved: so nobody is said
     /// to wait for that worker, or a cycle of calls (rule C5) would be seen that is none.
     pub(super) fn forget_receiver(&self) {
-        if self.rules.moves {
+        if self.moves {
             let _ = current::take_receiver();
         }
     }
 
     /// One job more in this second.
     pub(super) fn take_token(&self) -> Result<(), SendError<()>> {
-        let Some(bucket) = &self.rules.bucket else { return Ok(()) };
+        let Some(bucket) = &self.bucket else { return Ok(()) };
         bucket.take(self.host.now()).map_err(|retry_after| {
             self.rate_limited.fetch_add(1, Ordering::Relaxed);
             SendError::RateLimited { message: (), retry_after }
@@ -187,7 +190,7 @@ where
     }
 
     pub(super) fn return_token(&self) {
-        if let Some(bucket) = &self.rules.bucket {
+        if let Some(bucket) = &self.bucket {
             bucket.give_back();
         }
     }
@@ -215,7 +218,7 @@ where
 
     /// Where a full pool's messages go, if not back to their senders.
     pub(super) fn elsewhere(&self) -> Option<Kept<M>> {
-        match &self.rules.overflow {
+        match &self.rules()?.overflow {
             Overflow::Refuse | Overflow::DropOldest => None,
             Overflow::DropNewest => Some(Kept::Nowhere),
             Overflow::Divert(divert) => {
@@ -313,7 +316,7 @@ where
 {
     fn send(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
         let intake = &*self.0;
-        let hint = intake.routing.hint(&message);
+        let hint = intake.hint(&message);
         intake.received.fetch_add(1, Ordering::Relaxed);
         let handed = if intake.attends {
             intake.hand_out_attended(hint, message, sender)
@@ -332,12 +335,11 @@ where
     }
 
     fn waiting(&self) -> usize {
-        let workers = self.0.ring.read().all().iter().map(|w| w.address.waiting()).sum::<usize>();
-        workers + self.0.line.heirs()
+        self.0.waiting()
     }
 
     fn room(&self, message: &M) -> Option<Room<M>> {
-        let hint = self.0.routing.hint(message);
+        let hint = self.0.hint(message);
         Some(Box::pin(Arc::clone(&self.0).wait_for_room(hint)))
     }
 

@@ -12,6 +12,7 @@
 //! answered or refused finds it counted, and the sum is exact at any time (rule P6).
 
 use super::desk::{Desk, Office};
+use super::lent::Lent;
 use super::line::{Queue, Standing};
 use super::rate::Bucket;
 use super::ring::{Gate, Ring, Worker};
@@ -34,27 +35,32 @@ pub(super) type TimeToLive<M> = Arc<dyn Fn(&M) -> Option<Duration> + Send + Sync
 /// What a pool is told of how to take messages in.
 pub(super) struct Rules<M> {
     pub(super) overflow: Overflow<M>,
-    pub(super) bucket: Option<Bucket>,
     pub(super) time_to_live: Option<TimeToLive<M>>,
-    /// What waits may be moved from one worker to another.
-    pub(super) moves: bool,
     /// Where jobs are watched, if they are.
     pub(super) office: Option<Arc<Office<M>>>,
 }
 
+#[allow(clippy::struct_excessive_bools, reason = "facts that never change, each of its own")]
 pub(super) struct Intake<M: Send + 'static, C: Send + 'static, R> {
     pub(super) pid: Pid,
     pub(super) host: Arc<dyn Host>,
-    pub(super) ring: RwLock<Ring<M, C>>,
-    pub(super) routing: R,
+    pub(super) ring: RwLock<Ring<M, C, R>>,
+    /// The routing wants to look into messages.
+    has_hint: bool,
+    /// No choice of a worker is possible before the message is there.
+    pub(super) needs_message: bool,
     /// Messages are looked at on their way: for the rate, or to be watched.
     pub(super) attends: bool,
+    pub(super) bucket: Option<Bucket>,
+    /// What waits may be moved from one worker to another.
+    pub(super) moves: bool,
     pub(super) received: AtomicU64,
     pub(super) unhandled: AtomicU64,
     /// Among those unhandled.
     pub(super) diverted: AtomicU64,
     pub(super) rate_limited: AtomicU64,
-    pub(super) rules: Rules<M>,
+    /// `None` when the pool has ended.
+    rules: RwLock<Option<Arc<Rules<M>>>>,
     pub(super) line: Queue<M>,
     pub(super) eras: Eras,
     /// Stands for the line at the workers.
@@ -75,18 +81,28 @@ where
     C: Send + 'static,
     R: Routing<M>,
 {
-    pub(super) fn new(pid: Pid, host: &Arc<dyn Host>, routing: R, rules: Rules<M>) -> Arc<Self> {
+    pub(super) fn new(
+        pid: Pid,
+        host: &Arc<dyn Host>,
+        routing: R,
+        rules: Rules<M>,
+        bucket: Option<Bucket>,
+        moves: bool,
+    ) -> Arc<Self> {
         Arc::new_cyclic(|myself: &Weak<Self>| Intake {
             pid,
             host: Arc::clone(host),
-            ring: RwLock::new(Ring::new()),
-            routing,
-            attends: rules.bucket.is_some() || rules.office.is_some() || rules.moves,
+            has_hint: routing.has_hint(),
+            needs_message: routing.needs_message(),
+            ring: RwLock::new(Ring::new(routing)),
+            attends: bucket.is_some() || rules.office.is_some() || moves,
+            bucket,
+            moves,
             received: AtomicU64::new(0),
             unhandled: AtomicU64::new(0),
             diverted: AtomicU64::new(0),
             rate_limited: AtomicU64::new(0),
-            rules,
+            rules: RwLock::new(Some(Arc::new(rules))),
             line: Queue::new(),
             eras: Eras::default(),
             scout: Arc::new(Waiter::for_line(Weak::clone(myself) as Weak<dyn Line<M>>)),
@@ -99,7 +115,7 @@ where
         let desk = self.new_desk();
         {
             let mut ring = self.ring.write();
-            self.bring_next_to_front(&mut ring);
+            Self::bring_next_to_front(&mut ring);
             let place = ring.next_place();
             ring.all_mut().push(Worker { address: address.clone(), place, desk });
         }
@@ -116,18 +132,18 @@ where
     /// Gives nothing to this worker any more; its place is kept.
     pub(super) fn vacate(&self, pid: Pid) {
         let mut ring = self.ring.write();
-        self.bring_next_to_front(&mut ring);
+        Self::bring_next_to_front(&mut ring);
         ring.vacate(pid);
     }
 
     /// Takes out up to `count` workers, those first whose turn is next.
-    pub(super) fn take(&self, count: usize) -> Vec<Address<M, C>> {
+    pub(super) fn take(&self, count: usize) -> Vec<Worker<M, C>> {
         let taken = {
             let mut ring = self.ring.write();
-            self.bring_next_to_front(&mut ring);
+            Self::bring_next_to_front(&mut ring);
             let workers = ring.all_mut();
             let count = count.min(workers.len());
-            workers.drain(..count).map(|worker| worker.address).collect()
+            workers.drain(..count).collect()
         };
         self.dismiss_if_empty();
         taken
@@ -137,19 +153,47 @@ where
     pub(super) fn remove(&self, pid: Pid) {
         {
             let mut ring = self.ring.write();
-            self.bring_next_to_front(&mut ring);
+            Self::bring_next_to_front(&mut ring);
             ring.remove(pid);
         }
         self.dismiss_if_empty();
     }
 
-    fn bring_next_to_front(&self, ring: &mut Ring<M, C>) {
+    fn bring_next_to_front(ring: &mut Ring<M, C, R>) {
+        let Some(routing) = ring.routing.clone() else { return };
         let workers = ring.all_mut();
-        let next = self.routing.turn();
+        let next = routing.turn();
         if next < workers.len() {
             workers.rotate_left(next);
         }
-        self.routing.rewind();
+        // Not the last to have it: the ring has it too.
+        routing.rewind();
+    }
+
+    /// The hash of a message's key, say, if the routing wants one.
+    #[inline]
+    pub(super) fn hint(&self, message: &M) -> u64 {
+        if self.has_hint { self.hint_of(message) } else { 0 }
+    }
+
+    #[inline(never)]
+    fn hint_of(&self, message: &M) -> u64 {
+        let routing = self.ring.read().routing.as_ref().map(Lent::new);
+        routing.map_or(0, |routing| routing.hint(message))
+    }
+
+    /// What the pool was told, unless it has ended.
+    pub(super) fn rules(&self) -> Option<Lent<Rules<M>>> {
+        self.rules.read().as_ref().map(Lent::new)
+    }
+
+    /// The pool has ended: whatever of its user's it has is dropped, with the last sender that
+    /// uses it.
+    pub(super) fn let_go_of_users_values(&self) {
+        let routing = self.ring.write().routing.take();
+        Lent::end(routing);
+        let rules = self.rules.write().take();
+        Lent::end(rules);
     }
 
     /// Takes nothing until [`Intake::open`]. The mark lies behind everything that was accepted.
@@ -194,13 +238,25 @@ where
     pub(super) fn workers(&self) -> Vec<Worker<M, C>> {
         let ring = self.ring.read();
         let mut workers = ring.all().to_vec();
-        let next = self.routing.turn().min(workers.len());
+        let turn = ring.routing.as_ref().map_or(0, |routing| routing.turn());
+        let next = turn.min(workers.len());
         workers.rotate_left(next);
         workers
     }
 
     pub(super) fn has(&self, pid: Pid) -> bool {
         self.ring.read().find(pid).is_some()
+    }
+
+    /// The worker with this pid, if it is in the ring.
+    pub(super) fn worker(&self, pid: Pid) -> Option<Address<M, C>> {
+        self.ring.read().find(pid).map(|worker| worker.address.clone())
+    }
+
+    /// Messages that were accepted and wait: at the workers, or for room that went down with one.
+    pub(super) fn waiting(&self) -> usize {
+        let workers = self.ring.read().all().iter().map(|w| w.address.waiting()).sum::<usize>();
+        workers + self.line.heirs()
     }
 
     /// Places for workers.
@@ -217,10 +273,10 @@ where
 
     /// Whether what is too much goes to a fallback.
     pub(super) fn diverts(&self) -> bool {
-        matches!(self.rules.overflow, Overflow::Divert(_))
+        self.rules().is_some_and(|rules| matches!(rules.overflow, Overflow::Divert(_)))
     }
 
     fn new_desk(&self) -> Option<Arc<Desk<M>>> {
-        self.rules.office.as_ref().map(|office| Arc::new(Desk::new(office)))
+        self.rules()?.office.as_ref().map(|office| Arc::new(Desk::new(office)))
     }
 }

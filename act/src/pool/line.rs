@@ -15,11 +15,15 @@
 //! in the line, and goes on standing there while there is another. Whoever joins the line
 //! first joins, then places the scouts: so either a worker finds the scout, or the scout
 //! finds room.
+//!
+//! Senders have numbers, in the order in which they came, so that one that leaves is found among
+//! any number of others: to join, to leave and to be the next takes the logarithm of their number.
 
+use super::handing::Times;
 use super::ticket::Era;
 use crate::lock::Lock;
 use crate::mailbox::permit::Waiter;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 /// Somebody in line.
@@ -32,74 +36,116 @@ pub(super) enum Standing<M> {
 pub(super) struct Heir<M> {
     pub(super) message: M,
     pub(super) sender: u64,
+    /// When it was accepted, if its way is watched.
+    pub(super) times: Option<Times>,
     /// Keeps the end of a drain away until it is handled.
     pub(super) era: Arc<Era>,
 }
 
-pub(super) struct Queue<M>(Lock<VecDeque<Standing<M>>>);
+/// Nothing of a user's is called or dropped under its lock.
+pub(super) struct Queue<M>(Lock<Places<M>>);
+
+struct Places<M> {
+    heirs: VecDeque<Heir<M>>,
+    /// By the number of its place.
+    senders: BTreeMap<u64, Arc<Waiter<M>>>,
+    /// The number of each sender's place, by where it lies in memory: while it is in line it stays
+    /// there.
+    numbers: HashMap<usize, u64>,
+    next: u64,
+}
+
+/// Where a sender lies.
+fn place_in_memory<M>(waiter: &Arc<Waiter<M>>) -> usize {
+    Arc::as_ptr(waiter).addr()
+}
+
+impl<M> Places<M> {
+    fn remove(&mut self, waiter: &Arc<Waiter<M>>) -> Option<Arc<Waiter<M>>> {
+        let number = self.numbers.remove(&place_in_memory(waiter))?;
+        self.senders.remove(&number)
+    }
+}
 
 impl<M> Queue<M> {
     pub(super) fn new() -> Self {
-        Queue(Lock::new(VecDeque::new()))
+        let (heirs, senders, numbers) = (VecDeque::new(), BTreeMap::new(), HashMap::new());
+        Queue(Lock::new(Places { heirs, senders, numbers, next: 0 }))
     }
 
     /// Joins as the last, once.
     pub(super) fn join(&self, waiter: &Arc<Waiter<M>>) {
         let mut line = self.0.lock();
-        if !line.iter().any(|standing| standing.is(waiter)) {
-            line.push_back(Standing::Sender(Arc::clone(waiter)));
+        let number = line.next;
+        if let std::collections::hash_map::Entry::Vacant(place) =
+            line.numbers.entry(place_in_memory(waiter))
+        {
+            place.insert(number);
+            line.senders.insert(number, Arc::clone(waiter));
+            line.next += 1;
         }
     }
 
     pub(super) fn leave(&self, waiter: &Arc<Waiter<M>>) {
-        self.0.lock().retain(|standing| !standing.is(waiter));
+        // Dropped without the lock.
+        let left = self.0.lock().remove(waiter);
+        drop(left);
     }
 
     /// Goes before all who only wait.
     pub(super) fn inherit(&self, heir: Heir<M>) {
-        let mut line = self.0.lock();
-        let heirs = line.iter().take_while(|s| matches!(s, Standing::Heir(_))).count();
-        line.insert(heirs, Standing::Heir(heir));
+        self.0.lock().heirs.push_back(heir);
     }
 
     /// Is the first again, having been it before.
     pub(super) fn put_back(&self, heir: Heir<M>) {
-        self.0.lock().push_front(Standing::Heir(heir));
+        self.0.lock().heirs.push_front(heir);
     }
 
     pub(super) fn next(&self) -> Option<Standing<M>> {
-        self.0.lock().pop_front()
+        let mut line = self.0.lock();
+        if let Some(heir) = line.heirs.pop_front() {
+            return Some(Standing::Heir(heir));
+        }
+        let (_, waiter) = line.senders.pop_first()?;
+        line.numbers.remove(&place_in_memory(&waiter));
+        Some(Standing::Sender(waiter))
     }
 
-    /// Whether anybody still waits.
+    /// Whether anybody still waits. One that gives up leaves at once, so the first to be looked at
+    /// does, as a rule.
     pub(super) fn is_waiting(&self) -> bool {
-        self.0.lock().iter().any(|standing| match standing {
-            Standing::Sender(waiter) => waiter.is_waiting(),
-            Standing::Heir(_) => true,
-        })
+        let mut from = 0;
+        loop {
+            let first = {
+                let line = self.0.lock();
+                if !line.heirs.is_empty() {
+                    return true;
+                }
+                let first = line.senders.range(from..).next();
+                first.map(|(number, waiter)| (*number, Arc::clone(waiter)))
+            };
+            match first {
+                None => return false,
+                Some((_, waiter)) if waiter.is_waiting() => return true,
+                // It is not taken out: a line of another pool may wait again.
+                Some((number, _)) => from = number + 1,
+            }
+        }
     }
 
     /// Messages that were accepted.
     pub(super) fn heirs(&self) -> usize {
-        self.0.lock().iter().filter(|standing| matches!(standing, Standing::Heir(_))).count()
+        self.0.lock().heirs.len()
     }
 
     /// Sends those away that only wait; the line is empty of them then.
     pub(super) fn dismiss(&self) {
-        let mut dismissed = Vec::new();
-        self.0.lock().retain(|standing| match standing {
-            Standing::Sender(waiter) => {
-                dismissed.push(Arc::clone(waiter));
-                false
-            }
-            Standing::Heir(_) => true,
-        });
-        dismissed.iter().for_each(|waiter| waiter.refuse());
-    }
-}
-
-impl<M> Standing<M> {
-    fn is(&self, waiter: &Arc<Waiter<M>>) -> bool {
-        matches!(self, Standing::Sender(other) if Arc::ptr_eq(other, waiter))
+        let dismissed = {
+            let mut line = self.0.lock();
+            line.numbers.clear();
+            std::mem::take(&mut line.senders)
+        };
+        dismissed.into_values().for_each(|waiter| waiter.refuse());
     }
 }

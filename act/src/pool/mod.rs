@@ -23,6 +23,13 @@
 //! hold the read lock while they hand a message on. A user's code (a key, a time to live, a
 //! copy, a fallback's conversion, a destructor) never runs under either.
 //!
+//! **Starts.** The pool's process waits for no worker to start: it polls the starts beside its
+//! mailbox, and serves meanwhile, in its own start too. A worker that does not start in time is
+//! killed; one that does not even end then blocks its thread, and is left behind.
+//!
+//! **The end.** When the pool ends it takes the user's values (routing, fallback, time to live, the
+//! hearer of discards) out of what its addresses hold, and drops them.
+//!
 //! **Places.** A place is a worker's position and its number. A worker that dies keeps its place
 //! until its replacement has initialised: it takes nothing meanwhile, the place is not lost,
 //! and the keys that belong to it stay with it.
@@ -47,8 +54,12 @@
 //! |---|---|
 //! | `pool`, `settings` | what a user says, and what cannot be |
 //! | `behavior`, `command` | the callbacks of the pool's process, and what it can be told |
-//! | `work`, `staff` | what that process does: its loop, and its workers |
-//! | `intake`, `ring` | what senders and the pool process share |
+//! | `resize` | what comes of adding and removing workers |
+//! | `opening`, `work` | what that process does: its start, and its loop |
+//! | `staff`, `hands` | its workers, and what the callbacks can do with them |
+//! | `starting`, `vacancy` | workers that start; places that have none |
+//! | `upkeep`, `numbers` | what comes with time; what it says of itself |
+//! | `intake`, `ring`, `lent` | what senders and the pool process share |
 //! | `handing`, `reserving`, `line`, `ticket` | the way of a message; of room; who waits; a permit |
 //! | `routing/` | which worker |
 //! | `balance` | what waits at an elastic pool is evened out |
@@ -61,17 +72,25 @@ pub(crate) mod command;
 mod desk;
 pub(crate) mod elastic;
 mod handing;
+mod hands;
 pub(crate) mod histogram;
 mod intake;
+mod lent;
 mod line;
+mod numbers;
+mod opening;
 #[allow(clippy::module_inception, reason = "the type `Pool` is what the module is about")]
 pub(crate) mod pool;
 pub(crate) mod rate;
 mod reserving;
+pub(crate) mod resize;
 mod ring;
 pub(crate) mod routing;
 pub(crate) mod settings;
 mod staff;
+mod starting;
 pub(crate) mod statistics;
 mod ticket;
+mod upkeep;
+mod vacancy;
 mod work;

@@ -7,14 +7,14 @@ use super::rate::Rate;
 use super::routing::{RoundRobin, Routing};
 use super::settings::{PoolError, Settings};
 use super::staff::Staff;
-use super::work;
+use super::{opening, work};
 use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::job::Discarded;
 use crate::mailbox::overflow::Overflow;
 use crate::process::crash::Contained;
 use crate::process::current;
-use krarup_gen::{Reason, Result, SpawnError};
+use krarup_gen::Result;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,12 +29,13 @@ use std::time::Duration;
 /// The pool process replaces dead workers, adds and removes them
 /// ([`crate::Address::add_workers`], [`crate::Address::remove_workers`]), and answers `inspect`
 /// with `pool_size` (configured), `workers` (live), `worker_behavior`,
-/// `worker_mailbox_size`, `worker_restarts`, `messages_forwarded` and
-/// `messages_unhandled`, and [`crate::Address::statistics`] with more.
+/// `worker_mailbox_size`, `worker_restarts`, `messages_forwarded`, `messages_unhandled` and
+/// `waiting` (accepted, and not yet begun), and [`crate::Address::statistics`] with more.
 ///
 /// A worker that has died takes nothing until its replacement has initialised: meanwhile
 /// its share of the room is missing, and if all are dead the answer is
-/// [`krarup_gen::SendError::NoWorkers`].
+/// [`krarup_gen::SendError::NoWorkers`]. The pool serves while workers start. An exit *signal* of a
+/// worker is not its end, and means nothing to the pool: what a worker has to say it sends.
 ///
 /// Workers are any behaviour, another pool included. Order between messages is not kept;
 /// a worker's state is lost with it.
@@ -48,6 +49,7 @@ use std::time::Duration;
 /// | jobs that are too old are not done | [`time_to_live`](Pool::time_to_live) | they are |
 /// | to hear of jobs that are not done | [`on_discard`](Pool::on_discard) | dead letters |
 /// | how long jobs wait and take | [`measured`](Pool::measured), [`report_every`](Pool::report_every) | not measured |
+/// | another time for workers to initialise | [`init_timeout`](Pool::init_timeout) | 5 s |
 /// | workers that hang are replaced | [`stuck_limit`](Pool::stuck_limit) | they hang |
 /// | as many workers as the queue needs | [`elastic`](Pool::elastic) | a fixed number |
 /// | an end to replacements | [`intensity`](Pool::intensity) | no end |
@@ -163,7 +165,8 @@ impl<B: Behavior, R, P> Pool<B, R, P> {
         self
     }
 
-    /// Reports its numbers as a `tracing` event this often.
+    /// Reports its numbers as a `tracing` event this often; a time under a millisecond counts as
+    /// one.
     #[must_use]
     pub fn report_every(mut self, period: Duration) -> Self {
         self.settings.report = Some(period);
@@ -172,10 +175,20 @@ impl<B: Behavior, R, P> Pool<B, R, P> {
 
     /// Kills and replaces a worker that has had one job in hand for this long. What waits in its
     /// mailbox is lost with it: dead letters, and calls that fail with its end. One that blocks
-    /// its thread is replaced as well, though it ends only when it lets the thread go.
+    /// its thread is replaced as well, though it ends only when it lets the thread go. A time under
+    /// a millisecond counts as one.
     #[must_use]
     pub fn stuck_limit(mut self, limit: Duration) -> Self {
         self.settings.stuck = Some(limit);
+        self
+    }
+
+    /// How long a worker may take to initialise: 5 s unless said. Then it is killed, and its start
+    /// has failed. One that blocks its thread for as long again is left behind: the pool goes on
+    /// without it. The factory of the workers counts as part of it.
+    #[must_use]
+    pub fn init_timeout(mut self, limit: Duration) -> Self {
+        self.settings.init_timeout = limit;
         self
     }
 
@@ -196,7 +209,8 @@ impl<B: Behavior, R, P> Pool<B, R, P> {
     }
 
     /// How long to wait until a replacement that could not be started is tried again: `first`,
-    /// then twice as long each time, up to `most`. 10 ms to 1 s unless said.
+    /// then twice as long each time, up to `most`. 10 ms to 1 s unless said; a time under a
+    /// millisecond counts as one. Each place has a back-off of its own.
     #[must_use]
     pub fn back_off(mut self, first: Duration, most: Duration) -> Self {
         self.settings.back_off = (first, most);
@@ -244,16 +258,20 @@ where
         }
         ctx.trap_exits(true);
         ctx.stop_in_order(true);
-        let mut staff = Staff::new(&ctx, factory, routing, settings);
+        let mut staff = Staff::new(&ctx, factory, routing, settings.rounded());
         let mut pool = PoolContext::new(&mut ctx, &mut staff);
         Contained::new(behavior.init(&mut pool)).await.flatten()?;
-        if let Err(error) = staff.start_all(&mut ctx).await {
-            staff.end_workers(&mut ctx).await;
-            return Err(start_failure(error));
-        }
+        let held = match opening::open(&mut staff, &mut behavior, &mut ctx).await {
+            Ok(held) => held,
+            Err(reason) => {
+                staff.end_workers(&mut ctx).await;
+                return Err(reason);
+            }
+        };
         ctx.route_main(staff.entrance());
         ctx.initialised();
-        let reason = match Contained::new(work::serve(&mut staff, &mut behavior, &mut ctx)).await {
+        let served = work::serve(&mut staff, &mut behavior, &mut ctx, held);
+        let reason = match Contained::new(served).await {
             Ok(reason) | Err(reason) => reason,
         };
         // The calls in hand hear of the end when there is one, though it may take its time.
@@ -270,13 +288,5 @@ where
 
     fn routes_main() -> bool {
         true
-    }
-}
-
-/// Why the first workers could not be started, as the pool's own reason.
-fn start_failure(error: SpawnError) -> Reason {
-    match error {
-        SpawnError::Init(reason) => reason,
-        error => error.into(),
     }
 }

@@ -13,13 +13,14 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// So many jobs in a second, more than 0 and at most 10⁹, one at a time: a burst of 1.
+    /// So many jobs in a second, from 10⁻⁹ to 10⁹, one at a time: a burst of 1.
     #[must_use]
     pub fn per_second(jobs: f64) -> Self {
         Rate { per_second: jobs, burst: 1 }
     }
 
-    /// As many jobs as this may come at once after a pause, at least 1.
+    /// As many jobs as this may come at once after a pause, at least 1; a slow rate must fill
+    /// the burst within 292 years.
     #[must_use]
     pub fn burst(mut self, jobs: u32) -> Self {
         self.burst = jobs;
@@ -28,10 +29,28 @@ impl Rate {
 
     /// Whether there is such a rate; what is wrong with it.
     pub(super) fn check(self) -> Result<(), BadRate> {
-        if !(self.per_second > 0.0 && self.per_second <= 1e9) {
+        if !(1e-9..=1e9).contains(&self.per_second) {
             return Err(BadRate::Jobs(self.per_second));
         }
-        if self.burst == 0 { Err(BadRate::NoBurst) } else { Ok(()) }
+        if self.burst == 0 {
+            return Err(BadRate::NoBurst);
+        }
+        // So no point in time of the bucket is beyond the end of time, where all are the same.
+        match self.interval().checked_mul(u64::from(self.burst)) {
+            Some(all) if all <= u64::MAX / 2 => Ok(()),
+            _ => Err(BadRate::LongBurst(self.per_second, self.burst)),
+        }
+    }
+
+    /// Nanoseconds from one token to the next, of a rate in its range. Rounded up: a nanosecond
+    /// less would be a higher rate.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "from 1 to 1e18, for rates that were checked"
+    )]
+    fn interval(self) -> u64 {
+        (1e9 / self.per_second).ceil() as u64
     }
 }
 
@@ -40,6 +59,7 @@ impl Rate {
 pub(super) enum BadRate {
     Jobs(f64),
     NoBurst,
+    LongBurst(f64, u32),
 }
 
 /// The tokens, as one point in time: when the bucket will be full again if nothing is taken
@@ -56,8 +76,7 @@ pub(super) struct Bucket {
 impl Bucket {
     /// A full bucket, for a rate that was checked.
     pub(super) fn new(rate: Rate) -> Self {
-        let interval = Duration::from_secs_f64(1.0 / rate.per_second).as_nanos();
-        let interval = u64::try_from(interval).unwrap_or(u64::MAX).max(1);
+        let interval = rate.interval();
         let slack = interval.saturating_mul(u64::from(rate.burst) - 1);
         Bucket { full_at: AtomicU64::new(0), interval, slack }
     }
@@ -112,10 +131,32 @@ mod tests {
 
     #[test]
     fn a_rate_without_meaning_is_refused() {
-        for jobs in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e10] {
+        let tiny = [f64::MIN_POSITIVE, 5e-324, 1e-20, 0.9e-9];
+        for jobs in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, 1e10].into_iter().chain(tiny) {
             assert!(Rate::per_second(jobs).check().is_err(), "{jobs}");
         }
         assert_eq!(Rate::per_second(1.0).burst(0).check(), Err(BadRate::NoBurst));
         assert_eq!(Rate::per_second(0.001).check(), Ok(()));
+        assert_eq!(Rate::per_second(1e-9).burst(10).check(), Err(BadRate::LongBurst(1e-9, 10)));
+        assert_eq!(Rate::per_second(1e-9).burst(9).check(), Ok(()));
+        assert_eq!(Rate::per_second(1e9).burst(u32::MAX).check(), Ok(()));
+    }
+
+    #[test]
+    fn a_rate_between_two_nanoseconds_is_not_exceeded() {
+        let bucket = Bucket::new(Rate::per_second(7e8));
+        let taken = (0..1_000).filter(|now| bucket.take(Timestamp::from_nanos(*now)).is_ok());
+        assert!(taken.count() <= 700);
+    }
+
+    #[test]
+    fn the_slowest_rate_and_the_longest_burst_count_their_tokens() {
+        let end = Timestamp::from_nanos(u64::MAX / 2);
+        for now in [Timestamp::ZERO, end] {
+            let bucket = Bucket::new(Rate::per_second(1e-9).burst(9));
+            assert_eq!((0..20).filter(|_| bucket.take(now).is_ok()).count(), 9);
+            bucket.give_back();
+            assert_eq!((0..20).filter(|_| bucket.take(now).is_ok()).count(), 1);
+        }
     }
 }

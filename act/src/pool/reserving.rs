@@ -65,12 +65,12 @@ where
         let ring = self.ring.read();
         let workers = &*ring.workers;
         let count = workers.len();
-        if count == 0 {
+        let Some(routing) = ring.routing.as_deref().filter(|_| count > 0) else {
             return Err(ring.refusal(()));
-        }
+        };
         let hint = match hint {
             Some(hint) => hint,
-            None if self.routing.needs_message() => {
+            None if self.needs_message => {
                 let each = reserve_each(workers);
                 drop(ring);
                 drop(held);
@@ -79,7 +79,7 @@ where
             None => 0,
         };
         let view = View { workers, host: &*self.host };
-        let (first, tries) = match self.routing.choose(hint, &Workers::new(count, &view)) {
+        let (first, tries) = match routing.choose(hint, &Workers::new(count, &view)) {
             Choice::After(first) => (first % count, count),
             Choice::Only(only) => (only % count, 1),
             Choice::Every(_) => {
@@ -95,7 +95,7 @@ where
             match workers[index].address.reserve_quietly() {
                 Ok(permit) => {
                     if step > 0 {
-                        self.routing.passed_over(first, index, count);
+                        routing.passed_over(first, index, count);
                     }
                     return Ok(Kept::One(permit));
                 }
@@ -123,7 +123,7 @@ where
         hint: u64,
     ) -> Result<Permit<M>, SendError<()>> {
         let mut hope = Hope { intake: &self, token: false };
-        while let Some(bucket) = &self.rules.bucket {
+        while let Some(bucket) = &self.bucket {
             match bucket.take(self.host.now()) {
                 Ok(()) => {
                     hope.token = true;
@@ -171,11 +171,11 @@ where
     fn where_to_wait(&self, hint: u64) -> Wait<M, C> {
         let ring = self.ring.read();
         let workers = &*ring.workers;
-        if workers.is_empty() {
+        let Some(routing) = ring.routing.as_deref().filter(|_| !workers.is_empty()) else {
             return Wait::AtAny;
-        }
+        };
         let view = View { workers, host: &*self.host };
-        match self.routing.choose(hint, &Workers::new(workers.len(), &view)) {
+        match routing.choose(hint, &Workers::new(workers.len(), &view)) {
             Choice::After(_) => Wait::AtAny,
             Choice::Only(only) => Wait::At(workers[only % workers.len()].address.clone()),
             Choice::Every(_) => Wait::Not,
@@ -291,8 +291,8 @@ where
 
     /// A message was accepted, and its room went down with a worker: it goes to another, and if
     /// all are full it is the first in line.
-    fn bequeath(&self, era: &Arc<Era>, message: M, sender: u64) {
-        let (hint, times) = (self.routing.hint(&message), self.times(&message));
+    fn bequeath(&self, era: &Arc<Era>, message: M, sender: u64, times: Option<Times>) {
+        let hint = self.hint(&message);
         let message = match self.hand_out(hint, message, sender, times) {
             Ok(()) => return,
             Err(SendError::NoProcess(message)) => {
@@ -300,7 +300,7 @@ where
             }
             Err(error) => error.into_message(),
         };
-        self.line.inherit(Heir { message, sender, era: Arc::clone(era) });
+        self.line.inherit(Heir { message, sender, times, era: Arc::clone(era) });
         self.send_scouts();
         if self.ring.read().gate == Gate::Closed {
             self.clear_line();
@@ -328,17 +328,18 @@ where
     R: Routing<M>,
 {
     fn honour(&self, kept: Kept<M>, era: &Arc<Era>, message: M, sender: u64) {
+        // Accepted now, wherever it goes and however often it is moved.
+        let times = self.times(&message);
         let permit = match kept {
             Kept::One(permit) => permit,
             Kept::Each(each) => {
-                let hint = self.routing.hint(&message);
+                let hint = self.hint(&message);
                 match self.choose_of(each, hint) {
                     Chosen::One(permit) => permit,
                     Chosen::Every(each, copy) => {
-                        let times = self.times(&message);
                         return self.fill_each(each, copy, message, sender, times);
                     }
-                    Chosen::None => return self.bequeath(era, message, sender),
+                    Chosen::None => return self.bequeath(era, message, sender, times),
                 }
             }
             Kept::Elsewhere(permit, divert) => {
@@ -354,10 +355,9 @@ where
                 return self.lose(message, sender, DeadLetterCause::Overflow);
             }
         };
-        let times = self.times(&message);
         match self.fill_one(permit, message, sender, times) {
             Ok(worker) => self.mark_behind(worker, era),
-            Err(message) => self.bequeath(era, message, sender),
+            Err(message) => self.bequeath(era, message, sender, times),
         }
     }
 
@@ -389,11 +389,11 @@ where
         let place = {
             let ring = self.ring.read();
             let workers = ring.all();
-            if workers.is_empty() {
+            let Some(routing) = ring.routing.as_deref().filter(|_| !workers.is_empty()) else {
                 return Chosen::None;
-            }
+            };
             let view = View { workers, host: &*self.host };
-            match self.routing.choose(hint, &Workers::new(workers.len(), &view)) {
+            match routing.choose(hint, &Workers::new(workers.len(), &view)) {
                 Choice::Every(copy) => return Chosen::Every(each, copy),
                 Choice::After(index) | Choice::Only(index) => workers[index % workers.len()].place,
             }
@@ -423,11 +423,12 @@ where
         loop {
             match self.line.next() {
                 None => return Err(permit),
-                Some(Standing::Heir(Heir { message, sender, era })) => {
-                    let times = self.times(&message);
+                Some(Standing::Heir(Heir { message, sender, times, era })) => {
                     match self.fill_one(permit, message, sender, times) {
                         Ok(worker) => self.mark_behind(worker, &era),
-                        Err(message) => self.line.put_back(Heir { message, sender, era }),
+                        Err(message) => {
+                            self.line.put_back(Heir { message, sender, times, era });
+                        }
                     }
                     return Ok(());
                 }

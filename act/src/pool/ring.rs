@@ -34,7 +34,7 @@ pub(super) enum Gate {
 
 /// The workers in their order. What finds no workers to send to looks at the gate: so an open
 /// pool pays nothing for it.
-pub(super) struct Ring<M, C> {
+pub(super) struct Ring<M, C, R> {
     /// Those that jobs are given to.
     pub(super) workers: Vec<Worker<M, C>>,
     /// The same ones, while the pool is drained.
@@ -43,11 +43,14 @@ pub(super) struct Ring<M, C> {
     /// Places whose worker was given up and not yet replaced.
     vacant: Vec<Worker<M, C>>,
     places: u64,
+    /// `None` when the pool has ended.
+    pub(super) routing: Option<Arc<R>>,
 }
 
-impl<M: Send + 'static, C: Send + 'static> Ring<M, C> {
-    pub(super) fn new() -> Self {
+impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
+    pub(super) fn new(routing: R) -> Self {
         Ring {
+            routing: Some(Arc::new(routing)),
             workers: Vec::new(),
             resting: Vec::new(),
             gate: Gate::Open,

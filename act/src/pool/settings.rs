@@ -10,6 +10,13 @@ use std::time::Duration;
 /// Between two tries to start a replacement: doubled each time, from the first to the last.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
+/// How long a worker may take to initialise.
+const INIT_TIMEOUT: Duration = Duration::from_secs(5);
+/// More workers than this are a mistake: whoever routes looks at each.
+pub(super) const MOST_WORKERS: usize = 1 << 20;
+/// Times that a pool keeps are at least this long: it does not look at itself more often.
+const SHORTEST: Duration = Duration::from_millis(1);
+
 /// A pool that cannot be. Its spawn fails with it, and nothing has been started.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -17,6 +24,14 @@ pub enum PoolError {
     /// A pool of no workers was asked for.
     #[error("a pool cannot start with 0 workers")]
     NoWorkers,
+    /// A pool of more workers than a pool can have.
+    #[error("a pool of {workers} workers is too large: {most} is the most")]
+    TooManyWorkers {
+        /// Workers at the start, or of an elastic pool at most.
+        workers: usize,
+        /// The most workers that a pool can have.
+        most: usize,
+    },
     /// The pool's own mailbox was bounded, which holds no work: the bound of the workers
     /// is set by [`crate::Pool::mailbox`].
     #[error("a mailbox bound of {0} is set on the pool itself; Pool::mailbox bounds its workers'")]
@@ -31,18 +46,29 @@ pub enum PoolError {
     /// which is the oldest nobody knows.
     #[error("a pool cannot drop the oldest message: its workers have a mailbox each")]
     DropOldest,
-    /// A rate that is not a positive number, or over 10⁹.
-    #[error("a rate of {0} jobs in a second is not more than 0 and at most 1e9")]
+    /// A rate that is no number from 10⁻⁹ to 10⁹.
+    #[error("a rate of {0} jobs in a second is not from 1e-9 to 1e9")]
     Rate(f64),
     /// A rate with a burst of 0.
     #[error("a burst of 0 jobs would refuse every message")]
     ZeroBurst,
+    /// A burst that a slow rate takes longer to fill than a node can live.
+    #[error("a burst of {burst} jobs takes over 292 years at {jobs} jobs in a second")]
+    LongBurst {
+        /// Jobs in a second.
+        jobs: f64,
+        /// Jobs at once.
+        burst: u32,
+    },
     /// A time to live of zero.
     #[error("a time to live of 0 s would refuse every job that waits")]
     ZeroTimeToLive,
     /// A stuck limit of zero.
     #[error("a stuck limit of 0 s would kill every worker")]
     ZeroStuckLimit,
+    /// A time of zero to initialise.
+    #[error("an init timeout of 0 s would kill every worker")]
+    ZeroInitTimeout,
     /// A period of zero between two reports.
     #[error("a pool cannot report every 0 s")]
     ZeroReportPeriod,
@@ -113,6 +139,7 @@ pub(super) struct Settings<M> {
     pub(super) measured: bool,
     pub(super) report: Option<Duration>,
     pub(super) stuck: Option<Duration>,
+    pub(super) init_timeout: Duration,
     pub(super) elastic: Option<Elastic>,
     pub(super) intensity: Option<(u32, Duration)>,
     pub(super) back_off: (Duration, Duration),
@@ -131,6 +158,7 @@ impl<M> Settings<M> {
             measured: false,
             report: None,
             stuck: None,
+            init_timeout: INIT_TIMEOUT,
             elastic: None,
             intensity: None,
             back_off: BACK_OFF,
@@ -151,6 +179,8 @@ impl<M> Settings<M> {
         let (first, most) = self.back_off;
         let error = if self.size == 0 {
             PoolError::NoWorkers
+        } else if self.size > MOST_WORKERS {
+            PoolError::TooManyWorkers { workers: self.size, most: MOST_WORKERS }
         } else if self.mailbox == Some(0) {
             PoolError::ZeroMailbox
         } else if matches!(self.overflow, Overflow::DropOldest) {
@@ -161,6 +191,8 @@ impl<M> Settings<M> {
             PoolError::ZeroTimeToLive
         } else if zero(self.stuck) {
             PoolError::ZeroStuckLimit
+        } else if self.init_timeout.is_zero() {
+            PoolError::ZeroInitTimeout
         } else if zero(self.report) {
             PoolError::ZeroReportPeriod
         } else if zero(self.intensity.map(|(_, period)| period)) {
@@ -171,6 +203,7 @@ impl<M> Settings<M> {
             match self.rate.map_or(Ok(()), Rate::check) {
                 Err(BadRate::Jobs(jobs)) => PoolError::Rate(jobs),
                 Err(BadRate::NoBurst) => PoolError::ZeroBurst,
+                Err(BadRate::LongBurst(jobs, burst)) => PoolError::LongBurst { jobs, burst },
                 Ok(()) => {
                     return self.elastic.map_or(Ok(()), |elastic| self.check_elastic(elastic));
                 }
@@ -179,11 +212,25 @@ impl<M> Settings<M> {
         Err(error)
     }
 
+    /// The same, with no time shorter than a pool keeps.
+    pub(super) fn rounded(mut self) -> Self {
+        let round = |time: &mut Duration| *time = (*time).max(SHORTEST);
+        let (first, most) = &mut self.back_off;
+        let always = [first, most, &mut self.init_timeout];
+        let chosen = [&mut self.report, &mut self.stuck].into_iter().flatten();
+        let looks = self.elastic.as_mut().map(|elastic| &mut elastic.every);
+        always.into_iter().chain(chosen).chain(looks).for_each(round);
+        self
+    }
+
     fn check_elastic(&self, elastic: Elastic) -> Result<(), PoolError> {
         let Elastic { min, max, grow_at, shrink_at, step, every, .. } = elastic;
         let size = self.size;
         if min == 0 || max < min {
             return Err(PoolError::ElasticRange { min, max });
+        }
+        if max > MOST_WORKERS {
+            return Err(PoolError::TooManyWorkers { workers: max, most: MOST_WORKERS });
         }
         if !(min..=max).contains(&size) {
             return Err(PoolError::ElasticSize { size, min, max });

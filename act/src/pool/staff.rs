@@ -1,16 +1,29 @@
-//! The workers of a pool, as its process keeps them: started, replaced, let go, looked after.
+//! The workers of a pool, as its process keeps them: started, replaced, let go, ended.
+//!
+//! Nothing here waits for a worker to start: the pool's process polls its starts beside its mailbox
+//! ([`super::starting`]), and serves meanwhile.
+//!
+//! | a worker is in | it | an exit notice of it |
+//! |---|---|---|
+//! | `starts` | initialises | is kept until it is known what came of the start |
+//! | the ring | takes jobs | its place is to be filled |
+//! | `leaving` | was removed, and finishes | it has left |
+//! | `former` | has ended, or was given up | is stale |
+//!
+//! A notice of a worker that is alive is no end in any of these: a signal, which anybody can send.
 
-use super::behavior::Hands;
-use super::command::{PoolCommand, Resized};
+use super::command::PoolCommand;
 use super::desk::{Latencies, Office};
-use super::elastic::{Change, Load, Plan};
+use super::elastic::Plan;
 use super::handing::Entrance;
 use super::intake::{Intake, Rules};
 use super::rate::Bucket;
-use super::ring::Gate;
+use super::resize::{PoolState, ResizeError, Resized};
+use super::ring::{Gate, Worker};
 use super::routing::Routing;
-use super::settings::{PoolError, Settings};
-use super::statistics::{PoolStatistics, inspected};
+use super::settings::{MOST_WORKERS, PoolError, Settings};
+use super::starting::{Purpose, Started, Starts};
+use super::vacancy::Vacancies;
 use crate::address::Address;
 use crate::behavior::Behavior;
 use crate::context::Context;
@@ -20,50 +33,79 @@ use crate::mailbox::overflow::Overflow;
 use crate::monitor::watch;
 use crate::reply::Reply;
 use krarup_gen::{
-    CallError, Inspection, Pid, Reason, RestartWindow, Result, SpawnError, Target, Timestamp,
+    CallError, Exit, Pid, Reason, RestartWindow, Result, SpawnError, Target, Timestamp,
 };
 use parking_lot::Mutex;
-use std::any::type_name;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
+use std::task::{self, Poll};
 use std::time::Duration;
 
-/// How long a worker may take to initialise before it is killed and tried again.
-const INIT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the workers may take to end with their pool before they are killed.
+/// How long the workers may take to end with their pool before they are killed, and then before
+/// they are left behind.
 const SHUTDOWN: Duration = Duration::from_secs(5);
+/// Replacements that start at the same time, at most: each is polled whenever one of them moves.
+const MOST_AT_ONCE: usize = 16;
+
+/// Where the answer to a request to add workers goes.
+pub(super) type ToldOfSize = Reply<Result<Resized, ResizeError>>;
+
+/// A request to add workers. They start one after the other.
+struct Adding {
+    asked: usize,
+    changed: usize,
+    /// `None`: the pool itself grows.
+    told: Option<ToldOfSize>,
+}
+
+/// Whose exit notice it is.
+pub(super) enum Whose {
+    /// Of nobody whose end matters now.
+    Nobodys,
+    /// Of a worker whose place is to be filled.
+    Workers,
+    /// Of a process that is no worker.
+    Strangers,
+}
 
 pub(super) struct Staff<B: Behavior, R>
 where
     R: Routing<B::Message>,
 {
     factory: Arc<dyn Fn() -> B + Send + Sync>,
-    settings: Settings<B::Message>,
-    intake: Arc<Intake<B::Message, B::Command, R>>,
-    office: Option<Arc<Office<B::Message>>>,
-    /// The first workers have been started.
-    open: bool,
-    /// Workers that were removed, or given up, and have not ended yet.
-    leaving: BTreeMap<Pid, Address<B::Message, B::Command>>,
-    /// Workers that died and have not been replaced: their places in the ring.
-    missing: Vec<Pid>,
-    /// When the missing ones are tried again, and how long it was put off.
-    retry: Option<(Timestamp, Duration)>,
+    pub(super) settings: Settings<B::Message>,
+    pub(super) intake: Arc<Intake<B::Message, B::Command, R>>,
+    pub(super) office: Option<Arc<Office<B::Message>>>,
+    /// `None`: it is at work, or drained.
+    state: Option<PoolState>,
+    starts: Starts<B::Message, B::Command>,
+    /// Exit notices that came before it was known that their workers had started.
+    exits: VecDeque<Exit>,
+    adding: VecDeque<Adding>,
+    /// Workers that were removed and have not ended yet.
+    pub(super) leaving: BTreeMap<Pid, Worker<B::Message, B::Command>>,
+    /// Workers that have ended, or were given up: signals of theirs may still lie in the mailbox.
+    former: BTreeMap<Pid, Address<B::Message, B::Command>>,
+    /// Those of the former that do not end, though they were killed: nobody waits for them again.
+    left_behind: BTreeSet<Pid>,
+    vacancies: Vacancies,
     window: Option<RestartWindow>,
-    plan: Option<Plan>,
+    pub(super) plan: Option<Plan>,
     /// When the workers are next looked at for one that is stuck.
-    look: Option<Timestamp>,
-    report: Option<Timestamp>,
-    restarts: u64,
-    stuck: u64,
+    pub(super) look: Option<Timestamp>,
+    pub(super) report: Option<Timestamp>,
+    pub(super) restarts: u64,
+    pub(super) stuck: u64,
 }
 
 /// However the pool ends, its route ends with it: then a send is `NoProcess`.
 impl<B: Behavior, R: Routing<B::Message>> Drop for Staff<B, R> {
     fn drop(&mut self) {
         drop(self.intake.close());
+        self.intake.let_go_of_users_values();
     }
 }
 
@@ -86,19 +128,23 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         });
         let rules = Rules {
             overflow: std::mem::replace(&mut settings.overflow, Overflow::Refuse),
-            bucket: settings.rate.map(Bucket::new),
             time_to_live: settings.time_to_live.take(),
-            moves: settings.elastic.is_some(),
             office: office.clone(),
         };
+        let bucket = settings.rate.map(Bucket::new);
+        let moves = settings.elastic.is_some();
         let now = ctx.now();
         Staff {
-            intake: Intake::new(ctx.pid(), ctx.host(), routing, rules),
+            intake: Intake::new(ctx.pid(), ctx.host(), routing, rules, bucket, moves),
             office,
-            open: false,
+            state: Some(PoolState::Starting),
+            starts: Starts::new(settings.init_timeout),
+            exits: VecDeque::new(),
+            adding: VecDeque::new(),
             leaving: BTreeMap::new(),
-            missing: Vec::new(),
-            retry: None,
+            former: BTreeMap::new(),
+            left_behind: BTreeSet::new(),
+            vacancies: Vacancies::new(settings.back_off),
             window: settings.intensity.map(|(most, period)| RestartWindow::new(most, period)),
             plan: settings.elastic.map(|elastic| Plan::new(elastic, now)),
             look: settings.stuck.map(|limit| now + limit),
@@ -115,63 +161,260 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         Entrance(Arc::clone(&self.intake))
     }
 
-    /// Starts the first workers.
-    pub(super) async fn start_all<C: Send + 'static>(
-        &mut self,
-        ctx: &mut Context<B::Message, PoolCommand<C>>,
-    ) -> Result<(), SpawnError> {
-        for _ in 0..self.settings.size {
-            let worker = self.start(ctx).await?;
-            self.intake.add(&worker);
-        }
-        self.open = true;
-        Ok(())
-    }
+    // ---- Workers start.
 
-    async fn start<C: Send + 'static>(
-        &self,
-        ctx: &mut Context<B::Message, PoolCommand<C>>,
-    ) -> Result<Address<B::Message, B::Command>, SpawnError> {
+    /// Begins to start a worker.
+    pub(super) fn begin<C: Send + 'static>(
+        &mut self,
+        ctx: &Context<B::Message, PoolCommand<C>>,
+        purpose: Purpose,
+    ) -> Result<(), SpawnError> {
         let factory = Arc::clone(&self.factory);
-        let mut spawn = ctx.spawn(move || factory()).link_urgent().init_timeout(INIT_TIMEOUT);
+        let mut spawn = ctx.spawn(move || factory()).link_urgent();
         if self.settings.elastic.is_some() {
             spawn = spawn.singly();
         }
-        match self.settings.mailbox {
-            Some(messages) => spawn.mailbox(messages).await,
-            None => spawn.await,
+        if let Some(messages) = self.settings.mailbox {
+            spawn = spawn.mailbox(messages);
+        }
+        let (worker, init) = spawn.begin()?;
+        self.starts.begin(purpose, worker, Box::pin(init));
+        Ok(())
+    }
+
+    /// The next worker that has started, or has failed to.
+    pub(super) fn poll_started(
+        &mut self,
+        cx: &mut task::Context<'_>,
+    ) -> Poll<Started<B::Message, B::Command>> {
+        self.starts.poll_next(cx)
+    }
+
+    /// A worker has started, or has failed to; the error, if it was one of the first.
+    pub(super) fn settle<C: Send + 'static>(
+        &mut self,
+        ctx: &mut Context<B::Message, PoolCommand<C>>,
+        started: Started<B::Message, B::Command>,
+    ) -> Result<(), SpawnError> {
+        let Started { purpose, worker, outcome, exit, left_behind } = started;
+        if left_behind {
+            self.leave_behind(ctx, &worker);
+        }
+        match (outcome, purpose) {
+            (Ok(()), purpose) => {
+                self.employ(purpose, worker);
+                self.exits.extend(exit);
+            }
+            (Err(error), Purpose::First) => return Err(error),
+            (Err(error), Purpose::Replacement(dead)) => self.put_off(ctx, dead, &error),
+            (Err(error), Purpose::Added) => self.end_adding(ctx.pid(), error),
+        }
+        Ok(())
+    }
+
+    /// Gives a worker that has started its place, if there still is one for it.
+    fn employ(&mut self, purpose: Purpose, worker: Address<B::Message, B::Command>) {
+        let wanted = match purpose {
+            _ if self.state == Some(PoolState::Stopping) => false,
+            Purpose::First | Purpose::Added => true,
+            Purpose::Replacement(dead) => self.vacancies.fill(dead),
+        };
+        if !wanted {
+            self.send_away(Worker { address: worker, place: 0, desk: None });
+            return;
+        }
+        match purpose {
+            Purpose::First => self.intake.add(&worker),
+            Purpose::Replacement(dead) => {
+                self.intake.replace(dead, &worker);
+                self.restarts += 1;
+            }
+            Purpose::Added => {
+                self.intake.add(&worker);
+                self.note_added();
+            }
         }
     }
 
-    pub(super) async fn add<C: Send + 'static>(
+    /// A replacement has not started: it is tried again later (rule P4), and its place is kept.
+    fn put_off<C: Send + 'static>(
+        &mut self,
+        ctx: &Context<B::Message, PoolCommand<C>>,
+        dead: Pid,
+        error: &SpawnError,
+    ) {
+        if let Some(delay) = self.vacancies.put_off(dead, ctx.now()) {
+            tracing::warn!(
+                target: "krarup", pool = %ctx.pid(), %error, ?delay,
+                "cannot replace a dead worker; trying again"
+            );
+        }
+    }
+
+    /// Nothing can end a worker that blocks its thread: the pool goes on without it.
+    fn leave_behind<C: Send + 'static>(
         &mut self,
         ctx: &mut Context<B::Message, PoolCommand<C>>,
-        count: usize,
-    ) -> Resized {
-        let mut changed = 0;
-        while self.open
-            && changed < count
-            && let Ok(worker) = self.start(ctx).await
-        {
-            self.intake.add(&worker);
-            changed += 1;
+        worker: &Address<B::Message, B::Command>,
+    ) {
+        tracing::error!(
+            target: "krarup", pool = %ctx.pid(), worker = %worker.pid(),
+            "a worker was killed and does not end, for it blocks its thread; it is left behind"
+        );
+        self.left_behind.insert(worker.pid());
+        self.retire(ctx, worker.clone());
+    }
+
+    /// Starts what is to be started now: replacements for workers that have ended, each in its
+    /// place in the rotation, and workers that are to be added. The reason with which the pool
+    /// ends, if there were too many replacements.
+    pub(super) fn start_due<C: Send + 'static>(
+        &mut self,
+        ctx: &Context<B::Message, PoolCommand<C>>,
+    ) -> Result {
+        if self.state.is_some() {
+            return Ok(());
         }
-        Resized { size: self.intake.size(), changed }
+        let now = ctx.now();
+        while self.has_room_to_start()
+            && let Some(dead) = self.vacancies.begin_due(now)
+        {
+            if let (Some(window), Some((replacements, period))) =
+                (&mut self.window, self.settings.intensity)
+                && !window.record(now)
+            {
+                let error = PoolError::TooManyReplacements { replacements, period };
+                tracing::error!(target: "krarup", pool = %ctx.pid(), %error, "a pool gives up");
+                return Err(error.into());
+            }
+            if let Err(error) = self.begin(ctx, Purpose::Replacement(dead)) {
+                self.put_off(ctx, dead, &error);
+            }
+        }
+        self.start_added(ctx);
+        Ok(())
+    }
+
+    fn has_room_to_start(&self) -> bool {
+        let replacements = self.starts.count(|of| matches!(of, Purpose::Replacement(_)));
+        replacements < MOST_AT_ONCE
+    }
+
+    /// When a replacement is to be started that can be.
+    pub(super) fn retry_due(&self) -> Option<Timestamp> {
+        if self.state.is_none() && self.has_room_to_start() { self.vacancies.due() } else { None }
+    }
+
+    // ---- Workers are added and removed.
+
+    /// The pool starts no more of the first workers.
+    pub(super) fn open(&mut self) {
+        self.state = None;
+    }
+
+    /// Lets all workers go, to end when they have; nothing is started any more.
+    pub(super) fn begin_to_stop(&mut self, pool: Pid) {
+        self.stop_adding(pool);
+        self.let_go(usize::MAX);
+    }
+
+    fn stop_adding(&mut self, pool: Pid) {
+        self.state = Some(PoolState::Stopping);
+        for adding in self.adding.drain(..) {
+            if let Some(told) = adding.told {
+                told.send(Err(ResizeError::NotRunning { pool, state: PoolState::Stopping }));
+            }
+        }
+    }
+
+    /// Whether the pool is at work: only then it is resized.
+    fn check_at_work(&self, pool: Pid) -> Result<(), ResizeError> {
+        let state = match (self.state, self.intake.gate()) {
+            (Some(state), _) => state,
+            (None, Gate::Open) => return Ok(()),
+            (None, Gate::Draining) => PoolState::Draining,
+            (None, Gate::Closed) => PoolState::Stopping,
+        };
+        Err(ResizeError::NotRunning { pool, state })
+    }
+
+    /// Workers that are to be added and have not started yet.
+    pub(super) fn to_be_added(&self) -> usize {
+        self.adding.iter().fold(0, |sum, adding| sum.saturating_add(adding.asked - adding.changed))
+    }
+
+    /// Adds workers, one after the other; whoever asked is told when all have started, or one has
+    /// failed to.
+    pub(super) fn add<C: Send + 'static>(
+        &mut self,
+        ctx: &Context<B::Message, PoolCommand<C>>,
+        asked: usize,
+        told: Option<ToldOfSize>,
+    ) {
+        let size = self.intake.size();
+        let coming = size.saturating_add(self.to_be_added());
+        let checked = self.check_at_work(ctx.pid()).and_then(|()| {
+            if asked > MOST_WORKERS.saturating_sub(coming) {
+                return Err(ResizeError::TooMany { size, asked, most: MOST_WORKERS });
+            }
+            Ok(Resized { size, changed: 0 })
+        });
+        match (checked, told) {
+            (Ok(_), told) if asked > 0 => {
+                self.adding.push_back(Adding { asked, changed: 0, told });
+                self.start_added(ctx);
+            }
+            (checked, Some(told)) => told.send(checked),
+            (_, None) => {}
+        }
+    }
+
+    /// Starts the next worker that is to be added.
+    fn start_added<C: Send + 'static>(&mut self, ctx: &Context<B::Message, PoolCommand<C>>) {
+        while !self.adding.is_empty() && self.starts.count(|of| of == Purpose::Added) == 0 {
+            if let Err(error) = self.begin(ctx, Purpose::Added) {
+                self.end_adding(ctx.pid(), error);
+            }
+        }
+    }
+
+    /// One that was to be added has its place.
+    fn note_added(&mut self) {
+        let size = self.intake.size();
+        let Some(adding) = self.adding.front_mut() else { return };
+        adding.changed += 1;
+        if adding.changed == adding.asked
+            && let Some(Adding { changed, told: Some(told), .. }) = self.adding.pop_front()
+        {
+            told.send(Ok(Resized { size, changed }));
+        }
+    }
+
+    /// One that was to be added has not started.
+    fn end_adding(&mut self, pool: Pid, error: SpawnError) {
+        let size = self.intake.size();
+        let Some(Adding { asked, changed, told }) = self.adding.pop_front() else { return };
+        let error = ResizeError::NotStarted { asked, resized: Resized { size, changed }, error };
+        match told {
+            Some(told) => told.send(Err(error)),
+            None => tracing::warn!(target: "krarup", %pool, %error, "a pool cannot grow"),
+        }
+    }
+
+    /// Removes workers, if the pool is at work.
+    pub(super) fn remove(&mut self, pool: Pid, count: usize) -> Result<Resized, ResizeError> {
+        self.check_at_work(pool)?;
+        Ok(self.let_go(count))
     }
 
     /// Lets workers go: out of the rotation at once, and each ends when it has handled
     /// what it had accepted. Places whose worker is missing go first.
-    pub(super) fn remove(&mut self, count: usize) -> Resized {
-        let vacant = count.min(self.missing.len());
-        for place in self.missing.split_off(self.missing.len() - vacant) {
-            self.intake.remove(place);
-        }
-        let leaving = self.intake.take(count - vacant);
-        let changed = vacant + leaving.len();
-        for worker in leaving {
-            worker.finish();
-            self.leaving.insert(worker.pid(), worker);
-        }
+    pub(super) fn let_go(&mut self, count: usize) -> Resized {
+        let vacant = self.vacancies.take(count);
+        vacant.iter().for_each(|place| self.intake.remove(*place));
+        let leaving = self.intake.take(count - vacant.len());
+        let changed = vacant.len() + leaving.len();
+        leaving.into_iter().for_each(|worker| self.send_away(worker));
         Resized { size: self.intake.size(), changed }
     }
 
@@ -179,19 +422,103 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         self.intake.workers().iter().map(|worker| worker.address.pid()).collect()
     }
 
+    /// A worker handles what it has accepted, and ends.
+    fn send_away(&mut self, worker: Worker<B::Message, B::Command>) {
+        worker.address.finish();
+        self.leaving.insert(worker.address.pid(), worker);
+    }
+
     /// Whether nobody is left to wait for, when all were let go.
     pub(super) fn has_left(&self) -> bool {
-        self.leaving.is_empty()
+        self.leaving.is_empty() && self.starts.is_empty()
     }
 
-    /// Whether this is one of those that were let go; it is not any more.
-    pub(super) fn was_leaving(&mut self, pid: Pid) -> bool {
-        self.leaving.remove(&pid).is_some()
+    // ---- Workers end.
+
+    /// An exit notice that was put aside, and can be heard now.
+    pub(super) fn next_exit(&mut self) -> Option<Exit> {
+        self.exits.pop_front()
     }
 
-    pub(super) fn has(&self, pid: Pid) -> bool {
-        self.intake.has(pid)
+    /// Whose exit notice this is, and whether that process has ended.
+    pub(super) fn hear<C: Send + 'static>(
+        &mut self,
+        ctx: &mut Context<B::Message, PoolCommand<C>>,
+        exit: &Exit,
+    ) -> Whose {
+        let pid = exit.pid;
+        let worker = self.intake.worker(pid);
+        if self.starts.has(pid) {
+            // What came of its start comes first. If that has failed, nothing more is to come.
+            if !ctx.is_alive(pid) {
+                self.starts.note_exit(exit.clone());
+            }
+        } else if let Some(worker) = self.leaving.get(&pid) {
+            let worker = worker.address.clone();
+            if !worker.is_alive() {
+                self.leaving.remove(&pid);
+                self.retire(ctx, worker);
+            }
+        } else if let Some(worker) = worker {
+            if !worker.is_alive() {
+                self.retire(ctx, worker);
+                self.vacancies.add(pid, ctx.now());
+                return Whose::Workers;
+            }
+        } else if !self.former.contains_key(&pid) {
+            return Whose::Strangers;
+        }
+        tracing::debug!(
+            target: "krarup", pool = %ctx.pid(), worker = %pid, reason = %exit.reason,
+            "an exit signal of a worker that is at work, or is none any more"
+        );
+        Whose::Nobodys
     }
+
+    /// A worker has ended, or was given up: nothing is heard of it any more.
+    fn retire<C: Send + 'static>(
+        &mut self,
+        ctx: &mut Context<B::Message, PoolCommand<C>>,
+        worker: Address<B::Message, B::Command>,
+    ) {
+        // Its end may have been heard of by a signal of its own: then the notice is still to come.
+        ctx.unlink(worker.pid());
+        self.former.insert(worker.pid(), worker);
+    }
+
+    /// Forgets those former workers of which nothing can come any more: all that they have sent
+    /// lay in the mailbox before they ended, and that is empty.
+    pub(super) fn forget_former<C: Send + 'static>(
+        &mut self,
+        ctx: &mut Context<B::Message, PoolCommand<C>>,
+    ) {
+        if self.former.is_empty() {
+            return;
+        }
+        let ended = |(pid, worker): (&Pid, &Address<_, _>)| (!worker.is_alive()).then_some(*pid);
+        let ended: Vec<_> = self.former.iter().filter_map(ended).collect();
+        if ended.is_empty() || ctx.has_main() {
+            return;
+        }
+        for pid in ended {
+            ctx.unlink(pid);
+            self.former.remove(&pid);
+            self.left_behind.remove(&pid);
+        }
+    }
+
+    /// Kills a worker and gives its place to another, if it has not been removed.
+    pub(super) fn give_up(&mut self, worker: &Address<B::Message, B::Command>, now: Timestamp) {
+        let pid = worker.pid();
+        if self.leaving.remove(&pid).is_none() {
+            self.intake.vacate(pid);
+            self.vacancies.add(pid, now);
+        }
+        self.former.insert(pid, worker.clone());
+        worker.process().kill();
+    }
+
+    // ---- The pool is drained.
 
     /// Takes nothing new; whoever asked is told when what there was is done.
     pub(super) fn drain(&mut self, told: Option<Reply<()>>) {
@@ -199,284 +526,84 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         let closed = move || intake.upgrade().is_none_or(|intake| intake.gate() == Gate::Closed);
         let mark: Mark = Arc::new(Drained { told: Mutex::new(told), closed: Box::new(closed) });
         self.intake.drain(&mark);
-        self.leaving.values().for_each(|worker| worker.mark(&mark));
+        self.leaving.values().for_each(|worker| worker.address.mark(&mark));
     }
 
     pub(super) fn reopen(&mut self) -> bool {
         self.intake.open()
     }
 
-    /// A worker has died: its place is to be filled.
-    pub(super) fn miss(&mut self, pid: Pid) {
-        self.missing.push(pid);
-    }
-
-    /// Starts replacements for the missing workers, each in its place in the rotation. One
-    /// that fails is tried again later (rule P4): its place is kept. The reason with which
-    /// the pool ends, if there were too many.
-    pub(super) async fn replace_missing<C: Send + 'static>(
-        &mut self,
-        ctx: &mut Context<B::Message, PoolCommand<C>>,
-    ) -> Option<Reason> {
-        while let Some(dead) = self.missing.first().copied() {
-            if let (Some(window), Some((replacements, period))) =
-                (&mut self.window, self.settings.intensity)
-                && !window.record(ctx.now())
-            {
-                let error = PoolError::TooManyReplacements { replacements, period };
-                tracing::error!(target: "krarup", pool = %ctx.pid(), %error, "a pool gives up");
-                return Some(error.into());
-            }
-            match self.start(ctx).await {
-                Ok(worker) => {
-                    self.intake.replace(dead, &worker);
-                    self.missing.remove(0);
-                    self.restarts += 1;
-                    self.retry = None;
-                }
-                Err(error) => {
-                    let (first, most) = self.settings.back_off;
-                    let delay = self.retry.map_or(first, |(_, before)| (before * 2).min(most));
-                    tracing::warn!(
-                        target: "krarup", pool = %ctx.pid(), %error, ?delay,
-                        "cannot replace a dead worker; trying again"
-                    );
-                    self.retry = Some((ctx.now() + delay, delay));
-                    return None;
-                }
-            }
-        }
-        self.retry = None;
-        None
-    }
-
-    // ---- What comes with time.
-
-    /// When there is next something to do.
-    pub(super) fn due(&self) -> Option<Timestamp> {
-        let plan = self.plan.as_ref().map(|plan| plan.due);
-        let retry = self.retry.map(|(due, _)| due);
-        [retry, plan, self.look, self.report].into_iter().flatten().min()
-    }
-
-    /// Does what is due; the reason with which the pool ends, if it does.
-    pub(super) async fn do_what_is_due<C: Send + 'static>(
-        &mut self,
-        ctx: &mut Context<B::Message, PoolCommand<C>>,
-    ) -> Option<Reason> {
-        let now = ctx.now();
-        let due = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
-        if due(self.look) {
-            self.give_up_stuck(ctx);
-        }
-        if due(self.report) {
-            self.report = self.settings.report.map(|period| now + period);
-            self.tell_numbers(ctx.pid());
-        }
-        if due(self.plan.as_ref().map(|plan| plan.due)) {
-            self.adapt(ctx).await;
-        }
-        let retries = self.retry.is_none() || due(self.retry.map(|(due, _)| due));
-        if retries { self.replace_missing(ctx).await } else { None }
-    }
-
-    /// Gives up the workers that have had one job for too long. Looks again when the next one
-    /// can be due: so none is given up late.
-    fn give_up_stuck<C: Send + 'static>(&mut self, ctx: &Context<B::Message, PoolCommand<C>>) {
-        let Some(limit) = self.settings.stuck else { return };
-        let now = ctx.now();
-        let mut next = now + limit;
-        for worker in self.intake.workers() {
-            let Some(since) = worker.desk.as_ref().and_then(|desk| desk.busy_since()) else {
-                continue;
-            };
-            if since + limit > now {
-                next = next.min(since + limit);
-                continue;
-            }
-            let pid = worker.address.pid();
-            tracing::warn!(
-                target: "krarup", pool = %ctx.pid(), worker = %pid, ?limit,
-                "replacing a worker that is stuck"
-            );
-            self.stuck += 1;
-            self.intake.vacate(pid);
-            self.leaving.insert(pid, worker.address.clone());
-            self.missing.push(pid);
-            worker.address.process().kill();
-        }
-        self.look = Some(next);
-    }
-
-    /// Grows or shrinks, if that is wanted.
-    async fn adapt<C: Send + 'static>(&mut self, ctx: &mut Context<B::Message, PoolCommand<C>>) {
-        let workers = self.intake.workers();
-        let waiting = workers.iter().map(|worker| worker.address.waiting()).sum();
-        let load: usize = workers.iter().map(|worker| worker.address.load()).sum();
-        let load = Load { size: self.intake.size(), waiting, busy: load.saturating_sub(waiting) };
-        let now = ctx.now();
-        let change = self.plan.as_mut().map_or(Change::Stay, |plan| plan.decide(load, now));
-        let resized = match change {
-            Change::Stay => None,
-            Change::Grow(count) => Some(self.add(ctx, count).await),
-            Change::Shrink(count) => Some(self.remove(count)),
-        };
-        // Also when it stays: a worker may have become free while others have a queue.
-        self.intake.balance();
-        let Some(resized) = resized else { return };
-        tracing::info!(
-            target: "krarup", pool = %ctx.pid(), size = resized.size, waiting, ?change,
-            "a pool has changed its size"
-        );
-    }
-
-    fn tell_numbers(&self, pool: Pid) {
-        let numbers = self.statistics();
-        let (wait, service) =
-            (numbers.wait.unwrap_or_default(), numbers.service.unwrap_or_default());
-        tracing::info!(
-            target: "krarup", %pool,
-            workers = numbers.workers, waiting = numbers.waiting, restarts = numbers.restarts,
-            forwarded = numbers.forwarded, unhandled = numbers.unhandled,
-            rate_limited = numbers.rate_limited, diverted = numbers.diverted,
-            expired = numbers.expired, lost = numbers.lost, crashed = numbers.crashed,
-            wait_p50 = ?wait.p50, wait_p99 = ?wait.p99,
-            service_p50 = ?service.p50, service_p99 = ?service.p99,
-            "a pool"
-        );
-    }
-
-    // ---- What it says of itself.
-
-    pub(super) fn statistics(&self) -> PoolStatistics {
-        let places = self.intake.size();
-        let counts = self.intake.counts();
-        let office = self.office.as_deref();
-        let of_office = |count: fn(&Office<B::Message>) -> &AtomicU64| {
-            office.map_or(0, |office| count(office).load(Ordering::Relaxed))
-        };
-        let latencies = office.and_then(|office| office.latencies.as_ref());
-        let workers = self.intake.workers();
-        PoolStatistics {
-            pool_size: self.settings.size,
-            places,
-            workers: places - self.missing.len(),
-            waiting: workers.iter().map(|worker| worker.address.waiting()).sum(),
-            restarts: self.restarts,
-            stuck: self.stuck,
-            forwarded: counts.forwarded,
-            unhandled: counts.unhandled,
-            rate_limited: self.intake.rate_limited.load(Ordering::Relaxed),
-            diverted: self.intake.diverted.load(Ordering::Relaxed),
-            expired: of_office(|office| &office.expired),
-            lost: of_office(|office| &office.lost),
-            crashed: of_office(|office| &office.crashed),
-            draining: self.intake.gate() == Gate::Draining,
-            wait: latencies.map(|latencies| latencies.waiting.latency()),
-            service: latencies.map(|latencies| latencies.service.latency()),
-        }
-    }
-
-    /// The items of rule P6, and those of what the pool was told to do beside.
-    pub(super) fn inspect(&self) -> Inspection {
-        let numbers = self.statistics();
-        let mut inspection = Inspection::new()
-            .with("pool_size", numbers.pool_size)
-            .with("workers", numbers.workers)
-            .with("worker_behavior", type_name::<B>());
-        match self.settings.mailbox {
-            Some(messages) => inspection.set("worker_mailbox_size", messages),
-            None => inspection.set("worker_mailbox_size", "unbounded"),
-        }
-        inspection.set("worker_restarts", numbers.restarts);
-        inspection.set("messages_forwarded", numbers.forwarded);
-        inspection.set("messages_unhandled", numbers.unhandled);
-        if numbers.draining {
-            inspection.set("draining", true);
-        }
-        if self.settings.rate.is_some() {
-            inspection.set("messages_rate_limited", numbers.rate_limited);
-        }
-        if self.intake.diverts() {
-            inspection.set("messages_diverted", numbers.diverted);
-        }
-        if self.office.is_some() {
-            inspection.set("jobs_expired", numbers.expired);
-            inspection.set("jobs_lost", numbers.lost);
-            inspection.set("jobs_crashed", numbers.crashed);
-        }
-        if self.settings.stuck.is_some() {
-            inspection.set("workers_stuck", numbers.stuck);
-        }
-        if let Some(elastic) = self.settings.elastic {
-            inspection.set("workers_min", elastic.min);
-            inspection.set("workers_max", elastic.max);
-        }
-        if let (Some(wait), Some(service)) = (&numbers.wait, &numbers.service) {
-            inspection.set("wait", inspected(wait));
-            inspection.set("service", inspected(service));
-        }
-        inspection
-    }
+    // ---- The pool ends.
 
     /// Ends the workers with the pool (rule P7): asked in order, and killed if they take
-    /// too long.
+    /// too long. One that is still starting has accepted nothing and is killed at once.
     pub(super) async fn end_workers<C: Send + 'static>(
         &mut self,
         ctx: &mut Context<B::Message, PoolCommand<C>>,
     ) {
-        let mut workers = std::mem::take(&mut self.leaving);
+        self.stop_adding(ctx.pid());
+        self.vacancies.take(usize::MAX);
+        let starting = self.starts.take_all();
+        let leaving = std::mem::take(&mut self.leaving).into_iter();
+        let mut workers: BTreeMap<_, _> = leaving.map(|(pid, w)| (pid, w.address)).collect();
         workers.extend(self.intake.close().into_iter().map(|worker| (worker.pid(), worker)));
-        for worker in workers.keys() {
-            ctx.exit(*worker, Reason::Shutdown);
-        }
+        let given_up = std::mem::take(&mut self.former).into_iter();
+        workers.extend(
+            given_up.filter(|(pid, worker)| worker.is_alive() && !self.left_behind.contains(pid)),
+        );
         let host = Arc::clone(ctx.host());
-        let until = ctx.now() + SHUTDOWN;
-        for worker in workers.into_keys() {
-            let left = until - ctx.now();
-            let mut end = watch(Arc::clone(&host), Target::Pid(worker));
-            if within(&host, left, &mut end).await.is_none() {
-                ctx.exit(worker, Reason::Kill);
+        let watched = |pid| (pid, watch(Arc::clone(&host), Target::Pid(pid)));
+        let mut ends: Vec<_> = workers.keys().copied().map(watched).collect();
+        ends.extend(starting.iter().map(|worker| watched(worker.pid())));
+        workers.keys().for_each(|worker| ctx.exit(*worker, Reason::Shutdown));
+        starting.iter().for_each(|worker| worker.process().kill());
+        for round in [Reason::Kill, Reason::Normal] {
+            let until = ctx.now() + SHUTDOWN;
+            let mut late = Vec::new();
+            for (worker, mut end) in ends {
+                if within(&host, until - ctx.now(), &mut end).await.is_none() {
+                    late.push((worker, end));
+                }
+            }
+            ends = late;
+            match round {
+                Reason::Kill => ends.iter().for_each(|(worker, _)| ctx.exit(*worker, Reason::Kill)),
                 // Whoever hears of the pool's end finds no workers, unless one blocks its
                 // thread: nothing can end that.
-                within(&host, SHUTDOWN, end).await;
+                _ => ends.iter().for_each(|(worker, _)| {
+                    ctx.unlink(*worker);
+                    tracing::error!(
+                        target: "krarup", pool = %ctx.pid(), %worker,
+                        "a pool ends before its worker, which blocks its thread"
+                    );
+                }),
             }
         }
     }
-}
 
-impl<B, R, C> Hands<B::Message, C> for Staff<B, R>
-where
-    B: Behavior,
-    R: Routing<B::Message>,
-    C: Send + 'static,
-{
-    fn add<'a>(
-        &'a mut self,
-        ctx: &'a mut Context<B::Message, PoolCommand<C>>,
+    /// Adds workers and waits until they have started: for a callback, in which the pool serves
+    /// nothing else.
+    pub(super) async fn add_and_wait<C: Send + 'static>(
+        &mut self,
+        ctx: &mut Context<B::Message, PoolCommand<C>>,
         count: usize,
-    ) -> Pin<Box<dyn Future<Output = Resized> + Send + 'a>> {
-        Box::pin(Staff::add(self, ctx, count))
-    }
-
-    fn remove(&mut self, count: usize) -> Resized {
-        Staff::remove(self, count)
-    }
-
-    fn workers(&self) -> Vec<Pid> {
-        self.pids()
-    }
-
-    fn drain(&mut self) {
-        Staff::drain(self, None);
-    }
-
-    fn reopen(&mut self) -> bool {
-        Staff::reopen(self)
-    }
-
-    fn statistics(&self) -> PoolStatistics {
-        Staff::statistics(self)
+    ) -> Result<Resized, ResizeError> {
+        let (told, mut answer) = Reply::new(None);
+        self.add(ctx, count, Some(told));
+        loop {
+            let next = poll_fn(|cx| match Pin::new(&mut answer).poll(cx) {
+                Poll::Ready(answer) => Poll::Ready(Ok(answer)),
+                Poll::Pending => self.poll_started(cx).map(Err),
+            });
+            match next.await {
+                Ok(answer) => return answer.unwrap_or(Err(CallError::NoReply))?,
+                Err(started) => {
+                    // One of the first fails only before there are callbacks that get here.
+                    let _ = self.settle(ctx, started);
+                    self.start_added(ctx);
+                }
+            }
+        }
     }
 }
 

@@ -1,26 +1,47 @@
 //! What a pool's process does while it lives: it hears of its workers, obeys, and keeps time.
+//!
+//! It waits for nothing but what comes next: an item of its mailbox, a worker that has started, or
+//! a time that has come. So whatever its workers do, it answers, and obeys a stop.
 
 use super::behavior::{PoolBehavior, PoolContext};
 use super::command::PoolCommand;
 use super::routing::Routing;
-use super::staff::Staff;
+use super::staff::{Staff, Whose};
+use super::starting::Started;
 use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::deadline::Sleep;
+use crate::inspect_request::InspectRequest;
 use crate::received::Received;
 use krarup_gen::{Exit, Reason, Result};
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
-type Own<B, P> = Context<<B as Behavior>::Message, PoolCommand<<P as PoolBehavior>::Command>>;
+/// The context of a pool's process.
+pub(super) type Own<B, P> =
+    Context<<B as Behavior>::Message, PoolCommand<<P as PoolBehavior>::Command>>;
 
-/// Serves until the pool is to end; with what reason.
+/// What it receives.
+pub(super) type Item<B, P> =
+    Received<<B as Behavior>::Message, PoolCommand<<P as PoolBehavior>::Command>>;
+
+/// What comes next.
+enum Event<B: Behavior, P: PoolBehavior<Job = B::Message>> {
+    Item(Item<B, P>),
+    Started(Started<B::Message, B::Command>),
+    /// Something is due.
+    Due,
+}
+
+/// Serves until the pool is to end, first what was held in its start; with what reason.
 pub(super) async fn serve<B, R, P>(
     staff: &mut Staff<B, R>,
     behavior: &mut P,
     ctx: &mut Own<B, P>,
+    mut held: VecDeque<Item<B, P>>,
 ) -> Reason
 where
     B: Behavior,
@@ -29,34 +50,20 @@ where
 {
     let mut finishing = false;
     loop {
-        let done = match next(staff, ctx).await {
-            None => staff.do_what_is_due(ctx).await.map_or(Ok(()), Err),
-            Some(Received::Command(command)) => obey(staff, behavior, ctx, command).await,
-            Some(Received::Exit(exit)) => handle_exit(staff, behavior, ctx, exit).await,
-            Some(Received::Down(down)) => {
-                behavior.handle_down(&mut PoolContext::new(ctx, staff), down).await
-            }
-            Some(Received::Inspect(reply)) => {
-                let mut inspection = staff.inspect();
-                for (item, value) in behavior.inspect().iter() {
-                    inspection.set(item, value.clone());
-                }
-                reply.send(inspection);
-                Ok(())
-            }
-            Some(Received::Stop(reason)) => Err(reason),
-            Some(Received::Finish) => {
-                finishing = true;
-                staff.remove(usize::MAX);
-                Ok(())
-            }
-            // Main is a route, so no message comes; a pool sets no timeout, takes no others
-            // and shows no state.
-            Some(
-                Received::Message(_) | Received::Timeout | Received::Other(_) | Received::State(_),
-            ) => Ok(()),
+        let event = match held.pop_front() {
+            Some(item) => Event::Item(item),
+            None => next::<B, R, P>(staff, ctx).await,
         };
-        if let Err(reason) = done {
+        let done = match event {
+            Event::Due => {
+                staff.do_what_is_due(ctx);
+                Ok(())
+            }
+            // None of the first is starting any more.
+            Event::Started(started) => staff.settle(ctx, started).map_err(Reason::from),
+            Event::Item(item) => handle(staff, behavior, ctx, item, &mut finishing).await,
+        };
+        if let Err(reason) = done.and_then(|()| staff.start_due(ctx)) {
             return reason;
         }
         if ctx.is_stopping() {
@@ -72,22 +79,77 @@ where
     }
 }
 
-/// The next item, or `None` when something is due.
-async fn next<B, R, P>(
-    staff: &Staff<B, R>,
-    ctx: &mut Context<B::Message, PoolCommand<P>>,
-) -> Option<Received<B::Message, PoolCommand<P>>>
+async fn handle<B, R, P>(
+    staff: &mut Staff<B, R>,
+    behavior: &mut P,
+    ctx: &mut Own<B, P>,
+    item: Item<B, P>,
+    finishing: &mut bool,
+) -> Result
 where
     B: Behavior,
     R: Routing<B::Message>,
-    P: Send + 'static,
+    P: PoolBehavior<Job = B::Message>,
 {
-    let Some(due) = staff.due() else { return Some(ctx.receive().await) };
-    let mut alarm = Sleep::until(Arc::clone(ctx.host()), due);
+    match item {
+        Received::Command(command) => obey(staff, behavior, ctx, command).await,
+        Received::Exit(exit) => handle_exit(staff, behavior, ctx, exit).await,
+        Received::Down(down) => behavior.handle_down(&mut PoolContext::new(ctx, staff), down).await,
+        Received::Inspect(request) => {
+            inspection(staff, behavior, request);
+            Ok(())
+        }
+        Received::Stop(reason) => Err(reason),
+        Received::Finish => {
+            *finishing = true;
+            staff.begin_to_stop(ctx.pid());
+            Ok(())
+        }
+        // Main is a route, so no message comes; a pool sets no timeout, takes no others
+        // and shows no state.
+        Received::Message(_) | Received::Timeout | Received::Other(_) | Received::State(_) => {
+            Ok(())
+        }
+    }
+}
+
+/// Answers an inspection.
+pub(super) fn inspection<B, R, P>(staff: &Staff<B, R>, behavior: &P, request: InspectRequest)
+where
+    B: Behavior,
+    R: Routing<B::Message>,
+    P: PoolBehavior<Job = B::Message>,
+{
+    let mut inspection = staff.inspect();
+    for (item, value) in behavior.handle_inspect(&request).iter() {
+        inspection.set(item, value.clone());
+    }
+    request.send(inspection);
+}
+
+/// The next event. What is due comes before what others send: they may always send more.
+async fn next<B, R, P>(staff: &mut Staff<B, R>, ctx: &mut Own<B, P>) -> Event<B, P>
+where
+    B: Behavior,
+    R: Routing<B::Message>,
+    P: PoolBehavior<Job = B::Message>,
+{
+    if let Some(exit) = staff.next_exit() {
+        return Event::Item(Received::Exit(exit));
+    }
+    staff.forget_former(ctx);
+    let mut alarm = staff.due().map(|due| Sleep::until(Arc::clone(ctx.host()), due));
     let mut receive = pin!(ctx.receive());
-    poll_fn(|cx| match receive.as_mut().poll(cx) {
-        Poll::Ready(item) => Poll::Ready(Some(item)),
-        Poll::Pending => Pin::new(&mut alarm).poll(cx).map(|()| None),
+    poll_fn(|cx| {
+        if let Poll::Ready(started) = staff.poll_started(cx) {
+            return Poll::Ready(Event::Started(started));
+        }
+        if let Some(alarm) = &mut alarm
+            && Pin::new(alarm).poll(cx).is_ready()
+        {
+            return Poll::Ready(Event::Due);
+        }
+        receive.as_mut().poll(cx).map(Event::Item)
     })
     .await
 }
@@ -104,8 +166,8 @@ where
     P: PoolBehavior<Job = B::Message>,
 {
     match command {
-        PoolCommand::AddWorkers(count, reply) => reply.send(staff.add(ctx, count).await),
-        PoolCommand::RemoveWorkers(count, reply) => reply.send(staff.remove(count)),
+        PoolCommand::AddWorkers(count, reply) => staff.add(ctx, count, Some(reply)),
+        PoolCommand::RemoveWorkers(count, reply) => reply.send(staff.remove(ctx.pid(), count)),
         PoolCommand::Workers(reply) => reply.send(staff.pids()),
         PoolCommand::Drain(reply) => staff.drain(Some(reply)),
         PoolCommand::Reopen(reply) => reply.send(staff.reopen()),
@@ -117,7 +179,7 @@ where
     Ok(())
 }
 
-/// A worker has ended, or somebody else wants the pool to.
+/// A worker has ended, or somebody has sent an exit signal.
 async fn handle_exit<B, R, P>(
     staff: &mut Staff<B, R>,
     behavior: &mut P,
@@ -129,17 +191,15 @@ where
     R: Routing<B::Message>,
     P: PoolBehavior<Job = B::Message>,
 {
-    if staff.was_leaving(exit.pid) {
-        return Ok(());
+    match staff.hear(ctx, &exit) {
+        Whose::Nobodys => Ok(()),
+        Whose::Strangers => behavior.handle_exit(&mut PoolContext::new(ctx, staff), exit).await,
+        Whose::Workers => {
+            tracing::debug!(
+                target: "krarup", pool = %ctx.pid(), worker = %exit.pid, reason = %exit.reason,
+                "replacing a dead worker"
+            );
+            behavior.handle_worker_exit(&mut PoolContext::new(ctx, staff), &exit).await
+        }
     }
-    if !staff.has(exit.pid) {
-        return behavior.handle_exit(&mut PoolContext::new(ctx, staff), exit).await;
-    }
-    tracing::debug!(
-        target: "krarup", pool = %ctx.pid(), worker = %exit.pid, reason = %exit.reason,
-        "replacing a dead worker"
-    );
-    behavior.handle_worker_exit(&mut PoolContext::new(ctx, staff), &exit).await?;
-    staff.miss(exit.pid);
-    staff.replace_missing(ctx).await.map_or(Ok(()), Err)
 }

@@ -6,6 +6,7 @@ use super::current;
 use super::process::{Guarded, Process, Via};
 use super::room::Held;
 use crate::dynamic::Dynamic;
+use crate::inspect_request::InspectRequest;
 use crate::mailbox::entry::{Body, Control, Entry, Notice};
 use crate::mailbox::inbox::{CROWD, Phase, Refused, Way};
 use crate::mailbox::permit::NoRoom;
@@ -13,8 +14,8 @@ use crate::reply::Reply;
 use crate::sync::Ordering;
 use crate::trace::Tracer;
 use krarup_gen::{
-    Alias, CallError, Class, DeadLetterCause, Down, Exit, Inspection, Pid, Priority, ProcessInfo,
-    ProcessState, Reason, Root, SendError,
+    Alias, CallError, Class, DeadLetterCause, Down, Exit, Pid, Priority, ProcessInfo, ProcessState,
+    Reason, Root, SendError,
 };
 use std::any::{Any, TypeId, type_name};
 use std::sync::Arc;
@@ -188,11 +189,11 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         self.doom(self.inbox.lock(), Reason::Killed);
     }
 
-    fn inspect(self: Arc<Self>, reply: Reply<Inspection>) {
-        if let Err(Control::Inspect(reply)) =
-            self.push_control(Priority::Max, Control::Inspect(reply))
+    fn inspect(self: Arc<Self>, request: InspectRequest) {
+        if let Err(Control::Inspect(request)) =
+            self.push_control(Priority::Max, Control::Inspect(request))
         {
-            reply.fail(CallError::NoProcess);
+            request.fail(CallError::NoProcess);
         }
     }
 

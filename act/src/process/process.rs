@@ -2,9 +2,10 @@
 
 use super::relations::Relations;
 use crate::dynamic::Dynamic;
+use crate::inspect_request::InspectRequest;
 use crate::reply::Reply;
 use crate::sync::Mutex;
-use krarup_gen::{Alias, Down, Exit, Inspection, Pid, ProcessInfo, Reason, Root, SendError};
+use krarup_gen::{Alias, Down, Exit, Pid, ProcessInfo, Reason, Root, SendError};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -73,7 +74,7 @@ pub trait Process: Any + Send + Sync {
     fn kill(self: Arc<Self>);
 
     /// Asks it to describe itself; the token fails if it is dead.
-    fn inspect(self: Arc<Self>, reply: Reply<Inspection>);
+    fn inspect(self: Arc<Self>, request: InspectRequest);
 
     /// Sends a value that must be of the receiver's message type, unless that takes others
     /// as well (rule M7); by one of its aliases, if it still has it (rule N5).

@@ -3,10 +3,9 @@
 
 use super::checker::{bounded, joined, model, thread};
 use crate::registry::Registry;
-use krarup_act::{Dynamic, Guarded, Process, Reply, Via};
+use krarup_act::{Dynamic, Guarded, InspectRequest, Process, Reply, Via};
 use krarup_gen::{
-    Alias, Down, Exit, Inspection, Name, Pid, ProcessInfo, ProcessState, Reason, Root, SendError,
-    SpawnError,
+    Alias, Down, Exit, Name, Pid, ProcessInfo, ProcessState, Reason, Root, SendError, SpawnError,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +63,7 @@ impl Process for Entry {
 
     fn kill(self: Arc<Self>) {}
 
-    fn inspect(self: Arc<Self>, _: Reply<Inspection>) {}
+    fn inspect(self: Arc<Self>, _: InspectRequest) {}
 
     fn send_dynamic(
         self: Arc<Self>,

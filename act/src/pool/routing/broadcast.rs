@@ -12,6 +12,10 @@ use super::{Choice, Routing, Workers};
 pub struct Broadcast;
 
 impl<M: Clone> Routing<M> for Broadcast {
+    fn has_hint(&self) -> bool {
+        false
+    }
+
     fn choose(&self, _: u64, _: &Workers<'_>) -> Choice<M> {
         Choice::Every(M::clone)
     }

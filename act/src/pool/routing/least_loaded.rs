@@ -20,6 +20,10 @@ impl LeastLoaded {
 }
 
 impl<M> Routing<M> for LeastLoaded {
+    fn has_hint(&self) -> bool {
+        false
+    }
+
     fn choose(&self, _: u64, workers: &Workers<'_>) -> Choice<M> {
         let count = workers.count();
         let begin = self.begin.take(count);

@@ -35,6 +35,12 @@ pub trait Routing<M>: Send + Sync + 'static {
         0
     }
 
+    /// Whether [`Routing::hint`] looks at messages. Where it does not it is not called, and a
+    /// message goes its way a little faster.
+    fn has_hint(&self) -> bool {
+        true
+    }
+
     /// Chooses for a message with this hint. There is at least one worker.
     fn choose(&self, hint: u64, workers: &Workers<'_>) -> Choice<M>;
 

@@ -31,6 +31,10 @@ impl RoundRobin {
 }
 
 impl<M> Routing<M> for RoundRobin {
+    fn has_hint(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn choose(&self, _: u64, workers: &Workers<'_>) -> Choice<M> {
         Choice::After(self.take(workers.count()))

@@ -9,6 +9,10 @@ use super::{Choice, Routing, Workers};
 pub struct TwoChoices;
 
 impl<M> Routing<M> for TwoChoices {
+    fn has_hint(&self) -> bool {
+        false
+    }
+
     fn choose(&self, _: u64, workers: &Workers<'_>) -> Choice<M> {
         let count = workers.count();
         if count == 1 {

@@ -1,0 +1,110 @@
+//! How a pool starts: its first workers, one after the other, and what it hears meanwhile.
+//!
+//! It answers whoever asks how it is, and says that it cannot be resized yet; it obeys a stop. All
+//! else is held until it has started, and so is every command behind one that is held: what one
+//! sender sends stays in its order.
+
+use super::behavior::PoolBehavior;
+use super::command::PoolCommand;
+use super::routing::Routing;
+use super::staff::Staff;
+use super::starting::{Purpose, Started};
+use super::work::{Item, Own, inspection};
+use crate::behavior::Behavior;
+use crate::received::Received;
+use krarup_gen::{Reason, Result, SpawnError};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
+/// What was held.
+pub(super) type Held<B, P> = VecDeque<Item<B, P>>;
+
+enum Event<B: Behavior, P: PoolBehavior<Job = B::Message>> {
+    Started(Started<B::Message, B::Command>),
+    Item(Item<B, P>),
+}
+
+/// Starts the first workers; what was held meanwhile, or the reason with which the pool ends.
+pub(super) async fn open<B, R, P>(
+    staff: &mut Staff<B, R>,
+    behavior: &mut P,
+    ctx: &mut Own<B, P>,
+) -> Result<Held<B, P>>
+where
+    B: Behavior,
+    R: Routing<B::Message>,
+    P: PoolBehavior<Job = B::Message>,
+{
+    let mut held = VecDeque::new();
+    for _ in 0..staff.settings.size {
+        staff.begin(ctx, Purpose::First).map_err(start_failure)?;
+        loop {
+            match next::<B, R, P>(staff, ctx).await {
+                Event::Started(started) => {
+                    staff.settle(ctx, started).map_err(start_failure)?;
+                    break;
+                }
+                Event::Item(item) => serve_or_hold(staff, behavior, ctx, item, &mut held)?,
+            }
+        }
+    }
+    staff.open();
+    Ok(held)
+}
+
+async fn next<B, R, P>(staff: &mut Staff<B, R>, ctx: &mut Own<B, P>) -> Event<B, P>
+where
+    B: Behavior,
+    R: Routing<B::Message>,
+    P: PoolBehavior<Job = B::Message>,
+{
+    // Main stays where it is: it is to go along the route.
+    let mut receive = pin!(ctx.receive_control());
+    poll_fn(|cx| match staff.poll_started(cx) {
+        Poll::Ready(started) => Poll::Ready(Event::Started(started)),
+        Poll::Pending => receive.as_mut().poll(cx).map(Event::Item),
+    })
+    .await
+}
+
+fn serve_or_hold<B, R, P>(
+    staff: &mut Staff<B, R>,
+    behavior: &mut P,
+    ctx: &Own<B, P>,
+    item: Item<B, P>,
+    held: &mut Held<B, P>,
+) -> Result
+where
+    B: Behavior,
+    R: Routing<B::Message>,
+    P: PoolBehavior<Job = B::Message>,
+{
+    let is_command = |item: &Item<B, P>| matches!(item, Received::Command(_));
+    let in_order = !held.iter().any(is_command);
+    match item {
+        Received::Stop(reason) => return Err(reason),
+        Received::Inspect(request) => inspection(staff, behavior, request),
+        Received::Command(PoolCommand::Workers(reply)) if in_order => reply.send(staff.pids()),
+        Received::Command(PoolCommand::Statistics(reply)) if in_order => {
+            reply.send(staff.statistics());
+        }
+        Received::Command(PoolCommand::AddWorkers(count, reply)) if in_order => {
+            staff.add(ctx, count, Some(reply));
+        }
+        Received::Command(PoolCommand::RemoveWorkers(count, reply)) if in_order => {
+            reply.send(staff.remove(ctx.pid(), count));
+        }
+        item => held.push_back(item),
+    }
+    Ok(())
+}
+
+/// Why the first workers could not be started, as the pool's own reason.
+fn start_failure(error: SpawnError) -> Reason {
+    match error {
+        SpawnError::Init(reason) => reason,
+        error => error.into(),
+    }
+}

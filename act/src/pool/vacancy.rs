@@ -1,0 +1,122 @@
+//! Places whose worker has ended: when each is to have another.
+
+use krarup_gen::{Pid, Timestamp};
+use std::time::Duration;
+
+/// A place without a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Vacancy {
+    /// The worker that has ended; the place is known by it.
+    dead: Pid,
+    stage: Stage,
+    /// How long the last try was put off.
+    delay: Option<Duration>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// A replacement is to be started at this time.
+    Due(Timestamp),
+    /// One is starting.
+    Starting,
+}
+
+/// The places of a pool that have no worker, each with a back-off of its own (rule P4).
+pub(super) struct Vacancies {
+    places: Vec<Vacancy>,
+    /// From the first delay to the longest.
+    back_off: (Duration, Duration),
+}
+
+impl Vacancies {
+    pub(super) fn new(back_off: (Duration, Duration)) -> Self {
+        Vacancies { places: Vec::new(), back_off }
+    }
+
+    /// A worker has ended: its place is to be filled at once.
+    pub(super) fn add(&mut self, dead: Pid, now: Timestamp) {
+        self.places.push(Vacancy { dead, stage: Stage::Due(now), delay: None });
+    }
+
+    /// The place whose replacement is to be started now, if there is one; it is starting then.
+    pub(super) fn begin_due(&mut self, now: Timestamp) -> Option<Pid> {
+        let is_due = |vacancy: &&mut Vacancy| matches!(vacancy.stage, Stage::Due(at) if at <= now);
+        let vacancy = self.places.iter_mut().find(is_due)?;
+        vacancy.stage = Stage::Starting;
+        Some(vacancy.dead)
+    }
+
+    /// The replacement has started; whether its place is still there.
+    pub(super) fn fill(&mut self, dead: Pid) -> bool {
+        let before = self.places.len();
+        self.places.retain(|vacancy| vacancy.dead != dead);
+        self.places.len() < before
+    }
+
+    /// The replacement has not started: how long the next try is put off, if the place is still
+    /// there.
+    pub(super) fn put_off(&mut self, dead: Pid, now: Timestamp) -> Option<Duration> {
+        let (first, most) = self.back_off;
+        let vacancy = self.places.iter_mut().find(|vacancy| vacancy.dead == dead)?;
+        let delay = vacancy.delay.map_or(first, |before| before.saturating_mul(2).min(most));
+        vacancy.delay = Some(delay);
+        vacancy.stage = Stage::Due(now + delay);
+        Some(delay)
+    }
+
+    /// Takes up to so many places away, the last ones.
+    pub(super) fn take(&mut self, count: usize) -> Vec<Pid> {
+        let kept = self.places.len().saturating_sub(count);
+        self.places.split_off(kept).into_iter().map(|vacancy| vacancy.dead).collect()
+    }
+
+    /// When the next replacement is to be started.
+    pub(super) fn due(&self) -> Option<Timestamp> {
+        let due = |vacancy: &Vacancy| match vacancy.stage {
+            Stage::Due(at) => Some(at),
+            Stage::Starting => None,
+        };
+        self.places.iter().filter_map(due).min()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn seconds(seconds: u64) -> Timestamp {
+        Timestamp::ZERO + Duration::from_secs(seconds)
+    }
+
+    fn pid(number: u64) -> Pid {
+        Pid::local(number, 0)
+    }
+
+    #[test]
+    fn each_place_is_put_off_by_itself_and_never_for_longer_than_the_most() {
+        let mut vacancies = Vacancies::new((Duration::from_secs(1), Duration::from_secs(3)));
+        vacancies.add(pid(1), seconds(0));
+        vacancies.add(pid(2), seconds(0));
+        assert_eq!(vacancies.begin_due(seconds(0)), Some(pid(1)));
+        assert_eq!(vacancies.put_off(pid(1), seconds(0)), Some(Duration::from_secs(1)));
+        assert_eq!(
+            vacancies.begin_due(seconds(0)),
+            Some(pid(2)),
+            "it is not put off with the other"
+        );
+        assert_eq!((vacancies.begin_due(seconds(0)), vacancies.due()), (None, Some(seconds(1))));
+        let delays = (0..3).map(|_| vacancies.put_off(pid(1), seconds(1)).unwrap().as_secs());
+        assert_eq!(delays.collect::<Vec<_>>(), [2, 3, 3]);
+        assert!(vacancies.fill(pid(2)) && !vacancies.fill(pid(2)));
+        assert_eq!(vacancies.take(9), [pid(1)]);
+        assert_eq!((vacancies.put_off(pid(1), seconds(1)), vacancies.due()), (None, None));
+    }
+
+    #[test]
+    fn a_delay_without_end_is_no_overflow() {
+        let mut vacancies = Vacancies::new((Duration::MAX, Duration::MAX));
+        vacancies.add(pid(1), Timestamp::MAX);
+        (0..3).for_each(|_| drop(vacancies.put_off(pid(1), Timestamp::MAX)));
+        assert_eq!(vacancies.due(), Some(Timestamp::MAX));
+    }
+}
