@@ -33,7 +33,11 @@ impl Actor for Till {
 
     async fn handle_message(&mut self, _: &mut Context<Sale>, sale: Sale) -> Result {
         match sale {
-            Sale::Bread(price) => self.taken += price,
+            Sale::Bread(price) => {
+                self.taken += price;
+                // Whose line this is, the span around the turn says.
+                tracing::info!(price, "bread sold");
+            }
             Sale::Robbery => return Err(Reason::error("the till is gone")),
         }
         Ok(())
@@ -119,6 +123,7 @@ fn main() -> Result {
 
     println!("A caretaker subscribes to what becomes of others. The shop opens:");
     let node = Simulation::new(1);
+    node.spans(true);
     node.spawn(|| Caretaker).name("caretaker").wait()?;
     node.spawn(shop).name("shop").wait()?;
     node.run_until_idle();

@@ -495,6 +495,19 @@ fn x4_processes_tree_and_stats_show_who_lives() {
     assert_eq!((sim.stats().processes, sim.stats().spawned), (5, 6));
 }
 
+#[test]
+fn x4_a_chain_of_processes_is_shown_on_a_small_stack() {
+    const GENERATIONS: u32 = 20_000;
+    let sim = Simulation::new(1);
+    puppet(&sim, "first", &Log::new()).tells(move |ctx| spawn_below(ctx, GENERATIONS - 1));
+    sim.run_until_idle();
+    let node = (*sim).clone();
+    let small = thread::Builder::new().stack_size(128 << 10);
+    let shown = small.spawn(move || node.tree().iter().map(|tree| tree.walk().count()).collect());
+    let counts: Vec<usize> = shown.unwrap().join().unwrap();
+    assert_eq!(counts, [GENERATIONS as usize + 1]);
+}
+
 fn spawn_below(ctx: &mut Context<Act>, generations: u32) {
     let child = ctx.spawn(|| Puppet::new("child", &Log::new())).start().unwrap();
     if generations > 0 {

@@ -161,6 +161,10 @@ pub trait Host: Send + Sync + 'static {
     /// The process has ended, and its name is free (rule X4).
     fn note_ended(&self, pid: Pid, name: Option<Name>, reason: &Reason);
 
+    /// So many messages wait on Main of a process. Called with its mailbox locked, for some of
+    /// the lengths from 9984 on: each that 16 divides. A host that tells of it does so later.
+    fn mailbox_is_deep(&self, _pid: Pid, _length: usize) {}
+
     /// Counts a reply that came after its call was given up (rule C3).
     fn count_late_reply(&self);
 
@@ -229,6 +233,8 @@ pub struct TurnLimits {
     pub throughput: u32,
     /// The turn ends after the message during which this time is over.
     pub deadline: Option<Duration>,
+    /// The turn runs in a span of `tracing` that names its process.
+    pub spans: bool,
 }
 
 /// A process that has something to do, and the only handle that can run it.

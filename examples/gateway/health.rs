@@ -115,7 +115,7 @@ async fn answer(
 pub(crate) async fn tree(State(gateway): State<Arc<Gateway>>) -> Response {
     let restarts = restarts(&gateway).await;
     let trees: Vec<Value> =
-        gateway.node.tree().iter().map(|tree| process(tree, &restarts)).collect();
+        gateway.node.tree().iter().map(|tree| process(tree, &restarts, SHOWN)).collect();
     Json(json!({ "node": gateway.node.name(), "processes": trees })).into_response()
 }
 
@@ -147,9 +147,14 @@ async fn restarts(gateway: &Gateway) -> HashMap<Pid, Restarts> {
     restarts
 }
 
-fn process(tree: &ProcessTree, restarts: &HashMap<Pid, Restarts>) -> Value {
+/// Generations of processes that are shown: readers of JSON refuse what is nested deeper.
+const SHOWN: u32 = 32;
+
+fn process(tree: &ProcessTree, restarts: &HashMap<Pid, Restarts>, generations: u32) -> Value {
     let ProcessTree { process: info, children } = tree;
-    let children: Vec<Value> = children.iter().map(|child| process(child, restarts)).collect();
+    let shown = if generations > 1 { children.as_slice() } else { &[] };
+    let children: Vec<Value> =
+        shown.iter().map(|child| process(child, restarts, generations - 1)).collect();
     let restarts = restarts.get(&info.pid);
     json!({
         "pid": info.pid.to_string(),

@@ -131,36 +131,3 @@ impl ProcessInfo {
         self
     }
 }
-
-/// A process and the processes it spawned, in the order they were spawned (rule X4).
-#[derive(Clone, Debug, PartialEq)]
-pub struct ProcessTree {
-    /// The process.
-    pub process: ProcessInfo,
-    /// The processes it spawned that are still alive.
-    pub children: Vec<ProcessTree>,
-}
-
-impl fmt::Display for ProcessTree {
-    /// The tree, two columns deeper for each generation; of the system root is said.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fn line(tree: &ProcessTree, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            let process = &tree.process;
-            write!(f, "{:depth$}{} ", "", process.pid, depth = depth * 2)?;
-            if let Some(name) = &process.name {
-                write!(f, "{name} ")?;
-            }
-            let below = match process.root {
-                Root::System if depth == 0 => " root=system",
-                _ => "",
-            };
-            writeln!(
-                f,
-                "{} {} main={} handled={}{}",
-                process.behavior, process.state, process.main, process.handled, below
-            )?;
-            tree.children.iter().try_for_each(|child| line(child, depth + 1, f))
-        }
-        line(self, 0, f)
-    }
-}

@@ -24,6 +24,8 @@ pub struct NodeStats {
     /// Messages that were accepted and never handled, or sent to a dead process
     /// (rules M7 and D7).
     pub dead_letters: u64,
+    /// Times a mailbox was found to hold very many messages: see `NodeBuilder::mailbox_alarm`.
+    pub deep_mailboxes: u64,
     /// Replies that came after their call had timed out or was given up (rule C3).
     pub late_replies: u64,
     /// Side threads for blocking work that are alive (they are started when needed, and end

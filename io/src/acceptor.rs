@@ -32,6 +32,8 @@ use std::time::Duration;
 
 /// Workers unless told otherwise.
 const WORKERS: usize = 2;
+/// Each is a process, and all are started before the first connection is accepted.
+const MOST_WORKERS: usize = 1 << 16;
 /// Connections that may wait for being accepted unless told otherwise.
 const BACKLOG: u32 = 1024;
 /// How long open connections may take to close unless told otherwise: shorter than what a
@@ -117,7 +119,8 @@ where
         }
     }
 
-    /// How many workers make processes of connections, at least 1; 2 unless told otherwise.
+    /// How many workers make processes of connections, from 1 to 65536; 2 unless told
+    /// otherwise.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
@@ -165,6 +168,10 @@ where
     fn check(&self) -> Result<(), OptionsError> {
         if self.workers == 0 {
             return Err(OptionsError::Zero("workers"));
+        }
+        if self.workers > MOST_WORKERS {
+            let (option, count) = ("workers", self.workers);
+            return Err(OptionsError::TooMany { option, count, most: MOST_WORKERS });
         }
         if self.limit == Some(0) {
             return Err(OptionsError::Zero("limit"));

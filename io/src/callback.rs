@@ -22,6 +22,12 @@ pub(crate) async fn driven<F: Future>(
     .await
 }
 
+/// Logs. A subscriber is a user's code as well, and its panic is no reason to leave undone what
+/// comes after it.
+pub(crate) fn log(event: impl FnOnce()) {
+    let _ = contain(event);
+}
+
 /// Runs a future; a panic comes back as a reason (rule D4), and the future is not polled again.
 pub(crate) async fn contained<F: Future>(future: F) -> Result<F::Output> {
     let mut future = pin!(future);

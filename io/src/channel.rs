@@ -146,29 +146,36 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
     }
 
     /// Puts a frame behind what waits, or nothing of it.
+    ///
+    /// The codec writes into room of its own, which is put behind what waits when all of it is
+    /// there: so nothing is left of a frame that fails or panics, what waits is not in its hands,
+    /// and it runs under no lock.
     fn put(&mut self, item: &C::Item) -> Result<(), WriteError> {
         if self.wish != Wish::Open {
             return Err(WriteError::Closed);
         }
+        let mut frame = {
+            let mut outgoing = self.wire.outgoing();
+            if outgoing.failure.is_some() {
+                return Err(WriteError::Closed);
+            }
+            // The room behind what waits: no copy is made when it comes back.
+            match outgoing.buffer.len() {
+                0 => std::mem::take(&mut outgoing.buffer),
+                waiting => outgoing.buffer.split_off(waiting),
+            }
+        };
+        self.codec.encode(item, &mut frame)?;
         let mut outgoing = self.wire.outgoing();
-        if outgoing.failure.is_some() {
-            return Err(WriteError::Closed);
-        }
-        let waiting = outgoing.buffer.len();
-        if let Err(error) = self.codec.encode(item, &mut outgoing.buffer) {
-            outgoing.buffer.truncate(waiting);
-            return Err(error.into());
-        }
-        let frame = outgoing.buffer.len() - waiting;
+        let (waiting, length) = (outgoing.buffer.len(), frame.len());
         let limit = self.options.write_limit;
-        if waiting + frame > limit {
-            outgoing.buffer.truncate(waiting);
-            return Err(if frame > limit {
-                WriteError::TooLarge { frame, limit }
-            } else {
-                WriteError::Full { waiting, frame, limit }
-            });
+        if length > limit {
+            return Err(WriteError::TooLarge { frame: length, limit });
         }
+        if length > limit - waiting.min(limit) {
+            return Err(WriteError::Full { waiting, frame: length, limit });
+        }
+        outgoing.buffer.unsplit(frame);
         outgoing.moved |= waiting == 0;
         Ok(())
     }

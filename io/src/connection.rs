@@ -19,6 +19,7 @@ use crate::error::{Closed, WriteError};
 use crate::incoming::{Came, Incoming};
 use crate::protocol::{Channel, Frame, Protocol};
 use crate::timer::Timer;
+use crate::times::Times;
 use crate::wire::Wire;
 use bytes::BytesMut;
 use krarup_act::Received;
@@ -257,20 +258,13 @@ impl<P: Protocol> Connection<P> {
     /// Whether the peer has taken too long for anything.
     fn poll_times(&mut self, cx: &mut Context<'_>) -> Poll<Closed> {
         let FrameChannel { ctx, options, paused, .. } = &mut self.channel;
-        let (waiting, still) = {
+        let (waiting, wrote) = {
             let mut outgoing = self.wire.outgoing();
             (outgoing.buffer.len(), outgoing.still_since(|| ctx.now()))
         };
-        let idle = options.idle.map(|limit| {
-            let last = self.incoming.last.max(still);
-            (last + limit, Closed::Idle(limit))
-        });
-        let stalled = options.stall.filter(|_| waiting > 0);
-        let stalled = stalled.map(|limit| (still + limit, Closed::Stalled { waiting, limit }));
-        let slow = options.frame.zip(self.incoming.began).filter(|_| !*paused);
-        let slow = slow.map(|(limit, began)| (began + limit, Closed::SlowFrame(limit)));
-        let first = [idle, stalled, slow].into_iter().flatten().min_by_key(|(due, _)| *due);
-        match first {
+        let Incoming { last: read, began, .. } = self.incoming;
+        let times = Times { read, wrote, waiting, began, paused: *paused };
+        match times.first(options) {
             Some((due, closed)) => self.timer.poll(ctx, due, cx).map(|()| closed),
             None => {
                 self.timer.clear();

@@ -1,6 +1,8 @@
 //! What a user writes for a UDP socket, and what its callbacks get.
 
-use crate::reactor::{Socket, Way};
+use crate::callback::log;
+use crate::reactor::Socket;
+use crate::readiness::Way;
 use bytes::Bytes;
 use krarup_act::{Address, Context};
 use krarup_gen::{Down, Exit, Inspection, Reason, Result};
@@ -239,6 +241,12 @@ struct Outgoing {
     refused: bool,
 }
 
+/// Why not everything was sent.
+enum Halt {
+    Blocked,
+    Lost(SocketAddr, io::Error),
+}
+
 impl DatagramWire {
     pub(crate) fn new(socket: UdpSocket) -> io::Result<Self> {
         Ok(DatagramWire { socket: Socket::new(socket)?, outgoing: Mutex::default() })
@@ -275,20 +283,42 @@ impl DatagramWire {
 
     /// Sends what waits; ready when none does any more.
     pub(crate) fn poll_flush(&self, cx: &task::Context<'_>) -> Poll<()> {
-        let mut outgoing = self.outgoing.lock();
-        while let Some((datagram, to)) = outgoing.queue.front() {
-            let sent = self.socket.poll_io(Way::Write, cx, |socket| socket.send_to(datagram, *to));
-            match sent {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Ok(_)) => outgoing.sent += 1,
-                Poll::Ready(Err(error)) => {
-                    tracing::debug!(target: "krarup", %to, %error, "a datagram was lost");
-                    outgoing.lost += 1;
+        loop {
+            match self.send_out() {
+                Ok(()) => return Poll::Ready(()),
+                // Neither the waker nor who hears of the loss is called with the lock held.
+                Err(Halt::Blocked) => {
+                    if self.socket.poll_ready(Way::Write, cx).is_pending() {
+                        return Poll::Pending;
+                    }
+                }
+                Err(Halt::Lost(to, error)) => {
+                    log(|| tracing::debug!(target: "krarup", %to, %error, "a datagram was lost"));
                 }
             }
-            outgoing.queue.pop_front();
         }
-        Poll::Ready(())
+    }
+
+    /// Sends what waits until there is no more, or something stands in the way.
+    fn send_out(&self) -> Result<(), Halt> {
+        let mut outgoing = self.outgoing.lock();
+        while let Some((datagram, to)) = outgoing.queue.front() {
+            let to = *to;
+            let sent = self.socket.try_io(Way::Write, |socket| socket.send_to(datagram, to));
+            match sent {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(Halt::Blocked),
+                Ok(_) => {
+                    outgoing.sent += 1;
+                    outgoing.queue.pop_front();
+                }
+                Err(error) => {
+                    outgoing.lost += 1;
+                    outgoing.queue.pop_front();
+                    return Err(Halt::Lost(to, error));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether somebody was refused, and none waits any more.

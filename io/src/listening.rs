@@ -1,10 +1,12 @@
 //! An acceptor at work: what it accepts, what it answers, how it stops.
 
 use crate::back_off::BackOff;
-use crate::reactor::{Socket, Way, is_lost};
+use crate::callback::log;
+use crate::reactor::Socket;
+use crate::readiness::{Way, is_lost};
 use crate::tally::{Peer, Tally};
 use crate::timer::Timer;
-use crate::worker::Accepted;
+use crate::worker::{Accepted, Handed};
 use krarup_act::{Address, Context, PoolCommand, Received, Reply};
 use krarup_gen::{Exit, Inspection, Reason, Timestamp, Value};
 use mio::net::{TcpListener, TcpStream};
@@ -22,6 +24,8 @@ use std::time::Duration;
 const KILL: Duration = Duration::from_secs(1);
 /// Connections that are accepted before others have their turn.
 const BUDGET: u32 = 16;
+/// How often a connection is handed on again whose worker has ended before it took it.
+const HANDED_AGAIN: usize = 16;
 /// Peers that an inspection shows.
 const SHOWN: usize = 32;
 
@@ -166,18 +170,29 @@ impl<M: Send + 'static> Server<M> {
             let _ = SockRef::from(&stream).set_linger(Some(Duration::ZERO));
             return;
         }
-        let place = self.tally.take();
-        let handed = self.pool.call(|mounted| Accepted { stream, peer, place, mounted }).await;
-        let error: &dyn Error = match &handed {
-            Ok(Ok(())) => {
-                self.accepted += 1;
-                return;
+        let handed = Handed::new(stream, peer, self.tally.take());
+        let mut error = self.hand_to_one(&handed).await.err();
+        for _ in 0..HANDED_AGAIN {
+            // The worker has ended before it took it: it is the next one's.
+            if error.is_none() || !handed.is_there() {
+                break;
             }
-            Ok(Err(error)) => error,
-            Err(error) => error,
+            error = self.hand_to_one(&handed).await.err();
+        }
+        let Some(error) = error else {
+            self.accepted += 1;
+            return;
         };
         self.refused += 1;
-        tracing::warn!(target: "krarup", %peer, %error, "a connection was dropped");
+        log(|| tracing::warn!(target: "krarup", %peer, %error, "a connection was dropped"));
+    }
+
+    async fn hand_to_one(
+        &self,
+        handed: &Arc<Handed<M>>,
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let handed = Arc::clone(handed);
+        Ok(self.pool.call(|mounted| Accepted { handed, mounted }).await??)
     }
 
     /// A connection that was broken off before it was accepted is nobody's; for all else the
@@ -188,10 +203,12 @@ impl<M: Send + 'static> Server<M> {
             return;
         }
         if self.back_off.is_fresh() {
-            tracing::warn!(
-                target: "krarup", address = %self.local, %error,
-                "cannot accept connections; trying again"
-            );
+            let address = self.local;
+            log(|| {
+                tracing::warn!(
+                    target: "krarup", %address, %error, "cannot accept connections; trying again"
+                );
+            });
         }
         self.retry = Some(ctx.now() + self.back_off.next());
     }
@@ -273,5 +290,78 @@ impl<M: Send + 'static> Server<M> {
             .with("accept_errors", self.errors)
             .with("listening", self.listener.is_some())
             .with("peers", shown.collect::<Vec<_>>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codecs::lines::Lines;
+    use crate::options::ConnectionOptions;
+    use crate::protocol::{Channel, Protocol};
+    use crate::worker::Worker;
+    use krarup_act::{Behavior, Pool, behavior_fn};
+    use krarup_node::Simulation;
+    use std::convert::Infallible;
+    use std::sync::mpsc::channel;
+
+    struct Nothing;
+
+    impl Protocol for Nothing {
+        type Message = Infallible;
+        type Codec = Lines;
+        fn codec(&self) -> Lines {
+            Lines::new(80)
+        }
+        async fn received(&mut self, _: &mut Channel<Self>, _: String) -> krarup_gen::Result {
+            Ok(())
+        }
+    }
+
+    type Requests = AcceptorRequest<Infallible>;
+
+    /// A listener, and a stream that is connected to it.
+    fn sockets() -> (Socket<TcpListener>, SocketAddr, TcpStream) {
+        let listener = TcpListener::bind(([127, 0, 0, 1], 0).into()).unwrap();
+        let local = listener.local_addr().unwrap();
+        let stream = TcpStream::connect(local).unwrap();
+        (Socket::new(listener).unwrap(), local, stream)
+    }
+
+    /// What an acceptor waits after a refusal, after another, and after one behind a success.
+    fn waits(told: std::sync::mpsc::Sender<[Duration; 3]>) -> impl Behavior {
+        behavior_fn(move |mut ctx: Context<Requests, Requests>| async move {
+            let (listener, local, stream) = sockets();
+            let tally = Tally::new();
+            let worker = {
+                let tally = Arc::clone(&tally);
+                move || {
+                    let (factory, options) = (Arc::new(|| Nothing), ConnectionOptions::new());
+                    Worker::<Nothing, _>::new(factory, options, Arc::clone(&tally))
+                }
+            };
+            let pool = ctx.spawn(move || Pool::new(1, worker)).await?;
+            let bound = (listener, local);
+            let mut server = Server::new(bound, tally, pool, None, AtLimit::Wait);
+            let refusal = io::Error::from(ErrorKind::OutOfMemory);
+            let wait = |server: &mut Server<Infallible>, ctx: &mut Context<Requests, Requests>| {
+                server.wait_after(ctx, &refusal);
+                server.retry.take().map_or(Duration::ZERO, |retry| retry - ctx.now())
+            };
+            let (first, second) = (wait(&mut server, &mut ctx), wait(&mut server, &mut ctx));
+            server.hand_on(stream, local).await;
+            assert_eq!(server.accepted, 1);
+            let _ = told.send([first, second, wait(&mut server, &mut ctx)]);
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn i6_after_a_success_an_acceptor_waits_as_little_as_at_first() {
+        let sim = Simulation::new(1);
+        let (told, tells) = channel();
+        sim.spawn(move || waits(told)).start().unwrap();
+        sim.run_until_idle();
+        assert_eq!(tells.try_recv().unwrap().map(|wait| wait.as_millis()), [10, 20, 10]);
     }
 }

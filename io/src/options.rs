@@ -75,6 +75,16 @@ pub enum OptionsError {
     /// Something must be at least 1.
     #[error("{0} is 0: it must be at least 1")]
     Zero(&'static str),
+    /// More than there can be.
+    #[error("{option} is {count}: it must be at most {most}")]
+    TooMany {
+        /// The option.
+        option: &'static str,
+        /// What it was set to.
+        count: usize,
+        /// The most there can be.
+        most: usize,
+    },
     /// A time must not be zero; `None` is for no limit.
     #[error("{0} is zero: everything would be too late")]
     NoTime(&'static str),

@@ -10,25 +10,24 @@
 //! starts with the first socket and ends with the last. It runs nobody's code but wakers. The
 //! system tells of a change once (edge-triggered), so a socket remembers for each direction
 //! whether it may be tried; what was told while a try was under way counts for the next one,
-//! which the `tick` tells apart. Tokens are not used twice: what is told of a socket that is gone
-//! reaches nobody.
+//! which the `tick` tells apart. No two sockets have one token ([`Sources`]): what is told of a socket
+//! that is gone reaches nobody.
 //!
 //! A thread that cannot wait any more leaves no socket waiting for it: each has
-//! an error from then on ([`is_lost`]), and the next that is opened starts another thread.
+//! an error from then on ([`is_lost`](crate::readiness::is_lost)), and the next that is opened starts another thread.
 
+use crate::callback::log;
+use crate::readiness::{Lost, Readiness, Way};
+use crate::sources::{Sources, WAKE_UP};
 use krarup_act::contain;
 use mio::event::Source;
 use mio::{Events, Interest, Poll as Selector, Registry, Token, Waker as Wakeup};
 use parking_lot::Mutex;
-use std::collections::HashMap;
 use std::io::{self, ErrorKind};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-/// The token by which the thread itself is woken.
-const WAKE_UP: Token = Token(0);
 /// Changes that are taken from the system at once.
 const EVENTS: usize = 1024;
 
@@ -40,22 +39,26 @@ struct Reactor {
     registry: Registry,
     wakeup: Arc<Wakeup>,
     /// `None` when its thread has failed.
-    sources: Mutex<Option<HashMap<Token, Arc<Readiness>>>>,
-    next: AtomicUsize,
+    sources: Mutex<Option<Sources>>,
 }
 
 impl Reactor {
     /// The one there is, or a new one with its thread.
     fn shared() -> io::Result<Arc<Reactor>> {
+        // The end of one that has failed logs: not under the lock.
+        let failed;
         let mut shared = SHARED.lock();
-        if let Some(reactor) = shared.upgrade()
-            && reactor.serves()
-        {
-            return Ok(reactor);
+        match shared.upgrade() {
+            Some(reactor) if reactor.serves() => return Ok(reactor),
+            found => failed = found,
         }
-        let reactor = Reactor::start()?;
-        *shared = Arc::downgrade(&reactor);
-        Ok(reactor)
+        let started = Reactor::start();
+        if let Ok(reactor) = &started {
+            *shared = Arc::downgrade(reactor);
+        }
+        drop(shared);
+        drop(failed);
+        started
     }
 
     fn start() -> io::Result<Arc<Reactor>> {
@@ -64,8 +67,7 @@ impl Reactor {
         let reactor = Arc::new(Reactor {
             registry: selector.registry().try_clone()?,
             wakeup: Arc::clone(&wakeup),
-            sources: Mutex::new(Some(HashMap::new())),
-            next: AtomicUsize::new(WAKE_UP.0 + 1),
+            sources: Mutex::new(Some(Sources::new())),
         });
         thread::Builder::new().name("krarup-io".to_owned()).spawn({
             let reactor = Serving(Arc::downgrade(&reactor));
@@ -81,19 +83,18 @@ impl Reactor {
     }
 
     fn forget(&self, token: Token) {
-        if let Some(sources) = &mut *self.sources.lock() {
-            sources.remove(&token);
-        }
+        let forgotten = self.sources.lock().as_mut().and_then(|sources| sources.remove(token));
+        drop(forgotten);
     }
 
     /// Nobody waits for the sockets any more.
     fn fail(&self) {
         let sources = self.sources.lock().take();
         let mut wakers = Vec::new();
-        for readiness in sources.iter().flat_map(HashMap::values) {
+        for readiness in sources.iter().flat_map(Sources::all) {
             readiness.lose(&mut wakers);
         }
-        wakers.into_iter().for_each(Waker::wake);
+        wake_all(wakers);
     }
 }
 
@@ -101,7 +102,7 @@ impl Reactor {
 impl Drop for Reactor {
     fn drop(&mut self) {
         if let Err(error) = self.wakeup.wake() {
-            tracing::error!(target: "krarup", %error, "the thread of the sockets stays");
+            log(|| tracing::error!(target: "krarup", %error, "the thread of the sockets stays"));
         }
     }
 }
@@ -112,7 +113,7 @@ struct Serving(Weak<Reactor>);
 impl Drop for Serving {
     fn drop(&mut self) {
         if let Some(reactor) = self.0.upgrade() {
-            tracing::error!(target: "krarup", "the thread of the sockets has failed");
+            log(|| tracing::error!(target: "krarup", "the thread of the sockets has failed"));
             reactor.fail();
         }
     }
@@ -125,13 +126,13 @@ fn run(mut selector: Selector, _wakeup: &Wakeup, serving: &Serving) {
         if let Err(error) = selector.poll(&mut events, None)
             && error.kind() != ErrorKind::Interrupted
         {
-            tracing::error!(target: "krarup", %error, "cannot wait for sockets");
+            log(|| tracing::error!(target: "krarup", %error, "cannot wait for sockets"));
             return;
         }
         let Some(reactor) = serving.0.upgrade() else { return };
         if let Some(sources) = &*reactor.sources.lock() {
             for event in &events {
-                if let Some(readiness) = sources.get(&event.token()) {
+                if let Some(readiness) = sources.of(event.token()) {
                     // An error or a hang-up is for whoever tries next, in either direction.
                     let failed = event.is_error();
                     let reads = event.is_readable() || event.is_read_closed() || failed;
@@ -141,89 +142,15 @@ fn run(mut selector: Selector, _wakeup: &Wakeup, serving: &Serving) {
             }
         }
         // Whom this wakes may run at once, on a calling-thread dispatcher: no lock is held.
-        for waker in wakers.drain(..) {
-            if let Err(panic) = contain(|| waker.wake()) {
-                tracing::error!(target: "krarup", %panic, "who was woken for a socket panicked");
-            }
-        }
+        wake_all(wakers.drain(..));
     }
 }
 
-/// Which way bytes go.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Way {
-    Read,
-    Write,
-}
-
-/// What is known of a socket, and who waits for more. What is done to it is done under its lock,
-/// so the order of whole steps is all that can differ, and a test goes through every order.
-struct Readiness(Mutex<[Side; 2]>);
-
-struct Side {
-    /// Whether it may be tried: true until a try would block.
-    ready: bool,
-    /// How often it became ready.
-    tick: u64,
-    /// Nobody will tell of it any more.
-    lost: bool,
-    waker: Option<Waker>,
-}
-
-/// The thread of the sockets has failed.
-#[derive(Debug, thiserror::Error)]
-#[error("the thread of the sockets has failed")]
-struct Lost;
-
-/// Whether this socket will never be told of again, though nothing is wrong with it.
-pub(crate) fn is_lost(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Lost>)
-}
-
-impl Readiness {
-    fn new() -> Self {
-        let side = || Side { ready: true, tick: 0, lost: false, waker: None };
-        Readiness(Mutex::new([side(), side()]))
-    }
-
-    fn tell(&self, reads: bool, writes: bool, wakers: &mut Vec<Waker>) {
-        let mut sides = self.0.lock();
-        for (side, told) in sides.iter_mut().zip([reads, writes]) {
-            if told {
-                side.ready = true;
-                side.tick += 1;
-                wakers.extend(side.waker.take());
-            }
-        }
-    }
-
-    fn lose(&self, wakers: &mut Vec<Waker>) {
-        for side in &mut *self.0.lock() {
-            side.lost = true;
-            wakers.extend(side.waker.take());
-        }
-    }
-
-    /// The tick of a side that may be tried.
-    fn poll_ready(&self, way: Way, cx: &Context<'_>) -> Poll<io::Result<u64>> {
-        let side = &mut self.0.lock()[way as usize];
-        if side.lost {
-            return Poll::Ready(Err(io::Error::other(Lost)));
-        }
-        if side.ready {
-            return Poll::Ready(Ok(side.tick));
-        }
-        if side.waker.as_ref().is_none_or(|waker| !waker.will_wake(cx.waker())) {
-            side.waker = Some(cx.waker().clone());
-        }
-        Poll::Pending
-    }
-
-    /// A try of this tick would have blocked.
-    fn exhausted(&self, way: Way, tick: u64) {
-        let side = &mut self.0.lock()[way as usize];
-        if side.tick == tick {
-            side.ready = false;
+/// Wakes each, whatever the others do.
+fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
+    for waker in wakers {
+        if let Err(panic) = contain(|| waker.wake()) {
+            log(|| tracing::error!(target: "krarup", %panic, "a waker of a socket panicked"));
         }
     }
 }
@@ -243,12 +170,11 @@ impl<S: Source> Socket<S> {
     }
 
     fn on(reactor: Arc<Reactor>, mut source: S) -> io::Result<Self> {
-        let token = Token(reactor.next.fetch_add(1, Ordering::Relaxed));
         let readiness = Arc::new(Readiness::new());
-        match &mut *reactor.sources.lock() {
-            Some(sources) => drop(sources.insert(token, Arc::clone(&readiness))),
+        let token = match &mut *reactor.sources.lock() {
+            Some(sources) => sources.add(Arc::clone(&readiness)),
             None => return Err(io::Error::other(Lost)),
-        }
+        };
         let interest = Interest::READABLE | Interest::WRITABLE;
         if let Err(error) = reactor.registry.register(&mut source, token, interest) {
             reactor.forget(token);
@@ -262,6 +188,30 @@ impl<S: Source> Socket<S> {
         &self.source
     }
 
+    /// Tries something. `WouldBlock` says that it would block, and nobody will be woken for it.
+    pub(crate) fn try_io<T>(
+        &self,
+        way: Way,
+        mut attempt: impl FnMut(&S) -> io::Result<T>,
+    ) -> io::Result<T> {
+        loop {
+            let tick = self.readiness.tick(way)?;
+            match attempt(&self.source) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.readiness.exhausted(way, tick);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// Ready when it may be tried again; wakes the task when that is so. To be called with no
+    /// lock held, for the waker may be a user's.
+    pub(crate) fn poll_ready(&self, way: Way, cx: &Context<'_>) -> Poll<()> {
+        self.readiness.poll_ready(way, cx)
+    }
+
     /// Tries something; if it would block, wakes the task when it may be tried again.
     pub(crate) fn poll_io<T>(
         &self,
@@ -270,16 +220,12 @@ impl<S: Source> Socket<S> {
         mut attempt: impl FnMut(&S) -> io::Result<T>,
     ) -> Poll<io::Result<T>> {
         loop {
-            let tick = match self.readiness.poll_ready(way, cx) {
-                Poll::Ready(Ok(tick)) => tick,
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending => return Poll::Pending,
-            };
-            match attempt(&self.source) {
+            match self.try_io(way, &mut attempt) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.readiness.exhausted(way, tick);
+                    if self.poll_ready(way, cx).is_pending() {
+                        return Poll::Pending;
+                    }
                 }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 done => return Poll::Ready(done),
             }
         }
@@ -297,106 +243,14 @@ impl<S: Source> Drop for Socket<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::readiness::is_lost;
     use mio::net::UdpSocket;
-    use std::sync::atomic::AtomicBool;
     use std::sync::mpsc::{Sender, channel};
     use std::task::Wake;
     use std::time::Duration;
 
     /// How long an event may take before the test fails.
     const PATIENCE: Duration = Duration::from_secs(30);
-    /// Steps of the system and of the thread that tells, in each run.
-    const ARRIVALS: usize = 3;
-    /// Steps of which each order is tried; what comes behind them goes on as it can.
-    const STEPS: u32 = 16;
-
-    #[derive(Default)]
-    struct Woken(AtomicBool);
-
-    impl Wake for Woken {
-        fn wake(self: Arc<Self>) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// A process that reads all there is, step by step as [`Socket::poll_io`] does it.
-    enum Reader {
-        Looks,
-        Tries(u64),
-        FoundNothing(u64),
-        Parked,
-    }
-
-    /// Plays one order of steps: a set bit of `order` is a step of the world, a clear one a step
-    /// of the process. What is left unread when neither has a step to go.
-    fn unread(order: u32) -> usize {
-        let readiness = Readiness::new();
-        let woken = Arc::new(Woken::default());
-        let waker = Waker::from(Arc::clone(&woken));
-        let cx = Context::from_waker(&waker);
-        let (mut reader, mut arrived, mut told, mut there) = (Reader::Looks, 0, 0, 0);
-        for step in 0.. {
-            let world_may = told < ARRIVALS;
-            let reader_may = !matches!(reader, Reader::Parked) || woken.0.load(Ordering::Relaxed);
-            let world = match (world_may, reader_may) {
-                (false, false) => return there,
-                (true, true) => step < STEPS && order >> step & 1 == 1,
-                (world, _) => world,
-            };
-            if world && arrived == told {
-                (arrived, there) = (arrived + 1, there + 1);
-            } else if world {
-                told += 1;
-                let mut wakers = Vec::new();
-                readiness.tell(true, false, &mut wakers);
-                wakers.into_iter().for_each(Waker::wake);
-            } else {
-                reader = match reader {
-                    Reader::Looks => match readiness.poll_ready(Way::Read, &cx) {
-                        Poll::Ready(tick) => Reader::Tries(tick.unwrap()),
-                        Poll::Pending => Reader::Parked,
-                    },
-                    Reader::Tries(tick) if there == 0 => Reader::FoundNothing(tick),
-                    Reader::Tries(_) => {
-                        there -= 1;
-                        Reader::Looks
-                    }
-                    Reader::FoundNothing(tick) => {
-                        readiness.exhausted(Way::Read, tick);
-                        Reader::Looks
-                    }
-                    Reader::Parked => {
-                        woken.0.store(false, Ordering::Relaxed);
-                        Reader::Looks
-                    }
-                };
-            }
-        }
-        there
-    }
-
-    #[test]
-    fn i2_no_order_of_what_comes_and_what_is_tried_loses_a_wake_up() {
-        for order in 0..1 << STEPS {
-            assert_eq!(unread(order), 0, "in the order {order:#b}");
-        }
-    }
-
-    #[test]
-    fn i2_what_is_told_of_one_side_wakes_nobody_at_the_other() {
-        let readiness = Readiness::new();
-        let cx = Context::from_waker(Waker::noop());
-        let Poll::Ready(Ok(tick)) = readiness.poll_ready(Way::Read, &cx) else { panic!("not yet") };
-        readiness.exhausted(Way::Read, tick);
-        assert!(readiness.poll_ready(Way::Read, &cx).is_pending());
-        assert!(readiness.poll_ready(Way::Write, &cx).is_ready());
-        let mut wakers = Vec::new();
-        readiness.tell(false, true, &mut wakers);
-        assert!(wakers.is_empty());
-        readiness.tell(true, true, &mut wakers);
-        assert_eq!(wakers.len(), 1, "one side waits");
-    }
-
     /// Panics, or says that it was woken.
     enum Bell {
         Cracked,
@@ -436,6 +290,50 @@ mod tests {
         assert!(Socket::on(Arc::clone(&reactor), open()).is_err_and(|error| is_lost(&error)));
         *SHARED.lock() = Arc::downgrade(&reactor);
         assert!(Socket::new(open()).is_ok());
+    }
+
+    #[test]
+    fn i2_when_the_thread_of_the_sockets_fails_a_waker_that_panics_silences_no_other() {
+        const SOCKETS: usize = 8;
+        let reactor = Reactor::start().unwrap();
+        let sockets: Vec<_> =
+            (0..SOCKETS).map(|_| Socket::on(Arc::clone(&reactor), open()).unwrap()).collect();
+        let (sender, woken) = channel();
+        for (number, socket) in sockets.iter().enumerate() {
+            let bell = if number % 2 == 0 { Bell::Cracked } else { Bell::Sound(sender.clone()) };
+            assert!(waits(socket, bell).is_pending());
+        }
+        drop(Serving(Arc::downgrade(&reactor)));
+        assert_eq!(woken.try_iter().count(), SOCKETS / 2);
+    }
+
+    /// Cannot be registered.
+    struct Odd;
+
+    impl Source for Odd {
+        fn register(&mut self, _: &Registry, _: Token, _: Interest) -> io::Result<()> {
+            Err(ErrorKind::Unsupported.into())
+        }
+        fn reregister(&mut self, _: &Registry, _: Token, _: Interest) -> io::Result<()> {
+            Ok(())
+        }
+        fn deregister(&mut self, _: &Registry) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn i7_the_table_of_sockets_is_empty_when_they_are_closed() {
+        let reactor = Reactor::start().unwrap();
+        let there = || reactor.sources.lock().as_ref().unwrap().all().count();
+        let sockets: Vec<_> =
+            (0..10).map(|_| Socket::on(Arc::clone(&reactor), open()).unwrap()).collect();
+        assert_eq!(there(), 10);
+        // One that the system refuses was never there.
+        assert!(Socket::on(Arc::clone(&reactor), Odd).is_err());
+        assert_eq!(there(), 10);
+        drop(sockets);
+        assert_eq!(there(), 0);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The connections of an acceptor: how many there are, and which.
 
-use krarup_act::Address;
+use crate::callback::log;
+use krarup_act::{Address, contain};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -66,11 +67,17 @@ impl<M> Tally<M> {
 
     /// Ready when there are fewer than `limit`.
     pub(crate) fn poll_below(&self, limit: usize, cx: &Context<'_>) -> Poll<()> {
+        if self.open() < limit {
+            return Poll::Ready(());
+        }
+        // To copy a waker and to drop one is not done under the lock: it may be a user's.
+        let mut waker = Some(cx.waker().clone());
         let mut open = self.0.lock();
         if open.places.len() < limit {
             return Poll::Ready(());
         }
-        open.waker = Some(cx.waker().clone());
+        std::mem::swap(&mut open.waker, &mut waker);
+        drop(open);
         Poll::Pending
     }
 }
@@ -95,8 +102,10 @@ impl<M> Drop for Place<M> {
         };
         // Neither belongs under the lock.
         drop(peer);
-        if let Some(waker) = waker {
-            waker.wake();
+        if let Some(waker) = waker
+            && let Err(panic) = contain(|| waker.wake())
+        {
+            log(|| tracing::error!(target: "krarup", %panic, "a waker panicked"));
         }
     }
 }

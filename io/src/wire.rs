@@ -6,7 +6,8 @@
 //! callback and whoever polls it both reach it, never at the same time.
 
 use crate::error::Closed;
-use crate::reactor::{Socket, Way};
+use crate::reactor::Socket;
+use crate::readiness::Way;
 use bytes::{Buf, BytesMut};
 use krarup_gen::Timestamp;
 use mio::net::TcpStream;
@@ -127,23 +128,34 @@ impl Wire {
     /// Writes what waits; ready when nothing does any more. A failure is kept in
     /// [`Outgoing::failure`].
     pub(crate) fn poll_flush(&self, cx: &Context<'_>) -> Poll<()> {
+        while !self.write_out() {
+            // The lock is not held: the waker may be a user's.
+            if self.socket.poll_ready(Way::Write, cx).is_pending() {
+                return Poll::Pending;
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// Writes what waits as far as the system takes it; whether nothing waits any more, or
+    /// nothing can be written.
+    fn write_out(&self) -> bool {
         let mut outgoing = self.outgoing();
         while outgoing.failure.is_none() && !outgoing.buffer.is_empty() {
             let waiting = &outgoing.buffer;
-            let written = self.socket.poll_io(Way::Write, cx, |mut stream| stream.write(waiting));
-            match written {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Ok(count)) => {
+            match self.socket.try_io(Way::Write, |mut stream| stream.write(waiting)) {
+                Ok(count) => {
                     outgoing.buffer.advance(count);
                     outgoing.written += count as u64;
                     outgoing.moved = true;
                 }
-                Poll::Ready(Err(error)) => outgoing.failure = Some(Closed::failed(&error)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+                Err(error) => outgoing.failure = Some(Closed::failed(&error)),
             }
         }
         // What is idle holds no memory.
         outgoing.buffer = BytesMut::new();
-        Poll::Ready(())
+        true
     }
 
     /// Tells the peer that nothing more comes.

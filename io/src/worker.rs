@@ -10,17 +10,38 @@ use crate::wire::Wire;
 use krarup_act::{Actor, Behavior, Context, Reply};
 use krarup_gen::{Exit, Inspection, Result, SpawnError};
 use mio::net::TcpStream;
+use parking_lot::Mutex;
 use std::any::type_name;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// A connection on its way from the acceptor to a worker.
 pub(crate) struct Accepted<M> {
-    pub(crate) stream: TcpStream,
-    pub(crate) peer: SocketAddr,
-    pub(crate) place: Place<M>,
+    pub(crate) handed: Arc<Handed<M>>,
     /// Answered when the connection is a process, or cannot become one.
     pub(crate) mounted: Reply<Result<(), SpawnError>>,
+}
+
+/// An accepted connection until a worker takes it. The acceptor holds it as well: if a worker ends
+/// that has not taken it, another gets it.
+pub(crate) struct Handed<M> {
+    pub(crate) peer: SocketAddr,
+    socket: Mutex<Option<(TcpStream, Place<M>)>>,
+}
+
+impl<M> Handed<M> {
+    pub(crate) fn new(stream: TcpStream, peer: SocketAddr, place: Place<M>) -> Arc<Self> {
+        Arc::new(Handed { peer, socket: Mutex::new(Some((stream, place))) })
+    }
+
+    /// Whether nobody has taken it.
+    pub(crate) fn is_there(&self) -> bool {
+        self.socket.lock().is_some()
+    }
+
+    fn take(&self) -> Option<(TcpStream, Place<M>)> {
+        self.socket.lock().take()
+    }
 }
 
 /// Makes processes of accepted connections.
@@ -65,7 +86,9 @@ where
         ctx: &mut Context<Self::Message>,
         accepted: Accepted<P::Message>,
     ) -> Result {
-        let Accepted { stream, peer, place, mounted } = accepted;
+        let Accepted { handed, mounted } = accepted;
+        let peer = handed.peer;
+        let Some((stream, place)) = handed.take() else { return Ok(()) };
         let number = place.number();
         let factory = Arc::clone(&self.factory);
         let options = self.options.clone();

@@ -3,15 +3,11 @@
 mod support;
 
 use krarup_gen::{Result, SpawnError};
-use krarup_io::{
-    Acceptor, AcceptorRequest, AtLimit, Channel, Client, Closed, ConnectionOptions, Lines,
-    OptionsError, Protocol, Udp,
-};
+use krarup_io::{Acceptor, AtLimit, Client, Closed, ConnectionOptions, OptionsError, Udp};
 use krarup_node::Node;
-use std::convert::Infallible;
 use std::io::Write;
-use std::sync::mpsc::{Sender, channel};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 use support::{Act, Peer, Puppet, Seen, Served, any_port};
 
 /// Short, and long enough to be no accident.
@@ -57,51 +53,6 @@ fn i5_a_frame_that_takes_too_long_ends_the_connection() {
     assert_eq!(served.closed(), Closed::SlowFrame(SOON));
     assert_eq!(peer.hear(), None);
     served.stop();
-}
-
-/// Naps when it is told to, and says for how long it was up before it was closed.
-struct Napping {
-    told: Sender<(Duration, Closed)>,
-    woke: Option<Instant>,
-}
-
-/// The time of a frame of one that naps, and of a nap twice that.
-const FRAME: Duration = Duration::from_millis(200);
-
-impl Protocol for Napping {
-    type Message = Infallible;
-    type Codec = Lines;
-    fn codec(&self) -> Lines {
-        Lines::new(80)
-    }
-    async fn received(&mut self, channel: &mut Channel<Self>, line: String) -> Result {
-        assert_eq!(line, "nap");
-        channel.context().sleep(2 * FRAME).await;
-        self.woke = Some(Instant::now());
-        Ok(())
-    }
-    async fn closed(&mut self, _: &mut Channel<Self>, why: &Closed) {
-        let up = self.woke.map_or(Duration::ZERO, |woke| woke.elapsed());
-        let _ = self.told.send((up, why.clone()));
-    }
-}
-
-#[test]
-fn i5_a_frame_that_waited_for_the_protocol_has_its_time_behind_that() {
-    let node = Node::start("naps@localhost").unwrap();
-    let (told, tells) = channel();
-    let options = ConnectionOptions::new().frame_timeout(FRAME).linger(Duration::ZERO);
-    let napping = move || Napping { told: told.clone(), woke: None };
-    let server = node.spawn(move || Acceptor::new(any_port(), napping).options(options));
-    let address = server.wait().unwrap().call(AcceptorRequest::Address).wait().unwrap();
-    let mut peer = Peer::connect(address);
-    // What is left of the second frame would be late when the nap is over.
-    peer.0.get_mut().write_all(b"nap\nhal").unwrap();
-    assert_eq!(peer.hear(), None);
-    let (up, why) = tells.recv().unwrap();
-    assert_eq!(why, Closed::SlowFrame(FRAME));
-    assert!(up >= FRAME / 2, "closed after {up:?}");
-    node.stop().wait().unwrap();
 }
 
 #[test]
@@ -176,6 +127,7 @@ fn i9_an_option_that_cannot_be_is_an_error_that_names_it() {
     }
     for (acceptor, error) in [
         (Acceptor::new(any_port(), puppet).workers(0), OptionsError::Zero("workers")),
+        (Acceptor::new(any_port(), puppet).workers(usize::MAX), too_many_workers()),
         (Acceptor::new(any_port(), puppet).limit(0), OptionsError::Zero("limit")),
         (Acceptor::new(any_port(), puppet).backlog(0), OptionsError::Zero("backlog")),
     ] {
@@ -187,6 +139,42 @@ fn i9_an_option_that_cannot_be_is_an_error_that_names_it() {
     assert_eq!(reason.downcast_ref::<OptionsError>(), Some(&OptionsError::Zero("queue")));
     assert!(node.processes().is_empty());
     node.stop().wait().unwrap();
+}
+
+#[test]
+fn i9_the_greatest_numbers_are_limits_that_are_never_reached() {
+    let options = ConnectionOptions::new()
+        .write_limit(usize::MAX)
+        .read_limit(usize::MAX)
+        .mailbox(usize::MAX)
+        .stall_timeout(Duration::MAX)
+        .idle_timeout(Duration::MAX)
+        .frame_timeout(Duration::MAX)
+        .close_timeout(Duration::MAX)
+        .connect_timeout(Duration::MAX)
+        .linger(Duration::MAX)
+        .keepalive(Duration::from_secs(32_767));
+    let served = Served::with(options.clone(), |acceptor| {
+        acceptor.limit(usize::MAX).backlog(u32::MAX).drain(Duration::MAX)
+    });
+    let (mut peer, connection) = served.connect();
+    peer.say("say here");
+    assert_eq!(peer.hear().as_deref(), Some("here"));
+    assert_eq!(connection.info().mailbox, None);
+    let address = served.address;
+    let seen = channel().0;
+    let puppet = Puppet { seen, keeps_half: false, stubborn: false };
+    let client = served.node.spawn(move || Client::new(address, puppet).options(options)).wait();
+    client.unwrap().stop().wait().unwrap();
+    drop(peer);
+    served.acceptor.stop().wait().unwrap();
+    let udp = served.node.spawn(|| Udp::new(any_port(), Quiet).queue(usize::MAX)).wait();
+    udp.unwrap().stop().wait().unwrap();
+    served.stop();
+}
+
+fn too_many_workers() -> OptionsError {
+    OptionsError::TooMany { option: "workers", count: usize::MAX, most: 1 << 16 }
 }
 
 fn no_keepalive(millis: u64) -> OptionsError {

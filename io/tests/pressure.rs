@@ -4,14 +4,16 @@ mod support;
 
 use krarup_act::{Address, Context, Reply, behavior_fn};
 use krarup_gen::Result;
-use krarup_io::bytes::Bytes;
+use krarup_io::bytes::{Bytes, BytesMut};
 use krarup_io::{
-    Acceptor, AcceptorRequest, Channel, ConnectionOptions, Lines, Prefixed, Protocol, WriteError,
+    Acceptor, AcceptorRequest, Channel, Codec, CodecError, ConnectionOptions, Lines, Prefixed,
+    Protocol, WriteError,
 };
 use krarup_node::Node;
 use std::convert::Infallible;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use support::{Act, Peer, Seen, Served, any_port};
@@ -119,6 +121,67 @@ fn i2_what_waits_to_be_sent_is_bounded_exactly_and_a_refused_frame_is_not_writte
     peer.say("close");
     assert_eq!(peer.hear(), None);
     served.stop();
+}
+
+/// Writes half of an item and then fails, or does worse.
+struct Faulty;
+
+impl Codec for Faulty {
+    type Frame = String;
+    type Item = str;
+    fn decode(&mut self, buffer: &mut BytesMut) -> Result<Option<String>, CodecError> {
+        Lines::new(80).decode(buffer)
+    }
+    fn encode(&mut self, item: &str, out: &mut BytesMut) -> Result<(), CodecError> {
+        out.extend_from_slice(b"half");
+        match item {
+            "fails" => return Err(CodecError::other("on purpose")),
+            "panics" => panic!("on purpose"),
+            "takes away" => out.clear(),
+            _ => out.extend_from_slice(b" and half\n"),
+        }
+        Ok(())
+    }
+}
+
+/// Sends what its codec cannot write, between what it can.
+struct Unlucky;
+
+impl Protocol for Unlucky {
+    type Message = Infallible;
+    type Codec = Faulty;
+    fn codec(&self) -> Faulty {
+        Faulty
+    }
+    async fn received(&mut self, channel: &mut Channel<Self>, how: String) -> Result {
+        channel.send("fine")?;
+        let waiting = channel.waiting();
+        let sent = catch_unwind(AssertUnwindSafe(|| channel.send(&how)));
+        match how.as_str() {
+            "fails" => assert!(matches!(sent, Ok(Err(WriteError::Codec(_))))),
+            "panics" => assert!(sent.is_err()),
+            // What was sent before is not its own to take away.
+            _ => assert!(matches!(sent, Ok(Ok(())))),
+        }
+        assert_eq!(channel.waiting(), waiting);
+        channel.send("fine")?;
+        channel.close();
+        Ok(())
+    }
+}
+
+#[test]
+fn i2_a_codec_that_fails_panics_or_takes_away_has_sent_nothing_and_spoilt_nothing() {
+    let node = Node::start("faulty@localhost").unwrap();
+    let server = node.spawn(|| Acceptor::new(any_port(), || Unlucky)).wait().unwrap();
+    let address = server.call(AcceptorRequest::Address).wait().unwrap();
+    for how in ["fails", "panics", "takes away"] {
+        let mut peer = Peer::connect(address);
+        peer.say(how);
+        let line = "half and half\n";
+        assert_eq!(String::from_utf8(peer.rest()).unwrap(), line.repeat(2), "{how}");
+    }
+    node.stop().wait().unwrap();
 }
 
 /// Sends much, waiting for room, and says how much waited at most.

@@ -5,6 +5,7 @@ use crate::clock::Clock;
 use crate::core::{Core, Home};
 use crate::dispatchers::{Dispatchers, Named};
 use crate::error::NodeError;
+use crate::mailbox_alarm::{self, FIRST};
 use crate::node::Node;
 use crate::options::{DEFAULT, DispatcherOptions, MOST_BLOCKING_THREADS};
 use crate::shutdown::stop_machine;
@@ -15,6 +16,7 @@ use krarup_gen::{Name, NameError};
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
@@ -32,6 +34,8 @@ pub struct NodeBuilder {
     blocking_threads: usize,
     stop_timeout: Duration,
     allows_panic_abort: bool,
+    mailbox_alarm: Option<usize>,
+    spans: bool,
     #[cfg(feature = "tokio")]
     tokio: Option<tokio::runtime::Handle>,
 }
@@ -66,6 +70,8 @@ impl NodeBuilder {
             blocking_threads: BLOCKING_THREADS,
             stop_timeout: NodeStop::DEFAULT_TIMEOUT,
             allows_panic_abort: false,
+            mailbox_alarm: Some(FIRST),
+            spans: false,
             #[cfg(feature = "tokio")]
             tokio: None,
         }
@@ -150,6 +156,23 @@ impl NodeBuilder {
         self
     }
 
+    /// Warns of a mailbox in which so many messages wait, and again at each doubling: its process
+    /// cannot keep up, or hangs (rule M11). The warning is an event of `tracing` with the target
+    /// `krarup`, and is counted in [`krarup_gen::NodeStats::deep_mailboxes`]. 10 000 unless told
+    /// otherwise, which is also the least; it is rounded up to a multiple of 16. `None` warns of none.
+    pub fn mailbox_alarm(mut self, messages: impl Into<Option<usize>>) -> Self {
+        self.mailbox_alarm = messages.into();
+        self
+    }
+
+    /// Runs each turn in a span of `tracing` named `process`, with the fields `pid`, `name` and
+    /// `behavior`, target `krarup`, level `INFO`: so that what a handler logs says whose it is.
+    /// Off unless told otherwise, for it costs each turn a span.
+    pub fn spans(mut self, on: bool) -> Self {
+        self.spans = on;
+        self
+    }
+
     /// Runs the workers and side threads within this tokio runtime, so that tokio futures can
     /// be awaited in handlers. The runtime must live longer than the node.
     #[cfg(feature = "tokio")]
@@ -171,6 +194,7 @@ impl NodeBuilder {
         if !(1..=MOST_BLOCKING_THREADS).contains(&self.blocking_threads) {
             return Err(NodeError::BlockingThreads(self.blocking_threads));
         }
+        mailbox_alarm::check(self.mailbox_alarm)?;
         tracing::debug!(
             target: "krarup", %name, default = ?self.default, others = ?dispatchers,
             blocking_threads = self.blocking_threads, stop_timeout = ?self.stop_timeout, "the node starts"
@@ -179,6 +203,8 @@ impl NodeBuilder {
         let blocking =
             Blocking::new(name.as_str(), self.blocking_threads, KEEP_ALIVE, Arc::clone(&around));
         let core = Core::new(name, rand::random::<u32>().max(1), Clock::real(), blocking);
+        core.mailbox_alarm.set(self.mailbox_alarm);
+        core.spans.store(self.spans, Ordering::Relaxed);
         let started = start_threads(&core, &self.default, &dispatchers, &around);
         if started.is_err() {
             stop_machine(&core);
@@ -242,6 +268,8 @@ impl fmt::Debug for NodeBuilder {
             .field("below", &self.below)
             .field("blocking_threads", &self.blocking_threads)
             .field("stop_timeout", &self.stop_timeout)
+            .field("mailbox_alarm", &self.mailbox_alarm)
+            .field("spans", &self.spans)
             .finish_non_exhaustive()
     }
 }

@@ -4,6 +4,7 @@ use crate::blocking::Blocking;
 use crate::clock::Clock;
 use crate::dispatcher::any::Dispatcher;
 use crate::events::Events;
+use crate::mailbox_alarm::MailboxAlarm;
 use crate::registry::Registry;
 use crate::timer::Timers;
 use crate::waiting::block_on;
@@ -31,6 +32,9 @@ pub(crate) struct Core {
     next_ref: AtomicU64,
     pub(crate) events: Events,
     late_replies: AtomicU64,
+    pub(crate) mailbox_alarm: MailboxAlarm,
+    /// Turns run in spans of `tracing`.
+    pub(crate) spans: AtomicBool,
     /// The machine stands still.
     halted: AtomicBool,
     /// One home per dispatcher. Emptied when the node has stopped, for a home holds its core.
@@ -74,6 +78,8 @@ impl Core {
             next_ref: AtomicU64::new(1),
             events: Events::default(),
             late_replies: AtomicU64::new(0),
+            mailbox_alarm: MailboxAlarm::default(),
+            spans: AtomicBool::new(false),
             halted: AtomicBool::new(false),
             homes: Mutex::new(Homes::default()),
         })
@@ -184,6 +190,7 @@ impl Core {
             stats.timers = self.timers.len().saturating_sub(own_timers) + due;
             stats.aliases = self.registry.aliases();
             stats.dead_letters = self.events.dead_letters();
+            stats.deep_mailboxes = self.mailbox_alarm.count();
             stats.late_replies = self.late_replies.load(Ordering::Relaxed);
             (stats.blocking_threads, stats.blocking_work) = self.blocking.load();
             stats.dispatchers = dispatchers;
@@ -408,6 +415,19 @@ impl Host for Home {
         match &self.dispatcher {
             Dispatcher::Simulated(simulated) => Some(&**simulated),
             _ => None,
+        }
+    }
+
+    fn mailbox_is_deep(&self, pid: Pid, length: usize) {
+        if self.core.mailbox_alarm.is_due(length) {
+            // The mailbox is locked, and whoever hears of it is a user: it is told in a moment.
+            let core = Arc::downgrade(&self.core);
+            let tell = move || {
+                if let Some(core) = core.upgrade() {
+                    core.mailbox_alarm.tell(pid, length, core.process(pid));
+                }
+            };
+            self.set_timer(self.now(), Alarm::Run(Box::new(tell)));
         }
     }
 

@@ -43,6 +43,16 @@ pub enum NodeError {
     /// The node was given no side threads for blocking work, or more than 16384.
     #[error("a node cannot have {0} threads for blocking work (1 to 16384)")]
     BlockingThreads(usize),
+    /// The alarm of mailboxes is to come too early.
+    #[error(
+        "the alarm of mailboxes cannot be at {messages} messages: it must be at {least} at least"
+    )]
+    MailboxAlarm {
+        /// What was asked for.
+        messages: usize,
+        /// The least there can be.
+        least: usize,
+    },
     /// A dispatcher was told to report turns of no time.
     #[error("dispatcher {dispatcher:?} cannot report turns of zero length: all are longer")]
     ZeroLongTurn {

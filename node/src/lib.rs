@@ -24,6 +24,7 @@ mod faults;
 mod guard;
 mod keeper;
 mod lives;
+mod mailbox_alarm;
 #[cfg(test)]
 mod models;
 mod node;

@@ -312,7 +312,7 @@ impl Node {
         while let Some((pid, process)) = infos.pop_last() {
             let below = children.get(&Some(pid)).into_iter().flatten();
             let below = below.filter_map(|child| trees.remove(child)).collect();
-            trees.insert(pid, ProcessTree { process, children: below });
+            trees.insert(pid, ProcessTree::new(process, below));
         }
         let mut trees: Vec<_> = trees.into_values().collect();
         // Stable: below each root in the order in which they were spawned.

@@ -13,6 +13,7 @@ use krarup_act::TurnLimits;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
@@ -219,7 +220,11 @@ impl DispatcherOptions {
             workers,
             spares: self.spares.unwrap_or(workers).min(workers),
             classes: self.classes,
-            limits: TurnLimits { throughput: self.throughput, deadline: self.deadline },
+            limits: TurnLimits {
+                throughput: self.throughput,
+                deadline: self.deadline,
+                spans: core.spans.load(Ordering::Relaxed),
+            },
             long_turn: self.long_turn,
             stack_size: self.stack_size,
             time: Time { clock: Arc::clone(&core.clock), timers: Arc::clone(&core.timers) },

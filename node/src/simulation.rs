@@ -6,7 +6,9 @@ use crate::codecs::Carried;
 use crate::core::{Core, Home};
 use crate::dispatcher::any::Dispatcher;
 use crate::dispatcher::simulated::Simulated;
+use crate::error::NodeError;
 use crate::faults::Faults;
+use crate::mailbox_alarm;
 use crate::node::Node;
 use crate::options::{DEFAULT, THROUGHPUT};
 use crate::shutdown::stop_machine;
@@ -17,6 +19,7 @@ use krarup_gen::{Name, Pid, Timestamp};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// A node on one thread, the caller's, in which every choice comes from a seed and time is
@@ -94,6 +97,24 @@ impl Simulation {
     pub fn add_dispatcher(&self, name: impl AsRef<str>) {
         let dispatcher = self.home.dispatcher.clone();
         self.home.core.plan(name.as_ref(), Box::new(move || Ok(dispatcher.clone())));
+    }
+
+    /// Whether turns run in spans of `tracing` from now on: see
+    /// [`NodeBuilder::spans`](crate::NodeBuilder::spans).
+    pub fn spans(&self, on: bool) {
+        simulated(&self.home).spans.store(on, Ordering::Relaxed);
+    }
+
+    /// When to warn of a mailbox: see
+    /// [`NodeBuilder::mailbox_alarm`](crate::NodeBuilder::mailbox_alarm).
+    ///
+    /// # Errors
+    /// [`NodeError::MailboxAlarm`](crate::NodeError::MailboxAlarm) if that is too early.
+    pub fn mailbox_alarm(&self, messages: impl Into<Option<usize>>) -> Result<(), NodeError> {
+        let messages = messages.into();
+        mailbox_alarm::check(messages)?;
+        self.home.core.mailbox_alarm.set(messages);
+        Ok(())
     }
 
     /// Runs one turn of a ready process chosen by the seed; which, or `None` if none is

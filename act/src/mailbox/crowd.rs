@@ -160,11 +160,15 @@ impl<M, C> Inbox<M, C> {
     }
 
     /// Puts in what room was reserved for; gives it back if the process has ended.
-    pub(crate) fn fill(&mut self, entry: Entry<M>) -> Result<Option<Ready>, Entry<M>> {
+    pub(crate) fn fill(
+        &mut self,
+        entry: Entry<M>,
+        deep: impl FnOnce(usize),
+    ) -> Result<Option<Ready>, Entry<M>> {
         if self.phase == Phase::Terminated {
             return Err(entry);
         }
-        self.push_entry(entry);
+        self.push_entry(entry, deep);
         Ok(self.ready_for_mail())
     }
 

@@ -91,12 +91,12 @@ pub(crate) struct Inbox<M, C> {
 /// messages of its own turn as there are crowds of this size waiting, up to a limit, so that
 /// to send one or two costs nobody long.
 pub(crate) const CROWD: usize = 64;
-const MOST_CHARGED: usize = 1_024;
-
-#[inline]
-fn charge(waiting: usize, creditor: u64) {
-    current::charge(u32::try_from((waiting / CROWD).min(MOST_CHARGED)).unwrap_or(0), creditor);
-}
+const MOST_CHARGED: u32 = 1_024;
+/// From so many crowds on a sender also looks whether the host is to hear of it
+/// ([`crate::Host::mailbox_is_deep`]): 9984 messages.
+const DEEP: u32 = 156;
+/// The host is asked at lengths that this divides.
+pub(crate) const DEEP_STEP: usize = 16;
 
 /// The bound of a mailbox without one.
 pub(crate) const UNBOUNDED: u32 = u32::MAX;
@@ -150,6 +150,7 @@ impl<M, C> Inbox<M, C> {
         sender: SenderId,
         receiver: u64,
         taken: impl FnOnce() -> u64,
+        deep: impl FnOnce(usize),
     ) -> Result<Option<Ready>, Refused<M>> {
         if self.phase == Phase::Terminated {
             return Err(Refused::Dead(message));
@@ -157,7 +158,7 @@ impl<M, C> Inbox<M, C> {
         if self.way != Way::Straight {
             return Err(Refused::Aside(message));
         }
-        self.put(message, sender, receiver, taken)
+        self.put(message, sender, receiver, taken, deep)
     }
 
     /// As [`Inbox::push_main`], for who has looked that the process lives and Main is no route.
@@ -169,6 +170,7 @@ impl<M, C> Inbox<M, C> {
         sender: SenderId,
         receiver: u64,
         taken: impl FnOnce() -> u64,
+        deep: impl FnOnce(usize),
     ) -> Result<Option<Ready>, Refused<M>> {
         if self.bound != UNBOUNDED && !self.has_room(taken()) {
             return Err(match &self.rare {
@@ -176,7 +178,7 @@ impl<M, C> Inbox<M, C> {
                 _ => Refused::Full(message),
             });
         }
-        self.put_in(message, sender, receiver);
+        self.put_in(message, sender, receiver, deep);
         Ok(self.ready_for_mail())
     }
 
@@ -188,10 +190,17 @@ impl<M, C> Inbox<M, C> {
             && (self.bound == UNBOUNDED || self.has_room(taken()))
     }
 
-    /// Puts a message on Main for which there is room.
+    /// Puts a message on Main for which there is room. `deep` is told how many wait there, now and
+    /// then when there are very many.
     #[allow(clippy::inline_always, reason = "the message goes from registers to its place")]
     #[inline(always)]
-    pub(crate) fn put_in(&mut self, message: M, sender: SenderId, receiver: u64) {
+    pub(crate) fn put_in(
+        &mut self,
+        message: M,
+        sender: SenderId,
+        receiver: u64,
+        deep: impl FnOnce(usize),
+    ) {
         self.accepted += 1;
         // Each of the two places by itself, or the message is copied to one in between.
         if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
@@ -202,7 +211,7 @@ impl<M, C> Inbox<M, C> {
             let length = main.len();
             if length >= CROWD {
                 // To who is of another node the number says nothing, or means another.
-                self.charge(length, if sender == 0 { 0 } else { receiver });
+                self.charge(length, if sender == 0 { 0 } else { receiver }, deep);
             }
         }
     }
@@ -218,8 +227,22 @@ impl<M, C> Inbox<M, C> {
     /// Has the running turn pay for one more message behind so many. What the receiver has
     /// taken may still be in its hands.
     #[inline]
-    fn charge(&self, length: usize, creditor: u64) {
-        charge(length + self.batch as usize, creditor);
+    fn charge(&self, length: usize, creditor: u64, deep: impl FnOnce(usize)) {
+        let crowds = u32::try_from((length + self.batch as usize) / CROWD).unwrap_or(u32::MAX);
+        if crowds >= DEEP {
+            return self.charge_deep(crowds, length, creditor, deep);
+        }
+        current::charge(crowds, creditor);
+    }
+
+    /// As [`Inbox::charge`], of so many messages that somebody should know of it.
+    #[cold]
+    fn charge_deep(&self, crowds: u32, length: usize, creditor: u64, deep: impl FnOnce(usize)) {
+        current::charge(crowds.min(MOST_CHARGED), creditor);
+        let length = length + usize::from(self.first.is_some());
+        if length.is_multiple_of(DEEP_STEP) {
+            deep(length);
+        }
     }
 
     pub(super) fn has_room(&self, taken: u64) -> bool {
@@ -227,13 +250,17 @@ impl<M, C> Inbox<M, C> {
     }
 
     /// Puts a notice on Main of a living process, beyond any bound.
-    pub(crate) fn push_notice(&mut self, notice: Box<Notice<M>>) -> Option<Ready> {
+    pub(crate) fn push_notice(
+        &mut self,
+        notice: Box<Notice<M>>,
+        deep: impl FnOnce(usize),
+    ) -> Option<Ready> {
         debug_assert!(self.phase != Phase::Terminated);
-        self.push_entry(Entry { sender: 0, body: Body::Notice(notice) });
+        self.push_entry(Entry { sender: 0, body: Body::Notice(notice) }, deep);
         self.ready_for_mail()
     }
 
-    pub(super) fn push_entry(&mut self, entry: Entry<M>) {
+    pub(super) fn push_entry(&mut self, entry: Entry<M>, deep: impl FnOnce(usize)) {
         if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
             self.first = Some(entry);
         } else {
@@ -241,7 +268,7 @@ impl<M, C> Inbox<M, C> {
             main.push_back(entry);
             let length = main.len();
             if length >= CROWD {
-                self.charge(length, 0);
+                self.charge(length, 0, deep);
             }
         }
     }

@@ -16,10 +16,11 @@ use std::sync::Arc;
 // What the models count is no part of what they check: loom need not know of it.
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub(super) const LIMITS: TurnLimits = TurnLimits { throughput: 100, deadline: None };
+pub(super) const LIMITS: TurnLimits = TurnLimits { throughput: 100, deadline: None, spans: false };
 
 /// A message in a turn, and none more.
-pub(super) const ONE_BY_ONE: TurnLimits = TurnLimits { throughput: 1, deadline: None };
+pub(super) const ONE_BY_ONE: TurnLimits =
+    TurnLimits { throughput: 1, deadline: None, spans: false };
 
 /// A process of the models.
 pub(super) type Inhabitant = Arc<Cell<u32, u32>>;

@@ -95,11 +95,11 @@ impl Owner {
         let taken = || self.taken.load(Ordering::Relaxed);
         if self.fault == Fault::LooksBeforePushing {
             let ready = self.inbox.lock().ready_for_mail();
-            let _ = self.inbox.lock().push_main(message, 0, 0, taken)?;
+            let _ = self.inbox.lock().push_main(message, 0, 0, taken, |_| {})?;
             self.schedule(ready);
             return Ok(());
         }
-        let ready = self.inbox.lock().push_main(message, 0, 0, taken)?;
+        let ready = self.inbox.lock().push_main(message, 0, 0, taken, |_| {})?;
         self.schedule(ready);
         Ok(())
     }
@@ -330,7 +330,7 @@ fn counting_after_handling_refuses_one_who_has_seen_the_effect() {
 fn a_bound_that_is_looked_at_before_the_lock_is_exceeded() {
     fn send(inbox: &Lock<Inbox<u32, ()>>) -> u64 {
         let has_room = inbox.lock().accepted() < 1;
-        u64::from(has_room && inbox.lock().push_main(1, 0, 0, || 0).is_ok())
+        u64::from(has_room && inbox.lock().push_main(1, 0, 0, || 0, |_| {}).is_ok())
     }
 
     model(|| {

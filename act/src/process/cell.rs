@@ -101,7 +101,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             drop(inbox);
             return self.send_apart(Apart { message, sender });
         }
-        inbox.put_in(ManuallyDrop::into_inner(message), sender, self.pid.id());
+        let deep = |length| self.is_deep(length);
+        inbox.put_in(ManuallyDrop::into_inner(message), sender, self.pid.id(), deep);
         let ready = inbox.ready_for_mail();
         drop(inbox);
         current::count_sent();
@@ -138,9 +139,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             return route.send(message, sender);
         }
         // Relaxed: see `Inbox::push_main`.
-        let pushed = self.inbox.lock().push_main(message, sender, self.pid.id(), || {
-            self.progress.taken.load(Ordering::Relaxed)
-        });
+        let taken = || self.progress.taken.load(Ordering::Relaxed);
+        let deep = |length| self.is_deep(length);
+        let pushed = self.inbox.lock().push_main(message, sender, self.pid.id(), taken, deep);
         match pushed {
             Ok(None) => Ok(()),
             Ok(Some(ready)) => {
@@ -211,7 +212,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             drop(inbox);
             return;
         }
-        let ready = inbox.push_notice(Box::new(notice));
+        let ready = inbox.push_notice(Box::new(notice), |length| self.is_deep(length));
         self.release(inbox, ready);
     }
 
@@ -221,9 +222,16 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         if inbox.phase == Phase::Terminated {
             return Err(message);
         }
-        let ready = inbox.push_notice(Box::new(Notice::Beyond(message)));
+        let notice = Box::new(Notice::Beyond(message));
+        let ready = inbox.push_notice(notice, |length| self.is_deep(length));
         self.release(inbox, ready);
         Ok(())
+    }
+
+    /// Very many messages wait. The mailbox is locked: the host notes it, and tells of it later.
+    #[cold]
+    pub(crate) fn is_deep(&self, length: usize) {
+        self.host.mailbox_is_deep(self.pid, length);
     }
 
     /// The process shall end with this reason and without a word. The first doom wins

@@ -131,7 +131,9 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
             if urgent {
                 self.push_urgent(inbox, Control::Exit { exit, link });
             } else {
-                let ready = inbox.push_notice(Box::new(Notice::Exit { exit, link }));
+                let ready = inbox.push_notice(Box::new(Notice::Exit { exit, link }), |length| {
+                    self.is_deep(length)
+                });
                 self.release(inbox, ready);
             }
             return true;
@@ -178,7 +180,10 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
             }
             _ if inbox.trapping => {
                 let exit = Exit { pid: self.host.node_pid(), reason };
-                let ready = inbox.push_notice(Box::new(Notice::Exit { exit, link: None }));
+                let ready = inbox
+                    .push_notice(Box::new(Notice::Exit { exit, link: None }), |length| {
+                        self.is_deep(length)
+                    });
                 self.release(inbox, ready);
             }
             _ => self.doom(inbox, reason),
@@ -329,9 +334,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             drop(relations);
             return self.send(message);
         }
-        let pushed = self.inbox.lock().push_main(message, sender, self.pid.id(), || {
-            self.progress.taken.load(Ordering::Relaxed)
-        });
+        let taken = || self.progress.taken.load(Ordering::Relaxed);
+        let deep = |length| self.is_deep(length);
+        let pushed = self.inbox.lock().push_main(message, sender, self.pid.id(), taken, deep);
         drop(relations);
         match pushed {
             Ok(ready) => {

@@ -170,7 +170,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     fn try_fill_here(&self, entry: Entry<M>) -> Result<(), Entry<M>> {
         let mut inbox = self.inbox.lock();
         let filled = if inbox.way == Way::Straight {
-            let filled = inbox.fill(entry)?;
+            let filled = inbox.fill(entry, |length| self.is_deep(length))?;
             drop(inbox);
             filled
         } else {

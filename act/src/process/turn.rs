@@ -18,6 +18,7 @@
 use super::cell::Cell;
 use super::current::{Fate, Wants};
 use super::process::Process;
+use super::turn_span::TurnSpan;
 use super::{bonds, crash, current, waits};
 use crate::host::{Poke, Ready, Turn, TurnLimits};
 use crate::mailbox::entry::Control;
@@ -73,8 +74,8 @@ where
     F: Future<Output = Result> + Send + 'static,
 {
     fn run(mut self: Pin<Box<Self>>, limits: &TurnLimits, seat: &Seat) -> Option<Ready> {
-        if current::is_busy() {
-            return self.run_within(limits, seat);
+        if current::is_busy() | limits.spans {
+            return self.run_apart(limits, seat);
         }
         if self.sits_out() {
             return Some(Ready::new(self));
@@ -213,11 +214,15 @@ where
         }
     }
 
-    /// Runs a turn within one of another process.
+    /// Runs a turn within one of another process, or within a span.
     #[cold]
-    fn run_within(self: Pin<Box<Self>>, limits: &TurnLimits, seat: &Seat) -> Option<Ready> {
-        let _outer = current::set_aside();
-        self.run(limits, seat)
+    fn run_apart(self: Pin<Box<Self>>, limits: &TurnLimits, seat: &Seat) -> Option<Ready> {
+        let _outer = current::is_busy().then(current::set_aside);
+        let _span = limits.spans.then(|| {
+            let name = self.cell.locked_relations().name().cloned();
+            TurnSpan::enter(self.cell.pid, name.as_ref(), self.cell.label())
+        });
+        self.run(&TurnLimits { spans: false, ..*limits }, seat)
     }
 
     /// Decides, under the mailbox's lock, where the process goes. Once it is parked the

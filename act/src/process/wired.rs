@@ -26,8 +26,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         if inbox.phase == Phase::Terminated {
             return Err(SendError::NoProcess(message));
         }
-        let put = inbox
-            .put(message, sender, self.pid.id(), || self.progress.taken.load(Ordering::Relaxed));
+        let taken = || self.progress.taken.load(Ordering::Relaxed);
+        let deep = |length| self.is_deep(length);
+        let put = inbox.put(message, sender, self.pid.id(), taken, deep);
         match put {
             Ok(ready) => {
                 self.settle(&mut inbox, sender);
@@ -59,7 +60,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             notice @ Body::Notice(_) => notice,
         };
         let mut inbox = self.inbox.lock();
-        let ready = inbox.fill(Entry { sender, body })?;
+        let ready = inbox.fill(Entry { sender, body }, |length| self.is_deep(length))?;
         self.settle(&mut inbox, sender);
         Ok(ready)
     }

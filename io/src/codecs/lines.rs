@@ -139,6 +139,16 @@ mod tests {
     }
 
     #[test]
+    fn i9_lines_of_no_length_and_of_any() {
+        let mut empty = Lines::new(0);
+        assert_eq!(empty.decode(&mut BytesMut::from("\nx\n")), Ok(Some(String::new())));
+        let error = CodecError::TooLong { length: 1, limit: 0 };
+        assert_eq!(empty.decode(&mut BytesMut::from("x\n")), Err(error));
+        let mut any = Lines::new(usize::MAX);
+        assert_eq!(any.decode(&mut BytesMut::from("x\n")), Ok(Some("x".to_owned())));
+    }
+
+    #[test]
     fn i3_garbage_and_a_line_that_is_broken_off_are_errors_that_say_where() {
         let garbage = &mut BytesMut::from(&b"ab\xff\n"[..]);
         assert_eq!(Lines::new(9).decode(garbage), Err(CodecError::NotUtf8 { at: 2 }));

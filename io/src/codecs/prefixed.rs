@@ -94,6 +94,16 @@ mod tests {
     }
 
     #[test]
+    fn i9_frames_of_no_length_and_of_any() {
+        let mut empty = Prefixed::new(0);
+        assert_eq!(empty.decode(&mut BytesMut::from(&[0; 4][..])), Ok(Some(Bytes::new())));
+        let error = CodecError::TooLong { length: 1, limit: 0 };
+        assert_eq!(empty.decode(&mut BytesMut::from(&[0, 0, 0, 1][..])), Err(error));
+        // No more than the prefix can say.
+        assert_eq!(Prefixed::new(usize::MAX).longest, u32::MAX as usize);
+    }
+
+    #[test]
     fn i3_a_claimed_length_is_refused_before_its_bytes_come() {
         let claimed = &mut BytesMut::from(&b"\xff\xff\xff\xff"[..]);
         let error = CodecError::TooLong { length: 0xffff_ffff, limit: 300 };

@@ -25,10 +25,13 @@ use parking_lot::Mutex;
 use std::any::Any;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 
 pub(crate) struct Simulated {
     limits: TurnLimits,
+    /// Turns run in spans of `tracing`.
+    pub(crate) spans: AtomicBool,
     clock: Arc<Clock>,
     /// Held during a turn: whichever threads drive the simulation, turns come one after
     /// the other.
@@ -64,7 +67,8 @@ impl Simulated {
             running: None,
         };
         Simulated {
-            limits: TurnLimits { throughput: run.throughput, deadline: None },
+            limits: TurnLimits { throughput: run.throughput, deadline: None, spans: false },
+            spans: AtomicBool::new(false),
             clock: Arc::clone(&clock),
             turn: Mutex::new(()),
             state: Mutex::new(state),
@@ -208,7 +212,8 @@ impl Simulated {
             state.running = Some(pid);
             state.arrivals.turn_begins(pid);
         }
-        let again = ready.run(&self.limits);
+        let spans = self.spans.load(Ordering::Relaxed);
+        let again = ready.run(&TurnLimits { spans, ..self.limits });
         {
             let mut state = self.state.lock();
             state.running = None;

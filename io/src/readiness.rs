@@ -1,0 +1,237 @@
+//! What is known of a socket: which of its directions may be tried, and who waits for that.
+
+use parking_lot::Mutex;
+use std::io::{self, ErrorKind};
+use std::task::{Context, Poll, Waker};
+
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Way {
+    Read,
+    Write,
+}
+
+/// What is known of a socket, and who waits for more. What is done to it is done under its lock,
+/// so the order of whole steps is all that can differ, and a test goes through every order.
+pub(crate) struct Readiness(Mutex<[Side; 2]>);
+
+struct Side {
+    /// Whether it may be tried: true until a try would block.
+    ready: bool,
+    /// How often it became ready.
+    tick: u64,
+    /// Nobody will tell of it any more.
+    lost: bool,
+    waker: Option<Waker>,
+}
+
+/// The thread of the sockets has failed.
+#[derive(Debug, thiserror::Error)]
+#[error("the thread of the sockets has failed")]
+pub(crate) struct Lost;
+
+/// Whether this socket will never be told of again, though nothing is wrong with it.
+pub(crate) fn is_lost(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Lost>)
+}
+
+impl Readiness {
+    pub(crate) fn new() -> Self {
+        let side = || Side { ready: true, tick: 0, lost: false, waker: None };
+        Readiness(Mutex::new([side(), side()]))
+    }
+
+    pub(crate) fn tell(&self, reads: bool, writes: bool, wakers: &mut Vec<Waker>) {
+        let mut sides = self.0.lock();
+        for (side, told) in sides.iter_mut().zip([reads, writes]) {
+            if told {
+                side.ready = true;
+                side.tick += 1;
+                wakers.extend(side.waker.take());
+            }
+        }
+    }
+
+    pub(crate) fn lose(&self, wakers: &mut Vec<Waker>) {
+        for side in &mut *self.0.lock() {
+            side.lost = true;
+            wakers.extend(side.waker.take());
+        }
+    }
+
+    /// The tick of a side that may be tried; `WouldBlock` if it may not.
+    pub(crate) fn tick(&self, way: Way) -> io::Result<u64> {
+        let side = &self.0.lock()[way as usize];
+        if side.lost {
+            Err(io::Error::other(Lost))
+        } else if side.ready {
+            Ok(side.tick)
+        } else {
+            Err(ErrorKind::WouldBlock.into())
+        }
+    }
+
+    /// Ready when a side may be tried, or will never be told of again.
+    pub(crate) fn poll_ready(&self, way: Way, cx: &Context<'_>) -> Poll<()> {
+        {
+            let side = &self.0.lock()[way as usize];
+            if side.lost || side.ready {
+                return Poll::Ready(());
+            }
+            if side.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+                return Poll::Pending;
+            }
+        }
+        // To copy a waker and to drop one is a user's code: neither is done under the lock.
+        let mut waker = Some(cx.waker().clone());
+        let side = &mut self.0.lock()[way as usize];
+        if side.lost || side.ready {
+            return Poll::Ready(());
+        }
+        std::mem::swap(&mut side.waker, &mut waker);
+        Poll::Pending
+    }
+
+    /// A try of this tick would have blocked.
+    pub(crate) fn exhausted(&self, way: Way, tick: u64) {
+        let side = &mut self.0.lock()[way as usize];
+        if side.tick == tick {
+            side.ready = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, Weak};
+    use std::task::Wake;
+
+    /// Steps of the system and of the thread that tells, in each run.
+    const ARRIVALS: usize = 3;
+    /// Steps of which each order is tried; what comes behind them goes on as it can.
+    const STEPS: u32 = 16;
+
+    #[derive(Default)]
+    struct Woken(AtomicBool);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// A process that reads all there is, step by step as `Socket::poll_io` does it.
+    enum Reader {
+        Looks,
+        Parks,
+        Tries(u64),
+        FoundNothing(u64),
+        Parked,
+    }
+
+    /// Plays one order of steps: a set bit of `order` is a step of the world, a clear one a step
+    /// of the process. What is left unread when neither has a step to go.
+    fn unread(order: u32) -> usize {
+        let readiness = Readiness::new();
+        let woken = Arc::new(Woken::default());
+        let waker = Waker::from(Arc::clone(&woken));
+        let cx = Context::from_waker(&waker);
+        let (mut reader, mut arrived, mut told, mut there) = (Reader::Looks, 0, 0, 0);
+        for step in 0.. {
+            let world_may = told < ARRIVALS;
+            let reader_may = !matches!(reader, Reader::Parked) || woken.0.load(Ordering::Relaxed);
+            let world = match (world_may, reader_may) {
+                (false, false) => return there,
+                (true, true) => step < STEPS && order >> step & 1 == 1,
+                (world, _) => world,
+            };
+            if world && arrived == told {
+                (arrived, there) = (arrived + 1, there + 1);
+            } else if world {
+                told += 1;
+                let mut wakers = Vec::new();
+                readiness.tell(true, false, &mut wakers);
+                wakers.into_iter().for_each(Waker::wake);
+            } else {
+                reader = match reader {
+                    Reader::Looks => match readiness.tick(Way::Read) {
+                        Ok(tick) => Reader::Tries(tick),
+                        Err(_) => Reader::Parks,
+                    },
+                    Reader::Parks => match readiness.poll_ready(Way::Read, &cx) {
+                        Poll::Ready(()) => Reader::Looks,
+                        Poll::Pending => Reader::Parked,
+                    },
+                    Reader::Tries(tick) if there == 0 => Reader::FoundNothing(tick),
+                    Reader::Tries(_) => {
+                        there -= 1;
+                        Reader::Looks
+                    }
+                    Reader::FoundNothing(tick) => {
+                        readiness.exhausted(Way::Read, tick);
+                        Reader::Looks
+                    }
+                    Reader::Parked => {
+                        woken.0.store(false, Ordering::Relaxed);
+                        Reader::Looks
+                    }
+                };
+            }
+        }
+        there
+    }
+
+    #[test]
+    fn i2_no_order_of_what_comes_and_what_is_tried_loses_a_wake_up() {
+        for order in 0..1 << STEPS {
+            assert_eq!(unread(order), 0, "in the order {order:#b}");
+        }
+    }
+
+    #[test]
+    fn i2_what_is_told_of_one_side_wakes_nobody_at_the_other() {
+        let readiness = Readiness::new();
+        let cx = Context::from_waker(Waker::noop());
+        let tick = readiness.tick(Way::Read).unwrap();
+        readiness.exhausted(Way::Read, tick);
+        assert!(readiness.poll_ready(Way::Read, &cx).is_pending());
+        assert!(readiness.poll_ready(Way::Write, &cx).is_ready());
+        let mut wakers = Vec::new();
+        readiness.tell(false, true, &mut wakers);
+        assert!(wakers.is_empty());
+        readiness.tell(true, true, &mut wakers);
+        assert_eq!(wakers.len(), 1, "one side waits");
+    }
+
+    /// Says when it is dropped whether the readiness is locked.
+    struct Heavy {
+        readiness: Weak<Readiness>,
+        locked: Arc<AtomicBool>,
+    }
+
+    impl Wake for Heavy {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    impl Drop for Heavy {
+        fn drop(&mut self) {
+            let locked = self.readiness.upgrade().is_none_or(|it| it.0.try_lock().is_none());
+            self.locked.store(locked, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn i2_a_waker_that_gives_way_to_another_is_dropped_under_no_lock() {
+        let readiness = Arc::new(Readiness::new());
+        readiness.exhausted(Way::Read, readiness.tick(Way::Read).unwrap());
+        let locked = Arc::new(AtomicBool::new(true));
+        let heavy = Heavy { readiness: Arc::downgrade(&readiness), locked: Arc::clone(&locked) };
+        let waker = Waker::from(Arc::new(heavy));
+        assert!(readiness.poll_ready(Way::Read, &Context::from_waker(&waker)).is_pending());
+        drop(waker);
+        assert!(readiness.poll_ready(Way::Read, &Context::from_waker(Waker::noop())).is_pending());
+        assert!(!locked.load(Ordering::Relaxed));
+    }
+}

@@ -1,0 +1,80 @@
+//! The sockets that the thread of the sockets waits for, by their tokens.
+
+use crate::readiness::Readiness;
+use mio::Token;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The token by which the thread itself is woken.
+pub(crate) const WAKE_UP: Token = Token(0);
+
+/// The sockets there are. A token is that of one socket as long as that is open: tokens are
+/// counted up, the count begins again at its end, and one that is still in use is passed over.
+/// What is told of a socket that is gone finds nobody, or, 2^32 sockets later on a system of
+/// 32 bits, one that is tried in vain once.
+pub(crate) struct Sources {
+    open: HashMap<Token, Arc<Readiness>>,
+    /// The token given last.
+    last: usize,
+}
+
+impl Sources {
+    pub(crate) fn new() -> Self {
+        Sources { open: HashMap::new(), last: WAKE_UP.0 }
+    }
+
+    /// Takes a socket in, under a token of its own.
+    pub(crate) fn add(&mut self, readiness: Arc<Readiness>) -> Token {
+        loop {
+            self.last = self.last.wrapping_add(1);
+            let token = Token(self.last);
+            if token != WAKE_UP && !self.open.contains_key(&token) {
+                self.open.insert(token, readiness);
+                return token;
+            }
+        }
+    }
+
+    pub(crate) fn of(&self, token: Token) -> Option<&Readiness> {
+        self.open.get(&token).map(|readiness| &**readiness)
+    }
+
+    /// Takes a socket out. What it leaves may hold a waker, which is not to be dropped under a
+    /// lock.
+    pub(crate) fn remove(&mut self, token: Token) -> Option<Arc<Readiness>> {
+        self.open.remove(&token)
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Readiness> {
+        self.open.values().map(|readiness| &**readiness)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i2_a_token_is_never_that_of_another_open_socket_nor_of_the_thread() {
+        let mut sources = Sources::new();
+        let readiness = || Arc::new(Readiness::new());
+        let early: Vec<_> = (0..3)
+            .map(|_| (readiness(), ()))
+            .map(|(r, ())| {
+                let token = sources.add(Arc::clone(&r));
+                (token, r)
+            })
+            .collect();
+        assert_eq!(sources.remove(early[1].0).map(|r| Arc::ptr_eq(&r, &early[1].1)), Some(true));
+        // As after so many sockets that the count begins again.
+        sources.last = usize::MAX - 1;
+        let late: Vec<_> = (0..3).map(|_| sources.add(readiness())).collect();
+        assert_eq!(late, [Token(usize::MAX), early[1].0, Token(4)]);
+        for place in [0, 2] {
+            let (token, readiness) = &early[place];
+            assert!(sources.of(*token).is_some_and(|open| std::ptr::eq(open, &**readiness)));
+        }
+        assert!(sources.of(WAKE_UP).is_none());
+        assert_eq!(sources.all().count(), 5);
+    }
+}

@@ -1,0 +1,96 @@
+//! The times of a connection: which of them runs out first. Nothing here reads a clock.
+
+use crate::error::Closed;
+use crate::options::ConnectionOptions;
+use krarup_gen::Timestamp;
+
+/// What is known of a connection at a moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Times {
+    /// When something last came.
+    pub(crate) read: Timestamp,
+    /// When the peer last took something, or bytes began to wait for it.
+    pub(crate) wrote: Timestamp,
+    /// Bytes that wait for the peer.
+    pub(crate) waiting: usize,
+    /// When the frame that is not whole began.
+    pub(crate) began: Option<Timestamp>,
+    /// The protocol reads nothing.
+    pub(crate) paused: bool,
+}
+
+impl Times {
+    /// When the connection is over unless something happens before, and why.
+    pub(crate) fn first(&self, options: &ConnectionOptions) -> Option<(Timestamp, Closed)> {
+        let Times { read, wrote, waiting, began, paused } = *self;
+        let idle = options.idle.map(|limit| (read.max(wrote) + limit, Closed::Idle(limit)));
+        let stalled = options.stall.filter(|_| waiting > 0);
+        let stalled = stalled.map(|limit| (wrote + limit, Closed::Stalled { waiting, limit }));
+        let slow = options.frame.zip(began).filter(|_| !paused);
+        let slow = slow.map(|(limit, began)| (began + limit, Closed::SlowFrame(limit)));
+        [idle, stalled, slow].into_iter().flatten().min_by_key(|(due, _)| *due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    const LIMIT: Duration = Duration::from_secs(10);
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::ZERO + Duration::from_secs(seconds)
+    }
+
+    fn options() -> ConnectionOptions {
+        ConnectionOptions::new().stall_timeout(None)
+    }
+
+    #[test]
+    fn i5_whatever_went_last_either_way_begins_the_idle_time_anew() {
+        let options = options().idle_timeout(LIMIT);
+        for (read, wrote) in [(3, 1), (1, 3)] {
+            let times = Times { read: at(read), wrote: at(wrote), ..Times::default() };
+            assert_eq!(times.first(&options), Some((at(13), Closed::Idle(LIMIT))));
+        }
+    }
+
+    #[test]
+    fn i5_only_who_has_bytes_waiting_can_stall() {
+        let options = options().stall_timeout(LIMIT);
+        let times = Times { read: at(9), wrote: at(1), ..Times::default() };
+        assert_eq!(times.first(&options), None);
+        let times = Times { waiting: 7, ..times };
+        let stalled = Closed::Stalled { waiting: 7, limit: LIMIT };
+        assert_eq!(times.first(&options), Some((at(11), stalled)));
+    }
+
+    #[test]
+    fn i5_a_frame_has_its_time_from_its_first_byte_and_none_in_a_pause() {
+        let options = options().frame_timeout(LIMIT);
+        let times = Times { read: at(8), ..Times::default() };
+        assert_eq!(times.first(&options), None);
+        let times = Times { began: Some(at(5)), ..times };
+        assert_eq!(times.first(&options), Some((at(15), Closed::SlowFrame(LIMIT))));
+        assert_eq!(Times { paused: true, ..times }.first(&options), None);
+    }
+
+    #[test]
+    fn i5_of_several_times_the_first_one_counts() {
+        let minute = Duration::from_secs(60);
+        let times = Times { waiting: 1, began: Some(at(1)), ..Times::default() };
+        let all = options().idle_timeout(minute).stall_timeout(minute).frame_timeout(minute);
+        for (options, due) in [
+            (all.clone().idle_timeout(LIMIT), 10),
+            (all.clone().stall_timeout(LIMIT), 10),
+            (all.clone().frame_timeout(LIMIT), 11),
+        ] {
+            assert_eq!(times.first(&options).map(|(due, _)| due), Some(at(due)));
+        }
+        // No limit, and one that never comes.
+        assert_eq!(times.first(&self::options()), None);
+        let never = self::options().idle_timeout(Duration::MAX);
+        assert_eq!(times.first(&never).map(|(due, _)| due), Some(Timestamp::MAX));
+    }
+}

@@ -1,0 +1,302 @@
+//! The time limits of a connection in virtual time: rule I5. The sockets are real and the clock is
+//! a simulation's, so each limit is seen to fire when it is due, and not a millisecond before.
+
+mod support;
+
+use krarup_act::Address;
+use krarup_gen::Result;
+use krarup_io::{
+    Acceptor, AcceptorRequest, Channel, Client, Closed, ConnectionOptions, Lines, Protocol,
+};
+use krarup_node::Simulation;
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::pin::pin;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
+use support::any_port;
+
+/// How long the system may take to tell of bytes before the test fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The limit that is tested.
+const LIMIT: Duration = Duration::from_secs(10);
+/// The shortest time there is for a timer.
+const TICK: Duration = Duration::from_millis(1);
+
+/// Tells what comes, and does what it is told.
+struct Told(Sender<Event>);
+
+#[derive(Debug, PartialEq)]
+enum Event {
+    Connected,
+    Naps,
+    Closed(Closed),
+}
+
+enum Do {
+    Send(usize),
+    Pause,
+    Resume,
+}
+
+impl Protocol for Told {
+    type Message = Do;
+    type Codec = Lines;
+    fn codec(&self) -> Lines {
+        Lines::new(1 << 20)
+    }
+    async fn connected(&mut self, _: &mut Channel<Self>) -> Result {
+        let _ = self.0.send(Event::Connected);
+        Ok(())
+    }
+    async fn received(&mut self, channel: &mut Channel<Self>, line: String) -> Result {
+        if line == "nap" {
+            let _ = self.0.send(Event::Naps);
+            channel.context().sleep(2 * LIMIT).await;
+        }
+        Ok(())
+    }
+    async fn handle_message(&mut self, channel: &mut Channel<Self>, what: Do) -> Result {
+        match what {
+            Do::Send(bytes) => channel.send(&"x".repeat(bytes - 1))?,
+            Do::Pause => channel.pause(),
+            Do::Resume => channel.resume(),
+        }
+        Ok(())
+    }
+    async fn closed(&mut self, _: &mut Channel<Self>, why: &Closed) {
+        let _ = self.0.send(Event::Closed(why.clone()));
+    }
+}
+
+/// A connection of a simulated node with a real peer.
+struct Timed {
+    sim: Simulation,
+    connection: Address<Do>,
+    events: Receiver<Event>,
+    seen: RefCell<Vec<Event>>,
+    peer: TcpStream,
+}
+
+impl Timed {
+    fn new(options: ConnectionOptions) -> Self {
+        let sim = Simulation::new(1);
+        let (told, events) = channel();
+        let make = move || Told(told.clone());
+        let acceptor = sim.spawn(move || Acceptor::new(any_port(), make).options(options)).start();
+        let acceptor = acceptor.unwrap();
+        let address = answer(&sim, acceptor.call(AcceptorRequest::Address)).unwrap();
+        let peer = TcpStream::connect(address).unwrap();
+        let seen = RefCell::new(Vec::new());
+        run_until(&sim, || {
+            seen.borrow_mut().extend(events.try_iter());
+            seen.borrow().contains(&Event::Connected)
+        });
+        seen.borrow_mut().clear();
+        let open = answer(&sim, acceptor.call(AcceptorRequest::Connections)).unwrap();
+        let connection = open[0].connection.clone();
+        Timed { sim, connection, events, seen, peer }
+    }
+
+    fn tell(&self, what: Do) {
+        self.connection.send(what).unwrap_or_else(|_| panic!("not sent"));
+        self.sim.run_until_idle();
+    }
+
+    /// The peer writes, and the connection has read it.
+    fn write(&mut self, bytes: &[u8]) {
+        let before = self.number("bytes_in");
+        self.peer.write_all(bytes).unwrap();
+        run_until(&self.sim, || self.number("bytes_in") == before + bytes.len() as u64);
+    }
+
+    fn number(&self, what: &str) -> u64 {
+        let shown = answer(&self.sim, self.connection.inspect()).unwrap();
+        u64::try_from(shown.number(what).unwrap()).unwrap()
+    }
+
+    fn closed(&self) -> Option<Closed> {
+        self.sim.run_until_idle();
+        self.seen.borrow_mut().extend(self.events.try_iter());
+        self.seen.borrow().iter().find_map(|event| match event {
+            Event::Closed(why) => Some(why.clone()),
+            _ => None,
+        })
+    }
+
+    /// Open until this much time has passed, and closed for this reason then.
+    fn closes_after(&self, time: Duration, why: &Closed) {
+        self.open_for(time - TICK);
+        self.sim.advance(TICK);
+        assert_eq!(self.closed().as_ref(), Some(why));
+    }
+
+    fn open_for(&self, time: Duration) {
+        self.sim.advance(time);
+        assert_eq!(self.closed(), None, "closed too early");
+    }
+}
+
+/// Runs the simulation until something is so; its time stands still.
+fn run_until(sim: &Simulation, done: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !done() {
+        sim.run_until_idle();
+        thread::yield_now();
+        assert!(began.elapsed() < PATIENCE, "it does not come");
+    }
+}
+
+fn answer<F: IntoFuture>(sim: &Simulation, asked: F) -> F::Output {
+    let mut asked = pin!(asked.into_future());
+    let mut cx = Context::from_waker(Waker::noop());
+    let began = Instant::now();
+    loop {
+        if let Poll::Ready(answer) = asked.as_mut().poll(&mut cx) {
+            return answer;
+        }
+        sim.run_until_idle();
+        thread::yield_now();
+        assert!(began.elapsed() < PATIENCE, "no answer");
+    }
+}
+
+/// Limits of which none fires.
+fn no_limits() -> ConnectionOptions {
+    ConnectionOptions::new().stall_timeout(None).close_timeout(TICK).linger(Duration::ZERO)
+}
+
+#[test]
+fn i5_silence_is_the_idle_time_to_the_millisecond() {
+    let timed = Timed::new(no_limits().idle_timeout(LIMIT));
+    timed.closes_after(LIMIT, &Closed::Idle(LIMIT));
+}
+
+#[test]
+fn i5_reading_alone_keeps_a_connection_open() {
+    let mut timed = Timed::new(no_limits().idle_timeout(LIMIT));
+    for _ in 0..3 {
+        timed.open_for(LIMIT - TICK);
+        // A byte of a frame that is not whole is enough.
+        timed.write(b"x");
+    }
+    timed.closes_after(LIMIT, &Closed::Idle(LIMIT));
+}
+
+#[test]
+fn i5_writing_alone_keeps_a_connection_open() {
+    let mut timed = Timed::new(no_limits().idle_timeout(LIMIT));
+    for _ in 0..3 {
+        timed.open_for(LIMIT - TICK);
+        timed.tell(Do::Send(7));
+        timed.peer.read_exact(&mut [0; 7]).unwrap();
+    }
+    timed.closes_after(LIMIT, &Closed::Idle(LIMIT));
+}
+
+#[test]
+fn i5_each_frame_has_its_own_time() {
+    let mut timed = Timed::new(no_limits().frame_timeout(LIMIT));
+    timed.write(b"one");
+    for _ in 0..3 {
+        timed.open_for(LIMIT - TICK);
+        // The end of a frame with the first byte of the next.
+        timed.write(b"\nx");
+    }
+    timed.closes_after(LIMIT, &Closed::SlowFrame(LIMIT));
+}
+
+#[test]
+fn i5_between_two_frames_there_is_no_frame_time() {
+    let mut timed = Timed::new(no_limits().frame_timeout(LIMIT));
+    timed.open_for(3 * LIMIT);
+    timed.write(b"whole\n");
+    timed.open_for(3 * LIMIT);
+    timed.write(b"hal");
+    timed.closes_after(LIMIT, &Closed::SlowFrame(LIMIT));
+}
+
+#[test]
+fn i5_a_pause_costs_no_frame_time_and_does_not_close_as_slow() {
+    let mut timed = Timed::new(no_limits().frame_timeout(LIMIT));
+    timed.write(b"hal");
+    timed.open_for(LIMIT / 2);
+    timed.tell(Do::Pause);
+    timed.open_for(3 * LIMIT);
+    timed.tell(Do::Resume);
+    timed.closes_after(LIMIT / 2, &Closed::SlowFrame(LIMIT));
+}
+
+#[test]
+fn i5_a_frame_that_waited_for_the_protocol_has_its_time_behind_that() {
+    let timed = Timed::new(no_limits().frame_timeout(LIMIT));
+    // What is left of the second frame would be late when the nap is over.
+    (&timed.peer).write_all(b"nap\nhal").unwrap();
+    run_until(&timed.sim, || timed.events.try_iter().any(|event| event == Event::Naps));
+    timed.open_for(2 * LIMIT);
+    timed.closes_after(LIMIT, &Closed::SlowFrame(LIMIT));
+}
+
+#[test]
+fn i5_a_limit_that_is_due_before_the_one_that_is_armed_fires_in_time() {
+    let options = no_limits().idle_timeout(10 * LIMIT).frame_timeout(LIMIT);
+    let mut timed = Timed::new(options);
+    // The idle time is armed; the frame's is due long before it.
+    timed.open_for(LIMIT);
+    timed.write(b"hal");
+    timed.closes_after(LIMIT, &Closed::SlowFrame(LIMIT));
+}
+
+#[test]
+fn i5_a_peer_that_takes_some_of_what_waits_is_not_stalled() {
+    const LOTS: usize = 1 << 20;
+    let options = no_limits().write_limit(64 << 20).stall_timeout(LIMIT);
+    let timed = Timed::new(options);
+    timed.peer.set_nonblocking(true).unwrap();
+    // More than the systems on both sides take.
+    for _ in 0..24 {
+        timed.tell(Do::Send(LOTS));
+    }
+    assert!(timed.number("waiting_to_be_sent") > 0);
+    for _ in 0..3 {
+        timed.open_for(LIMIT - TICK);
+        let written = timed.number("bytes_out");
+        // Until the system has room again.
+        run_until(&timed.sim, || {
+            let _ = (&timed.peer).read(&mut vec![0; LOTS]);
+            timed.number("bytes_out") > written
+        });
+    }
+    timed.sim.advance(2 * LIMIT);
+    let Some(Closed::Stalled { waiting, limit }) = timed.closed() else { panic!("not stalled") };
+    assert!(waiting > 0 && limit == LIMIT);
+}
+
+#[test]
+fn i5_a_server_that_answers_in_time_is_not_given_up() {
+    struct Silent;
+    impl Protocol for Silent {
+        type Message = Infallible;
+        type Codec = Lines;
+        fn codec(&self) -> Lines {
+            Lines::new(80)
+        }
+        async fn received(&mut self, _: &mut Channel<Self>, _: String) -> Result {
+            Ok(())
+        }
+    }
+    let sim = Simulation::new(1);
+    let listener = TcpListener::bind(any_port()).unwrap();
+    let address: SocketAddr = listener.local_addr().unwrap();
+    let options = ConnectionOptions::new().connect_timeout(LIMIT);
+    let client = answer(&sim, sim.spawn(move || Client::new(address, Silent).options(options)));
+    let client = client.unwrap();
+    let _stream = listener.accept().unwrap();
+    // The time for connecting is over, and no matter any more.
+    sim.advance(10 * LIMIT);
+    assert!(client.is_alive());
+}

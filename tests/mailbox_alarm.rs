@@ -1,0 +1,105 @@
+//! The alarm of mailboxes that grow: rule M11.
+
+mod support;
+
+use krarup::prelude::*;
+use krarup::{NodeError, behavior_fn};
+use std::time::Duration;
+use support::Log;
+use support::journal::Journal;
+
+/// In a simulation what is told of is told when time goes on.
+const TICK: Duration = Duration::from_millis(1);
+
+/// Never takes anything.
+async fn hangs(_: Context<u32>) -> Result {
+    std::future::pending().await
+}
+
+fn spawn(sim: &Simulation) -> Address<u32> {
+    let hangs = behavior_fn(hangs);
+    let address = sim.spawn(move || hangs).name("slow").start().unwrap();
+    sim.run_until_idle();
+    address
+}
+
+fn send(address: &Address<u32>, count: u32) {
+    (0..count).for_each(|number| address.send(number).unwrap());
+}
+
+/// Notes the number of messages of each alarm.
+fn noting(log: &Log, of: impl FnOnce(&Simulation)) {
+    let alarms = log.clone();
+    let told = Journal::new(
+        |event| event.target() == "krarup" && event.fields().field("messages").is_some(),
+        move |fields| {
+            let told = |wanted: &str| {
+                let field = fields.iter().find(|(name, _)| *name == wanted);
+                field.map_or_else(|| "none".to_owned(), |(_, value)| value.clone())
+            };
+            alarms.note(format!("{} {}", told("name"), told("messages")));
+        },
+    );
+    tracing::subscriber::with_default(told, || of(&Simulation::new(1)));
+}
+
+#[test]
+fn m11_a_mailbox_that_grows_is_told_of_at_ten_thousand_messages_and_at_each_doubling() {
+    let log = Log::new();
+    noting(&log, |sim| {
+        let address = spawn(sim);
+        send(&address, 9_999);
+        sim.advance(TICK);
+        assert_eq!(sim.stats().deep_mailboxes, 0);
+        send(&address, 1);
+        // It is told of in a moment: no subscriber runs while the mailbox is locked.
+        assert!(log.take().is_empty());
+        sim.advance(TICK);
+        assert_eq!(log.take(), ["\"slow\" 10000"]);
+        send(&address, 9_999);
+        sim.advance(TICK);
+        assert!(log.take().is_empty());
+        send(&address, 20_001);
+        sim.advance(TICK);
+        assert_eq!(log.take(), ["\"slow\" 20000", "\"slow\" 40000"]);
+        assert_eq!(sim.stats().deep_mailboxes, 3);
+    });
+}
+
+#[test]
+fn m11_the_alarm_hears_of_messages_however_they_come() {
+    let log = Log::new();
+    noting(&log, |sim| {
+        let address = spawn(sim);
+        for number in 0..5_000 {
+            address.reserve().unwrap().send(number);
+            sim.send("slow", number).unwrap();
+        }
+        sim.advance(TICK);
+        assert_eq!(log.take(), ["\"slow\" 10000"]);
+    });
+}
+
+#[test]
+fn m11_who_keeps_up_and_who_is_told_not_to_sets_off_no_alarm() {
+    let log = Log::new();
+    noting(&log, |sim| {
+        let takes = behavior_fn(|mut ctx: Context<u32>| async move {
+            loop {
+                ctx.receive().await;
+            }
+        });
+        let takes = sim.spawn(move || takes).start().unwrap();
+        for _ in 0..10 {
+            send(&takes, 9_000);
+            sim.advance(TICK);
+        }
+        sim.mailbox_alarm(None).unwrap();
+        send(&spawn(sim), 20_000);
+        sim.advance(TICK);
+        assert_eq!(sim.stats().deep_mailboxes, 0);
+        assert!(log.take().is_empty());
+    });
+    let early = Node::builder("early").mailbox_alarm(9_999).start();
+    assert!(matches!(early, Err(NodeError::MailboxAlarm { messages: 9_999, least: 10_000 })));
+}

@@ -1,0 +1,178 @@
+//! Spans around turns: rule X7.
+
+mod support;
+
+use krarup::prelude::*;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use support::Log;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+/// Notes each event with the span it is in, and panics at one kind of call if it is told to.
+struct Spans {
+    log: Log,
+    /// Spans and their fields, the number of each its place.
+    made: unpoisoned::Shared<Vec<String>>,
+    entered: unpoisoned::Shared<Vec<u64>>,
+    open: Arc<AtomicU64>,
+    panics_at: &'static str,
+}
+
+/// A lock that is not poisoned by a subscriber that panics on purpose.
+mod unpoisoned {
+    use std::sync::{Mutex, PoisonError};
+
+    #[derive(Default)]
+    pub(crate) struct Shared<T>(Mutex<T>);
+
+    impl<T> Shared<T> {
+        pub(crate) fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+            f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        }
+    }
+}
+
+struct Fields(String);
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        if field.name() == "message" || field.name() == "name" || field.name() == "behavior" {
+            self.0 += &format!("{value:?} ");
+        }
+    }
+}
+
+impl Spans {
+    fn at(&self, call: &str) {
+        assert_ne!(call, self.panics_at, "on purpose");
+    }
+}
+
+impl Subscriber for Spans {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_span() || metadata.target() == "spans"
+    }
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        self.at("new");
+        let mut fields = Fields(String::new());
+        span.record(&mut fields);
+        self.open.fetch_add(1, Ordering::Relaxed);
+        self.made.with(|made| {
+            made.push(fields.0);
+            Id::from_u64(made.len() as u64)
+        })
+    }
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = Fields(String::new());
+        event.record(&mut fields);
+        let within = self.entered.with(|entered| entered.last().copied());
+        let span = within.map_or_else(
+            || "none ".to_owned(),
+            |span| self.made.with(|made| made[usize::try_from(span).unwrap() - 1].clone()),
+        );
+        self.log.note(format!("{span}{}", fields.0.trim_end()));
+    }
+    fn enter(&self, id: &Id) {
+        self.at("enter");
+        self.entered.with(|entered| entered.push(id.into_u64()));
+    }
+    fn exit(&self, _: &Id) {
+        self.entered.with(Vec::pop);
+        self.at("exit");
+    }
+    fn try_close(&self, _: Id) -> bool {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+        self.at("close");
+        true
+    }
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+}
+
+/// Logs wherever it is.
+struct Talker;
+
+impl Drop for Talker {
+    fn drop(&mut self) {
+        tracing::info!(target: "spans", "drop");
+    }
+}
+
+impl Actor for Talker {
+    type Message = u32;
+    async fn init(&mut self, _: &mut Context<u32>) -> Result {
+        tracing::info!(target: "spans", "init");
+        Ok(())
+    }
+    async fn handle_message(&mut self, ctx: &mut Context<u32>, _: u32) -> Result {
+        tracing::info!(target: "spans", "handle");
+        ctx.stop();
+        Ok(())
+    }
+    async fn terminate(&mut self, _: &mut Context<u32>, _: &Reason) {
+        tracing::info!(target: "spans", "terminate");
+    }
+}
+
+/// The life of a talker with a name, and of one without; what is logged, and how many spans are
+/// left open.
+fn lives(panics_at: &'static str, on: bool) -> (Vec<String>, u64) {
+    let (log, open) = (Log::new(), Arc::new(AtomicU64::new(0)));
+    let spans = Spans {
+        log: log.clone(),
+        made: unpoisoned::Shared::default(),
+        entered: unpoisoned::Shared::default(),
+        open: Arc::clone(&open),
+        panics_at,
+    };
+    tracing::subscriber::with_default(spans, || {
+        let sim = Simulation::new(1);
+        sim.spans(on);
+        let named = sim.spawn(|| Talker).name("talker").start().unwrap();
+        sim.run_until_idle();
+        named.send(1).unwrap();
+        sim.run_until_idle();
+        assert!(!named.is_alive());
+        let unnamed = sim.spawn(|| Talker).start().unwrap();
+        sim.run_until_idle();
+        assert!(unnamed.is_alive());
+        tracing::info!(target: "spans", "outside");
+        sim.kill(unnamed.pid());
+        sim.run_until_idle();
+    });
+    (log.take(), open.load(Ordering::Relaxed))
+}
+
+const CALLBACKS: [&str; 4] = ["init", "handle", "terminate", "drop"];
+
+#[test]
+fn x7_what_a_callback_logs_is_in_a_span_that_names_its_process() {
+    let (logged, open) = lives("nowhere", true);
+    let mut expected: Vec<_> =
+        CALLBACKS.iter().map(|call| format!("\"talker\" \"spans::Talker\" {call}")).collect();
+    expected.extend(
+        ["\"spans::Talker\" init", "none outside", "\"spans::Talker\" drop"].map(str::to_owned),
+    );
+    assert_eq!(logged, expected);
+    assert_eq!(open, 0, "every span is closed");
+}
+
+#[test]
+fn x7_without_the_option_there_is_no_span() {
+    let (logged, _) = lives("nowhere", false);
+    assert!(logged.iter().all(|line| line.starts_with("none ")), "{logged:?}");
+    assert_eq!(logged.len(), CALLBACKS.len() + 3);
+}
+
+#[test]
+fn x7_a_subscriber_that_panics_ends_nothing() {
+    for call in ["new", "enter", "exit", "close"] {
+        let (logged, _) = lives(call, true);
+        let lines: Vec<_> = logged.iter().filter_map(|line| line.rsplit(' ').next()).collect();
+        assert_eq!(lines[..4], CALLBACKS, "{call}");
+        assert_eq!(lines[4..], ["init", "outside", "drop"], "{call}");
+    }
+}
