@@ -16,7 +16,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let alias = Alias::new(self.make_ref());
         let mut relations = self.cell.locked_relations();
         // A context can outlive its process; what it makes then reaches nobody.
-        if !relations.closed {
+        if !relations.retired {
             relations.bonds().aliases.insert(alias);
             self.host().add_alias(alias, self.process());
         }

@@ -1,7 +1,7 @@
 //! Hearing of what happens in the node as a whole (rules M7, D7, X4).
 
 use crate::context::Context;
-use crate::process::crash::contain;
+use crate::process::crash::{contain, tell as log};
 use crate::recipient::Recipient;
 use crate::subscription::{Subscription, Tell, Topic};
 use krarup_gen::{DeadLetter, Lifecycle, Target};
@@ -37,7 +37,8 @@ fn tell<T: Clone + Send + 'static>(who: &Recipient<T>, what: &T) -> bool {
     if alive {
         // The conversion is a user's, and runs wherever something happens.
         if let Err(panic) = contain(|| who.notify(what.clone())) {
-            tracing::error!(target: "krarup", pid = %who.pid(), %panic, "cannot tell a subscriber");
+            let pid = who.pid();
+            log(|| tracing::error!(target: "krarup", %pid, %panic, "cannot tell a subscriber"));
         }
     }
     alive
@@ -50,7 +51,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     where
         M: From<DeadLetter>,
     {
-        self.host().subscribe(Subscription::to_dead_letters(self.address().recipient()));
+        self.subscribe(Subscription::to_dead_letters(self.address().recipient()));
     }
 
     /// Has this process told of the life of every other process of the node from now on, as
@@ -59,7 +60,16 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     where
         M: From<Lifecycle>,
     {
-        self.host().subscribe(Subscription::to_lifecycle(self.address().recipient()));
+        self.subscribe(Subscription::to_lifecycle(self.address().recipient()));
+    }
+
+    fn subscribe(&self, subscription: Subscription) {
+        let (topic, pid) = (subscription.topic(), subscription.pid);
+        self.host().subscribe(subscription);
+        // A context can outlive its process; one that ends after this look takes it away.
+        if !self.cell.is_alive() {
+            self.host().unsubscribe(topic, pid);
+        }
     }
 
     /// Ends a subscription of this process; what was told before may still lie in its

@@ -6,7 +6,7 @@
 //! thing: run a turn.
 
 use crate::process::process::Process;
-use crate::seat::Seat;
+use crate::ready::Ready;
 use crate::subscription::{Subscription, Topic};
 use krarup_gen::{
     Alias, BlockError, Class, DeadLetter, Name, NameError, Pid, Reason, Ref, Root, SpawnError,
@@ -17,7 +17,6 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Waker;
-use std::time::Duration;
 
 /// The node as its processes see it, together with the dispatcher that runs the
 /// process which holds this handle.
@@ -224,90 +223,6 @@ impl fmt::Debug for Alarm {
             Alarm::Run(_) => "Run(..)",
         })
     }
-}
-
-/// How long a turn may last (rule R1).
-#[derive(Clone, Copy, Debug)]
-pub struct TurnLimits {
-    /// Messages in one turn, at least 1.
-    pub throughput: u32,
-    /// The turn ends after the message during which this time is over.
-    pub deadline: Option<Duration>,
-    /// The turn runs in a span of `tracing` that names its process.
-    pub spans: bool,
-}
-
-/// A process that has something to do, and the only handle that can run it.
-///
-/// Whoever holds it owns the process: the mailbox while it is idle, a queue while it
-/// is scheduled, a worker while it runs. There is one, so at most one worker can be in
-/// a process at any moment, and it can be in one queue at most (rule R1).
-pub struct Ready(Pin<Box<dyn Turn>>);
-
-impl Ready {
-    pub(crate) fn new(turn: Pin<Box<dyn Turn>>) -> Self {
-        Ready(turn)
-    }
-
-    /// Runs one turn. Gives the process back if its budget ran out before its work
-    /// did: it goes to the tail of the queue.
-    #[must_use]
-    pub fn run(self, limits: &TurnLimits) -> Option<Ready> {
-        self.0.run(limits, &Seat::unattended())
-    }
-
-    /// As [`Ready::run`], at a worker's seat: there is written down which process it is, for
-    /// those who watch, and what it owes, if it is given back.
-    #[must_use]
-    #[inline]
-    pub fn run_at(self, limits: &TurnLimits, seat: &Seat) -> Option<Ready> {
-        self.0.run(limits, seat)
-    }
-
-    /// Whether there is something that it must see before its next message: a stop, a kill.
-    #[must_use]
-    pub fn is_called(&self) -> bool {
-        self.0.is_called()
-    }
-
-    /// Puts the process back into its mailbox as an idle one, because nobody will run it
-    /// (rule R7). Nothing of what it has to do is lost: the next message, signal or
-    /// wake-up has it scheduled again, and so has the waker that is returned.
-    ///
-    /// # Errors
-    /// The process, if it must end: it was killed, or it has never run, which it then never will,
-    /// and ends with `reason`. Somebody must run its last turn.
-    pub fn put_back(self, reason: impl FnOnce() -> Reason) -> Result<Waker, Ready> {
-        let mut reason = Some(reason);
-        self.0.put_back(&mut || reason.take().map_or(Reason::Killed, |reason| reason()))
-    }
-
-    /// The process.
-    #[must_use]
-    pub fn pid(&self) -> Pid {
-        self.0.pid()
-    }
-
-    /// Whether it is of class Varying and says that it is of high class now (rule R6).
-    #[must_use]
-    pub fn says_high(&self) -> bool {
-        self.0.says_high()
-    }
-}
-
-impl fmt::Debug for Ready {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Ready({})", self.pid())
-    }
-}
-
-/// A process as its own future; see `process/turn.rs`.
-pub(crate) trait Turn: Send {
-    fn run(self: Pin<Box<Self>>, limits: &TurnLimits, seat: &Seat) -> Option<Ready>;
-    fn is_called(&self) -> bool;
-    fn put_back(self: Pin<Box<Self>>, reason: &mut dyn FnMut() -> Reason) -> Result<Waker, Ready>;
-    fn pid(&self) -> Pid;
-    fn says_high(&self) -> bool;
 }
 
 /// A name or the reason why it cannot be one, kept until the operation that uses it.

@@ -13,7 +13,7 @@
 use crate::actor::{Actor, End, serve};
 use crate::behavior::Behavior;
 use crate::context::Context;
-use crate::process::crash::{Contained, contain};
+use crate::process::crash::{Contained, contain, tell};
 use crate::process::current::{self, Fate};
 use krarup_gen::{Pid, Reason, RestartWindow, Result, Timestamp};
 use std::fmt;
@@ -240,7 +240,7 @@ where
         self.restarts += 1;
         let (behavior, count) = (A::label(), self.restarts);
         // The reason prints itself, and is a user's.
-        let _ = contain(|| {
+        tell(|| {
             tracing::warn!(
                 target: "krarup", %pid, behavior, %reason, count, "process restarts in place"
             );

@@ -22,6 +22,17 @@ pub struct Subscription {
     pub tell: Tell,
 }
 
+impl Subscription {
+    /// What it is to.
+    #[must_use]
+    pub fn topic(&self) -> Topic {
+        match self.tell {
+            Tell::DeadLetters(_) => Topic::DeadLetters,
+            Tell::Lifecycle(_) => Topic::Lifecycle,
+        }
+    }
+}
+
 /// How a subscriber is told.
 pub enum Tell {
     /// Of dead letters.
@@ -32,10 +43,6 @@ pub enum Tell {
 
 impl fmt::Debug for Subscription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let topic = match self.tell {
-            Tell::DeadLetters(_) => Topic::DeadLetters,
-            Tell::Lifecycle(_) => Topic::Lifecycle,
-        };
-        write!(f, "Subscription({} to {topic:?})", self.pid)
+        write!(f, "Subscription({} to {:?})", self.pid, self.topic())
     }
 }

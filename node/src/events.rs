@@ -2,7 +2,7 @@
 //!
 //! Nobody subscribed is the usual case, and costs one look at a flag.
 
-use krarup_act::{Subscription, Tell, Topic};
+use krarup_act::{Subscription, Tell, Topic, contain};
 use krarup_gen::{DeadLetter, Lifecycle, Pid, Timestamp};
 use parking_lot::{Mutex, RwLock};
 use std::cell::Cell;
@@ -61,19 +61,19 @@ struct Log {
 impl Events {
     pub(crate) fn subscribe(&self, subscription: Subscription) {
         let mut subscriptions = self.subscriptions.write();
-        let topic = topic(&subscription);
-        subscriptions
-            .retain(|other| !is_of(other, subscription.pid) || self::topic(other) != topic);
+        let before = remove(&mut subscriptions, subscription.topic(), subscription.pid);
         subscriptions.push(Arc::new(subscription));
         self.any.store(true, Ordering::Release);
+        drop(subscriptions);
+        drop(before);
     }
 
     pub(crate) fn unsubscribe(&self, topic: Topic, pid: Pid) -> bool {
         let mut subscriptions = self.subscriptions.write();
-        let before = subscriptions.len();
-        subscriptions.retain(|other| !is_of(other, pid) || self::topic(other) != topic);
+        let before = remove(&mut subscriptions, topic, pid);
         self.any.store(!subscriptions.is_empty(), Ordering::Release);
-        subscriptions.len() < before
+        drop(subscriptions);
+        !before.is_empty()
     }
 
     /// A process has ended, and its subscriptions with it.
@@ -96,8 +96,11 @@ impl Events {
         let subscriptions = self.subscriptions.read().clone();
         let gone: Vec<_> = subscriptions
             .iter()
-            .filter(|subscription| tell(&subscription.tell) == Some(false))
-            .map(|subscription| (topic(subscription), subscription.pid))
+            .filter(|subscription| {
+                // Each by itself: a subscriber that panics keeps no other from hearing.
+                contain(|| tell(&subscription.tell)) == Ok(Some(false))
+            })
+            .map(|subscription| (subscription.topic(), subscription.pid))
             .collect();
         for (topic, pid) in gone {
             self.unsubscribe(topic, pid);
@@ -120,9 +123,12 @@ impl Events {
             Tell::DeadLetters(tell) => Some(tell(letter)),
             Tell::Lifecycle(_) => None,
         });
-        if tracing::enabled!(target: "krarup::dead_letters", tracing::Level::INFO) {
-            self.log(letter, now());
-        }
+        // What listens to `tracing` is a user's, and may panic: no business of whoever sends.
+        let _ = contain(|| {
+            if tracing::enabled!(target: "krarup::dead_letters", tracing::Level::INFO) {
+                self.log(letter, now());
+            }
+        });
     }
 
     pub(crate) fn dead_letters(&self) -> u64 {
@@ -147,13 +153,17 @@ impl Events {
     }
 }
 
-fn is_of(subscription: &Subscription, pid: Pid) -> bool {
-    subscription.pid.is_same_process(pid)
+/// Takes subscriptions out, to be dropped when they are not locked: with one can go the last
+/// handle on a process, and what that holds of a user's.
+fn remove(
+    subscriptions: &mut Vec<Arc<Subscription>>,
+    topic: Topic,
+    pid: Pid,
+) -> Vec<Arc<Subscription>> {
+    let gone = |other: &mut Arc<Subscription>| is_of(other, pid) && other.topic() == topic;
+    subscriptions.extract_if(.., gone).collect()
 }
 
-fn topic(subscription: &Subscription) -> Topic {
-    match subscription.tell {
-        Tell::DeadLetters(_) => Topic::DeadLetters,
-        Tell::Lifecycle(_) => Topic::Lifecycle,
-    }
+fn is_of(subscription: &Subscription, pid: Pid) -> bool {
+    subscription.pid.is_same_process(pid)
 }

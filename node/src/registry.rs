@@ -176,7 +176,9 @@ impl Registry {
     }
 
     pub(crate) fn remove_alias(&self, alias: Alias) {
-        self.aliases.write().remove(&alias);
+        // Dropped when the table is not locked any more.
+        let gone = self.aliases.write().remove(&alias);
+        drop(gone);
     }
 
     pub(crate) fn by_alias(&self, alias: Alias) -> Option<Arc<dyn Process>> {

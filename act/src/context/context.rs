@@ -6,10 +6,10 @@ use super::timers::Timers;
 use crate::address::Address;
 use crate::host::Host;
 use crate::job::InHand;
-use crate::mailbox::entry::{Entry, Queue, SenderId};
+use crate::mailbox::entry::{Queue, SenderId};
 use crate::mailbox::overflow::Overflow;
 use crate::process::cell::Cell;
-use crate::process::crash::contain;
+use crate::process::crash::{contain, drop_contained};
 use crate::process::process::Process;
 use crate::route::Route;
 use crate::trace::Tracer;
@@ -238,10 +238,15 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// not known when it was spawned.
     ///
     /// # Errors
-    /// The mailbox has no bound.
+    /// The mailbox has no bound. At a process that has ended (a context can be moved out of it)
+    /// it is no error, and changes nothing.
     pub fn set_overflow(&mut self, overflow: Overflow<M>) -> Result<(), NoBound> {
-        let before = self.cell.inbox.lock().set_overflow(overflow);
-        before.map(drop).ok_or(NoBound)
+        let set = self.cell.inbox.lock().set_overflow(overflow);
+        // What is not chosen, or not any more, is dropped here: it is a user's.
+        match set {
+            Err(_) if self.mailbox().is_none() => Err(NoBound),
+            _ => Ok(()),
+        }
     }
 
     /// Lets go of memory that is kept for speed (OTP's `hibernate`; rule D10): for a process
@@ -288,13 +293,15 @@ impl<M, C> Context<M, C> {
         let Some(rare) = &mut self.rare else { return };
         let timers = std::mem::replace(&mut rare.timers, Timers::new());
         let (keys, actions) = timers.into_parts();
-        let idle_key = rare.idle.take().and_then(|idle| idle.into_key());
+        let idle = rare.idle.take();
+        let idle_key = idle.as_ref().and_then(|idle| idle.key());
+        drop_contained(idle);
         for key in keys.into_iter().chain(idle_key) {
             // What it would have sent to others is dropped there.
             let _ = contain(|| self.cell.host.cancel_timer(key));
         }
         for action in actions {
-            let _ = contain(|| drop(action));
+            drop_contained(action);
         }
     }
 }
@@ -314,16 +321,30 @@ impl<M, C> Drop for Context<M, C> {
             if entry.is_letter() {
                 lost(entry.type_name(), entry.sender);
             }
-            let _ = contain(|| drop::<Entry<M>>(entry));
+            drop_contained(entry);
         }
         let Some(rare) = self.rare.take() else { return };
-        let Rare { stash, tracer, job, .. } = *rare;
-        drop(job);
+        // Field by field, so that none that is added is dropped unseen.
+        let Rare {
+            timers,
+            stash,
+            idle,
+            tracer,
+            suspended: _,
+            job,
+            stop_reason,
+            holds_room: _,
+            keeps_room: _,
+        } = *rare;
+        drop_contained(job);
         for (sender, message) in stash.into_messages() {
             lost(type_name::<M>(), sender);
-            let _ = contain(|| drop(message));
+            drop_contained(message);
         }
-        let _ = contain(|| drop(tracer));
+        drop_contained(tracer);
+        drop_contained(stop_reason);
+        // Emptied before.
+        drop_contained((timers, idle));
     }
 }
 

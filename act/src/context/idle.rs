@@ -48,7 +48,7 @@ impl Idle {
         }
     }
 
-    pub(crate) fn into_key(self) -> Option<TimerKey> {
+    pub(crate) fn key(&self) -> Option<TimerKey> {
         self.timer.map(|(key, _)| key)
     }
 

@@ -78,7 +78,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         idle.stayed = None;
         let nothing = idle.timeout.is_none() && idle.passivate.is_none() && !idle.paused;
         if nothing && idle.keeper.is_none() {
-            let key = self.rare().idle.take().and_then(|idle| idle.into_key());
+            let key = self.rare().idle.take().and_then(|idle| idle.key());
             if let Some(key) = key {
                 self.host().cancel_timer(key);
             }

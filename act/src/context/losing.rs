@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use crate::dynamic::Dynamic;
-use crate::process::crash::contain;
+use crate::process::crash::{contain, tell};
 use krarup_gen::{DeadLetterCause, Pid};
 use std::any::type_name;
 
@@ -28,10 +28,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Drops a message of another type that its behaviour has no use for, and says so in the log:
     /// what the default of `handle_other` does.
     pub fn drop_other(&self, message: Dynamic) {
-        tracing::warn!(
-            target: "krarup", pid = %self.pid(), message = message.type_name(),
-            "dropped a message of another type"
-        );
+        let (pid, message_type) = (self.pid(), message.type_name());
+        tell(|| {
+            tracing::warn!(
+                target: "krarup", %pid, message = message_type, "dropped a message of another type"
+            );
+        });
         drop(message);
     }
 }

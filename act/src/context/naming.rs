@@ -17,22 +17,22 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// then nothing has changed.
     pub fn register(&mut self, name: impl AsRef<str>) -> Result<(), RegisterError> {
         let name = Name::new(name)?;
-        // Noted here before anyone can find it there: whoever takes the name away from
-        // this process takes it in both places.
-        {
-            let mut relations = self.cell.locked_relations();
-            if relations.closed {
-                return Err(RegisterError::NoProcess);
-            }
-            if let Some(name) = relations.name() {
-                return Err(RegisterError::AlreadyNamed { name: name.clone() });
-            }
-            relations.set_name(name.clone());
+        // In both places under one lock: whoever takes the name away from this process, its end
+        // too, takes it in both.
+        let mut relations = self.cell.locked_relations();
+        if relations.retired {
+            return Err(RegisterError::NoProcess);
         }
-        self.host().register(&name, self.process()).map_err(|by| {
-            self.cell.locked_relations().take_name();
-            RegisterError::NameTaken { name, by }
-        })
+        if let Some(name) = relations.name() {
+            return Err(RegisterError::AlreadyNamed { name: name.clone() });
+        }
+        match self.host().register(&name, self.process()) {
+            Ok(()) => {
+                relations.set_name(name);
+                Ok(())
+            }
+            Err(by) => Err(RegisterError::NameTaken { name, by }),
+        }
     }
 
     /// Takes a name away from the process that has it, which need not be this one (as

@@ -8,7 +8,7 @@
 
 use super::context::Context;
 use crate::mailbox::entry::{Body, Control, Entry, Notice};
-use crate::process::crash::{contain, raise};
+use crate::process::crash::{contain, drop_contained, raise, tell};
 use crate::process::current::{self, Wants};
 use crate::received::Received;
 use crate::trace::{Traced, Tracer};
@@ -212,7 +212,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         if let Some(tracer) = tracer {
             // The one before is a user's, and may panic when it is dropped.
             let before = std::mem::replace(&mut self.rare().tracer, tracer);
-            let _ = contain(|| drop(before));
+            drop_contained(before);
         }
         self.look_for_detours();
     }
@@ -249,7 +249,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             let traced = Traced { pid, at, sender, item: &item };
             let tracer = &mut rare.tracer;
             if let Err(reason) = contain(|| tracer.look(&traced)) {
-                tracing::error!(target: "krarup", %pid, %reason, "a tracer panicked; it is off");
+                tell(|| {
+                    tracing::error!(target: "krarup", %pid, %reason, "a tracer panicked; it is off");
+                });
                 self.change(false, Some(Tracer::off()));
             }
         }
@@ -298,7 +300,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         if inbox.trapping {
             return Some(Received::Exit(Exit { pid: self.cell.host.node_pid(), reason }));
         }
-        self.cell.doom(inbox, reason);
+        let ready = self.cell.doom(inbox, reason);
+        self.cell.schedule_if(ready);
         None
     }
 

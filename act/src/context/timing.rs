@@ -5,7 +5,7 @@ use super::timers::{Action, Timer};
 use crate::deadline::Sleep;
 use crate::host::{Alarm, Host};
 use crate::mailbox::entry::Notice;
-use crate::process::crash::contain;
+use crate::process::crash::{contain, tell};
 use crate::process::process::Via;
 use crate::recipient::Recipient;
 use krarup_gen::{Exit, Pid, Reason, Ref, Timestamp};
@@ -72,7 +72,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 let done = contain(|| act(&*cell.host));
                 cell.push_notice(Notice::Timer(timer));
                 if let Err(panic) = done {
-                    tracing::error!(target: "krarup", pid = %cell.pid, %panic, "a timer panicked");
+                    let pid = cell.pid;
+                    tell(|| tracing::error!(target: "krarup", %pid, %panic, "a timer panicked"));
                 }
             }
         };

@@ -5,7 +5,7 @@ use super::entry::Entry;
 use super::inbox::{Inbox, Phase, UNBOUNDED, Way};
 use super::overflow::{Divert, Overflow};
 use super::permit::Waiter;
-use crate::host::Ready;
+use crate::ready::Ready;
 use std::sync::Arc;
 
 /// Room for one message, as the mailbox gives it.
@@ -28,13 +28,19 @@ pub(crate) enum Crowded {
 
 impl<M, C> Inbox<M, C> {
     /// Chooses anew what is done when the mailbox is full; what was chosen before is handed
-    /// out, to be dropped outside the lock. `None`: the mailbox has no bound.
-    pub(crate) fn set_overflow(&mut self, overflow: Overflow<M>) -> Option<Overflow<M>> {
-        if self.bound == UNBOUNDED {
-            return None;
+    /// out, to be dropped outside the lock.
+    ///
+    /// # Errors
+    /// The choice, for the mailbox has no bound, or its process has ended.
+    pub(crate) fn set_overflow(
+        &mut self,
+        overflow: Overflow<M>,
+    ) -> Result<Overflow<M>, Overflow<M>> {
+        if self.bound == UNBOUNDED || self.phase == Phase::Terminated {
+            return Err(overflow);
         }
         self.singly = matches!(overflow, Overflow::DropOldest);
-        Some(std::mem::replace(&mut self.rare().overflow, overflow))
+        Ok(std::mem::replace(&mut self.rare().overflow, overflow))
     }
 
     /// Finds room for a message that is to come: as [`Inbox::push_main`] would, and with

@@ -1,10 +1,12 @@
 //! What is left in a mailbox when its process ends (rules D6, D7).
 
 use super::entry::{Control, Entry, Queue};
+use super::overflow::Overflow;
 use super::permit::Waiter;
 use super::rare::Rare;
 use crate::slot::SlotSender;
-use krarup_gen::SpawnError;
+use crate::trace::Tracer;
+use krarup_gen::{Reason, SpawnError};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -16,16 +18,35 @@ pub(crate) struct Remains<M, C> {
 }
 
 impl<M, C> Remains<M, C> {
-    /// Drops everything, one by one and in its order, by means of `drop`; all but those who
-    /// hear of the end last.
+    /// Drops everything, one by one and in its order, by means of `drop`, which does not
+    /// unwind; all but those that hear of the end last.
     pub(crate) fn drop_all(self, drop: impl Fn(Dropped<M, C>)) -> LastToHear<M> {
-        let mut last = LastToHear { starter: None, waiting: VecDeque::new() };
-        if let Some(rare) = self.rare {
-            last = LastToHear { starter: rare.starter, waiting: rare.waiting };
-            rare.urgent.into_iter().chain(rare.system).for_each(|c| drop(Dropped::Control(c)));
+        let Remains { first, main, rare } = self;
+        let mut last = LastToHear::default();
+        let mut rest = (None, None, None);
+        if let Some(rare) = rare {
+            // Field by field, so that none that is added is dropped unseen.
+            let Rare {
+                doom,
+                urgent,
+                system,
+                starter,
+                overflow,
+                waiting,
+                suspended: _,
+                tracer,
+                panics: _,
+            } = *rare;
+            last = LastToHear { starter, waiting };
+            rest = (doom, tracer, Some(overflow));
+            urgent.into_iter().chain(system).for_each(|c| drop(Dropped::Control(c)));
         }
-        let main = self.main.into_iter().flat_map(|main| *main);
-        self.first.into_iter().chain(main).for_each(|entry| drop(Dropped::Entry(entry)));
+        let main = main.into_iter().flat_map(|main| *main);
+        first.into_iter().chain(main).for_each(|entry| drop(Dropped::Entry(entry)));
+        let (doom, tracer, overflow) = rest;
+        doom.into_iter().for_each(|doom| drop(Dropped::Doom(doom)));
+        tracer.into_iter().for_each(|tracer| drop(Dropped::Tracer(tracer)));
+        overflow.into_iter().for_each(|overflow| drop(Dropped::Overflow(overflow)));
         last
     }
 }
@@ -37,9 +58,25 @@ pub(crate) struct LastToHear<M> {
     pub(crate) waiting: VecDeque<Arc<Waiter<M>>>,
 }
 
+impl<M> LastToHear<M> {
+    /// Whether the spawner waits for the start.
+    pub(crate) fn is_start_awaited(&self) -> bool {
+        self.starter.as_ref().is_some_and(SlotSender::is_awaited)
+    }
+}
+
+impl<M> Default for LastToHear<M> {
+    fn default() -> Self {
+        LastToHear { starter: None, waiting: VecDeque::new() }
+    }
+}
+
 /// One thing that lay in a closed mailbox.
 #[allow(dead_code, reason = "made to be dropped")]
 pub(crate) enum Dropped<M, C> {
     Entry(Entry<M>),
     Control(Control<C>),
+    Doom(Reason),
+    Tracer(Tracer<M, C>),
+    Overflow(Overflow<M>),
 }

@@ -3,11 +3,12 @@
 use super::bell::block_on;
 use super::checker::{Condvar, Mutex, thread};
 use crate::context::Context;
-use crate::host::{Alarm, Host, Poke, Ready, Stalled, TimerKey, TurnLimits};
+use crate::host::{Alarm, Host, Poke, Stalled, TimerKey};
 use crate::mailbox::overflow::Overflow;
 use crate::process::cell::{Birth, Cell};
 use crate::process::process::Process;
 use crate::process::turn::Life;
+use crate::ready::{Ready, TurnLimits};
 use crate::subscription::{Subscription, Topic};
 use krarup_gen::{Alias, BlockError, DeadLetter, Name, Pid, Reason, Ref, SpawnError, Timestamp};
 use std::collections::{BTreeMap, VecDeque};

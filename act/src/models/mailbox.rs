@@ -3,11 +3,11 @@
 
 use super::bell::Bell;
 use super::checker::{Condvar, Mutex, joined, model, thread};
-use crate::host::{Ready, Turn, TurnLimits};
 use crate::lock::Lock;
 use crate::mailbox::entry::Body;
 use crate::mailbox::inbox::{Inbox, Phase, Refused, UNBOUNDED};
 use crate::mailbox::overflow::Overflow;
+use crate::ready::{Ready, Turn, TurnLimits};
 use crate::seat::Seat;
 use crate::sync::{AtomicU64, Ordering};
 use krarup_gen::{Pid, Reason};

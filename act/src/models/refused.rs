@@ -3,9 +3,9 @@
 
 use super::checker::{joined, model, thread};
 use super::house::{House, Inhabitant, LIMITS};
-use crate::host::Ready;
 use crate::mailbox::inbox::UNBOUNDED;
 use crate::process::process::Process;
+use crate::ready::Ready;
 use crate::received::Received;
 use krarup_gen::Reason;
 use std::sync::Arc;

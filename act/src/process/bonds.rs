@@ -3,8 +3,11 @@
 //! Both halves of a bond change together, under both processes' locks, taken in the
 //! order of their pids. A notice is delivered under the lock of the process it goes
 //! to, so that it is either in the mailbox before an unlink returns, and then thrown
-//! away, or not sent at all (rule L5). Below these locks only a mailbox's is taken.
+//! away, or not sent at all (rule L5). Below these locks only a mailbox's is taken. The
+//! process that is told is scheduled when they are free: an executor is a user's, and may ask
+//! for the very process whose lock that is.
 
+use super::crash::contain;
 use super::process::{Process, Via};
 use super::relations::{Bonds, Link, Relations, Watcher, Watching};
 use crate::host::Host;
@@ -33,7 +36,7 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
     }
     if is_foreign(a.pid(), to) {
         let exit = Exit { pid: to, reason: Reason::NoProcess };
-        Arc::clone(a).exit_signal(exit, Via::Signal);
+        a.exit_signal(exit, Via::Signal);
         return;
     }
     let number = host.next_ref().number();
@@ -54,9 +57,12 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
         return;
     }
     let exit = Exit { pid: to, reason: Reason::NoProcess };
-    if Arc::clone(a).exit_signal(exit, Via::Link { number, urgent }) {
+    let put = a.put_exit(exit, Via::Link { number, urgent });
+    if put.is_notice {
         ours.bonds().links.insert(to, Link { number, fired: true, urgent, late: false });
     }
+    drop(ours);
+    a.schedule(put.ready);
 }
 
 /// Whether the pid is of another node in this operating system process: it may equal
@@ -131,7 +137,9 @@ pub(crate) fn monitor(
     }
     ours.bonds().watching.insert(monitor, Watching { target: target.clone(), urgent });
     let down = Down { monitor, target, reason: Reason::NoProcess };
-    Arc::clone(a).down(down, urgent);
+    let ready = a.put_down(down, urgent);
+    drop(ours);
+    a.schedule(ready);
 }
 
 /// Takes a monitor away: when this returns, no down notice comes of it (rule L5).
@@ -200,46 +208,57 @@ pub(crate) fn close(process: &dyn Process) -> Option<Box<Bonds>> {
 }
 
 /// Takes a dead process's own monitors off those it watched (rule L8), and then tells
-/// everyone bound to it (rules L2 to L5): who hears of the death finds nothing left of it.
+/// everyone bound to it (rules L2 to L5): who hears of the death finds nothing left of it. Each
+/// is told whatever becomes of the others: handles that are dropped here, and executors, are
+/// users'.
 pub(crate) fn fire(host: &dyn Host, dead: Pid, bonds: Bonds, reason: &Reason) {
     for (monitor, watching) in bonds.watching {
-        forget_watcher(host, &watching, monitor);
+        let _ = contain(|| forget_watcher(host, &watching, monitor));
     }
     for (pid, link) in bonds.links {
-        let Some(peer) = host.process(pid).filter(|_| !link.fired) else { continue };
-        let mut theirs = peer.relations().0.lock();
-        let Some(half) = theirs.bonds_if_any().and_then(|bonds| bonds.links.get_mut(&dead)) else {
-            continue;
-        };
-        if half.number != link.number || half.fired {
-            continue;
-        }
-        half.fired = true;
-        let via = Via::Link { number: half.number, urgent: half.urgent };
-        let exit = Exit { pid: dead, reason: reason_for(link.late, reason) };
-        if !Arc::clone(&peer).exit_signal(exit, via) {
-            remove_link(&mut theirs, dead);
-        }
+        let _ = contain(|| fire_link(host, dead, pid, link, reason));
     }
     for (monitor, watcher) in bonds.watched {
-        match watcher {
-            Watcher::Outside { target, slot } => {
-                let _ = slot.send(Down { monitor, target, reason: reason.clone() });
-            }
-            Watcher::Process { pid, late } => {
-                let Some(peer) = host.process(pid) else { continue };
-                let mut theirs = peer.relations().0.lock();
-                if let Some(watching) =
-                    theirs.bonds_if_any().and_then(|bonds| bonds.watching.get(&monitor))
-                {
-                    let target = watching.target.clone();
-                    let urgent = watching.urgent;
-                    Arc::clone(&peer)
-                        .down(Down { monitor, target, reason: reason_for(late, reason) }, urgent);
-                }
-            }
-        }
+        let _ = contain(|| fire_monitor(host, monitor, watcher, reason));
     }
+}
+
+fn fire_link(host: &dyn Host, dead: Pid, pid: Pid, link: Link, reason: &Reason) {
+    let Some(peer) = host.process(pid).filter(|_| !link.fired) else { return };
+    let mut theirs = peer.relations().0.lock();
+    let Some(half) = theirs.bonds_if_any().and_then(|bonds| bonds.links.get_mut(&dead)) else {
+        return;
+    };
+    if half.number != link.number || half.fired {
+        return;
+    }
+    half.fired = true;
+    let via = Via::Link { number: half.number, urgent: half.urgent };
+    let exit = Exit { pid: dead, reason: reason_for(link.late, reason) };
+    let put = peer.put_exit(exit, via);
+    if !put.is_notice {
+        remove_link(&mut theirs, dead);
+    }
+    drop(theirs);
+    peer.schedule(put.ready);
+}
+
+fn fire_monitor(host: &dyn Host, monitor: Ref, watcher: Watcher, reason: &Reason) {
+    let (pid, late) = match watcher {
+        Watcher::Outside { target, slot } => {
+            let _ = slot.send(Down { monitor, target, reason: reason.clone() });
+            return;
+        }
+        Watcher::Process { pid, late } => (pid, late),
+    };
+    let Some(peer) = host.process(pid) else { return };
+    let mut theirs = peer.relations().0.lock();
+    let watching = theirs.bonds_if_any().and_then(|bonds| bonds.watching.get(&monitor));
+    let Some(Watching { target, urgent }) = watching else { return };
+    let down = Down { monitor, target: target.clone(), reason: reason_for(late, reason) };
+    let ready = peer.put_down(down, *urgent);
+    drop(theirs);
+    peer.schedule(ready);
 }
 
 /// As in OTP a link or monitor that follows an exit signal finds no process, however soon

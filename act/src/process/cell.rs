@@ -5,15 +5,17 @@
 //! in it, live in the [`Ready`] that is parked in the mailbox or running, and go with
 //! the process.
 
+use super::crash::tell;
 use super::process::Guarded;
 use super::progress::Progress;
 use super::relations::Relations;
 use super::{current, later};
-use crate::host::{Host, Poke, Ready};
+use crate::host::{Host, Poke};
 use crate::lock::{Lock, LockGuard};
 use crate::mailbox::entry::{Control, Notice};
 use crate::mailbox::inbox::{Inbox, Phase, Refused, Way};
 use crate::mailbox::overflow::Overflow;
+use crate::ready::Ready;
 use crate::route::Route;
 use crate::sync::{MutexGuard, Ordering};
 use futures_task::ArcWake;
@@ -173,8 +175,19 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn push_control(
         &self,
         priority: Priority,
-        mut entry: Control<C>,
+        entry: Control<C>,
     ) -> Result<(), Control<C>> {
+        let ready = self.put_control(priority, entry)?;
+        self.schedule_if(ready);
+        Ok(())
+    }
+
+    /// As [`Cell::push_control`]; hands the process out to be scheduled.
+    pub(crate) fn put_control(
+        &self,
+        priority: Priority,
+        mut entry: Control<C>,
+    ) -> Result<Option<Ready>, Control<C>> {
         let mut inbox = self.inbox.lock();
         if inbox.way != Way::Straight {
             drop(inbox);
@@ -185,35 +198,50 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             return Err(entry);
         }
         if priority == Priority::Max {
-            self.push_urgent(inbox, entry);
+            Ok(self.put_urgent(inbox, entry))
         } else {
             inbox.rare().system.push_back(entry);
-            self.attract(inbox);
+            Ok(self.attract(inbox))
         }
-        Ok(())
     }
 
-    pub(crate) fn push_urgent(&self, mut inbox: LockGuard<'_, Inbox<M, C>>, entry: Control<C>) {
+    #[must_use]
+    pub(crate) fn put_urgent(
+        &self,
+        mut inbox: LockGuard<'_, Inbox<M, C>>,
+        entry: Control<C>,
+    ) -> Option<Ready> {
         inbox.rare().urgent.push_back(entry);
-        self.attract(inbox);
+        self.attract(inbox)
     }
 
-    /// Has the process look at what has just come.
-    pub(crate) fn attract(&self, mut inbox: LockGuard<'_, Inbox<M, C>>) {
+    /// Has the process look at what has just come: it is handed out to be scheduled.
+    #[must_use]
+    pub(crate) fn attract(&self, mut inbox: LockGuard<'_, Inbox<M, C>>) -> Option<Ready> {
         self.progress.attention.store(true, Ordering::Relaxed);
         let ready = inbox.ready_for_control();
-        self.release(inbox, ready);
+        self.unlock(inbox, ready)
     }
 
     pub(crate) fn push_notice(&self, notice: Notice<M>) {
-        let mut inbox = self.inbox.lock();
+        let ready = self.put_notice(self.inbox.lock(), notice);
+        self.schedule_if(ready);
+    }
+
+    /// As [`Cell::push_notice`]; hands the process out to be scheduled.
+    #[must_use]
+    pub(crate) fn put_notice(
+        &self,
+        mut inbox: LockGuard<'_, Inbox<M, C>>,
+        notice: Notice<M>,
+    ) -> Option<Ready> {
         if inbox.phase == Phase::Terminated {
             // Before the notice, which may hold a user's reason.
             drop(inbox);
-            return;
+            return None;
         }
         let ready = inbox.push_notice(Box::new(notice), |length| self.is_deep(length));
-        self.release(inbox, ready);
+        self.unlock(inbox, ready)
     }
 
     /// Puts a message on Main beyond the bound; gives it back if the process is dead.
@@ -235,32 +263,48 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 
     /// The process shall end with this reason and without a word. The first doom wins
-    /// (rule L9).
-    pub(crate) fn doom(&self, mut inbox: LockGuard<'_, Inbox<M, C>>, reason: Reason) {
+    /// (rule L9). The process is handed out to be scheduled.
+    #[must_use]
+    pub(crate) fn doom(
+        &self,
+        mut inbox: LockGuard<'_, Inbox<M, C>>,
+        reason: Reason,
+    ) -> Option<Ready> {
         if inbox.phase == Phase::Terminated {
             // Before the reason, which is a user's.
             drop(inbox);
-            return;
+            return None;
         }
         // A reason that comes too late is dropped outside the lock: it is a user's.
         let doom = &mut inbox.rare().doom;
         let late = if doom.is_some() { Some(reason) } else { doom.replace(reason) };
         self.progress.attention.store(true, Ordering::Relaxed);
         let ready = inbox.ready_for_wake();
-        self.release(inbox, ready);
+        let ready = self.unlock(inbox, ready);
         drop(late);
+        ready
+    }
+
+    /// Frees the lock of the mailbox.
+    #[must_use]
+    fn unlock(&self, inbox: LockGuard<'_, Inbox<M, C>>, ready: Option<Ready>) -> Option<Ready> {
+        if ready.is_none() && inbox.way != Way::Straight {
+            self.note_by_wire(inbox);
+        }
+        ready
     }
 
     /// Schedules outside the lock.
     pub(crate) fn release(&self, inbox: LockGuard<'_, Inbox<M, C>>, ready: Option<Ready>) {
-        let Some(ready) = ready else {
-            if inbox.way != Way::Straight {
-                self.note_by_wire(inbox);
-            }
-            return;
-        };
-        drop(inbox);
-        self.host.schedule(ready);
+        let ready = self.unlock(inbox, ready);
+        self.schedule_if(ready);
+    }
+
+    /// Schedules the process, if it is here; under no lock, for what runs it may be a user's.
+    pub(crate) fn schedule_if(&self, ready: Option<Ready>) {
+        if let Some(ready) = ready {
+            self.host.schedule(ready);
+        }
     }
 
     /// Makes Main a route; false if it is one already. From under this lock on no
@@ -366,8 +410,9 @@ impl<M, C> Cell<M, C> {
         let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
         let letter = DeadLetter::new(self.pid, from, message, cause);
         let host = Arc::clone(&self.host);
-        // Whoever hears of it converts it first.
-        later::when_free(move || host.dead_letter(letter));
+        // Whoever hears of it converts it first, or logs it: that is a user's, and no business
+        // of whoever sends.
+        later::when_free(move || tell(|| host.dead_letter(letter)));
     }
 
     pub(crate) fn locked_relations(&self) -> MutexGuard<'_, Relations> {

@@ -3,13 +3,14 @@
 
 use super::cell::Cell;
 use super::current;
-use super::process::{Guarded, Process, Via};
+use super::process::{Guarded, Process, Put, Via};
 use super::room::Held;
 use crate::dynamic::Dynamic;
 use crate::inspect_request::InspectRequest;
 use crate::mailbox::entry::{Body, Control, Entry, Notice};
 use crate::mailbox::inbox::{CROWD, Phase, Refused, Way};
 use crate::mailbox::permit::NoRoom;
+use crate::ready::Ready;
 use crate::reply::Reply;
 use crate::sync::Ordering;
 use crate::trace::Tracer;
@@ -107,46 +108,52 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     /// | does not trap | - | - | other | ends with that reason (L2) |
     ///
     /// Whether it traps is looked at now, when the signal arrives.
-    fn exit_signal(self: Arc<Self>, exit: Exit, via: Via) -> bool {
-        let mut inbox = self.inbox.lock();
+    fn put_exit(&self, exit: Exit, via: Via) -> Put {
+        let inbox = self.inbox.lock();
         if inbox.phase == Phase::Terminated {
-            return false;
+            return Put::unheard(None);
         }
         let by_signal = via == Via::Signal;
-        if by_signal && exit.reason == Reason::Kill {
-            self.doom(inbox, Reason::Killed);
-            return false;
+        if by_signal && matches!(exit.reason, Reason::Kill) {
+            return Put::unheard(self.doom(inbox, Reason::Killed));
         }
         let from_parent = inbox.orderly
             && self.parent_pid().is_some_and(|parent| parent.is_same_process(exit.pid));
         if inbox.trapping {
             if from_parent {
-                self.push_urgent(inbox, Control::Stop(exit.reason));
-                return false;
+                return Put::unheard(self.put_urgent(inbox, Control::Stop(exit.reason)));
             }
             let (link, urgent) = match via {
                 Via::Signal => (None, false),
                 Via::Link { number, urgent } => (Some(number), urgent),
             };
-            if urgent {
-                self.push_urgent(inbox, Control::Exit { exit, link });
+            return Put::notice(if urgent {
+                self.put_urgent(inbox, Control::Exit { exit, link })
             } else {
-                let ready = inbox.push_notice(Box::new(Notice::Exit { exit, link }), |length| {
-                    self.is_deep(length)
-                });
-                self.release(inbox, ready);
-            }
-            return true;
+                self.put_notice(inbox, Notice::Exit { exit, link })
+            });
         }
         if exit.reason.is_normal() && !(by_signal && exit.pid == self.pid) {
-            return false;
+            return Put::unheard(None);
         }
-        if from_parent && by_signal {
-            self.push_urgent(inbox, Control::Stop(exit.reason));
+        Put::unheard(if from_parent && by_signal {
+            self.put_urgent(inbox, Control::Stop(exit.reason))
         } else {
-            self.doom(inbox, exit.reason);
+            self.doom(inbox, exit.reason)
+        })
+    }
+
+    fn put_down(&self, down: Down, urgent: bool) -> Option<Ready> {
+        if urgent {
+            // A dead process hears nothing.
+            self.put_control(Priority::Max, Control::Down(down)).ok().flatten()
+        } else {
+            self.put_notice(self.inbox.lock(), Notice::Down(down))
         }
-        false
+    }
+
+    fn schedule(&self, ready: Option<Ready>) {
+        self.schedule_if(ready);
     }
 
     fn is_crowded(&self) -> bool {
@@ -158,40 +165,32 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         self.inbox.lock().has_doom()
     }
 
-    fn down(self: Arc<Self>, down: Down, urgent: bool) {
-        if urgent {
-            let _ = self.push_control(Priority::Max, Control::Down(down));
-        } else {
-            self.push_notice(Notice::Down(down));
-        }
-    }
-
     fn request_stop(self: Arc<Self>, reason: Reason) {
-        let mut inbox = self.inbox.lock();
-        match inbox.phase {
-            Phase::Terminated => {}
-            // Whether it stops in order is known when its first poll has returned.
-            Phase::Active if !inbox.initialised => {
-                self.push_urgent(inbox, Control::Stop(reason));
+        let inbox = self.inbox.lock();
+        let ready = match inbox.phase {
+            Phase::Terminated => {
+                // Before the reason, which is a user's.
+                drop(inbox);
+                None
             }
+            // Whether it stops in order is known when its first poll has returned.
+            Phase::Active if !inbox.initialised => self.put_urgent(inbox, Control::Stop(reason)),
             // A suspended process attends to no notice; it hears of the stop as an exit.
             _ if inbox.orderly || (inbox.trapping && inbox.is_suspended()) => {
-                self.push_urgent(inbox, Control::Stop(reason));
+                self.put_urgent(inbox, Control::Stop(reason))
             }
             _ if inbox.trapping => {
                 let exit = Exit { pid: self.host.node_pid(), reason };
-                let ready = inbox
-                    .push_notice(Box::new(Notice::Exit { exit, link: None }), |length| {
-                        self.is_deep(length)
-                    });
-                self.release(inbox, ready);
+                self.put_notice(inbox, Notice::Exit { exit, link: None })
             }
             _ => self.doom(inbox, reason),
-        }
+        };
+        self.schedule_if(ready);
     }
 
     fn kill(self: Arc<Self>) {
-        self.doom(self.inbox.lock(), Reason::Killed);
+        let ready = self.doom(self.inbox.lock(), Reason::Killed);
+        self.schedule_if(ready);
     }
 
     fn inspect(self: Arc<Self>, request: InspectRequest) {
@@ -242,7 +241,8 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         }
         let suspended = &mut inbox.rare().suspended;
         *suspended = suspended.saturating_add(1);
-        self.push_urgent(inbox, Control::Here(reply));
+        let ready = self.put_urgent(inbox, Control::Here(reply));
+        self.schedule_if(ready);
     }
 
     fn resume(self: Arc<Self>) -> bool {
@@ -251,7 +251,8 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
             return false;
         }
         inbox.rare().suspended -= 1;
-        self.attract(inbox);
+        let ready = self.attract(inbox);
+        self.schedule_if(ready);
         true
     }
 
@@ -298,7 +299,8 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         let mut inbox = self.inbox.lock();
         if inbox.phase != Phase::Terminated {
             inbox.rare().panics = true;
-            self.attract(inbox);
+            let ready = self.attract(inbox);
+            self.schedule_if(ready);
         }
     }
 
@@ -316,7 +318,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
         // The one that never ran is dropped outside the lock: it is a user's.
         let before = inbox.rare().tracer.replace(tracer);
-        self.attract(inbox);
+        let ready = self.attract(inbox);
+        self.schedule_if(ready);
         drop(before);
     }
 

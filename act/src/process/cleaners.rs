@@ -1,6 +1,6 @@
 //! What cleans up after a process when its state is gone (rule O9; Otavia's `AutoCleanable`).
 
-use super::crash::contain;
+use super::crash::{contain, tell};
 use krarup_gen::{Pid, Reason};
 
 /// Cleans up, once.
@@ -44,6 +44,6 @@ impl Cleaners {
 fn clean(cleaner: Cleaner, ended: &Ended<'_>) {
     if let Err(panic) = contain(|| cleaner(ended)) {
         let pid = ended.pid;
-        tracing::error!(target: "krarup", %pid, %panic, "a cleaner panicked");
+        tell(|| tracing::error!(target: "krarup", %pid, %panic, "a cleaner panicked"));
     }
 }

@@ -41,6 +41,31 @@ pub fn contain<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
     catch_unwind(AssertUnwindSafe(f)).map_err(reason_of)
 }
 
+/// Runs `f`; a panic has been printed, and is nothing to anyone else.
+fn ignore(f: impl FnOnce()) {
+    let _ = contain(f);
+}
+
+/// Drops what may be a user's and may panic.
+pub(crate) fn drop_contained<T>(value: T) {
+    ignore(|| drop(value));
+}
+
+/// Tells `tracing`: what listens there is a user's, and so is what prints a reason.
+pub(crate) fn tell(f: impl FnOnce()) {
+    ignore(f);
+}
+
+/// Why a process has ended that went wrong with `first` and then once more on its way out: the
+/// first failure is the cause. What was no failure before is one now.
+#[must_use]
+pub fn first_failure(first: Reason, then: Result<(), Reason>) -> Reason {
+    match then {
+        Err(then) if !first.is_abnormal() => then,
+        _ => first,
+    }
+}
+
 /// Panics without a word on the screen, and at no place in a program.
 pub(crate) fn raise(message: &'static str) -> ! {
     LOCATION.with_borrow_mut(|last| *last = None);

@@ -7,7 +7,7 @@
 //! turn are kept here until it is known whether the process lives on.
 
 use super::crash::contain;
-use crate::host::TurnLimits;
+use crate::ready::TurnLimits;
 use crate::seat::Debt;
 use crate::sync::thread_local;
 use krarup_gen::{CallError, Pid, Reason, Timestamp};
@@ -476,6 +476,7 @@ fn settle(fate: Fate<'_>) {
     // Failing a call wakes its caller and can run no user code, so nothing is pushed
     // meanwhile; taking the list out keeps that from being an invariant.
     for orphan in ORPHANS.with(RefCell::take) {
-        orphan(fate);
+        // Each by itself: no call waits because another could not be told.
+        let _ = contain(|| orphan(fate));
     }
 }

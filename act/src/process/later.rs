@@ -5,7 +5,7 @@
 //! message that makes room, the conversion of a subscriber, the turn of a process that runs on
 //! the calling thread. It may come back to the same route, and would wait for itself there.
 
-use super::crash::contain;
+use super::crash::{contain, tell};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
@@ -46,7 +46,7 @@ impl Drop for Held {
 fn work() {
     while let Some(job) = LATER.with_borrow_mut(VecDeque::pop_front) {
         if let Err(panic) = contain(job) {
-            tracing::error!(target: "krarup", %panic, "what waited for a route panicked");
+            tell(|| tracing::error!(target: "krarup", %panic, "what waited for a route panicked"));
         }
     }
     WAITS.set(false);

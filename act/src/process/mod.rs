@@ -2,7 +2,7 @@
 //!
 //! [`process`] is a process as everyone else sees it, [`cell`] what it is made of,
 //! [`citizen`] how that answers the others, [`room`] who gets room in its mailbox, [`turn`]
-//! how it runs and ends, [`turn_span`] what its log says of it, [`progress`] what its turns write down, [`relations`] what it
+//! how it runs, [`turn_span`] what its log says of it, [`ending`] how it ends, [`progress`] what its turns write down, [`relations`] what it
 //! remembers of links and monitors, [`bonds`] what those do between two processes,
 //! [`cleaners`] what cleans up when it is gone, [`waits`] who waits for whom, [`wired`] what a simulation does between a sender and a
 //! mailbox, [`current`] who runs on this thread, [`later`] what waits for a
@@ -14,6 +14,7 @@ pub(crate) mod citizen;
 pub(crate) mod cleaners;
 pub(crate) mod crash;
 pub(crate) mod current;
+mod ending;
 pub(crate) mod later;
 #[allow(clippy::module_inception, reason = "the trait `Process` is what the module is about")]
 pub(crate) mod process;

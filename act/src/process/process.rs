@@ -3,6 +3,7 @@
 use super::relations::Relations;
 use crate::dynamic::Dynamic;
 use crate::inspect_request::InspectRequest;
+use crate::ready::Ready;
 use crate::reply::Reply;
 use crate::sync::Mutex;
 use krarup_gen::{Alias, Down, Exit, Pid, ProcessInfo, Reason, Root, SendError};
@@ -24,6 +25,33 @@ pub enum Via {
         /// Whether a trapped notice takes the Urgent lane.
         urgent: bool,
     },
+}
+
+/// What came of an exit signal that was put into a mailbox.
+#[must_use = "the process is to be scheduled"]
+pub struct Put {
+    /// It became a notice, which the process will take out of its mailbox.
+    pub(crate) is_notice: bool,
+    /// The process, to be scheduled when no lock is held: whoever runs it is a user's.
+    pub(crate) ready: Option<Ready>,
+}
+
+impl Put {
+    /// Nothing, or something that the process does not hear of.
+    #[must_use]
+    pub fn unheard(ready: Option<Ready>) -> Self {
+        Put { is_notice: false, ready }
+    }
+
+    pub(crate) fn notice(ready: Option<Ready>) -> Self {
+        Put { is_notice: true, ready }
+    }
+}
+
+impl fmt::Debug for Put {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Put").field("is_notice", &self.is_notice).finish_non_exhaustive()
+    }
 }
 
 /// A living or dead process of any type: what a node keeps in its tables.
@@ -51,9 +79,23 @@ pub trait Process: Any + Send + Sync {
     /// A worker was seen in it: it is charged with the time since it was looked before.
     fn ran(&self, time: Duration);
 
-    /// Delivers an exit signal; see the table at `Cell::exit_signal`. Whether it became
-    /// a notice, which the process will take out of its mailbox.
-    fn exit_signal(self: Arc<Self>, exit: Exit, via: Via) -> bool;
+    /// Puts an exit signal into its mailbox; see the table at `Cell::put_exit`. Does not
+    /// schedule the process, and runs nothing of a user's: for those that hold a lock.
+    fn put_exit(&self, exit: Exit, via: Via) -> Put;
+
+    /// Puts a down notice into its mailbox, as [`Process::put_exit`].
+    fn put_down(&self, down: Down, urgent: bool) -> Option<Ready>;
+
+    /// Schedules it; under no lock.
+    fn schedule(&self, ready: Option<Ready>);
+
+    /// Delivers an exit signal. Whether it became a notice, which the process will take out of
+    /// its mailbox.
+    fn exit_signal(&self, exit: Exit, via: Via) -> bool {
+        let put = self.put_exit(exit, via);
+        self.schedule(put.ready);
+        put.is_notice
+    }
 
     /// Whether so much waits on Main that who sends more pays for it with turns (rule R1), and
     /// it is about to handle that: it waits for nothing else. Runs nothing of a user's.
@@ -62,9 +104,6 @@ pub trait Process: Any + Send + Sync {
     /// Whether an exit signal has reached it by which it will end without a word. To
     /// whoever links to it or monitors it from now on it is dead (rules L2, L4).
     fn is_doomed(&self) -> bool;
-
-    /// Delivers a down notice.
-    fn down(self: Arc<Self>, down: Down, urgent: bool);
 
     /// Asks for an orderly stop, as a parent or the node does (rule M3). A bare
     /// process gets it as an exit signal.

@@ -17,6 +17,9 @@ pub(crate) struct Relations {
     pub(crate) closed: bool,
     /// Its cleaners have been taken to be run.
     pub(crate) cleaned: bool,
+    /// Its name and its aliases have been taken: it gets none any more. Under the same lock as
+    /// they, for a context can be moved out of its process, to another thread.
+    pub(crate) retired: bool,
     /// Boxed, for most processes have none.
     bonds: Option<Box<Bonds>>,
 }
@@ -100,7 +103,13 @@ impl Relations {
         self.bonds.iter().flat_map(|bonds| bonds.aliases.iter().copied()).collect()
     }
 
-    pub(crate) fn take_aliases(&mut self) -> BTreeSet<Alias> {
+    /// Takes the name and the aliases; there can be none from now on.
+    pub(crate) fn retire(&mut self) -> (Option<Name>, BTreeSet<Alias>) {
+        self.retired = true;
+        (self.take_name(), self.take_aliases())
+    }
+
+    fn take_aliases(&mut self) -> BTreeSet<Alias> {
         let bonds = self.bonds_if_any();
         let aliases = bonds.map(|bonds| std::mem::take(&mut bonds.aliases)).unwrap_or_default();
         self.shrink();

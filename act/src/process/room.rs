@@ -18,7 +18,7 @@ use crate::mailbox::entry::{Body, Entry, Notice};
 use crate::mailbox::inbox::Way;
 use crate::mailbox::overflow::{Divert, Diverted};
 use crate::mailbox::permit::{NoRoom, Permit, Reserved, Waiter};
-use crate::process::crash::contain;
+use crate::process::crash::{contain, tell};
 use crate::sync::Ordering;
 use krarup_gen::{DeadLetterCause, Pid, SendError};
 use std::sync::Arc;
@@ -254,7 +254,7 @@ pub(crate) fn send_diverted<M: Send + 'static>(
     let diverted = Diverted { origin, tag, message };
     let sent = contain(|| permit.send_from(diverted, sender));
     if let Err(panic) = &sent {
-        tracing::error!(target: "krarup", pid = %origin, %panic, "cannot divert");
+        tell(|| tracing::error!(target: "krarup", pid = %origin, %panic, "cannot divert"));
     }
     current::note_receiver(to.pid());
     sent.is_ok()

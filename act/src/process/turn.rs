@@ -11,23 +11,19 @@
 //!     │                  │ │ a waker fired       wants something else ─────────► Waiting
 //!     └──────────────────┼─┴──────────────────── wants another turn
 //!                        ▼
-//!                  Ready or doomed ──► end: drop the future, close the mailbox,
-//!                                      free the name, tell links and monitors, wake waiters
+//!                  Ready or doomed ──► end: drop the future, then see `ending.rs`
 //! ```
 
 use super::cell::Cell;
 use super::current::{Fate, Wants};
-use super::process::Process;
 use super::turn_span::TurnSpan;
-use super::{bonds, crash, current, waits};
-use crate::host::{Poke, Ready, Turn, TurnLimits};
-use crate::mailbox::entry::Control;
+use super::{crash, current, ending, waits};
+use crate::host::Poke;
 use crate::mailbox::inbox::Phase;
-use crate::mailbox::remains::{Dropped, LastToHear};
+use crate::ready::{Ready, Turn, TurnLimits};
 use crate::seat::Seat;
-use crate::slot::SlotSender;
 use futures_task::waker_ref;
-use krarup_gen::{DeadLetterCause, Pid, Reason, Result, SpawnError};
+use krarup_gen::{Pid, Reason, Result};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -119,11 +115,16 @@ where
 
     fn put_back(self: Pin<Box<Self>>, reason: &mut dyn FnMut() -> Reason) -> Result<Waker, Ready> {
         let cell = Arc::clone(&self.cell);
-        let unborn = matches!(self.stage, Stage::Unborn { .. });
+        // Made outside the lock, and dropped there if another came first.
+        let mut unborn = matches!(self.stage, Stage::Unborn { .. }).then(reason);
         let mut inbox = cell.inbox.lock();
-        if unborn || inbox.has_doom() {
-            inbox.rare().doom.get_or_insert_with(reason);
+        if unborn.is_some() || inbox.has_doom() {
+            let doom = &mut inbox.rare().doom;
+            if doom.is_none() {
+                *doom = unborn.take();
+            }
             cell.progress.attention.store(true, Ordering::Relaxed);
+            drop(inbox);
             return Err(Ready::new(self));
         }
         // Idle, wherever it waits: then all that can happen to it has it scheduled, and to be
@@ -303,89 +304,14 @@ where
         Parked::Done
     }
 
-    /// The death of a process, in the order of rule D6. `terminate` has run, if it was
-    /// to run at all.
-    fn end(mut self: Pin<Box<Self>>, mut reason: Reason) {
-        let cell = Arc::clone(&self.cell);
-        cell.progress.rest();
-        // A destructor that panics says why the process ended, unless that is known: the
-        // first failure is the cause.
+    /// Drops the state, and has the process end (rule D6).
+    fn end(mut self: Pin<Box<Self>>, reason: Reason) {
+        self.cell.progress.rest();
         let dropped = crash::contain(|| self.as_mut().project().stage.set(Stage::Dead));
-        if let Err(panic) = dropped
-            && !reason.is_abnormal()
-        {
-            reason = panic;
-        }
+        let reason = crash::first_failure(reason, dropped);
+        let cell = Arc::clone(&self.cell);
         drop(self);
-        let pid = cell.pid;
-        let host = Arc::clone(&cell.host);
-        // The state is gone, the name is not free yet: what a successor will need is let go.
-        if cell.progress.has_cleaners.load(Ordering::Relaxed) {
-            let cleaners = cell.locked_relations().take_cleaners();
-            cleaners.run(pid, &reason);
-        }
-        // The reason prints itself, and is a user's.
-        let _ = crash::contain(|| {
-            let behavior = cell.label();
-            if reason.is_abnormal() {
-                tracing::warn!(target: "krarup", %pid, behavior, %reason, "process ended");
-            } else {
-                tracing::trace!(target: "krarup", %pid, behavior, %reason, "process ended");
-            }
-        });
-
-        // Close and drain the mailbox: tokens that lie in it fail their callers.
-        let (remains, initialised) = {
-            let mut inbox = cell.inbox.lock();
-            // A bare process that did its work without ever waiting has not failed to start.
-            let started = inbox.initialised || (!inbox.orderly && reason.is_normal());
-            (inbox.close(), started)
-        };
-        let LastToHear { starter, waiting } = remains.drop_all(|dropped| {
-            match &dropped {
-                Dropped::Entry(entry) if entry.is_letter() => {
-                    cell.lose_named(entry.type_name(), entry.sender, DeadLetterCause::Unhandled);
-                }
-                Dropped::Control(Control::Message { sender, .. }) => {
-                    cell.lose::<C>(*sender, DeadLetterCause::Unhandled);
-                }
-                Dropped::Entry(_) | Dropped::Control(_) => {}
-            }
-            drop_contained(dropped);
-        });
-
-        // Free the name, then tell everyone: first those whose tokens went down with the
-        // process. The relations are closed after the name is free, so that nobody who
-        // comes too late for them can hear of the death before that.
-        let (name, aliases, late) = {
-            let mut relations = cell.locked_relations();
-            (relations.take_name(), relations.take_aliases(), relations.take_cleaners())
-        };
-        // A context can be moved out of its process, to a thread that is just adding one.
-        late.run(pid, &reason);
-        for alias in aliases {
-            host.remove_alias(alias);
-        }
-        host.retire(pid, name.as_ref());
-        // Whom this wakes may be anybody, with wakers that panic.
-        let _ = crash::contain(|| current::settle_orphans(Fate::Ended(&reason)));
-        let bonds = bonds::close(&*cell);
-        if !initialised
-            && starter.as_ref().is_some_and(SlotSender::is_awaited)
-            && let Some(parent) = cell.parent()
-        {
-            bonds::forget_link(&*host, pid, parent);
-        }
-        let _ = crash::contain(|| host.note_ended(pid, name, &reason));
-        if let Some(bonds) = bonds {
-            let _ = crash::contain(|| bonds::fire(&*host, pid, *bonds, &reason));
-        }
-        if let Some(starter) = starter {
-            let outcome = if initialised { Ok(()) } else { Err(SpawnError::Init(reason.clone())) };
-            let _ = crash::contain(|| starter.send(outcome));
-        }
-        waiting.iter().for_each(|waiter| waiter.refuse());
-        drop_contained(reason);
+        ending::end(cell, reason);
     }
 }
 
@@ -415,9 +341,4 @@ where
     C: Send + 'static,
 {
     cell.progress.listed.load(Ordering::Relaxed) || (current::keeps_memory() && list_for_poke(cell))
-}
-
-/// Drops what may be a user's and may panic.
-fn drop_contained<T>(value: T) {
-    let _ = crash::contain(|| drop(value));
 }

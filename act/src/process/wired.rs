@@ -9,10 +9,10 @@
 //! keeps its order (rule M1), and nothing passes a notice (rule M3).
 
 use super::cell::Cell;
-use crate::host::Ready;
 use crate::lock::LockGuard;
 use crate::mailbox::entry::{Body, Control, Entry};
 use crate::mailbox::inbox::{Inbox, Phase, Refused};
+use crate::ready::Ready;
 use crate::sync::Ordering;
 use krarup_gen::SendError;
 use std::any::{Any, type_name};

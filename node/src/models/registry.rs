@@ -3,7 +3,7 @@
 
 use super::checker::{bounded, joined, model, thread};
 use crate::registry::Registry;
-use krarup_act::{Dynamic, Guarded, InspectRequest, Process, Reply, Via};
+use krarup_act::{Dynamic, Guarded, InspectRequest, Process, Put, Ready, Reply, Via};
 use krarup_gen::{
     Alias, Down, Exit, Name, Pid, ProcessInfo, ProcessState, Reason, Root, SendError, SpawnError,
 };
@@ -45,9 +45,15 @@ impl Process for Entry {
 
     fn ran(&self, _: Duration) {}
 
-    fn exit_signal(self: Arc<Self>, _: Exit, _: Via) -> bool {
-        false
+    fn put_exit(&self, _: Exit, _: Via) -> Put {
+        Put::unheard(None)
     }
+
+    fn put_down(&self, _: Down, _: bool) -> Option<Ready> {
+        None
+    }
+
+    fn schedule(&self, _: Option<Ready>) {}
 
     fn is_crowded(&self) -> bool {
         false
@@ -56,8 +62,6 @@ impl Process for Entry {
     fn is_doomed(&self) -> bool {
         false
     }
-
-    fn down(self: Arc<Self>, _: Down, _: bool) {}
 
     fn request_stop(self: Arc<Self>, _: Reason) {}
 
