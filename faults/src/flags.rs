@@ -1,6 +1,7 @@
 //! What the tool is asked for.
 
 use lexopt::prelude::*;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The arguments of one run.
@@ -11,6 +12,9 @@ pub(crate) struct Flags {
     pub(crate) sample: Option<usize>,
     /// What the sample is drawn by; the day, unless told otherwise.
     pub(crate) seed: String,
+    /// A file of mutants instead of the list, and who must catch them.
+    pub(crate) mutants: Option<PathBuf>,
+    pub(crate) by: String,
     /// Only say which.
     pub(crate) list: bool,
     /// How long one test may take before the fault has made it hang.
@@ -19,8 +23,7 @@ pub(crate) struct Flags {
     pub(crate) jobs: usize,
 }
 
-const USAGE: &str =
-    "faults [--sample COUNT [--seed TEXT]] [--list] [--patience SECONDS] [--jobs COUNT] [FILTER]";
+const USAGE: &str = "faults [--sample COUNT [--seed TEXT]] [--mutants FILE --by TESTS] [--list] [--patience SECONDS] [--jobs COUNT] [FILTER]";
 
 impl Flags {
     pub(crate) fn parse() -> Result<Self, lexopt::Error> {
@@ -28,6 +31,8 @@ impl Flags {
             filter: String::new(),
             sample: None,
             seed: today(),
+            mutants: None,
+            by: String::new(),
             list: false,
             patience: Duration::from_mins(1),
             jobs: std::thread::available_parallelism().map_or(2, usize::from),
@@ -37,6 +42,8 @@ impl Flags {
             match argument {
                 Long("sample") => flags.sample = Some(arguments.value()?.parse()?),
                 Long("seed") => flags.seed = arguments.value()?.string()?,
+                Long("mutants") => flags.mutants = Some(arguments.value()?.into()),
+                Long("by") => flags.by = arguments.value()?.string()?,
                 Long("list") => flags.list = true,
                 Long("patience") => {
                     flags.patience = Duration::from_secs(arguments.value()?.parse()?);

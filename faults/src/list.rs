@@ -14,10 +14,12 @@
 //! | `test FILE FILTER` | a test in `tests/` of the workspace |
 //! | `test CRATE/FILE FILTER` | a test in `tests/` of that crate |
 //!
-//! The filter is a part of the test's name, and may be left out. Lines of `-` and `+` may follow each
-//! other several times: one fault that changes several places of its file.
+//! The filter is a part of the test's name, and may be left out. Several catchers stand with commas
+//! between them: one of them must fail. Lines of `-` and `+` may follow each other several times: one
+//! fault that changes several places of its file.
 
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 
 /// One change of a source file that must not go unnoticed.
@@ -28,9 +30,17 @@ pub(crate) struct Fault {
     pub(crate) file: String,
     /// The heading below which it stands.
     pub(crate) area: String,
-    pub(crate) catcher: Catcher,
-    /// What stands there, and what is put in its place; in order.
-    pub(crate) edits: Vec<(String, String)>,
+    pub(crate) catchers: Vec<Catcher>,
+    pub(crate) change: Change,
+}
+
+/// How a fault changes its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// What stands there, once, and what is put in its place; in order.
+    Texts(Vec<(String, String)>),
+    /// A range of bytes, and what is put in its place.
+    Range(Range<usize>, String),
 }
 
 /// The test that must fail.
@@ -102,7 +112,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Fault>, ListError> {
         }
         last = kind;
     }
-    match faults.iter().find(|fault| fault.edits.is_empty()) {
+    match faults.iter().find(|fault| fault.change == Change::Texts(Vec::new())) {
         Some(fault) => {
             Err(ListError::Line { line: 0, what: format!("{:?} changes nothing", fault.name) })
         }
@@ -112,17 +122,16 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Fault>, ListError> {
 
 /// Adds a line of a change.
 fn add(fault: &mut Fault, last: char, content: &str) -> Result<(), String> {
+    let Change::Texts(edits) = &mut fault.change else { return Ok(()) };
     let (kind, line) = content.split_at(1);
-    match (kind, last) {
-        ("-", '-') => {
-            let (old, _) = fault.edits.last_mut().ok_or("a change without a beginning")?;
+    match (kind, last, edits.last_mut()) {
+        ("-", '-', Some((old, _))) => {
             old.push('\n');
             old.push_str(line);
         }
-        ("-", _) => fault.edits.push((line.to_owned(), String::new())),
-        (_, '-') => fault.edits.last_mut().ok_or("\"+\" without \"-\"")?.1.push_str(line),
-        (_, '+') => {
-            let (_, new) = fault.edits.last_mut().ok_or("\"+\" without \"-\"")?;
+        ("-", ..) => edits.push((line.to_owned(), String::new())),
+        (_, '-', Some((_, new))) => new.push_str(line),
+        (_, '+', Some((_, new))) => {
             new.push('\n');
             new.push_str(line);
         }
@@ -140,9 +149,14 @@ fn headed(head: &str, area: &str) -> Result<Fault, String> {
         name: name.to_owned(),
         file: file.to_owned(),
         area: area.to_owned(),
-        catcher: caught_by(catcher)?,
-        edits: Vec::new(),
+        catchers: catchers(catcher)?,
+        change: Change::Texts(Vec::new()),
     })
+}
+
+/// Those who are named, with commas between them.
+pub(crate) fn catchers(text: &str) -> Result<Vec<Catcher>, String> {
+    text.split(',').map(caught_by).collect()
 }
 
 fn caught_by(text: &str) -> Result<Catcher, String> {
@@ -175,14 +189,20 @@ mod tests {
 
     #[test]
     fn a_fault_has_its_area_its_catcher_and_changes_of_several_lines() {
-        let text = "# A list.\n\n# ── pools ───\n@ a | x/a.rs | test krarup-io/tcp i1\n-one\n-two\n+three\n-four\n+five\n+six\n";
+        let text = "# A list.\n\n# ── pools ───\n@ a | x/a.rs | test krarup-io/tcp i1, lib krarup-io\n-one\n-two\n+three\n-four\n+five\n+six\n";
         let faults = parse(text).unwrap();
         let suite = Suite::File { package: "krarup-io".to_owned(), file: "tcp".to_owned() };
         assert_eq!(faults.len(), 1);
         assert_eq!(faults[0].area, "pools");
-        assert_eq!(faults[0].catcher, Catcher { suite, filter: "i1".to_owned() });
+        let lib = Suite::Lib { package: "krarup-io".to_owned() };
+        let catchers = [(suite, "i1"), (lib, "")];
+        assert_eq!(
+            faults[0].catchers,
+            catchers.map(|(suite, filter)| Catcher { suite, filter: filter.to_owned() })
+        );
         let edits = [("one\ntwo", "three"), ("four", "five\nsix")];
-        assert_eq!(faults[0].edits, edits.map(|(old, new)| (old.to_owned(), new.to_owned())));
+        let edits = edits.map(|(old, new)| (old.to_owned(), new.to_owned()));
+        assert_eq!(faults[0].change, Change::Texts(edits.to_vec()));
     }
 
     #[test]

@@ -17,13 +17,17 @@
 //! .ci/faults                      # all of .ci/faults.txt
 //! .ci/faults 'wakes nobody'       # those with this in their name, file or area
 //! .ci/faults --sample 20          # that many, drawn by the day (--seed draws others)
+//! .ci/faults --mutants FILE --by 'lib krarup-supervisor, test krarup-supervisor/restarts'
 //! ```
+//!
+//! The last plants what `cargo mutants --list --json` prints, and runs the tests that are named.
 
 #![forbid(unsafe_code)]
 
 mod build;
 mod flags;
 mod list;
+mod mutants;
 mod report;
 mod run;
 mod sample;
@@ -42,6 +46,10 @@ enum Trouble {
     Flags(#[from] lexopt::Error),
     #[error(transparent)]
     List(#[from] list::ListError),
+    #[error(transparent)]
+    Mutants(#[from] mutants::MutantsError),
+    #[error("--by: {0}")]
+    By(String),
     #[error(transparent)]
     Tree(#[from] tree::TreeError),
     #[error(transparent)]
@@ -67,7 +75,10 @@ fn plant() -> Result<bool, Trouble> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let all = list::read(&root.join(".ci/faults.txt"))?;
+    let all = match &flags.mutants {
+        Some(file) => mutants::read(file, root, &list::catchers(&flags.by).map_err(Trouble::By)?)?,
+        None => list::read(&root.join(".ci/faults.txt"))?,
+    };
     let wanted = |fault: &Fault| {
         [&fault.name, &fault.file, &fault.area].iter().any(|text| text.contains(&flags.filter))
     };

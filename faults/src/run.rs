@@ -43,19 +43,21 @@ pub(crate) fn all(
         }
     }
 
-    let suites: BTreeSet<Suite> = faults.iter().map(|fault| fault.catcher.suite.clone()).collect();
+    let suites: BTreeSet<Suite> =
+        faults.iter().flat_map(|fault| &fault.catchers).map(|it| it.suite.clone()).collect();
     let (programs, alone) = build_together(tree, target, &suites, &originals, &mut together)?;
     let runner = Runner { tree, programs: &programs, flags };
-    let healthy = runner.controls(together.values().map(|(fault, _)| &fault.catcher));
+    let healthy = runner.controls(together.values().flat_map(|(fault, _)| &fault.catchers));
     let done = AtomicUsize::new(0);
     let numbers: Vec<Number> = together.keys().copied().collect();
     let found = Mutex::new(BTreeMap::new());
     let one = || {
         while let Some(&number) = numbers.get(done.fetch_add(1, Ordering::Relaxed)) {
             let fault = &faults[number - 1];
-            let verdict = match healthy.get(&fault.catcher) {
-                Some(Some(why)) => Verdict::Stale(why.clone()),
-                _ => runner.run(&fault.catcher, number),
+            let sick = fault.catchers.iter().find_map(|catcher| healthy.get(catcher)?.as_ref());
+            let verdict = match sick {
+                Some(why) => Verdict::Stale(why.clone()),
+                None => runner.run_all(&fault.catchers, number),
             };
             tell(fault, &verdict);
             if let Ok(mut found) = found.lock() {
@@ -121,13 +123,14 @@ fn by_itself(
         Err(why) => return Ok(Verdict::Stale(why)),
     };
     tree.put(&fault.file, &text)?;
-    let under_loom = fault.catcher.suite.is_under_loom();
-    let suites =
-        suites.iter().filter(|suite| suite.is_under_loom() == under_loom).cloned().collect();
+    let wanted = |suite: &&Suite| {
+        fault.catchers.iter().any(|it| it.suite.is_under_loom() == suite.is_under_loom())
+    };
+    let suites = suites.iter().filter(wanted).cloned().collect();
     let verdict = match build(tree, target, &suites, &Regions::new()) {
         Ok(Outcome::Built(programs)) => {
             let runner = Runner { tree, programs: &programs, flags };
-            runner.run(&fault.catcher, 0)
+            runner.run_all(&fault.catchers, 0)
         }
         Ok(Outcome::Broken(_)) => Verdict::Stale("it does not compile".to_owned()),
         Err(BuildError::Elsewhere(said)) => {
@@ -160,6 +163,17 @@ impl Runner<'_> {
             Verdict::Caught { by, .. } => Some(format!("{by} fails without any fault")),
         };
         catchers.into_iter().map(|catcher| (catcher.clone(), control(catcher))).collect()
+    }
+
+    /// Until one fails.
+    fn run_all(&self, catchers: &[Catcher], number: Number) -> Verdict {
+        for catcher in catchers {
+            match self.run(catcher, number) {
+                Verdict::Missed => {}
+                verdict => return verdict,
+            }
+        }
+        Verdict::Missed
     }
 
     fn run(&self, catcher: &Catcher, number: Number) -> Verdict {

@@ -1,6 +1,6 @@
 //! The copy of the workspace into which faults are put.
 
-use crate::list::Fault;
+use crate::list::{Change, Fault};
 use crate::weave::{Number, Region, weave};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -121,16 +121,17 @@ impl Originals {
     pub(crate) fn with(&self, fault: &Fault) -> Result<String, String> {
         let original =
             self.0.get(&fault.file).ok_or_else(|| format!("there is no {}", fault.file))?;
-        let mut text = original.clone();
-        for (old, new) in &fault.edits {
-            // One that fits two places changes the wrong one when a third is added before them.
-            let line = old.lines().next().unwrap_or_default().trim();
-            match text.matches(old.as_str()).count() {
-                0 => return Err(format!("\"{line}\" is not in {} any more", fault.file)),
-                1 => text = text.replacen(old.as_str(), new, 1),
-                count => return Err(format!("\"{line}\" is in {} {count} times", fault.file)),
+        let text = match &fault.change {
+            Change::Texts(edits) => edited(original, edits, &fault.file)?,
+            Change::Range(range, new) => {
+                let (Some(before), Some(after)) =
+                    (original.get(..range.start), original.get(range.end..))
+                else {
+                    return Err(format!("{range:?} is no range of {}", fault.file));
+                };
+                format!("{before}{new}{after}")
             }
-        }
+        };
         if text == *original { Err("it changes nothing".to_owned()) } else { Ok(text) }
     }
 
@@ -161,5 +162,33 @@ impl Originals {
             tree.put("gen/src/lib.rs", &format!("{library}\npub mod fault;\n"))?;
         }
         Ok((regions, alone))
+    }
+}
+
+/// The text with each edit made. One that fits two places changes the wrong one when a third is
+/// added before them.
+fn edited(original: &str, edits: &[(String, String)], file: &str) -> Result<String, String> {
+    let mut text = original.to_owned();
+    for (old, new) in edits {
+        let line = old.lines().next().unwrap_or_default().trim();
+        match text.matches(old.as_str()).count() {
+            0 => return Err(format!("\"{line}\" is not in {file} any more")),
+            1 => text = text.replacen(old.as_str(), new, 1),
+            count => return Err(format!("\"{line}\" is in {file} {count} times")),
+        }
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edit_fits_one_place_or_none_is_made() {
+        let edit = |old: &str| edited("a b a", &[(old.to_owned(), "c".to_owned())], "x.rs");
+        assert_eq!(edit("b"), Ok("a c a".to_owned()));
+        assert!(edit("a").unwrap_err().contains("2 times"));
+        assert!(edit("d").unwrap_err().contains("not in x.rs"));
     }
 }
