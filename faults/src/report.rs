@@ -13,6 +13,8 @@ pub(crate) enum Verdict {
     Missed,
     /// Nothing can be said: the text is not there any more, or the test is not.
     Stale(String),
+    /// A mutant that is no program.
+    Unviable,
 }
 
 /// One line for one fault.
@@ -23,6 +25,7 @@ pub(crate) fn tell(fault: &Fault, verdict: &Verdict) {
         }
         Verdict::Missed => println!("MISSED  {} ({})", fault.name, fault.file),
         Verdict::Stale(why) => println!("STALE   {}: {why}", fault.name),
+        Verdict::Unviable => {}
     }
 }
 
@@ -52,6 +55,7 @@ pub(crate) fn print(faults: &[Fault], verdicts: &[Verdict]) -> bool {
             Verdict::Caught { .. } => 0,
             Verdict::Missed => 1,
             Verdict::Stale(_) => 2,
+            Verdict::Unviable => continue,
         };
         parts.entry(part(&fault.file)).or_default()[column] += 1;
     }

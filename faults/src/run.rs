@@ -3,7 +3,7 @@
 use crate::Trouble;
 use crate::build::{BuildError, Outcome, Programs, build, folder_of};
 use crate::flags::Flags;
-use crate::list::{Catcher, Fault, Suite};
+use crate::list::{Catcher, Change, Fault, Suite};
 use crate::report::{Verdict, tell};
 use crate::tree::{Originals, Regions, Tree};
 use crate::weave::Number;
@@ -70,6 +70,11 @@ pub(crate) fn all(
 
     for (number, why) in alone {
         let fault = &faults[number - 1];
+        if matches!(fault.change, Change::Range(..)) {
+            // Mutants are made without a look at types; that one does not compile says nothing.
+            verdicts.insert(number, Verdict::Unviable);
+            continue;
+        }
         println!("alone   {}: {why}", fault.name);
         let verdict = by_itself(tree, target, &suites, &originals, fault, flags)?;
         tell(fault, &verdict);
@@ -158,7 +163,7 @@ impl Runner<'_> {
     ) -> BTreeMap<Catcher, Option<String>> {
         let catchers: BTreeSet<&Catcher> = catchers.collect();
         let control = |catcher: &Catcher| match self.run(catcher, 0) {
-            Verdict::Missed => None,
+            Verdict::Missed | Verdict::Unviable => None,
             Verdict::Stale(why) => Some(why),
             Verdict::Caught { by, .. } => Some(format!("{by} fails without any fault")),
         };
