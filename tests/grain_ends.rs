@@ -5,7 +5,7 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{GrainAddress, GrainCalls, Grains, behavior_fn};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::{Log, boom, simulations};
@@ -37,6 +37,8 @@ struct World {
     alive: Arc<[AtomicUsize; 4]>,
     most: Arc<AtomicUsize>,
     seen: Arc<Mutex<Vec<(u32, u64)>>>,
+    /// Whether one in four fails its `init`.
+    fails: Arc<AtomicBool>,
     /// How long an end takes.
     slow: Duration,
     /// The signal that each sends its keeper in its `terminate`.
@@ -64,6 +66,11 @@ impl Drop for Grain {
 
 impl Actor for Grain {
     type Message = Tell;
+
+    async fn init(&mut self, ctx: &mut Context<Tell>) -> Result {
+        let fails = self.world.fails.load(Ordering::SeqCst) && ctx.random().is_multiple_of(4);
+        if fails { Err(boom()) } else { Ok(()) }
+    }
 
     async fn handle_message(&mut self, ctx: &mut Context<Tell>, tell: Tell) -> Result {
         let keeper = ctx.parent().expect("a grain has a keeper");
@@ -285,8 +292,10 @@ fn k1_one_at_a_time_whatever_ends_them_and_whatever_only_looks_like_an_end() {
         let world =
             World { slow: Duration::from_millis(2), last_word: Some(boom()), ..World::default() };
         let grains = grains(sim, &world);
+        world.fails.store(true, Ordering::SeqCst);
+        let ended = Arc::new(AtomicUsize::new(0));
         for from in 0..4_u64 {
-            let grains = grains.clone();
+            let (grains, ended) = (grains.clone(), Arc::clone(&ended));
             sim.spawn(move || {
                 behavior_fn(move |ctx: Context<()>| async move {
                     for n in 0..15 {
@@ -313,12 +322,15 @@ fn k1_one_at_a_time_whatever_ends_them_and_whatever_only_looks_like_an_end() {
                             _ => {}
                         }
                     }
+                    ended.fetch_add(1, Ordering::SeqCst);
                     Ok(())
                 })
             })
             .start()?;
         }
         sim.advance(20 * SECOND);
+        assert_eq!(ended.load(Ordering::SeqCst), 4, "nobody waits in vain");
+        world.fails.store(false, Ordering::SeqCst);
         assert_eq!(sim.stats().processes, 1 + alive(&world));
         assert_eq!(most(&world), 1);
         for key in 0..3 {

@@ -350,11 +350,16 @@ fn p2_a_pool_of_state_actors_is_a_limit_and_its_senders_hear_of_it() {
     const SIZE: usize = 3;
     const BOUND: usize = 2;
     const MOST: usize = 2;
-    for sim in simulations(5) {
+    // Jobs that are watched on their way keep their room in the same way.
+    for (watched, sim) in
+        [false, true].into_iter().flat_map(|w| simulations(5).map(move |s| (w, s)))
+    {
         let log = Log::new();
         let noted = log.clone();
         let workers = move || Stateful::new(Doer::new(&noted)).most_in_flight(MOST);
-        let pool = sim.spawn(move || Pool::new(SIZE, workers).mailbox(BOUND)).wait().unwrap();
+        let pool = Pool::new(SIZE, workers).mailbox(BOUND);
+        let pool = if watched { pool.time_to_live(HOUR) } else { pool };
+        let pool = sim.spawn(move || pool).wait().unwrap();
         let (mut accepted, mut refused) = (0, 0);
         for number in 0..40 {
             let letter = Letter::Notice(job(number.to_string()).waiting(10 * SECOND));

@@ -60,6 +60,8 @@ impl<K: Hash + Eq, M: Send + 'static, C: Send + 'static> Book<K, M, C> {
     }
 }
 
+type Locked<'a, K, M, C> = MutexGuard<'a, Book<K, M, C>>;
+
 /// The book, shared by all senders.
 pub(crate) struct Shared<K, M, C> {
     pub(crate) book: Mutex<Book<K, M, C>>,
@@ -92,7 +94,7 @@ where
         key: &K,
         given: G,
         act: impl FnOnce(&mut Entry<M, C>, usize, G) -> T,
-    ) -> Result<(MutexGuard<'_, Book<K, M, C>>, T), G> {
+    ) -> Result<(Locked<'_, K, M, C>, T), G> {
         let mut spare = None;
         loop {
             let mut book = self.book.lock();
@@ -286,10 +288,10 @@ where
     }
 
     /// The pid that a grain is to have that is about to be made; `None` if it is not to be made.
-    pub(crate) fn take_pid(&self, key: &K) -> Option<Option<UnusedPid>> {
+    pub(crate) fn take_pid(&self, key: &K) -> Option<UnusedPid> {
         let mut book = self.book.lock();
         let entry = book.entries.get_mut(key)?;
-        matches!(entry.stage, Stage::Away).then(|| entry.take_pid())
+        matches!(entry.stage, Stage::Away).then(|| entry.take_pid(&self.agent))
     }
 
     /// A grain has been made; what it has not lived long enough to get.

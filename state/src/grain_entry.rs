@@ -288,8 +288,9 @@ impl<M: Send + 'static, C: Send + 'static> Entry<M, C> {
     }
 
     /// The pid that the grain is to have that is about to be made.
-    pub(crate) fn take_pid(&mut self) -> Option<UnusedPid> {
-        self.queue.as_mut().and_then(|queue| queue.unused.take())
+    pub(crate) fn take_pid(&mut self, agent: &Agent) -> UnusedPid {
+        let unused = self.queue.as_mut().and_then(|queue| queue.unused.take());
+        unused.unwrap_or_else(|| agent.unused_pid())
     }
 
     /// The grain could not be made: what was held is lost. Senders that have places keep them, for
@@ -341,7 +342,7 @@ impl<M: Send + 'static, C: Send + 'static> Entry<M, C> {
                 && let Ok(permit) = grain.reserve_quietly()
             {
                 kept.push(permit);
-                after.woken.extend(queue.line.grant().flatten());
+                queue.line.grant(&mut after.woken);
             }
         }
         self.stage = Stage::Present { grain: grain.clone(), kept };
@@ -378,11 +379,8 @@ impl<M: Send + 'static, C: Send + 'static> Entry<M, C> {
             after.woken.extend(queue.line.call_first());
             return;
         }
-        while queue.held.len() + queue.kept < bound
-            && let Some(waker) = queue.line.grant()
-        {
+        while queue.held.len() + queue.kept < bound && queue.line.grant(&mut after.woken) {
             queue.kept += 1;
-            after.woken.extend(waker);
         }
     }
 }

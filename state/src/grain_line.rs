@@ -72,11 +72,13 @@ impl Line {
         Left::Wait(self.waiting.remove(&ticket).flatten())
     }
 
-    /// Grants a place to the first, if anybody waits: whom to wake, if that was not done.
-    pub(crate) fn grant(&mut self) -> Option<Option<Waker>> {
-        let (ticket, waker) = self.waiting.pop_first()?;
+    /// Grants a place to the first, which is to be woken if it was not already; false if nobody
+    /// waits.
+    pub(crate) fn grant(&mut self, woken: &mut Vec<Waker>) -> bool {
+        let Some((ticket, waker)) = self.waiting.pop_first() else { return false };
         self.granted.insert(ticket);
-        Some(waker)
+        woken.extend(waker);
+        true
     }
 
     /// Calls the first to the mailbox of the grain, once: whom to wake.
@@ -134,9 +136,11 @@ mod tests {
                         waiting.extend(ticket);
                     }
                     1 => {
-                        let grant = line.grant();
-                        prop_assert_eq!(grant.is_some(), !waiting.is_empty());
-                        if grant.is_some() {
+                        let mut woken = Vec::new();
+                        let is_granted = line.grant(&mut woken);
+                        prop_assert_eq!(is_granted, !waiting.is_empty());
+                        prop_assert_eq!(woken.len(), usize::from(is_granted));
+                        if is_granted {
                             granted.push(waiting.remove(0));
                         }
                     }

@@ -418,6 +418,12 @@ mod tests {
         full.send(8).unwrap();
         assert!(tills.move_in(&1, &full).is_empty());
         assert_eq!((held(&tills), full.waiting()), (vec![3], 2));
+        let (agent, full) = world(&sim);
+        let tills = Tills::new(3, agent);
+        assert!((1..4).all(|message| sends(&tills, message)));
+        full.send(8).unwrap();
+        assert!(tills.move_in(&1, &full).is_empty());
+        assert_eq!((held(&tills), full.waiting()), (vec![2, 3], 2));
     }
 
     #[test]

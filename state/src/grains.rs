@@ -58,6 +58,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// grain must not call who waits for its key: that one waits for the next, which comes
 /// when this one is gone, so only a timeout ends it.
 ///
+/// The key's `Hash` and `Eq` run on the threads of senders while the keeper's book is locked: they
+/// must not send to its grains.
+///
 /// A grain that fails its `init` fails the calls that have made it with that reason, and what else
 /// had come is a dead letter. The next message tries again.
 ///
@@ -266,12 +269,9 @@ where
         let monitor = self.ctx.make_ref();
         let spawn = self.ctx.spawn(factory).mailbox(self.plan.mailbox);
         // The monitor is the keeper's alone; the link a grain may take away.
-        let mut spawn = spawn.link().monitor_urgent(monitor);
+        let mut spawn = spawn.link().monitor_urgent(monitor).pid(pid);
         if let Some(name) = name {
             spawn = spawn.name(name);
-        }
-        if let Some(pid) = pid {
-            spawn = spawn.pid(pid);
         }
         match spawn.start() {
             Ok(grain) => {
