@@ -9,11 +9,11 @@
 pub use krarup_act::{
     Actor, Address, AddressOf, Behavior, BehaviorFn, Block, Broadcast, ByKey, Call, CannotWait,
     Choice, Context, DEFAULT_CALL_TIMEOUT, Discarded, Divert, Diverted, Dynamic, Elastic, Ended,
-    Failure, InPlace, InPlaceError, InspectRequest, Judge, Latency, LeastLoaded, Monitor, Overflow,
-    Pending, Permit, Plain, Pool, PoolBehavior, PoolCommand, PoolContext, PoolError, PoolState,
-    PoolStatistics, Rate, Received, Recipient, Reply, ResizeError, Resized, Room, RoundRobin,
-    Route, Routing, SendOrWait, Sleep, Spawn, Stop, Topic, Traced, TwoChoices, Workers,
-    behavior_fn, is_in_process,
+    Failure, InPlace, InPlaceError, InspectRequest, Judge, KILL_GRACE, Latency, LeastLoaded,
+    Monitor, Overflow, Pending, Permit, Plain, Pool, PoolBehavior, PoolCommand, PoolContext,
+    PoolError, PoolState, PoolStatistics, Rate, Received, Recipient, Reply, ResizeError, Resized,
+    Room, RoundRobin, Route, Routing, SendOrWait, Sleep, Spawn, Stop, Topic, Traced, TwoChoices,
+    Workers, behavior_fn, is_in_process,
 };
 pub use krarup_gen::{
     Alias, BlockError, CallCycle, CallError, Class, DeadLetter, DeadLetterCause, DebugError,

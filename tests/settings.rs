@@ -108,6 +108,30 @@ fn x7_every_key_is_accepted_and_sets_what_it_says() {
 }
 
 #[test]
+fn x7_the_ends_of_each_range_are_in_it_and_what_lies_beyond_is_refused() {
+    let cases = [
+        ("node", "blocking-threads", ["1", "16384"], ["0", "16385"]),
+        ("node", "stop-timeout", ["\"1ns\"", "\"24h\""], ["\"0ns\"", "\"86400001ms\""]),
+        ("dispatcher.a", "workers", ["1", "1024"], ["0", "1025"]),
+        ("dispatcher.a", "spare-workers", ["0", "1024"], ["-1", "1025"]),
+        ("dispatcher.a", "throughput", ["1", "4294967295"], ["0", "4294967296"]),
+        ("dispatcher.a", "throughput-deadline", ["\"1ns\"", "\"24h\""], ["\"0ns\"", "\"25h\""]),
+        ("dispatcher.a", "long-turn", ["\"1ns\"", "\"24h\""], ["\"0ns\"", "\"25h\""]),
+        ("dispatcher.a", "stack-size", ["\"64KiB\"", "\"1GiB\""], ["65535", "1073741825"]),
+    ];
+    for (table, key, within, beyond) in cases {
+        let set = |value: &str| NodeBuilder::from_toml(&format!("[{table}]\n{key} = {value}\n"));
+        for value in within {
+            assert!(set(value).is_ok(), "{key} = {value}: {:?}", set(value).err());
+        }
+        for value in beyond {
+            let error = set(value).unwrap_err().to_string();
+            assert!(error.contains(key), "{key} = {value}: {error}");
+        }
+    }
+}
+
+#[test]
 fn x7_nothing_said_is_the_default() {
     let builder = NodeBuilder::from_toml("").unwrap();
     assert!(has(&builder, &DispatcherOptions::new()));

@@ -235,6 +235,46 @@ fn x2_processes_that_spawn_for_ever_are_ended_when_the_time_is_over() {
     }
 }
 
+/// When its state is dropped, whyever, it spawns another; so often at most.
+struct Respawns(Arc<AtomicUsize>);
+
+const MOST: usize = 20_000;
+
+impl krarup::Behavior for Respawns {
+    type Message = ();
+    type Command = ();
+
+    async fn run(self, ctx: Context<()>) -> Result {
+        let _tail = Tail(ctx, self.0);
+        std::future::pending::<()>().await;
+        Ok(())
+    }
+}
+
+struct Tail(Context<()>, Arc<AtomicUsize>);
+
+impl Drop for Tail {
+    fn drop(&mut self) {
+        if self.1.fetch_add(1, Ordering::Relaxed) < MOST {
+            let spawned = Arc::clone(&self.1);
+            let _ = self.0.spawn(move || Respawns(spawned)).start();
+        }
+    }
+}
+
+#[test]
+fn x2_a_process_that_spawns_another_when_it_is_ended_is_ended_when_the_time_is_over() {
+    for sim in simulations(2) {
+        let spawned = Arc::new(AtomicUsize::new(0));
+        let first = Arc::clone(&spawned);
+        sim.spawn(move || Respawns(first)).start().unwrap();
+        sim.run_until_idle();
+        sim.stop().timeout(SECOND).wait().unwrap();
+        assert!((100..MOST).contains(&spawned.load(Ordering::Relaxed)), "{spawned:?}");
+        assert_eq!(sim.stats().processes, 0);
+    }
+}
+
 #[test]
 fn x2_all_that_cannot_be_ended_are_killed_and_the_services_still_stop_in_order() {
     let sim = Simulation::new(1);

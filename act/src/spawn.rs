@@ -213,7 +213,8 @@ where
     > {
         let host = Arc::clone(&self.host);
         let (timeout, grace) = (self.init_timeout, self.kill_grace);
-        let name = self.name.as_ref().and_then(|name| name.as_ref().ok().cloned());
+        // To be taken away, if need be.
+        let name = timeout.and(self.name.as_ref()).and_then(|name| name.as_ref().ok().cloned());
         let (sender, mut started) = slot();
         let address = self.launch(Some(sender))?;
         let spawned = address.clone();

@@ -30,6 +30,9 @@ use std::time::Duration;
 /// Between two looks for a process that is about to appear.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
+/// Looks for processes whose parent has ended, before time is to pass between two of them.
+const ROUNDS_AT_ONCE: u32 = 64;
+
 /// The part of the time in which all that are left have been asked.
 const TOGETHER: u32 = 5;
 
@@ -65,7 +68,9 @@ fn top_level(home: &Home, root: Root, myself: Option<Pid>) -> Vec<Arc<dyn Proces
 async fn stop_below(home: &Arc<Home>, root: Root, timeout: Duration, myself: Option<Pid>) {
     let (now, share) = (home.now(), timeout / TOGETHER);
     let (in_order, until) = (now + (timeout - share), now + timeout);
+    let mut rounds = 0;
     loop {
+        another_round(home, &mut rounds).await;
         // As many as are counted must be found: see `kill_below`.
         let counted = home.core.registry.living();
         let all_have_appeared = home.core.registry.all().len() >= counted;
@@ -74,8 +79,7 @@ async fn stop_below(home: &Arc<Home>, root: Root, timeout: Duration, myself: Opt
             return;
         }
         if top.is_empty() {
-            let later = home.now() + LOOK_AGAIN;
-            Sleep::until(Arc::clone(home) as Arc<dyn Host>, later).await;
+            pause(home).await;
         }
         while let Some(process) = top.pop() {
             contained(|| Arc::clone(&process).request_stop(Reason::Shutdown));
@@ -100,8 +104,9 @@ async fn stop_together(
     between: Duration,
     myself: Option<Pid>,
 ) {
-    let mut asked = BTreeSet::new();
+    let (mut asked, mut rounds) = (BTreeSet::new(), 0);
     loop {
+        another_round(home, &mut rounds).await;
         let top = top_level(home, root, myself);
         for process in top.iter().rev() {
             if asked.insert(process.pid()) {
@@ -157,8 +162,7 @@ async fn kill_below(home: &Arc<Home>, root: Root, myself: Option<Pid>) {
             return;
         }
         if left.is_empty() {
-            let later = home.now() + LOOK_AGAIN;
-            Sleep::until(Arc::clone(home) as Arc<dyn Host>, later).await;
+            pause(home).await;
         }
     }
 }
@@ -175,6 +179,18 @@ pub(crate) fn kill_all(core: &Core) {
     for process in core.registry.all() {
         contained(|| process.kill());
     }
+}
+
+/// Processes that spawn others when they end must not make a simulation's time stand still.
+async fn another_round(home: &Arc<Home>, rounds: &mut u32) {
+    *rounds = rounds.saturating_add(1);
+    if *rounds > ROUNDS_AT_ONCE {
+        pause(home).await;
+    }
+}
+
+async fn pause(home: &Arc<Home>) {
+    Sleep::until(Arc::clone(home) as Arc<dyn Host>, home.now() + LOOK_AGAIN).await;
 }
 
 /// Waits for the end of a process, at most until then; whether it ended.

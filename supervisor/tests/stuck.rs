@@ -12,6 +12,7 @@ use krarup_supervisor::{
     BackOff, ChildSpec, ChildTemplate, FailedToStartChild, RestartType, Shutdown, Supervisor,
     SupervisorCalls,
 };
+use std::future::IntoFuture;
 use std::sync::mpsc;
 use std::time::Duration;
 use support::{Habits, Stage, Start, Worker, kids};
@@ -136,6 +137,26 @@ fn s11_an_init_timeout_ends_though_the_child_does_not() {
     assert_eq!(stage.sim.process_info(stuck).unwrap().links, []);
     thaw(&stage);
     assert_eq!(stage.sim.processes(), []);
+}
+
+#[test]
+fn s11_a_child_that_did_not_start_and_lives_on_is_no_business_of_its_supervisor() {
+    let stage = Stage::new();
+    stage.plan("a", &[Start::Never]);
+    let a = stage.child("a").init_timeout(SECOND);
+    let supervisor = stage.supervisor(Supervisor::one_for_one);
+    let mut start = supervisor.start_child(a).into_future();
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(start.as_mut().poll(&mut cx).is_pending());
+    stage.sim.run_until_idle();
+    let stuck = stage.pid("a");
+    freeze(&stage, &[stuck]);
+    stage.pass(6 * SECOND);
+    assert!(matches!(start.as_mut().poll(&mut cx), std::task::Poll::Ready(Err(_))));
+    assert_eq!(stage.sim.process_info(stuck).unwrap().links, []);
+    assert_eq!(kids(&supervisor), "");
+    thaw(&stage);
+    assert!(supervisor.is_alive() && !stage.sim.is_alive(stuck));
 }
 
 #[test]
