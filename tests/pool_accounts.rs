@@ -264,15 +264,20 @@ fn p2_room_at_a_removed_worker_is_no_room_of_the_pool() {
         let log = Log::new();
         let factory = workers(&log);
         let pool: PoolAddress = sim.spawn(move || Pool::new(2, factory).mailbox(1)).wait().unwrap();
-        occupy(&sim, &pool, seconds(1));
         let first = pool.workers().wait().unwrap()[0];
-        (1..3).for_each(|n| pool.send(Job::Slow(n, seconds(5))).unwrap());
-        let mut wait = pool.send_or_wait(Job::Note(3)).into_future();
+        pool.send(Job::Slow(1, seconds(1))).unwrap();
+        pool.send(Job::Slow(2, seconds(9))).unwrap();
+        sim.run_until_idle();
+        (3..5).for_each(|n| pool.send(Job::Slow(n, seconds(5))).unwrap());
+        let mut wait = pool.send_or_wait(Job::Note(5)).into_future();
         assert!(poll_once(&mut wait).is_pending());
         assert_eq!(pool.remove_workers(1).wait().unwrap().size, 1);
         assert!(sim.is_alive(first));
-        // The removed one has room when it takes its last; the other one has at the same time.
-        sim.advance(seconds(1));
+        // The removed one has room now, for nobody: the pool has one worker, and that is full.
+        sim.advance(seconds(2));
+        assert_eq!(pool.waiting(), 1);
+        assert!(poll_once(&mut wait).is_pending());
+        sim.advance(seconds(7));
         assert!(poll_once(&mut wait).is_ready());
         sim.advance(seconds(20));
         assert_eq!(done(&log).len(), 5);

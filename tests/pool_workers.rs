@@ -475,12 +475,14 @@ fn p4_a_worker_that_ends_as_soon_as_it_has_started_is_replaced() {
             let hasty = started.fetch_add(1, Ordering::Relaxed) == 2;
             behavior_fn(move |mut ctx: Context<Job>| async move {
                 ctx.initialised();
-                while !hasty {
+                if hasty {
+                    return Err(boom());
+                }
+                loop {
                     if let krarup::Received::Message(Job::End(reason)) = ctx.receive().await {
                         return Err(reason);
                     }
                 }
-                Err(boom())
             })
         };
         let pool: PoolAddress = sim.spawn(move || Pool::new(2, factory)).wait().unwrap();

@@ -224,7 +224,7 @@ impl Force {
             self.ledger.lose_if(is_over, || format!("more wait than there is room: {info:?}"));
         }
         if let Err(error) = self.node.inspect(pid).wait() {
-            self.ledger.lose_if(matches!(error, ResizeError::Call(CallError::Timeout(_))), || {
+            self.ledger.lose_if(matches!(error, CallError::Timeout(_)), || {
                 format!("an inspection of {pid}: {error}")
             });
         }
