@@ -49,8 +49,10 @@ pub(crate) struct Rare<M, C> {
     pub(crate) suspended: bool,
     /// The job in hand, if somebody watches it.
     pub(crate) job: Option<InHand<M>>,
-    /// Messages that are received keep their room.
+    /// Messages may keep their room when they are received.
     pub(crate) holds_room: bool,
+    /// Those that are received now do.
+    pub(crate) is_holding: bool,
     /// The one that was received last does.
     pub(crate) keeps_room: bool,
     /// A stop that a handler has received, and that is to be obeyed when it is done.
@@ -67,6 +69,7 @@ impl<M, C> Default for Rare<M, C> {
             suspended: false,
             job: None,
             holds_room: false,
+            is_holding: false,
             keeps_room: false,
             stop_reason: None,
         }

@@ -8,12 +8,15 @@
 use super::context::Context;
 use crate::mailbox::entry::{Body, Entry};
 use crate::process::current;
+use crate::received::Received;
 use krarup_gen::NoBound;
 use std::sync::atomic::Ordering;
+use std::task::Poll;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// From now on messages that are received keep their room in the mailbox until
-    /// [`Context::free_room`] gives it back.
+    /// From now on messages that are received with [`Context::poll_holding`] or
+    /// [`Context::take_holding`] keep their room in the mailbox until [`Context::free_room`] gives
+    /// it back.
     ///
     /// # Errors
     /// The mailbox has no bound: there is nothing to keep.
@@ -24,10 +27,34 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         Ok(())
     }
 
-    /// Whether the message that was received last keeps its room; to be asked once for each. What
-    /// comes beyond the bound, of a timer say, keeps none.
-    pub fn keeps_room(&mut self) -> bool {
-        self.rare.as_mut().is_some_and(|rare| std::mem::take(&mut rare.keeps_room))
+    /// As to poll [`Context::receive`]; and whether what has come keeps its room. What comes
+    /// beyond the bound, of a timer say, keeps none.
+    pub fn poll_holding(&mut self) -> Poll<(Received<M, C>, bool)> {
+        let (received, keeps_room) = self.holding(Self::poll_receive);
+        received.map(|item| {
+            self.remember(&item);
+            (item, keeps_room)
+        })
+    }
+
+    /// As [`Context::take_batch`] of one message; and whether it keeps its room.
+    pub fn take_holding(&mut self) -> Option<(M, bool)> {
+        let (mut batch, keeps_room) = self.holding(|ctx| ctx.take_batch(1));
+        batch.pop().map(|message| (message, keeps_room))
+    }
+
+    /// Receives in some way; and whether what was received keeps its room. Received in another way
+    /// it keeps none: a handler may take messages itself.
+    fn holding<T>(&mut self, receive: impl FnOnce(&mut Self) -> T) -> (T, bool) {
+        if let Some(rare) = &mut self.rare {
+            rare.is_holding = rare.holds_room;
+        }
+        let received = receive(self);
+        let keeps_room = self.rare.as_mut().is_some_and(|rare| {
+            rare.is_holding = false;
+            std::mem::take(&mut rare.keeps_room)
+        });
+        (received, keeps_room)
     }
 
     /// So many messages that kept their room are begun, or lost: others may come.
@@ -48,7 +75,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     #[cold]
     pub(super) fn count_received(&mut self) {
         match &mut self.rare {
-            Some(rare) if rare.holds_room => {
+            Some(rare) if rare.is_holding => {
                 rare.keeps_room = true;
                 self.break_silence();
             }
