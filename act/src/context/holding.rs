@@ -5,7 +5,7 @@
 //! senders those messages wait like those in the mailbox: so they are not counted as taken when they are
 //! received, but when they are begun. A process that does this takes a detour; others pay nothing.
 
-use super::context::Context;
+use super::context::{Context, Holding};
 use crate::mailbox::entry::{Body, Entry};
 use crate::process::current;
 use crate::received::Received;
@@ -22,7 +22,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// The mailbox has no bound: there is nothing to keep.
     pub fn hold_room(&mut self) -> Result<(), NoBound> {
         self.mailbox().ok_or(NoBound)?;
-        self.rare().holds_room = true;
+        self.rare().holding = Holding::Sometimes;
         self.look_for_detours();
         Ok(())
     }
@@ -46,15 +46,14 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Receives in some way; and whether what was received keeps its room. Received in another way
     /// it keeps none: a handler may take messages itself.
     fn holding<T>(&mut self, receive: impl FnOnce(&mut Self) -> T) -> (T, bool) {
-        if let Some(rare) = &mut self.rare {
-            rare.is_holding = rare.holds_room;
+        let holds = self.rare.as_ref().is_some_and(|rare| rare.holding != Holding::Never);
+        if !holds {
+            return (receive(self), false);
         }
+        self.rare().holding = Holding::Now;
         let received = receive(self);
-        let keeps_room = self.rare.as_mut().is_some_and(|rare| {
-            rare.is_holding = false;
-            std::mem::take(&mut rare.keeps_room)
-        });
-        (received, keeps_room)
+        let after = std::mem::replace(&mut self.rare().holding, Holding::Sometimes);
+        (received, after == Holding::Done)
     }
 
     /// So many messages that kept their room are begun, or lost: others may come.
@@ -75,8 +74,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     #[cold]
     pub(super) fn count_received(&mut self) {
         match &mut self.rare {
-            Some(rare) if rare.is_holding => {
-                rare.keeps_room = true;
+            Some(rare) if rare.holding == Holding::Now => {
+                rare.holding = Holding::Done;
                 self.break_silence();
             }
             _ => self.cell.progress.count_taken(),
@@ -88,7 +87,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     #[cold]
     pub(super) fn next_held(&mut self) -> Option<M> {
         let only_holds = !self.cell.is_routed()
-            && self.rare.as_ref().is_some_and(|rare| rare.holds_room && !rare.is_in_the_way());
+            && self
+                .rare
+                .as_ref()
+                .is_some_and(|rare| rare.holding != Holding::Never && !rare.is_in_the_way());
         if !only_holds || self.has_mail_ahead() {
             return None;
         }
