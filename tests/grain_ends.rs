@@ -24,6 +24,8 @@ enum Do {
     End(Reason),
     SetAside,
     Note(u64),
+    /// Takes its time, and then waits for room for messages to its own key.
+    SendToItself,
 }
 
 enum Tell {
@@ -43,6 +45,22 @@ struct World {
     slow: Duration,
     /// The signal that each sends its keeper in its `terminate`.
     last_word: Option<Reason>,
+    /// How to reach them all; and what came of a grain's messages to its own key.
+    keeper: Arc<Mutex<Option<Address>>>,
+    to_itself: Arc<Mutex<Vec<&'static str>>>,
+}
+
+impl World {
+    /// Sends to the key of the grain that runs this, and waits for room.
+    async fn send_to_itself(&self, key: u32) {
+        let grains = self.keeper.lock().unwrap().clone().unwrap();
+        let told = match grains.send_or_wait_to(key, Tell::Do(Do::Note(7))).await {
+            Ok(()) => "sent",
+            Err(SendError::WaitInProcess(_)) => "refused",
+            Err(_) => "another error",
+        };
+        self.to_itself.lock().unwrap().push(told);
+    }
 }
 
 struct Grain {
@@ -85,6 +103,10 @@ impl Actor for Grain {
             Tell::Do(Do::Unlink) => ctx.unlink(keeper),
             Tell::Do(Do::End(reason)) => return Err(reason),
             Tell::Do(Do::SetAside) => ctx.stash(Tell::Do(Do::SetAside)).map_err(|_| boom())?,
+            Tell::Do(Do::SendToItself) => {
+                ctx.sleep(SECOND).await;
+                self.world.send_to_itself(self.key).await;
+            }
             Tell::Do(Do::Note(n)) => self.world.seen.lock().unwrap().push((self.key, n)),
         }
         Ok(())
@@ -95,6 +117,9 @@ impl Actor for Grain {
             ctx.exit(keeper, word.clone());
         }
         ctx.sleep(self.world.slow).await;
+        if self.world.keeper.lock().unwrap().is_some() {
+            self.world.send_to_itself(self.key).await;
+        }
     }
 }
 
@@ -267,6 +292,44 @@ fn k2_who_waits_for_room_at_a_grain_hears_at_once_that_its_keeper_ends() {
         assert_eq!(log.take_sorted(), ["first refused true", "second refused true"]);
         assert_eq!(sim.now(), began);
         stop.wait().ok();
+    }
+}
+
+#[test]
+fn k2_a_grain_does_not_wait_for_room_behind_others_or_for_the_next_one_of_its_key() {
+    for sim in simulations(5) {
+        let world = World { slow: SECOND, ..World::default() };
+        let grains = grains(&sim, &world);
+        *world.keeper.lock().unwrap() = Some(grains.clone());
+        let waits = || {
+            let grains = grains.clone();
+            sim.spawn(move || {
+                behavior_fn(move |_: Context<()>| async move {
+                    let sent = grains.send_or_wait_to(1, Tell::Do(Do::Note(1))).await;
+                    sent.map_err(SendError::without_message)?;
+                    Ok(())
+                })
+            })
+            .start()
+            .unwrap();
+        };
+        // Its mailbox is full, and others stand in line: they would wait for it, and it for them.
+        tell(&grains, 1, Do::SendToItself);
+        sim.run_until_idle();
+        (0..2).for_each(|n| tell(&grains, 1, Do::Note(n)));
+        (0..3).for_each(|_| waits());
+        sim.advance(2 * SECOND);
+        assert_eq!(*world.to_itself.lock().unwrap(), ["refused"]);
+        assert_eq!(world.seen.lock().unwrap().len(), 5, "and all others have room");
+        // It ends, and as many are held for the next one as may be.
+        grains.release(1).unwrap();
+        sim.run_until_idle();
+        (0..2).for_each(|n| tell(&grains, 1, Do::Note(n)));
+        waits();
+        sim.advance(2 * SECOND);
+        assert_eq!(*world.to_itself.lock().unwrap(), ["refused", "refused"]);
+        assert_eq!(world.seen.lock().unwrap().len(), 8);
+        *world.keeper.lock().unwrap() = None;
     }
 }
 

@@ -282,6 +282,33 @@ fn m5_what_comes_to_a_state_actor_beyond_its_bound_keeps_no_room() {
     }
 }
 
+/// A handler may take letters off the mailbox itself: those it has.
+#[test]
+fn m5_what_a_handler_takes_itself_waits_no_more() {
+    // A turn of one message has nothing at hand for a batch.
+    for sim in (0..3).map(Simulation::new) {
+        let log = Log::new();
+        let doer = limited(&sim, &log, 4, 1);
+        let me = doer.clone();
+        for _ in 0..3 {
+            let me = me.clone();
+            let takes = job("takes").doing(move |scope| {
+                Box::pin(async move {
+                    (0..4).for_each(|_| me.notice(job("taken")).unwrap());
+                    assert_eq!(me.waiting(), 4);
+                    let taken = scope.with_context(|_, ctx| ctx.take_batch(3).len());
+                    assert_eq!((taken, me.waiting()), (3, 1));
+                    Ok(())
+                })
+            });
+            doer.notice(takes).unwrap();
+            sim.run_until_idle();
+            assert_eq!(doer.waiting(), 0);
+        }
+        assert_eq!((log.count("takes done"), log.count("notice taken")), (3, 3));
+    }
+}
+
 #[test]
 fn m6_senders_wait_for_room_at_a_state_actor_and_have_it_when_a_letter_is_begun() {
     for sim in simulations(5) {

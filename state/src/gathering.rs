@@ -16,7 +16,7 @@ use crate::state_actor::StateActor;
 use crate::table::Key;
 use krarup_act::Received;
 use krarup_gen::Pid;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::task::{Context, Poll};
 
 type Item<A> = Received<Letter<<A as Kinds>::Notice, <A as Kinds>::Ask>, <A as Kinds>::Event>;
@@ -56,7 +56,7 @@ impl<A: StateActor> Engine<A> {
             if self.leaves_letters(ctx) {
                 return false;
             }
-            ctx.take_batch(1).pop().map(|letter| (letter, ctx.sender(), ctx.keeps_room()))
+            ctx.take_holding().map(|(letter, keeps_room)| (letter, ctx.sender(), keeps_room))
         };
         let Some((letter, sender, keeps_room)) = taken else { return false };
         self.sort(Received::Message(letter), sender, keeps_room);
@@ -68,12 +68,12 @@ impl<A: StateActor> Engine<A> {
         let mut house = self.desk.house.lock();
         let ctx = &mut house.as_mut()?.ctx;
         let received = if self.leaves_letters(ctx) {
-            pin!(ctx.receive_control()).poll(cx)
+            pin!(ctx.receive_control()).poll(cx).map(|item| (item, false))
         } else {
-            Pin::new(&mut ctx.receive()).poll(cx)
+            ctx.poll_holding()
         };
-        let Poll::Ready(item) = received else { return None };
-        Some((item, ctx.sender(), ctx.keeps_room()))
+        let Poll::Ready((item, keeps_room)) = received else { return None };
+        Some((item, ctx.sender(), keeps_room))
     }
 
     fn sort_settled(&mut self, key: Key, settled: Settled<A::Reply, A::Event>) {

@@ -20,7 +20,7 @@ use krarup_gen::{Inspection, Reason, Result};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 
@@ -288,15 +288,15 @@ impl<P: StepProcess> Machine<P> {
         loop {
             self.holds_back = self.leaves_messages();
             let received = if self.holds_back {
-                pin!(self.ctx.receive_control()).poll(cx)
+                pin!(self.ctx.receive_control()).poll(cx).map(|item| (item, false))
             } else {
-                Pin::new(&mut self.ctx.receive()).poll(cx)
+                self.ctx.poll_holding()
             };
-            let Poll::Ready(item) = received else { break };
+            let Poll::Ready((item, keeps_room)) = received else { break };
             match item {
                 Received::Message(message) | Received::Command(message) => {
                     let sender = self.ctx.sender();
-                    self.kept += usize::from(self.ctx.keeps_room());
+                    self.kept += usize::from(keeps_room);
                     self.events.push_back(StepEvent::Message { sender, message });
                     self.due |= !matches!(self.next, Next::Blocked);
                 }

@@ -49,12 +49,21 @@ pub(crate) struct Rare<M, C> {
     pub(crate) suspended: bool,
     /// The job in hand, if somebody watches it.
     pub(crate) job: Option<InHand<M>>,
-    /// Messages that are received keep their room.
-    pub(crate) holds_room: bool,
-    /// The one that was received last does.
-    pub(crate) keeps_room: bool,
+    pub(crate) holding: Holding,
     /// A stop that a handler has received, and that is to be obeyed when it is done.
     stop_reason: Option<Reason>,
+}
+
+/// Whether messages keep their room when they are received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holding {
+    Never,
+    /// They may, and are not received so now.
+    Sometimes,
+    /// The one that is received now does.
+    Now,
+    /// The one that was received does.
+    Done,
 }
 
 impl<M, C> Default for Rare<M, C> {
@@ -66,8 +75,7 @@ impl<M, C> Default for Rare<M, C> {
             tracer: Tracer::off(),
             suspended: false,
             job: None,
-            holds_room: false,
-            keeps_room: false,
+            holding: Holding::Never,
             stop_reason: None,
         }
     }
@@ -81,7 +89,7 @@ impl<M, C> Rare<M, C> {
             && self.tracer.is_off()
             && !self.suspended
             && self.job.is_none()
-            && !self.holds_room
+            && self.holding == Holding::Never
             && self.stop_reason.is_none()
     }
 
@@ -282,7 +290,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub(crate) fn look_for_detours(&mut self) {
         self.release_rare();
         self.detour = self.cell.is_routed()
-            || self.rare.as_ref().is_some_and(|rare| rare.is_in_the_way() || rare.holds_room);
+            || self
+                .rare
+                .as_ref()
+                .is_some_and(|rare| rare.is_in_the_way() || rare.holding != Holding::Never);
     }
 }
 

@@ -5,29 +5,55 @@
 //! senders those messages wait like those in the mailbox: so they are not counted as taken when they are
 //! received, but when they are begun. A process that does this takes a detour; others pay nothing.
 
-use super::context::Context;
+use super::context::{Context, Holding};
 use crate::mailbox::entry::{Body, Entry};
 use crate::process::current;
+use crate::received::Received;
 use krarup_gen::NoBound;
 use std::sync::atomic::Ordering;
+use std::task::Poll;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// From now on messages that are received keep their room in the mailbox until
-    /// [`Context::free_room`] gives it back.
+    /// From now on messages that are received with [`Context::poll_holding`] or
+    /// [`Context::take_holding`] keep their room in the mailbox until [`Context::free_room`] gives
+    /// it back.
     ///
     /// # Errors
     /// The mailbox has no bound: there is nothing to keep.
     pub fn hold_room(&mut self) -> Result<(), NoBound> {
         self.mailbox().ok_or(NoBound)?;
-        self.rare().holds_room = true;
+        self.rare().holding = Holding::Sometimes;
         self.look_for_detours();
         Ok(())
     }
 
-    /// Whether the message that was received last keeps its room; to be asked once for each. What
-    /// comes beyond the bound, of a timer say, keeps none.
-    pub fn keeps_room(&mut self) -> bool {
-        self.rare.as_mut().is_some_and(|rare| std::mem::take(&mut rare.keeps_room))
+    /// As to poll [`Context::receive`]; and whether what has come keeps its room. What comes
+    /// beyond the bound, of a timer say, keeps none.
+    pub fn poll_holding(&mut self) -> Poll<(Received<M, C>, bool)> {
+        let (received, keeps_room) = self.holding(Self::poll_receive);
+        received.map(|item| {
+            self.remember(&item);
+            (item, keeps_room)
+        })
+    }
+
+    /// As [`Context::take_batch`] of one message; and whether it keeps its room.
+    pub fn take_holding(&mut self) -> Option<(M, bool)> {
+        let (mut batch, keeps_room) = self.holding(|ctx| ctx.take_batch(1));
+        batch.pop().map(|message| (message, keeps_room))
+    }
+
+    /// Receives in some way; and whether what was received keeps its room. Received in another way
+    /// it keeps none: a handler may take messages itself.
+    fn holding<T>(&mut self, receive: impl FnOnce(&mut Self) -> T) -> (T, bool) {
+        let holds = self.rare.as_ref().is_some_and(|rare| rare.holding != Holding::Never);
+        if !holds {
+            return (receive(self), false);
+        }
+        self.rare().holding = Holding::Now;
+        let received = receive(self);
+        let after = std::mem::replace(&mut self.rare().holding, Holding::Sometimes);
+        (received, after == Holding::Done)
     }
 
     /// So many messages that kept their room are begun, or lost: others may come.
@@ -48,8 +74,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     #[cold]
     pub(super) fn count_received(&mut self) {
         match &mut self.rare {
-            Some(rare) if rare.holds_room => {
-                rare.keeps_room = true;
+            Some(rare) if rare.holding == Holding::Now => {
+                rare.holding = Holding::Done;
                 self.break_silence();
             }
             _ => self.cell.progress.count_taken(),
@@ -61,7 +87,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     #[cold]
     pub(super) fn next_held(&mut self) -> Option<M> {
         let only_holds = !self.cell.is_routed()
-            && self.rare.as_ref().is_some_and(|rare| rare.holds_room && !rare.is_in_the_way());
+            && self
+                .rare
+                .as_ref()
+                .is_some_and(|rare| rare.holding != Holding::Never && !rare.is_in_the_way());
         if !only_holds || self.has_mail_ahead() {
             return None;
         }
