@@ -336,17 +336,8 @@ impl<M, C> Drop for Context<M, C> {
         }
         let Some(rare) = self.rare.take() else { return };
         // Field by field, so that none that is added is dropped unseen.
-        let Rare {
-            timers,
-            stash,
-            idle,
-            tracer,
-            suspended: _,
-            job,
-            stop_reason,
-            holds_room: _,
-            keeps_room: _,
-        } = *rare;
+        let Rare { timers, stash, idle, tracer, suspended: _, job, stop_reason, holding: _ } =
+            *rare;
         drop_contained(job);
         for (sender, message) in stash.into_messages() {
             lost(type_name::<M>(), sender);
