@@ -261,7 +261,8 @@ where
         let mut staff = Staff::new(&ctx, factory, routing, settings.rounded());
         let mut pool = PoolContext::new(&mut ctx, &mut staff);
         Contained::new(behavior.init(&mut pool)).await.flatten()?;
-        let held = match opening::open(&mut staff, &mut behavior, &mut ctx).await {
+        let opened = opening::open(&mut staff, &mut behavior, &mut ctx);
+        let held = match Contained::new(opened).await.flatten() {
             Ok(held) => held,
             Err(reason) => {
                 staff.end_workers(&mut ctx).await;
