@@ -40,15 +40,12 @@ fn l2_a_shutdown_ends_untrapping_peers_too_and_normal_does_not() {
             let mut end = b.monitor();
             a.dies(reason.clone());
             sim.run_until_idle();
-            match reason.is_normal() {
-                true => assert!(poll_once(&mut end).is_pending() && heard(&log).is_empty()),
-                false => {
-                    assert!(
-                        matches!(poll_once(&mut end), Poll::Ready(down) if down.reason == reason)
-                    );
-                    assert_eq!(heard(&log), [format!("c exit {} {reason}", b.pid())]);
-                }
+            if reason.is_normal() {
+                assert!(poll_once(&mut end).is_pending() && heard(&log).is_empty());
+                continue;
             }
+            assert!(matches!(poll_once(&mut end), Poll::Ready(down) if down.reason == reason));
+            assert_eq!(heard(&log), [format!("c exit {} {reason}", b.pid())]);
         }
     }
 }

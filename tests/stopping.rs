@@ -209,6 +209,21 @@ fn x2_calls_from_outside_are_answered_until_the_callee_has_stopped() {
 }
 
 #[test]
+fn x2_a_root_that_has_stopped_is_closed_while_the_services_still_stop() {
+    for sim in simulations(5) {
+        let doubles = sim.spawn(|| Doubles).wait().unwrap();
+        let log = Log::new();
+        let slow = never(&log);
+        sim.spawn_system(move || slow).wait().unwrap();
+        sim.stop().start();
+        sim.run_until_idle();
+        assert!(log.count("never asked") == 1 && !doubles.is_alive());
+        assert_eq!(doubles.call(|reply| Double(4, reply)).wait(), Err(CallError::NodeStopped));
+        sim.stop().wait().unwrap();
+    }
+}
+
+#[test]
 fn x2_processes_that_spawn_for_ever_are_ended_when_the_time_is_over() {
     /// When it is asked to end it spawns another.
     struct Hydra(Arc<AtomicUsize>);

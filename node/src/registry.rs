@@ -221,14 +221,14 @@ impl Registry {
     /// A stop has begun: refuses top-level processes from now on. What runs may still spawn
     /// what it needs to finish its work.
     pub(crate) fn close_to_top_level(&self) {
-        self.closing.store(true, Ordering::SeqCst);
+        let _ = self.closing.swap(true, Ordering::SeqCst);
     }
 
     /// Refuses every process below this root from now on.
     pub(crate) fn close_below(&self, root: Root) {
         self.close_to_top_level();
         match root {
-            Root::User => self.users_closed.store(true, Ordering::SeqCst),
+            Root::User => drop(self.users_closed.swap(true, Ordering::SeqCst)),
             // The services are the last: nobody is admitted behind them.
             _ => drop(self.close()),
         }

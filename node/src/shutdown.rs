@@ -67,7 +67,7 @@ fn top_level(home: &Home, root: Root, myself: Option<Pid>) -> Vec<Arc<dyn Proces
 /// Asks them to end, until the time is over.
 async fn stop_below(home: &Arc<Home>, root: Root, timeout: Duration, myself: Option<Pid>) {
     let (now, share) = (home.now(), timeout / TOGETHER);
-    let (in_order, until) = (now + (timeout - share), now + timeout);
+    let (in_order, until) = (now + timeout.saturating_sub(share), now + timeout);
     let mut rounds = 0;
     loop {
         another_round(home, &mut rounds).await;
