@@ -424,3 +424,81 @@ fn r5_a_dispatcher_of_its_own_is_a_bulkhead_and_children_stay_in_it() {
     io.stop().wait().unwrap();
     node.stop().wait().unwrap();
 }
+
+/// Says that a process has gone, in the order of the turns.
+struct Gone(Arc<Mutex<Vec<usize>>>, usize);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.0.lock().unwrap().push(self.1);
+    }
+}
+
+/// On a worker's thread: who owes thousands of turns to the worker's other processes is called
+/// while the worker is in a turn, and is run before them.
+#[test]
+fn m4_who_owes_turns_hears_of_a_kill_a_stop_and_a_message_ahead_at_once_on_threads() {
+    const BUSY: usize = 100;
+    const HEARD: usize = BUSY;
+    let calls: [fn(&Address<()>); 3] = [
+        |flooder| flooder.process().kill(),
+        |flooder| flooder.process().request_stop(Reason::Shutdown),
+        |flooder| flooder.send_high(()).unwrap(),
+    ];
+    for call in calls {
+        let one = DispatcherOptions::new().workers(1).spare_workers(0).throughput(1);
+        let node = Node::builder("m4called").dispatcher("one", one).start().unwrap();
+        let log = Arc::<Mutex<Vec<usize>>>::default();
+        let idle = behavior_fn(|_: Context<u64>| std::future::pending());
+        let idle = node.spawn(move || idle).dispatcher("one").start().unwrap();
+        let (flooded, floods) = mpsc::channel();
+        let heard = Arc::clone(&log);
+        let flooder = behavior_fn(move |mut ctx: Context<()>| async move {
+            let _gone = Gone(Arc::clone(&heard), HEARD);
+            while let Received::Message(()) = ctx.receive().await {
+                (0..10_000).for_each(|number| idle.send(number).unwrap());
+                ctx.address().send(()).unwrap();
+                flooded.send(()).unwrap();
+            }
+            Ok(())
+        });
+        let flooder = node.spawn(move || flooder).dispatcher("one").start().unwrap();
+        for number in 0..BUSY {
+            let log = Arc::clone(&log);
+            let busy = behavior_fn(move |mut ctx: Context<()>| async move {
+                loop {
+                    ctx.receive().await;
+                    log.lock().unwrap().push(number);
+                    ctx.address().send(()).unwrap();
+                }
+            });
+            let busy = node.spawn(move || busy).dispatcher("one").start().unwrap();
+            busy.send(()).unwrap();
+        }
+        flooder.send(()).unwrap();
+        floods.recv().unwrap();
+        // A turn in which the worker waits.
+        let (begun, begins) = mpsc::channel();
+        let (release, released) = mpsc::channel::<()>();
+        let gate = behavior_fn(move |mut ctx: Context<()>| async move {
+            ctx.receive().await;
+            begun.send(()).unwrap();
+            let _ = released.recv();
+            Ok(())
+        });
+        let gate = node.spawn(move || gate).dispatcher("one").start().unwrap();
+        gate.send(()).unwrap();
+        begins.recv().unwrap();
+        let before = log.lock().unwrap().len();
+        call(&flooder);
+        release.send(()).unwrap();
+        while !log.lock().unwrap().contains(&HEARD) {
+            thread::yield_now();
+        }
+        let log = log.lock().unwrap();
+        let waited = log.iter().position(|number| *number == HEARD).unwrap() - before;
+        assert!(waited <= 1, "{waited} turns of others");
+        drop(log);
+        node.stop().wait().unwrap();
+    }
+}

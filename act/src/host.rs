@@ -64,6 +64,11 @@ pub trait Host: Send + Sync + 'static {
     /// it is queued.
     fn schedule(&self, ready: Ready);
 
+    /// A process whose debt was left at a worker's seat ([`crate::Seat::take_debt`]) has something
+    /// to see before its next message: it does not pay the debt, and is run soon. Called by
+    /// any thread, under no lock; perhaps for a process that does not owe any more.
+    fn recall(&self, _pid: Pid) {}
+
     /// A random number; in a simulation it comes from the seed.
     fn random(&self) -> u64;
 
@@ -254,7 +259,8 @@ impl Ready {
         self.0.run(limits, seat)
     }
 
-    /// Whether there is something that it must see before its next message: a stop, a kill.
+    /// Whether there is something that it must see before its next message: a stop, a kill, an
+    /// inspection, anything on a control lane.
     #[must_use]
     pub fn is_called(&self) -> bool {
         self.0.is_called()

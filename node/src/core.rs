@@ -272,6 +272,10 @@ impl Host for Home {
         self.dispatcher.schedule(ready);
     }
 
+    fn recall(&self, pid: Pid) {
+        self.dispatcher.recall(pid);
+    }
+
     fn random(&self) -> u64 {
         match &self.dispatcher {
             Dispatcher::Simulated(simulated) => simulated.random(),

@@ -6,7 +6,7 @@
 //! the process.
 
 use super::process::Guarded;
-use super::progress::Progress;
+use super::progress::{AT_SEAT, Progress};
 use super::relations::Relations;
 use super::{current, later};
 use crate::host::{Host, Poke, Ready};
@@ -201,7 +201,17 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn attract(&self, mut inbox: LockGuard<'_, Inbox<M, C>>) {
         self.progress.attention.store(true, Ordering::Relaxed);
         let ready = inbox.ready_for_control();
+        self.call(inbox, ready);
+    }
+
+    /// As [`Cell::release`], of a process that has something to see before its next message. If
+    /// it owes turns it waits apart from others, and is fetched from there.
+    fn call(&self, inbox: LockGuard<'_, Inbox<M, C>>, ready: Option<Ready>) {
+        let owes = ready.is_none() && self.progress.debt.load(Ordering::Relaxed) == AT_SEAT;
         self.release(inbox, ready);
+        if owes {
+            self.host.recall(self.pid);
+        }
     }
 
     pub(crate) fn push_notice(&self, notice: Notice<M>) {
@@ -239,7 +249,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let late = if doom.is_some() { Some(reason) } else { doom.replace(reason) };
         self.progress.attention.store(true, Ordering::Relaxed);
         let ready = inbox.ready_for_wake();
-        self.release(inbox, ready);
+        self.call(inbox, ready);
         drop(late);
     }
 

@@ -23,7 +23,7 @@
 use super::calling;
 use super::counters::{Counters, SAMPLE_INTERVAL};
 use super::debtors::{Debtors, HandedOver, LOOK_UP_INTERVAL, Takes};
-use super::express::Express;
+use super::express::{Ahead, Express};
 use super::pokes::Pokes;
 use super::reports::Reports;
 use super::seeker::{Seeker, with_number};
@@ -440,7 +440,8 @@ impl Shared {
         // A process on a list holds its host, and so this.
         self.pokes.iter().for_each(Pokes::poke);
         self.forget_all_debts();
-        while let Some(ready) = self.express.pop().or_else(|| self.handed_over.take()) {
+        let ahead = || self.express.pop().map(Ahead::into_inner);
+        while let Some(ready) = ahead().or_else(|| self.handed_over.take()) {
             drop(turn::run(ready, &self.setup.limits));
         }
         loop {
