@@ -321,6 +321,49 @@ fn r3_the_threads_are_the_workers_whatever_the_number_of_processes() {
     node.stop().wait().unwrap();
 }
 
+/// The system keeps 15 bytes of a thread's name: which dispatcher it is of, and which number it
+/// has, can be seen of a long name too.
+#[cfg(target_os = "linux")]
+#[test]
+fn r3_the_system_shows_dispatcher_and_number_of_a_thread_whatever_the_name_of_the_node() {
+    let shown = || {
+        let shown = std::fs::read_to_string("/proc/thread-self/comm").unwrap();
+        (thread_name(), shown.trim_end().to_owned())
+    };
+    let both = |full: &str, shown: &str| (full.to_owned(), shown.to_owned());
+    let node = Node::builder("a-long-name@a-long-host")
+        .dispatcher("quarterly-reports", DispatcherOptions::new().workers(1))
+        .dispatcher("drivers", DispatcherOptions::pinned())
+        .blocking_pool("disk", 1)
+        .workers(1)
+        .start()
+        .unwrap();
+    let (sent, names) = mpsc::channel();
+    for (dispatcher, blocks) in
+        [("default", false), ("quarterly-reports", false), ("drivers", false), ("default", true)]
+    {
+        let sent = sent.clone();
+        let process = behavior_fn(move |ctx: Context<()>| async move {
+            let names = if blocks { ctx.block_in("disk", shown).await? } else { shown() };
+            sent.send((names, ctx.pid().id())).unwrap();
+            Ok(())
+        });
+        node.spawn(move || process).dispatcher(dispatcher).start().unwrap();
+        let (names, number) = names.recv().unwrap();
+        let node = "a-long-name@a-long-host";
+        let expected = match (dispatcher, blocks) {
+            (_, true) => both(&format!("{node}-block-disk-0"), "block-disk-0"),
+            ("default", _) => both(&format!("{node}-default-0"), "default-0"),
+            ("drivers", _) => {
+                both(&format!("{node}-drivers-{number}"), &format!("drivers-{number}"))
+            }
+            _ => both(&format!("{node}-quarterly-reports-0"), "quarterly-re~-0"),
+        };
+        assert_eq!(names, expected);
+    }
+    node.stop().wait().unwrap();
+}
+
 #[test]
 fn r3_there_are_as_many_workers_as_cores_and_at_least_two() {
     let node = Node::start("r3def").unwrap();

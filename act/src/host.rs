@@ -95,6 +95,14 @@ pub trait Host: Send + Sync + 'static {
     /// [`BlockError`]; the work has been dropped.
     fn block(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), BlockError>;
 
+    /// As [`Host::block`], on a thread of the pool with this name.
+    ///
+    /// # Errors
+    /// [`BlockError`]; the work has been dropped.
+    fn block_in(&self, pool: &str, _work: Box<dyn FnOnce() + Send>) -> Result<(), BlockError> {
+        Err(BlockError::UnknownPool(pool.to_owned()))
+    }
+
     /// Blocks the calling thread, which is no worker, until `future` is ready. A
     /// simulation runs on that thread meanwhile.
     ///

@@ -96,6 +96,12 @@ impl Simulation {
         self.home.core.plan(name.as_ref(), Box::new(move || Ok(dispatcher.clone())));
     }
 
+    /// Lets processes block in a pool of this name ([`krarup_act::Context::block_in`]), as on a node
+    /// that was built with one. As all blocking work, it runs at once.
+    pub fn add_blocking_pool(&self, name: impl AsRef<str>) {
+        self.home.core.blocking.add(name.as_ref(), Blocking::none());
+    }
+
     /// Runs one turn of a ready process chosen by the seed; which, or `None` if none is
     /// ready.
     pub fn step(&self) -> Option<Pid> {

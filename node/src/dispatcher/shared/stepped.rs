@@ -26,6 +26,7 @@ use std::time::Duration;
 
 mod called;
 mod flooders;
+mod searching;
 mod starvation;
 
 /// Runs a test as worker 0. A thread is a worker once in its life.

@@ -43,8 +43,11 @@ fn asks<T: 'static>(asked: impl Future<Output = T> + 'static) -> Heard {
     Box::new(poll)
 }
 
+/// A way to call a process.
+type Way = fn(&Debtor, Arc<dyn Host>) -> Heard;
+
 /// How a process can be called.
-const CALLS: [(&str, fn(&Debtor, Arc<dyn Host>) -> Heard); 8] = [
+const CALLS: [(&str, Way); 8] = [
     ("kill", |debtor, _| {
         debtor.address.process().kill();
         ends(debtor)
