@@ -63,10 +63,63 @@ const DOUBLINGS: u32 = 7;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// **Affinity.** An executor decides on which thread a process runs. This one keeps each process on
+/// one thread, chosen by its number: what the process leaves in the caches of that thread's core, or
+/// in its thread-local variables, it finds there in its next turn. Threads that start by pinning
+/// themselves to a core (`core_affinity::set_for_current`, of the crate of that name) keep their
+/// processes there too.
+///
+/// ```
+/// # use krarup_node::{DispatcherOptions, Executor, Node, Task};
+/// # use krarup_act::{behavior_fn, Context};
+/// # use std::sync::mpsc;
+/// /// A channel to each of its threads.
+/// struct ByProcess(Vec<mpsc::Sender<Task>>);
+///
+/// impl Executor for ByProcess {
+///     fn execute(&self, task: Task) -> Result<(), Task> {
+///         let thread = task.pid().id() % self.0.len() as u64;
+///         self.0[thread as usize].send(task).map_err(|refused| refused.0)
+///     }
+/// }
+///
+/// # fn main() -> krarup_gen::Result {
+/// let (channels, threads): (Vec<_>, Vec<_>) = (0..2)
+///     .map(|core| {
+///         let (tasks, waiting) = mpsc::channel::<Task>();
+///         let run = move || {
+///             // Here the thread would pin itself to `core`.
+///             waiting.iter().for_each(Task::run);
+///         };
+///         let thread = std::thread::Builder::new().name(format!("core-{core}")).spawn(run);
+///         (tasks, thread.unwrap())
+///     })
+///     .unzip();
+/// let node = Node::builder("demo@localhost")
+///     .dispatcher("by-process", DispatcherOptions::executor(ByProcess(channels)))
+///     .start()?;
+/// let process = behavior_fn(|mut ctx: Context<()>| async move {
+///     let home = std::thread::current().id();
+///     for _ in 0..100 {
+///         ctx.address().send(())?;
+///         ctx.receive().await;
+///         assert_eq!(std::thread::current().id(), home);
+///     }
+///     Ok(())
+/// });
+/// node.spawn(move || process).dispatcher("by-process").wait()?;
+/// node.stop().wait()?;
+/// # drop(node);
+/// # threads.into_iter().for_each(|thread| thread.join().unwrap());
+/// # Ok(())
+/// # }
+/// ```
 pub trait Executor: Send + Sync + 'static {
     /// Runs the task, now or later, on whatever thread. It may be called on any thread, within
     /// a turn too, so it should do no more than to queue the task; a task that is run within a
-    /// turn waits for the end of that turn.
+    /// turn waits for the end of that turn. No lock of the node is held, so it may ask the node for
+    /// anything that does not wait for a process.
     ///
     /// # Errors
     /// The task, if it refuses. It is then offered once more; refused again, its process
