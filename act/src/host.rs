@@ -125,6 +125,12 @@ pub trait Host: Send + Sync + 'static {
         Class::Normal
     }
 
+    /// Whether a process that says its own class is queued apart from others while it is of high
+    /// class: not where there are no classes.
+    fn has_classes(&self) -> bool {
+        true
+    }
+
     /// The same node and dispatcher for processes of another class; `None` if that makes no
     /// difference here.
     ///

@@ -273,6 +273,10 @@ impl Host for Home {
         self.dispatcher.schedule(ready);
     }
 
+    fn has_classes(&self) -> bool {
+        matches!(self.dispatcher, Dispatcher::Classed(..))
+    }
+
     fn recall(&self, pid: Pid) {
         self.dispatcher.recall(pid);
     }

@@ -183,7 +183,8 @@ where
     /// seat of a worker is beside its queue of normal ones.
     #[cold]
     fn moves(&self, seat: &Seat) -> bool {
-        seat.is_unattended() || self.cell.progress.says_high()
+        let is_high = self.cell.progress.says_high() && self.cell.host.has_classes();
+        is_high || seat.is_unattended()
     }
 
     /// Records what the turn has taken too much: at the seat, or here, to be sat out.

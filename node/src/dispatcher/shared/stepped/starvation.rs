@@ -77,17 +77,25 @@ fn r1_who_is_flooded_from_outside_takes_turns_from_the_first_on() {
     }
 }
 
-/// The same for those that say of themselves that they are normal ones.
+/// The same for those that say of themselves that they are normal ones, or that they are high ones
+/// where there are no classes.
 #[test]
 fn r1_who_says_its_own_class_and_is_flooded_from_outside_takes_turns_like_any() {
-    for (all, budget) in [(2, 5), (17, 1), (61, 3)] {
-        as_worker(options(1).throughput(budget), move |stepped| {
+    for (says, all, budget) in [
+        (Class::Normal, 2, 5),
+        (Class::Normal, 17, 1),
+        (Class::Normal, 61, 3),
+        (Class::High, 2, 5),
+        (Class::High, 61, 3),
+    ] {
+        let options = options(1).throughput(budget).classes(says == Class::Normal);
+        as_worker(options, move |stepped| {
             let budget = budget as usize;
             stepped.outside(|from| {
                 for number in 0..all {
                     let log = Arc::clone(&from.log);
                     let process = behavior_fn(move |mut ctx: Context<()>| async move {
-                        assert!(ctx.set_class(Class::Normal));
+                        assert!(ctx.set_class(says));
                         loop {
                             ctx.receive().await;
                             log.lock().unwrap().push(number);
