@@ -30,22 +30,27 @@ struct Holder {
     others: Vec<Address<()>>,
     handled: Arc<AtomicU64>,
     rounds: u64,
+    done: u64,
     latch: Latch,
 }
 
 impl Actor for Holder {
     type Message = ();
 
-    async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
-        for round in 1..=self.rounds {
-            for other in &self.others {
-                other.send(())?;
-            }
-            while self.handled.load(Ordering::Acquire) < round * self.others.len() as u64 {
-                thread::yield_now();
-            }
+    async fn handle_message(&mut self, ctx: &mut Context<()>, (): ()) -> Result {
+        self.done += 1;
+        for other in &self.others {
+            other.send(())?;
         }
-        self.latch.count_down();
+        while self.handled.load(Ordering::Acquire) < self.done * self.others.len() as u64 {
+            thread::yield_now();
+        }
+        if self.done == self.rounds {
+            self.latch.count_down();
+        } else {
+            // Each round in a turn of its own, or a spare worker would fill in.
+            ctx.address().send(())?;
+        }
         Ok(())
     }
 }
@@ -56,7 +61,7 @@ pub(super) fn run(node: &Node, size: u64, count: usize) -> Outcome {
     let handled = Arc::new(AtomicU64::new(0));
     let others = spawn_many(node, count, |_| Stolen { handled: Arc::clone(&handled) })?;
     let latch = Latch::new(1);
-    let holder = Holder { others, handled, rounds, latch: latch.clone() };
+    let holder = Holder { others, handled, rounds, done: 0, latch: latch.clone() };
     let holder = node.spawn(move || holder).start()?;
     let took = latch.time(|| holder.send(()).map_err(|_| Failure::Ended))?;
     let dispatchers = node.stats().dispatchers;

@@ -186,6 +186,18 @@ fn m4_whoever_owes_turns_to_a_worker_that_is_busy_is_called_to_another() {
     });
 }
 
+/// Wherever it sits, it is one that waits for a turn.
+#[test]
+fn x4_whoever_owes_turns_is_counted_among_those_that_are_queued() {
+    as_worker(options(1).throughput(1), |stepped| {
+        let _debtor = debtor(stepped, Class::Normal, None);
+        let queued = |stepped: &Stepped| stepped.shared.stats().queued;
+        assert_eq!((stepped.queued().0, queued(stepped)), (BUSY, BUSY + 1));
+        stepped.shared.forget_all_debts();
+        assert_eq!((stepped.queued().0, queued(stepped)), (BUSY, BUSY + 1));
+    });
+}
+
 /// What has called one is over: it goes on where all others are, and owes again.
 #[test]
 fn r1_whoever_was_called_goes_on_as_before() {
