@@ -500,7 +500,7 @@ impl Executor for Asks {
         match self.how {
             How::Inline => task.run(),
             How::OtherThread => thread::spawn(move || task.run()).join().unwrap(),
-            How::Refuse if asked % 3 == 0 => return Err(task),
+            How::Refuse if asked.is_multiple_of(3) => return Err(task),
             How::Drop if asked % 50 == 49 => drop(task),
             How::Panic if asked % 50 == 49 => panic!("an executor that panics"),
             How::Queue | How::Refuse | How::Drop | How::Panic => {
@@ -547,7 +547,7 @@ fn each_way(happens: fn(&Node, &Log)) {
             }
         });
         // Only a lock that is held keeps it for so long.
-        let patience = Duration::from_secs(60);
+        let patience = Duration::from_mins(1);
         assert!(finished.recv_timeout(patience).is_ok(), "{how:?}: the executor waits for a lock");
         // The executor holds the node that holds the executor.
         *known.lock().unwrap() = None;
