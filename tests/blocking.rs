@@ -276,3 +276,137 @@ fn b1_a_node_without_side_threads_is_a_typed_error() {
         assert!(error.to_string().contains(&threads.to_string()), "{error}");
     }
 }
+
+/// As [`blocker`], in a pool of its own.
+fn blocker_in<T: Send + 'static>(
+    node: &Node,
+    pool: &'static str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> mpsc::Receiver<Result<T>> {
+    let (sent, result) = mpsc::channel();
+    let process = behavior_fn(move |ctx: Context<()>| async move {
+        let _ = sent.send(ctx.block_in(pool, work).await);
+        Ok(())
+    });
+    node.spawn(move || process).start().unwrap();
+    result
+}
+
+/// Three works fill the only thread of one pool; those of others do not wait for them.
+#[test]
+fn r4_work_that_fills_one_pool_holds_up_no_other() {
+    let node = Node::builder("r4pools")
+        .workers(2)
+        .blocking_threads(1)
+        .blocking_pool("disk", 1)
+        .blocking_pool("mail", 2)
+        .start()
+        .unwrap();
+    let (release, released) = mpsc::channel::<()>();
+    let (begun, begins) = mpsc::channel();
+    let held = blocker_in(&node, "disk", move || {
+        begun.send(thread_name()).unwrap();
+        let _ = released.recv();
+    });
+    assert_eq!(begins.recv().unwrap(), "r4pools-block-disk-0");
+    let behind = [(); 2].map(|()| blocker_in(&node, "disk", thread_name));
+    while node.stats().blocking_work < 3 {
+        thread::yield_now();
+    }
+    let meet = Arc::new(Barrier::new(2));
+    let mails = [(); 2].map(|()| {
+        let meet = Arc::clone(&meet);
+        blocker_in(&node, "mail", move || {
+            meet.wait();
+            thread_name()
+        })
+    });
+    let mut names = mails.map(|mail| mail.recv().unwrap().unwrap());
+    names.sort_unstable();
+    assert_eq!(names, ["r4pools-block-mail-0", "r4pools-block-mail-1"]);
+    let (_, unnamed) = blocker(&node, thread_name);
+    assert_eq!(unnamed.recv().unwrap(), Ok("r4pools-block-0".to_owned()));
+    // Nothing of the first pool has been run elsewhere.
+    assert!(behind.iter().all(|result| result.try_recv().is_err()));
+    assert_eq!(node.stats().blocking_threads, 4);
+    release.send(()).unwrap();
+    assert_eq!(held.recv().unwrap(), Ok(()));
+    for result in behind {
+        assert_eq!(result.recv().unwrap(), Ok("r4pools-block-disk-0".to_owned()));
+    }
+    node.stop().wait().unwrap();
+    assert_eq!((node.stats().blocking_threads, node.stats().blocking_work), (0, 0));
+}
+
+#[test]
+fn r4_a_pool_for_blocking_work_that_the_node_has_not_is_a_typed_error() {
+    let node = Node::builder("r4none").workers(1).blocking_pool("disk", 1).start().unwrap();
+    let sim = Simulation::new(1);
+    sim.add_blocking_pool("disk");
+    for node in [&node, sim.node()] {
+        let log = Log::new();
+        let noted = log.clone();
+        let none = blocker_in(node, "dsik", move || noted.note("has run"));
+        let disk = blocker_in(node, "disk", || 7);
+        if node.name() != "r4none" {
+            sim.run_until_idle();
+        }
+        let unknown = BlockError::UnknownPool("dsik".to_owned());
+        assert_eq!(none.recv().unwrap(), Err(unknown.into()));
+        assert_eq!(disk.recv().unwrap(), Ok(7));
+        assert!(log.lines().is_empty());
+    }
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn r4_a_pool_for_blocking_work_that_cannot_be_is_an_error_that_names_it() {
+    for threads in [0, 16_385] {
+        let error = Node::builder("r4bad").blocking_pool("disk", threads).start().unwrap_err();
+        assert!(matches!(error, NodeError::BlockingPool { .. }));
+        let expected = format!("blocking pool \"disk\" cannot have {threads} threads (1 to 16384)");
+        assert_eq!(error.to_string(), expected);
+    }
+    let twice = Node::builder("r4bad").blocking_pool("disk", 1).blocking_pool("disk", 2);
+    let error = twice.start().unwrap_err();
+    assert_eq!(error.to_string(), "blocking pool \"disk\" is configured twice");
+}
+
+/// A stop drops what waits in every pool, and leaves behind what does not return in any of them.
+#[test]
+fn x2_a_stop_ends_the_threads_of_every_pool_and_drops_what_waits_there() {
+    let node =
+        Node::builder("x2pools").workers(1).blocking_pool("a", 1).blocking_pool("b", 1).start();
+    let node = node.unwrap();
+    let mut waiting = Vec::new();
+    let mut releases = Vec::new();
+    let log = Log::new();
+    for pool in ["a", "b"] {
+        let (release, released) = mpsc::channel::<()>();
+        let (begun, begins) = mpsc::channel();
+        waiting.push(blocker_in(&node, pool, move || {
+            begun.send(()).unwrap();
+            let _ = released.recv();
+        }));
+        begins.recv().unwrap();
+        let noted = log.clone();
+        waiting.push(blocker_in(&node, pool, move || noted.note("has run")));
+        releases.push(release);
+    }
+    while node.stats().blocking_work < 4 {
+        thread::yield_now();
+    }
+    let stop = thread::spawn({
+        let node = node.clone();
+        move || node.stop().timeout(std::time::Duration::ZERO).wait()
+    });
+    // The processes are killed; what has not begun is dropped in all pools, before any is
+    // waited for.
+    while node.stats().blocking_work > 2 {
+        thread::yield_now();
+    }
+    drop(releases);
+    assert_eq!(stop.join().unwrap(), Ok(()));
+    assert!(log.lines().is_empty());
+    assert_eq!((node.stats().blocking_threads, node.stats().blocking_work), (0, 0));
+}

@@ -204,3 +204,23 @@ fn x4_the_other_kinds_count_their_turns() {
     assert_eq!((stats(&sim).turns, stats(&sim).queued), (2, 0));
     node.stop().wait().unwrap();
 }
+
+/// Turns of a process with a thread of its own count when both have gone.
+#[test]
+fn x4_the_turns_of_pinned_processes_that_have_ended_stay_counted() {
+    let node = Node::builder("x4pinned")
+        .workers(1)
+        .dispatcher("pin", DispatcherOptions::pinned())
+        .start()
+        .unwrap();
+    for ended in 1..=5 {
+        let process =
+            node.spawn(|| Puppet::new("p", &Log::new())).dispatcher("pin").wait().unwrap();
+        process.stop().wait().unwrap();
+        let all = node.stats();
+        let stats = all.dispatcher("pin").unwrap();
+        assert!(stats.turns >= ended, "{} turns of {ended} processes", stats.turns);
+        assert!(stats.each.is_empty());
+    }
+    node.stop().wait().unwrap();
+}

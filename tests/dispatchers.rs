@@ -321,6 +321,49 @@ fn r3_the_threads_are_the_workers_whatever_the_number_of_processes() {
     node.stop().wait().unwrap();
 }
 
+/// The system keeps 15 bytes of a thread's name: which dispatcher it is of, and which number it
+/// has, can be seen of a long name too.
+#[cfg(target_os = "linux")]
+#[test]
+fn r3_the_system_shows_dispatcher_and_number_of_a_thread_whatever_the_name_of_the_node() {
+    let shown = || {
+        let shown = std::fs::read_to_string("/proc/thread-self/comm").unwrap();
+        (thread_name(), shown.trim_end().to_owned())
+    };
+    let both = |full: &str, shown: &str| (full.to_owned(), shown.to_owned());
+    let node = Node::builder("a-long-name@a-long-host")
+        .dispatcher("quarterly-reports", DispatcherOptions::new().workers(1))
+        .dispatcher("drivers", DispatcherOptions::pinned())
+        .blocking_pool("disk", 1)
+        .workers(1)
+        .start()
+        .unwrap();
+    let (sent, names) = mpsc::channel();
+    for (dispatcher, blocks) in
+        [("default", false), ("quarterly-reports", false), ("drivers", false), ("default", true)]
+    {
+        let sent = sent.clone();
+        let process = behavior_fn(move |ctx: Context<()>| async move {
+            let names = if blocks { ctx.block_in("disk", shown).await? } else { shown() };
+            sent.send((names, ctx.pid().id())).unwrap();
+            Ok(())
+        });
+        node.spawn(move || process).dispatcher(dispatcher).start().unwrap();
+        let (names, number) = names.recv().unwrap();
+        let node = "a-long-name@a-long-host";
+        let expected = match (dispatcher, blocks) {
+            (_, true) => both(&format!("{node}-block-disk-0"), "block-disk-0"),
+            ("default", _) => both(&format!("{node}-default-0"), "default-0"),
+            ("drivers", _) => {
+                both(&format!("{node}-drivers-{number}"), &format!("drivers-{number}"))
+            }
+            _ => both(&format!("{node}-quarterly-reports-0"), "quarterly-re~-0"),
+        };
+        assert_eq!(names, expected);
+    }
+    node.stop().wait().unwrap();
+}
+
 #[test]
 fn r3_there_are_as_many_workers_as_cores_and_at_least_two() {
     let node = Node::start("r3def").unwrap();
@@ -423,4 +466,82 @@ fn r5_a_dispatcher_of_its_own_is_a_bulkhead_and_children_stay_in_it() {
     release.send(()).unwrap();
     io.stop().wait().unwrap();
     node.stop().wait().unwrap();
+}
+
+/// Says that a process has gone, in the order of the turns.
+struct Gone(Arc<Mutex<Vec<usize>>>, usize);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.0.lock().unwrap().push(self.1);
+    }
+}
+
+/// On a worker's thread: who owes thousands of turns to the worker's other processes is called
+/// while the worker is in a turn, and is run before them.
+#[test]
+fn m4_who_owes_turns_hears_of_a_kill_a_stop_and_a_message_ahead_at_once_on_threads() {
+    const BUSY: usize = 100;
+    const HEARD: usize = BUSY;
+    let calls: [fn(&Address<()>); 3] = [
+        |flooder| flooder.process().kill(),
+        |flooder| flooder.process().request_stop(Reason::Shutdown),
+        |flooder| flooder.send_high(()).unwrap(),
+    ];
+    for call in calls {
+        let one = DispatcherOptions::new().workers(1).spare_workers(0).throughput(1);
+        let node = Node::builder("m4called").dispatcher("one", one).start().unwrap();
+        let log = Arc::<Mutex<Vec<usize>>>::default();
+        let idle = behavior_fn(|_: Context<u64>| std::future::pending());
+        let idle = node.spawn(move || idle).dispatcher("one").start().unwrap();
+        let (flooded, floods) = mpsc::channel();
+        let heard = Arc::clone(&log);
+        let flooder = behavior_fn(move |mut ctx: Context<()>| async move {
+            let _gone = Gone(Arc::clone(&heard), HEARD);
+            while let Received::Message(()) = ctx.receive().await {
+                (0..10_000).for_each(|number| idle.send(number).unwrap());
+                ctx.address().send(()).unwrap();
+                flooded.send(()).unwrap();
+            }
+            Ok(())
+        });
+        let flooder = node.spawn(move || flooder).dispatcher("one").start().unwrap();
+        for number in 0..BUSY {
+            let log = Arc::clone(&log);
+            let busy = behavior_fn(move |mut ctx: Context<()>| async move {
+                loop {
+                    ctx.receive().await;
+                    log.lock().unwrap().push(number);
+                    ctx.address().send(()).unwrap();
+                }
+            });
+            let busy = node.spawn(move || busy).dispatcher("one").start().unwrap();
+            busy.send(()).unwrap();
+        }
+        flooder.send(()).unwrap();
+        floods.recv().unwrap();
+        // A turn in which the worker waits.
+        let (begun, begins) = mpsc::channel();
+        let (release, released) = mpsc::channel::<()>();
+        let gate = behavior_fn(move |mut ctx: Context<()>| async move {
+            ctx.receive().await;
+            begun.send(()).unwrap();
+            let _ = released.recv();
+            Ok(())
+        });
+        let gate = node.spawn(move || gate).dispatcher("one").start().unwrap();
+        gate.send(()).unwrap();
+        begins.recv().unwrap();
+        let before = log.lock().unwrap().len();
+        call(&flooder);
+        release.send(()).unwrap();
+        while !log.lock().unwrap().contains(&HEARD) {
+            thread::yield_now();
+        }
+        let log = log.lock().unwrap();
+        let waited = log.iter().position(|number| *number == HEARD).unwrap() - before;
+        assert!(waited <= 1, "{waited} turns of others");
+        drop(log);
+        node.stop().wait().unwrap();
+    }
 }

@@ -5,7 +5,7 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{DispatcherOptions, Executor, ProcessState, Task, behavior_fn};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
@@ -403,4 +403,197 @@ fn r1_an_executor_that_runs_tasks_at_once_runs_none_within_another_turn() {
     let pool = node.spawn(|| Pool::new(2, || Named)).dispatcher("list").wait().unwrap();
     (0..10).for_each(|_| assert!(pool.call(|r| r).wait().is_ok()));
     node.stop().wait().unwrap();
+}
+
+/// A thread for each residue of a process's number.
+#[derive(Clone)]
+struct ByProcess(Vec<mpsc::Sender<Task>>);
+
+impl Executor for ByProcess {
+    fn execute(&self, task: Task) -> Result<(), Task> {
+        let thread = usize::try_from(task.pid().id()).unwrap() % self.0.len();
+        self.0[thread].send(task).map_err(|refused| refused.0)
+    }
+}
+
+#[test]
+fn r5_an_executor_can_keep_each_process_on_a_thread_of_its_own_choice() {
+    const THREADS: usize = 3;
+    let (channels, threads): (Vec<_>, Vec<_>) = (0..THREADS)
+        .map(|number| {
+            let (tasks, waiting) = mpsc::channel::<Task>();
+            let thread = thread::Builder::new().name(format!("core-{number}"));
+            (tasks, thread.spawn(move || waiting.iter().for_each(Task::run)).unwrap())
+        })
+        .unzip();
+    let node = node("r5affine", ByProcess(channels));
+    let (done, finished) = mpsc::channel();
+    for _ in 0..8 {
+        let done = done.clone();
+        let process = behavior_fn(move |mut ctx: Context<()>| async move {
+            let mut seen = BTreeSet::new();
+            for turn in 0..200 {
+                // From inside, and from a timer's thread.
+                if turn % 10 == 0 {
+                    ctx.sleep(Duration::from_micros(1)).await;
+                }
+                ctx.address().send(()).unwrap();
+                ctx.receive().await;
+                seen.insert(thread::current().name().unwrap().to_owned());
+            }
+            done.send((ctx.pid().id(), seen)).unwrap();
+            Ok(())
+        });
+        let process = node.spawn(move || process).dispatcher("list").start().unwrap();
+        // From outside.
+        (0..100).for_each(|_| drop(process.send(())));
+    }
+    for _ in 0..8 {
+        let (number, seen) = finished.recv().unwrap();
+        let own = format!("core-{}", usize::try_from(number).unwrap() % THREADS);
+        assert_eq!(Vec::from_iter(seen), [own]);
+    }
+    node.stop().wait().unwrap();
+    drop(node);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+/// Asks the node for all that can be asked without waiting for a process.
+fn ask_all(node: &Node, pid: Pid) {
+    let _ = node.process_info(pid);
+    let _ = node.stats();
+    for pid in node.processes() {
+        let _ = node.process_info(pid);
+    }
+    let _ = node.whereis("named");
+    let _ = node.tree();
+    let _ = node.trace(pid, false);
+}
+
+/// What an executor does with a task when it has asked.
+#[derive(Clone, Copy, Debug)]
+enum How {
+    Queue,
+    Inline,
+    OtherThread,
+    Refuse,
+    Drop,
+    Panic,
+}
+
+/// Asks the node in each `execute`, then does as it is told; now and then only, if that is no way to
+/// run a task.
+struct Asks {
+    node: Arc<Mutex<Option<Node>>>,
+    how: How,
+    asked: Arc<AtomicUsize>,
+    threads: mpsc::Sender<Task>,
+}
+
+impl Executor for Asks {
+    fn execute(&self, task: Task) -> Result<(), Task> {
+        let node = self.node.lock().unwrap().clone();
+        if let Some(node) = node {
+            ask_all(&node, task.pid());
+        }
+        let asked = self.asked.fetch_add(1, Ordering::SeqCst);
+        match self.how {
+            How::Inline => task.run(),
+            How::OtherThread => thread::spawn(move || task.run()).join().unwrap(),
+            How::Refuse if asked.is_multiple_of(3) => return Err(task),
+            How::Drop if asked % 50 == 49 => drop(task),
+            How::Panic if asked % 50 == 49 => panic!("an executor that panics"),
+            How::Queue | How::Refuse | How::Drop | How::Panic => {
+                return self.threads.send(task).map_err(|refused| refused.0);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whatever makes a process ready calls the executor under no lock: it asks the node for all there
+/// is, and a lock that is held would hold it up for ever. Then it runs the task at once, here or
+/// elsewhere, or refuses it.
+#[test]
+fn r7_an_executor_may_ask_the_node_for_anything_whoever_calls_it() {
+    each_way(processes_come_and_go);
+}
+
+/// The same where those that are bound to a process hear of its end.
+#[test]
+#[ignore = "the end of a process still schedules those bound to it under the lock of their relations"]
+fn r7_an_executor_may_ask_the_node_for_anything_at_the_end_of_a_process() {
+    each_way(|node, log| {
+        processes_come_and_go(node, log);
+        bound_processes_end(node, log);
+    });
+}
+
+fn each_way(happens: fn(&Node, &Log)) {
+    for how in [How::Queue, How::Inline, How::OtherThread, How::Refuse, How::Drop, How::Panic] {
+        let (threads, tasks) = mpsc::channel::<Task>();
+        let runs = thread::spawn(move || tasks.iter().for_each(Task::run));
+        let known = Arc::<Mutex<Option<Node>>>::default();
+        let asked = Arc::<AtomicUsize>::default();
+        let asks = Asks { node: Arc::clone(&known), how, asked: Arc::clone(&asked), threads };
+        let node = node("r7asks", asks);
+        *known.lock().unwrap() = Some(node.clone());
+        let (done, finished) = mpsc::channel();
+        thread::spawn({
+            let node = node.clone();
+            move || {
+                happens(&node, &Log::new());
+                done.send(()).unwrap();
+            }
+        });
+        // Only a lock that is held keeps it for so long.
+        let patience = Duration::from_mins(1);
+        assert!(finished.recv_timeout(patience).is_ok(), "{how:?}: the executor waits for a lock");
+        // The executor holds the node that holds the executor.
+        *known.lock().unwrap() = None;
+        assert!(asked.load(Ordering::SeqCst) > 20);
+        node.stop().timeout(Duration::ZERO).wait().unwrap();
+        drop(node);
+        runs.join().unwrap();
+    }
+}
+
+/// Spawns, names, monitors from outside, timers, inspections, exits and kills of processes of the
+/// executor.
+fn processes_come_and_go(node: &Node, log: &Log) {
+    for _ in 0..20 {
+        let [one, other, third] = [(); 3].map(|()| spawn(node, log));
+        one.tells(move |ctx| {
+            ctx.send_after(Duration::from_micros(10), Act::nothing());
+        });
+        let named = Puppet::new("named", log);
+        let named = node.spawn(move || named).dispatcher("list").name("named").start();
+        let ended = third.monitor();
+        node.kill(third.pid());
+        // It ends here at the latest, if its task was refused.
+        let _ = third.send(Act::nothing());
+        drop(ended);
+        node.exit(other.pid(), Reason::error("enough"));
+        node.kill(one.pid());
+        named.iter().for_each(|named| node.kill(named.pid()));
+    }
+}
+
+/// Links, monitors and pools, whose processes end.
+fn bound_processes_end(node: &Node, log: &Log) {
+    for _ in 0..20 {
+        let [one, other, third] = [(); 3].map(|()| spawn(node, log));
+        let (linked, watched) = (other.pid(), third.pid());
+        one.tells(move |ctx| {
+            ctx.link(linked);
+            ctx.monitor(watched);
+        });
+        let pool = node.spawn(|| Pool::new(3, || Named)).dispatcher("list").start().unwrap();
+        for _ in 0..5 {
+            let _ = pool.call(|reply| reply).timeout(Duration::from_millis(20)).wait();
+        }
+        node.kill(third.pid());
+        node.exit(other.pid(), Reason::error("enough"));
+        node.kill(pool.pid());
+    }
 }

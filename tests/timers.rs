@@ -228,6 +228,45 @@ fn t1_a_sleep_that_is_given_up_leaves_no_timer() {
     assert_eq!(sim.stats().timers, 0);
 }
 
+/// A sleep that goes from task to task has one timer, that of the last one that polled it.
+#[test]
+fn t1_a_sleep_that_several_tasks_poll_has_one_timer() {
+    let sim = Simulation::new(1);
+    let (sent, sleeps) = std::sync::mpsc::channel();
+    let process = behavior_fn(move |ctx: Context<()>| async move {
+        sent.send(ctx.sleep(60 * SECOND)).unwrap();
+        Ok(())
+    });
+    sim.spawn(move || process).start().unwrap();
+    sim.run_until_idle();
+    let mut sleep = sleeps.recv().unwrap();
+    let wakes = [(); 3].map(|()| std::sync::Arc::new(Counted::default()));
+    for wake in &wakes {
+        let waker = std::task::Waker::from(std::sync::Arc::clone(wake));
+        let mut cx = std::task::Context::from_waker(&waker);
+        for _ in 0..2 {
+            assert!(std::pin::Pin::new(&mut sleep).poll(&mut cx).is_pending());
+            assert_eq!(sim.stats().timers, 1);
+        }
+    }
+    sim.advance(61 * SECOND);
+    sim.run_until_idle();
+    let woken = wakes.map(|wake| wake.0.load(std::sync::atomic::Ordering::Relaxed));
+    assert_eq!((woken, sim.stats().timers), ([0, 0, 1], 0));
+    drop(sleep);
+    assert_eq!(sim.stats().timers, 0);
+}
+
+/// A task that counts how often it is woken.
+#[derive(Default)]
+struct Counted(std::sync::atomic::AtomicUsize);
+
+impl std::task::Wake for Counted {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn t1_zero_and_endless_times_are_legal() {
     let sim = Simulation::new(1);

@@ -49,11 +49,39 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        Block { host: Arc::clone(self.host()), state: State::New(Box::new(work)) }
+        Block { host: Arc::clone(self.host()), pool: None, state: State::New(Box::new(work)) }
+    }
+
+    /// As [`Context::block`], on the threads of a pool of the node's by its name
+    /// (`NodeBuilder::blocking_pool`): a bulkhead. Work that fills one pool, because a disk does
+    /// not answer, holds up no work of another.
+    ///
+    /// The output is [`BlockError::UnknownPool`] if the node has no pool of this name; a simulation has those
+    /// that were added to it (`Simulation::add_blocking_pool`).
+    ///
+    /// ```
+    /// # use krarup_act::{Actor, Context, Reply};
+    /// # struct Files;
+    /// # type Read = (String, Reply<Vec<u8>>);
+    /// # impl Actor for Files {
+    /// #     type Message = Read;
+    /// async fn handle_message(&mut self, ctx: &mut Context<Read>, read: Read) -> krarup_gen::Result {
+    ///     let (path, reply) = read;
+    ///     reply.send(ctx.block_in("disk", move || std::fs::read(path)).await??);
+    ///     Ok(())
+    /// }
+    /// # }
+    /// ```
+    pub fn block_in<T, F>(&self, pool: impl Into<String>, work: F) -> Block<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        Block { pool: Some(pool.into()), ..self.block(work) }
     }
 }
 
-/// Work for a side thread; made by [`Context::block`].
+/// Work for a side thread; made by [`Context::block`] and [`Context::block_in`].
 ///
 /// Its output is the value, or a reason that can be returned with `?`:
 /// [`Reason::Panic`] with the place if the work panicked, a
@@ -61,6 +89,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 #[must_use = "nothing is run until it is awaited"]
 pub struct Block<T> {
     host: Arc<dyn Host>,
+    pool: Option<String>,
     state: State<T>,
 }
 
@@ -77,7 +106,7 @@ impl<T: Send + 'static> Future for Block<T> {
         let block = self.get_mut();
         loop {
             match std::mem::replace(&mut block.state, State::Done) {
-                State::New(work) => match begin(&*block.host, work) {
+                State::New(work) => match begin(&*block.host, block.pool.as_deref(), work) {
                     Ok(value) => block.state = State::Running(value),
                     Err(error) => return Poll::Ready(Err(error.into())),
                 },
@@ -101,6 +130,7 @@ type Value<T> = SlotReceiver<Result<T, Reason>>;
 
 fn begin<T: Send + 'static>(
     host: &dyn Host,
+    pool: Option<&str>,
     work: Box<dyn FnOnce() -> T + Send>,
 ) -> Result<Value<T>, BlockError> {
     let (sender, receiver) = slot();
@@ -112,7 +142,11 @@ fn begin<T: Send + 'static>(
         // that.
         let _ = sender.send(contain(work));
     };
-    host.block(Box::new(run)).map(|()| receiver)
+    let begun = match pool {
+        None => host.block(Box::new(run)),
+        Some(pool) => host.block_in(pool, Box::new(run)),
+    };
+    begun.map(|()| receiver)
 }
 
 impl<T> fmt::Debug for Block<T> {

@@ -66,6 +66,12 @@ pub trait Host: Send + Sync + 'static {
     /// it is queued.
     fn schedule(&self, ready: Ready);
 
+    /// A process whose debt was left at a worker's seat ([`crate::Seat::take_debt`]) has something
+    /// to see before its next message: it does not pay the debt, and is run soon. Called by
+    /// any thread, not under the lock of a mailbox; perhaps for a process that does not owe any
+    /// more. It runs nothing of a user's.
+    fn recall(&self, _pid: Pid) {}
+
     /// A random number; in a simulation it comes from the seed.
     fn random(&self) -> u64;
 
@@ -92,6 +98,14 @@ pub trait Host: Send + Sync + 'static {
     /// [`BlockError`]; the work has been dropped.
     fn block(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), BlockError>;
 
+    /// As [`Host::block`], on a thread of the pool with this name.
+    ///
+    /// # Errors
+    /// [`BlockError`]; the work has been dropped.
+    fn block_in(&self, pool: &str, _work: Box<dyn FnOnce() + Send>) -> Result<(), BlockError> {
+        Err(BlockError::UnknownPool(pool.to_owned()))
+    }
+
     /// Blocks the calling thread, which is no worker, until `future` is ready. A
     /// simulation runs on that thread meanwhile.
     ///
@@ -112,6 +126,12 @@ pub trait Host: Send + Sync + 'static {
     /// The class in which processes of this host are scheduled (rule R6).
     fn class(&self) -> Class {
         Class::Normal
+    }
+
+    /// Whether a process that says its own class is queued apart from others while it is of high
+    /// class: not where there are no classes.
+    fn has_classes(&self) -> bool {
+        true
     }
 
     /// The same node and dispatcher for processes of another class; `None` if that makes no

@@ -63,6 +63,11 @@ impl Seat {
         self.take_in_hand(pid.id());
     }
 
+    /// Whether nobody sees to debts here.
+    pub(crate) fn is_unattended(&self) -> bool {
+        self.unattended
+    }
+
     /// Leaves a debt here; false if nobody would see to it.
     pub(crate) fn leave(&self, debt: Debt) -> bool {
         if !self.unattended {

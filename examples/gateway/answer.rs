@@ -7,8 +7,8 @@ use krarup::prelude::*;
 use serde_json::json;
 use std::time::Duration;
 
-/// Seconds after which a client that was turned away may come back.
-const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
+/// After so long a client that met a full pool may come back.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Why a request has no better answer.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub(crate) enum Failure {
     Method(Method, String),
     /// All workers have as many jobs waiting as they may have.
     Saturated,
+    /// More jobs come in a second than the pool takes; when it takes the next.
+    TooMany(Duration),
     /// No result came within this time.
     TimedOut(Duration),
     /// The process that had the request ended.
@@ -46,8 +48,18 @@ impl Failure {
             Failure::NotFound(_) => StatusCode::NOT_FOUND,
             Failure::Method(..) => StatusCode::METHOD_NOT_ALLOWED,
             Failure::Saturated | Failure::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Failure::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
             Failure::TimedOut(_) => StatusCode::GATEWAY_TIMEOUT,
             Failure::Crashed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// When the client may come back, if it was turned away.
+    fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Failure::TooMany(after) => Some(*after),
+            Failure::Saturated | Failure::Unavailable(_) => Some(RETRY_AFTER),
+            _ => None,
         }
     }
 
@@ -60,6 +72,7 @@ impl Failure {
             Failure::NotFound(path) => format!("there is nothing at {path}"),
             Failure::Method(method, path) => format!("{path} does not take {method}"),
             Failure::Saturated => "all workers are busy and their mailboxes full".into(),
+            Failure::TooMany(after) => format!("too many jobs in a second; the next in {after:?}"),
             Failure::TimedOut(limit) => format!("no result within {limit:?}"),
             Failure::Crashed(reason) => format!("the process that had the request ended: {reason}"),
             Failure::Query(why) | Failure::Unavailable(why) => why.clone(),
@@ -71,9 +84,35 @@ impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let status = self.status();
         let mut response = (status, Json(json!({ "error": self.text() }))).into_response();
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            response.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER);
+        if let Some(after) = self.retry_after() {
+            // In whole seconds, and not too early.
+            let seconds = after.as_secs() + u64::from(after.subsec_nanos() > 0);
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(failure: Failure) -> (u16, Option<String>) {
+        let response = failure.into_response();
+        let retry_after = response.headers().get(header::RETRY_AFTER);
+        let retry_after = retry_after.map(|value| value.to_str().expect("digits").to_owned());
+        (response.status().as_u16(), retry_after)
+    }
+
+    #[test]
+    fn a_client_that_is_turned_away_hears_when_to_come_back() {
+        let after = |seconds: &str| Some(seconds.to_owned());
+        assert_eq!(answer(Failure::Saturated), (503, after("1")));
+        let too_many = |millis| answer(Failure::TooMany(Duration::from_millis(millis)));
+        assert_eq!(too_many(0), (429, after("1")));
+        assert_eq!(too_many(3), (429, after("1")));
+        assert_eq!(too_many(2_000), (429, after("2")));
+        assert_eq!(too_many(2_001), (429, after("3")));
+        assert_eq!(answer(Failure::TimedOut(Duration::ZERO)), (504, None));
     }
 }

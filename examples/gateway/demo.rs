@@ -154,14 +154,14 @@ impl Books {
 
 fn summary(load: &Load, health: &Value, took: Duration, faults: &[String]) -> String {
     let answers = load.answers();
-    let Answers { counted, crashed, refused, late, lost, .. } = answers;
+    let Answers { counted, crashed, refused, limited, late, lost, .. } = answers;
     let latency = load.latency();
     let (half, most) = quantiles(&latency);
     let Books { forwarded, unhandled, again, restarts, .. } = Books::of(health);
     let rate = per_second(answers.answered(), took);
     let mut text = format!(
         "\n{} requests in {:.1} s, {rate} in a second: {counted} counted, {crashed} crashed \
-         their worker, {refused} turned away, {late} too late, {lost} lost\n\
+         their worker, {refused} turned away by a full pool, {limited} beyond its rate, {late} too late, {lost} lost\n\
          latency of quick texts: p50 {half:.1?}, p99 {most:.1?}, at most {:.1?}\n\
          {restarts} workers replaced; {again} jobs that waited at a crashed worker, or met one, \
          went to another\n\

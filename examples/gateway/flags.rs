@@ -11,12 +11,14 @@ use std::time::Duration;
 pub(crate) const HELP: &str = "\
 An HTTP service on a supervised pool of workers that counts words.
 
-Usage: gateway [--listen ADDRESS:PORT] [--workers N] [--mailbox N] [--timeout MS] [--demo SECONDS]
+Usage: gateway [--listen ADDRESS:PORT] [--workers N] [--mailbox N] [--timeout MS] [--rate N]
+               [--demo SECONDS]
 
   --listen ADDRESS:PORT  where to serve (127.0.0.1:8080; with --demo, a free port)
   --workers N            workers of the pool, 1 to 1024 (8)
   --mailbox N            jobs that may wait at each worker, 1 to 100000 (32; with --demo, 4)
   --timeout MS           how long a job may take, waiting included, 1 to 60000 (5000)
+  --rate N               jobs that the pool takes in a second, 1 to 1000000 (any number; with --demo, 2500)
   --demo SECONDS         serve under a load of its own for so long, 1 to 3600
   --help                 print this
 
@@ -38,6 +40,8 @@ pub(crate) struct Options {
     pub(crate) mailbox: usize,
     /// How long a job may take, waiting included.
     pub(crate) timeout: Duration,
+    /// Jobs that the pool takes in a second, if that is limited.
+    pub(crate) rate: Option<u32>,
     /// How long to serve under a load of its own, if that is asked for.
     pub(crate) demo: Option<Duration>,
 }
@@ -60,12 +64,13 @@ pub(crate) enum Asked {
 
 /// Reads the command line; an error names the flag and the value.
 pub(crate) fn parse(mut parser: Parser) -> Result<Asked, lexopt::Error> {
-    let (mut listen, mut mailbox) = (None, None);
+    let (mut listen, mut mailbox, mut rate) = (None, None, None);
     let mut options = Options {
         listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
         workers: 8,
         mailbox: 32,
         timeout: Duration::from_secs(5),
+        rate: None,
         demo: None,
     };
     while let Some(arg) = parser.next()? {
@@ -77,6 +82,7 @@ pub(crate) fn parse(mut parser: Parser) -> Result<Asked, lexopt::Error> {
                 options.timeout =
                     Duration::from_millis(number(&mut parser, "timeout", 1..=60_000)?);
             }
+            Arg::Long("rate") => rate = Some(number(&mut parser, "rate", 1..=1_000_000)?),
             Arg::Long("demo") => {
                 let seconds = number(&mut parser, "demo", 1..=3600)?;
                 options.demo = Some(Duration::from_secs(seconds));
@@ -84,6 +90,8 @@ pub(crate) fn parse(mut parser: Parser) -> Result<Asked, lexopt::Error> {
                 // full with as many clients as any machine has file descriptors for.
                 options.listen.set_port(0);
                 options.mailbox = 4;
+                // More than its clients send, but for a rush of them.
+                options.rate = Some(2_500);
             }
             Arg::Long("help") | Arg::Short('h') => return Ok(Asked::Help),
             other => return Err(other.unexpected()),
@@ -91,6 +99,7 @@ pub(crate) fn parse(mut parser: Parser) -> Result<Asked, lexopt::Error> {
     }
     options.listen = listen.unwrap_or(options.listen);
     options.mailbox = mailbox.unwrap_or(options.mailbox);
+    options.rate = rate.or(options.rate);
     Ok(Asked::Run(options))
 }
 
@@ -130,6 +139,7 @@ mod tests {
             error(&["--workers", "0"]),
             "--workers \"0\" is not a whole number from 1 to 1024"
         );
+        assert_eq!(error(&["--rate", "0"]), "--rate \"0\" is not a whole number from 1 to 1000000");
         assert_eq!(error(&["--demo=x"]), "--demo \"x\" is not a whole number from 1 to 3600");
         assert!(error(&["--listen", "here"]).contains("\"here\""));
         assert!(error(&["--wrokers", "1"]).contains("wrokers"));

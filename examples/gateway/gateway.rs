@@ -48,7 +48,8 @@ impl Gateway {
 
     /// Has a worker count the words of a text.
     ///
-    /// A pool that is full is full, and the client hears so at once. But a job that did
+    /// A pool that is full is full, and so is a second in which as many jobs as `--rate` have come:
+    /// the client hears so at once. But a job that did
     /// not start because its worker was crashed by the one before it is given to the pool
     /// again: that is no business of this client. See [`Ticket`] for how it is known.
     pub(crate) async fn count(&self, text: String, delay: Duration) -> Result<Counted, Failure> {
@@ -80,6 +81,7 @@ impl Gateway {
                 CallError::Full if pool.waiting() >= self.options.capacity() => {
                     return Err(Failure::Saturated);
                 }
+                CallError::RateLimited(after) => return Err(Failure::TooMany(after)),
                 // Workers with room, if they lived: they have just crashed. The pool
                 // process serves this question after the deaths it was told of before,
                 // so with the answer, microseconds later, their successors are there.
@@ -115,5 +117,52 @@ impl Gateway {
             CallError::Terminated(reason) => Failure::Crashed(reason),
             other => Failure::Unavailable(other.to_string()),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flags::{Asked, parse};
+    use axum::Router;
+    use lexopt::Parser;
+    use tokio::task::JoinSet;
+
+    /// The service with these flags, without its routes.
+    async fn gateway(flags: &[&str]) -> Arc<Gateway> {
+        let flags = ["--listen", "127.0.0.1:0"].iter().chain(flags);
+        let Ok(Asked::Run(options)) = parse(Parser::from_args(flags)) else { panic!("flags") };
+        let node = Node::builder("gateway").tokio(tokio::runtime::Handle::current()).start();
+        let node = node.expect("a node");
+        tree::start(&node, &options, Router::new()).await.expect("the tree");
+        Gateway::new(&node, options)
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_client_beyond_the_rate_is_told_when_the_next_job_is_taken() {
+        // One job in a second, and as many at once.
+        let gateway = gateway(&["--rate", "1"]).await;
+        let count = || gateway.count("the cat".to_owned(), Duration::ZERO);
+        assert!(count().await.is_ok());
+        let refused = count().await;
+        let Err(Failure::TooMany(after)) = refused else { panic!("{refused:?}") };
+        assert!(after > Duration::ZERO && after <= Duration::from_secs(1), "{after:?}");
+        gateway.node.stop().await.expect("an end");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_full_pool_is_saturated_and_not_beyond_its_rate() {
+        let flags = ["--workers", "1", "--mailbox", "1", "--rate", "1000000", "--timeout", "60000"];
+        let gateway = gateway(&flags).await;
+        let mut jobs = JoinSet::new();
+        for _ in 0..8 {
+            let gateway = Arc::clone(&gateway);
+            let long = Duration::from_secs(50);
+            jobs.spawn(async move { gateway.count("the cat".to_owned(), long).await });
+        }
+        // One is worked on, one waits, and the others are answered first.
+        let first = jobs.join_next().await.expect("eight jobs").expect("it does not panic");
+        assert!(matches!(first, Err(Failure::Saturated)), "{first:?}");
+        gateway.node.stop().await.expect("an end");
     }
 }

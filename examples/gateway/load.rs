@@ -1,8 +1,9 @@
 //! The load under which the service is shown: clients that speak HTTP to it, as
 //! everybody's do.
 //!
-//! Most texts are quick. Some stand for slow work, ten in a second crash their worker,
-//! and every few seconds a surge comes that is more than the pool can hold.
+//! Most texts are quick. Some stand for slow work, ten in a second crash their worker. Every few
+//! seconds comes a surge of slow work that is more than the pool can hold, or a rush of quick texts
+//! that are more than it takes in a second, by turns.
 
 use crate::flags::Options;
 use hdrhistogram::Histogram;
@@ -20,14 +21,15 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// Clients with quick texts, one request at a time each.
-const QUICK: usize = 16;
+/// Clients with quick texts, one request at a time each, and what they do between two requests:
+/// so that they stay below the rate of the pool.
+const QUICK: (usize, Duration) = (16, Duration::from_millis(8));
 /// Clients with slow work, and what they do between two requests.
 const SLOW: (usize, Duration) = (3, Duration::from_millis(60));
 /// Between two texts that crash their worker.
 const CRASHES: Duration = Duration::from_millis(100);
 /// Between two surges, and how slow their work is.
-const SURGES: (Duration, Duration) = (Duration::from_millis(2500), Duration::from_millis(10));
+const SURGES: (Duration, Duration) = (Duration::from_millis(1200), Duration::from_millis(10));
 /// The most clients of a surge: each needs two file descriptors here.
 const LARGEST_SURGE: usize = 400;
 /// What a quick client does when it is turned away. It is less patient than it was told
@@ -58,6 +60,8 @@ pub(crate) struct Answers {
     pub(crate) crashed: u64,
     /// 503: the pool was full.
     pub(crate) refused: u64,
+    /// 429: more jobs came than it takes in a second.
+    pub(crate) limited: u64,
     /// 504: too late.
     pub(crate) late: u64,
     /// With anything else.
@@ -73,7 +77,7 @@ pub(crate) struct Answers {
 impl Answers {
     /// All that were answered.
     pub(crate) fn answered(&self) -> u64 {
-        self.counted + self.crashed + self.refused + self.late + self.strange
+        self.counted + self.crashed + self.refused + self.limited + self.late + self.strange
     }
 }
 
@@ -120,7 +124,7 @@ impl Load {
         let site =
             Arc::new(Site { http, address, stop: AtomicBool::new(false), seen: Mutex::new(seen) });
         let mut clients = JoinSet::new();
-        for client in 0..QUICK {
+        for client in 0..QUICK.0 {
             clients.spawn(Arc::clone(&site).quick(client));
         }
         for client in 0..SLOW.0 {
@@ -183,9 +187,12 @@ impl Site {
             let status = self.words("/words", TEXTS[n % TEXTS.len()]).await;
             if status == Some(200) {
                 let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-                let mut seen = self.seen();
-                seen.latency.saturating_record(micros);
-                seen.recent.saturating_record(micros);
+                {
+                    let mut seen = self.seen();
+                    seen.latency.saturating_record(micros);
+                    seen.recent.saturating_record(micros);
+                }
+                sleep(QUICK.1).await;
             } else {
                 sleep(TURNED_AWAY).await;
             }
@@ -211,7 +218,7 @@ impl Site {
     }
 
     async fn surges(self: Arc<Self>, clients: usize) {
-        loop {
+        for is_rush in [false, true].into_iter().cycle() {
             let mut left = SURGES.0;
             while !left.is_zero() && self.goes_on() {
                 let step = left.min(Duration::from_millis(100));
@@ -222,9 +229,11 @@ impl Site {
                 return;
             }
             let mut surge = JoinSet::new();
+            let (clients, delay) =
+                if is_rush { (LARGEST_SURGE, Duration::ZERO) } else { (clients, SURGES.1) };
             for n in 0..clients {
                 let site = Arc::clone(&self);
-                let path = format!("/words?delay_ms={}", SURGES.1.as_millis());
+                let path = format!("/words?delay_ms={}", delay.as_millis());
                 surge.spawn(async move { site.words(&path, TEXTS[n % TEXTS.len()]).await });
             }
             surge.join_all().await;
@@ -242,6 +251,7 @@ impl Site {
                     200 => &mut answers.counted,
                     500 if text == CRASHES_ITS_WORKER => &mut answers.crashed,
                     503 => &mut answers.refused,
+                    429 => &mut answers.limited,
                     504 => &mut answers.late,
                     _ => &mut answers.strange,
                 } += 1;

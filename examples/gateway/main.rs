@@ -1,8 +1,8 @@
 //! A service that counts words, sheds load and heals itself: what Krarup is for.
 //!
 //! `POST /words` gives a text to a bounded pool of workers; each result is folded into
-//! an aggregator, which `GET /top` asks. A full pool is a 503 at once, a late result a
-//! 504, and a text that crashes its worker a 500: for that client alone. `GET /health`
+//! an aggregator, which `GET /top` asks. A full pool is a 503 at once, a job beyond
+//! the pool's rate (`--rate`) a 429 that says when to come back, a late result a 504, and a text that crashes its worker a 500: for that client alone. `GET /health`
 //! and `GET /tree` show what the processes say of themselves.
 //!
 //! ```sh

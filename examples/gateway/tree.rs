@@ -3,7 +3,7 @@
 //! ```text
 //! gateway        Supervisor, one for one: each part is restarted alone
 //! ├─ aggregator  the most frequent words of all texts
-//! ├─ workers     Pool: --workers × --mailbox jobs may wait, each as long as its client
+//! ├─ workers     Pool: --rate jobs in a second, --workers × --mailbox may wait, each as long as its client
 //! │  └─ …        Worker
 //! └─ listener    the HTTP server
 //! ```
@@ -17,6 +17,7 @@ use crate::listener::{DRAIN, Listener};
 use crate::named::Named;
 use crate::worker::Worker;
 use axum::Router;
+use krarup::Rate;
 use krarup::SupervisorAddress;
 use krarup::prelude::*;
 use std::net::SocketAddr;
@@ -48,8 +49,15 @@ pub(crate) async fn start(
     // Nobody waits any more for a job that is as old as the timeout. How long jobs wait, and
     // how long they take, `/health` shows.
     let timeout = options.timeout;
+    // As many jobs as come in a hundredth of a second may come at once.
+    let rate = options.rate.map(|jobs| Rate::per_second(jobs.into()).burst((jobs / 100).max(1)));
     let pool = move || {
-        Pool::new(workers, worker.clone()).mailbox(mailbox).time_to_live(timeout).measured()
+        let pool = Pool::new(workers, worker.clone()).mailbox(mailbox).time_to_live(timeout);
+        let pool = pool.measured();
+        match rate {
+            Some(rate) => pool.rate(rate),
+            None => pool,
+        }
     };
     let port = Arc::clone(&bound);
     let listener = move || Listener::new(listen, Arc::clone(&port), routes.clone());

@@ -68,7 +68,7 @@ impl View {
     }
 
     fn picture(&self, frame: &Frame) -> Vec<String> {
-        let Answers { counted, crashed, refused, late, strange, lost, .. } = frame.answers;
+        let Answers { counted, crashed, refused, limited, late, strange, lost, .. } = frame.answers;
         let (elapsed, length) = frame.time;
         let done = share(elapsed.as_millis(), length.as_millis(), BAR);
         vec![
@@ -86,7 +86,8 @@ impl View {
             String::new(),
             format!("  200 counted {counted:<10}    503 turned away {refused}"),
             format!("  500 crashed {crashed:<10}    504 too late    {late}"),
-            format!("  lost        {lost:<10}    other           {strange}"),
+            format!("  lost        {lost:<10}    429 too many    {limited}"),
+            format!("                            other           {strange}"),
             String::new(),
             format!(
                 "  workers   {} of {} alive   {} replaced   {} jobs waiting",
@@ -110,9 +111,9 @@ fn share(part: u128, whole: u128, steps: usize) -> usize {
 }
 
 fn line(frame: &Frame) -> String {
-    let Answers { counted, crashed, refused, late, lost, .. } = frame.answers;
+    let Answers { counted, crashed, refused, limited, late, lost, .. } = frame.answers;
     format!(
-        "{:>4} s  {:>6}/s  200: {counted}  500: {crashed}  503: {refused}  504: {late}  \
+        "{:>4} s  {:>6}/s  200: {counted}  500: {crashed}  503: {refused}  429: {limited}  504: {late}  \
          lost: {lost}  p50: {:.1?}  p99: {:.1?}  workers: {}/{}  replaced: {}",
         frame.time.0.as_secs(),
         frame.rate,

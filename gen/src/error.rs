@@ -290,6 +290,9 @@ pub enum BlockError {
     /// There is no side thread yet, and none can be started, for this reason.
     #[error("cannot start a thread for blocking work: {0}")]
     NoThread(String),
+    /// The node was built without a pool of this name.
+    #[error("the node has no blocking pool named {0:?}: the blocking work was not run")]
+    UnknownPool(String),
 }
 
 /// Something was chosen for a full mailbox, but it has no bound and is never full (rule M6).

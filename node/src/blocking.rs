@@ -17,7 +17,7 @@
 //! tokens are gone, all threads are. Work that does not return in time is left behind with
 //! its thread and reported, like a handler that holds its worker.
 
-use crate::threads::{self, Around};
+use crate::threads::{self, Around, ThreadName};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use krarup_act::contain;
 use krarup_gen::BlockError;
@@ -30,10 +30,12 @@ use std::time::Duration;
 /// A thread that has had nothing to do for so long ends.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-type Work = Box<dyn FnOnce() + Send>;
+pub(crate) type Work = Box<dyn FnOnce() + Send>;
 
 pub(crate) struct Blocking {
     node: String,
+    /// In the names of its threads.
+    role: String,
     limit: usize,
     keep_alive: Duration,
     around: Around,
@@ -76,7 +78,13 @@ impl State {
 
 impl Blocking {
     /// At most `limit` threads; none is started yet.
-    pub(crate) fn new(node: &str, limit: usize, keep_alive: Duration, around: Around) -> Self {
+    pub(crate) fn new(
+        node: &str,
+        role: &str,
+        limit: usize,
+        keep_alive: Duration,
+        around: Around,
+    ) -> Self {
         let (sender, queue) = unbounded();
         let (token, ended) = bounded(0);
         let state = State {
@@ -86,13 +94,13 @@ impl Blocking {
             started: 0,
             handles: Vec::new(),
         };
-        let node = node.to_owned();
-        Blocking { node, limit, keep_alive, around, queue, state: Mutex::new(state), ended }
+        let (node, role, state) = (node.to_owned(), role.to_owned(), Mutex::new(state));
+        Blocking { node, role, limit, keep_alive, around, queue, state, ended }
     }
 
     /// For a simulation, which has no threads.
     pub(crate) fn none() -> Self {
-        Self::new("", 0, Duration::ZERO, Arc::new(|work: &mut dyn FnMut()| work()))
+        Self::new("", "", 0, Duration::ZERO, Arc::new(|work: &mut dyn FnMut()| work()))
     }
 
     /// Has the work run by a side thread, as soon as one is free.
@@ -126,8 +134,9 @@ impl Blocking {
     fn start(self: &Arc<Self>, state: &mut State) -> Result<(), BlockError> {
         let Some(open) = &state.open else { return Err(BlockError::NodeStopped) };
         let (blocking, token) = (Arc::clone(self), open.token.clone());
-        let name = format!("{}-block-{}", self.node, state.started);
-        let handle = threads::start(&name, move || {
+        let number = Some(state.started as u64);
+        let name = ThreadName { node: &self.node, role: &self.role, number };
+        let handle = threads::start(name, move || {
             (blocking.around)(&mut || blocking.run());
             drop(token);
         })
@@ -174,8 +183,8 @@ impl Blocking {
         (state.threads, state.accepted)
     }
 
-    /// Drops what has not begun and waits for the threads, at most so long.
-    pub(crate) fn stop(&self, grace: Duration) {
+    /// Accepts nothing more and drops what has not begun; the threads, for [`Blocking::wait`].
+    pub(crate) fn close(&self) -> Vec<JoinHandle<()>> {
         let (open, handles) = {
             let mut state = self.state.lock();
             (state.open.take(), std::mem::take(&mut state.handles))
@@ -185,6 +194,11 @@ impl Blocking {
             let _ = contain(|| drop(work));
             self.state.lock().accepted -= 1;
         }
+        handles
+    }
+
+    /// Waits for the threads after [`Blocking::close`], at most so long.
+    pub(crate) fn wait(&self, handles: Vec<JoinHandle<()>>, grace: Duration) {
         let in_time = self.ended.recv_timeout(grace) == Err(RecvTimeoutError::Disconnected);
         for handle in handles {
             if in_time || handle.is_finished() {
@@ -193,7 +207,7 @@ impl Blocking {
         }
         if !in_time {
             tracing::error!(
-                target: "krarup", node = %self.node, threads = self.load().0,
+                target: "krarup", node = %self.node, pool = %self.role, threads = self.load().0,
                 "blocking work does not return: it is left behind with its threads"
             );
         }
@@ -207,7 +221,11 @@ mod tests {
 
     fn blocking(limit: usize, keep_alive: Duration) -> Arc<Blocking> {
         let around: Around = Arc::new(|work: &mut dyn FnMut()| work());
-        Arc::new(Blocking::new("test", limit, keep_alive, around))
+        Arc::new(Blocking::new("test", "block", limit, keep_alive, around))
+    }
+
+    fn stop(blocking: &Blocking, grace: Duration) {
+        blocking.wait(blocking.close(), grace);
     }
 
     #[test]
@@ -224,7 +242,7 @@ mod tests {
             }
             meet.wait();
         }
-        blocking.stop(Duration::MAX);
+        stop(&blocking, Duration::MAX);
         assert_eq!(blocking.load(), (0, 0));
     }
 
@@ -265,8 +283,8 @@ mod tests {
         while hasty.load() != (0, 0) {
             std::thread::yield_now();
         }
-        patient.stop(Duration::MAX);
-        hasty.stop(Duration::MAX);
+        stop(&patient, Duration::MAX);
+        stop(&hasty, Duration::MAX);
     }
 
     #[test]
@@ -283,7 +301,7 @@ mod tests {
         begins.recv().unwrap();
         let (never, dropped) = mpsc::channel::<()>();
         blocking.submit(Box::new(move || never.send(()).unwrap())).unwrap();
-        blocking.stop(Duration::ZERO);
+        stop(&blocking, Duration::ZERO);
         assert!(dropped.recv().is_err());
         assert_eq!(blocking.load(), (1, 1));
         assert_eq!(blocking.submit(Box::new(|| {})), Err(BlockError::NodeStopped));

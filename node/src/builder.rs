@@ -10,9 +10,10 @@ use crate::node::Node;
 use crate::options::{DEFAULT, DispatcherOptions, MOST_BLOCKING_THREADS};
 use crate::shutdown::stop_machine;
 use crate::stop::{NodeStop, Stopper};
-use crate::threads::{self, Around};
+use crate::threads::{self, Around, ThreadName};
 use krarup_act::note_panic_locations;
 use krarup_gen::{Name, NameError};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -32,6 +33,7 @@ pub struct NodeBuilder {
     /// What is there unless `others` say otherwise: from a file of settings.
     below: Vec<(String, Named)>,
     blocking_threads: usize,
+    blocking_pools: Vec<(String, usize)>,
     stop_timeout: Duration,
     allows_panic_abort: bool,
     mailbox_alarm: Option<usize>,
@@ -68,6 +70,7 @@ impl NodeBuilder {
             others: Vec::new(),
             below: Vec::new(),
             blocking_threads: BLOCKING_THREADS,
+            blocking_pools: Vec::new(),
             stop_timeout: NodeStop::DEFAULT_TIMEOUT,
             allows_panic_abort: false,
             mailbox_alarm: Some(FIRST),
@@ -137,6 +140,29 @@ impl NodeBuilder {
         self
     }
 
+    /// A pool of side threads of its own, for work given to [`krarup_act::Context::block_in`] with this
+    /// name: at most so many, 1 to 16384, started and ended as those of
+    /// [`NodeBuilder::blocking_threads`]. They are named `<node>-block-<pool>-<n>`.
+    ///
+    /// ```
+    /// # use krarup_act::{behavior_fn, Context};
+    /// # use krarup_node::Node;
+    /// # fn main() -> krarup_gen::Result {
+    /// let node = Node::builder("files@localhost").blocking_pool("disk", 4).start()?;
+    /// let reader = behavior_fn(|ctx: Context<()>| async move {
+    ///     let text = ctx.block_in("disk", || std::fs::read_to_string("/etc/hostname")).await?;
+    ///     println!("{text:?}");
+    ///     Ok(())
+    /// });
+    /// node.spawn(move || reader).wait()?;
+    /// node.stop().wait()
+    /// # }
+    /// ```
+    pub fn blocking_pool(mut self, name: impl Into<String>, threads: usize) -> Self {
+        self.blocking_pools.push((name.into(), threads));
+        self
+    }
+
     /// How long the processes have for an orderly end when the node stops, before they are killed,
     /// unless the stop says otherwise ([`NodeStop::timeout`]); 10 s unless told here. Counts for every
     /// stop, also that of the last handle and of [`Node::stop_with`].
@@ -195,16 +221,27 @@ impl NodeBuilder {
             return Err(NodeError::BlockingThreads(self.blocking_threads));
         }
         mailbox_alarm::check(self.mailbox_alarm)?;
+        check_pools(&self.blocking_pools)?;
         tracing::debug!(
             target: "krarup", %name, default = ?self.default, others = ?dispatchers,
             blocking_threads = self.blocking_threads, stop_timeout = ?self.stop_timeout, "the node starts"
         );
         note_panic_locations();
-        let blocking =
-            Blocking::new(name.as_str(), self.blocking_threads, KEEP_ALIVE, Arc::clone(&around));
+        let blocking = Blocking::new(
+            name.as_str(),
+            "block",
+            self.blocking_threads,
+            KEEP_ALIVE,
+            Arc::clone(&around),
+        );
         let core = Core::new(name, rand::random::<u32>().max(1), Clock::real(), blocking);
         core.mailbox_alarm.set(self.mailbox_alarm);
         core.spans.store(self.spans, Ordering::Relaxed);
+        for (pool, threads) in &self.blocking_pools {
+            let (node, role) = (core.name.as_str(), format!("block-{pool}"));
+            let own = Blocking::new(node, &role, *threads, KEEP_ALIVE, Arc::clone(&around));
+            core.blocking.add(pool, own);
+        }
         let started = start_threads(&core, &self.default, &dispatchers, &around);
         if started.is_err() {
             stop_machine(&core);
@@ -237,6 +274,20 @@ fn check_panics(abort: bool, allowed: bool) -> Result<(), NodeError> {
     if abort && !allowed { Err(NodeError::PanicAborts) } else { Ok(()) }
 }
 
+/// What is wrong with pools for blocking work.
+fn check_pools(pools: &[(String, usize)]) -> Result<(), NodeError> {
+    let mut names = BTreeSet::new();
+    for (pool, threads) in pools {
+        if !(1..=MOST_BLOCKING_THREADS).contains(threads) {
+            return Err(NodeError::BlockingPool { pool: pool.clone(), threads: *threads });
+        }
+        if !names.insert(pool) {
+            return Err(NodeError::BlockingPoolTwice(pool.clone()));
+        }
+    }
+    Ok(())
+}
+
 /// Starts the default dispatcher and the timer thread; the other dispatchers start when
 /// they are used. The default home, and the timer's handle.
 fn start_threads(
@@ -255,7 +306,8 @@ fn start_threads(
     let home = core.settle(DEFAULT, DEFAULT, dispatcher);
     let timers = Arc::clone(&core.timers);
     let clock = Arc::clone(&core.clock);
-    let timer = threads::start(&format!("{}-timer", core.name), move || timers.run(&clock))?;
+    let name = ThreadName { node: core.name.as_str(), role: "timer", number: None };
+    let timer = threads::start(name, move || timers.run(&clock))?;
     Ok((home, timer))
 }
 
@@ -267,6 +319,7 @@ impl fmt::Debug for NodeBuilder {
             .field("others", &self.others)
             .field("below", &self.below)
             .field("blocking_threads", &self.blocking_threads)
+            .field("blocking_pools", &self.blocking_pools)
             .field("stop_timeout", &self.stop_timeout)
             .field("mailbox_alarm", &self.mailbox_alarm)
             .field("spans", &self.spans)

@@ -1,6 +1,7 @@
 //! What all parts of a node share, and the node as its processes see it.
 
 use crate::blocking::Blocking;
+use crate::blocking_pools::BlockingPools;
 use crate::clock::Clock;
 use crate::dispatcher::any::Dispatcher;
 use crate::events::Events;
@@ -27,7 +28,7 @@ pub(crate) struct Core {
     pub(crate) clock: Arc<Clock>,
     pub(crate) registry: Registry,
     pub(crate) timers: Arc<Timers>,
-    pub(crate) blocking: Arc<Blocking>,
+    pub(crate) blocking: BlockingPools,
     next_pid: AtomicU64,
     next_ref: AtomicU64,
     pub(crate) events: Events,
@@ -73,7 +74,7 @@ impl Core {
             clock: Arc::new(clock),
             registry: Registry::default(),
             timers: Arc::new(Timers::new()),
-            blocking: Arc::new(blocking),
+            blocking: BlockingPools::new(blocking),
             next_pid: AtomicU64::new(1),
             next_ref: AtomicU64::new(1),
             events: Events::default(),
@@ -287,6 +288,14 @@ impl Host for Home {
         self.dispatcher.schedule(ready);
     }
 
+    fn has_classes(&self) -> bool {
+        matches!(self.dispatcher, Dispatcher::Classed(..))
+    }
+
+    fn recall(&self, pid: Pid) {
+        self.dispatcher.recall(pid);
+    }
+
     fn random(&self) -> u64 {
         match &self.dispatcher {
             Dispatcher::Simulated(simulated) => simulated.random(),
@@ -333,6 +342,17 @@ impl Host for Home {
                 Ok(())
             }
             _ => self.core.blocking.submit(work),
+        }
+    }
+
+    fn block_in(&self, pool: &str, work: Box<dyn FnOnce() + Send>) -> Result<(), BlockError> {
+        let pool = self.core.blocking.named(pool)?;
+        match &self.dispatcher {
+            Dispatcher::Simulated(_) => {
+                work();
+                Ok(())
+            }
+            _ => pool.submit(work),
         }
     }
 

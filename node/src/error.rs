@@ -53,6 +53,17 @@ pub enum NodeError {
         /// The least there can be.
         least: usize,
     },
+    /// A pool for blocking work was given no threads, or more than 16384.
+    #[error("blocking pool {pool:?} cannot have {threads} threads (1 to 16384)")]
+    BlockingPool {
+        /// The pool.
+        pool: String,
+        /// The number asked for.
+        threads: usize,
+    },
+    /// Two pools for blocking work were given one name.
+    #[error("blocking pool {0:?} is configured twice")]
+    BlockingPoolTwice(String),
     /// A dispatcher was told to report turns of no time.
     #[error("dispatcher {dispatcher:?} cannot report turns of zero length: all are longer")]
     ZeroLongTurn {

@@ -8,6 +8,7 @@
 
 mod arrivals;
 mod blocking;
+mod blocking_pools;
 mod builder;
 mod clock;
 mod codecs;

@@ -31,6 +31,11 @@ pub(crate) const MOST_WORKERS: usize = 1024;
 /// The most side threads for blocking work.
 pub(crate) const MOST_BLOCKING_THREADS: usize = 16_384;
 
+/// Workers on a machine with so many cores, unless told otherwise (rule R3).
+fn workers_for(cores: usize) -> usize {
+    cores.clamp(LEAST_WORKERS, MOST_WORKERS)
+}
+
 /// The name of the dispatcher that runs what is not told otherwise.
 pub(crate) const DEFAULT: &str = "default";
 
@@ -210,12 +215,12 @@ impl DispatcherOptions {
 
     /// What it is made with.
     pub(crate) fn setup(&self, name: &str, core: &Arc<Core>, around: &Around) -> Setup {
-        let cores = || thread::available_parallelism().map_or(1, usize::from).max(LEAST_WORKERS);
-        let workers = self.workers.unwrap_or_else(cores);
+        let cores = || thread::available_parallelism().map_or(1, usize::from);
+        let workers = self.workers.unwrap_or_else(|| workers_for(cores()));
         // Weak: the core keeps its dispatchers.
         let node = Arc::downgrade(core);
         Setup {
-            thread_prefix: format!("{}-{name}", core.name),
+            node: core.name.to_string(),
             name: name.to_owned(),
             workers,
             spares: self.spares.unwrap_or(workers).min(workers),
@@ -253,5 +258,16 @@ impl DispatcherOptions {
             return Err(NodeError::Workers { dispatcher, workers });
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r3_there_are_as_many_workers_as_cores_at_least_two_and_no_more_than_may_be_asked_for() {
+        assert_eq!([0, 1, 2, 3, 64].map(workers_for), [2, 2, 2, 3, 64]);
+        assert_eq!([1024, 1025, usize::MAX].map(workers_for), [1024, 1024, 1024]);
     }
 }

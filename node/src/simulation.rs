@@ -117,6 +117,12 @@ impl Simulation {
         Ok(())
     }
 
+    /// Lets processes block in a pool of this name ([`krarup_act::Context::block_in`]), as on a node
+    /// that was built with one. As all blocking work, it runs at once.
+    pub fn add_blocking_pool(&self, name: impl AsRef<str>) {
+        self.home.core.blocking.add(name.as_ref(), Blocking::none());
+    }
+
     /// Runs one turn of a ready process chosen by the seed; which, or `None` if none is
     /// ready.
     pub fn step(&self) -> Option<Pid> {

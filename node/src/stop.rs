@@ -3,7 +3,7 @@
 use crate::core::Home;
 use crate::dispatcher::any::Dispatcher;
 use crate::shutdown::{contained, kill_all, stop_machine, stop_processes};
-use crate::threads;
+use crate::threads::{self, ThreadName};
 use crate::waiting::block_on;
 use krarup_act::{self as act, Contained, Host, Spawn, Stalled, behavior_fn, is_in_process};
 use krarup_gen::Reason;
@@ -79,7 +79,10 @@ impl Stopper {
                         stopper.finish(&home);
                     }
                 };
-                if let Err(error) = threads::start(&format!("{}-stop", home.core.name), run) {
+                if let Err(error) = threads::start(
+                    ThreadName { node: home.core.name.as_str(), role: "stop", number: None },
+                    run,
+                ) {
                     contained(|| {
                         tracing::error!(
                             target: "krarup", %error,

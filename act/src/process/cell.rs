@@ -7,7 +7,7 @@
 
 use super::crash::tell;
 use super::process::Guarded;
-use super::progress::Progress;
+use super::progress::{AT_SEAT, Progress};
 use super::relations::Relations;
 use super::{current, later};
 use crate::host::{Host, Poke};
@@ -220,7 +220,23 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn attract(&self, mut inbox: LockGuard<'_, Inbox<M, C>>) -> Option<Ready> {
         self.progress.attention.store(true, Ordering::Relaxed);
         let ready = inbox.ready_for_control();
-        self.unlock(inbox, ready)
+        self.unlock_called(inbox, ready)
+    }
+
+    /// As [`Cell::unlock`], of a process that has something to see before its next message. If it
+    /// owes turns it waits apart from others, and is fetched from there.
+    #[must_use]
+    fn unlock_called(
+        &self,
+        inbox: LockGuard<'_, Inbox<M, C>>,
+        ready: Option<Ready>,
+    ) -> Option<Ready> {
+        let owes = ready.is_none() && self.progress.debt.load(Ordering::Relaxed) == AT_SEAT;
+        let ready = self.unlock(inbox, ready);
+        if owes {
+            self.host.recall(self.pid);
+        }
+        ready
     }
 
     pub(crate) fn push_notice(&self, notice: Notice<M>) {
@@ -280,7 +296,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let late = if doom.is_some() { Some(reason) } else { doom.replace(reason) };
         self.progress.attention.store(true, Ordering::Relaxed);
         let ready = inbox.ready_for_wake();
-        let ready = self.unlock(inbox, ready);
+        let ready = self.unlock_called(inbox, ready);
         drop(late);
         ready
     }

@@ -17,7 +17,8 @@ pub(crate) struct Progress {
     pub(crate) waits_for: AtomicU64,
     /// It will be poked. Set by the turn, taken back under the mailbox's lock.
     pub(crate) listed: AtomicBool,
-    /// Turns to sit out: see `Life::run`.
+    /// Turns to sit out: see `Life::run`; or [`AT_SEAT`]. Written under the mailbox's lock where
+    /// it is not 0, and read there by whoever calls the process.
     pub(crate) debt: AtomicU8,
     /// The class it has said to be of, if it says so itself: see [`Said`].
     pub(crate) said: AtomicU8,
@@ -35,6 +36,9 @@ pub(crate) struct Progress {
     /// Running time, nanoseconds. Written by whoever looks at the workers, who is one.
     pub(crate) ran: AtomicU64,
 }
+
+/// As `Progress::debt`: what the process owes has been left at its worker's seat.
+pub(crate) const AT_SEAT: u8 = u8::MAX;
 
 /// What a process has said of its class, as `Progress::said`; 0: nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

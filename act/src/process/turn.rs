@@ -16,12 +16,13 @@
 
 use super::cell::Cell;
 use super::current::{Fate, Wants};
+use super::progress::AT_SEAT;
 use super::turn_span::TurnSpan;
 use super::{crash, current, ending, waits};
 use crate::host::Poke;
 use crate::mailbox::inbox::Phase;
 use crate::ready::{Ready, Turn, TurnLimits};
-use crate::seat::Seat;
+use crate::seat::{Debt, Seat};
 use futures_task::waker_ref;
 use krarup_gen::{Pid, Reason, Result};
 use std::pin::Pin;
@@ -98,8 +99,7 @@ where
             match self.park() {
                 Parked::Again(life) => self = life,
                 Parked::NextTurn(life) => {
-                    if life.cell.progress.says_class() {
-                        // Where it is queued may have changed in this turn.
+                    if life.cell.progress.says_class() && life.moves(seat) {
                         life.owe(&Seat::unattended());
                         let host = Arc::clone(&life.cell.host);
                         host.schedule(Ready::new(life));
@@ -136,6 +136,7 @@ where
 
     fn is_called(&self) -> bool {
         self.cell.progress.attention.load(Ordering::Relaxed)
+            && self.cell.inbox.lock().wants_attention()
     }
 
     fn pid(&self) -> Pid {
@@ -175,19 +176,40 @@ where
         if debt == 0 {
             return false;
         }
-        let sits_out = !progress.attention.load(Ordering::Relaxed);
+        let sits_out = debt != AT_SEAT && !progress.attention.load(Ordering::Relaxed);
         progress.debt.store(if sits_out { debt - 1 } else { 0 }, Ordering::Relaxed);
         sits_out
     }
 
-    /// Writes down what the turn has taken too much: at the seat, or here, to be sat out.
+    /// Whether a process that says its own class is queued elsewhere than where it was run: the
+    /// seat of a worker is beside its queue of normal ones.
+    #[cold]
+    fn moves(&self, seat: &Seat) -> bool {
+        let is_high = self.cell.progress.says_high() && self.cell.host.has_classes();
+        is_high || seat.is_unattended()
+    }
+
+    /// Records what the turn has taken too much: at the seat, or here, to be sat out.
     fn owe(&self, seat: &Seat) {
-        let debt = current::debt();
-        let here = match debt {
-            Some(debt) if !seat.leave(debt) => u8::try_from(debt.turns).unwrap_or(u8::MAX),
-            _ => 0,
+        match current::debt() {
+            None => self.cell.progress.debt.store(0, Ordering::Relaxed),
+            Some(debt) => self.leave_debt(debt, seat),
+        }
+    }
+
+    /// A process that is called owes nothing (rules M4, X3). Decided under the mailbox's lock:
+    /// a call that comes later sees there that the process has to be fetched.
+    #[inline(never)]
+    fn leave_debt(&self, debt: Debt, seat: &Seat) {
+        let inbox = self.cell.inbox.lock();
+        let owed = if inbox.wants_attention() {
+            0
+        } else if seat.leave(debt) {
+            AT_SEAT
+        } else {
+            u8::try_from(debt.turns).unwrap_or(u8::MAX).min(AT_SEAT - 1)
         };
-        self.cell.progress.debt.store(here, Ordering::Relaxed);
+        self.cell.progress.debt.store(owed, Ordering::Relaxed);
     }
 
     fn poll_once(self: Pin<&mut Self>) -> Poll<Reason> {

@@ -8,6 +8,7 @@ mod lifecycle;
 mod pingpong;
 mod pool;
 mod ring;
+mod stolen;
 mod stream;
 mod timers;
 
@@ -38,6 +39,7 @@ pub(crate) fn run(node: &Node, arguments: &Arguments) -> Result<Vec<Measurement>
         "big" => big::run(node, size(20_000), count(128)),
         "call" => call::run(node, "call", size(1_000_000), 1),
         "call64" => call::run(node, "call64", size(1_000_000), count(64)),
+        "stolen" => stolen::run(node, size(1_000_000), count(1_000)),
         "spawn" => lifecycle::spawn(node, size(1_000_000)),
         "mem" => lifecycle::memory(node, size(1_000_000)),
         "crowd" => lifecycle::crowd(node, size(1_000_000), count(1_000_000) as u64),

@@ -5,19 +5,30 @@
 //! nothing, so it sits with the debtors of its worker.
 //!
 //! ```text
-//!                      owes                   has paid, or is called
-//!   worker's queue ───────────► its debtors ────────────────────────────► its tail
-//!                                    │ the worker has nothing else, and whom they fill is at
-//!                                    │ work elsewhere; or the watchdog looks
-//!                                    ▼
+//!                      owes                   has paid
+//!   worker's queue ───────────► its debtors ────────────────► its tail
+//!                                 │      │ called
+//!                                 │      └──────────────────► before all that are ready
+//!                                 │      ┌──────────────────►   (`Express`)
+//!                                 │      │ called
+//!                                 │      │
+//!                                 │ the worker has nothing else, and whom they fill is at
+//!                                 ▼ work elsewhere; or the watchdog looks
 //!                               handed over ──► a worker that has work, at its 61st take, or
 //!                                               one that has none and does not hold back
 //! ```
 //!
 //! **Paid** is a debt when the worker has run as many turns as it counts, for each process in the
-//! queue, and after [`LONGEST`] takes in any case. Whoever has to see a stop or a kill sits out
-//! [`SAMPLE_INTERVAL`](super::counters::SAMPLE_INTERVAL) takes at most, and while a worker is in one turn from a look of the
-//! watchdog to the next, 10 ms, what is owed to it is forgotten.
+//! queue, and after [`LONGEST`] takes in any case. While a worker is in one turn from a look of
+//! the watchdog to the next, 10 ms, what is owed to it is forgotten.
+//!
+//! **Called** is a process for which a stop, a kill, an inspection or anything else has come that
+//! goes before its messages (rules M4, X3). It does not pay: the thread that calls it fetches it
+//! from here, and the next worker that ends a turn runs it. No call is missed, though processes
+//! are put here and fetched by different threads. A call is written down before its thread looks
+//! here ([`Shared::recall`](super::shared::Shared::recall)), and a process that is put here is asked for calls under the lock of the
+//! queue that it enters. So of the two, in whatever order they have that lock, the second sees
+//! what the first has done.
 //!
 //! **One worker for those who fill and who is filled.** Two workers that fill one mailbox wait for
 //! each other's cache lines with each message, and are slower than one of them alone. So a
@@ -32,10 +43,8 @@
 //!
 //! Here is where they sit; what a worker does with them is in [`super::sitting_out`].
 
+use super::apart::{Apart, Waits};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering::Relaxed};
-use krarup_act::Ready;
-use std::cmp::Ordering;
-use std::collections::{BinaryHeap, VecDeque};
 use std::iter;
 
 /// Nobody sits longer, in takes of the worker.
@@ -75,90 +84,124 @@ pub(super) struct Debtor<T> {
     pub(super) ready: T,
 }
 
-/// Those who owe at one worker. Its own, but for who clears up.
+/// Those who owe at one worker. Its own, but for who clears up and who calls one of them.
 pub(super) struct Debtors<T> {
-    heap: Mutex<BinaryHeap<Debtor<T>>>,
+    queue: Mutex<Apart<Debtor<T>>>,
     /// Turns that the worker had begun at the last look of the watchdog.
     pub(super) turns: AtomicU64,
 }
 
 /// Those whom a worker has let go.
 pub(super) struct HandedOver<T> {
-    list: Mutex<VecDeque<T>>,
+    queue: Mutex<Line<T>>,
     /// How many; read without the lock as a hint.
     number: AtomicUsize,
 }
 
-impl<T> Debtors<T> {
-    pub(super) fn new() -> Self {
-        Debtors { heap: Mutex::new(BinaryHeap::new()), turns: AtomicU64::new(0) }
+/// First in, first out.
+struct Line<T> {
+    apart: Apart<T>,
+    /// The place of the next.
+    end: u64,
+}
+
+impl<T: Waits> Waits for Debtor<T> {
+    fn number(&self) -> u64 {
+        self.ready.number()
     }
 
-    /// The take before which the first of them has paid.
-    pub(super) fn add(&self, debtor: Debtor<T>) -> u64 {
-        let mut heap = self.heap.lock();
-        heap.push(debtor);
-        heap.peek().map_or(NEVER, |first| first.due)
+    fn is_called(&self) -> bool {
+        self.ready.is_called()
+    }
+}
+
+impl<T: Waits> Debtors<T> {
+    pub(super) fn new() -> Self {
+        Debtors { queue: Mutex::new(Apart::new()), turns: AtomicU64::new(0) }
+    }
+
+    /// The take before which the first of them has paid; or the process, if it is called.
+    pub(super) fn add(&self, debtor: Debtor<T>) -> Result<u64, T> {
+        let mut queue = self.queue.lock();
+        // Under the lock: see the module.
+        if debtor.is_called() {
+            return Err(debtor.ready);
+        }
+        queue.insert(debtor.due, debtor);
+        Ok(queue.first_place().unwrap_or(NEVER))
     }
 
     /// Takes those out who have paid before this take; when the next has.
     pub(super) fn take_paid(&self, take: u64, mut put: impl FnMut(T)) -> u64 {
-        let mut heap = self.heap.lock();
-        while heap.peek().is_some_and(|first| first.due <= take) {
-            heap.pop().into_iter().for_each(|debtor| put(debtor.ready));
+        let mut queue = self.queue.lock();
+        while let Some(debtor) = queue.pop_until(take) {
+            put(debtor.ready);
         }
-        heap.peek().map_or(NEVER, |first| first.due)
+        queue.first_place().unwrap_or(NEVER)
     }
 
     pub(super) fn take_all(&self) -> Vec<Debtor<T>> {
-        std::mem::take(&mut *self.heap.lock()).into_vec()
+        self.queue.lock().take_all().collect()
+    }
+
+    /// Takes out one that is called.
+    pub(super) fn fetch(&self, number: u64) -> Option<T> {
+        self.queue.lock().fetch(number).map(|debtor| debtor.ready)
     }
 
     pub(super) fn len(&self) -> usize {
-        self.heap.lock().len()
+        self.queue.lock().len()
     }
 }
 
-impl Debtors<Ready> {
-    /// Has those pay at once who are called.
-    pub(super) fn forgive_called(&self) {
-        let mut heap = self.heap.lock();
-        if heap.iter().any(|debtor| debtor.ready.is_called()) {
-            let forgiven = |debtor: Debtor<Ready>| {
-                let due = if debtor.ready.is_called() { 0 } else { debtor.due };
-                Debtor { due, ..debtor }
-            };
-            *heap = std::mem::take(&mut *heap).into_iter().map(forgiven).collect();
-        }
-    }
-}
-
-impl<T> HandedOver<T> {
+impl<T: Waits> HandedOver<T> {
     pub(super) fn new() -> Self {
-        HandedOver { list: Mutex::new(VecDeque::new()), number: AtomicUsize::new(0) }
+        let line = Line { apart: Apart::new(), end: 0 };
+        HandedOver { queue: Mutex::new(line), number: AtomicUsize::new(0) }
     }
 
     /// Forgets what they owe, in one step: who clears up meanwhile would else see them neither
-    /// there nor here.
-    pub(super) fn put_all_of(&self, debtors: &Debtors<T>) {
+    /// there nor here. Gives back those who are called.
+    #[must_use]
+    pub(super) fn put_all_of(&self, debtors: &Debtors<T>) -> Vec<T> {
         let all = iter::once_with(|| debtors.take_all()).flatten();
-        self.put(all.map(|debtor| debtor.ready));
+        self.put(all.map(|debtor| debtor.ready))
     }
 
-    /// What is put here is asked for under the lock.
-    pub(super) fn put(&self, ready: impl IntoIterator<Item = T>) {
-        let mut list = self.list.lock();
-        list.extend(ready);
-        self.number.store(list.len(), Relaxed);
+    /// What is put here is asked for under the lock. Gives back those who are called.
+    #[must_use]
+    pub(super) fn put(&self, ready: impl IntoIterator<Item = T>) -> Vec<T> {
+        let mut line = self.queue.lock();
+        let mut called = Vec::new();
+        for ready in ready {
+            if ready.is_called() {
+                called.push(ready);
+                continue;
+            }
+            let end = line.end;
+            line.end += 1;
+            line.apart.insert(end, ready);
+        }
+        self.number.store(line.apart.len(), Relaxed);
+        called
     }
 
     pub(super) fn take(&self) -> Option<T> {
         if self.is_empty() {
             return None;
         }
-        let mut list = self.list.lock();
-        let taken = list.pop_front();
-        self.number.store(list.len(), Relaxed);
+        self.take_out(|apart| apart.pop_until(NEVER))
+    }
+
+    /// Takes out one that is called.
+    pub(super) fn fetch(&self, number: u64) -> Option<T> {
+        self.take_out(|apart| apart.fetch(number))
+    }
+
+    fn take_out(&self, take: impl FnOnce(&mut Apart<T>) -> Option<T>) -> Option<T> {
+        let mut line = self.queue.lock();
+        let taken = take(&mut line.apart);
+        self.number.store(line.apart.len(), Relaxed);
         taken
     }
 
@@ -170,24 +213,3 @@ impl<T> HandedOver<T> {
         self.number.load(Relaxed)
     }
 }
-
-/// The first to have paid is the greatest.
-impl<T> Ord for Debtor<T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.due.cmp(&self.due)
-    }
-}
-
-impl<T> PartialOrd for Debtor<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> PartialEq for Debtor<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.due == other.due
-    }
-}
-
-impl<T> Eq for Debtor<T> {}

@@ -63,10 +63,63 @@ const DOUBLINGS: u32 = 7;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// **Affinity.** An executor decides on which thread a process runs. This one keeps each process on
+/// one thread, chosen by its number: what the process leaves in the caches of that thread's core, or
+/// in its thread-local variables, it finds there in its next turn. Threads that start by pinning
+/// themselves to a core (`core_affinity::set_for_current`, of the crate of that name) keep their
+/// processes there too.
+///
+/// ```
+/// # use krarup_node::{DispatcherOptions, Executor, Node, Task};
+/// # use krarup_act::{behavior_fn, Context};
+/// # use std::sync::mpsc;
+/// /// A channel to each of its threads.
+/// struct ByProcess(Vec<mpsc::Sender<Task>>);
+///
+/// impl Executor for ByProcess {
+///     fn execute(&self, task: Task) -> Result<(), Task> {
+///         let thread = task.pid().id() % self.0.len() as u64;
+///         self.0[thread as usize].send(task).map_err(|refused| refused.0)
+///     }
+/// }
+///
+/// # fn main() -> krarup_gen::Result {
+/// let (channels, threads): (Vec<_>, Vec<_>) = (0..2)
+///     .map(|core| {
+///         let (tasks, waiting) = mpsc::channel::<Task>();
+///         let run = move || {
+///             // Here the thread would pin itself to `core`.
+///             waiting.iter().for_each(Task::run);
+///         };
+///         let thread = std::thread::Builder::new().name(format!("core-{core}")).spawn(run);
+///         (tasks, thread.unwrap())
+///     })
+///     .unzip();
+/// let node = Node::builder("demo@localhost")
+///     .dispatcher("by-process", DispatcherOptions::executor(ByProcess(channels)))
+///     .start()?;
+/// let process = behavior_fn(|mut ctx: Context<()>| async move {
+///     let home = std::thread::current().id();
+///     for _ in 0..100 {
+///         ctx.address().send(())?;
+///         ctx.receive().await;
+///         assert_eq!(std::thread::current().id(), home);
+///     }
+///     Ok(())
+/// });
+/// node.spawn(move || process).dispatcher("by-process").wait()?;
+/// node.stop().wait()?;
+/// # drop(node);
+/// # threads.into_iter().for_each(|thread| thread.join().unwrap());
+/// # Ok(())
+/// # }
+/// ```
 pub trait Executor: Send + Sync + 'static {
     /// Runs the task, now or later, on whatever thread. It may be called on any thread, within
     /// a turn too, so it should do no more than to queue the task; a task that is run within a
-    /// turn waits for the end of that turn.
+    /// turn waits for the end of that turn. No lock of the node is held, so it may ask the node for
+    /// anything that does not wait for a process.
     ///
     /// # Errors
     /// The task, if it refuses. It is then offered once more; refused again, its process
@@ -245,5 +298,87 @@ struct Waits(Arc<Executed>);
 impl Drop for Waits {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::blocking::Blocking;
+    use crate::clock::Clock;
+    use crate::core::Core;
+    use crate::dispatcher::any::Dispatcher;
+    use crate::options::{DEFAULT, DispatcherOptions};
+    use krarup_act::{Address, Context, Host, Spawn, behavior_fn};
+    use krarup_gen::Name;
+    use parking_lot::Mutex;
+
+    /// Refuses as long as it is told to, and else keeps the task for the test.
+    #[derive(Clone, Default)]
+    struct List {
+        refuses: Arc<AtomicBool>,
+        tasks: Arc<Mutex<Vec<Task>>>,
+    }
+
+    impl Executor for List {
+        fn execute(&self, task: Task) -> Result<(), Task> {
+            if self.refuses.load(Ordering::Relaxed) {
+                return Err(task);
+            }
+            self.tasks.lock().push(task);
+            Ok(())
+        }
+    }
+
+    /// The next timer of the node, fired when it is due, in virtual time; after how many
+    /// milliseconds that is.
+    fn fire_next(core: &Core) -> u128 {
+        let begun = core.clock.now();
+        loop {
+            let due = core.timers.next_due().unwrap();
+            core.clock.advance_to(due);
+            if core.timers.fire(due) {
+                return due.since(begun).as_millis();
+            }
+        }
+    }
+
+    #[test]
+    fn r7_who_is_refused_is_offered_again_after_twice_as_long_until_a_task_is_run() {
+        let list = List::default();
+        let name = Name::new("executed").unwrap();
+        let core = Core::new(name, 1, Clock::simulated(), Blocking::none());
+        let around = Arc::new(|work: &mut dyn FnMut()| work()) as _;
+        let setup = DispatcherOptions::new().setup(DEFAULT, &core, &around);
+        let executed = Executed::new(setup, Arc::new(list.clone()));
+        let home = core.settle(DEFAULT, DEFAULT, Dispatcher::Executed(Arc::clone(&executed)));
+        let process = behavior_fn(|mut ctx: Context<()>| async move {
+            loop {
+                ctx.receive().await;
+            }
+        });
+        let host = home as Arc<dyn Host>;
+        let process: Address<()> = Spawn::outside(host, move || process).start().unwrap();
+        let run =
+            || list.tasks.lock().drain(..).collect::<Vec<_>>().into_iter().for_each(Task::run);
+        run();
+        for _ in 0..2 {
+            list.refuses.store(true, Ordering::Relaxed);
+            process.send(()).unwrap();
+            assert_eq!(executed.timers(), 1);
+            let waits: Vec<_> = (0..9).map(|_| fire_next(&core)).collect();
+            assert_eq!(waits, [10, 20, 40, 80, 160, 320, 640, 1280, 1280]);
+            // Run at last: the next refusal is the first again.
+            list.refuses.store(false, Ordering::Relaxed);
+            fire_next(&core);
+            assert_eq!(executed.timers(), 0);
+            run();
+        }
+        assert_eq!((process.info().handled, executed.stats().refused), (2, 20));
+        process.process().kill();
+        run();
+        assert!(!process.is_alive());
+        core.timers.stop();
+        core.clear_homes();
     }
 }

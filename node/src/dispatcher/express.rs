@@ -1,4 +1,5 @@
-//! The sub-queue of processes of high class (rule R6), and the one word that a worker looks at
+//! The sub-queues of processes that go before all others: those of high class (rule R6), and those
+//! that are called while they owe turns (rules M4, X3); and the one word that a worker looks at
 //! before each turn.
 //!
 //! ```text
@@ -11,9 +12,10 @@
 //! A worker has to look before each turn whether its dispatcher has stopped. The number of
 //! waiting high processes lies in the same word, so that who uses none pays nothing for them
 //! (docs/performance.md). The queue is one for all workers and spares, first in, first out,
-//! behind a lock: high processes are few, or none of them is.
+//! behind a lock: high processes are few, or none of them is. Those who are called go first, for
+//! one turn each.
 //!
-//! A process that is taken from here goes back to here when its turn was too short for it. That
+//! A high process that is taken from here goes back to here when its turn was too short for it. That
 //! it is of high class nobody needs to ask: who schedules it does so through a host of that
 //! class ([`super::any::Dispatcher::Classed`]), and who runs it has taken it from here.
 
@@ -30,12 +32,35 @@ const ONE: usize = 2;
 pub(crate) struct Express<T> {
     /// [`STOPPED`], and [`ONE`] for each process in the queue. Written under its lock.
     word: AtomicUsize,
-    queue: Mutex<VecDeque<T>>,
+    queues: Mutex<Queues<T>>,
+}
+
+struct Queues<T> {
+    called: VecDeque<T>,
+    high: VecDeque<T>,
+}
+
+/// One that was taken out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ahead<T> {
+    /// It was called: this turn goes before others, and its next does not.
+    Called(T),
+    /// It is of high class.
+    High(T),
+}
+
+impl<T> Ahead<T> {
+    pub(crate) fn into_inner(self) -> T {
+        match self {
+            Ahead::Called(ready) | Ahead::High(ready) => ready,
+        }
+    }
 }
 
 impl<T> Express<T> {
     pub(crate) fn new() -> Self {
-        Express { word: AtomicUsize::new(0), queue: Mutex::new(VecDeque::new()) }
+        let queues = Queues { called: VecDeque::new(), high: VecDeque::new() };
+        Express { word: AtomicUsize::new(0), queues: Mutex::new(queues) }
     }
 
     /// Whether there is anything else to do than to run a normal process. A hint: who parks
@@ -55,26 +80,35 @@ impl<T> Express<T> {
     }
 
     pub(crate) fn stop(&self) {
-        let _queue = self.queue.lock();
+        let _queues = self.queues.lock();
         self.word.fetch_or(STOPPED, Ordering::SeqCst);
     }
 
-    /// Processes in the queue.
+    /// Processes in both queues.
     pub(crate) fn len(&self) -> usize {
         self.word.load(Ordering::Relaxed) / ONE
     }
 
+    /// Puts in one of high class.
     pub(crate) fn push(&self, ready: T) {
-        let mut queue = self.queue.lock();
-        queue.push_back(ready);
+        let mut queues = self.queues.lock();
+        queues.high.push_back(ready);
         self.word.fetch_add(ONE, Ordering::SeqCst);
     }
 
-    pub(crate) fn pop(&self) -> Option<T> {
-        let mut queue = self.queue.lock();
-        let ready = queue.pop_front()?;
+    /// Puts in one that is called.
+    pub(crate) fn call(&self, ready: T) {
+        let mut queues = self.queues.lock();
+        queues.called.push_back(ready);
+        self.word.fetch_add(ONE, Ordering::SeqCst);
+    }
+
+    pub(crate) fn pop(&self) -> Option<Ahead<T>> {
+        let mut queues = self.queues.lock();
+        let called = queues.called.pop_front().map(Ahead::Called);
+        let ahead = called.or_else(|| queues.high.pop_front().map(Ahead::High))?;
         self.word.fetch_sub(ONE, Ordering::SeqCst);
-        Some(ready)
+        Some(ahead)
     }
 }
 
@@ -89,8 +123,22 @@ mod tests {
         (0..3).for_each(|n| express.push(n));
         assert_eq!((express.len(), express.calls(), express.has_stopped()), (3, true, false));
         express.stop();
-        assert_eq!((express.pop(), express.pop(), express.pop()), (Some(0), Some(1), Some(2)));
+        let popped: Vec<_> = std::iter::from_fn(|| express.pop()).collect();
+        assert_eq!(popped, [Ahead::High(0), Ahead::High(1), Ahead::High(2)]);
         assert_eq!((express.pop(), express.len(), express.is_quiet()), (None, 0, false));
         assert!(express.has_stopped());
+    }
+
+    #[test]
+    fn m4_who_is_called_goes_first_and_in_turn() {
+        let express = Express::new();
+        express.push(0);
+        express.call(1);
+        express.push(2);
+        express.call(3);
+        assert_eq!((express.len(), express.calls()), (4, true));
+        let popped: Vec<_> = std::iter::from_fn(|| express.pop()).collect();
+        assert_eq!(popped, [Ahead::Called(1), Ahead::Called(3), Ahead::High(0), Ahead::High(2)]);
+        assert!(express.is_quiet());
     }
 }

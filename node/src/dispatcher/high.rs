@@ -1,9 +1,11 @@
-//! What a shared dispatcher does with processes of high class (rule R6).
+//! What a shared dispatcher does with processes that go before all others: those of high class
+//! (rule R6), and those that are called while they owe turns (rules M4, X3).
 //!
 //! ```text
 //!   schedule_high ──► express ──► run_high: at most 16 turns ──► one normal turn ──► ..
 //!                        ▲              │ its turn was too short
 //!                        └──────────────┘
+//!   schedule_called ─► express ──► run_high: one turn ──► where normal ones go
 //! ```
 //!
 //! Workers and spares come here only when the word of [`super::express`] calls. So the order is
@@ -13,10 +15,10 @@
 
 use super::calling;
 use super::counters::Counters;
-use super::express::IN_A_ROW;
+use super::express::{Ahead, IN_A_ROW};
 use super::shared::Shared;
 use super::turn;
-use krarup_act::Ready;
+use krarup_act::{Ready, contain};
 
 impl Shared {
     /// Queues a process of high class. A worker is woken for it, if one sleeps: it shall not
@@ -26,17 +28,31 @@ impl Shared {
         self.sleep.wake_one();
     }
 
-    /// Runs what waits of high class, up to 16 turns. False if the dispatcher has stopped.
+    /// Queues a process that has something to see before it pays what it owes. Not behind what is
+    /// ready, and by whichever worker ends a turn first: its own may be in a long one.
+    pub(super) fn schedule_called(&self, ready: Ready) {
+        self.express.call(ready);
+        self.sleep.wake_one();
+    }
+
+    /// Runs what waits of high class or is called, up to 16 turns. False if the dispatcher has stopped.
     #[cold]
     pub(super) fn run_high(&self, counters: &Counters, searching: &mut bool) -> bool {
         for _ in 0..IN_A_ROW {
             if self.express.has_stopped() {
                 return false;
             }
-            let Some(ready) = self.express.pop() else { break };
+            let Some(ahead) = self.express.pop() else { break };
             if std::mem::take(searching) {
                 self.sleep.found();
             }
+            let ready = match ahead {
+                Ahead::High(ready) => ready,
+                Ahead::Called(ready) => {
+                    self.run_called(counters, ready);
+                    continue;
+                }
+            };
             counters.begin_high_turn(ready.pid().id());
             let again = turn::run(ready, &self.setup.limits);
             calling::after_turn(|pid| counters.begin_turn(pid));
@@ -49,5 +65,21 @@ impl Shared {
             }
         }
         !self.express.has_stopped()
+    }
+
+    /// Runs the turn of one that is called; then it is ready as any other.
+    fn run_called(&self, counters: &Counters, ready: Ready) {
+        counters.count_turn();
+        let again = contain(|| ready.run_at(&self.setup.limits, counters.seat()));
+        let again = again.unwrap_or_else(|reason| {
+            tracing::error!(target: "krarup", %reason, "a turn panicked");
+            None
+        });
+        // What it owes by now is forgiven: nobody is called so often that it would matter.
+        let _ = counters.seat().take_debt();
+        calling::after_turn(|pid| counters.begin_turn(pid));
+        if let Some(again) = again {
+            self.schedule(again);
+        }
     }
 }

@@ -14,13 +14,15 @@
 //! [`setup`] is what they are made with, [`turn`] what they run. Of the shared one: [`sleep`]
 //! is how its workers park and wake, [`express`] is where processes of high class wait and [`high`]
 //! how they are run, [`searching`] how they look for work and [`thief`] whether they steal it from
-//! each other, [`debtors`] who owes turns and [`sitting_out`] how they are paid, [`spares`] and
+//! each other, [`debtors`] who owes turns, [`apart`] the queue in which they wait, and [`sitting_out`] how they are
+//! paid, [`spares`] and
 //! [`filling_in`] are those that fill in, [`pokes`] are timers that are set late. [`watchdog`]
 //! finds long turns and work behind them, [`counters`] is what it sees of a worker, [`reports`] tells what
 //! it found. Of the simulated one: [`ready_lists`] is who may have the next turn, [`misfortune`]
 //! what goes wrong.
 
 pub(crate) mod any;
+mod apart;
 pub(crate) mod calling;
 pub(crate) mod counters;
 mod debtors;

@@ -110,10 +110,13 @@ impl Pinned {
             return Ok(());
         }
         let dispatcher = Arc::clone(self);
-        let name = format!("{}-{process}", self.setup.thread_prefix);
-        let started = threads::start_with(&name, self.setup.stack_size, move || {
-            (dispatcher.setup.around)(&mut || dispatcher.work(process, &seat));
-        });
+        let started = threads::start_with(
+            self.setup.thread_name(process),
+            self.setup.stack_size,
+            move || {
+                (dispatcher.setup.around)(&mut || dispatcher.work(process, &seat));
+            },
+        );
         threads.push(started.inspect_err(|_| self.vacate(process))?);
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! How a worker of a shared dispatcher looks for work that is not in its own queue, and sleeps
-//! if there is none.
+//! if there is none. Of a long queue a thief takes 32 at a time, as many as `crossbeam-deque` moves in
+//! one batch: one who is back after 32 turns pays little for each of them (docs/decisions.md).
 //!
 //! ```text
 //!   injector ──► who was let go, and half of a sibling's ──► spin, yield ──► park

@@ -1,7 +1,7 @@
 //! What a dispatcher is made with: what its options say, and what the node gives it.
 
 use crate::clock::Clock;
-use crate::threads::Around;
+use crate::threads::{Around, ThreadName};
 use crate::timer::Timers;
 use krarup_act::{Alarm, Process, TurnLimits};
 use std::sync::Arc;
@@ -13,7 +13,8 @@ pub(crate) type Processes = Arc<dyn Fn(u64) -> Option<Arc<dyn Process>> + Send +
 #[derive(Clone)]
 pub(crate) struct Setup {
     pub(crate) name: String,
-    pub(crate) thread_prefix: String,
+    /// The name of the node.
+    pub(crate) node: String,
     pub(crate) workers: usize,
     pub(crate) spares: usize,
     /// Processes of high class go first; else all are alike.
@@ -26,6 +27,13 @@ pub(crate) struct Setup {
     pub(crate) time: Time,
     pub(crate) processes: Processes,
     pub(crate) around: Around,
+}
+
+impl Setup {
+    /// The name of one of its threads.
+    pub(crate) fn thread_name(&self, number: u64) -> ThreadName<'_> {
+        ThreadName { node: &self.node, role: &self.name, number: Some(number) }
+    }
 }
 
 /// The node's clock and timers.

@@ -7,15 +7,15 @@
 //!               ┌───────────┐   batch of up to 17   ┌─────────────────────────┐
 //!               │ injector  │ ────────────────────► │ local FIFO of worker 0  │──► turn
 //!               └───────────┘                       └─────────────────────────┘
-//!                     ▲ over a million spill              ▲ steal half
+//!                     ▲ over a million spill              ▲ steal half, 32 at most
 //!                     └──────────────────────────   ┌─────────────────────────┐
 //!                                                   │ local FIFO of worker 1  │──► turn
 //!                                                   └─────────────────────────┘
 //! ```
 //!
 //! A worker takes from its own queue, then a batch from the injector, then half of a
-//! random sibling's queue, unless that does not pay ([`super::thief`]), then spins, yields, and
-//! parks. Every 61st take looks at the injector first, so that work from outside is not starved by local work (rule R1). A
+//! random sibling's queue, 32 at most, unless that does not pay ([`super::thief`]), then spins, yields,
+//! and parks. Every 61st take looks at the injector first, so that work from outside is not starved by local work (rule R1). A
 //! process whose budget is used up goes to the tail. Processes of high class have a queue of
 //! their own, [`Express`]; what is done with them is in [`super::high`]. How a worker looks beyond its
 //! own queue is in [`super::searching`], how spare ones fill in in [`super::filling_in`].
@@ -23,7 +23,7 @@
 use super::calling;
 use super::counters::{Counters, SAMPLE_INTERVAL};
 use super::debtors::{Debtors, HandedOver, LOOK_UP_INTERVAL, Takes};
-use super::express::Express;
+use super::express::{Ahead, Express};
 use super::pokes::Pokes;
 use super::reports::Reports;
 use super::seeker::{Seeker, with_number};
@@ -148,8 +148,8 @@ impl Shared {
         mut work: impl FnMut(&Arc<Self>) + Send + 'static,
     ) -> io::Result<JoinHandle<()>> {
         let dispatcher = Arc::clone(self);
-        let name = format!("{}-{index}", self.setup.thread_prefix);
-        threads::start_with(&name, self.setup.stack_size, move || {
+        let name = self.setup.thread_name(index as u64);
+        threads::start_with(name, self.setup.stack_size, move || {
             (dispatcher.setup.around)(&mut || work(&dispatcher));
         })
     }
@@ -234,19 +234,7 @@ impl Shared {
             let mut takes = Takes::new();
             let mut turns = || {
                 while !shared.express.calls() || self.run_high(counters, &mut seeker.searching) {
-                    shared.begin_take((index, &local.queue), &mut seeker.thief, &mut takes);
-                    let ready = shared.take_near(local, &mut takes).or_else(|| {
-                        // A turn that was measured has left a debt.
-                        if takes.has_debtors() {
-                            return None;
-                        }
-                        let take = || self.take_injected(local);
-                        let steal = |stealer: &Stealer<Ready>| {
-                            let stolen = stealer.steal_batch_and_pop(&local.queue);
-                            with_number(stolen, || 1 + local.queue.len())
-                        };
-                        self.search(index, parker, &mut seeker, take, steal)
-                    });
+                    let ready = self.take(local, parker, &mut seeker, &mut takes);
                     let Some(ready) = ready else { continue };
                     if seeker.searching {
                         seeker.searching = false;
@@ -272,6 +260,31 @@ impl Shared {
             }
             self.clear();
         });
+    }
+
+    /// What a worker runs next: of its own queue, or what it finds beyond that. `None`: look
+    /// again.
+    #[inline]
+    fn take(
+        self: &Arc<Self>,
+        local: &Local,
+        parker: &Parker,
+        seeker: &mut Seeker,
+        takes: &mut Takes,
+    ) -> Option<Ready> {
+        self.begin_take((local.index, &local.queue), &mut seeker.thief, takes);
+        self.take_near(local, takes).or_else(|| {
+            // A turn that was measured has left a debt.
+            if takes.has_debtors() {
+                return None;
+            }
+            let take = || self.take_injected(local);
+            let steal = |stealer: &Stealer<Ready>| {
+                let stolen = stealer.steal_batch_and_pop(&local.queue);
+                with_number(stolen, || 1 + local.queue.len())
+            };
+            self.search(local.index, parker, seeker, take, steal)
+        })
     }
 
     /// From the worker's own queue, or from the injector where it is time for that.
@@ -440,7 +453,8 @@ impl Shared {
         // A process on a list holds its host, and so this.
         self.pokes.iter().for_each(Pokes::poke);
         self.forget_all_debts();
-        while let Some(ready) = self.express.pop().or_else(|| self.handed_over.take()) {
+        let ahead = || self.express.pop().map(Ahead::into_inner);
+        while let Some(ready) = ahead().or_else(|| self.handed_over.take()) {
             drop(turn::run(ready, &self.setup.limits));
         }
         loop {

@@ -1,12 +1,13 @@
 //! What a worker of a shared dispatcher does with processes that owe turns: the drawing is in
 //! [`super::debtors`].
 
-use super::counters::SAMPLE_INTERVAL;
+use super::apart::Waits;
 use super::debtors::{Debtor, Debtors, LONGEST, NEVER, Takes};
 use super::shared::Shared;
 use super::thief::Thief;
 use crossbeam_deque::Worker;
 use krarup_act::{Debt, Ready};
+use krarup_gen::Pid;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -36,7 +37,21 @@ impl Shared {
     ) {
         let turns = u64::from(debt.turns) * queue.len().max(1) as u64;
         let due = takes.begun + turns.min(LONGEST);
-        takes.look = self.debtors[worker].add(Debtor { due, creditor: debt.creditor, ready });
+        let debtor = Debtor { due, creditor: debt.creditor, ready };
+        match self.debtors[worker].add(debtor) {
+            Ok(look) => takes.look = look,
+            Err(called) => self.schedule_called(called),
+        }
+    }
+
+    /// A process that may owe has something to see at once, see [`super::debtors`]. One that is
+    /// not found is in a queue or in a turn, and sees it there.
+    pub(crate) fn recall(&self, pid: Pid) {
+        let number = pid.id();
+        let at_workers = self.debtors.iter().find_map(|debtors| debtors.fetch(number));
+        if let Some(called) = at_workers.or_else(|| self.handed_over.fetch(number)) {
+            self.schedule_called(called);
+        }
     }
 
     #[cold]
@@ -52,11 +67,7 @@ impl Shared {
             takes.look = NEVER;
             return;
         }
-        let samples = takes.begun.is_multiple_of(u64::from(SAMPLE_INTERVAL));
-        if samples {
-            debtors.forgive_called();
-        }
-        if samples || takes.begun >= takes.look {
+        if takes.begun >= takes.look {
             takes.look = debtors.take_paid(takes.begun, |ready| queue.push(ready));
         }
     }
@@ -68,7 +79,7 @@ impl Shared {
         let others = self.counters.iter().enumerate().filter(|(index, _)| *index != worker);
         let alone = others.map(|(_, counters)| counters.glance()).all(|glance| glance.pid == 0);
         // Who sits here is not at work elsewhere: two may have flooded each other.
-        let pids = || debtors.iter().map(|debtor| debtor.ready.pid().id()).collect::<BTreeSet<_>>();
+        let pids = || debtors.iter().map(Waits::number).collect::<BTreeSet<_>>();
         let here = (!alone).then(pids);
         let is_elsewhere = |creditor: u64| {
             here.as_ref().is_some_and(|here| !here.contains(&creditor))
@@ -77,7 +88,8 @@ impl Shared {
         let (let_go, kept): (Vec<_>, Vec<_>) =
             debtors.into_iter().partition(|debtor| is_elsewhere(debtor.creditor));
         if !let_go.is_empty() {
-            self.handed_over.put(let_go.into_iter().map(|debtor| debtor.ready));
+            let called = self.handed_over.put(let_go.into_iter().map(|debtor| debtor.ready));
+            called.into_iter().for_each(|called| self.schedule_called(called));
             let now = self.setup.time.clock.now();
             thief.has_let_go(now, self.siblings(worker));
         }
@@ -116,7 +128,8 @@ impl Shared {
     }
 
     fn forget_debts(&self, debtors: &Debtors<Ready>) {
-        self.handed_over.put_all_of(debtors);
+        let called = self.handed_over.put_all_of(debtors);
+        called.into_iter().for_each(|called| self.schedule_called(called));
         if !self.handed_over.is_empty() {
             self.sleep.wake_one();
         }

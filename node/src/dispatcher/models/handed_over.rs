@@ -2,12 +2,24 @@
 //! their number without the lock, and who clears up after a stop. None is lost, and none is taken
 //! twice. See [`crate::dispatcher::debtors`].
 
+use crate::dispatcher::apart::Waits;
 use crate::dispatcher::debtors::{Debtor, Debtors, HandedOver};
 use crate::dispatcher::sleep::Sleep;
 use crate::models::checker::{bounded, joined, thread};
 use crate::sync::Parker;
 use std::iter;
 use std::sync::Arc;
+
+/// Nobody calls these: see [`super::called`].
+impl Waits for usize {
+    fn number(&self) -> u64 {
+        *self as u64
+    }
+
+    fn is_called(&self) -> bool {
+        false
+    }
+}
 
 /// What workers and the watchdog use of [`HandedOver`].
 trait Over: Send + Sync + 'static {
@@ -19,11 +31,11 @@ trait Over: Send + Sync + 'static {
 
 impl Over for HandedOver<usize> {
     fn put_all_of(&self, debtors: &Debtors<usize>) {
-        self.put_all_of(debtors);
+        assert!(self.put_all_of(debtors).is_empty());
     }
 
     fn put(&self, ready: usize) {
-        self.put([ready]);
+        assert!(self.put([ready]).is_empty());
     }
 
     fn take(&self) -> Option<usize> {
@@ -37,7 +49,7 @@ impl Over for HandedOver<usize> {
 
 fn owing(ready: usize) -> Debtors<usize> {
     let debtors = Debtors::new();
-    debtors.add(Debtor { due: 1, creditor: 0, ready });
+    assert_eq!(debtors.add(Debtor { due: 1, creditor: 0, ready }), Ok(1));
     debtors
 }
 

@@ -24,7 +24,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+mod called;
 mod flooders;
+mod searching;
 mod starvation;
 
 /// Runs a test as worker 0. A thread is a worker once in its life.

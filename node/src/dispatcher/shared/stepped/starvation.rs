@@ -77,6 +77,44 @@ fn r1_who_is_flooded_from_outside_takes_turns_from_the_first_on() {
     }
 }
 
+/// The same for those that say of themselves that they are normal ones, or that they are high ones
+/// where there are no classes.
+#[test]
+fn r1_who_says_its_own_class_and_is_flooded_from_outside_takes_turns_like_any() {
+    for (says, all, budget) in [
+        (Class::Normal, 2, 5),
+        (Class::Normal, 17, 1),
+        (Class::Normal, 61, 3),
+        (Class::High, 2, 5),
+        (Class::High, 61, 3),
+    ] {
+        let options = options(1).throughput(budget).classes(says == Class::Normal);
+        as_worker(options, move |stepped| {
+            let budget = budget as usize;
+            stepped.outside(|from| {
+                for number in 0..all {
+                    let log = Arc::clone(&from.log);
+                    let process = behavior_fn(move |mut ctx: Context<()>| async move {
+                        assert!(ctx.set_class(says));
+                        loop {
+                            ctx.receive().await;
+                            log.lock().unwrap().push(number);
+                        }
+                    });
+                    let host: Arc<dyn Host> = Arc::clone(&from.home) as Arc<dyn Host>;
+                    let spawn = Spawn::outside(host, move || process).class(Class::Varying);
+                    let process = spawn.start().unwrap();
+                    (0..20 * budget).for_each(|_| process.send(()).unwrap());
+                }
+            });
+            stepped.steps(20 * all);
+            let round: Vec<_> = (0..all).flat_map(|number| vec![number; budget]).collect();
+            let taken = stepped.taken();
+            assert!(taken.chunks(round.len()).take(10).all(|all| all == round), "{taken:?}");
+        });
+    }
+}
+
 /// Where they are more, who comes in waits for those who came before it, outside and in the queue.
 #[test]
 fn r1_however_many_come_from_outside_each_waits_for_those_before_it() {

@@ -1,0 +1,65 @@
+//! The side threads of a node by the names of their pools: bulkheads for work that blocks.
+//!
+//! One pool has no name and is always there; the others are those that the node was built with.
+//! Each has its own threads and its own queue, so work that fills one pool holds up no other.
+
+use crate::blocking::{Blocking, Work};
+use krarup_gen::BlockError;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub(crate) struct BlockingPools {
+    unnamed: Arc<Blocking>,
+    /// Only ever more.
+    named: Mutex<BTreeMap<String, Arc<Blocking>>>,
+}
+
+impl BlockingPools {
+    pub(crate) fn new(unnamed: Blocking) -> Self {
+        BlockingPools { unnamed: Arc::new(unnamed), named: Mutex::default() }
+    }
+
+    pub(crate) fn add(&self, name: &str, pool: Blocking) {
+        self.named.lock().insert(name.to_owned(), Arc::new(pool));
+    }
+
+    /// Has the work run by the pool without a name.
+    ///
+    /// # Errors
+    /// [`BlockError`]; the work has been dropped.
+    pub(crate) fn submit(&self, work: Work) -> Result<(), BlockError> {
+        self.unnamed.submit(work)
+    }
+
+    /// The pool with this name.
+    ///
+    /// # Errors
+    /// [`BlockError::UnknownPool`].
+    pub(crate) fn named(&self, name: &str) -> Result<Arc<Blocking>, BlockError> {
+        let found = self.named.lock().get(name).cloned();
+        found.ok_or_else(|| BlockError::UnknownPool(name.to_owned()))
+    }
+
+    fn all(&self) -> Vec<Arc<Blocking>> {
+        let named = self.named.lock();
+        std::iter::once(&self.unnamed).chain(named.values()).cloned().collect()
+    }
+
+    /// Threads alive, and work that was accepted and is not done yet.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        let loads = self.all().into_iter().map(|pool| pool.load());
+        loads.fold((0, 0), |(threads, work), load| (threads + load.0, work + load.1))
+    }
+
+    /// Drops what has not begun, in all pools, and then waits for all threads, at most so long in
+    /// all.
+    pub(crate) fn stop(&self, grace: Duration) {
+        let begun = Instant::now();
+        let closed: Vec<_> = self.all().into_iter().map(|pool| (pool.close(), pool)).collect();
+        for (handles, pool) in closed {
+            pool.wait(handles, grace.saturating_sub(begun.elapsed()));
+        }
+    }
+}

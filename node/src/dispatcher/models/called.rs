@@ -1,0 +1,174 @@
+//! Models of processes that are called while they owe turns (rules M4, X3): the thread that calls
+//! fetches the process, whoever moves it meanwhile. See [`crate::dispatcher::debtors`].
+
+use crate::dispatcher::apart::Waits;
+use crate::dispatcher::debtors::{Debtor, Debtors, HandedOver};
+use crate::models::checker::{bounded, joined, thread};
+use crate::sync::{AtomicBool, Mutex, Ordering::Relaxed};
+use std::sync::Arc;
+
+const NUMBER: u64 = 7;
+
+/// What is left out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(loom), allow(dead_code, reason = "only the models of loom find these"))]
+enum Fault {
+    None,
+    /// A process that is put among the debtors is not asked for calls.
+    IsNotAsked,
+    /// The turn leaves its debt when the mailbox is unlocked.
+    LeavesLate,
+}
+
+/// What a process and those who call it share: its mailbox.
+struct Mailbox {
+    attention: AtomicBool,
+    state: Mutex<State>,
+    fault: Fault,
+}
+
+#[derive(Default)]
+struct State {
+    called: bool,
+    owes: bool,
+}
+
+/// The process.
+struct Process(Arc<Mailbox>);
+
+impl Waits for Process {
+    fn number(&self) -> u64 {
+        NUMBER
+    }
+
+    fn is_called(&self) -> bool {
+        if self.0.fault == Fault::IsNotAsked {
+            return false;
+        }
+        self.0.attention.load(Relaxed) && self.0.state.lock().called
+    }
+}
+
+struct House {
+    mailbox: Arc<Mailbox>,
+    debtors: Debtors<Process>,
+    handed_over: HandedOver<Process>,
+    /// Instead of the queues of processes that are ready: how many have come there.
+    ready: Mutex<usize>,
+}
+
+impl House {
+    fn new(fault: Fault) -> Arc<Self> {
+        let mailbox = Mailbox { attention: AtomicBool::new(false), state: Mutex::default(), fault };
+        Arc::new(House {
+            mailbox: Arc::new(mailbox),
+            debtors: Debtors::new(),
+            handed_over: HandedOver::new(),
+            ready: Mutex::new(0),
+        })
+    }
+
+    fn schedule(&self, ready: impl IntoIterator<Item = Process>) {
+        *self.ready.lock() += ready.into_iter().count();
+    }
+
+    /// The end of a turn that leaves a debt, as `Life::leave_debt` and `Shared::sit_out`.
+    fn owe(&self) {
+        let process = Process(Arc::clone(&self.mailbox));
+        let mut state = self.mailbox.state.lock();
+        if state.called {
+            drop(state);
+            return self.schedule([process]);
+        }
+        if self.mailbox.fault == Fault::LeavesLate {
+            drop(state);
+            let added = self.debtors.add(Debtor { due: 1, creditor: 0, ready: process });
+            self.mailbox.state.lock().owes = true;
+            return self.schedule(added.err());
+        }
+        state.owes = true;
+        drop(state);
+        let added = self.debtors.add(Debtor { due: 1, creditor: 0, ready: process });
+        self.schedule(added.err());
+    }
+
+    /// As `Cell::call` and `Shared::recall`.
+    fn call(&self) {
+        let mut state = self.mailbox.state.lock();
+        state.called = true;
+        self.mailbox.attention.store(true, Relaxed);
+        let owes = state.owes;
+        drop(state);
+        if owes {
+            let fetched = self.debtors.fetch(NUMBER);
+            self.schedule(fetched.or_else(|| self.handed_over.fetch(NUMBER)));
+        }
+    }
+
+    /// As `Shared::part_with_debtors`: for a while it is in neither queue.
+    fn part(&self) {
+        let debtors = self.debtors.take_all().into_iter().map(|debtor| debtor.ready);
+        let called = self.handed_over.put(debtors.collect::<Vec<_>>());
+        self.schedule(called);
+    }
+
+    /// As `Shared::forget_debts`.
+    fn forget(&self) {
+        let called = self.handed_over.put_all_of(&self.debtors);
+        self.schedule(called);
+    }
+}
+
+/// A process owes, the worker or the watchdog moves it, and a thread calls it.
+fn a_call(fault: Fault, owes_already: bool, moves: fn(&House)) {
+    let house = House::new(fault);
+    if owes_already {
+        house.owe();
+    }
+    let worker = thread::spawn({
+        let house = Arc::clone(&house);
+        move || {
+            if !owes_already {
+                house.owe();
+            }
+            moves(&house);
+        }
+    });
+    house.call();
+    joined(worker);
+    let ready = *house.ready.lock();
+    assert_eq!(ready, 1, "it is called, and waits for its debt");
+}
+
+#[test]
+fn who_is_called_as_it_begins_to_owe_is_fetched() {
+    bounded(4, || a_call(Fault::None, false, |_| {}));
+    bounded(4, || a_call(Fault::None, false, House::forget));
+}
+
+#[test]
+fn who_is_called_as_it_is_let_go_is_fetched() {
+    bounded(4, || a_call(Fault::None, true, House::part));
+    bounded(4, || a_call(Fault::None, true, House::forget));
+}
+
+#[cfg(loom)]
+#[test]
+#[should_panic(expected = "waits for its debt")]
+fn who_is_not_asked_as_it_begins_to_owe_is_missed() {
+    bounded(4, || a_call(Fault::IsNotAsked, false, |_| {}));
+}
+
+#[cfg(loom)]
+#[test]
+#[should_panic(expected = "waits for its debt")]
+fn who_is_not_asked_as_it_is_let_go_is_missed() {
+    bounded(4, || a_call(Fault::IsNotAsked, true, House::part));
+}
+
+#[cfg(loom)]
+#[test]
+#[should_panic(expected = "waits for its debt")]
+fn a_debt_that_is_left_when_the_mailbox_is_unlocked_hides_the_process() {
+    bounded(4, || a_call(Fault::LeavesLate, false, |_| {}));
+}

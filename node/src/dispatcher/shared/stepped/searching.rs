@@ -1,0 +1,94 @@
+//! In which order a worker finds what it runs, by the search that its thread makes: its own queue,
+//! what came from outside, a sibling's (rule R1; seeds G-015).
+
+use super::{LOCAL, Seeker, Stepped, as_worker, options};
+use crate::sync::Parker;
+use krarup_gen::Class;
+
+/// Whatever the worker finds, in that order; all that it runs handle one message.
+struct Search {
+    parker: Parker,
+    seeker: Seeker,
+}
+
+impl Search {
+    fn new() -> Self {
+        Search { parker: Parker::new(), seeker: Seeker::new(0) }
+    }
+
+    /// One round of the worker's thread; whose message it handled.
+    fn step(&mut self, stepped: &mut Stepped) -> usize {
+        LOCAL.with(|local| {
+            let (local, shared) = (local.get().unwrap(), &stepped.shared);
+            let found = shared.take(local, &self.parker, &mut self.seeker, &mut stepped.takes);
+            let counters = &shared.counters[0];
+            let again = found.unwrap().run_at(&shared.setup.limits, counters.seat());
+            assert!(again.is_none());
+        });
+        let handled = stepped.taken();
+        assert_eq!(handled.len(), 1);
+        handled[0]
+    }
+}
+
+/// Lays on the sibling's queue what has come from outside.
+fn give_to_sibling(stepped: &Stepped) {
+    while let Some(ready) = super::Shared::take_one(|| stepped.shared.injector.steal()) {
+        stepped.others[0].push(ready);
+    }
+}
+
+#[test]
+fn r1_a_search_finds_its_own_first_then_what_came_from_outside_then_half_of_a_siblings() {
+    as_worker(options(2), |stepped| {
+        stepped.outside(|from| from.flood(41..49, 1));
+        give_to_sibling(stepped);
+        stepped.nursery.flooded(0, Class::Normal, 1);
+        stepped.outside(|from| from.flood(1..41, 1));
+        let mut search = Search::new();
+        let found: Vec<_> = (0..41).map(|_| search.step(stepped)).collect();
+        assert_eq!(found, (0..41).collect::<Vec<_>>());
+        assert_eq!(stepped.worker().steal_attempts, 0);
+        // Half of what the sibling has, then half of the rest.
+        for (found, own, left) in [(41, 3, 4), (42, 2, 4), (43, 1, 4), (44, 0, 4), (45, 1, 2)] {
+            assert_eq!(search.step(stepped), found);
+            assert_eq!(stepped.queued(), (own, 0, vec![left]));
+        }
+        // What comes from outside meanwhile goes before the rest of that.
+        stepped.outside(|from| from.flood(49..50, 1));
+        let found: Vec<_> = (0..4).map(|_| search.step(stepped)).collect();
+        assert_eq!(found, [46, 49, 47, 48]);
+    });
+}
+
+#[test]
+fn r1_a_thief_takes_32_at_most() {
+    as_worker(options(2), |stepped| {
+        stepped.outside(|from| from.flood(0..1_000, 1));
+        give_to_sibling(stepped);
+        let mut search = Search::new();
+        assert_eq!(search.step(stepped), 0);
+        assert_eq!(stepped.queued(), (31, 0, vec![1_000 - 32]));
+        let found: Vec<_> = (1..60).map(|_| search.step(stepped)).collect();
+        assert_eq!(found, (1..60).collect::<Vec<_>>());
+        let worker = stepped.worker();
+        assert_eq!((worker.steals, worker.stolen), (2, 64));
+    });
+}
+
+#[test]
+fn r1_every_61st_take_looks_outside_before_the_own_queue() {
+    as_worker(options(2), |stepped| {
+        stepped.nursery.flood(0..300, 1);
+        let mut search = Search::new();
+        let mut own = 0..300;
+        for _ in 0..3 {
+            stepped.outside(|from| from.flood(1_000..1_001, 1));
+            for _ in 0..60 {
+                assert_eq!(Some(search.step(stepped)), own.next());
+            }
+            assert_eq!(search.step(stepped), 1_000);
+        }
+        assert_eq!(stepped.worker().injector_takes, 3);
+    });
+}
