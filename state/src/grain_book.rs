@@ -16,7 +16,7 @@
 //! that process, and cycles of calls are found (rule C5).
 
 use crate::grain_calls::ToGrain;
-use krarup_act::{Address, Agent, Permit, UnusedPid, hold, note_receiver};
+use krarup_act::{Address, Agent, Permit, UnusedPid, holding, note_receiver};
 use krarup_gen::{Pid, SendError};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -218,7 +218,10 @@ where
         message: M,
         sender: u64,
     ) -> Result<(), SendError<ToGrain<K, M>>> {
-        let _held = hold();
+        holding(|| self.send_locked(key, message, sender))
+    }
+
+    fn send_locked(&self, key: K, message: M, sender: u64) -> Result<(), SendError<ToGrain<K, M>>> {
         // Dropped behind the lock.
         let kept;
         let mut message = message;

@@ -15,7 +15,7 @@
 
 use crate::grain_book::{Queue, Room, Shared};
 use crate::grain_calls::ToGrain;
-use krarup_act::{Address, Permit, hold};
+use krarup_act::{Address, Permit, holding};
 use krarup_gen::{Pid, SendError};
 use std::future::poll_fn;
 use std::hash::Hash;
@@ -205,7 +205,10 @@ where
 
     /// Puts a message where its place is by now.
     fn fill(&self, key: K, message: M, sender: u64) {
-        let _held = hold();
+        holding(|| self.fill_locked(key, message, sender));
+    }
+
+    fn fill_locked(&self, key: K, message: M, sender: u64) {
         let kept;
         let mut book = self.book.lock();
         let Some(room) = book.rooms.get_mut(&key) else {

@@ -3,7 +3,7 @@
 use crate::grain_book::{Held, Queue, Room, Shared};
 use crate::grain_calls::{GrainCommand, ToGrain};
 use crate::grain_route::ToGrains;
-use krarup_act::{AddressOf, Behavior, Context, DroppedCalls, Received, hold};
+use krarup_act::{AddressOf, Behavior, Context, DroppedCalls, Received, holding};
 use krarup_gen::{Exit, Inspection, Pid, Reason, Result};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -224,9 +224,10 @@ where
                 None => {}
             },
             Received::Command(GrainCommand::Release(key)) => {
-                let _held = hold();
-                let kept = self.shared.book.lock().release(&key);
-                drop(kept);
+                holding(|| {
+                    let kept = self.shared.book.lock().release(&key);
+                    drop(kept);
+                });
             }
             Received::Inspect(reply) => reply.send(self.inspect()),
             Received::Stop(reason) => return Err(reason),
@@ -281,8 +282,7 @@ where
     fn moves_in(&mut self, key: &K, grain: &AddressOf<B>) {
         let mut lost = Vec::new();
         let mut line = Vec::new();
-        {
-            let _held = hold();
+        holding(|| {
             let mut book = self.shared.book.lock();
             if let Some(Room::Away(queue)) = book.rooms.remove(key) {
                 for (message, sender) in queue.held {
@@ -301,7 +301,7 @@ where
                 line = queue.line;
                 book.rooms.insert(key.clone(), room);
             }
-        }
+        });
         self.lose(key, lost, &Reason::NoProcess);
         wake(line);
     }
