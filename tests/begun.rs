@@ -62,15 +62,13 @@ impl Worker {
     }
 }
 
-/// Makes these calls, one after the other, does something, and says what came of them.
+/// Makes these calls, one after the other, and says what came of them.
 macro_rules! calls {
-    ($sim:expr, $does:expr, $($call:expr),+ $(,)?) => {{
+    ($sim:expr, $($call:expr),+ $(,)?) => {{
         let mut calls = [$(Box::pin(IntoFuture::into_future($call.no_timeout()))),+];
         for call in &mut calls {
             assert!(poll_once(call).is_pending());
         }
-        $sim.run_until_idle();
-        $does;
         $sim.run_until_idle();
         calls.each_mut().map(|call| match poll_once(call) {
             Poll::Ready(outcome) => outcome,
@@ -99,7 +97,6 @@ fn c2_a_request_that_no_handler_has_seen_was_not_begun() {
         let fail: Add = Job::Fail;
         let outcomes = calls!(
             sim,
-            (),
             actor.call(keep),
             actor.call(aside),
             actor.call(fail),
@@ -146,7 +143,7 @@ fn c2_jobs_behind_one_that_ends_its_worker_were_not_begun_and_can_be_tried_again
         let pool = Pool::new(1, move || serving.serve()).measured();
         let pool = sim.spawn(move || pool).wait().unwrap();
         let (add, fail): (Add, Add) = (|r| Job::Add(1, r), Job::Fail);
-        let outcomes = calls!(sim, (), pool.call(fail), pool.call(add), pool.call(add));
+        let outcomes = calls!(sim, pool.call(fail), pool.call(add), pool.call(add));
         assert_eq!(outcomes, [terminated(), not_begun(), not_begun()]);
         assert_eq!(worker.begun(), 1);
         // The worker has been replaced: none of these is done twice.
@@ -169,13 +166,8 @@ fn c2_what_waits_at_a_grain_that_ends_was_not_begun() {
         let grains = sim.spawn(move || Grains::new(move |_: &u32| serving.serve()));
         let grains = grains.wait().unwrap();
         let (add, fail): (Add, Add) = (|r| Job::Add(1, r), Job::Fail);
-        let outcomes = calls!(
-            sim,
-            (),
-            grains.call_to(1, fail),
-            grains.call_to(1, add),
-            grains.call_to(1, add)
-        );
+        let outcomes =
+            calls!(sim, grains.call_to(1, fail), grains.call_to(1, add), grains.call_to(1, add));
         assert_eq!(outcomes, [terminated(), not_begun(), not_begun()]);
         assert_eq!(worker.begun(), 1);
     }
@@ -188,7 +180,7 @@ fn c2_a_state_that_is_replaced_in_place_has_begun_what_it_failed_at_alone() {
         let serving = worker.clone();
         let actor = sim.spawn(move || InPlace::new(move || serving.serve())).wait().unwrap();
         let (add, keep, fail): (Add, Add, Add) = (|r| Job::Add(1, r), Job::Keep, Job::Fail);
-        let outcomes = calls!(sim, (), actor.call(keep), actor.call(fail), actor.call(add));
+        let outcomes = calls!(sim, actor.call(keep), actor.call(fail), actor.call(add));
         assert_eq!(outcomes, [terminated(), terminated(), Ok(2)]);
     }
 }
@@ -228,8 +220,7 @@ fn c2_asks_that_wait_at_a_state_actor_were_not_begun() {
         let desk = sim.spawn(|| Stateful::new(Desk)).wait().unwrap();
         let (add, wait, fail): (Add, Add, Add) = (|r| Job::Add(1, r), Job::Wait, Job::Fail);
         let ask = |job: Add| move |reply| krarup::Letter::Ask(job(reply));
-        let outcomes =
-            calls!(sim, (), desk.call(ask(wait)), desk.call(ask(fail)), desk.call(ask(add)));
+        let outcomes = calls!(sim, desk.call(ask(wait)), desk.call(ask(fail)), desk.call(ask(add)));
         assert_eq!(outcomes, [terminated(), terminated(), not_begun()]);
     }
 }

@@ -31,8 +31,8 @@ fn location_of(message: Option<&str>) -> Option<String> {
     RAISED
         .try_with(|raised| {
             let raised = std::mem::take(&mut *raised.borrow_mut());
-            let newest_first = raised.into_iter().rev();
-            newest_first.filter(|raised| raised.message.as_deref() == message).next()?.location
+            let mut newest_first = raised.into_iter().rev();
+            newest_first.find(|raised| raised.message.as_deref() == message)?.location
         })
         .ok()?
 }
