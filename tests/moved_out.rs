@@ -16,6 +16,9 @@ use support::{Log, on_wake, poll_once, poll_with};
 
 type Shared<M> = Arc<Mutex<Context<M>>>;
 
+/// A process that is to revoke an alias.
+type Home = Arc<Mutex<Option<(Shared<u32>, Alias)>>>;
+
 /// A process that has moved its context out, and lives until it is killed.
 fn moved_out<M: Send + 'static>(
     node: &Node,
@@ -34,14 +37,15 @@ fn moved_out<M: Send + 'static>(
     }
 }
 
+enum Ask {
+    This(#[allow(dead_code, reason = "left to be dropped")] Reply<()>),
+}
+
 #[test]
 fn n2_a_process_gets_no_name_and_no_alias_while_it_ends() {
     let sim = Simulation::new(1);
     // The request lies in the mailbox when the process ends; its caller is told when the name is
     // free and the links are not told yet.
-    enum Ask {
-        This(#[allow(dead_code, reason = "left to be dropped")] Reply<()>),
-    }
     let (out, moved) = mpsc::channel();
     let process = moved_out::<Ask>(&sim, move |ctx| out.send(ctx).unwrap(), None, Overflow::Refuse);
     sim.run_until_idle();
@@ -131,7 +135,7 @@ impl Revoked {
     /// `has_room`: the fallback has room; else the process has some by then itself.
     fn new(has_room: bool) -> Self {
         let sim = Simulation::new(1);
-        let home: Arc<Mutex<Option<(Shared<u32>, Alias)>>> = Arc::default();
+        let home: Home = Arc::default();
         let (asked, diverted) = (Arc::clone(&home), Arc::new(AtomicUsize::new(0)));
         let counted = Arc::clone(&diverted);
         let fallback_pid = Arc::new(Mutex::new(None));
