@@ -188,8 +188,9 @@ fn c2_a_request_in_progress_or_queued_fails_with_the_reason() {
         sim.run_until_idle();
         sim.exit(server.pid(), boom());
         sim.run_until_idle();
-        let failed = Poll::Ready(Err(CallError::Terminated(boom())));
-        assert_eq!(poll_once(&mut in_progress), failed);
+        let terminated = Poll::Ready(Err(CallError::Terminated(boom())));
+        assert_eq!(poll_once(&mut in_progress), terminated);
+        let failed = Poll::Ready(Err(CallError::NotBegun(boom())));
         queued.iter_mut().for_each(|call| assert_eq!(poll_once(call), failed));
         assert_eq!((sim.stats().timers, sim.stats().dead_letters), (0, 5));
     }
@@ -202,11 +203,10 @@ fn c2_a_panic_fails_the_call_in_hand_and_those_behind_it_with_the_panic() {
         let mut calls: Vec<_> = (0..3).map(|_| server.call(Ask::Panic).into_future()).collect();
         calls.iter_mut().for_each(|call| assert!(poll_once(call).is_pending()));
         sim.run_until_idle();
-        for call in &mut calls {
-            let Poll::Ready(Err(CallError::Terminated(Reason::Panic(panic)))) = poll_once(call)
-            else {
-                panic!("another outcome")
-            };
+        for (place, call) in calls.iter_mut().enumerate() {
+            let Poll::Ready(Err(error)) = poll_once(call) else { panic!("another outcome") };
+            assert_eq!(error.was_begun(), place == 0);
+            let Some(Reason::Panic(panic)) = error.end() else { panic!("{error}") };
             assert_eq!(panic.message(), "planned");
         }
     }

@@ -320,7 +320,7 @@ fn k3_a_grain_that_fails_to_start_fails_the_calls_that_made_it_and_the_next_mess
         world.broken.lock().unwrap().push(1);
         for tries in 1..4 {
             let failed = grains.call_to(1, Do::Ask).wait();
-            assert_eq!(failed, Err(CallError::Terminated(boom())));
+            assert_eq!(failed, Err(CallError::NotBegun(boom())));
             assert_eq!(world.made.load(Ordering::SeqCst), tries, "one try for each message");
             assert_eq!(sim.whereis("slow/1"), None);
         }

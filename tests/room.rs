@@ -3,8 +3,9 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{DeadLetter, Diverted, Dynamic, Overflow, Permit};
-use std::sync::mpsc;
+use krarup::{DeadLetter, Diverted, Dynamic, Overflow, Permit, Received, behavior_fn};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use support::{Act, Does, Log, Puppet, boom, on_wake, poll_once, poll_with, puppet, simulations};
 
@@ -368,4 +369,48 @@ fn m6_who_would_wait_does_not_take_the_room_that_another_waits_for() {
     }
     gate.send(()).unwrap();
     node.stop().wait().unwrap();
+}
+
+#[test]
+fn m6_a_hundred_thousand_senders_can_wait_in_line_and_leave_it() {
+    const MANY: u32 = 100_000;
+    const ROOM: u32 = 1_000;
+    let sim = Simulation::new(1);
+    let counted = Arc::new(AtomicU32::new(0));
+    let sum = Arc::clone(&counted);
+    let to = move || {
+        behavior_fn(move |mut ctx: Context<u32>| async move {
+            while let Received::Message(number) = ctx.receive().await {
+                assert_eq!(sum.fetch_add(1, Ordering::Relaxed), number, "in their order");
+            }
+            Ok(())
+        })
+    };
+    let to = sim.spawn(to).mailbox(ROOM as usize).wait().unwrap();
+    to.suspend().wait().unwrap();
+    (0..ROOM).for_each(|number| to.send(number).unwrap());
+    let mut next = ROOM;
+    let mut line = std::collections::VecDeque::new();
+    for place in 0..MANY {
+        // Every second one gives up.
+        let gives_up = place % 2 == 1;
+        let number = if gives_up { u32::MAX } else { next };
+        let mut sending = to.send_or_wait(number).into_future();
+        assert!(poll_once(&mut sending).is_pending());
+        next += u32::from(!gives_up);
+        line.push_back((gives_up, sending));
+    }
+    // From the end of the line on, then from the middle of it.
+    line.make_contiguous().reverse();
+    line.retain(|(gives_up, _)| !gives_up);
+    line.make_contiguous().reverse();
+    to.resume();
+    while let Some((_, mut sending)) = line.pop_front() {
+        while poll_once(&mut sending).is_pending() {
+            sim.run_until_idle();
+        }
+    }
+    sim.run_until_idle();
+    assert_eq!(counted.load(Ordering::Relaxed), ROOM + MANY / 2);
+    assert_eq!(sim.stats().dead_letters, 0);
 }

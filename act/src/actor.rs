@@ -4,7 +4,7 @@ use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::dynamic::Dynamic;
 use crate::inspect_request::InspectRequest;
-use crate::process::crash::Contained;
+use crate::process::crash::{Contained, contain, first_failure};
 use crate::process::current;
 use crate::received::{Delivery, Received};
 use krarup_gen::{Down, Exit, Inspection, Reason, Result};
@@ -158,7 +158,9 @@ impl<A: Actor> Behavior for A {
     fn run(mut self, mut ctx: Context<A::Message>) -> impl Future<Output = Result> + Send {
         async move {
             ctx.stop_in_order(true);
-            Contained::new(self.init(&mut ctx)).await.flatten()?;
+            if let Err(reason) = Contained::new(self.init(&mut ctx)).await.flatten() {
+                return Err(first_failure(reason, contain(|| drop(self))));
+            }
             ctx.initialised();
             // One guard around the loop, not one around each message: it costs once a poll.
             let reason = match Contained::new(serve(&mut self, &mut ctx)).await {
@@ -168,9 +170,10 @@ impl<A: Actor> Behavior for A {
             // The calls in hand hear of the end when there is one, though `terminate` may wait:
             // dropped at the end, they fail with its reason (rule C2).
             let _calls = current::take_orphans();
-            // A `terminate` that panics says why the process really ended.
-            Contained::new(self.terminate(&mut ctx, &reason)).await?;
-            Err(reason)
+            // The first failure is the cause, whatever goes wrong on the way out.
+            let terminated = Contained::new(self.terminate(&mut ctx, &reason)).await;
+            let reason = first_failure(reason, terminated);
+            Err(first_failure(reason, contain(|| drop(self))))
         }
     }
 }

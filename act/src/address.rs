@@ -183,6 +183,26 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         }
     }
 
+    /// As [`Address::notify`], by an alias; what is revoked hears nothing.
+    pub(crate) fn notify_by_alias(&self, alias: Alias, message: M) {
+        let relations = self.cell.locked_relations();
+        if !relations.has_alias(alias) {
+            drop(relations);
+            self.lose(DeadLetterCause::Revoked);
+            return drop(message);
+        }
+        // The process is scheduled, and a message that it does not take dropped, without the lock.
+        let put = self.cell.put_letter(message);
+        drop(relations);
+        match put {
+            Ok(ready) => self.cell.schedule_if(ready),
+            Err(message) => {
+                self.lose(DeadLetterCause::NoProcess);
+                drop(message);
+            }
+        }
+    }
+
     /// Counts a message to this process that nobody handles.
     pub(crate) fn lose(&self, cause: DeadLetterCause) {
         self.cell.lose::<M>(current::sender(self.cell.pid.creation()), cause);

@@ -2,7 +2,8 @@
 
 use crate::context::Context;
 use crate::host::Host;
-use crate::process::crash::contain;
+use crate::process::crash::drop_contained;
+use crate::process::current;
 use krarup_gen::{DeadLetter, DeadLetterCause, Pid};
 use std::any::type_name;
 use std::fmt;
@@ -43,7 +44,7 @@ impl Agent {
         let from = (sender != 0).then(|| Pid::local(sender, self.process.creation()));
         let cause = DeadLetterCause::Unhandled;
         self.host.dead_letter(DeadLetter::new(self.process, from, type_name::<M>(), cause));
-        let _ = contain(|| drop(message));
+        current::not_begun(|| drop_contained(message));
     }
 }
 

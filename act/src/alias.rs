@@ -4,6 +4,7 @@ use crate::address::Address;
 use crate::context::Context;
 use crate::host::Host;
 use crate::mailbox::permit::{Permit, Reserved};
+use crate::process::current;
 use crate::process::process::Process;
 use crate::recipient::{Deliver, Recipient};
 use krarup_gen::{Alias, DeadLetterCause, Pid, SendError};
@@ -62,9 +63,7 @@ impl<M: Send + 'static, C: Send + 'static> Deliver<M> for ByAlias<M, C> {
     }
 
     fn notify(&self, message: M) {
-        if self.is_valid() {
-            self.address.notify(message);
-        }
+        self.address.notify_by_alias(self.alias, message);
     }
 
     fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
@@ -97,10 +96,17 @@ struct RoomByAlias<M, C> {
 
 impl<M: Send + 'static, C: Send + 'static> Reserved<M> for RoomByAlias<M, C> {
     fn fill(self: Box<Self>, message: M, sender: u64) {
-        if self.by.is_valid() {
-            self.room.send_from(message, sender);
+        let RoomByAlias { room, by } = *self;
+        // A route keeps room elsewhere, and knows of no alias.
+        let sent = if by.is_valid() {
+            room.send_by_alias(by.alias, message, sender)
         } else {
-            self.by.address.lose(DeadLetterCause::Revoked);
+            drop(room);
+            Err(message)
+        };
+        if let Err(message) = sent {
+            by.address.lose(DeadLetterCause::Revoked);
+            current::apart(|| drop(message));
         }
     }
 

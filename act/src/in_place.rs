@@ -13,7 +13,7 @@
 use crate::actor::{Actor, End, serve};
 use crate::behavior::Behavior;
 use crate::context::Context;
-use crate::process::crash::{Contained, contain, tell};
+use crate::process::crash::{Contained, contain, first_failure, tell};
 use crate::process::current::{self, Fate};
 use krarup_gen::{Pid, Reason, RestartWindow, Result, Timestamp};
 use std::fmt;
@@ -166,15 +166,15 @@ where
         }
         ctx.stop_in_order(true);
         let mut state = (self.factory)();
-        Contained::new(state.init(&mut ctx)).await.flatten()?;
+        if let Err(reason) = Contained::new(state.init(&mut ctx)).await.flatten() {
+            return Err(first_failure(reason, contain(|| drop(state))));
+        }
         ctx.initialised();
         loop {
             let failure = match Contained::new(serve(&mut state, &mut ctx)).await {
                 Ok(End::Failed(reason)) | Err(reason) => reason,
                 Ok(end) => {
-                    let reason = end.reason();
-                    Contained::new(state.terminate(&mut ctx, &reason)).await?;
-                    return Err(reason);
+                    return Err(last_words(state, &mut ctx, end.reason()).await);
                 }
             };
             // Boxed, so that what is rare needs no room while it serves.
@@ -209,10 +209,10 @@ where
             let calls = current::take_orphans();
             let event = Failure { pid: ctx.pid(), reason: &failure, now: ctx.now() };
             if !self.may_go_on(event).await {
-                if let Some(mut state) = failed {
-                    Contained::new(state.terminate(ctx, &failure)).await?;
-                }
-                return Err(failure);
+                return Err(match failed {
+                    Some(state) => last_words(state, ctx, failure).await,
+                    None => failure,
+                });
             }
             calls.settle(&failure);
             if let Some(mut state) = failed.take() {
@@ -265,6 +265,18 @@ where
             Err(reason) => Err((Some(state), reason)),
         }
     }
+}
+
+/// `terminate`, and the end of the state; why the process has ended after that. The first failure
+/// is the cause, whatever goes wrong on the way out.
+async fn last_words<A: Actor>(
+    mut state: A,
+    ctx: &mut Context<A::Message>,
+    reason: Reason,
+) -> Reason {
+    let terminated = Contained::new(state.terminate(ctx, &reason)).await;
+    let reason = first_failure(reason, terminated);
+    first_failure(reason, contain(|| drop(state)))
 }
 
 /// Lets others run, if the turn is over; kills take effect here.

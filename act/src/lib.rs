@@ -91,7 +91,7 @@ pub use pool::statistics::PoolStatistics;
 pub use process::cleaners::Ended;
 pub use process::crash::{Contained, contain, first_failure, note_panic_locations};
 pub use process::current::note_receiver;
-pub use process::later::{Held, hold, when_free};
+pub use process::later::{holding, when_free};
 pub use process::process::{Guarded, Process, Put, Via};
 pub use ready::{Ready, TurnLimits};
 pub use received::{Delivery, Received};

@@ -12,7 +12,8 @@ use std::task::Waker;
 /// A request is a message with a `Reply` in it. The token can be kept, passed on, and
 /// answered later or by another process (rule C6). Dropped unanswered it fails the call
 /// at once: with [`CallError::Terminated`] and the reason if it was dropped because
-/// its process ended (rule C2), else with [`CallError::NoReply`].
+/// its process ended (rule C2), or [`CallError::NotBegun`] if no handler had seen the request;
+/// else with [`CallError::NoReply`].
 #[must_use = "a reply token that is dropped fails the call"]
 pub struct Reply<T: Send + 'static> {
     slot: SlotSender<Result<T, CallError>>,
@@ -61,6 +62,7 @@ impl<T: Send + 'static> Drop for Reply<T> {
         let orphan = move |fate: Fate<'_>| {
             let _ = slot.send(Err(match fate {
                 Fate::Ended(reason) => CallError::Terminated(reason.clone()),
+                Fate::NotBegun(reason) => CallError::NotBegun(reason.clone()),
                 Fate::Dropped => CallError::NoReply,
                 Fate::Refused(error) => error.clone(),
             }));

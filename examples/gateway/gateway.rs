@@ -92,6 +92,8 @@ impl Gateway {
                     return Err(Failure::TimedOut(timeout));
                 }
                 CallError::NoProcess => tokio::time::sleep(RESTARTING.min(left)).await,
+                // Its worker has crashed with the job before it.
+                CallError::NotBegun(_) => {}
                 _ if client.0.withdraw() => {}
                 CallError::Terminated(reason) => return Err(Failure::Crashed(reason)),
                 other => return Err(Failure::Unavailable(other.to_string())),
@@ -114,7 +116,7 @@ impl Gateway {
         asked.map_err(|error| match error {
             CallError::Full => Failure::Saturated,
             CallError::Timeout(limit) => Failure::TimedOut(limit),
-            CallError::Terminated(reason) => Failure::Crashed(reason),
+            CallError::Terminated(reason) | CallError::NotBegun(reason) => Failure::Crashed(reason),
             other => Failure::Unavailable(other.to_string()),
         })
     }

@@ -27,7 +27,9 @@ pub(crate) async fn ask(tree: Tree, words: Vec<String>, supervisor: Handle) -> S
         Handle::Worker(_) => Ok("not a supervisor".to_owned()),
     };
     result.unwrap_or_else(|error| match error {
-        CallError::Terminated(reason) => format!("exit({})", word(&reason)),
+        CallError::Terminated(reason) | CallError::NotBegun(reason) => {
+            format!("exit({})", word(&reason))
+        }
         CallError::NoProcess => "exit(noproc)".to_owned(),
         other => format!("call {other}"),
     })

@@ -76,6 +76,7 @@ pub(crate) fn failed<K: Kind>(ledger: &Ledger, error: &CallError) {
     match error {
         CallError::NoProcess | CallError::Full | CallError::NoWorkers => call_refused::<K>(ledger),
         CallError::Terminated(_)
+        | CallError::NotBegun(_)
         | CallError::NoReply
         | CallError::Deadlock(_)
         | CallError::CallsItself(_) => {}

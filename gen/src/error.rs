@@ -157,9 +157,14 @@ pub enum CallError {
     /// dropped (rule C3).
     #[error("no reply within {0:?}")]
     Timeout(Duration),
-    /// The callee ended, for this reason, before it answered (rule C2).
+    /// The callee ended, for this reason, before it answered (rule C2). It may have begun to
+    /// handle the request.
     #[error("callee terminated: {0}")]
     Terminated(Reason),
+    /// The callee ended, for this reason, while the request waited in its queue (rule C2): no
+    /// handler has seen it, so it can be made again without being done twice.
+    #[error("callee terminated before it began the request: {0}")]
+    NotBegun(Reason),
     /// The callee's mailbox is full, or all workers of the pool are.
     #[error("mailbox full")]
     Full,
@@ -204,6 +209,50 @@ pub enum CallError {
     /// The simulation has nothing left to do, so the reply can never come.
     #[error("the simulation ran out of events before the reply came")]
     Stalled,
+}
+
+impl CallError {
+    /// Whether the callee may have begun to handle the request. If not, the call can be made
+    /// again, there or elsewhere, and nothing is done twice.
+    ///
+    /// ```
+    /// # use krarup_gen::{CallError, Reason};
+    /// assert!(!CallError::Full.was_begun());
+    /// assert!(!CallError::NotBegun(Reason::error("the one before it failed")).was_begun());
+    /// assert!(CallError::Terminated(Reason::error("boom")).was_begun());
+    /// ```
+    #[must_use]
+    pub const fn was_begun(&self) -> bool {
+        match self {
+            CallError::NotBegun(_)
+            | CallError::Full
+            | CallError::NoWorkers
+            | CallError::RateLimited(_)
+            | CallError::Draining
+            | CallError::NotReservable
+            | CallError::Expired(_)
+            | CallError::NoProcess
+            | CallError::WaitInProcess => false,
+            // A call into a cycle is made, where a route or a fallback closes the cycle.
+            CallError::Timeout(_)
+            | CallError::Terminated(_)
+            | CallError::NodeStopped
+            | CallError::NoReply
+            | CallError::CallsItself(_)
+            | CallError::Deadlock(_)
+            | CallError::Stalled => true,
+        }
+    }
+
+    /// Why the callee ended, if that is what the call failed with: [`CallError::Terminated`]
+    /// and [`CallError::NotBegun`].
+    #[must_use]
+    pub const fn end(&self) -> Option<&Reason> {
+        match self {
+            CallError::Terminated(reason) | CallError::NotBegun(reason) => Some(reason),
+            _ => None,
+        }
+    }
 }
 
 /// Processes of which each waits for the next, and the last for the first (rule C5): the

@@ -13,7 +13,7 @@
 use crate::grain_after::After;
 use crate::grain_calls::ToGrain;
 use crate::grain_entry::{Entry, Held, Stage};
-use krarup_act::{Address, Agent, Permit, UnusedPid, hold};
+use krarup_act::{Address, Agent, Permit, UnusedPid, holding};
 use krarup_gen::{Inspection, Pid, SendError};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
@@ -128,45 +128,47 @@ where
         message: M,
         sender: u64,
     ) -> Result<(), SendError<ToGrain<K, M>>> {
-        let _held = hold();
-        let mut after = After::default();
-        let put = self.with_entry(&key, message, |entry, bound, message| {
-            entry.put(bound, &self.agent, (message, sender), &mut after)
-        });
-        match put {
-            Err(message) => Err(SendError::NoProcess(ToGrain { key, message })),
-            Ok((book, Ok(false))) => {
-                drop(book);
-                Ok(())
+        holding(|| {
+            let mut after = After::default();
+            let put = self.with_entry(&key, message, |entry, bound, message| {
+                entry.put(bound, &self.agent, (message, sender), &mut after)
+            });
+            match put {
+                Err(message) => Err(SendError::NoProcess(ToGrain { key, message })),
+                Ok((book, Ok(false))) => {
+                    drop(book);
+                    Ok(())
+                }
+                Ok((mut book, Ok(true))) => {
+                    book.want(key, &mut after);
+                    Ok(())
+                }
+                Ok((book, Err(error))) => {
+                    drop(book);
+                    Err(error.map(|message| ToGrain { key, message }))
+                }
             }
-            Ok((mut book, Ok(true))) => {
-                book.want(key, &mut after);
-                Ok(())
-            }
-            Ok((book, Err(error))) => {
-                drop(book);
-                Err(error.map(|message| ToGrain { key, message }))
-            }
-        }
+        })
     }
 
     /// Puts a message where its place is by now.
     pub(crate) fn fill(&self, key: K, message: M, sender: u64) {
-        let _held = hold();
-        let mut after = After::default();
-        let mut book = self.book.lock();
-        let bound = book.bound;
-        let Some(entry) = book.entries.get_mut(&key) else {
-            // They have closed.
-            drop(book);
-            return self.agent.lose(ToGrain { key, message }, sender);
-        };
-        if entry.fill(bound, &self.agent, (message, sender), &mut after) {
-            book.want(key, &mut after);
-        } else {
-            drop(book);
-            drop(key);
-        }
+        holding(|| {
+            let mut after = After::default();
+            let mut book = self.book.lock();
+            let bound = book.bound;
+            let Some(entry) = book.entries.get_mut(&key) else {
+                // They have closed.
+                drop(book);
+                return self.agent.lose(ToGrain { key, message }, sender);
+            };
+            if entry.fill(bound, &self.agent, (message, sender), &mut after) {
+                book.want(key, &mut after);
+            } else {
+                drop(book);
+                drop(key);
+            }
+        })
     }
 
     /// Does something with the entry of a key, if there is one, and forgets the key if nothing is
@@ -176,15 +178,16 @@ where
         key: &K,
         act: impl FnOnce(&mut Entry<M, C>, usize, &mut After<M>) -> T,
     ) -> Option<T> {
-        let _held = hold();
-        let mut after = After::default();
-        let _forgotten;
-        let mut book = self.book.lock();
-        let bound = book.bound;
-        let done = book.entries.get_mut(key).map(|entry| act(entry, bound, &mut after));
-        _forgotten = book.forget(key);
-        drop(book);
-        done
+        holding(|| {
+            let mut after = After::default();
+            let _forgotten;
+            let mut book = self.book.lock();
+            let bound = book.bound;
+            let done = book.entries.get_mut(key).map(|entry| act(entry, bound, &mut after));
+            _forgotten = book.forget(key);
+            drop(book);
+            done
+        })
     }
 
     /// A place was not used.
@@ -243,17 +246,18 @@ where
 
     /// Lets a grain go that is there, telling it to finish.
     pub(crate) fn release(&self, key: &K) {
-        let _held = hold();
-        let mut after = After::default();
-        let mut book = self.book.lock();
-        let bound = book.bound;
-        if let Some(entry) = book.entries.get_mut(key)
-            && let Stage::Present { grain, .. } = &entry.stage
-        {
-            grain.finish();
-            entry.leave(bound, &mut after);
-            book.passivated += 1;
-        }
+        holding(|| {
+            let mut after = After::default();
+            let mut book = self.book.lock();
+            let bound = book.bound;
+            if let Some(entry) = book.entries.get_mut(key)
+                && let Stage::Present { grain, .. } = &entry.stage
+            {
+                grain.finish();
+                entry.leave(bound, &mut after);
+                book.passivated += 1;
+            }
+        })
     }
 
     /// A grain is gone: it is made again if it is wanted.

@@ -15,7 +15,9 @@ use crate::kinds::StateContext;
 use crate::scope::House;
 use crate::state_actor::StateActor;
 use crate::stateful_error::StatefulError;
-use krarup_act::{Behavior, Contained, DroppedCalls, InPlaceError, yield_now};
+use krarup_act::{
+    Behavior, Contained, DroppedCalls, InPlaceError, contain, first_failure, yield_now,
+};
 use krarup_gen::{Reason, RestartWindow, Result};
 use std::fmt;
 use std::future::poll_fn;
@@ -133,7 +135,9 @@ impl<A: StateActor> Behavior for Stateful<A> {
         if let Some(cleaner) = actor.cleaner() {
             ctx.on_end(cleaner);
         }
-        actor.after_mount(&mut ctx).await?;
+        if let Err(reason) = actor.after_mount(&mut ctx).await {
+            return Err(first_failure(reason, contain(|| drop(actor))));
+        }
         ctx.initialised();
         let mut engine = Engine::new(actor, ctx, most_in_flight);
         if let Some(notice) = first {
@@ -153,9 +157,10 @@ impl<A: StateActor> Behavior for Stateful<A> {
             // wait: dropped at the end, they fail with its reason (rule C2).
             let _calls = DroppedCalls::take();
             let House { actor, ctx } = engine.take_out();
-            // A `terminate` that panics says why the process really ended.
-            Contained::new(actor.terminate(ctx, &reason)).await?;
-            return Err(reason);
+            // The first failure is the cause, whatever goes wrong on the way out.
+            let terminated = Contained::new(actor.terminate(ctx, &reason)).await;
+            let reason = first_failure(reason, terminated);
+            return Err(first_failure(reason, contain(|| drop(engine))));
         }
     }
 

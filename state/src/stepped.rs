@@ -15,7 +15,7 @@ use crate::belfry::{Belfry, Bell, Of};
 use crate::commands::{CommandResult, Commands, Completion, Counter, Handler, Work};
 use crate::step_process::{CommandError, Next, StepEvent, StepOutput, StepProcess, Tag};
 use crate::table::{Key, Table};
-use krarup_act::{Behavior, Context, Received, contain};
+use krarup_act::{Behavior, Context, Received, contain, first_failure};
 use krarup_gen::{Inspection, Reason, Result};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -130,7 +130,13 @@ impl<P: StepProcess> Behavior for Stepped<P> {
         .await;
         let cancelled = machine.cancelled.take();
         // Closed before anybody has the result.
-        drop(machine);
+        let dropped = contain(|| drop(machine));
+        let end = match (end, dropped) {
+            // The first failure is the cause.
+            (Err(reason), dropped) => Err(first_failure(reason, dropped)),
+            (Ok(_), Err(panic)) => Err(panic),
+            (end, Ok(())) => end,
+        };
         if let Some(then) = then {
             then(end?);
         } else {

@@ -8,7 +8,7 @@ use crate::error::{GetChildSpecError, SpecError};
 use crate::info::{ChildCounts, ChildInfo, ChildSpecInfo};
 use crate::plan::Plan;
 use crate::spec::{AutoShutdown, ChildKind, ChildRules, Flags, Strategy};
-use krarup_act::{Behavior, Received};
+use krarup_act::{Behavior, Received, contain};
 use krarup_gen::{Inspection, Pid, Reason, Result, Value};
 use std::convert::Infallible;
 use std::fmt;
@@ -140,15 +140,21 @@ impl<T: Send + 'static> Behavior for Supervisor<T> {
         }
         let mut supervisor =
             Supervising { carrier: Carrier::new(plan, ctx.pid()), source: self.source };
-        if let Outcome::Ends(reason) = supervisor.carrier.carry_out(&mut ctx, Event::Begin).await {
-            return Err(reason);
-        }
-        ctx.initialised();
-        loop {
-            if let Some(reason) = supervisor.serve(&mut ctx).await {
-                return Err(reason);
+        let begun = supervisor.carrier.carry_out(&mut ctx, Event::Begin).await;
+        let reason = if let Outcome::Ends(reason) = begun {
+            reason
+        } else {
+            ctx.initialised();
+            loop {
+                if let Some(reason) = supervisor.serve(&mut ctx).await {
+                    break reason;
+                }
             }
-        }
+        };
+        // What starts the children is a user's. How it is dropped changes nothing: why a supervisor
+        // ends decides what the one above it does.
+        let _ = contain(|| drop(supervisor));
+        Err(reason)
     }
 
     fn label() -> &'static str {

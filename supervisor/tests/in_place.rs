@@ -229,7 +229,7 @@ fn s10_a_child_whose_start_waits_for_one_that_may_not_go_on_hears_of_its_end() {
     for seed in 0..8 {
         let sim = Simulation::new(seed);
         let (supervisor, log) = server_and_client(&sim, 0, true);
-        assert_eq!(*log.lock().unwrap(), [Err(CallError::Terminated(Reason::error("boom")))]);
+        assert_eq!(*log.lock().unwrap(), [Err(CallError::NotBegun(Reason::error("boom")))]);
         sim.run_until_idle();
         assert!(!supervisor.is_alive(), "and then the supervisor gives up");
     }
@@ -245,7 +245,7 @@ fn s10_a_child_whose_end_waits_for_one_that_failed_is_served() {
         supervisor.restart_child("client").wait().unwrap();
         let end = supervisor.stop().wait();
         assert_eq!(end, Ok(()));
-        assert_eq!(log.lock().unwrap()[1], Err(CallError::Terminated(Reason::error("boom"))));
+        assert_eq!(log.lock().unwrap()[1], Err(CallError::NotBegun(Reason::error("boom"))));
     }
 }
 

@@ -10,6 +10,7 @@ use crate::mailbox::entry::{Queue, SenderId};
 use crate::mailbox::overflow::Overflow;
 use crate::process::cell::Cell;
 use crate::process::crash::{contain, drop_contained};
+use crate::process::current;
 use crate::process::process::Process;
 use crate::route::Route;
 use crate::trace::Tracer;
@@ -332,7 +333,7 @@ impl<M, C> Drop for Context<M, C> {
             if entry.is_letter() {
                 lost(entry.type_name(), entry.sender);
             }
-            drop_contained(entry);
+            current::not_begun(|| drop_contained(entry));
         }
         let Some(rare) = self.rare.take() else { return };
         // Field by field, so that none that is added is dropped unseen.

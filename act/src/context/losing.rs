@@ -2,7 +2,8 @@
 
 use super::context::Context;
 use crate::dynamic::Dynamic;
-use crate::process::crash::{contain, tell};
+use crate::process::crash::{drop_contained, tell};
+use crate::process::current;
 use krarup_gen::{DeadLetterCause, Pid};
 use std::any::type_name;
 
@@ -22,7 +23,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     fn lose_named<T>(&self, type_name: &'static str, message: T, sender: Option<Pid>) {
         let sender = sender.map_or(0, Pid::id);
         self.cell.lose_named(type_name, sender, DeadLetterCause::Unhandled);
-        let _ = contain(|| drop(message));
+        current::not_begun(|| drop_contained(message));
     }
 
     /// Drops a message of another type that its behaviour has no use for, and says so in the log:

@@ -103,7 +103,7 @@ impl<M, C> Inbox<M, C> {
     /// There is no room: a waiter that is given stands in line.
     fn crowded(&mut self, waiter: Option<&Arc<Waiter<M>>>) -> Crowded {
         if let Some(waiter) = waiter {
-            self.rare().waiting.push_back(Arc::clone(waiter));
+            self.rare().waiting.push(waiter);
         }
         Crowded::Full
     }
@@ -183,17 +183,14 @@ impl<M, C> Inbox<M, C> {
         if self.phase == Phase::Terminated {
             return false;
         }
-        let waiting = &mut self.rare().waiting;
-        if !waiting.iter().any(|other| Arc::ptr_eq(other, waiter)) {
-            waiting.push_back(Arc::clone(waiter));
-        }
+        self.rare().waiting.push(waiter);
         true
     }
 
     /// A sender waits no longer.
     pub(crate) fn forget_waiter(&mut self, waiter: &Arc<Waiter<M>>) {
         if let Some(rare) = &mut self.rare {
-            rare.waiting.retain(|other| !Arc::ptr_eq(other, waiter));
+            rare.waiting.remove(waiter);
         }
     }
 
@@ -202,7 +199,7 @@ impl<M, C> Inbox<M, C> {
         if !self.has_waiters() || !self.has_room(taken) {
             return None;
         }
-        let waiter = self.rare.as_mut()?.waiting.pop_front()?;
+        let waiter = self.rare.as_mut()?.waiting.pop()?;
         self.accepted += 1;
         Some(waiter)
     }

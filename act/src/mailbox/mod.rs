@@ -1,5 +1,5 @@
 //! Mailboxes: what lies in them ([`entry`], [`rare`]), how it gets in ([`inbox`]) and out
-//! ([`taking`]), how they give room ([`crowd`]) and keep it ([`permit`]), what a full one does ([`overflow`]),
+//! ([`taking`]), how they give room ([`crowd`]), to whom ([`waiting`]), and keep it ([`permit`]), what a full one does ([`overflow`]),
 //! and what is left at the end ([`remains`]).
 
 pub(crate) mod crowd;
@@ -10,3 +10,4 @@ pub(crate) mod permit;
 mod rare;
 pub(crate) mod remains;
 mod taking;
+pub(crate) mod waiting;

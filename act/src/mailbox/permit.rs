@@ -4,7 +4,7 @@ use super::entry::{Body, Notice};
 use crate::lock::Lock;
 use crate::process::current;
 use crate::slot::SlotSender;
-use krarup_gen::{Pid, SendError};
+use krarup_gen::{Alias, Pid, SendError};
 use std::fmt;
 use std::sync::Weak;
 use std::time::Duration;
@@ -28,6 +28,14 @@ pub(crate) trait Reserved<M>: Send {
                 notice => return Err(Body::Notice(Box::new(notice))),
             },
         };
+        self.fill(message, sender);
+        Ok(())
+    }
+
+    /// As [`Reserved::fill`], unless this alias of the process whose room it is has been revoked:
+    /// then the message comes back.
+    fn fill_by_alias(self: Box<Self>, alias: Alias, message: M, sender: u64) -> Result<(), M> {
+        let _ = alias;
         self.fill(message, sender);
         Ok(())
     }
@@ -72,6 +80,11 @@ impl<M> Permit<M> {
     /// As [`Permit::send`], in the name of the process with the given number: for routes.
     pub fn send_from(self, message: M, sender: u64) {
         self.0.fill(message, sender);
+    }
+
+    /// As [`Reserved::fill_by_alias`].
+    pub(crate) fn send_by_alias(self, alias: Alias, message: M, sender: u64) -> Result<(), M> {
+        self.0.fill_by_alias(alias, message, sender)
     }
 
     /// As [`Reserved::hand_over`].

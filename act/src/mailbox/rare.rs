@@ -2,12 +2,11 @@
 
 use super::entry::Control;
 use super::overflow::Overflow;
-use super::permit::Waiter;
+use super::waiting::Waiting;
 use crate::slot::SlotSender;
 use crate::trace::Tracer;
 use krarup_gen::{Reason, SpawnError};
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// What most processes never have.
 pub(crate) struct Rare<M, C> {
@@ -20,7 +19,7 @@ pub(crate) struct Rare<M, C> {
     /// What is done with one message more than the bound (rule M6).
     pub(super) overflow: Overflow<M>,
     /// Senders that wait for room, the first first.
-    pub(super) waiting: VecDeque<Arc<Waiter<M>>>,
+    pub(super) waiting: Waiting<M>,
     /// How often the process has been suspended and not resumed (rule X5).
     pub(crate) suspended: u32,
     /// A tracer to be put in the place of the one there is.
@@ -37,7 +36,7 @@ impl<M, C> Default for Rare<M, C> {
             system: VecDeque::new(),
             starter: None,
             overflow: Overflow::Refuse,
-            waiting: VecDeque::new(),
+            waiting: Waiting::default(),
             suspended: 0,
             tracer: None,
             panics: false,

@@ -2,13 +2,11 @@
 
 use super::entry::{Control, Entry, Queue};
 use super::overflow::Overflow;
-use super::permit::Waiter;
 use super::rare::Rare;
+use super::waiting::Waiting;
 use crate::slot::SlotSender;
 use crate::trace::Tracer;
 use krarup_gen::{Reason, SpawnError};
-use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// What lay in a mailbox when it was closed, to be dropped outside its lock.
 pub(crate) struct Remains<M, C> {
@@ -55,7 +53,7 @@ impl<M, C> Remains<M, C> {
 pub(crate) struct LastToHear<M> {
     pub(crate) starter: Option<SlotSender<Result<(), SpawnError>>>,
     /// Senders that wait for room.
-    pub(crate) waiting: VecDeque<Arc<Waiter<M>>>,
+    pub(crate) waiting: Waiting<M>,
 }
 
 impl<M> LastToHear<M> {
@@ -67,7 +65,7 @@ impl<M> LastToHear<M> {
 
 impl<M> Default for LastToHear<M> {
     fn default() -> Self {
-        LastToHear { starter: None, waiting: VecDeque::new() }
+        LastToHear { starter: None, waiting: Waiting::default() }
     }
 }
 

@@ -164,7 +164,12 @@ fn a_call_to_one_who_is_killed_ends() {
         assert!(
             matches!(
                 outcome,
-                Some(Ok(7) | Err(CallError::NoProcess | CallError::Terminated(Reason::Killed)))
+                Some(
+                    Ok(7)
+                        | Err(CallError::NoProcess
+                            | CallError::Terminated(Reason::Killed)
+                            | CallError::NotBegun(Reason::Killed))
+                )
             ),
             "{outcome:?}"
         );

@@ -1,6 +1,6 @@
 //! Models of the places where an interleaving could lose something: a process, its mailbox
 //! and its turns ([`process`]), its end ([`endings`]), suspensions ([`suspending`]), senders
-//! that wait for room ([`room`]), one that runs within another ([`within`]) or that nobody will run ([`refused`]), restarts in place ([`in_place`]), links and monitors
+//! that wait for room ([`room`]), one that runs within another ([`within`]) or that nobody will run ([`refused`]), restarts in place ([`in_place`]), aliases that are revoked ([`aliases`]), links and monitors
 //! ([`bonds`]), a reply on its way ([`slot`]) and the call that waits for it ([`calls`]).
 //!
 //! The code that runs in them is the real one, and each is run in three ways ([`checker`]).
@@ -10,6 +10,7 @@
 
 pub(crate) mod checker;
 
+mod aliases;
 mod bell;
 mod bonds;
 mod calls;

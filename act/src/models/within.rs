@@ -7,7 +7,8 @@ use crate::host::Host;
 use crate::mailbox::inbox::UNBOUNDED;
 use crate::process::current;
 use crate::received::Received;
-use krarup_gen::Reason;
+use crate::reply::Reply;
+use krarup_gen::{CallError, Reason};
 
 /// After it the process is who it was, and has left of its turn what it had.
 #[test]
@@ -23,7 +24,10 @@ fn a_turn_within_another_leaves_that_as_it_was() {
                 Ok(())
             });
             let outcome = outcome.clone();
+            let (reply, mut answer) = Reply::<u32>::new(None);
             let cell = house.start(UNBOUNDED, move |ctx| async move {
+                // A call of this turn: what becomes of the inner process is not its fate.
+                drop(reply);
                 let inner = other.start(UNBOUNDED, move |_| async move {
                     current::charge(1_000, 7);
                     current::keep_memory();
@@ -41,6 +45,7 @@ fn a_turn_within_another_leaves_that_as_it_was() {
             });
             house.settle();
             assert_eq!((house.retired(), cell.is_alive()), (2, false));
+            assert_eq!(answer.close(|| ()), Some(Err(CallError::Terminated(Reason::Normal))));
             house.clear();
         });
     }

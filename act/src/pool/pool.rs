@@ -12,7 +12,7 @@ use crate::behavior::Behavior;
 use crate::context::Context;
 use crate::job::Discarded;
 use crate::mailbox::overflow::Overflow;
-use crate::process::crash::Contained;
+use crate::process::crash::{Contained, contain, first_failure};
 use crate::process::current;
 use krarup_gen::Result;
 use std::fmt;
@@ -260,7 +260,9 @@ where
         ctx.stop_in_order(true);
         let mut staff = Staff::new(&ctx, factory, routing, settings.rounded());
         let mut pool = PoolContext::new(&mut ctx, &mut staff);
-        Contained::new(behavior.init(&mut pool)).await.flatten()?;
+        if let Err(reason) = Contained::new(behavior.init(&mut pool)).await.flatten() {
+            return Err(first_failure(reason, contain(|| drop(behavior))));
+        }
         let opened = opening::open(&mut staff, &mut behavior, &mut ctx);
         let held = match Contained::new(opened).await.flatten() {
             Ok(held) => held,
@@ -279,7 +281,11 @@ where
         let _calls = current::take_orphans();
         staff.end_workers(&mut ctx).await;
         let mut pool = PoolContext::new(&mut ctx, &mut staff);
-        Contained::new(behavior.terminate(&mut pool, &reason)).await?;
+        // The first failure is the cause, whatever goes wrong on the way out.
+        let terminated = Contained::new(behavior.terminate(&mut pool, &reason)).await;
+        let reason = first_failure(reason, terminated);
+        let reason = first_failure(reason, contain(|| drop(behavior)));
+        let reason = first_failure(reason, contain(|| drop(staff)));
         if reason.is_normal() { Ok(()) } else { Err(reason) }
     }
 

@@ -36,7 +36,7 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
     }
     if is_foreign(a.pid(), to) {
         let exit = Exit { pid: to, reason: Reason::NoProcess };
-        a.exit_signal(exit, Via::Signal);
+        Arc::clone(a).exit_signal(exit, Via::Signal);
         return;
     }
     let number = host.next_ref().number();

@@ -262,14 +262,20 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     /// Puts a message on Main beyond the bound; gives it back if the process is dead.
     pub(crate) fn push_letter(&self, message: M) -> Result<(), M> {
+        let ready = self.put_letter(message)?;
+        self.schedule_if(ready);
+        Ok(())
+    }
+
+    /// As [`Cell::push_letter`]; hands the process out to be scheduled.
+    pub(crate) fn put_letter(&self, message: M) -> Result<Option<Ready>, M> {
         let mut inbox = self.inbox.lock();
         if inbox.phase == Phase::Terminated {
             return Err(message);
         }
         let notice = Box::new(Notice::Beyond(message));
         let ready = inbox.push_notice(notice, |length| self.is_deep(length));
-        self.release(inbox, ready);
-        Ok(())
+        Ok(self.unlock(inbox, ready))
     }
 
     /// Very many messages wait. The mailbox is locked: the host notes it, and tells of it later.

@@ -4,7 +4,7 @@
 use super::cell::Cell;
 use super::current;
 use super::process::{Guarded, Process, Put, Via};
-use super::room::Held;
+use super::room::{Held, Unfilled};
 use crate::dynamic::Dynamic;
 use crate::inspect_request::InspectRequest;
 use crate::mailbox::entry::{Body, Control, Entry, Notice};
@@ -324,14 +324,17 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 
     /// Sends by an alias, unless that has been revoked: when the revocation has returned,
-    /// nothing arrives by it (rule N5).
-    pub(crate) fn send_by_alias(&self, alias: Alias, message: M) -> Result<(), SendError<M>> {
+    /// nothing arrives by it (rule N5). See `Cell::fill_held_by_alias`.
+    pub(crate) fn send_by_alias(
+        self: &Arc<Self>,
+        alias: Alias,
+        message: M,
+    ) -> Result<(), SendError<M>> {
         let sender = current::sender(self.pid.creation());
         let relations = self.locked_relations();
         if !relations.has_alias(alias) {
             drop(relations);
-            self.lose::<M>(sender, DeadLetterCause::Revoked);
-            return Err(SendError::NoProcess(message));
+            return Err(self.is_revoked(message, sender));
         }
         if self.is_routed() {
             drop(relations);
@@ -344,24 +347,64 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         match pushed {
             Ok(ready) => {
                 current::count_sent();
-                if let Some(ready) = ready {
-                    self.host.schedule(ready);
-                }
+                self.schedule_if(ready);
                 Ok(())
             }
             Err(Refused::Full(message)) => Err(SendError::Full(message)),
             Err(Refused::Over(message) | Refused::Dead(message) | Refused::Aside(message)) => {
-                self.send(message)
+                self.send_with_room_by_alias(alias, message, sender)
             }
         }
     }
 
+    /// The same where a message does not simply go in: code of users may run on the way, and
+    /// revoke the alias.
+    #[cold]
+    fn send_with_room_by_alias(
+        self: &Arc<Self>,
+        alias: Alias,
+        message: M,
+        sender: u64,
+    ) -> Result<(), SendError<M>> {
+        if self.is_routed() {
+            // It has become a route just now.
+            return self.send(message);
+        }
+        match self.reserve(None) {
+            Ok(held) => match self.fill_held_by_alias(alias, held, message, sender) {
+                Ok(()) => {
+                    current::count_sent();
+                    Ok(())
+                }
+                Err(message) => Err(self.is_revoked(message, sender)),
+            },
+            Err(no_room) => {
+                if no_room == NoRoom::Dead {
+                    self.lose::<M>(sender, DeadLetterCause::NoProcess);
+                }
+                Err(no_room.with(message))
+            }
+        }
+    }
+
+    fn is_revoked<T>(&self, message: T, sender: u64) -> SendError<T> {
+        self.lose::<T>(sender, DeadLetterCause::Revoked);
+        SendError::NoProcess(message)
+    }
+
     /// Sends a value that is not of the process's message type, if it takes such.
-    fn send_other(&self, message: Dynamic, by: Option<Alias>) -> Result<(), SendError<Dynamic>> {
+    fn send_other(
+        self: &Arc<Self>,
+        message: Dynamic,
+        by: Option<Alias>,
+    ) -> Result<(), SendError<Dynamic>> {
         let sender = current::sender(self.pid.creation());
-        if by.is_some_and(|alias| !self.locked_relations().has_alias(alias)) {
+        let revoked = |message: Dynamic| {
             self.lose_named(message.type_name(), sender, DeadLetterCause::Revoked);
-            return Err(SendError::NoProcess(message));
+            Err(SendError::NoProcess(message))
+        };
+        if by.is_some_and(|alias| !self.has_alias(alias)) {
+            return revoked(message);
         }
         if !self.inbox.lock().others {
             let (expected, found) = (type_name::<M>(), message.type_name());
@@ -370,7 +413,27 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         match self.reserve(None) {
             Ok(Held::Here) => {
                 let body = Body::Notice(Box::new(Notice::Other(message)));
-                self.fill_here(Entry { sender, body });
+                let entry = Entry { sender, body };
+                let filled = match by {
+                    Some(alias) => self.fill_by_alias(alias, entry),
+                    None => {
+                        self.fill_here(entry);
+                        Ok(())
+                    }
+                };
+                match filled {
+                    Ok(()) => {}
+                    Err(Unfilled::Revoked(entry)) => {
+                        if let Body::Notice(notice) = entry.body
+                            && let Notice::Other(message) = *notice
+                        {
+                            return revoked(message);
+                        }
+                    }
+                    Err(Unfilled::Ended(entry)) => {
+                        self.drop_lost(entry, DeadLetterCause::Unhandled);
+                    }
+                }
                 current::count_sent();
                 Ok(())
             }

@@ -3,15 +3,44 @@
 use krarup_gen::{Panic, Reason};
 use std::any::Any;
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Once};
 use std::task::{Context, Poll};
 
+/// How many panics a thread remembers: those of destructors that run while it unwinds, and that
+/// are caught there, come between a panic and whoever catches it.
+const REMEMBERED: usize = 16;
+
 thread_local! {
-    /// Where the last panic on this thread was raised.
-    static LOCATION: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// The last panics that were raised on this thread and have not become reasons.
+    static RAISED: RefCell<VecDeque<Raised>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// A panic, as the hook has seen it: what is caught carries only its message.
+struct Raised {
+    message: Option<String>,
+    location: Option<String>,
+}
+
+/// Where the panic with this message was raised, if that was seen. It is found by its message,
+/// for it need not be the last one: what is raised by `resume_unwind` is not seen at all.
+fn location_of(message: Option<&str>) -> Option<String> {
+    RAISED
+        .try_with(|raised| {
+            let raised = std::mem::take(&mut *raised.borrow_mut());
+            let mut newest_first = raised.into_iter().rev();
+            newest_first.find(|raised| raised.message.as_deref() == message)?.location
+        })
+        .ok()?
+}
+
+/// The text that was panicked with, if it is one.
+fn text(payload: &(dyn Any + Send)) -> Option<&str> {
+    let text = payload.downcast_ref::<&'static str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
 }
 
 /// Puts a hook before the process-wide panic hook that notes where a panic was raised:
@@ -24,8 +53,15 @@ pub fn note_panic_locations() {
         let previous = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             let location = info.location().map(ToString::to_string);
+            let message = info.payload_as_str().map(ToOwned::to_owned);
             // A panic while this thread is torn down has no place to be noted.
-            let _ = LOCATION.try_with(|last| *last.borrow_mut() = location);
+            let _ = RAISED.try_with(|raised| {
+                let mut raised = raised.borrow_mut();
+                if raised.len() == REMEMBERED {
+                    raised.pop_front();
+                }
+                raised.push_back(Raised { message, location });
+            });
             previous(info);
         }));
     });
@@ -68,22 +104,19 @@ pub fn first_failure(first: Reason, then: Result<(), Reason>) -> Reason {
 
 /// Panics without a word on the screen, and at no place in a program.
 pub(crate) fn raise(message: &'static str) -> ! {
-    LOCATION.with_borrow_mut(|last| *last = None);
+    let _ = RAISED.try_with(|raised| raised.borrow_mut().clear());
     resume_unwind(Box::new(message));
 }
 
 #[cold]
 fn reason_of(payload: Box<dyn Any + Send>) -> Reason {
-    let message = payload
-        .downcast_ref::<&'static str>()
-        .map(ToString::to_string)
-        .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a value that is no text".to_owned());
+    let location = location_of(text(&*payload));
+    let message = text(&*payload).unwrap_or("a value that is no text").to_owned();
     // A payload whose own destructor panics must not take the worker with it.
     if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(again);
     }
-    Reason::Panic(Arc::new(Panic::new(message, LOCATION.with_borrow_mut(Option::take))))
+    Reason::Panic(Arc::new(Panic::new(message, location)))
 }
 
 pin_project_lite::pin_project! {

@@ -14,8 +14,25 @@ use krarup_gen::{CallError, Pid, Reason, Timestamp};
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
 
-/// Fails the call whose token was dropped.
-type Orphan = Box<dyn FnOnce(Fate<'_>) + Send>;
+/// A token that was dropped.
+struct Orphan {
+    /// Fails its call.
+    fail: Box<dyn FnOnce(Fate<'_>) + Send>,
+    /// Whether its process may have begun to handle the request (see [`not_begun`]).
+    begun: bool,
+}
+
+impl Orphan {
+    /// Whatever comes of it: no call waits because another could not be told.
+    fn settle(self, fate: Fate<'_>) {
+        let Orphan { fail, begun } = self;
+        let fate = match fate {
+            Fate::Ended(reason) if !begun => Fate::NotBegun(reason),
+            fate => fate,
+        };
+        let _ = contain(|| fail(fate));
+    }
+}
 
 /// Why a token was dropped.
 #[derive(Clone, Copy)]
@@ -24,6 +41,8 @@ pub(crate) enum Fate<'a> {
     Dropped,
     /// Its process has ended.
     Ended(&'a Reason),
+    /// Its process has ended, and had not begun to handle its request.
+    NotBegun(&'a Reason),
     /// Its request is not handled, and this is the answer.
     Refused(&'a CallError),
 }
@@ -105,6 +124,8 @@ thread_local! {
     /// Whether there are any: cheaper to ask than the list, which has a destructor.
     static HAS_ORPHANS: Cell<bool> = const { Cell::new(false) };
     static ORPHANS: RefCell<Vec<Orphan>> = const { RefCell::new(Vec::new()) };
+    /// What is dropped now was never handled.
+    static NOT_BEGUN: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The process whose turn runs on this thread.
@@ -131,14 +152,23 @@ pub(crate) fn is_busy() -> bool {
 /// another node runs last turns there.
 #[cold]
 pub(crate) fn set_aside() -> impl Drop {
-    struct Outer(Turn);
+    struct Outer {
+        turn: Turn,
+        /// Calls of the outer turn: what becomes of the inner process is not their fate.
+        orphans: Vec<Orphan>,
+        not_begun: bool,
+    }
     impl Drop for Outer {
         fn drop(&mut self) {
-            TURN.with(|turn| turn.restore(&self.0));
+            settle_orphans(Fate::Dropped);
+            TURN.with(|turn| turn.restore(&self.turn));
+            NOT_BEGUN.with(|not_begun| not_begun.set(self.not_begun));
+            self.orphans.drain(..).for_each(keep);
         }
     }
+    let (orphans, not_begun) = (take_all(), NOT_BEGUN.with(|not_begun| not_begun.replace(false)));
     TURN.with(|turn| {
-        let outer = Outer(turn.clone());
+        let outer = Outer { turn: turn.clone(), orphans, not_begun };
         turn.pid.set(NOBODY);
         outer
     })
@@ -406,16 +436,41 @@ pub(crate) fn once<T>(pid: Pid, f: impl FnOnce() -> T) -> Option<T> {
 }
 
 /// Keeps an orphaned token for the end of the turn; gives it back outside a turn.
-pub(crate) fn adopt<F>(orphan: F) -> Result<(), F>
+pub(crate) fn adopt<F>(fail: F) -> Result<(), F>
 where
     F: FnOnce(Fate<'_>) + Send + 'static,
 {
     if pid().is_none() {
-        return Err(orphan);
+        return Err(fail);
     }
-    HAS_ORPHANS.with(|has| has.set(true));
-    ORPHANS.with(|orphans| orphans.borrow_mut().push(Box::new(orphan)));
+    keep(Orphan { fail: Box::new(fail), begun: !NOT_BEGUN.with(Cell::get) });
     Ok(())
+}
+
+fn keep(orphan: Orphan) {
+    HAS_ORPHANS.with(|has| has.set(true));
+    ORPHANS.with(|orphans| orphans.borrow_mut().push(orphan));
+}
+
+fn take_all() -> Vec<Orphan> {
+    if HAS_ORPHANS.with(|has| has.replace(false)) {
+        ORPHANS.with(RefCell::take)
+    } else {
+        Vec::new()
+    }
+}
+
+/// Runs `f`, which drops requests that no handler has seen: should their process end, their
+/// callers hear that they may be made again.
+pub(crate) fn not_begun<T>(f: impl FnOnce() -> T) -> T {
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            NOT_BEGUN.with(|not_begun| not_begun.set(self.0));
+        }
+    }
+    let _before = Before(NOT_BEGUN.with(|not_begun| not_begun.replace(true)));
+    f()
 }
 
 /// Fails the calls whose tokens were dropped in this turn.
@@ -429,8 +484,7 @@ pub(crate) fn settle_orphans(fate: Fate<'_>) {
 /// Takes away the tokens that were dropped in this turn: their process knows that they
 /// are to fail with a reason, but has to wait before it can say so.
 pub(crate) fn take_orphans() -> Orphans {
-    HAS_ORPHANS.with(|has| has.set(false));
-    Orphans(ORPHANS.with(RefCell::take))
+    Orphans(take_all())
 }
 
 /// Runs `f`, which drops what does not belong to the current process: calls whose tokens go
@@ -455,7 +509,7 @@ impl Orphans {
     /// Fails the calls with this reason.
     pub(crate) fn settle(mut self, reason: &Reason) {
         for orphan in self.0.drain(..) {
-            orphan(Fate::Ended(reason));
+            orphan.settle(Fate::Ended(reason));
         }
     }
 }
@@ -463,8 +517,10 @@ impl Orphans {
 impl Drop for Orphans {
     fn drop(&mut self) {
         for orphan in self.0.drain(..) {
-            if let Err(orphan) = adopt(orphan) {
-                orphan(Fate::Dropped);
+            if pid().is_some() {
+                keep(orphan);
+            } else {
+                orphan.settle(Fate::Dropped);
             }
         }
     }
@@ -472,11 +528,8 @@ impl Drop for Orphans {
 
 #[cold]
 fn settle(fate: Fate<'_>) {
-    HAS_ORPHANS.with(|has| has.set(false));
-    // Failing a call wakes its caller and can run no user code, so nothing is pushed
-    // meanwhile; taking the list out keeps that from being an invariant.
-    for orphan in ORPHANS.with(RefCell::take) {
-        // Each by itself: no call waits because another could not be told.
-        let _ = contain(|| orphan(fate));
+    // Taken out: whoever is woken may drop more.
+    for orphan in take_all() {
+        orphan.settle(fate);
     }
 }

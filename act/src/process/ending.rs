@@ -113,7 +113,7 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
                 }
                 _ => {}
             }
-            drop_contained(dropped);
+            current::not_begun(|| drop_contained(dropped));
         });
     }
 

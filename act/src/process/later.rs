@@ -8,6 +8,7 @@
 use super::crash::{contain, tell};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::marker::PhantomData;
 
 type Job = Box<dyn FnOnce()>;
 
@@ -19,17 +20,36 @@ thread_local! {
     static LATER: RefCell<VecDeque<Job>> = const { RefCell::new(VecDeque::new()) };
 }
 
-/// Stands for a lock of a route, made by [`hold`]; to be dropped after that.
-#[derive(Debug)]
+/// Stands for a lock of a route, made by [`hold`]; to be dropped after that, on the thread
+/// that has made it, and never to be forgotten: what waits for it would wait for ever. So it is
+/// not for users.
 #[must_use = "what waits for the lock runs when this is dropped"]
-pub struct Held(());
+pub(crate) struct Held(PhantomData<*const ()>);
 
 /// This thread is about to take the lock of a route: what may come back to it waits until
-/// what is returned is dropped. For routes that send under a lock of their own.
+/// what is returned is dropped.
 #[inline]
-pub fn hold() -> Held {
+pub(crate) fn hold() -> Held {
     HELD.set(HELD.get() + 1);
-    Held(())
+    Held(PhantomData)
+}
+
+/// Runs `f`, which takes the lock of a route and frees it again: what may come back to that
+/// route, the destructor of a message that made room, a subscriber of dead letters, runs after
+/// it, before this returns; also if `f` panics. For routes that send under a lock of their own.
+///
+/// ```
+/// # use krarup_act::{Address, holding};
+/// # use std::sync::Mutex;
+/// fn hand_on(to: &Mutex<Address<u32>>, message: u32) -> bool {
+///     holding(|| to.lock().is_ok_and(|to| to.forward(message, 0).is_ok()))
+/// }
+/// # let _ = hand_on;
+/// ```
+#[inline]
+pub fn holding<T>(f: impl FnOnce() -> T) -> T {
+    let _held = hold();
+    f()
 }
 
 impl Drop for Held {
@@ -60,4 +80,36 @@ pub fn when_free(job: impl FnOnce() + 'static) {
     }
     LATER.with_borrow_mut(|later| later.push_back(Box::new(job)));
     WAITS.set(true);
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::rc::Rc;
+
+    #[test]
+    fn m7_what_waits_for_the_lock_of_a_route_runs_after_it_though_that_panics() {
+        let told = Rc::new(Cell::new(0));
+        let tell = || {
+            let told = Rc::clone(&told);
+            when_free(move || told.set(told.get() + 1));
+        };
+        let seen = holding(|| {
+            tell();
+            holding(&tell);
+            told.get()
+        });
+        assert_eq!((seen, told.get()), (0, 2));
+        let panicked = contain(|| {
+            holding(|| {
+                tell();
+                panic!("a route");
+            });
+        });
+        assert!(panicked.is_err());
+        assert_eq!(told.get(), 3);
+        // And nothing is held from then on.
+        tell();
+        assert_eq!(told.get(), 4);
+    }
 }

@@ -38,7 +38,6 @@ pub struct Put {
 
 impl Put {
     /// Nothing, or something that the process does not hear of.
-    #[must_use]
     pub fn unheard(ready: Option<Ready>) -> Self {
         Put { is_notice: false, ready }
     }
@@ -91,7 +90,7 @@ pub trait Process: Any + Send + Sync {
 
     /// Delivers an exit signal. Whether it became a notice, which the process will take out of
     /// its mailbox.
-    fn exit_signal(&self, exit: Exit, via: Via) -> bool {
+    fn exit_signal(self: Arc<Self>, exit: Exit, via: Via) -> bool {
         let put = self.put_exit(exit, via);
         self.schedule(put.ready);
         put.is_notice

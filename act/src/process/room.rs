@@ -20,7 +20,7 @@ use crate::mailbox::overflow::{Divert, Diverted};
 use crate::mailbox::permit::{NoRoom, Permit, Reserved, Waiter};
 use crate::process::crash::{contain, tell};
 use crate::sync::Ordering;
-use krarup_gen::{DeadLetterCause, Pid, SendError};
+use krarup_gen::{Alias, DeadLetterCause, Pid, SendError};
 use std::sync::Arc;
 
 /// Room that is kept for one message.
@@ -183,9 +183,69 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         Ok(())
     }
 
+    /// As [`Cell::try_fill_here`], of what was sent by an alias, unless that is revoked: looked at
+    /// and done under one lock, so that when the revocation has returned nothing arrives by it
+    /// (rule N5).
+    pub(crate) fn fill_by_alias(
+        self: &Arc<Self>,
+        alias: Alias,
+        entry: Entry<M>,
+    ) -> Result<(), Unfilled<M>> {
+        let by_wire = self.inbox.lock().way != Way::Straight;
+        // What is on a wire is a user's.
+        let entry = if by_wire { self.carried_entry(entry) } else { entry };
+        let relations = self.locked_relations();
+        if !relations.has_alias(alias) {
+            drop(relations);
+            self.give_back();
+            return Err(Unfilled::Revoked(entry));
+        }
+        let filled = if by_wire {
+            self.fill_carried(entry)
+        } else {
+            self.inbox.lock().fill(entry, |length| self.is_deep(length))
+        };
+        drop(relations);
+        self.schedule_if(filled.map_err(Unfilled::Ended)?);
+        Ok(())
+    }
+
+    /// Puts a message that was sent by an alias where room was kept for it; gives it back if the
+    /// alias is revoked. Where it goes to another process, by a route or to a fallback, it
+    /// has arrived when it is handed on: what takes it there is a user's, so no lock is held.
+    pub(crate) fn fill_held_by_alias(
+        self: &Arc<Self>,
+        alias: Alias,
+        held: Held<M>,
+        message: M,
+        sender: u64,
+    ) -> Result<(), M> {
+        if let Held::Here = held {
+            let entry = Entry { sender, body: Body::Message(message) };
+            return match self.fill_by_alias(alias, entry) {
+                Err(Unfilled::Revoked(Entry { body: Body::Message(message), .. })) => Err(message),
+                Err(Unfilled::Revoked(entry) | Unfilled::Ended(entry)) => {
+                    self.drop_lost(entry, DeadLetterCause::Unhandled);
+                    Ok(())
+                }
+                Ok(()) => Ok(()),
+            };
+        }
+        if !self.has_alias(alias) {
+            return Err(message);
+        }
+        self.fill(held, message, sender);
+        Ok(())
+    }
+
+    /// Whether it has this alias now.
+    pub(crate) fn has_alias(&self, alias: Alias) -> bool {
+        self.locked_relations().has_alias(alias)
+    }
+
     /// Counts a message that nobody will handle, and drops it; its destructor is a user's,
     /// and a call in it has nothing to do with whoever sends.
-    fn drop_lost(&self, entry: Entry<M>, cause: DeadLetterCause) {
+    pub(crate) fn drop_lost(&self, entry: Entry<M>, cause: DeadLetterCause) {
         self.lose_named(entry.type_name(), entry.sender, cause);
         later::when_free(move || current::apart(|| drop(entry)));
     }
@@ -242,6 +302,14 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 }
 
+/// What was not put into room that was kept for it.
+pub(crate) enum Unfilled<M> {
+    /// It was sent by an alias that is revoked.
+    Revoked(Entry<M>),
+    /// The process has ended.
+    Ended(Entry<M>),
+}
+
 /// Sends a message to the fallback of who was full; false if it has not arrived, for the
 /// fallback's conversion has panicked, which is no business of the sender.
 pub(crate) fn send_diverted<M: Send + 'static>(
@@ -276,6 +344,13 @@ impl<M: Send + 'static, C: Send + 'static> Reserved<M> for Place<M, C> {
     fn fill(mut self: Box<Self>, message: M, sender: u64) {
         if let Some(held) = self.held.take() {
             self.cell.fill(held, message, sender);
+        }
+    }
+
+    fn fill_by_alias(mut self: Box<Self>, alias: Alias, message: M, sender: u64) -> Result<(), M> {
+        match self.held.take() {
+            Some(held) => self.cell.fill_held_by_alias(alias, held, message, sender),
+            None => Ok(()),
         }
     }
 

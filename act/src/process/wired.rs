@@ -54,13 +54,26 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Puts an entry into room that was kept for it; gives it back if the process has ended.
     #[cold]
     pub(crate) fn fill_by_wire(&self, entry: Entry<M>) -> Result<Option<Ready>, Entry<M>> {
-        let Entry { sender, body } = entry;
+        let entry = self.carried_entry(entry);
+        self.fill_carried(entry)
+    }
+
+    /// As [`Cell::carried`], of a whole entry.
+    #[cold]
+    pub(crate) fn carried_entry(&self, Entry { sender, body }: Entry<M>) -> Entry<M> {
         let body = match body {
             Body::Message(message) => Body::Message(self.carried(message)),
             notice @ Body::Notice(_) => notice,
         };
+        Entry { sender, body }
+    }
+
+    /// As [`Cell::fill_by_wire`], of what has come out of the wire: runs nothing of a user's.
+    #[cold]
+    pub(crate) fn fill_carried(&self, entry: Entry<M>) -> Result<Option<Ready>, Entry<M>> {
+        let sender = entry.sender;
         let mut inbox = self.inbox.lock();
-        let ready = inbox.fill(Entry { sender, body }, |length| self.is_deep(length))?;
+        let ready = inbox.fill(entry, |length| self.is_deep(length))?;
         self.settle(&mut inbox, sender);
         Ok(ready)
     }

@@ -1,0 +1,226 @@
+//! Whether a call that failed with its callee may have been begun: rule C2.
+
+mod support;
+
+use krarup::prelude::*;
+use krarup::{GrainCalls, Grains, InPlace, Scope, StateActor, Stateful};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+use support::{boom, poll_once, simulations};
+
+const HOUR: Duration = Duration::from_hours(1);
+
+enum Job {
+    /// Answers.
+    Add(u32, Reply<u32>),
+    /// Keeps the token in the state.
+    Keep(Reply<u32>),
+    /// Sets itself aside.
+    Aside(Reply<u32>),
+    /// Waits, with the token in hand.
+    Wait(Reply<u32>),
+    /// Fails, with the token in hand.
+    Fail(Reply<u32>),
+}
+
+/// Counts what it has begun.
+#[derive(Clone, Default)]
+struct Worker {
+    begun: Arc<AtomicU32>,
+}
+
+struct Serving(Worker, Vec<Reply<u32>>);
+
+impl Actor for Serving {
+    type Message = Job;
+
+    async fn handle_message(&mut self, ctx: &mut Context<Job>, job: Job) -> Result {
+        self.0.begun.fetch_add(1, Ordering::Relaxed);
+        match job {
+            Job::Add(number, reply) => reply.send(number + 1),
+            Job::Keep(reply) => self.1.push(reply),
+            Job::Aside(reply) => ctx.stash(Job::Aside(reply))?,
+            Job::Wait(reply) => {
+                ctx.sleep(HOUR).await;
+                reply.send(0);
+            }
+            Job::Fail(_reply) => return Err(boom()),
+        }
+        Ok(())
+    }
+}
+
+impl Worker {
+    fn serve(&self) -> Serving {
+        Serving(self.clone(), Vec::new())
+    }
+
+    fn begun(&self) -> u32 {
+        self.begun.swap(0, Ordering::Relaxed)
+    }
+}
+
+/// Makes these calls, one after the other, and says what came of them.
+macro_rules! calls {
+    ($sim:expr, $($call:expr),+ $(,)?) => {{
+        let mut calls = [$(Box::pin(IntoFuture::into_future($call.no_timeout()))),+];
+        for call in &mut calls {
+            assert!(poll_once(call).is_pending());
+        }
+        $sim.run_until_idle();
+        calls.each_mut().map(|call| match poll_once(call) {
+            Poll::Ready(outcome) => outcome,
+            Poll::Pending => panic!("a call waits"),
+        })
+    }};
+}
+
+fn terminated() -> Result<u32, CallError> {
+    Err(CallError::Terminated(boom()))
+}
+
+fn not_begun() -> Result<u32, CallError> {
+    Err(CallError::NotBegun(boom()))
+}
+
+type Add = fn(Reply<u32>) -> Job;
+
+#[test]
+fn c2_a_request_that_no_handler_has_seen_was_not_begun() {
+    for sim in simulations(3) {
+        let worker = Worker::default();
+        let serving = worker.clone();
+        let actor = sim.spawn(move || serving.serve()).wait().unwrap();
+        let (add, keep, aside): (Add, Add, Add) = (|r| Job::Add(1, r), Job::Keep, Job::Aside);
+        let fail: Add = Job::Fail;
+        let outcomes = calls!(
+            sim,
+            actor.call(keep),
+            actor.call(aside),
+            actor.call(fail),
+            actor.call(add),
+            actor.call(add),
+        );
+        // What was kept, or set aside, has been seen.
+        let expected = [terminated(), terminated(), terminated(), not_begun(), not_begun()];
+        assert_eq!((outcomes, worker.begun()), (expected, 3));
+    }
+}
+
+#[test]
+fn c2_what_is_queued_at_a_kill_was_not_begun_on_whatever_lane() {
+    for sim in simulations(3) {
+        let worker = Worker::default();
+        let serving = worker.clone();
+        let actor = sim.spawn(move || serving.serve()).wait().unwrap();
+        let (add, wait): (Add, Add) = (|r| Job::Add(1, r), Job::Wait);
+        let mut in_hand = actor.call(wait).no_timeout().into_future();
+        assert!(poll_once(&mut in_hand).is_pending());
+        sim.run_until_idle();
+        let mut high = actor.call_high(add).no_timeout().into_future();
+        let mut max = actor.call_max(add).no_timeout().into_future();
+        let mut main = actor.call(add).no_timeout().into_future();
+        assert!(poll_once(&mut high).is_pending() && poll_once(&mut max).is_pending());
+        assert!(poll_once(&mut main).is_pending());
+        sim.kill(actor.pid());
+        sim.run_until_idle();
+        let not_begun = Poll::Ready(Err(CallError::NotBegun(Reason::Killed)));
+        assert_eq!(poll_once(&mut high), not_begun);
+        assert_eq!(poll_once(&mut max), not_begun);
+        assert_eq!(poll_once(&mut main), not_begun);
+        let terminated = Poll::Ready(Err(CallError::Terminated(Reason::Killed)));
+        assert_eq!((poll_once(&mut in_hand), worker.begun()), (terminated, 1));
+    }
+}
+
+#[test]
+fn c2_jobs_behind_one_that_ends_its_worker_were_not_begun_and_can_be_tried_again() {
+    for sim in simulations(3) {
+        let worker = Worker::default();
+        let serving = worker.clone();
+        let pool = Pool::new(1, move || serving.serve()).measured();
+        let pool = sim.spawn(move || pool).wait().unwrap();
+        let (add, fail): (Add, Add) = (|r| Job::Add(1, r), Job::Fail);
+        let outcomes = calls!(sim, pool.call(fail), pool.call(add), pool.call(add));
+        assert_eq!(outcomes, [terminated(), not_begun(), not_begun()]);
+        assert_eq!(worker.begun(), 1);
+        // The worker has been replaced: none of these is done twice.
+        for outcome in outcomes {
+            let error = outcome.unwrap_err();
+            assert_eq!(error.end(), Some(&boom()));
+            if !error.was_begun() {
+                assert_eq!(pool.call(add).wait(), Ok(2));
+            }
+        }
+        assert_eq!(worker.begun(), 2);
+    }
+}
+
+#[test]
+fn c2_what_waits_at_a_grain_that_ends_was_not_begun() {
+    for sim in simulations(3) {
+        let worker = Worker::default();
+        let serving = worker.clone();
+        let grains = sim.spawn(move || Grains::new(move |_: &u32| serving.serve()));
+        let grains = grains.wait().unwrap();
+        let (add, fail): (Add, Add) = (|r| Job::Add(1, r), Job::Fail);
+        let outcomes =
+            calls!(sim, grains.call_to(1, fail), grains.call_to(1, add), grains.call_to(1, add));
+        assert_eq!(outcomes, [terminated(), not_begun(), not_begun()]);
+        assert_eq!(worker.begun(), 1);
+    }
+}
+
+#[test]
+fn c2_a_state_that_is_replaced_in_place_has_begun_what_it_failed_at_alone() {
+    for sim in simulations(3) {
+        let worker = Worker::default();
+        let serving = worker.clone();
+        let actor = sim.spawn(move || InPlace::new(move || serving.serve())).wait().unwrap();
+        let (add, keep, fail): (Add, Add, Add) = (|r| Job::Add(1, r), Job::Keep, Job::Fail);
+        let outcomes = calls!(sim, actor.call(keep), actor.call(fail), actor.call(add));
+        assert_eq!(outcomes, [terminated(), terminated(), Ok(2)]);
+    }
+}
+
+/// A state actor whose asks wait, or fail.
+struct Desk;
+
+impl StateActor for Desk {
+    type Notice = ();
+    type Ask = Job;
+    type Reply = ();
+    type Event = ();
+
+    async fn handle_notice(_: &mut Scope<Self>, (): ()) -> Result {
+        Ok(())
+    }
+
+    async fn handle_ask(scope: &mut Scope<Self>, ask: Job) -> Result {
+        match ask {
+            Job::Fail(_reply) => Err(boom()),
+            Job::Wait(reply) => {
+                scope.sleep(HOUR).await;
+                reply.send(0);
+                Ok(())
+            }
+            Job::Add(_, reply) | Job::Keep(reply) | Job::Aside(reply) => {
+                reply.send(1);
+                Ok(())
+            }
+        }
+    }
+}
+
+#[test]
+fn c2_asks_that_wait_at_a_state_actor_were_not_begun() {
+    for sim in simulations(3) {
+        let desk = sim.spawn(|| Stateful::new(Desk)).wait().unwrap();
+        let (add, wait, fail): (Add, Add, Add) = (|r| Job::Add(1, r), Job::Wait, Job::Fail);
+        let ask = |job: Add| move |reply| krarup::Letter::Ask(job(reply));
+        let outcomes = calls!(sim, desk.call(ask(wait)), desk.call(ask(fail)), desk.call(ask(add)));
+        assert_eq!(outcomes, [terminated(), terminated(), not_begun()]);
+    }
+}

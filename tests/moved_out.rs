@@ -1,0 +1,274 @@
+//! Contexts that are moved out of their processes, and aliases that are revoked in the midst of
+//! a send (rules N2, N5, D6).
+
+mod support;
+
+use krarup::prelude::*;
+use krarup::{
+    Alias, Diverted, LookupError, Overflow, Permit, Received, Recipient, RegisterError, Route,
+    SendError, behavior_fn,
+};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::task::Poll;
+use std::thread;
+use support::{Log, on_wake, poll_once, poll_with};
+
+type Shared<M> = Arc<Mutex<Context<M>>>;
+
+/// A process that is to revoke an alias.
+type Home = Arc<Mutex<Option<(Shared<u32>, Alias)>>>;
+
+/// A process that has moved its context out, and lives until it is killed.
+fn moved_out<M: Send + 'static>(
+    node: &Node,
+    spawn: impl FnOnce(Context<M>) + Send + 'static,
+    mailbox: Option<usize>,
+    overflow: Overflow<M>,
+) -> Address<M> {
+    let run = |ctx: Context<M>| async move {
+        spawn(ctx);
+        std::future::pending().await
+    };
+    let spawned = node.spawn(move || behavior_fn(run));
+    match mailbox {
+        Some(bound) => spawned.mailbox(bound).overflow(overflow).start().unwrap(),
+        None => spawned.start().unwrap(),
+    }
+}
+
+enum Ask {
+    This(#[allow(dead_code, reason = "left to be dropped")] Reply<()>),
+}
+
+#[test]
+fn n2_a_process_gets_no_name_and_no_alias_while_it_ends() {
+    let sim = Simulation::new(1);
+    // The request lies in the mailbox when the process ends; its caller is told when the name is
+    // free and the links are not told yet.
+    let (out, moved) = mpsc::channel();
+    let process = moved_out::<Ask>(&sim, move |ctx| out.send(ctx).unwrap(), None, Overflow::Refuse);
+    sim.run_until_idle();
+    let ctx = Mutex::new(moved.recv().unwrap());
+    let (log, pid) = (Log::new(), process.pid());
+    let noted = log.clone();
+    let waker = on_wake(move || {
+        let mut ctx = ctx.lock().unwrap();
+        noted.note(ctx.register("late") == Err(RegisterError::NoProcess));
+        ctx.alias();
+    });
+    let callee = process.clone();
+    let mut call = callee.call(Ask::This).no_timeout().into_future();
+    assert!(poll_with(&mut call, &waker).is_pending());
+    sim.kill(pid);
+    sim.run_until_idle();
+    assert_eq!(log.take(), ["true"]);
+    assert_eq!(sim.whereis("late"), None);
+    assert_eq!((sim.stats().names, sim.stats().aliases), (0, 0));
+}
+
+#[test]
+fn n2_a_process_that_ends_on_another_thread_leaves_no_name_and_no_alias() {
+    let node = Node::builder("moved-out").workers(1).start().unwrap();
+    for round in 0..300 {
+        let (out, moved) = mpsc::channel();
+        let process =
+            moved_out::<u32>(&node, move |ctx| out.send(ctx).unwrap(), None, Overflow::Refuse);
+        let mut ctx: Context<u32> = moved.recv().unwrap();
+        let end = process.monitor();
+        let start = Arc::new(Barrier::new(2));
+        let other = Arc::clone(&start);
+        let registers = thread::spawn(move || {
+            other.wait();
+            for name in 0..5 {
+                if ctx.register(format!("{round}-{name}")).is_ok() {
+                    ctx.unregister(&format!("{round}-{name}"));
+                    let _ = ctx.register(format!("{round}"));
+                }
+                ctx.alias();
+                ctx.unregister(&format!("{round}"));
+            }
+            let _ = ctx.register("the last");
+        });
+        start.wait();
+        node.kill(process.pid());
+        end.wait().unwrap();
+        registers.join().unwrap();
+        assert_eq!((node.stats().names, node.stats().aliases), (0, 0), "round {round}");
+        let found: Result<Address<u32>, LookupError> = node.lookup("the last");
+        assert!(found.is_err());
+    }
+    node.stop().wait().unwrap();
+}
+
+/// The route of a fallback: what it does when room is asked for there.
+struct Hook<F>(F);
+
+impl<M: Send + 'static, F> Route<M> for Hook<F>
+where
+    F: Fn() -> Result<Permit<M>, SendError<()>> + Send + Sync + 'static,
+{
+    fn send(&self, message: M, _: u64) -> Result<(), SendError<M>> {
+        Err(SendError::Full(message))
+    }
+
+    fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
+        (self.0)()
+    }
+
+    fn waiting(&self) -> usize {
+        0
+    }
+}
+
+/// A process with a full mailbox, whose fallback revokes its alias when it is asked for room.
+struct Revoked {
+    sim: Simulation,
+    process: Address<u32>,
+    ctx: Shared<u32>,
+    alias: Alias,
+    /// Messages that the fallback has got.
+    diverted: Arc<AtomicUsize>,
+}
+
+impl Revoked {
+    /// `has_room`: the fallback has room; else the process has some by then itself.
+    fn new(has_room: bool) -> Self {
+        let sim = Simulation::new(1);
+        let home: Home = Arc::default();
+        let (asked, diverted) = (Arc::clone(&home), Arc::new(AtomicUsize::new(0)));
+        let counted = Arc::clone(&diverted);
+        let fallback_pid = Arc::new(Mutex::new(None));
+        let holder = Arc::clone(&fallback_pid);
+        let hook = Hook(move || -> Result<Permit<Diverted<u32>>, SendError<()>> {
+            if let Some((ctx, alias)) = asked.lock().unwrap().take() {
+                let mut ctx = ctx.lock().unwrap();
+                assert!(ctx.revoke(alias));
+                if !has_room {
+                    let Poll::Ready(Received::Message(1)) = poll_once(&mut Box::pin(ctx.receive()))
+                    else {
+                        panic!("there was a message")
+                    };
+                }
+            }
+            if !has_room {
+                return Err(SendError::Full(()));
+            }
+            let counted = Arc::clone(&counted);
+            let holder = holder.lock().unwrap().unwrap();
+            Ok(Permit::on_route(holder, move |_, _| {
+                counted.fetch_add(1, Ordering::SeqCst);
+            }))
+        });
+        let run = |mut ctx: Context<Diverted<u32>>| async move {
+            ctx.route_main(hook);
+            std::future::pending().await
+        };
+        let fallback = sim.spawn(move || behavior_fn(run)).start().unwrap();
+        *fallback_pid.lock().unwrap() = Some(fallback.pid());
+        let fallback: Recipient<Diverted<u32>> = fallback.recipient();
+        let (out, moved) = mpsc::channel();
+        let process = moved_out(
+            &sim,
+            move |ctx| out.send(ctx).unwrap(),
+            Some(1),
+            Overflow::divert(fallback, "tag"),
+        );
+        sim.run_until_idle();
+        let mut ctx: Context<u32> = moved.recv().unwrap();
+        let alias = ctx.alias();
+        ctx.take_others(true);
+        process.send(1).unwrap();
+        let ctx = Arc::new(Mutex::new(ctx));
+        *home.lock().unwrap() = Some((Arc::clone(&ctx), alias));
+        Revoked { sim, process, ctx, alias, diverted }
+    }
+
+    fn nothing_arrives(&self, kept: usize) {
+        assert_eq!(self.diverted.load(Ordering::SeqCst), 0);
+        assert_eq!(self.process.waiting(), kept);
+        assert_eq!(self.sim.stats().dead_letters, 1);
+        // The room that was kept has been given back.
+        let room = self.process.reserve();
+        assert!(kept > 0 || room.is_ok());
+        drop(self.ctx.lock().unwrap());
+    }
+}
+
+#[test]
+fn n5_nothing_arrives_by_an_alias_that_is_revoked_while_the_fallback_is_asked() {
+    let scene = Revoked::new(false);
+    let sent = scene.sim.send(scene.alias, 2_u32);
+    assert!(matches!(sent, Err(SendError::NoProcess(_))));
+    scene.nothing_arrives(0);
+    // And none is given to the fallback.
+    let scene = Revoked::new(true);
+    let sent = scene.sim.send(scene.alias, 2_u32);
+    assert!(matches!(sent, Err(SendError::NoProcess(_))));
+    scene.nothing_arrives(1);
+}
+
+#[test]
+fn n5_nothing_arrives_through_a_recipient_of_an_alias_that_is_revoked_meanwhile() {
+    for has_room in [false, true] {
+        let scene = Revoked::new(has_room);
+        let to = scene.ctx.lock().unwrap().recipient_by(scene.alias);
+        assert!(matches!(to.send(2), Err(SendError::NoProcess(2))));
+        scene.nothing_arrives(usize::from(has_room));
+        let scene = Revoked::new(has_room);
+        let to = scene.ctx.lock().unwrap().recipient_by(scene.alias);
+        let permit = to.reserve().unwrap();
+        permit.send(2);
+        assert_eq!(scene.diverted.load(Ordering::SeqCst), 0);
+        assert_eq!(scene.sim.stats().dead_letters, 1);
+    }
+}
+
+#[test]
+fn n5_nothing_of_another_type_arrives_by_an_alias_that_is_revoked_meanwhile() {
+    let scene = Revoked::new(false);
+    let sent = scene.sim.send(scene.alias, "other");
+    assert!(matches!(sent, Err(SendError::NoProcess(_))));
+    scene.nothing_arrives(0);
+}
+
+#[test]
+fn n5_nothing_arrives_between_threads_when_revoke_has_returned() {
+    let node = Node::builder("revoked").workers(1).start().unwrap();
+    for round in 0..500 {
+        let (out, moved) = mpsc::channel();
+        let process =
+            moved_out::<u32>(&node, move |ctx| out.send(ctx).unwrap(), None, Overflow::Refuse);
+        let mut ctx: Context<u32> = moved.recv().unwrap();
+        let alias = ctx.alias();
+        let start = Arc::new(Barrier::new(4));
+        let senders: Vec<_> = (0..3)
+            .map(|way| {
+                let (to, start) = (ctx.recipient_by(alias), Arc::clone(&start));
+                thread::spawn(move || {
+                    start.wait();
+                    for _ in 0..20 {
+                        match way {
+                            0 => to.notify(1),
+                            1 => drop(to.send(1)),
+                            _ => to.reserve().into_iter().for_each(|room| room.send(1)),
+                        }
+                    }
+                })
+            })
+            .collect();
+        start.wait();
+        ctx.revoke(alias);
+        // What has arrived by now, and all that there will be.
+        let mut arrived = 0;
+        while poll_once(&mut Box::pin(ctx.receive())).is_ready() {
+            arrived += 1;
+        }
+        let info = process.info();
+        senders.into_iter().for_each(|sender| sender.join().unwrap());
+        let more = poll_once(&mut Box::pin(ctx.receive())).is_ready();
+        assert!(!more, "round {round}: {arrived} before, {} accepted", info.messages_in);
+        node.kill(process.pid());
+    }
+    node.stop().wait().unwrap();
+}
