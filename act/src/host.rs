@@ -80,7 +80,8 @@ pub trait Host: Send + Sync + 'static {
     /// not now.
     ///
     /// Setting and cancelling a timer costs as much as the rest of a call. Nearly every
-    /// call is answered at once, so its timer is set only when its process is poked.
+    /// call is answered at once, so its timer is set only when its process is poked. A simulation
+    /// pokes when nobody is ready, before its time moves on.
     fn poke_later(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool;
 
     /// Runs work that may block on a thread that is no worker. It is run once, or dropped
@@ -254,6 +255,11 @@ impl Ready {
         self.0.run(limits, seat)
     }
 
+    /// How many handles on its waker are out, beside its own.
+    pub(crate) fn handles_on_waker(&self) -> usize {
+        self.0.handles_on_waker()
+    }
+
     /// Whether there is something that it must see before its next message: a stop, a kill.
     #[must_use]
     pub fn is_called(&self) -> bool {
@@ -298,6 +304,7 @@ pub(crate) trait Turn: Send {
     fn put_back(self: Pin<Box<Self>>, reason: &mut dyn FnMut() -> Reason) -> Result<Waker, Ready>;
     fn pid(&self) -> Pid;
     fn says_high(&self) -> bool;
+    fn handles_on_waker(&self) -> usize;
 }
 
 /// A name or the reason why it cannot be one, kept until the operation that uses it.

@@ -8,6 +8,7 @@
 use super::process::Guarded;
 use super::progress::Progress;
 use super::relations::Relations;
+use super::wait::Wait;
 use super::{current, later};
 use crate::host::{Host, Poke, Ready};
 use crate::lock::{Lock, LockGuard};
@@ -16,7 +17,6 @@ use crate::mailbox::inbox::{Inbox, Phase, Refused, Way};
 use crate::mailbox::overflow::Overflow;
 use crate::route::Route;
 use crate::sync::{MutexGuard, Ordering};
-use futures_task::ArcWake;
 use krarup_gen::{DeadLetter, DeadLetterCause, Pid, Priority, Reason, SendError, Timestamp};
 use once_cell::race::OnceBox;
 use std::any::type_name;
@@ -320,12 +320,31 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 }
 
-/// Waking schedules the process, wherever it waits.
-impl<M: Send + 'static, C: Send + 'static> ArcWake for Cell<M, C> {
-    fn wake_by_ref(cell: &Arc<Self>) {
-        let mut inbox = cell.inbox.lock();
+impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
+    /// Schedules the process, wherever it waits.
+    pub(crate) fn wake(&self) {
+        let mut inbox = self.inbox.lock();
         let ready = inbox.ready_for_wake();
-        cell.release(inbox, ready);
+        self.release(inbox, ready);
+    }
+
+    /// Whom it waits for, if nothing but that answer, or its timer, can wake it (rule C5).
+    pub(crate) fn edge(&self, inbox: &Inbox<M, C>) -> Option<Wait> {
+        let wait = Wait::of_word(self.progress.waits_for.load(Ordering::Relaxed));
+        let alone = !wait.is_none()
+            && inbox.phase == Phase::Waiting
+            && inbox.handles_on_waker() == Some(wait.handles());
+        alone.then_some(wait)
+    }
+
+    /// Schedules a process that waits, and lets it know if nothing else could have woken it.
+    pub(crate) fn rouse(&self, mut inbox: LockGuard<'_, Inbox<M, C>>) {
+        if let Some(wait) = self.edge(&inbox) {
+            // It is parked, so its turn writes nothing here.
+            self.progress.waits_for.store(wait.alone().word(), Ordering::Relaxed);
+        }
+        let ready = inbox.ready_for_wake();
+        self.release(inbox, ready);
     }
 }
 
@@ -340,8 +359,7 @@ impl<M: Send + 'static, C: Send + 'static> Poke for Cell<M, C> {
             drop(spare);
             return;
         }
-        let ready = inbox.ready_for_wake();
-        self.release(inbox, ready);
+        self.rouse(inbox);
     }
 }
 

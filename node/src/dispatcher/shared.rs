@@ -386,7 +386,7 @@ impl Shared {
         if self.stopped.load(Ordering::SeqCst) {
             return;
         }
-        self.pokes.iter().for_each(Pokes::poke);
+        self.pokes.iter().for_each(|pokes| _ = pokes.poke());
         self.forget_debts_at_long_turns();
         let workers = self.stealers.len();
         // The spares first: they are started here and nowhere else.
@@ -438,7 +438,7 @@ impl Shared {
     /// whoever waits for it hears of that.
     pub(crate) fn clear(&self) {
         // A process on a list holds its host, and so this.
-        self.pokes.iter().for_each(Pokes::poke);
+        self.pokes.iter().for_each(|pokes| _ = pokes.poke());
         self.forget_all_debts();
         while let Some(ready) = self.express.pop().or_else(|| self.handed_over.take()) {
             drop(turn::run(ready, &self.setup.limits));

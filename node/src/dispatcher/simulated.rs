@@ -8,6 +8,7 @@
 
 use super::calling;
 use super::misfortune::Misfortune;
+use super::pokes::Pokes;
 use super::ready_lists::ReadyLists;
 use crate::arrivals::Arrivals;
 use crate::clock::Clock;
@@ -19,7 +20,7 @@ use crate::seeded::Seeded;
 use crate::timer::{Timers, give_up, ring};
 use crate::trace::Run;
 use crate::waiting::Flag;
-use krarup_act::{Ready, Stalled, TimerKey, TurnLimits, Wire, contain, is_in_process};
+use krarup_act::{Poke, Ready, Stalled, TimerKey, TurnLimits, Wire, contain, is_in_process};
 use krarup_gen::{Class, DispatcherStats, Pid, Timestamp};
 use parking_lot::Mutex;
 use std::any::Any;
@@ -36,6 +37,8 @@ pub(crate) struct Simulated {
     state: Mutex<State>,
     codecs: Mutex<Codecs>,
     misfortune: Mutex<Misfortune>,
+    /// See [`Simulated::poke_later`].
+    pokes: Pokes,
     pub(crate) recorder: Recorder,
 }
 
@@ -70,6 +73,7 @@ impl Simulated {
             state: Mutex::new(state),
             codecs: Mutex::default(),
             misfortune: Mutex::default(),
+            pokes: Pokes::default(),
             recorder: Recorder::new(run, clock),
         }
     }
@@ -78,6 +82,12 @@ impl Simulated {
         let mut state = self.state.lock();
         state.arrivals.reached(ready.pid());
         state.ready.push(ready);
+    }
+
+    /// See [`krarup_act::Host::poke_later`]. The pokes come when nobody is ready, before time
+    /// moves on: a timer that is set late is due at its exact time all the same.
+    pub(crate) fn poke_later(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool {
+        self.pokes.add(process)
     }
 
     /// A process of this class is about to be.
@@ -107,7 +117,13 @@ impl Simulated {
         }
         let _turn = self.turn.lock();
         loop {
-            match self.choose()? {
+            let Some(next) = self.choose() else {
+                if self.pokes.poke() {
+                    continue;
+                }
+                return None;
+            };
+            match next {
                 Next::Timer(Due { owner, alarm, .. }) => {
                     self.recorder.timer_fires(owner);
                     ring(alarm);
@@ -312,6 +328,8 @@ impl Simulated {
         };
         ready.for_each(drop);
         due.for_each(give_up);
+        // A process on the list holds its host, and so this.
+        self.pokes.clear();
         self.set_faults(Faults::new());
         self.recorder.forget_the_living();
     }
