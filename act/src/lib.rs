@@ -63,7 +63,7 @@ pub use deadline::Sleep;
 pub use debug::{state, suspend};
 pub use dropped::DroppedCalls;
 pub use dynamic::Dynamic;
-pub use host::{Alarm, Host, Poke, Ready, Stalled, TimerKey, TurnLimits, Wire};
+pub use host::{Alarm, Host, Poke, Ready, Sending, Stalled, TimerKey, TurnLimits, Wire};
 pub use in_place::{Failure, InPlace, InPlaceError, Judge, yield_now};
 pub use inspect::inspect;
 pub use job::Discarded;

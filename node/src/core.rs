@@ -313,8 +313,9 @@ impl Host for Home {
 
     fn block(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), BlockError> {
         match &self.dispatcher {
-            Dispatcher::Simulated(_) => {
-                work();
+            Dispatcher::Simulated(_) if self.has_stopped() => Err(BlockError::NodeStopped),
+            Dispatcher::Simulated(simulated) => {
+                simulated.block(work);
                 Ok(())
             }
             _ => self.core.blocking.submit(work),

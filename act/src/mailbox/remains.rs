@@ -3,6 +3,7 @@
 use super::entry::{Control, Entry, Queue};
 use super::permit::Waiter;
 use super::rare::Rare;
+use crate::process::crash::contain;
 use crate::slot::SlotSender;
 use krarup_gen::SpawnError;
 use std::collections::VecDeque;
@@ -21,7 +22,10 @@ impl<M, C> Remains<M, C> {
     pub(crate) fn drop_all(self, drop: impl Fn(Dropped<M, C>)) -> LastToHear<M> {
         let mut last = LastToHear { starter: None, waiting: VecDeque::new() };
         if let Some(rare) = self.rare {
+            let rare = *rare;
             last = LastToHear { starter: rare.starter, waiting: rare.waiting };
+            // A waker is anybody's.
+            let _ = contain(|| std::mem::drop(rare.receiver));
             rare.urgent.into_iter().chain(rare.system).for_each(|c| drop(Dropped::Control(c)));
         }
         let main = self.main.into_iter().flat_map(|main| *main);

@@ -5,6 +5,7 @@
 //! in it, live in the [`Ready`] that is parked in the mailbox or running, and go with
 //! the process.
 
+use super::crash::contain;
 use super::process::Guarded;
 use super::progress::Progress;
 use super::relations::Relations;
@@ -22,6 +23,7 @@ use once_cell::race::OnceBox;
 use std::any::type_name;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
+use std::task::Waker;
 
 /// In this order in memory: what a send and a turn touch lies together, in as few cache lines as
 /// can be, and what hardly anybody asks for behind it (docs/decisions.md).
@@ -177,7 +179,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let mut inbox = self.inbox.lock();
         if inbox.way != Way::Straight {
             drop(inbox);
-            entry = self.carried_control(entry);
+            entry = self.carried_control(entry, priority);
             inbox = self.inbox.lock();
         }
         if inbox.phase == Phase::Terminated {
@@ -388,9 +390,35 @@ impl<M, C> Cell<M, C> {
         (self.behavior)()
     }
 
-    /// The reason with which the process must end now, if there is one.
+    /// The reason with which the process must end now, if there is one; otherwise it will be
+    /// polled, and whoever waits for mail with another waker is woken first.
     #[cold]
     pub(crate) fn take_doom(&self) -> Option<Reason> {
-        self.inbox.lock().rare_if_any().and_then(|rare| rare.doom.take())
+        let mut inbox = self.inbox.lock();
+        let rare = inbox.rare_if_any()?;
+        let (doom, receiver) = (rare.doom.take(), rare.receiver.take());
+        drop(inbox);
+        if let Some(receiver) = receiver {
+            let _ = contain(|| receiver.wake());
+            // That wakes the process too, and the poll that comes now is all it was to bring.
+            self.inbox.lock().notified = false;
+        }
+        doom
+    }
+
+    /// Has this waker woken before the process is polled the next time.
+    #[cold]
+    pub(crate) fn wake_before_poll(&self, waker: &Waker) {
+        // A waker is anybody's code: it is cloned and dropped outside the lock.
+        let waker = waker.clone();
+        let mut inbox = self.inbox.lock();
+        let before = if inbox.phase == Phase::Terminated {
+            Some(waker)
+        } else {
+            self.progress.attention.store(true, Ordering::Relaxed);
+            inbox.rare().receiver.replace(waker)
+        };
+        drop(inbox);
+        let _ = contain(|| drop(before));
     }
 }

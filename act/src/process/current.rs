@@ -301,6 +301,12 @@ pub(crate) fn wants_a_message_only() -> bool {
     TURN.with(|turn| turn.signs.get() & told == Wants::Message as u16)
 }
 
+/// Whether this is the waker with which the process that runs here is polled.
+#[inline]
+pub(crate) fn is_own(waker: &Waker) -> bool {
+    TURN.with(|turn| turn.waker.get() == waker.data().addr())
+}
+
 /// Has the process poked later, if this is its own waker: one that a collection of futures
 /// made for one of them would not be woken by that. False also outside a turn.
 #[inline]
@@ -358,6 +364,13 @@ pub(crate) fn is_dated(waker: &Waker) -> bool {
         }
         dates
     })
+}
+
+/// Whether the poll was one for a call to read the clock, or a call wants another: see
+/// [`date_calls`] and [`suspect`].
+#[inline]
+pub(crate) fn is_special() -> bool {
+    TURN.with(|turn| turn.has(signs::DATES | signs::DATED | signs::SUSPECTS))
 }
 
 /// Whether a call has read the clock and has set no timer.

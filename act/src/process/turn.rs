@@ -254,24 +254,19 @@ where
         let wants = current::wants();
         let wait = if wants == Wants::Other { current::wait() } else { Wait::NONE };
         cell.progress.waits_for.store(wait.word(), Ordering::Relaxed);
-        if current::suspects() {
-            self.suspect(wait);
-            return self.again();
-        }
-        let dated = current::has_dated_calls();
-        if current::wants_poke() || current::has_dated() {
+        if current::is_special() {
+            if !self.waits_on(wait, wants) {
+                return self.again();
+            }
+        } else if current::wants_poke() {
             // Of several things that are waited for one may keep the process busy for long.
-            if !dated && (wait.is_none() || self.waker.handles() != wait.handles()) {
+            if wait.is_none() || self.waker.handles() != wait.handles() {
                 current::date_calls();
                 return Parked::Again(self);
             }
-            // Who waits for mail is left alone by a poke: then the timers are set now.
-            if wants != Wants::Other || !list_for_poke(cell) {
+            if !list_for_poke(cell) {
                 return self.again();
             }
-        }
-        if dated && wants == Wants::Turn {
-            return self.again();
         }
         let keeps_memory = wants == Wants::Message && keeps_memory(cell);
         let mut inbox = cell.inbox.lock();
@@ -328,6 +323,23 @@ where
         Parked::NextTurn(self)
     }
 
+    /// The poll was one for a call to know more; whether the process waits on.
+    #[cold]
+    fn waits_on(&self, wait: Wait, wants: Wants) -> bool {
+        let dated = current::has_dated_calls();
+        if current::suspects() {
+            self.suspect(wait);
+            return false;
+        }
+        let wants_poke = current::wants_poke() || current::has_dated();
+        if wants != Wants::Other {
+            // Who waits for mail is left alone by a poke: then the timers are set now. And nothing
+            // was received in a poll without a budget.
+            return !(wants_poke || dated && wants == Wants::Turn);
+        }
+        !wants_poke || list_for_poke(&self.cell)
+    }
+
     /// A call wants to know whether it is waited for alone: it is if nobody else has a handle on the
     /// waker, nor had one and woke the process with it.
     #[cold]
@@ -362,7 +374,9 @@ where
         // The reason prints itself, and is a user's.
         let _ = crash::contain(|| {
             let behavior = cell.label();
-            if reason.is_abnormal() {
+            // A simulation that is dropped kills what still lives: nobody is to be warned of that.
+            let is_dropped = host.is_stopping() && host.wire().is_some();
+            if reason.is_abnormal() && !(is_dropped && reason == Reason::Killed) {
                 tracing::warn!(target: "krarup", %pid, behavior, %reason, "process ended");
             } else {
                 tracing::trace!(target: "krarup", %pid, behavior, %reason, "process ended");
