@@ -98,6 +98,12 @@ pub trait Host: Send + Sync + 'static {
     /// [`Stalled`] in a simulation that has nothing left to do.
     fn wait(&self, future: Pin<&mut (dyn Future<Output = ()> + Send)>) -> Result<(), Stalled>;
 
+    /// Whether this thread drives the tasks of a runtime, which would stand still if it waited.
+    /// Asked before each plain wait.
+    fn is_driving_runtime(&self) -> bool {
+        false
+    }
+
     /// The same node with another of its dispatchers, which is started if need be (rule R5).
     ///
     /// # Errors

@@ -84,7 +84,7 @@ pub use pool::routing::{
 pub use pool::settings::PoolError;
 pub use pool::statistics::PoolStatistics;
 pub use process::cleaners::Ended;
-pub use process::crash::{Contained, contain, note_panic_locations};
+pub use process::crash::{Contained, contain, contain_quietly, note_panic_locations};
 pub use process::current::note_receiver;
 pub use process::later::{Held, hold, when_free};
 pub use process::process::{Guarded, Process, Via};

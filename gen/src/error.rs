@@ -35,6 +35,8 @@ pub enum SendError<M> {
     /// `wait` was used inside a process, which must `await` instead, or a process waits for
     /// room in its own mailbox.
     WaitInProcess(M),
+    /// `wait` was used on the thread that drives a runtime, as in `#[tokio::test]`: use `.await`.
+    WaitInRuntime(M),
     /// The simulation has nothing left to do, so room can never come.
     Stalled(M),
     /// The receiver takes messages of another type: its own and the one sent.
@@ -59,6 +61,7 @@ impl<M> SendError<M> {
             | SendError::Draining(message)
             | SendError::NotReservable(message)
             | SendError::WaitInProcess(message)
+            | SendError::WaitInRuntime(message)
             | SendError::Stalled(message)
             | SendError::Timeout { message, .. }
             | SendError::WrongType { message, .. } => message,
@@ -78,6 +81,7 @@ impl<M> SendError<M> {
             SendError::Draining(message) => SendError::Draining(f(message)),
             SendError::NotReservable(message) => SendError::NotReservable(f(message)),
             SendError::WaitInProcess(message) => SendError::WaitInProcess(f(message)),
+            SendError::WaitInRuntime(message) => SendError::WaitInRuntime(f(message)),
             SendError::Stalled(message) => SendError::Stalled(f(message)),
             SendError::Timeout { message, limit } => {
                 SendError::Timeout { message: f(message), limit }
@@ -118,6 +122,9 @@ impl<M> fmt::Display for SendError<M> {
             SendError::WaitInProcess(_) => {
                 f.write_str("a process must await room, and cannot wait for its own")
             }
+            SendError::WaitInRuntime(_) => f.write_str(
+                "this thread drives an async runtime: use `.await`, for `.wait()` would stop it",
+            ),
             SendError::Stalled(_) => f.write_str("the simulation ran out of events"),
             SendError::WrongType { expected, found, .. } => {
                 write!(f, "wrong message type {found}: the receiver takes {expected}")
@@ -139,6 +146,7 @@ impl<M> fmt::Debug for SendError<M> {
             SendError::NotReservable(_) => f.write_str("NotReservable(..)"),
             SendError::Timeout { limit, .. } => write!(f, "Timeout {{ limit: {limit:?} }}"),
             SendError::WaitInProcess(_) => f.write_str("WaitInProcess(..)"),
+            SendError::WaitInRuntime(_) => f.write_str("WaitInRuntime(..)"),
             SendError::Stalled(_) => f.write_str("Stalled(..)"),
             SendError::WrongType { expected, .. } => {
                 write!(f, "WrongType {{ expected: {expected} }}")
@@ -200,6 +208,9 @@ pub enum CallError {
     /// `wait` was used inside a process, which must `await` instead.
     #[error("a process must await, not wait: waiting would hold its worker")]
     WaitInProcess,
+    /// `wait` was used on the thread that drives a runtime, as in `#[tokio::test]`: use `.await`.
+    #[error("this thread drives an async runtime: use `.await`, for `.wait()` would stop it")]
+    WaitInRuntime,
     /// The simulation has nothing left to do, so the reply can never come.
     #[error("the simulation ran out of events before the reply came")]
     Stalled,
@@ -273,6 +284,9 @@ pub enum SpawnError {
     /// `wait` was used inside a process, which must `await` instead.
     #[error("a process must await, not wait: waiting would hold its worker")]
     WaitInProcess,
+    /// `wait` was used on the thread that drives a runtime, as in `#[tokio::test]`: use `.await`.
+    #[error("this thread drives an async runtime: use `.await`, for `.wait()` would stop it")]
+    WaitInRuntime,
     /// The simulation has nothing left to do, so `init` can never return.
     #[error("the simulation ran out of events before init returned")]
     Stalled,
@@ -364,6 +378,9 @@ pub enum StopError {
     /// `wait` was used inside a process, which must `await` instead.
     #[error("a process must await, not wait: waiting would hold its worker")]
     WaitInProcess,
+    /// `wait` was used on the thread that drives a runtime, as in `#[tokio::test]`: use `.await`.
+    #[error("this thread drives an async runtime: use `.await`, for `.wait()` would stop it")]
+    WaitInRuntime,
     /// The simulation has nothing left to do, so the end can never come.
     #[error("the simulation ran out of events before the process ended")]
     Stalled,
@@ -399,6 +416,9 @@ pub enum DebugError {
     /// `wait` was used inside a process, which must `await` instead.
     #[error("a process must await, not wait: waiting would hold its worker")]
     WaitInProcess,
+    /// `wait` was used on the thread that drives a runtime, as in `#[tokio::test]`: use `.await`.
+    #[error("this thread drives an async runtime: use `.await`, for `.wait()` would stop it")]
+    WaitInRuntime,
     /// The simulation has nothing left to do, so the answer can never come.
     #[error("the simulation ran out of events before the process answered")]
     Stalled,

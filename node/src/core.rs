@@ -5,6 +5,7 @@ use crate::clock::Clock;
 use crate::dispatcher::any::Dispatcher;
 use crate::events::Events;
 use crate::registry::Registry;
+use crate::runtime;
 use crate::timer::Timers;
 use crate::waiting::block_on;
 use krarup_act::{Alarm, Host, Poke, Process, Ready, Stalled, Subscription, TimerKey, Topic, Wire};
@@ -332,6 +333,10 @@ impl Host for Home {
                 Ok(())
             }
         }
+    }
+
+    fn is_driving_runtime(&self) -> bool {
+        !matches!(self.dispatcher, Dispatcher::Simulated(_)) && runtime::drives_this_thread()
     }
 
     fn with_dispatcher(&self, name: &str) -> Result<Arc<dyn Host>, SpawnError> {

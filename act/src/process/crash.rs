@@ -2,7 +2,7 @@
 
 use krarup_gen::{Panic, Reason};
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
@@ -12,6 +12,8 @@ use std::task::{Context, Poll};
 thread_local! {
     /// Where the last panic on this thread was raised.
     static LOCATION: RefCell<Option<String>> = const { RefCell::new(None) };
+    /// A panic that is raised now is expected.
+    static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Puts a hook before the process-wide panic hook that notes where a panic was raised:
@@ -26,7 +28,11 @@ pub fn note_panic_locations() {
             let location = info.location().map(ToString::to_string);
             // A panic while this thread is torn down has no place to be noted.
             let _ = LOCATION.try_with(|last| *last.borrow_mut() = location);
-            previous(info);
+            // Where a panic aborts, its message is the last that is heard.
+            let quiet = cfg!(panic = "unwind") && QUIET.try_with(Cell::get).unwrap_or(false);
+            if !quiet {
+                previous(info);
+            }
         }));
     });
 }
@@ -39,6 +45,17 @@ pub fn note_panic_locations() {
 pub fn contain<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
     // What `f` was working on is dropped by the caller, never looked at again.
     catch_unwind(AssertUnwindSafe(f)).map_err(reason_of)
+}
+
+/// As [`contain`], for a panic that is an answer: it is not reported.
+///
+/// # Errors
+/// [`Reason::Panic`].
+pub fn contain_quietly<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
+    let before = QUIET.replace(true);
+    let outcome = contain(f);
+    QUIET.set(before);
+    outcome
 }
 
 /// Panics without a word on the screen, and at no place in a program.
