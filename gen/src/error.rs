@@ -12,6 +12,8 @@ pub enum SendError<M> {
     Full(M),
     /// The process is dead or was never there (rule M7).
     NoProcess(M),
+    /// The receiver is of another node, and this one talks to none.
+    NoConnection(M),
     /// The pool has no workers (rule P5).
     NoWorkers(M),
     /// The pool takes no more jobs in a second than it was told to.
@@ -56,6 +58,7 @@ impl<M> SendError<M> {
         match self {
             SendError::Full(message)
             | SendError::NoProcess(message)
+            | SendError::NoConnection(message)
             | SendError::NoWorkers(message)
             | SendError::RateLimited { message, .. }
             | SendError::Draining(message)
@@ -74,6 +77,7 @@ impl<M> SendError<M> {
         match self {
             SendError::Full(message) => SendError::Full(f(message)),
             SendError::NoProcess(message) => SendError::NoProcess(f(message)),
+            SendError::NoConnection(message) => SendError::NoConnection(f(message)),
             SendError::NoWorkers(message) => SendError::NoWorkers(f(message)),
             SendError::RateLimited { message, retry_after } => {
                 SendError::RateLimited { message: f(message), retry_after }
@@ -110,6 +114,7 @@ impl<M> fmt::Display for SendError<M> {
         match self {
             SendError::Full(_) => f.write_str("mailbox full"),
             SendError::NoProcess(_) => f.write_str("no such process"),
+            SendError::NoConnection(_) => f.write_str("no connection to the node of the process"),
             SendError::NoWorkers(_) => f.write_str("pool has no workers"),
             SendError::RateLimited { retry_after, .. } => {
                 write!(f, "too many jobs; the next one is taken in {retry_after:?}")
@@ -138,6 +143,7 @@ impl<M> fmt::Debug for SendError<M> {
         match self {
             SendError::Full(_) => f.write_str("Full(..)"),
             SendError::NoProcess(_) => f.write_str("NoProcess(..)"),
+            SendError::NoConnection(_) => f.write_str("NoConnection(..)"),
             SendError::NoWorkers(_) => f.write_str("NoWorkers(..)"),
             SendError::RateLimited { retry_after, .. } => {
                 write!(f, "RateLimited {{ retry_after: {retry_after:?} }}")
@@ -342,6 +348,9 @@ pub enum LookupError {
     /// Nobody has the name or pid.
     #[error("no process {0}")]
     NoProcess(String),
+    /// The pid is of another node, and this one talks to none.
+    #[error("no connection to the node of process {0}")]
+    NoConnection(Pid),
     /// The process takes other messages, or other commands on its control lanes (a pool's
     /// address is an `Address<M, PoolCommand>`).
     #[error(
