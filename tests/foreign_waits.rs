@@ -109,7 +109,8 @@ async fn call_or_event(Plan { peer, event, registered, .. }: Plan) -> Outcome {
     std::future::poll_fn(|cx| {
         let registers = registered == Registered::Before
             || (registered == Registered::Once && std::mem::take(&mut first));
-        if event.poll(registers.then(|| cx.waker())) {
+        let event_first = registered != Registered::After;
+        if event_first && event.poll(registers.then(|| cx.waker())) {
             return Poll::Ready(Ok("the event"));
         }
         if let Poll::Ready(answer) = Pin::new(&mut call).poll(cx) {
