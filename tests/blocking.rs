@@ -410,3 +410,72 @@ fn x2_a_stop_ends_the_threads_of_every_pool_and_drops_what_waits_there() {
     assert!(log.lines().is_empty());
     assert_eq!((node.stats().blocking_threads, node.stats().blocking_work), (0, 0));
 }
+
+#[test]
+fn r4_in_a_simulation_blocking_work_runs_as_on_a_side_thread() {
+    for sim in support::simulations(20) {
+        let log = Log::new();
+        let noted = log.clone();
+        let listener = behavior_fn(move |mut ctx: Context<&'static str>| async move {
+            while let krarup::Received::Message(text) = ctx.receive().await {
+                noted.note(format!("{text} from {:?}", ctx.sender()));
+            }
+            Ok(())
+        });
+        let listener = sim.spawn(move || listener).start().unwrap();
+        let keeper = behavior_fn(|mut ctx: Context<Reply<u32>>| async move {
+            while let krarup::Received::Message(token) = ctx.receive().await {
+                ctx.sleep(std::time::Duration::from_secs(1)).await;
+                token.send(7);
+            }
+            Ok(())
+        });
+        let keeper = sim.spawn(move || keeper).start().unwrap();
+        // A caller whose token is dropped by the work hears of it when that is done, and not
+        // with the end of the process.
+        let (given, taken) = mpsc::channel::<Reply<u32>>();
+        let holder = behavior_fn(move |mut ctx: Context<Reply<u32>>| async move {
+            if let krarup::Received::Message(token) = ctx.receive().await {
+                let _ = given.send(token);
+            }
+            ctx.receive().await;
+            Ok(())
+        });
+        let holder = sim.spawn(move || holder).start().unwrap();
+        let noted = log.clone();
+        let caller = behavior_fn(move |_: Context<()>| async move {
+            noted.note(format!("{:?}", holder.call(|token| token).await));
+            Ok(())
+        });
+        sim.spawn(move || caller).start().unwrap();
+        sim.run_until_idle();
+        let noted = log.clone();
+        let (_, result) = blocker(&sim, move || {
+            listener.send("hello").unwrap();
+            drop(taken.recv().unwrap());
+            let answer = keeper.call(|token| token).wait();
+            noted.note(krarup::is_in_process());
+            answer
+        });
+        sim.advance(std::time::Duration::from_secs(2));
+        assert_eq!(result.recv().unwrap(), Ok(Ok(7)));
+        assert_eq!(log.take_sorted(), ["Err(NoReply)", "false", "hello from None"]);
+    }
+}
+
+#[test]
+fn r4_a_simulation_runs_blocking_work_in_an_order_of_its_seed() {
+    let order = |seed| {
+        let sim = Simulation::new(seed);
+        let log = Log::new();
+        for n in 0..6 {
+            let noted = log.clone();
+            blocker(&sim, move || noted.note(n));
+        }
+        sim.run_until_idle();
+        log.take()
+    };
+    let orders: std::collections::BTreeSet<_> = (0..20).map(order).collect();
+    assert!(orders.len() > 10);
+    assert_eq!(order(3), order(3));
+}

@@ -1,11 +1,14 @@
 //! Simulations: portable seeds, the trace of the last steps, the search for a failing seed.
 
+mod support;
+
 use krarup::prelude::*;
 use krarup::{Faults, Probe, Received, Recipient, Trace, behavior_fn};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use support::Log;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -68,11 +71,18 @@ const TRACE: &str = r#"the last steps of Simulation::with_throughput(3, 3)
        0ns spawned    <0.2.0> "clerk 1" explore::Clerk
        0ns spawned    <0.3.0> "clerk 2" explore::Clerk
        0ns spawned    <0.4.0> "clerk 3" explore::Clerk
+       0ns sent       u32 to <0.2.0> from outside
+       0ns sent       u32 to <0.3.0> from outside
+       0ns sent       u32 to <0.3.0> from outside
+       0ns sent       u32 to <0.4.0> from outside
+       0ns sent       u32 to <0.4.0> from outside
+       0ns sent       u32 to <0.4.0> from outside
        0ns turn 1     <0.3.0> "clerk 2" explore::Clerk: 2 messages
        0ns turn 2     <0.2.0> "clerk 1" explore::Clerk: 1 message
        0ns turn 3     <0.4.0> "clerk 3" explore::Clerk: 3 messages
        0ns turn 4     <0.4.0> "clerk 3" explore::Clerk
        0ns turn 5     <0.1.0> "clerk 0" explore::Clerk
+       0ns sent       u32 to <0.3.0> from outside
        0ns turn 6     <0.3.0> "clerk 2" explore::Clerk: 1 message
        0ns ended      <0.3.0> "clerk 2" explore::Clerk: nothing to do
         1s timer      <0.4.0> "clerk 3" explore::Clerk
@@ -92,9 +102,57 @@ fn t2_the_trace_is_bounded_and_counts_what_it_forgot() {
     let trace = sim.last_steps();
     assert_eq!(trace.len(), 256);
     let text = trace.clone().last(1).to_string();
-    let run = "the last steps of Simulation::with_throughput(1, 1)\n  .. 1002 before these\n";
+    let run = "the last steps of Simulation::with_throughput(1, 1)\n  .. 2002 before these\n";
     assert_eq!(text, format!("{run}       0ns turn 1002  <0.1.0> explore::Clerk"));
     assert!(Simulation::new(1).last_steps().to_string().ends_with("\n  none"));
+}
+
+#[test]
+fn t2_the_trace_tells_who_sent_what_to_whom_and_by_which_lane() {
+    let sim = Simulation::new(1);
+    let clerk = sim.spawn(Clerk::default).name("anna").wait().unwrap();
+    let to = clerk.clone();
+    let sender = behavior_fn(move |_: Context<()>| async move {
+        to.send(1).map_err(SendError::without_message)?;
+        to.send_high(2).map_err(SendError::without_message)?;
+        to.send_max(3).map_err(SendError::without_message)?;
+        Ok(())
+    });
+    sim.spawn(move || sender).name("bert").start().unwrap();
+    sim.run_until_idle();
+    let text = sim.last_steps().to_string();
+    let sent: Vec<&str> =
+        text.lines().filter_map(|line| Some(line.split_once(" sent  ")?.1.trim())).collect();
+    assert_eq!(sent.len(), 3, "{text}");
+    for (line, lane) in sent.iter().zip(["", ", on System", ", on Urgent"]) {
+        assert!(line.starts_with("u32 to <0.1.0> by <0.2.0> \"bert\""), "{line}");
+        assert!(line.ends_with(lane), "{line}");
+        assert_eq!(line.contains(", on"), !lane.is_empty(), "{line}");
+    }
+}
+
+/// Nobody is warned of processes that live until their simulation is dropped.
+#[test]
+fn t2_a_simulation_that_is_dropped_warns_of_nobody() {
+    let journal = Log::new();
+    let noted = journal.clone();
+    let told = support::journal::Journal::new(
+        |event| event.level() <= &tracing::Level::WARN,
+        move |fields| noted.note(format!("{fields:?}")),
+    );
+    tracing::subscriber::with_default(told, || {
+        let sim = Simulation::new(1);
+        let all = clerks(&sim, 3);
+        sim.run_until_idle();
+        drop(sim);
+        assert!(!all[0].is_alive());
+        assert!(journal.take().is_empty());
+        let sim = Simulation::new(1);
+        let killed = sim.spawn(Clerk::default).wait().unwrap();
+        sim.kill(killed.pid());
+        sim.run_until_idle();
+        assert_eq!(journal.take().len(), 1, "one that is killed is warned of");
+    });
 }
 
 /// An account that is asked for its balance and told the new one: whoever does both can be

@@ -14,6 +14,28 @@ fn nobody() -> Pid {
     "<0.4711.0>".parse().unwrap()
 }
 
+#[test]
+fn l4_a_pid_of_another_node_is_answered_with_no_connection() {
+    let (here, there) = (Simulation::new(1), Simulation::new(2));
+    let log = Log::new();
+    let living = puppet(&there, "living", &log).pid();
+    let a = trapper(&here, "a", &log);
+    a.tells(move |ctx| ctx.link(living));
+    a.tells(move |ctx| {
+        ctx.monitor(living);
+    });
+    here.run_until_idle();
+    let heard = heard(&log);
+    assert_eq!(heard.len(), 2, "{heard:?}");
+    assert!(heard.iter().all(|line| line.contains("no connection")), "{heard:?}");
+    assert_eq!(here.monitor(living).wait().unwrap().reason, Reason::NoConnection);
+    let sent = here.send(living, 1_u8);
+    assert!(matches!(sent, Err(SendError::NoConnection(_))), "{sent:?}");
+    assert!(there.is_alive(living));
+    let found = here.address::<Act, Act>(living);
+    assert!(matches!(found, Err(krarup::LookupError::NoConnection(pid)) if pid == living));
+}
+
 /// Links the first to the second.
 fn link(a: &Address<Act>, b: &Address<Act>) {
     let to = b.pid();

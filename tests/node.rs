@@ -38,8 +38,8 @@ fn x1_nodes_share_neither_names_nor_processes_nor_counters() {
     assert!(!nodes[0].is_alive(foreign) && nodes[0].process_info(foreign).is_none());
     nodes[0].kill(foreign);
     nodes[0].exit(foreign, boom());
-    assert!(matches!(nodes[0].send(foreign, Act::nothing()), Err(SendError::NoProcess(_))));
-    assert_eq!(nodes[0].monitor(foreign).wait().unwrap().reason, Reason::NoProcess);
+    assert!(matches!(nodes[0].send(foreign, Act::nothing()), Err(SendError::NoConnection(_))));
+    assert_eq!(nodes[0].monitor(foreign).wait().unwrap().reason, Reason::NoConnection);
     assert!(processes.iter().all(Address::is_alive));
     nodes[0].stop().wait().unwrap();
     assert!(!processes[0].is_alive() && processes[1].is_alive());
@@ -72,8 +72,8 @@ fn x1_a_process_can_call_one_of_another_node_that_has_its_own_number() {
     let caller = nodes[0].spawn(move || caller).start().unwrap();
     assert_eq!(caller.pid(), other.pid());
     assert_eq!(came.recv(), Ok(Ok(2)));
-    assert_eq!(came.recv(), Ok(Err(Reason::NoProcess)));
-    assert_eq!(came.recv(), Ok(Err(Reason::NoProcess)));
+    assert_eq!(came.recv(), Ok(Err(Reason::NoConnection)));
+    assert_eq!(came.recv(), Ok(Err(Reason::NoConnection)));
     nodes.iter().for_each(|node| node.stop().wait().unwrap());
 }
 

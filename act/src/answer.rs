@@ -3,6 +3,7 @@
 
 use crate::deadline::Deadline;
 use crate::host::Host;
+use crate::process::wait::Wait;
 use crate::process::{current, waits};
 use crate::slot::SlotReceiver;
 use krarup_gen::{CallError, Pid};
@@ -96,14 +97,15 @@ impl<T: Send + 'static> Answer<T> {
     ) -> Poll<Waited<T>> {
         if suspicious
             && !self.reply.is_passed_on()
-            && current::waited_only_for(self.callee)
-            && let Some(caller) = current::pid()
-            && let Some(cycle) = waits::cycle(&**host, caller, self.callee)
+            && let Some(error) = waits::deadlock(&**host, self.callee)
         {
-            return Poll::Ready(self.give_up(host).unwrap_or(Err(CallError::Deadlock(cycle))));
+            return Poll::Ready(self.give_up(host).unwrap_or(Err(error)));
         }
         let Some(timeout) = self.timeout else { return self.pending(cx) };
         let deadline = self.deadline.get_or_insert_with(|| Deadline::new(host.now() + timeout));
+        if !deadline.is_armed() && current::is_dated(cx.waker()) {
+            return self.pending(cx);
+        }
         if deadline.poll(&**host, cx).is_pending() {
             return self.pending(cx);
         }
@@ -118,7 +120,9 @@ impl<T: Send + 'static> Answer<T> {
         if self.reply.is_passed_on() {
             current::note_other_wait();
         } else {
-            current::note_wait(self.callee, cx.waker());
+            let wait = Wait::on(self.callee);
+            let timed = self.deadline.as_ref().is_some_and(Deadline::is_armed);
+            current::note_wait(self.callee, if timed { wait.timed() } else { wait }, cx.waker());
         }
         Poll::Pending
     }

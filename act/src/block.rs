@@ -29,7 +29,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// value is dropped. Work that has not begun by then, because all side threads are
     /// taken, is dropped unrun. What it sends comes from outside any process.
     ///
-    /// In a simulation it runs at once, within the turn, and takes no virtual time.
+    /// In a simulation it runs between turns, when the seed chooses, on the thread that drives the
+    /// simulation; it takes no virtual time, and may `.wait()` for processes, which run meanwhile.
     ///
     /// ```
     /// # use krarup_act::{Actor, Context, Reply};

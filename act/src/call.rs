@@ -2,11 +2,10 @@
 
 use crate::address::Address;
 use crate::answer::Answer;
-use crate::host::Host;
 use crate::pending::wait;
 use crate::process::{current, waits};
 use crate::reply::Reply;
-use krarup_gen::{CallError, Pid, SendError};
+use krarup_gen::{CallError, SendError};
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -165,12 +164,6 @@ where
     }
 }
 
-/// Why the process that runs on this thread must not wait for the answer of this one.
-#[cold]
-fn futile(host: &dyn Host, callee: Pid) -> Option<CallError> {
-    current::pid().and_then(|caller| waits::futile(host, caller, callee))
-}
-
 /// A call under way.
 #[must_use = "futures do nothing unless polled"]
 pub struct CallFuture<'a, M, C, T: Send + 'static, R> {
@@ -179,6 +172,8 @@ pub struct CallFuture<'a, M, C, T: Send + 'static, R> {
     request: Option<R>,
     urgent: bool,
     timeout: Option<Duration>,
+    /// It was asked whether the request would close a cycle.
+    asked: bool,
     answer: Option<Answer<T>>,
 }
 
@@ -218,11 +213,17 @@ where
     fn begin(&mut self, request: R, cx: &mut Context<'_>) -> Poll<Result<T, CallError>> {
         let address = self.address;
         // Hints, and cheap: what they come to is looked at apart.
-        if (address.seems_to_wait()
-            || current::sender(address.pid().creation()) == address.pid().id())
-            && let Some(error) = futile(&**address.host(), address.pid())
+        if address.seems_to_wait()
+            || current::sender(address.pid().creation()) == address.pid().id()
         {
-            return Poll::Ready(Err(error));
+            match waits::poll_futile(&**address.host(), address.pid(), cx, &mut self.asked) {
+                Poll::Ready(None) => {}
+                Poll::Ready(Some(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => {
+                    self.request = Some(request);
+                    return Poll::Pending;
+                }
+            }
         }
         // The slot knows its waiter from the beginning, and a reply wakes it.
         let (token, receiver) = Reply::new(Some(cx.waker().clone()));
@@ -234,12 +235,15 @@ where
         let handed_to = current::take_receiver();
         let callee = handed_to.unwrap_or_else(|| address.pid());
         let answer = self.answer.insert(Answer::new(receiver, callee, self.timeout));
-        if handed_to.is_some()
-            && callee != address.pid()
-            && let Some(error) = futile(&**address.host(), callee)
-        {
-            // It was handed on, into a cycle; its answer is not waited for.
-            return Poll::Ready(Err(error));
+        if handed_to.is_some() && callee != address.pid() {
+            if let Some(error) = waits::calls_itself(callee) {
+                // Its answer is not waited for.
+                return Poll::Ready(Err(error));
+            }
+            if waits::seems_futile(&**address.host(), callee) {
+                // It was handed on, into a cycle.
+                current::suspect();
+            }
         }
         answer.begin(address.host(), cx)
     }
@@ -277,6 +281,7 @@ macro_rules! ways_to_wait {
                     request: Some($request(self.request)),
                     urgent: matches!(self.lane, Lane::Urgent),
                     timeout: self.timeout,
+                    asked: false,
                     answer: None,
                 }
             }

@@ -54,6 +54,12 @@ impl Deadline {
         }
     }
 
+    /// Whether a timer is set.
+    #[inline]
+    pub(crate) fn is_armed(&self) -> bool {
+        self.armed.is_some()
+    }
+
     pub(crate) fn disarm(&mut self, host: &dyn Host) {
         if let Some((key, _)) = self.armed.take() {
             host.cancel_timer(key);

@@ -25,6 +25,7 @@ impl From<CannotWait> for DebugError {
     fn from(why: CannotWait) -> Self {
         match why {
             CannotWait::InProcess => DebugError::WaitInProcess,
+            CannotWait::InRuntime => DebugError::WaitInRuntime,
             CannotWait::Stalled => DebugError::Stalled,
         }
     }

@@ -9,8 +9,8 @@ use crate::process::process::Process;
 use crate::ready::Ready;
 use crate::subscription::{Subscription, Topic};
 use krarup_gen::{
-    Alias, BlockError, Class, DeadLetter, Name, NameError, Pid, Reason, Ref, Root, SpawnError,
-    Timestamp,
+    Alias, BlockError, Class, DeadLetter, Name, NameError, Pid, Priority, Reason, Ref, Root,
+    SpawnError, Timestamp,
 };
 use std::any::Any;
 use std::fmt;
@@ -88,11 +88,12 @@ pub trait Host: Send + Sync + 'static {
     /// not now.
     ///
     /// Setting and cancelling a timer costs as much as the rest of a call. Nearly every
-    /// call is answered at once, so its timer is set only when its process is poked.
+    /// call is answered at once, so its timer is set only when its process is poked. A simulation
+    /// pokes when nobody is ready, before its time moves on.
     fn poke_later(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool;
 
     /// Runs work that may block on a thread that is no worker. It is run once, or dropped
-    /// when the node stops; what it panics with is contained. A simulation runs it now.
+    /// when the node stops; what it panics with is contained. A simulation runs it between turns.
     ///
     /// # Errors
     /// [`BlockError`]; the work has been dropped.
@@ -112,6 +113,12 @@ pub trait Host: Send + Sync + 'static {
     /// # Errors
     /// [`Stalled`] in a simulation that has nothing left to do.
     fn wait(&self, future: Pin<&mut (dyn Future<Output = ()> + Send)>) -> Result<(), Stalled>;
+
+    /// Whether this thread drives the tasks of a runtime, which would stand still if it waited.
+    /// Asked before each plain wait.
+    fn is_driving_runtime(&self) -> bool {
+        false
+    }
 
     /// The same node with another of its dispatchers, which is started if need be (rule R5).
     ///
@@ -196,9 +203,9 @@ pub trait Host: Send + Sync + 'static {
 
 /// What a simulation puts between senders and mailboxes.
 pub trait Wire: Send + Sync {
-    /// A message of this type is sent to `to`, and may be put in another's stead: of the same
-    /// type. No mailbox is locked.
-    fn carry(&self, to: Pid, type_name: &'static str, message: &mut dyn Any);
+    /// A message is sent, and may be put in another's stead: of the same type. No mailbox is
+    /// locked.
+    fn carry(&self, sending: &Sending, message: &mut dyn Any);
 
     /// A message has been put behind all on Main of `to`, by a sender from outside or not.
     /// `overtake` puts it before so many of the last there, or before fewer if it may not pass
@@ -207,6 +214,19 @@ pub trait Wire: Send + Sync {
 
     /// Something else has come to `to`, which was at work or waits for it; its mailbox is locked.
     fn touches(&self, to: Pid);
+}
+
+/// What a [`Wire`] is told of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sending {
+    /// Who sends it; `None`: it comes from outside any process of the node.
+    pub from: Option<Pid>,
+    /// To whom.
+    pub to: Pid,
+    /// By which lane.
+    pub priority: Priority,
+    /// Its type.
+    pub type_name: &'static str,
 }
 
 /// A process that waits for something without a timer.

@@ -66,7 +66,7 @@ pub use deadline::Sleep;
 pub use debug::{state, suspend};
 pub use dropped::DroppedCalls;
 pub use dynamic::Dynamic;
-pub use host::{Alarm, Host, Poke, Stalled, TimerKey, Wire};
+pub use host::{Alarm, Host, Poke, Sending, Stalled, TimerKey, Wire};
 pub use in_place::{Failure, InPlace, InPlaceError, Judge, yield_now};
 pub use inspect::{inspect, inspect_items};
 pub use inspect_request::InspectRequest;
@@ -89,7 +89,9 @@ pub use pool::routing::{
 pub use pool::settings::PoolError;
 pub use pool::statistics::PoolStatistics;
 pub use process::cleaners::Ended;
-pub use process::crash::{Contained, contain, first_failure, note_panic_locations};
+pub use process::crash::{
+    Contained, contain, contain_quietly, first_failure, note_panic_locations,
+};
 pub use process::current::note_receiver;
 pub use process::later::{holding, when_free};
 pub use process::process::{Guarded, Process, Put, Via};

@@ -3,6 +3,7 @@
 use crate::address::Address;
 use crate::dynamic::Dynamic;
 use crate::host::Host;
+use crate::process::bonds::is_foreign;
 use crate::process::current;
 use krarup_gen::{
     DeadLetter, DeadLetterCause, Destination, LookupError, Name, Pid, SendError, Target,
@@ -38,7 +39,12 @@ pub fn send_dynamic<T: Send + 'static>(
     let target = target.unwrap_or(Target::Pid(host.node_pid()));
     let from = current::pid().filter(|pid| pid.creation() == host.node_pid().creation());
     host.dead_letter(DeadLetter::new(target, from, message.type_name(), cause));
-    Err(SendError::NoProcess(message))
+    match to {
+        Destination::Pid(pid) if is_foreign(host.node_pid(), pid) => {
+            Err(SendError::NoConnection(message))
+        }
+        _ => Err(SendError::NoProcess(message)),
+    }
 }
 
 /// The typed address of the process with this name.
@@ -63,5 +69,8 @@ where
     M: Send + 'static,
     C: Send + 'static,
 {
+    if is_foreign(host.node_pid(), pid) {
+        return Err(LookupError::NoConnection(pid));
+    }
     Address::of(&host.process(pid).ok_or_else(|| LookupError::NoProcess(pid.to_string()))?)
 }

@@ -32,6 +32,9 @@ pub enum CannotWait {
     /// The caller is a process: it would hold its worker.
     #[error("a process must await, not wait: waiting would hold its worker")]
     InProcess,
+    /// The caller is the thread that drives a runtime, which would stand still.
+    #[error("this thread drives an async runtime: use `.await`, for `.wait()` would stop it")]
+    InRuntime,
     /// The simulation has nothing left to do.
     #[error("the simulation ran out of events")]
     Stalled,
@@ -41,6 +44,7 @@ impl From<CannotWait> for CallError {
     fn from(why: CannotWait) -> Self {
         match why {
             CannotWait::InProcess => CallError::WaitInProcess,
+            CannotWait::InRuntime => CallError::WaitInRuntime,
             CannotWait::Stalled => CallError::Stalled,
         }
     }
@@ -50,6 +54,7 @@ impl From<CannotWait> for SpawnError {
     fn from(why: CannotWait) -> Self {
         match why {
             CannotWait::InProcess => SpawnError::WaitInProcess,
+            CannotWait::InRuntime => SpawnError::WaitInRuntime,
             CannotWait::Stalled => SpawnError::Stalled,
         }
     }
@@ -59,6 +64,7 @@ impl From<CannotWait> for StopError {
     fn from(why: CannotWait) -> Self {
         match why {
             CannotWait::InProcess => StopError::WaitInProcess,
+            CannotWait::InRuntime => StopError::WaitInRuntime,
             CannotWait::Stalled => StopError::Stalled,
         }
     }
@@ -72,6 +78,9 @@ where
 {
     if is_in_process() {
         return Err(CannotWait::InProcess);
+    }
+    if host.is_driving_runtime() {
+        return Err(CannotWait::InRuntime);
     }
     let mut output = None;
     let future = async { output = Some(future.await) };

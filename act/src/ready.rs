@@ -45,6 +45,11 @@ impl Ready {
         self.0.run(limits, seat)
     }
 
+    /// How many handles on its waker are out, beside its own.
+    pub(crate) fn handles_on_waker(&self) -> usize {
+        self.0.handles_on_waker()
+    }
+
     /// Whether there is something that it must see before its next message: a stop, a kill.
     #[must_use]
     pub fn is_called(&self) -> bool {
@@ -89,4 +94,5 @@ pub(crate) trait Turn: Send {
     fn put_back(self: Pin<Box<Self>>, reason: &mut dyn FnMut() -> Reason) -> Result<Waker, Ready>;
     fn pid(&self) -> Pid;
     fn says_high(&self) -> bool;
+    fn handles_on_waker(&self) -> usize;
 }

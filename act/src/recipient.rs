@@ -9,6 +9,7 @@ use crate::process::{current, waits};
 use crate::reply::Reply;
 use krarup_gen::{CallError, Pid, SendError};
 use std::fmt;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -103,9 +104,9 @@ impl<T: Send + 'static> Recipient<T> {
         Pending::new(Arc::clone(self.deliver.host()), async move {
             let host = Arc::clone(recipient.deliver.host());
             let pid = recipient.pid();
-            if let Some(caller) = current::pid()
-                && let Some(error) = waits::futile(&*host, caller, pid)
-            {
+            let mut asked = false;
+            let futile = poll_fn(|cx| waits::poll_futile(&*host, pid, cx, &mut asked)).await;
+            if let Some(error) = futile {
                 return Err(error);
             }
             let (token, reply) = Reply::new(None);
@@ -116,11 +117,13 @@ impl<T: Send + 'static> Recipient<T> {
             let callee = current::take_receiver().unwrap_or(pid);
             let answer = Answer::new(reply, callee, Some(timeout));
             let asked = Asked { host: Arc::clone(&host), answer };
-            if let Some(caller) = current::pid()
-                && callee != pid
-                && let Some(error) = waits::futile(&*host, caller, callee)
-            {
-                return Err(error);
+            if callee != pid {
+                if let Some(error) = waits::calls_itself(callee) {
+                    return Err(error);
+                }
+                if waits::seems_futile(&*host, callee) {
+                    current::suspect();
+                }
             }
             asked.await
         })

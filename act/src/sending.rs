@@ -80,7 +80,8 @@ impl<M: Send + 'static, C: Send + 'static> SendOrWait<M, C> {
         match wait(&**address.host(), room(&address, timeout, on_route)) {
             Ok(room) => send_into(room, message),
             Err(CannotWait::Stalled) => Err(SendError::Stalled(message)),
-            Err(_) => Err(SendError::WaitInProcess(message)),
+            Err(CannotWait::InRuntime) => Err(SendError::WaitInRuntime(message)),
+            Err(CannotWait::InProcess) => Err(SendError::WaitInProcess(message)),
         }
     }
 }

@@ -12,6 +12,8 @@ pub enum SendError<M> {
     Full(M),
     /// The process is dead or was never there (rule M7).
     NoProcess(M),
+    /// The receiver is of another node, and this one talks to none.
+    NoConnection(M),
     /// The pool has no workers (rule P5).
     NoWorkers(M),
     /// The pool takes no more jobs in a second than it was told to.
@@ -35,6 +37,8 @@ pub enum SendError<M> {
     /// `wait` was used inside a process, which must `await` instead, or a process waits for
     /// room in its own mailbox.
     WaitInProcess(M),
+    /// `wait` was used on the thread that drives a runtime, as in `#[tokio::test]`: use `.await`.
+    WaitInRuntime(M),
     /// The simulation has nothing left to do, so room can never come.
     Stalled(M),
     /// The receiver takes messages of another type: its own and the one sent.
@@ -54,11 +58,13 @@ impl<M> SendError<M> {
         match self {
             SendError::Full(message)
             | SendError::NoProcess(message)
+            | SendError::NoConnection(message)
             | SendError::NoWorkers(message)
             | SendError::RateLimited { message, .. }
             | SendError::Draining(message)
             | SendError::NotReservable(message)
             | SendError::WaitInProcess(message)
+            | SendError::WaitInRuntime(message)
             | SendError::Stalled(message)
             | SendError::Timeout { message, .. }
             | SendError::WrongType { message, .. } => message,
@@ -71,6 +77,7 @@ impl<M> SendError<M> {
         match self {
             SendError::Full(message) => SendError::Full(f(message)),
             SendError::NoProcess(message) => SendError::NoProcess(f(message)),
+            SendError::NoConnection(message) => SendError::NoConnection(f(message)),
             SendError::NoWorkers(message) => SendError::NoWorkers(f(message)),
             SendError::RateLimited { message, retry_after } => {
                 SendError::RateLimited { message: f(message), retry_after }
@@ -78,6 +85,7 @@ impl<M> SendError<M> {
             SendError::Draining(message) => SendError::Draining(f(message)),
             SendError::NotReservable(message) => SendError::NotReservable(f(message)),
             SendError::WaitInProcess(message) => SendError::WaitInProcess(f(message)),
+            SendError::WaitInRuntime(message) => SendError::WaitInRuntime(f(message)),
             SendError::Stalled(message) => SendError::Stalled(f(message)),
             SendError::Timeout { message, limit } => {
                 SendError::Timeout { message: f(message), limit }
@@ -106,6 +114,7 @@ impl<M> fmt::Display for SendError<M> {
         match self {
             SendError::Full(_) => f.write_str("mailbox full"),
             SendError::NoProcess(_) => f.write_str("no such process"),
+            SendError::NoConnection(_) => f.write_str("no connection to the node of the process"),
             SendError::NoWorkers(_) => f.write_str("pool has no workers"),
             SendError::RateLimited { retry_after, .. } => {
                 write!(f, "too many jobs; the next one is taken in {retry_after:?}")
@@ -118,6 +127,9 @@ impl<M> fmt::Display for SendError<M> {
             SendError::WaitInProcess(_) => {
                 f.write_str("a process must await room, and cannot wait for its own")
             }
+            SendError::WaitInRuntime(_) => f.write_str(
+                "this thread drives an async runtime: use `.await`, for `.wait()` would stop it",
+            ),
             SendError::Stalled(_) => f.write_str("the simulation ran out of events"),
             SendError::WrongType { expected, found, .. } => {
                 write!(f, "wrong message type {found}: the receiver takes {expected}")
@@ -131,6 +143,7 @@ impl<M> fmt::Debug for SendError<M> {
         match self {
             SendError::Full(_) => f.write_str("Full(..)"),
             SendError::NoProcess(_) => f.write_str("NoProcess(..)"),
+            SendError::NoConnection(_) => f.write_str("NoConnection(..)"),
             SendError::NoWorkers(_) => f.write_str("NoWorkers(..)"),
             SendError::RateLimited { retry_after, .. } => {
                 write!(f, "RateLimited {{ retry_after: {retry_after:?} }}")
@@ -139,6 +152,7 @@ impl<M> fmt::Debug for SendError<M> {
             SendError::NotReservable(_) => f.write_str("NotReservable(..)"),
             SendError::Timeout { limit, .. } => write!(f, "Timeout {{ limit: {limit:?} }}"),
             SendError::WaitInProcess(_) => f.write_str("WaitInProcess(..)"),
+            SendError::WaitInRuntime(_) => f.write_str("WaitInRuntime(..)"),
             SendError::Stalled(_) => f.write_str("Stalled(..)"),
             SendError::WrongType { expected, .. } => {
                 write!(f, "WrongType {{ expected: {expected} }}")
@@ -206,6 +220,9 @@ pub enum CallError {
     /// `wait` was used inside a process, which must `await` instead.
     #[error("a process must await, not wait: waiting would hold its worker")]
     WaitInProcess,
+    /// `wait` was used on the thread that drives a runtime, as in `#[tokio::test]`: use `.await`.
+    #[error("this thread drives an async runtime: use `.await`, for `.wait()` would stop it")]
+    WaitInRuntime,
     /// The simulation has nothing left to do, so the reply can never come.
     #[error("the simulation ran out of events before the reply came")]
     Stalled,
@@ -232,7 +249,8 @@ impl CallError {
             | CallError::NotReservable
             | CallError::Expired(_)
             | CallError::NoProcess
-            | CallError::WaitInProcess => false,
+            | CallError::WaitInProcess
+            | CallError::WaitInRuntime => false,
             // A call into a cycle is made, where a route or a fallback closes the cycle.
             CallError::Timeout(_)
             | CallError::Terminated(_)
@@ -324,6 +342,9 @@ pub enum SpawnError {
     /// `wait` was used inside a process, which must `await` instead.
     #[error("a process must await, not wait: waiting would hold its worker")]
     WaitInProcess,
+    /// `wait` was used on the thread that drives a runtime, as in `#[tokio::test]`: use `.await`.
+    #[error("this thread drives an async runtime: use `.await`, for `.wait()` would stop it")]
+    WaitInRuntime,
     /// The simulation has nothing left to do, so `init` can never return.
     #[error("the simulation ran out of events before init returned")]
     Stalled,
@@ -382,6 +403,9 @@ pub enum LookupError {
     /// Nobody has the name or pid.
     #[error("no process {0}")]
     NoProcess(String),
+    /// The pid is of another node, and this one talks to none.
+    #[error("no connection to the node of process {0}")]
+    NoConnection(Pid),
     /// The process takes other messages, or other commands on its control lanes (a pool's
     /// address is an `Address<M, PoolCommand>`).
     #[error(
@@ -418,6 +442,9 @@ pub enum StopError {
     /// `wait` was used inside a process, which must `await` instead.
     #[error("a process must await, not wait: waiting would hold its worker")]
     WaitInProcess,
+    /// `wait` was used on the thread that drives a runtime, as in `#[tokio::test]`: use `.await`.
+    #[error("this thread drives an async runtime: use `.await`, for `.wait()` would stop it")]
+    WaitInRuntime,
     /// The simulation has nothing left to do, so the end can never come.
     #[error("the simulation ran out of events before the process ended")]
     Stalled,
@@ -453,6 +480,9 @@ pub enum DebugError {
     /// `wait` was used inside a process, which must `await` instead.
     #[error("a process must await, not wait: waiting would hold its worker")]
     WaitInProcess,
+    /// `wait` was used on the thread that drives a runtime, as in `#[tokio::test]`: use `.await`.
+    #[error("this thread drives an async runtime: use `.await`, for `.wait()` would stop it")]
+    WaitInRuntime,
     /// The simulation has nothing left to do, so the answer can never come.
     #[error("the simulation ran out of events before the process answered")]
     Stalled,

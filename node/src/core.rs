@@ -7,6 +7,7 @@ use crate::dispatcher::any::Dispatcher;
 use crate::events::Events;
 use crate::mailbox_alarm::MailboxAlarm;
 use crate::registry::Registry;
+use crate::runtime;
 use crate::timer::Timers;
 use crate::waiting::block_on;
 use krarup_act::{Alarm, Host, Poke, Process, Ready, Stalled, Subscription, TimerKey, Topic, Wire};
@@ -337,8 +338,9 @@ impl Host for Home {
 
     fn block(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), BlockError> {
         match &self.dispatcher {
-            Dispatcher::Simulated(_) => {
-                work();
+            Dispatcher::Simulated(_) if self.has_stopped() => Err(BlockError::NodeStopped),
+            Dispatcher::Simulated(simulated) => {
+                simulated.block(work);
                 Ok(())
             }
             _ => self.core.blocking.submit(work),
@@ -366,6 +368,10 @@ impl Host for Home {
                 Ok(())
             }
         }
+    }
+
+    fn is_driving_runtime(&self) -> bool {
+        !matches!(self.dispatcher, Dispatcher::Simulated(_)) && runtime::drives_this_thread()
     }
 
     fn with_dispatcher(&self, name: &str) -> Result<Arc<dyn Host>, SpawnError> {

@@ -34,6 +34,7 @@ mod patience;
 mod probe;
 mod recorder;
 mod registry;
+mod runtime;
 mod seeded;
 #[cfg(feature = "serde")]
 mod serializing;

@@ -5,7 +5,7 @@
 
 use crate::clock::Clock;
 use crate::trace::{Event, Run, Step, Trace, Who};
-use krarup_act::Process;
+use krarup_act::{Process, Sending};
 use krarup_gen::{Name, Pid, Reason};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
@@ -113,6 +113,13 @@ impl Recorder {
 
     pub(crate) fn fault(&self, what: String) {
         self.record.lock().push(&self.clock, Event::Fault(what));
+    }
+
+    pub(crate) fn sent(&self, sending: &Sending) {
+        let mut record = self.record.lock();
+        let who = |pid| record.living.get(&pid).map(|living| living.who.clone());
+        let event = Event::Sent { from: sending.from.and_then(who), sending: *sending };
+        record.push(&self.clock, event);
     }
 
     pub(crate) fn codec_failed(&self, message: &'static str, error: String) {

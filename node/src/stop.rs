@@ -5,7 +5,9 @@ use crate::dispatcher::any::Dispatcher;
 use crate::shutdown::{contained, kill_all, stop_machine, stop_processes};
 use crate::threads::{self, ThreadName};
 use crate::waiting::block_on;
-use krarup_act::{self as act, Contained, Host, Spawn, Stalled, behavior_fn, is_in_process};
+use krarup_act::{
+    self as act, CannotWait, Contained, Host, Spawn, Stalled, behavior_fn, is_in_process,
+};
 use krarup_gen::Reason;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -208,8 +210,12 @@ impl NodeStop {
     ///
     /// # Errors
     /// Processes are left that block their workers and cannot be ended. In a simulation:
-    /// its processes wait for what never comes.
+    /// its processes wait for what never comes. On a thread that drives a runtime, which must
+    /// `.await`: nothing has been done.
     pub fn wait(self) -> krarup_gen::Result {
+        if !is_in_process() && self.home.is_driving_runtime() {
+            return Err(Reason::error(CannotWait::InRuntime));
+        }
         self.stopper.begin(&self.home, self.timeout);
         if is_in_process() {
             return Ok(());

@@ -1,10 +1,11 @@
 //! What a simulation did last, in words.
 
-use krarup_gen::{Name, Pid, Timestamp};
+use krarup_act::Sending;
+use krarup_gen::{Name, Pid, Priority, Timestamp};
 use std::fmt;
 
-/// The last steps of a simulation: turns, births and ends of processes, timers that fired,
-/// faults. Made by [`crate::Simulation::last_steps`]; it prints, oldest first, a step a line,
+/// The last steps of a simulation: turns, births and ends of processes, messages that were sent,
+/// timers that fired, faults. Made by [`crate::Simulation::last_steps`]; it prints, oldest first, a step a line,
 /// each with its virtual time.
 ///
 /// The same seed gives the same trace, byte for byte. A turn is named by its number from the
@@ -49,6 +50,11 @@ pub(crate) enum Event {
     },
     /// What goes wrong, in words.
     Fault(String),
+    /// A message is sent; the sender is looked up for its name.
+    Sent {
+        from: Option<Who>,
+        sending: Sending,
+    },
     /// A message of this type did not come through its codec.
     Codec {
         message: &'static str,
@@ -131,10 +137,26 @@ impl fmt::Display for Step {
             Event::Timer { owner: Some(owner), .. } => write!(f, "timer      {owner}, ended"),
             Event::Timer { .. } => f.write_str("timer      set from outside"),
             Event::Fault(what) => write!(f, "fault      {what}"),
+            Event::Sent { from, sending } => write_sent(f, from.as_ref(), sending),
             Event::Codec { message, error } => write!(f, "codec      {message}: {error}"),
             Event::Ended { who, reason } => write!(f, "ended      {who}: {reason}"),
         }
     }
+}
+
+/// Who sends what to whom, and by which lane if it is not Main.
+fn write_sent(f: &mut fmt::Formatter<'_>, from: Option<&Who>, sending: &Sending) -> fmt::Result {
+    write!(f, "sent       {} to {} ", sending.type_name, sending.to)?;
+    match (from, sending.from) {
+        (Some(who), _) => write!(f, "by {who}")?,
+        (None, Some(pid)) => write!(f, "by {pid}")?,
+        (None, None) => f.write_str("from outside")?,
+    }
+    f.write_str(match sending.priority {
+        Priority::Max => ", on Urgent",
+        Priority::High => ", on System",
+        Priority::Normal => "",
+    })
 }
 
 impl fmt::Display for Who {

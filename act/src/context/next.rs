@@ -10,21 +10,29 @@ use std::fmt;
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
-use std::task::{self, Poll};
+use std::task::{self, Poll, Waker};
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// The next item: Urgent before System before Main, looked at anew each time
     /// (rule M2). Waits while there is none.
     ///
-    /// Await it in the process's own future, as `select` and `join` of futures do: within a
-    /// collection that gives its futures wakers of its own (`FuturesUnordered`), mail would
-    /// wake the process, but not this future.
+    /// It may be dropped before it is ready, as `select` does with the future that has lost:
+    /// nothing is received then, and nothing is lost. It may also be awaited within a collection that
+    /// gives its futures wakers of their own (`FuturesUnordered`).
     ///
     /// An actor's handler may use it too, for a selective conversation of its own: what it
     /// receives then is not handled by the actor, except that a stop it takes, or that it is to
     /// finish, is obeyed when the handler is done.
     pub fn receive(&mut self) -> Receive<'_, M, C> {
         Receive { context: self }
+    }
+
+    /// What is waited for comes to the process, and to this waker if that is another's.
+    #[inline]
+    pub(super) fn wait_with(&self, waker: &Waker) {
+        if !current::is_own(waker) {
+            self.cell.wake_before_poll(waker);
+        }
     }
 
     /// A handler may receive what its behaviour is to obey when it is done.
@@ -48,11 +56,12 @@ impl<M: Send + 'static, C: Send + 'static> Future for Receive<'_, M, C> {
     type Output = Received<M, C>;
 
     #[inline]
-    fn poll(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<Received<M, C>> {
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Received<M, C>> {
         let context = &mut *self.get_mut().context;
         let item = context.poll_receive();
-        if let Poll::Ready(item) = &item {
-            context.remember(item);
+        match &item {
+            Poll::Ready(item) => context.remember(item),
+            Poll::Pending => context.wait_with(cx.waker()),
         }
         item
     }
@@ -67,7 +76,9 @@ impl<M, C> fmt::Debug for Receive<'_, M, C> {
 impl<M: Send + 'static> Context<M, M> {
     /// The next message, on whatever lane it came; anything else boxed, so that it needs no
     /// room beside the messages. What a loop of handlers awaits, who obeys a stop at once: of
-    /// several messages that have come, each costs a fraction of a [`Context::receive`].
+    /// several messages that have come, each costs a fraction of a [`Context::receive`]. Await it
+    /// in the process's own future: mail does not wake it within a collection that gives its
+    /// futures wakers of their own.
     #[inline]
     pub fn next_message(&mut self) -> NextMessage<'_, M> {
         NextMessage { context: self }

@@ -15,7 +15,7 @@ use crate::trace::{Traced, Tracer};
 use krarup_gen::{DeadLetterCause, Exit, Reason};
 use std::future::poll_fn;
 use std::sync::atomic::Ordering;
-use std::task::Poll;
+use std::task::{self, Poll};
 
 /// What came of looking up.
 enum Looked<M, C> {
@@ -38,7 +38,14 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// As [`Context::receive`], but does not count as having started: for a behaviour that
     /// looks after its mailbox during its own start, and says itself when it has started.
     pub async fn receive_early(&mut self) -> Received<M, C> {
-        poll_fn(|_| self.poll_mailbox()).await
+        poll_fn(|cx| {
+            let item = self.poll_mailbox();
+            if item.is_pending() {
+                self.wait_with(cx.waker());
+            }
+            item
+        })
+        .await
     }
 
     /// The next item of the control lanes alone: a command, a stop, an inspection, what an urgent
@@ -47,7 +54,14 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// one that stops in order. Who only traps exits is told of a stop on Main, and hears
     /// nothing of it here.
     pub async fn receive_control(&mut self) -> Received<M, C> {
-        let item = poll_fn(|_| self.poll_control()).await;
+        let poll = |cx: &mut task::Context<'_>| {
+            let item = self.poll_control();
+            if item.is_pending() {
+                self.wait_with(cx.waker());
+            }
+            item
+        };
+        let item = poll_fn(poll).await;
         self.remember(&item);
         item
     }

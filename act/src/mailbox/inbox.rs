@@ -322,6 +322,11 @@ impl<M, C> Inbox<M, C> {
         self.parked = Some(process);
     }
 
+    /// How many can wake the process that is parked here; `None`: it is not.
+    pub(crate) fn handles_on_waker(&self) -> Option<usize> {
+        self.parked.as_ref().map(Ready::handles_on_waker)
+    }
+
     /// Whether there is nothing in it at all, no word for the process either.
     #[inline]
     pub(crate) fn is_still(&self) -> bool {

@@ -7,6 +7,7 @@ use crate::slot::SlotSender;
 use crate::trace::Tracer;
 use krarup_gen::{Reason, SpawnError};
 use std::collections::VecDeque;
+use std::task::Waker;
 
 /// What most processes never have.
 pub(crate) struct Rare<M, C> {
@@ -24,6 +25,9 @@ pub(crate) struct Rare<M, C> {
     pub(crate) suspended: u32,
     /// A tracer to be put in the place of the one there is.
     pub(crate) tracer: Option<Tracer<M, C>>,
+    /// Of a future that waits for mail within a collection with wakers of its own: woken before
+    /// the process is polled.
+    pub(crate) receiver: Option<Waker>,
     /// A simulation has it panic when it next looks up.
     pub(crate) panics: bool,
 }
@@ -39,6 +43,7 @@ impl<M, C> Default for Rare<M, C> {
             waiting: Waiting::default(),
             suspended: 0,
             tracer: None,
+            receiver: None,
             panics: false,
         }
     }
@@ -54,6 +59,7 @@ impl<M, C> Rare<M, C> {
             && self.waiting.is_empty()
             && self.suspended == 0
             && self.tracer.is_none()
+            && self.receiver.is_none()
             && !self.panics
     }
 }

@@ -7,6 +7,7 @@ use super::waiting::Waiting;
 use crate::slot::SlotSender;
 use crate::trace::Tracer;
 use krarup_gen::{Reason, SpawnError};
+use std::task::Waker;
 
 /// What lay in a mailbox when it was closed, to be dropped outside its lock.
 pub(crate) struct Remains<M, C> {
@@ -33,8 +34,10 @@ impl<M, C> Remains<M, C> {
                 waiting,
                 suspended: _,
                 tracer,
+                receiver,
                 panics: _,
             } = *rare;
+            receiver.into_iter().for_each(|waker| drop(Dropped::Receiver(waker)));
             last = LastToHear { starter, waiting };
             rest = (doom, tracer, Some(overflow));
             urgent.into_iter().chain(system).for_each(|c| drop(Dropped::Control(c)));
@@ -77,4 +80,6 @@ pub(crate) enum Dropped<M, C> {
     Doom(Reason),
     Tracer(Tracer<M, C>),
     Overflow(Overflow<M>),
+    /// A waker that waits for mail, and may be anybody's.
+    Receiver(Waker),
 }

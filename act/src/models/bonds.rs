@@ -10,6 +10,7 @@ use crate::mailbox::inbox::UNBOUNDED;
 use crate::monitor::watch;
 use crate::process::current;
 use crate::process::process::Process;
+use crate::process::wait::Wait;
 use crate::ready::Ready;
 use crate::received::Received;
 use futures_task::noop_waker_ref;
@@ -42,7 +43,7 @@ fn notices(ctx: &mut Context<u32, u32>) -> usize {
     let mut count = 0;
     let mut cx = std::task::Context::from_waker(noop_waker_ref());
     // Else it would think that it has looked into its mailbox already.
-    current::begin_poll(noop_waker_ref(), 0);
+    current::begin_poll(noop_waker_ref(), Wait::NONE);
     while let Poll::Ready(item) = pin!(ctx.receive()).poll(&mut cx) {
         count += usize::from(matches!(item, Received::Exit(_) | Received::Down(_)));
     }

@@ -38,6 +38,10 @@ impl Turn for Token {
     fn says_high(&self) -> bool {
         false
     }
+
+    fn handles_on_waker(&self) -> usize {
+        0
+    }
 }
 
 /// What is done otherwise.

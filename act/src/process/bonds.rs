@@ -35,7 +35,7 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
         return;
     }
     if is_foreign(a.pid(), to) {
-        let exit = Exit { pid: to, reason: Reason::NoProcess };
+        let exit = Exit { pid: to, reason: Reason::NoConnection };
         Arc::clone(a).exit_signal(exit, Via::Signal);
         return;
     }
@@ -67,8 +67,16 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
 
 /// Whether the pid is of another node in this operating system process: it may equal
 /// that of a stranger here.
-fn is_foreign(ours: Pid, other: Pid) -> bool {
-    other.creation() != 0 && other.creation() != ours.creation()
+pub(crate) fn is_foreign(ours: Pid, other: Pid) -> bool {
+    other.node() != 0 || (other.creation() != 0 && other.creation() != ours.creation())
+}
+
+/// Why nobody is found who could be monitored: this node talks to no other (rule L4).
+fn absence(host: &dyn Host, target: &Target) -> Reason {
+    match pid_of(target) {
+        Some(pid) if is_foreign(host.node_pid(), pid) => Reason::NoConnection,
+        _ => Reason::NoProcess,
+    }
 }
 
 /// A link is made once; making it again can only make it urgent. One whose notice is
@@ -136,7 +144,8 @@ pub(crate) fn monitor(
         return;
     }
     ours.bonds().watching.insert(monitor, Watching { target: target.clone(), urgent });
-    let down = Down { monitor, target, reason: Reason::NoProcess };
+    let reason = absence(host, &target);
+    let down = Down { monitor, target, reason };
     let ready = a.put_down(down, urgent);
     drop(ours);
     a.schedule(ready);
@@ -175,7 +184,8 @@ pub(crate) fn watch(host: &dyn Host, monitor: Ref, target: Target, slot: SlotSen
             return;
         }
     }
-    let _ = slot.send(Down { monitor, target, reason: Reason::NoProcess });
+    let reason = absence(host, &target);
+    let _ = slot.send(Down { monitor, target, reason });
 }
 
 /// Takes such a monitor away: nobody waits for it any more.

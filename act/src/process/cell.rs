@@ -5,10 +5,11 @@
 //! in it, live in the [`Ready`] that is parked in the mailbox or running, and go with
 //! the process.
 
-use super::crash::tell;
+use super::crash::{contain, tell};
 use super::process::Guarded;
 use super::progress::{AT_SEAT, Progress};
 use super::relations::Relations;
+use super::wait::Wait;
 use super::{current, later};
 use crate::host::{Host, Poke};
 use crate::lock::{Lock, LockGuard};
@@ -18,12 +19,12 @@ use crate::mailbox::overflow::Overflow;
 use crate::ready::Ready;
 use crate::route::Route;
 use crate::sync::{MutexGuard, Ordering};
-use futures_task::ArcWake;
 use krarup_gen::{DeadLetter, DeadLetterCause, Pid, Priority, Reason, SendError, Timestamp};
 use once_cell::race::OnceBox;
 use std::any::type_name;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
+use std::task::Waker;
 
 /// In this order in memory: what a send and a turn touch lies together, in as few cache lines as
 /// can be, and what hardly anybody asks for behind it (docs/decisions.md).
@@ -191,7 +192,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let mut inbox = self.inbox.lock();
         if inbox.way != Way::Straight {
             drop(inbox);
-            entry = self.carried_control(entry);
+            entry = self.carried_control(entry, priority);
             inbox = self.inbox.lock();
         }
         if inbox.phase == Phase::Terminated {
@@ -394,12 +395,31 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 }
 
-/// Waking schedules the process, wherever it waits.
-impl<M: Send + 'static, C: Send + 'static> ArcWake for Cell<M, C> {
-    fn wake_by_ref(cell: &Arc<Self>) {
-        let mut inbox = cell.inbox.lock();
+impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
+    /// Schedules the process, wherever it waits.
+    pub(crate) fn wake(&self) {
+        let mut inbox = self.inbox.lock();
         let ready = inbox.ready_for_wake();
-        cell.release(inbox, ready);
+        self.release(inbox, ready);
+    }
+
+    /// Whom it waits for, if nothing but that answer, or its timer, can wake it (rule C5).
+    pub(crate) fn edge(&self, inbox: &Inbox<M, C>) -> Option<Wait> {
+        let wait = Wait::of_word(self.progress.waits_for.load(Ordering::Relaxed));
+        let alone = !wait.is_none()
+            && inbox.phase == Phase::Waiting
+            && inbox.handles_on_waker() == Some(wait.handles());
+        alone.then_some(wait)
+    }
+
+    /// Schedules a process that waits, and lets it know if nothing else could have woken it.
+    pub(crate) fn rouse(&self, mut inbox: LockGuard<'_, Inbox<M, C>>) {
+        if let Some(wait) = self.edge(&inbox) {
+            // It is parked, so its turn writes nothing here.
+            self.progress.waits_for.store(wait.alone().word(), Ordering::Relaxed);
+        }
+        let ready = inbox.ready_for_wake();
+        self.release(inbox, ready);
     }
 }
 
@@ -414,8 +434,7 @@ impl<M: Send + 'static, C: Send + 'static> Poke for Cell<M, C> {
             drop(spare);
             return;
         }
-        let ready = inbox.ready_for_wake();
-        self.release(inbox, ready);
+        self.rouse(inbox);
     }
 }
 
@@ -445,9 +464,35 @@ impl<M, C> Cell<M, C> {
         (self.behavior)()
     }
 
-    /// The reason with which the process must end now, if there is one.
+    /// The reason with which the process must end now, if there is one; otherwise it will be
+    /// polled, and whoever waits for mail with another waker is woken first.
     #[cold]
     pub(crate) fn take_doom(&self) -> Option<Reason> {
-        self.inbox.lock().rare_if_any().and_then(|rare| rare.doom.take())
+        let mut inbox = self.inbox.lock();
+        let rare = inbox.rare_if_any()?;
+        let (doom, receiver) = (rare.doom.take(), rare.receiver.take());
+        drop(inbox);
+        if let Some(receiver) = receiver {
+            let _ = contain(|| receiver.wake());
+            // That wakes the process too, and the poll that comes now is all it was to bring.
+            self.inbox.lock().notified = false;
+        }
+        doom
+    }
+
+    /// Has this waker woken before the process is polled the next time.
+    #[cold]
+    pub(crate) fn wake_before_poll(&self, waker: &Waker) {
+        // A waker is anybody's code: it is cloned and dropped outside the lock.
+        let waker = waker.clone();
+        let mut inbox = self.inbox.lock();
+        let before = if inbox.phase == Phase::Terminated {
+            Some(waker)
+        } else {
+            self.progress.attention.store(true, Ordering::Relaxed);
+            inbox.rare().receiver.replace(waker)
+        };
+        drop(inbox);
+        let _ = contain(|| drop(before));
     }
 }

@@ -257,10 +257,9 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     }
 
     fn nudge(self: Arc<Self>) {
-        let mut inbox = self.inbox.lock();
+        let inbox = self.inbox.lock();
         if inbox.phase == Phase::Waiting {
-            let ready = inbox.ready_for_wake();
-            self.release(inbox, ready);
+            self.rouse(inbox);
         }
     }
 
@@ -272,12 +271,8 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         if self.progress.waits_for.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        let inbox = self.inbox.lock();
-        if inbox.phase != Phase::Waiting {
-            return None;
-        }
-        let callee = self.progress.waits_for.load(Ordering::Relaxed);
-        (callee != 0).then(|| Pid::local(callee, self.pid.creation()))
+        let wait = self.edge(&self.inbox.lock())?;
+        Some(Pid::local(wait.callee(), self.pid.creation()))
     }
 
     fn lane_types(&self) -> (&'static str, &'static str) {

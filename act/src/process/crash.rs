@@ -2,7 +2,7 @@
 
 use krarup_gen::{Panic, Reason};
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -17,6 +17,8 @@ const REMEMBERED: usize = 16;
 thread_local! {
     /// The last panics that were raised on this thread and have not become reasons.
     static RAISED: RefCell<VecDeque<Raised>> = const { RefCell::new(VecDeque::new()) };
+    /// A panic that is raised now is expected.
+    static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
 /// A panic, as the hook has seen it: what is caught carries only its message.
@@ -62,7 +64,11 @@ pub fn note_panic_locations() {
                 }
                 raised.push_back(Raised { message, location });
             });
-            previous(info);
+            // Where a panic aborts, its message is the last that is heard.
+            let quiet = cfg!(panic = "unwind") && QUIET.try_with(Cell::get).unwrap_or(false);
+            if !quiet {
+                previous(info);
+            }
         }));
     });
 }
@@ -100,6 +106,17 @@ pub fn first_failure(first: Reason, then: Result<(), Reason>) -> Reason {
         Err(then) if !first.is_abnormal() => then,
         _ => first,
     }
+}
+
+/// As [`contain`], for a panic that is an answer: it is not reported.
+///
+/// # Errors
+/// [`Reason::Panic`].
+pub fn contain_quietly<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
+    let before = QUIET.replace(true);
+    let outcome = contain(f);
+    QUIET.set(before);
+    outcome
 }
 
 /// Panics without a word on the screen, and at no place in a program.

@@ -7,6 +7,7 @@
 //! turn are kept here until it is known whether the process lives on.
 
 use super::crash::contain;
+use super::wait::Wait;
 use crate::ready::TurnLimits;
 use crate::seat::Debt;
 use crate::sync::thread_local;
@@ -61,20 +62,26 @@ pub(crate) enum Wants {
     Turn = 3,
 }
 
-/// What the turn and the future that it polls tell each other, in one byte: so the usual end of
+/// What the turn and the future that it polls tell each other, in one word: so the usual end of
 /// a poll is one comparison. The two lowest bits are a [`Wants`].
 mod signs {
-    pub(super) const WANTS: u8 = 0b11;
+    pub(super) const WANTS: u16 = 0b11;
     /// Since the future was last polled something in it waits that will set its timer when
     /// the process is poked.
-    pub(super) const WANTS_POKE: u8 = 1 << 2;
+    pub(super) const WANTS_POKE: u16 = 1 << 2;
     /// A batch was emptied in this turn: its memory may be needed again soon.
-    pub(super) const KEEPS_MEMORY: u8 = 1 << 3;
+    pub(super) const KEEPS_MEMORY: u16 = 1 << 3;
     /// Main was looked at since the future was last polled.
-    pub(super) const LOOKED: u8 = 1 << 4;
+    pub(super) const LOOKED: u16 = 1 << 4;
     /// Nothing has been handled. However late it is, a turn handles one message, or a
     /// process would come round for ever.
-    pub(super) const FRESH: u8 = 1 << 5;
+    pub(super) const FRESH: u16 = 1 << 5;
+    /// This poll is only to let calls read the clock: see [`super::date_calls`].
+    pub(super) const DATES: u16 = 1 << 6;
+    /// A call has read the clock in this poll, and will set its timer when the process is poked.
+    pub(super) const DATED: u16 = 1 << 7;
+    /// A call wants to know whether the process waits for it alone: see [`super::suspect`].
+    pub(super) const SUSPECTS: u16 = 1 << 8;
 }
 
 /// A turn, as far as it concerns this thread alone.
@@ -88,17 +95,19 @@ struct Turn {
     /// When it must end, in nanoseconds of the node's time; 0: no matter when.
     deadline: Cell<u64>,
     /// See [`signs`].
-    signs: Cell<u8>,
+    signs: Cell<u16>,
     /// What the data of the process's own waker point at.
     waker: Cell<usize>,
     /// Whom what was polled last waits for; see [`note_wait`].
-    waits: Cell<u64>,
+    waits: Cell<Wait>,
     /// Whose mailbox was crowded when a message was put there last; see [`charge`].
     creditor: Cell<u64>,
     /// Messages sent in this turn.
     sent: Cell<u64>,
     /// Whom the process waited for when it was polled before.
-    waited: Cell<u64>,
+    waited: Cell<Wait>,
+    /// What was put aside of the budget: see [`date_calls`].
+    put_aside: Cell<i64>,
 }
 
 const NOBODY: Pid = Pid::local(0, 0);
@@ -111,10 +120,11 @@ thread_local! {
             deadline: Cell::new(0),
             signs: Cell::new(0),
             waker: Cell::new(0),
-            waits: Cell::new(0),
+            waits: Cell::new(Wait::NONE),
             creditor: Cell::new(0),
             sent: Cell::new(0),
-            waited: Cell::new(0),
+            waited: Cell::new(Wait::NONE),
+            put_aside: Cell::new(0),
         }
     };
     /// To whom the last message was handed on: by a route, or by a full mailbox.
@@ -211,15 +221,16 @@ impl Turn {
         self.creditor.set(outer.creditor.get());
         self.sent.set(outer.sent.get());
         self.waited.set(outer.waited.get());
+        self.put_aside.set(outer.put_aside.get());
     }
 
     #[inline]
-    fn has(&self, sign: u8) -> bool {
+    fn has(&self, sign: u16) -> bool {
         self.signs.get() & sign != 0
     }
 
     #[inline]
-    fn add(&self, sign: u8) {
+    fn add(&self, sign: u16) {
         self.signs.set(self.signs.get() | sign);
     }
 }
@@ -282,13 +293,13 @@ pub(crate) fn debt() -> Option<Debt> {
 /// The future will be polled: nothing has been looked at, nothing is waited for. `waited` is
 /// whom the process waited for until now.
 #[inline]
-pub(crate) fn begin_poll(waker: &Waker, waited: u64) {
+pub(crate) fn begin_poll(waker: &Waker, waited: Wait) {
     TURN.with(|turn| {
         turn.waited.set(waited);
         // What stays is of the turn; the future wants nothing in particular.
-        turn.signs.set(turn.signs.get() & (signs::FRESH | signs::KEEPS_MEMORY));
+        turn.signs.set(turn.signs.get() & (signs::FRESH | signs::KEEPS_MEMORY | signs::DATES));
         turn.waker.set(waker.data().addr());
-        turn.waits.set(0);
+        turn.waits.set(Wait::NONE);
     });
 }
 
@@ -305,14 +316,25 @@ pub(crate) fn wants() -> Wants {
 
 #[inline]
 pub(crate) fn want(wants: Wants) {
-    TURN.with(|turn| turn.signs.set((turn.signs.get() & !signs::WANTS) | wants as u8));
+    TURN.with(|turn| turn.signs.set((turn.signs.get() & !signs::WANTS) | wants as u16));
 }
 
 /// Whether the future that was just polled wants a message and has left no other sign.
 #[inline]
 pub(crate) fn wants_a_message_only() -> bool {
-    let told = signs::WANTS | signs::WANTS_POKE | signs::KEEPS_MEMORY;
-    TURN.with(|turn| turn.signs.get() & told == Wants::Message as u8)
+    let told = signs::WANTS
+        | signs::WANTS_POKE
+        | signs::KEEPS_MEMORY
+        | signs::DATES
+        | signs::DATED
+        | signs::SUSPECTS;
+    TURN.with(|turn| turn.signs.get() & told == Wants::Message as u16)
+}
+
+/// Whether this is the waker with which the process that runs here is polled.
+#[inline]
+pub(crate) fn is_own(waker: &Waker) -> bool {
+    TURN.with(|turn| turn.waker.get() == waker.data().addr())
 }
 
 /// Has the process poked later, if this is its own waker: one that a collection of futures
@@ -331,6 +353,60 @@ pub(crate) fn want_poke(waker: &Waker) -> bool {
 #[inline]
 pub(crate) fn wants_poke() -> bool {
     TURN.with(|turn| turn.has(signs::WANTS_POKE))
+}
+
+/// The next poll is only to let calls read the clock. A call that is made does not, for nearly
+/// every call is answered at once: the poke, some 10 ms later, tells it early enough. If its
+/// process waits for something else too, it may be busy with that by then. Nothing is
+/// received in such a poll: it has no budget.
+#[cold]
+pub(crate) fn date_calls() {
+    TURN.with(|turn| {
+        turn.add(signs::DATES);
+        let rest = turn.budget.get().max(0);
+        turn.put_aside.set(rest);
+        turn.budget.set(turn.budget.get() - rest);
+    });
+}
+
+/// Ends what [`date_calls`] has begun; whether it had.
+#[inline]
+pub(crate) fn has_dated_calls() -> bool {
+    TURN.with(|turn| {
+        let dates = turn.has(signs::DATES);
+        if dates {
+            turn.signs.set(turn.signs.get() & !signs::DATES);
+            turn.budget.set(turn.budget.get() + turn.put_aside.replace(0));
+        }
+        dates
+    })
+}
+
+/// Whether a call that is polled with this waker is only to read the clock now. It will be
+/// polled again, when the process is poked or before.
+pub(crate) fn is_dated(waker: &Waker) -> bool {
+    TURN.with(|turn| {
+        let dates = turn.has(signs::DATES)
+            && !turn.pid.get().is_node()
+            && turn.waker.get() == waker.data().addr();
+        if dates {
+            turn.add(signs::DATED);
+        }
+        dates
+    })
+}
+
+/// Whether the poll was one for a call to read the clock, or a call wants another: see
+/// [`date_calls`] and [`suspect`].
+#[inline]
+pub(crate) fn is_special() -> bool {
+    TURN.with(|turn| turn.has(signs::DATES | signs::DATED | signs::SUSPECTS))
+}
+
+/// Whether a call has read the clock and has set no timer.
+#[inline]
+pub(crate) fn has_dated() -> bool {
+    TURN.with(|turn| turn.has(signs::DATED))
 }
 
 /// A batch was emptied: its memory may be needed again soon.
@@ -366,40 +442,61 @@ pub(crate) fn take_sent() -> u64 {
     TURN.with(|turn| turn.sent.replace(0))
 }
 
-/// Stands for several, or for what is no call.
-const SEVERAL: u64 = u64::MAX;
-
 /// A future that was polled in this poll, with this waker, waits for the answer of this
 /// process (rule C5). A waker that is not the process's own is that of a collection, which
 /// polls only those of its futures that were woken: what else the process waits for is not
 /// known. And a process of another node is in no chain of this one.
 #[inline]
-pub(crate) fn note_wait(callee: Pid, waker: &Waker) {
+pub(crate) fn note_wait(callee: Pid, wait: Wait, waker: &Waker) {
     TURN.with(|turn| {
-        let alone = turn.waits.get() == 0
+        let alone = turn.waits.get().is_none()
             && waker.data().addr() == turn.waker.get()
             && callee.creation() == turn.pid.get().creation();
-        turn.waits.set(if alone { callee.id() } else { SEVERAL });
+        turn.waits.set(if alone { wait } else { Wait::SEVERAL });
     });
 }
 
-/// Whether the process waited for the answer of this one and nothing else until now.
+/// Has the process polled again before it parks. If nothing but the answer of the one call that
+/// it waits for can wake it, that poll knows it: see [`waited_only_for`].
+pub(crate) fn suspect() {
+    TURN.with(|turn| turn.add(signs::SUSPECTS));
+}
+
+/// As [`suspect`], for a request that is not sent yet; false, and nothing is done, if it is not
+/// the process's own waker: then it might not be polled again.
+pub(crate) fn suspect_unsent(callee: Pid, waker: &Waker) -> bool {
+    let own =
+        TURN.with(|turn| !turn.pid.get().is_node() && turn.waker.get() == waker.data().addr());
+    if own {
+        suspect();
+        note_wait(callee, Wait::on(callee).unsent(), waker);
+    }
+    own
+}
+
+/// Whether [`suspect`] was called in this poll.
+#[inline]
+pub(crate) fn suspects() -> bool {
+    TURN.with(|turn| turn.has(signs::SUSPECTS))
+}
+
+/// Whether nothing but the answer of this one could wake the process, when it was made ready.
 pub(crate) fn waited_only_for(callee: Pid) -> bool {
-    TURN.with(|turn| turn.waited.get() == callee.id())
+    TURN.with(|turn| turn.waited.get().is_alone_for(callee))
 }
 
 /// A future that was polled in this poll waits for something else than an answer: so the
 /// process may go on without one.
 #[inline]
 pub(crate) fn note_other_wait() {
-    TURN.with(|turn| turn.waits.set(SEVERAL));
+    TURN.with(|turn| turn.waits.set(Wait::SEVERAL));
 }
 
-/// Whom the process waits for, if it is one call and nothing else that was polled; else 0.
+/// Whom the process waits for, if it is one call and nothing else that was polled.
 #[inline]
-pub(crate) fn waited_for() -> u64 {
-    let callee = TURN.with(|turn| turn.waits.get());
-    if callee == SEVERAL { 0 } else { callee }
+pub(crate) fn wait() -> Wait {
+    let wait = TURN.with(|turn| turn.waits.get());
+    if wait == Wait::SEVERAL { Wait::NONE } else { wait }
 }
 
 /// The message that a [`crate::Route`] has just been given was handed on to this process, or

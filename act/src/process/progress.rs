@@ -12,8 +12,9 @@ pub(crate) struct Progress {
     pub(crate) taken: AtomicU64,
     /// Messages sent, until the end of the last turn.
     pub(crate) sent: AtomicU64,
-    /// The number of the process whose answer it waits for, if it does nothing else; 0: it
-    /// does not, or not only. Holds while the process is Waiting.
+    /// Whom it waits for, if it does nothing else: the word of a [`super::wait::Wait`]. Holds
+    /// while the process is Waiting. Who makes it ready then adds, under the mailbox's lock,
+    /// that nothing else could have woken it.
     pub(crate) waits_for: AtomicU64,
     /// It will be poked. Set by the turn, taken back under the mailbox's lock.
     pub(crate) listed: AtomicBool,

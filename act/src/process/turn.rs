@@ -18,6 +18,8 @@ use super::cell::Cell;
 use super::current::{Fate, Wants};
 use super::progress::AT_SEAT;
 use super::turn_span::TurnSpan;
+use super::wait::Wait;
+use super::waker::ProcessWaker;
 use super::{crash, current, ending, waits};
 use crate::host::Poke;
 use crate::mailbox::inbox::Phase;
@@ -34,6 +36,7 @@ pin_project_lite::pin_project! {
     /// A process's future and its cell.
     pub(crate) struct Life<M, C, S, F> {
         cell: Arc<Cell<M, C>>,
+        waker: Arc<ProcessWaker<M, C>>,
         #[pin]
         stage: Stage<S, F>,
     }
@@ -59,7 +62,8 @@ where
 {
     /// A process that has not run: `seed` makes its future in its first turn (rule D1).
     pub(crate) fn ready(cell: Arc<Cell<M, C>>, seed: S) -> Ready {
-        Ready::new(Box::pin(Life { cell, stage: Stage::Unborn { seed: Some(seed) } }))
+        let waker = ProcessWaker::new(&cell);
+        Ready::new(Box::pin(Life { cell, waker, stage: Stage::Unborn { seed: Some(seed) } }))
     }
 }
 
@@ -117,6 +121,7 @@ where
         let cell = Arc::clone(&self.cell);
         // Made outside the lock, and dropped there if another came first.
         let mut unborn = matches!(self.stage, Stage::Unborn { .. }).then(reason);
+        let waker = Arc::clone(&self.waker);
         let mut inbox = cell.inbox.lock();
         if unborn.is_some() || inbox.has_doom() {
             let doom = &mut inbox.rare().doom;
@@ -131,7 +136,11 @@ where
         // polled without need does no harm.
         inbox.park(Phase::Idle, Ready::new(self));
         drop(inbox);
-        Ok(futures_task::waker(cell))
+        Ok(futures_task::waker(waker))
+    }
+
+    fn handles_on_waker(&self) -> usize {
+        self.waker.handles()
     }
 
     fn is_called(&self) -> bool {
@@ -214,8 +223,9 @@ where
 
     fn poll_once(self: Pin<&mut Self>) -> Poll<Reason> {
         let mut life = self.project();
-        let waker = waker_ref(life.cell);
-        current::begin_poll(&waker, life.cell.progress.waits_for.load(Ordering::Relaxed));
+        let waker = waker_ref(life.waker);
+        let waited = Wait::of_word(life.cell.progress.waits_for.load(Ordering::Relaxed));
+        current::begin_poll(&waker, waited);
         let mut cx = Context::from_waker(&waker);
         let polled = crash::contain(|| {
             if let StageProjection::Unborn { seed } = life.stage.as_mut().project()
@@ -269,13 +279,24 @@ where
     /// The same where there may be more to see to than that nothing has come.
     #[inline(never)]
     fn park_with_care(self: Pin<Box<Self>>, cell: &Arc<Cell<M, C>>) -> Parked<Self> {
-        if current::wants_poke() && !list_for_poke(cell) {
-            return Parked::Again(self);
-        }
         let wants = current::wants();
+        let wait = if wants == Wants::Other { current::wait() } else { Wait::NONE };
+        cell.progress.waits_for.store(wait.word(), Ordering::Relaxed);
+        if current::is_special() {
+            if !self.waits_on(wait, wants) {
+                return self.again();
+            }
+        } else if current::wants_poke() {
+            // Of several things that are waited for one may keep the process busy for long.
+            if wait.is_none() || self.waker.handles() != wait.handles() {
+                current::date_calls();
+                return Parked::Again(self);
+            }
+            if !list_for_poke(cell) {
+                return self.again();
+            }
+        }
         let keeps_memory = wants == Wants::Message && keeps_memory(cell);
-        let callee = if wants == Wants::Other { current::waited_for() } else { 0 };
-        cell.progress.waits_for.store(callee, Ordering::Relaxed);
         let mut inbox = cell.inbox.lock();
         if inbox.has_rare() && inbox.has_waiters() {
             // The process has taken all it will for now, so there may be room.
@@ -294,13 +315,8 @@ where
         }
         if inbox.notified {
             inbox.notified = false;
-            // A future that wakes itself in every poll gives others their turn.
-            return if current::spend(|| cell.host.now()) {
-                Parked::Again(self)
-            } else {
-                cell.progress.rest();
-                Parked::NextTurn(self)
-            };
+            drop(inbox);
+            return self.again();
         }
         let phase = if wants == Wants::Message {
             if inbox.has_mail() {
@@ -317,13 +333,49 @@ where
             Phase::Waiting
         };
         cell.progress.rest();
-        let mail_waits = callee != 0 && cell.has_unhandled(&inbox);
+        let mail_waits = !wait.is_none() && cell.has_unhandled(&inbox);
         inbox.park(phase, Ready::new(self));
         if mail_waits {
             drop(inbox);
-            waits::rouse_cycle(&*cell.host, cell.pid, Pid::local(callee, cell.pid.creation()));
+            waits::rouse_cycle(&**cell);
         }
         Parked::Done
+    }
+
+    /// A future that wakes itself in every poll gives others their turn.
+    fn again(self: Pin<Box<Self>>) -> Parked<Self> {
+        if current::spend(|| self.cell.host.now()) {
+            return Parked::Again(self);
+        }
+        self.cell.progress.rest();
+        Parked::NextTurn(self)
+    }
+
+    /// The poll was one for a call to know more; whether the process waits on.
+    #[cold]
+    fn waits_on(&self, wait: Wait, wants: Wants) -> bool {
+        let dated = current::has_dated_calls();
+        if current::suspects() {
+            self.suspect(wait);
+            return false;
+        }
+        let wants_poke = current::wants_poke() || current::has_dated();
+        if wants != Wants::Other {
+            // Who waits for mail is left alone by a poke: then the timers are set now. And nothing
+            // was received in a poll without a budget.
+            return !(wants_poke || dated && wants == Wants::Turn);
+        }
+        !wants_poke || list_for_poke(&self.cell)
+    }
+
+    /// A call wants to know whether it is waited for alone: it is if nobody else has a handle on the
+    /// waker, nor had one and woke the process with it.
+    #[cold]
+    fn suspect(&self, wait: Wait) {
+        let inbox = self.cell.inbox.lock();
+        if !wait.is_none() && !inbox.notified && self.waker.handles() == wait.handles() {
+            self.cell.progress.waits_for.store(wait.alone().word(), Ordering::Relaxed);
+        }
     }
 
     /// Drops the state, and has the process end (rule D6).

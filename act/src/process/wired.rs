@@ -9,19 +9,20 @@
 //! keeps its order (rule M1), and nothing passes a notice (rule M3).
 
 use super::cell::Cell;
+use crate::host::Sending;
 use crate::lock::LockGuard;
 use crate::mailbox::entry::{Body, Control, Entry};
 use crate::mailbox::inbox::{Inbox, Phase, Refused};
 use crate::ready::Ready;
 use crate::sync::Ordering;
-use krarup_gen::SendError;
+use krarup_gen::{Pid, Priority, SendError};
 use std::any::{Any, type_name};
 
 impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Sends on Main, which is no route.
     #[cold]
     pub(crate) fn send_by_wire(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
-        let message = self.carried(message);
+        let message = self.carried(message, sender, Priority::Normal);
         let mut inbox = self.inbox.lock();
         if inbox.phase == Phase::Terminated {
             return Err(SendError::NoProcess(message));
@@ -62,7 +63,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     #[cold]
     pub(crate) fn carried_entry(&self, Entry { sender, body }: Entry<M>) -> Entry<M> {
         let body = match body {
-            Body::Message(message) => Body::Message(self.carried(message)),
+            Body::Message(message) => {
+                Body::Message(self.carried(message, sender, Priority::Normal))
+            }
             notice @ Body::Notice(_) => notice,
         };
         Entry { sender, body }
@@ -80,20 +83,21 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     /// As [`Cell::carried`], of what goes by the control lanes.
     #[cold]
-    pub(crate) fn carried_control(&self, entry: Control<C>) -> Control<C> {
+    pub(crate) fn carried_control(&self, entry: Control<C>, priority: Priority) -> Control<C> {
         match entry {
             Control::Message { sender, message } => {
-                Control::Message { sender, message: self.carried(message) }
+                Control::Message { sender, message: self.carried(message, sender, priority) }
             }
             other => other,
         }
     }
 
     /// The message as it comes out of the wire, if there is one.
-    fn carried<T: Send + 'static>(&self, mut message: T) -> T {
+    fn carried<T: Send + 'static>(&self, mut message: T, sender: u64, priority: Priority) -> T {
         if let Some(wire) = self.host.wire() {
             let any: &mut dyn Any = &mut message;
-            wire.carry(self.pid, type_name::<T>(), any);
+            let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
+            wire.carry(&Sending { from, to: self.pid, priority, type_name: type_name::<T>() }, any);
         }
         message
     }

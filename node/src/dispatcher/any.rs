@@ -105,6 +105,7 @@ impl Dispatcher {
     pub(crate) fn poke_later(&self, poke: &dyn Fn() -> Arc<dyn Poke>) -> bool {
         match self {
             Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.poke_later(poke),
+            Dispatcher::Simulated(simulated) => simulated.poke_later(poke),
             _ => false,
         }
     }

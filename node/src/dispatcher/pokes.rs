@@ -1,4 +1,5 @@
-//! Whom the watchdog will poke at its next look (see [`krarup_act::Host::poke_later`]).
+//! Whom the watchdog will poke at its next look (see [`krarup_act::Host::poke_later`]); in a
+//! simulation, whom it will poke when nobody is ready, before time moves on.
 //!
 //! One list per worker, so that workers do not meet; in reach of the watchdog, so that a
 //! worker stuck in a handler does not hold up the timeouts of others. A process is on one
@@ -30,10 +31,18 @@ impl Pokes {
         self.0.lock().is_empty()
     }
 
-    /// Pokes all and empties the list.
-    pub(crate) fn poke(&self) {
+    /// Pokes all and empties the list; whether there were any.
+    pub(crate) fn poke(&self) -> bool {
         let waiting = std::mem::take(&mut *self.0.lock());
+        let any = !waiting.is_empty();
         waiting.into_iter().for_each(Poke::poke);
+        any
+    }
+
+    /// Empties the list and pokes nobody.
+    pub(crate) fn clear(&self) {
+        let waiting = std::mem::take(&mut *self.0.lock());
+        drop(waiting);
     }
 }
 
@@ -61,8 +70,9 @@ mod tests {
             assert!(pokes.add(&|| Arc::clone(&process) as Arc<dyn Poke>));
         }
         assert!(!pokes.add(&|| Arc::clone(&process) as Arc<dyn Poke>));
-        pokes.poke();
+        assert!(pokes.poke());
         assert!(pokes.is_empty());
+        assert!(!pokes.poke());
         assert_eq!(process.poked.load(Ordering::Relaxed), MOST);
         assert_eq!(Arc::strong_count(&process), 1);
     }

@@ -399,7 +399,7 @@ impl Shared {
         if self.stopped.load(Ordering::SeqCst) {
             return;
         }
-        self.pokes.iter().for_each(Pokes::poke);
+        self.pokes.iter().for_each(|pokes| _ = pokes.poke());
         self.forget_debts_at_long_turns();
         let workers = self.stealers.len();
         // The spares first: they are started here and nowhere else.
@@ -451,7 +451,7 @@ impl Shared {
     /// whoever waits for it hears of that.
     pub(crate) fn clear(&self) {
         // A process on a list holds its host, and so this.
-        self.pokes.iter().for_each(Pokes::poke);
+        self.pokes.iter().for_each(|pokes| _ = pokes.poke());
         self.forget_all_debts();
         let ahead = || self.express.pop().map(Ahead::into_inner);
         while let Some(ready) = ahead().or_else(|| self.handed_over.take()) {

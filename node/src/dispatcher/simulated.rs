@@ -2,12 +2,13 @@
 //!
 //! | choice | between |
 //! |---|---|
-//! | what happens next | a turn of any process that is ready (of high class, if there are such: [`ReadyLists`]), the first timer of any that has due ones |
+//! | what happens next | a turn of any process that is ready (of high class, if there are such: [`ReadyLists`]), the first timer of any that has due ones, work for a side thread |
 //! | where a message arrives | behind all, or before those that came at the same time ([`Arrivals`]) |
 //! | what goes wrong | see [`Faults`] |
 
 use super::calling;
 use super::misfortune::Misfortune;
+use super::pokes::Pokes;
 use super::ready_lists::ReadyLists;
 use crate::arrivals::Arrivals;
 use crate::clock::Clock;
@@ -19,9 +20,11 @@ use crate::seeded::Seeded;
 use crate::timer::{Timers, give_up, ring};
 use crate::trace::Run;
 use crate::waiting::Flag;
-use krarup_act::{Ready, Stalled, TimerKey, TurnLimits, Wire, contain, is_in_process};
+use krarup_act::{
+    Poke, Ready, Sending, Stalled, TimerKey, TurnLimits, Wire, contain, is_in_process,
+};
 use krarup_gen::{Class, DispatcherStats, Pid, Timestamp};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::any::Any;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -39,6 +42,8 @@ pub(crate) struct Simulated {
     state: Mutex<State>,
     codecs: Mutex<Codecs>,
     misfortune: Mutex<Misfortune>,
+    /// See [`Simulated::poke_later`].
+    pokes: Pokes,
     pub(crate) recorder: Recorder,
 }
 
@@ -47,14 +52,20 @@ struct State {
     due: DueTimers,
     arrivals: Arrivals,
     seeded: Seeded,
+    /// What processes want done on a side thread.
+    works: Vec<Work>,
     /// The process whose turn runs.
     running: Option<Pid>,
 }
+
+/// Work that may block: see [`krarup_act::Host::block`].
+type Work = Box<dyn FnOnce() + Send>;
 
 /// What happens next.
 enum Next {
     Turn(Ready, u64),
     Timer(Due),
+    Work(Work),
 }
 
 impl Simulated {
@@ -64,6 +75,7 @@ impl Simulated {
             due: DueTimers::default(),
             arrivals: Arrivals::default(),
             seeded: Seeded::new(run.seed),
+            works: Vec::new(),
             running: None,
         };
         Simulated {
@@ -74,6 +86,7 @@ impl Simulated {
             state: Mutex::new(state),
             codecs: Mutex::default(),
             misfortune: Mutex::default(),
+            pokes: Pokes::default(),
             recorder: Recorder::new(run, clock),
         }
     }
@@ -82,6 +95,18 @@ impl Simulated {
         let mut state = self.state.lock();
         state.arrivals.reached(ready.pid());
         state.ready.push(ready);
+    }
+
+    /// See [`krarup_act::Host::poke_later`]. The pokes come when nobody is ready, before time
+    /// moves on: a timer that is set late is due at its exact time all the same.
+    pub(crate) fn poke_later(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool {
+        self.pokes.add(process)
+    }
+
+    /// Runs this between turns, on the thread that drives the simulation: as on a side thread,
+    /// where no process is the current one.
+    pub(crate) fn block(&self, work: Work) {
+        self.state.lock().works.push(work);
     }
 
     /// A process of this class is about to be.
@@ -109,12 +134,25 @@ impl Simulated {
             // A process does not run others within its own turn.
             return None;
         }
-        let _turn = self.turn.lock();
+        let mut turn = self.turn.lock();
         loop {
-            match self.choose()? {
+            let Some(next) = self.choose() else {
+                if self.pokes.poke() {
+                    continue;
+                }
+                return None;
+            };
+            match next {
                 Next::Timer(Due { owner, alarm, .. }) => {
                     self.recorder.timer_fires(owner);
                     ring(alarm);
+                }
+                Next::Work(work) => {
+                    // In no turn: it may wait for others, which then run here.
+                    let done = MutexGuard::unlocked(&mut turn, || contain(work));
+                    if let Err(reason) = done {
+                        tracing::error!(target: "krarup", %reason, "blocking work left a panic");
+                    }
                 }
                 Next::Turn(ready, number) => {
                     self.fail_start(ready.pid(), number);
@@ -129,15 +167,19 @@ impl Simulated {
     fn choose(&self) -> Option<Next> {
         let mut misfortune = self.misfortune.lock();
         let mut state = self.state.lock();
-        let State { ready, due, seeded, .. } = &mut *state;
+        let State { ready, due, seeded, works, .. } = &mut *state;
         let holds_any = misfortune.holds_any(self.clock.now());
         let holds = |pid| misfortune.holds(pid);
         let candidates = ready.candidates(if holds_any { Some(&holds) } else { None });
-        let count = candidates.count + due.choices();
+        let timers = due.choices();
+        let count = candidates.count + timers + works.len();
         if count == 0 {
             return None;
         }
         let chosen = seeded.choose(count);
+        if chosen >= candidates.count + timers {
+            return Some(Next::Work(works.remove(chosen - candidates.count - timers)));
+        }
         if chosen >= candidates.count {
             return due.take(chosen - candidates.count).map(Next::Timer);
         }
@@ -311,12 +353,15 @@ impl Simulated {
 
     /// Drops what has not run: the simulation ends.
     pub(crate) fn clear(&self) {
-        let (ready, due) = {
+        let (ready, due, works) = {
             let mut state = self.state.lock();
-            (state.ready.take_all(), state.due.take_all())
+            (state.ready.take_all(), state.due.take_all(), std::mem::take(&mut state.works))
         };
+        let _ = contain(|| drop(works));
         ready.for_each(drop);
         due.for_each(give_up);
+        // A process on the list holds its host, and so this.
+        self.pokes.clear();
         self.set_faults(Faults::new());
         self.recorder.forget_the_living();
     }
@@ -332,7 +377,9 @@ impl Simulated {
 }
 
 impl Wire for Simulated {
-    fn carry(&self, _: Pid, type_name: &'static str, message: &mut dyn Any) {
+    fn carry(&self, sending: &Sending, message: &mut dyn Any) {
+        self.recorder.sent(sending);
+        let type_name = sending.type_name;
         let Some(codec) = self.codecs.lock().find(type_name, message) else { return };
         // It is a user's, and may do anything.
         let outcome = contain(|| codec(message)).map_err(|panic| panic.to_string()).flatten();

@@ -1,0 +1,71 @@
+//! `.wait()` on threads of a tokio runtime: rule C8.
+
+use krarup::prelude::*;
+use krarup::{CannotWait, Simulation, StopError};
+use tokio::runtime::Builder;
+
+struct Echo;
+
+impl Actor for Echo {
+    type Message = Reply<u32>;
+
+    async fn handle_message(&mut self, _: &mut Context<Reply<u32>>, token: Reply<u32>) -> Result {
+        token.send(7);
+        Ok(())
+    }
+}
+
+fn node() -> (Node, Address<Reply<u32>>) {
+    let node = Node::start("runtimes@localhost").unwrap();
+    let echo = node.spawn(|| Echo).wait().unwrap();
+    (node, echo)
+}
+
+#[test]
+fn c8_a_wait_on_the_thread_of_a_runtime_is_an_error_that_says_await() {
+    let (node, echo) = node();
+    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(async {
+        assert_eq!(node.spawn(|| Echo).wait().unwrap_err(), SpawnError::WaitInRuntime);
+        assert_eq!(echo.call(|token| token).wait(), Err(CallError::WaitInRuntime));
+        assert_eq!(echo.stop().wait(), Err(StopError::WaitInRuntime));
+        assert_eq!(echo.monitor().wait(), Err(CannotWait::InRuntime));
+        assert!(node.stop().wait().is_err());
+        let error = CallError::WaitInRuntime.to_string();
+        assert!(error.contains("`.await`"), "{error}");
+        // A task of it is on the same thread.
+        let asked = echo.clone();
+        let task = tokio::spawn(async move { asked.call(|token| token).wait() });
+        assert_eq!(task.await.unwrap(), Err(CallError::WaitInRuntime));
+        // Nothing has been done, and awaiting does it.
+        assert_eq!(node.processes(), [echo.pid()]);
+        assert_eq!(echo.call(|token| token).await, Ok(7));
+        // A simulation runs on this thread itself.
+        let sim = Simulation::new(1);
+        let simulated = sim.spawn(|| Echo).wait().unwrap();
+        assert_eq!(simulated.call(|token| token).wait(), Ok(7));
+        node.stop().await.unwrap();
+    });
+}
+
+#[test]
+fn c8_a_thread_that_drives_no_runtime_may_wait_wherever_it_is() {
+    let (node, echo) = node();
+    let ask = move || echo.call(|token| token).wait();
+    let one = Builder::new_current_thread().build().unwrap();
+    let several = Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    for runtime in [&one, &several] {
+        let asking = ask.clone();
+        let asked = runtime.block_on(async { tokio::task::spawn_blocking(asking).await });
+        assert_eq!(asked.unwrap(), Ok(7));
+        let _entered = runtime.enter();
+        assert_eq!(ask(), Ok(7));
+        let outside = ask.clone();
+        assert_eq!(std::thread::spawn(outside).join().unwrap(), Ok(7));
+    }
+    let asking = ask.clone();
+    assert_eq!(several.block_on(async move { asking() }), Ok(7));
+    let asking = ask.clone();
+    assert_eq!(several.block_on(several.spawn(async move { asking() })).unwrap(), Ok(7));
+    node.stop().wait().unwrap();
+}
