@@ -68,6 +68,7 @@ pub use in_place::{Failure, InPlace, InPlaceError, Judge, yield_now};
 pub use inspect::inspect;
 pub use job::Discarded;
 pub use lookup::{address_of, lookup, send_dynamic};
+pub use mailbox::order::Order;
 pub use mailbox::overflow::{Divert, Diverted, Overflow};
 pub use mailbox::permit::Permit;
 pub use monitor::{Monitor, watch};

@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::deadline::within;
 use crate::host::{CheckedName, Host};
 use crate::mailbox::inbox::UNBOUNDED;
+use crate::mailbox::order::Order;
 use crate::mailbox::overflow::Overflow;
 use crate::pending::wait;
 use crate::process::cell::{Birth, Cell};
@@ -14,7 +15,7 @@ use crate::process::process::Process;
 use crate::process::turn::Life;
 use crate::process::{bonds, current};
 use crate::slot::{SlotSender, slot};
-use krarup_gen::{Class, Name, NoBound, Ref, SpawnError, Target};
+use krarup_gen::{Class, Name, NoBound, OrderError, Ref, SpawnError, Target};
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -42,6 +43,7 @@ pub struct Spawn<B: Behavior, F, P = Outside> {
     name: Option<CheckedName>,
     mailbox: Option<usize>,
     overflow: Overflow<B::Message>,
+    order: Option<Order<B::Message>>,
     dispatcher: Option<String>,
     class: Option<Class>,
     init_timeout: Option<Duration>,
@@ -98,6 +100,7 @@ where
             name: None,
             mailbox: None,
             overflow: Overflow::Refuse,
+            order: None,
             dispatcher: None,
             class: None,
             init_timeout: None,
@@ -126,6 +129,13 @@ where
     /// nothing to choose: an error of the spawn.
     pub fn overflow(mut self, overflow: Overflow<B::Message>) -> Self {
         self.overflow = overflow;
+        self
+    }
+
+    /// In which order the process takes the messages that wait on Main (rule M12); without it, in that
+    /// of their arrival. A mailbox that drops its oldest message can have none: an error of the spawn.
+    pub fn order(mut self, order: Order<B::Message>) -> Self {
+        self.order = Some(order);
         self
     }
 
@@ -231,6 +241,9 @@ where
         starter: Option<SlotSender<Result<(), SpawnError>>>,
     ) -> Result<AddressOf<B>, SpawnError> {
         let name = self.name.transpose()?;
+        if self.order.is_some() && (self.singly || matches!(self.overflow, Overflow::DropOldest)) {
+            return Err(OrderError.into());
+        }
         let bound = match self.mailbox {
             Some(0) => return Err(SpawnError::ZeroMailbox),
             // A bound that no memory could fill is none.
@@ -281,7 +294,10 @@ where
         // A process that spawns many lets them run before it goes on.
         current::charge(1, 0);
         let factory = self.factory;
-        let ctx = Context::new(Arc::clone(&cell));
+        let mut ctx = Context::new(Arc::clone(&cell));
+        if let Some(order) = self.order {
+            ctx.set_order(order)?;
+        }
         host.schedule(Life::ready(Arc::clone(&cell), move || factory().run(ctx)));
         Ok(Address::new(cell))
     }
@@ -347,6 +363,7 @@ impl<B: Behavior, F, P> fmt::Debug for Spawn<B, F, P> {
             .field("name", &self.name)
             .field("mailbox", &self.mailbox)
             .field("overflow", &self.overflow)
+            .field("order", &self.order)
             .field("dispatcher", &self.dispatcher)
             .field("class", &self.class)
             .field("parent", &self.parent.as_ref().map(|parent| parent.pid()))

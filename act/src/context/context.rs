@@ -7,6 +7,7 @@ use crate::address::Address;
 use crate::host::Host;
 use crate::job::InHand;
 use crate::mailbox::entry::{Entry, Queue, SenderId};
+use crate::mailbox::order::Sorted;
 use crate::mailbox::overflow::Overflow;
 use crate::process::cell::Cell;
 use crate::process::crash::contain;
@@ -33,7 +34,8 @@ pub struct Context<M, C = M> {
     pub(crate) rare: Option<Box<Rare<M, C>>>,
     pub(crate) started: bool,
     /// What lies on Main is not simply next: Main is a route, stashed messages are
-    /// replayed, somebody looks on or watches the job in hand, or the process is suspended.
+    /// replayed, somebody looks on or watches the job in hand, messages have an order of their own,
+    /// or the process is suspended.
     pub(crate) detour: bool,
     /// Set by [`Context::stop`], and by a stop that was received in a handler.
     stop: bool,
@@ -48,6 +50,8 @@ pub(crate) struct Rare<M, C> {
     pub(crate) suspended: bool,
     /// The job in hand, if somebody watches it.
     pub(crate) job: Option<InHand<M>>,
+    /// What was taken off Main, where that has an order of its own.
+    pub(crate) sorted: Option<Box<Sorted<M>>>,
     /// A stop that a handler has received, and that is to be obeyed when it is done.
     stop_reason: Option<Reason>,
 }
@@ -61,6 +65,7 @@ impl<M, C> Default for Rare<M, C> {
             tracer: Tracer::off(),
             suspended: false,
             job: None,
+            sorted: None,
             stop_reason: None,
         }
     }
@@ -74,6 +79,7 @@ impl<M, C> Rare<M, C> {
             && self.tracer.is_off()
             && !self.suspended
             && self.job.is_none()
+            && self.sorted.is_none()
             && self.stop_reason.is_none()
     }
 }
@@ -263,13 +269,18 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Finds out anew whether there is any detour.
     pub(crate) fn look_for_detours(&mut self) {
         self.release_rare();
-        self.detour = self.cell.is_routed()
+        self.detour = self.is_ordered() || self.has_other_detours();
+    }
+
+    /// Whether there is a detour beside that of an order.
+    pub(super) fn has_other_detours(&self) -> bool {
+        self.cell.is_routed()
             || self.rare.as_ref().is_some_and(|rare| {
                 rare.suspended
                     || rare.job.is_some()
                     || !rare.tracer.is_off()
                     || rare.stash.has_replay()
-            });
+            })
     }
 }
 
@@ -302,7 +313,10 @@ impl<M, C> Drop for Context<M, C> {
         let lost = |message: &'static str, sender: SenderId| {
             self.cell.lose_named(message, sender, DeadLetterCause::Unhandled);
         };
-        for entry in self.main.take().into_iter().flat_map(|main| *main) {
+        let sorted = self.rare.as_mut().and_then(|rare| rare.sorted.take());
+        let sorted = sorted.into_iter().flat_map(|sorted| sorted.into_entries());
+        let main = self.main.take().into_iter().flat_map(|main| *main);
+        for entry in sorted.chain(main) {
             if entry.is_letter() {
                 lost(entry.type_name(), entry.sender);
             }
