@@ -152,10 +152,8 @@ const CALLBACKS: [&str; 4] = ["init", "handle", "terminate", "drop"];
 fn x7_what_a_callback_logs_is_in_a_span_that_names_its_process() {
     let (logged, open) = lives("nowhere", true);
     let mut expected: Vec<_> =
-        CALLBACKS.iter().map(|call| format!("\"talker\" \"spans::Talker\" {call}")).collect();
-    expected.extend(
-        ["\"spans::Talker\" init", "none outside", "\"spans::Talker\" drop"].map(str::to_owned),
-    );
+        CALLBACKS.iter().map(|call| format!("\"talker\" Talker {call}")).collect();
+    expected.extend(["Talker init", "none outside", "Talker drop"].map(str::to_owned));
     assert_eq!(logged, expected);
     assert_eq!(open, 0, "every span is closed");
 }

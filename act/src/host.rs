@@ -14,6 +14,7 @@ use krarup_gen::{
 };
 use std::any::Any;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Waker;
@@ -225,8 +226,8 @@ impl fmt::Debug for Alarm {
 /// How long a turn may last (rule R1).
 #[derive(Clone, Copy, Debug)]
 pub struct TurnLimits {
-    /// Messages in one turn, at least 1.
-    pub throughput: u32,
+    /// Messages in one turn.
+    pub throughput: NonZeroU32,
     /// The turn ends after the message during which this time is over.
     pub deadline: Option<Duration>,
     /// The turn runs in a span of `tracing` that names its process.

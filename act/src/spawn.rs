@@ -41,6 +41,7 @@ pub struct Spawn<B: Behavior, F, P = Outside> {
     factory: F,
     parent: Option<Arc<dyn Process>>,
     name: Option<CheckedName>,
+    label: Option<CheckedName>,
     mailbox: Option<usize>,
     overflow: Overflow<B::Message>,
     order: Option<Order<B::Message>>,
@@ -98,6 +99,7 @@ where
             factory,
             parent,
             name: None,
+            label: None,
             mailbox: None,
             overflow: Overflow::Refuse,
             order: None,
@@ -115,6 +117,14 @@ where
     /// Registers the process under this name, before its `init` runs (rules N2, N3).
     pub fn name(mut self, name: impl AsRef<str>) -> Self {
         self.name = Some(Name::new(name));
+        self
+    }
+
+    /// What the behaviour is called wherever the process is shown or logged, 1 to 255 bytes, in place
+    /// of the name of its type: for closures ([`crate::behavior_fn`]), and where one type plays
+    /// several parts. It is no name: others may have the same, and nobody is found by it.
+    pub fn label(mut self, label: impl AsRef<str>) -> Self {
+        self.label = Some(Name::new(label));
         self
     }
 
@@ -241,6 +251,7 @@ where
         starter: Option<SlotSender<Result<(), SpawnError>>>,
     ) -> Result<AddressOf<B>, SpawnError> {
         let name = self.name.transpose()?;
+        let label = self.label.transpose()?;
         if self.order.is_some() && (self.singly || matches!(self.overflow, Overflow::DropOldest)) {
             return Err(OrderError.into());
         }
@@ -278,6 +289,9 @@ where
         }
         if let Some(name) = &name {
             cell.locked_relations().set_name(name.clone());
+        }
+        if let Some(label) = label {
+            cell.locked_relations().set_label(label);
         }
         let process: Arc<dyn Process> = Arc::clone(&cell) as Arc<dyn Process>;
         host.admit(process, name.as_ref())?;
@@ -361,6 +375,7 @@ impl<B: Behavior, F, P> fmt::Debug for Spawn<B, F, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Spawn")
             .field("name", &self.name)
+            .field("label", &self.label)
             .field("mailbox", &self.mailbox)
             .field("overflow", &self.overflow)
             .field("order", &self.order)

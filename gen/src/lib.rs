@@ -13,6 +13,7 @@ mod dead_letter;
 mod destination;
 mod error;
 mod inspection;
+mod label;
 mod lifecycle;
 mod name;
 mod notice;
@@ -36,6 +37,7 @@ pub use error::{
     SendError, SpawnError, StopError,
 };
 pub use inspection::{Inspection, Value};
+pub use label::Label;
 pub use lifecycle::Lifecycle;
 pub use name::{Name, NameError};
 pub use notice::{Down, Exit, Target};

@@ -1,6 +1,6 @@
 //! What a simulation did last, in words.
 
-use krarup_gen::{Name, Pid, Timestamp};
+use krarup_gen::{Label, Name, Pid, Timestamp};
 use std::fmt;
 
 /// The last steps of a simulation: turns, births and ends of processes, timers that fired,
@@ -65,7 +65,7 @@ pub(crate) enum Event {
 pub(crate) struct Who {
     pub(crate) pid: Pid,
     pub(crate) name: Option<Name>,
-    pub(crate) behavior: &'static str,
+    pub(crate) behavior: Label,
 }
 
 impl Trace {
@@ -143,6 +143,6 @@ impl fmt::Display for Who {
         if let Some(name) = &self.name {
             write!(f, "{name:?} ")?;
         }
-        f.write_str(self.behavior)
+        write!(f, "{}", self.behavior)
     }
 }

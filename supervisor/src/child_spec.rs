@@ -230,6 +230,14 @@ macro_rules! settings {
             self
         }
 
+        /// What its behaviour is called wherever the child is shown or logged: see
+        /// [`Spawn::label`](krarup_act::Spawn::label).
+        #[must_use]
+        pub fn label(mut self, label: impl Into<String>) -> Self {
+            self.$options$(.$more)?.label = Some(label.into());
+            self
+        }
+
         /// Runs it on the dispatcher of this name (rule R5).
         #[must_use]
         pub fn dispatcher(mut self, name: impl Into<String>) -> Self {
@@ -278,6 +286,7 @@ impl<A> fmt::Debug for ChildTemplate<A> {
 #[derive(Clone)]
 struct Options {
     mailbox: Option<usize>,
+    label: Option<String>,
     dispatcher: Option<String>,
     class: Option<Class>,
     init_timeout: Option<Duration>,
@@ -285,7 +294,7 @@ struct Options {
 
 impl Options {
     const fn new() -> Self {
-        Options { mailbox: None, dispatcher: None, class: None, init_timeout: None }
+        Options { mailbox: None, label: None, dispatcher: None, class: None, init_timeout: None }
     }
 }
 
@@ -363,6 +372,9 @@ impl Options {
         }
         if let Some(messages) = self.mailbox {
             spawn = spawn.mailbox(messages);
+        }
+        if let Some(label) = &self.label {
+            spawn = spawn.label(label);
         }
         if let Some(dispatcher) = &self.dispatcher {
             spawn = spawn.dispatcher(dispatcher);

@@ -121,11 +121,13 @@ impl<M> Sorted<M> {
     pub(crate) fn pop(&mut self) -> Option<Entry<M>> {
         let ((rank, _), entry) = self.entries.pop_first()?;
         if matches!(self.order.0, Kind::Fair) {
-            self.round = self.round.max(rank);
-            // Whose turn has passed has no more to wait for than a newcomer.
-            if self.rounds.len() > 64 + 2 * self.entries.len() {
-                let round = self.round;
-                self.rounds.retain(|_, last| *last >= round);
+            if rank > self.round {
+                self.round = rank;
+                // Whose turn has passed has no more to wait for than a newcomer. Once for each
+                // round, so that each sender is forgotten once for each message at most.
+                if self.rounds.len() > self.entries.len() {
+                    self.rounds.retain(|_, last| *last >= rank);
+                }
             }
         }
         Some(entry)

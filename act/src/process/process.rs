@@ -4,7 +4,7 @@ use super::relations::Relations;
 use crate::dynamic::Dynamic;
 use crate::reply::Reply;
 use crate::sync::Mutex;
-use krarup_gen::{Alias, Down, Exit, Inspection, Pid, ProcessInfo, Reason, Root, SendError};
+use krarup_gen::{Alias, Down, Exit, Inspection, Label, Pid, ProcessInfo, Reason, Root, SendError};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub trait Process: Any + Send + Sync {
     fn root(&self) -> Root;
 
     /// What its behaviour is called.
-    fn behavior(&self) -> &'static str;
+    fn behavior(&self) -> Label;
 
     /// A picture of it, at once (rule X3).
     fn info(&self) -> ProcessInfo;

@@ -220,7 +220,7 @@ where
         let _outer = current::is_busy().then(current::set_aside);
         let _span = limits.spans.then(|| {
             let name = self.cell.locked_relations().name().cloned();
-            TurnSpan::enter(self.cell.pid, name.as_ref(), self.cell.label())
+            TurnSpan::enter(self.cell.pid, name.as_ref(), &self.cell.label())
         });
         self.run(&TurnLimits { spans: false, ..*limits }, seat)
     }
@@ -326,11 +326,13 @@ where
         }
         // The reason prints itself, and is a user's.
         let _ = crash::contain(|| {
-            let behavior = cell.label();
             if reason.is_abnormal() {
-                tracing::warn!(target: "krarup", %pid, behavior, %reason, "process ended");
+                let behavior = cell.label();
+                tracing::warn!(target: "krarup", %pid, %behavior, %reason, "process ended");
             } else {
-                tracing::trace!(target: "krarup", %pid, behavior, %reason, "process ended");
+                tracing::trace!(
+                    target: "krarup", %pid, behavior = %cell.label(), %reason, "process ended"
+                );
             }
         });
 
