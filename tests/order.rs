@@ -97,7 +97,7 @@ fn m12_whatever_is_sent_between_whatever_is_handled_the_order_is_that_of_the_mod
         let worker = worker(&sim, &log, by_priority());
         let (mut model, mut expected): (Vec<Job>, Vec<String>) = (Vec::new(), Vec::new());
         for number in 0..200 {
-            if next(&mut random) % 2 == 0 {
+            if next(&mut random).is_multiple_of(2) {
                 let job = job(i64::try_from(next(&mut random) % 4).unwrap(), number);
                 worker.send(job).unwrap();
                 model.push(job);

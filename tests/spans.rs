@@ -3,7 +3,7 @@
 mod support;
 
 use krarup::prelude::*;
-use std::fmt::Debug;
+use std::fmt::{Debug, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use support::Log;
@@ -40,7 +40,7 @@ struct Fields(String);
 impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         if field.name() == "message" || field.name() == "name" || field.name() == "behavior" {
-            self.0 += &format!("{value:?} ");
+            let _ = write!(self.0, "{value:?} ");
         }
     }
 }

@@ -40,7 +40,6 @@ impl ProcessTree {
     /// let depths: Vec<_> = tree.walk().map(|(depth, below)| (depth, below.process.pid.id())).collect();
     /// assert_eq!(depths, [(0, 1), (1, 2)]);
     /// ```
-    #[must_use]
     pub fn walk(&self) -> impl Iterator<Item = (usize, &ProcessTree)> + Clone {
         Walk { ahead: vec![(0, self)] }
     }

@@ -120,14 +120,12 @@ impl<M> Sorted<M> {
 
     pub(crate) fn pop(&mut self) -> Option<Entry<M>> {
         let ((rank, _), entry) = self.entries.pop_first()?;
-        if matches!(self.order.0, Kind::Fair) {
-            if rank > self.round {
-                self.round = rank;
-                // Whose turn has passed has no more to wait for than a newcomer. Once for each
-                // round, so that each sender is forgotten once for each message at most.
-                if self.rounds.len() > self.entries.len() {
-                    self.rounds.retain(|_, last| *last >= rank);
-                }
+        if matches!(self.order.0, Kind::Fair) && rank > self.round {
+            self.round = rank;
+            // Whose turn has passed has no more to wait for than a newcomer. Once for each
+            // round, so that each sender is forgotten once for each message at most.
+            if self.rounds.len() > self.entries.len() {
+                self.rounds.retain(|_, last| *last >= rank);
             }
         }
         Some(entry)

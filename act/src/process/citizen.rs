@@ -131,7 +131,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
                 self.push_urgent(inbox, Control::Exit { exit, link });
             } else {
                 let ready = inbox.push_notice(Box::new(Notice::Exit { exit, link }), |length| {
-                    self.is_deep(length)
+                    self.is_deep(length);
                 });
                 self.release(inbox, ready);
             }
@@ -179,9 +179,9 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
             }
             _ if inbox.trapping => {
                 let exit = Exit { pid: self.host.node_pid(), reason };
-                let ready = inbox
-                    .push_notice(Box::new(Notice::Exit { exit, link: None }), |length| {
-                        self.is_deep(length)
+                let ready =
+                    inbox.push_notice(Box::new(Notice::Exit { exit, link: None }), |length| {
+                        self.is_deep(length);
                     });
                 self.release(inbox, ready);
             }
