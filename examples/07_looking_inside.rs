@@ -95,7 +95,7 @@ impl Actor for Caretaker {
     async fn handle_message(&mut self, _: &mut Context<News>, news: News) -> Result {
         match news {
             News::Life(Lifecycle::Spawned { pid, name, behavior, .. }) => {
-                let name = name.map_or(behavior.to_owned(), |name| name.to_string());
+                let name = name.map_or(behavior.to_string(), |name| name.to_string());
                 println!("  caretaker: {pid} is new: {name}");
             }
             News::Life(Lifecycle::Ended { pid, reason, .. }) => {

@@ -10,17 +10,17 @@ pub use krarup_act::{
     Actor, Address, AddressOf, Behavior, BehaviorFn, Block, Broadcast, ByKey, Call, CannotWait,
     Choice, Context, DEFAULT_CALL_TIMEOUT, Discarded, Divert, Diverted, Dynamic, Elastic, Ended,
     Failure, InPlace, InPlaceError, InspectRequest, Judge, KILL_GRACE, Latency, LeastLoaded,
-    Monitor, Overflow, Pending, Permit, Plain, Pool, PoolBehavior, PoolCommand, PoolContext,
+    Monitor, Order, Overflow, Pending, Permit, Plain, Pool, PoolBehavior, PoolCommand, PoolContext,
     PoolError, PoolState, PoolStatistics, Rate, Received, Recipient, Reply, ResizeError, Resized,
     Room, RoundRobin, Route, Routing, SendOrWait, Sleep, Spawn, Stop, Topic, Traced, TwoChoices,
     Workers, behavior_fn, is_in_process,
 };
 pub use krarup_gen::{
     Alias, BlockError, CallCycle, CallError, Class, DeadLetter, DeadLetterCause, DebugError,
-    Destination, DispatcherStats, Down, Exit, Histogram, Inspection, Lifecycle, LookupError, Name,
-    NameError, NoBound, NodeStats, Panic, ParsePidError, ParseRefError, Pid, Priority, ProcessInfo,
-    ProcessState, ProcessTree, Reason, Ref, RegisterError, RestartWindow, Result, Root, SendError,
-    SpawnError, StopError, Target, Timestamp, Value, WorkerStats,
+    Destination, DispatcherStats, Down, Exit, Histogram, Inspection, Label, Lifecycle, LookupError,
+    Name, NameError, NoBound, NodeStats, OrderError, Panic, ParsePidError, ParseRefError, Pid,
+    Priority, ProcessInfo, ProcessState, ProcessTree, Reason, Ref, RegisterError, RestartWindow,
+    Result, Root, SendError, SpawnError, StopError, Target, Timestamp, Value, WorkerStats,
 };
 pub use krarup_node::{
     Carried, CodecFailure, DispatcherOptions, Executor, FailingSeed, Fault, Faults, Node,

@@ -285,7 +285,6 @@ impl Actor for Listener {
             Heard::Life(Lifecycle::Spawned { pid, name, parent, behavior }) => {
                 let parent = parent.map_or("outside".into(), |parent| parent.to_string());
                 let name = name.map_or(String::new(), |name| name.to_string());
-                let behavior = behavior.rsplit("::").next().unwrap_or_default();
                 self.0.note(format!("{pid} {name} spawned by {parent} {behavior}"));
             }
             Heard::Life(Lifecycle::Initialised { pid }) => self.0.note(format!("{pid} started")),

@@ -475,5 +475,5 @@ fn s10_pictures_show_the_actor() {
     let sim = Simulation::new(1);
     let counter = counter(&sim, &Log::new(), Script::default(), 1);
     let info = sim.process_info(counter.pid()).unwrap();
-    assert_eq!(info.behavior, std::any::type_name::<Counter>());
+    assert_eq!(info.behavior.full(), std::any::type_name::<Counter>());
 }

@@ -514,3 +514,51 @@ fn spawn_below(ctx: &mut Context<Act>, generations: u32) {
         child.tells(move |ctx| spawn_below(ctx, generations - 1));
     }
 }
+
+#[test]
+fn x3_a_label_is_shown_in_place_of_the_type_wherever_the_process_is() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let plain = puppet(&sim, "plain", &log);
+    assert_eq!(plain.info().behavior.to_string(), "Puppet");
+    let waits = || {
+        behavior_fn(|mut ctx: Context<()>| async move {
+            ctx.receive().await;
+            Err(boom())
+        })
+    };
+    let saga = sim.spawn(waits).label("saga").start().unwrap();
+    let other = sim.spawn(waits).label("saga").start().unwrap();
+    sim.run_until_idle();
+    assert_eq!(saga.info().behavior.to_string(), "saga");
+    assert!(sim.tree().iter().any(|tree| tree.to_string().contains(" saga ")));
+    assert!(sim.last_steps().to_string().contains("saga"));
+    // It is no name, and what is no text for one is an error that says so.
+    assert!(sim.whereis("saga").is_none() && other.is_alive());
+    for label in [String::new(), "x".repeat(256)] {
+        let spawned = sim.spawn(waits).label(label).start();
+        assert!(matches!(spawned, Err(SpawnError::InvalidName(_))));
+    }
+    assert_eq!(sim.processes().len(), 3);
+}
+
+#[test]
+fn x3_a_child_of_a_supervisor_keeps_its_label_when_it_is_restarted() {
+    let sim = Simulation::new(1);
+    let tree = || {
+        let child = || {
+            behavior_fn(|mut ctx: Context<()>| async move {
+                ctx.receive().await;
+                Err(boom())
+            })
+        };
+        Supervisor::one_for_one().child(ChildSpec::worker("it", child).name("it").label("saga"))
+    };
+    sim.spawn(tree).start().unwrap();
+    for _ in 0..2 {
+        sim.run_until_idle();
+        let child: Address<()> = sim.lookup("it").unwrap();
+        assert_eq!(child.info().behavior.to_string(), "saga");
+        child.send(()).unwrap();
+    }
+}

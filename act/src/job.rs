@@ -80,6 +80,11 @@ impl<M> Job<M> {
         Job { message: Some(message), watch, accepted, due }
     }
 
+    /// The message, as long as the job has it.
+    pub(crate) fn message(&self) -> Option<&M> {
+        self.message.as_ref()
+    }
+
     /// The message alone, which nobody watches any more.
     pub(crate) fn into_message(mut self) -> M {
         // It is taken once, by who takes the job apart.

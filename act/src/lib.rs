@@ -72,6 +72,7 @@ pub use inspect::{inspect, inspect_items};
 pub use inspect_request::InspectRequest;
 pub use job::Discarded;
 pub use lookup::{address_of, lookup, send_dynamic};
+pub use mailbox::order::Order;
 pub use mailbox::overflow::{Divert, Diverted, Overflow};
 pub use mailbox::permit::Permit;
 pub use monitor::{Monitor, watch};

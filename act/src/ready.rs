@@ -3,6 +3,7 @@
 use crate::seat::Seat;
 use krarup_gen::{Pid, Reason};
 use std::fmt;
+use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::task::Waker;
 use std::time::Duration;
@@ -10,8 +11,8 @@ use std::time::Duration;
 /// How long a turn may last (rule R1).
 #[derive(Clone, Copy, Debug)]
 pub struct TurnLimits {
-    /// Messages in one turn, at least 1.
-    pub throughput: u32,
+    /// Messages in one turn.
+    pub throughput: NonZeroU32,
     /// The turn ends after the message during which this time is over.
     pub deadline: Option<Duration>,
     /// The turn runs in a span of `tracing` that names its process.

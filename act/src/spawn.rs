@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::deadline::within;
 use crate::host::{CheckedName, Host};
 use crate::mailbox::inbox::UNBOUNDED;
+use crate::mailbox::order::Order;
 use crate::mailbox::overflow::Overflow;
 use crate::naming::release_name;
 use crate::pending::wait;
@@ -15,7 +16,7 @@ use crate::process::process::Process;
 use crate::process::turn::Life;
 use crate::process::{bonds, current};
 use crate::slot::{SlotSender, slot};
-use krarup_gen::{Class, Name, NoBound, Ref, SpawnError, Target};
+use krarup_gen::{Class, Name, NoBound, OrderError, Ref, SpawnError, Target};
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -41,8 +42,10 @@ pub struct Spawn<B: Behavior, F, P = Outside> {
     factory: F,
     parent: Option<Arc<dyn Process>>,
     name: Option<CheckedName>,
+    label: Option<CheckedName>,
     mailbox: Option<usize>,
     overflow: Overflow<B::Message>,
+    order: Option<Order<B::Message>>,
     dispatcher: Option<String>,
     class: Option<Class>,
     init_timeout: Option<Duration>,
@@ -102,8 +105,10 @@ where
             factory,
             parent,
             name: None,
+            label: None,
             mailbox: None,
             overflow: Overflow::Refuse,
+            order: None,
             dispatcher: None,
             class: None,
             init_timeout: None,
@@ -122,6 +127,14 @@ where
         self
     }
 
+    /// What the behaviour is called wherever the process is shown or logged, 1 to 255 bytes, in place
+    /// of the name of its type: for closures ([`crate::behavior_fn`]), and where one type plays
+    /// several parts. It is no name: others may have the same, and nobody is found by it.
+    pub fn label(mut self, label: impl AsRef<str>) -> Self {
+        self.label = Some(Name::new(label));
+        self
+    }
+
     /// Bounds the Main lane to this many waiting messages, at least 1 (rule M5).
     /// Without it the mailbox is unbounded.
     pub fn mailbox(mut self, messages: usize) -> Self {
@@ -133,6 +146,13 @@ where
     /// nothing to choose: an error of the spawn.
     pub fn overflow(mut self, overflow: Overflow<B::Message>) -> Self {
         self.overflow = overflow;
+        self
+    }
+
+    /// In which order the process takes the messages that wait on Main (rule M12); without it, in that
+    /// of their arrival. A mailbox that drops its oldest message can have none: an error of the spawn.
+    pub fn order(mut self, order: Order<B::Message>) -> Self {
+        self.order = Some(order);
         self
     }
 
@@ -253,6 +273,10 @@ where
         starter: Option<SlotSender<Result<(), SpawnError>>>,
     ) -> Result<AddressOf<B>, SpawnError> {
         let name = self.name.transpose()?;
+        let label = self.label.transpose()?;
+        if self.order.is_some() && (self.singly || matches!(self.overflow, Overflow::DropOldest)) {
+            return Err(OrderError.into());
+        }
         let bound = match self.mailbox {
             Some(0) => return Err(SpawnError::ZeroMailbox),
             // A bound that no memory could fill is none.
@@ -288,6 +312,9 @@ where
         if let Some(name) = &name {
             cell.locked_relations().set_name(name.clone());
         }
+        if let Some(label) = label {
+            cell.locked_relations().set_label(label);
+        }
         let process: Arc<dyn Process> = Arc::clone(&cell) as Arc<dyn Process>;
         host.admit(process, name.as_ref())?;
         // Links and monitors stand before the first instruction (rule L1).
@@ -303,7 +330,10 @@ where
         // A process that spawns many lets them run before it goes on.
         current::charge(1, 0);
         let factory = self.factory;
-        let ctx = Context::new(Arc::clone(&cell));
+        let mut ctx = Context::new(Arc::clone(&cell));
+        if let Some(order) = self.order {
+            ctx.set_order(order)?;
+        }
         host.schedule(Life::ready(Arc::clone(&cell), move || factory().run(ctx)));
         Ok(Address::new(cell))
     }
@@ -367,8 +397,10 @@ impl<B: Behavior, F, P> fmt::Debug for Spawn<B, F, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Spawn")
             .field("name", &self.name)
+            .field("label", &self.label)
             .field("mailbox", &self.mailbox)
             .field("overflow", &self.overflow)
+            .field("order", &self.order)
             .field("dispatcher", &self.dispatcher)
             .field("class", &self.class)
             .field("parent", &self.parent.as_ref().map(|parent| parent.pid()))

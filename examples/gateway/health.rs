@@ -159,7 +159,7 @@ fn process(tree: &ProcessTree, restarts: &HashMap<Pid, Restarts>, generations: u
     json!({
         "pid": info.pid.to_string(),
         "name": info.name.as_ref().map(ToString::to_string),
-        "behavior": info.behavior,
+        "behavior": info.behavior.to_string(),
         "state": info.state.to_string(),
         "lanes": { "urgent": info.urgent, "system": info.system, "main": info.main },
         "mailbox": info.mailbox,

@@ -326,6 +326,9 @@ pub enum SpawnError {
     /// Something was chosen for a full mailbox that has no bound.
     #[error(transparent)]
     NoBound(#[from] NoBound),
+    /// A mailbox that drops its oldest message was to have an order.
+    #[error(transparent)]
+    Order(#[from] OrderError),
     /// There is no dispatcher of that name.
     #[error("unknown dispatcher {0:?}")]
     UnknownDispatcher(String),
@@ -369,6 +372,11 @@ pub enum BlockError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an overflow was chosen for a mailbox without a bound, which is never full")]
 pub struct NoBound;
+
+/// An order was chosen for a mailbox that drops its oldest message when it is full (rule M12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a mailbox that drops its oldest message takes its messages in the order of their arrival")]
+pub struct OrderError;
 
 /// A process was not given the name it asked for; nothing has changed (rule N2).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

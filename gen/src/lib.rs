@@ -13,6 +13,7 @@ mod dead_letter;
 mod destination;
 mod error;
 mod inspection;
+mod label;
 mod lifecycle;
 mod name;
 mod notice;
@@ -32,10 +33,11 @@ pub use class::Class;
 pub use dead_letter::{DeadLetter, DeadLetterCause};
 pub use destination::Destination;
 pub use error::{
-    BlockError, CallCycle, CallError, DebugError, LookupError, NoBound, RegisterError, SendError,
-    SpawnError, StopError,
+    BlockError, CallCycle, CallError, DebugError, LookupError, NoBound, OrderError, RegisterError,
+    SendError, SpawnError, StopError,
 };
 pub use inspection::{Inspection, Value};
+pub use label::Label;
 pub use lifecycle::Lifecycle;
 pub use name::{Name, NameError};
 pub use notice::{Down, Exit, Target};

@@ -1,6 +1,6 @@
 //! What becomes of processes, for those who watch the node as a whole.
 
-use crate::{Name, Pid, Reason};
+use crate::{Label, Name, Pid, Reason};
 
 /// Something that became of a process, as those hear of it who subscribed (rule X4).
 ///
@@ -17,8 +17,8 @@ pub enum Lifecycle {
         name: Option<Name>,
         /// Who spawned it; `None` for one spawned from outside.
         parent: Option<Pid>,
-        /// The type of its behaviour.
-        behavior: &'static str,
+        /// What its behaviour is called.
+        behavior: Label,
     },
     /// Its `init` has returned.
     Initialised {

@@ -1,6 +1,6 @@
 //! What the node knows of a process without asking it.
 
-use crate::{Alias, Class, Name, Pid, Root};
+use crate::{Alias, Class, Label, Name, Pid, Root};
 use std::fmt;
 use std::time::Duration;
 
@@ -48,8 +48,8 @@ pub struct ProcessInfo {
     pub name: Option<Name>,
     /// Its aliases.
     pub aliases: Vec<Alias>,
-    /// The type of its behaviour.
-    pub behavior: &'static str,
+    /// What its behaviour is called.
+    pub behavior: Label,
     /// Where it is in its life.
     pub state: ProcessState,
     /// The process that spawned it; `None` for one spawned from outside.
@@ -97,7 +97,7 @@ pub struct ProcessInfo {
 impl ProcessInfo {
     /// A picture with everything else empty: for hosts, which fill it in.
     #[must_use]
-    pub fn new(pid: Pid, behavior: &'static str, state: ProcessState) -> Self {
+    pub fn new(pid: Pid, behavior: Label, state: ProcessState) -> Self {
         ProcessInfo {
             pid,
             name: None,

@@ -34,13 +34,12 @@ impl ProcessTree {
     /// children, and these in the order in which they were spawned.
     ///
     /// ```
-    /// # use krarup_gen::{Pid, ProcessInfo, ProcessState, ProcessTree};
-    /// # let info = |n| ProcessInfo::new(Pid::local(n, 1), "Worker", ProcessState::Idle);
+    /// # use krarup_gen::{Label, Pid, ProcessInfo, ProcessState, ProcessTree};
+    /// # let info = |n| ProcessInfo::new(Pid::local(n, 1), Label::of_type("Worker"), ProcessState::Idle);
     /// let tree = ProcessTree::new(info(1), vec![ProcessTree::new(info(2), Vec::new())]);
     /// let depths: Vec<_> = tree.walk().map(|(depth, below)| (depth, below.process.pid.id())).collect();
     /// assert_eq!(depths, [(0, 1), (1, 2)]);
     /// ```
-    #[must_use]
     pub fn walk(&self) -> impl Iterator<Item = (usize, &ProcessTree)> + Clone {
         Walk { ahead: vec![(0, self)] }
     }
@@ -137,11 +136,12 @@ impl fmt::Display for ProcessTree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Pid, ProcessState};
+    use crate::{Label, Pid, ProcessState};
     use std::thread;
 
     fn tree(id: u64, children: Vec<ProcessTree>) -> ProcessTree {
-        let process = ProcessInfo::new(Pid::local(id, 1), "Worker", ProcessState::Idle);
+        let process =
+            ProcessInfo::new(Pid::local(id, 1), Label::of_type("Worker"), ProcessState::Idle);
         ProcessTree::new(process, children)
     }
 

@@ -225,7 +225,8 @@ impl Host for Home {
     }
 
     fn admit(&self, process: Arc<dyn Process>, name: Option<&Name>) -> Result<(), SpawnError> {
-        let (pid, parent, behavior) = (process.pid(), process.parent(), process.behavior());
+        let pid = process.pid();
+        let told = Arc::clone(&process);
         let expected = self.dispatcher.expect(pid, self.class);
         expected.map_err(|error| SpawnError::NoThread(error.to_string()))?;
         let recorded = self.dispatcher.recorder().map(|to| (to, Arc::clone(&process)));
@@ -240,8 +241,8 @@ impl Host for Home {
         self.core.events.lifecycle(|| Lifecycle::Spawned {
             pid,
             name: name.cloned(),
-            parent,
-            behavior,
+            parent: told.parent(),
+            behavior: told.behavior(),
         });
         Ok(())
     }

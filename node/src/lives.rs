@@ -2,7 +2,7 @@
 
 use crate::probe::Probe;
 use crate::simulation::Simulation;
-use krarup_gen::{DeadLetter, DeadLetterCause, Lifecycle, Name, Pid, Reason};
+use krarup_gen::{DeadLetter, DeadLetterCause, Label, Lifecycle, Name, Pid, Reason};
 use std::time::Duration;
 
 impl<'a> Probe<'a, Lifecycle> {
@@ -42,11 +42,12 @@ impl<'a> Probe<'a, Lifecycle> {
     /// If none is within this time.
     #[track_caller]
     pub fn expect_spawned(&self, within: Duration, who: &str) -> Pid {
-        let is_called = |name: &Option<Name>, behavior: &str| {
-            let short = behavior.split('<').next().and_then(|path| path.rsplit("::").next());
+        let is_called = |name: &Option<Name>, behavior: &Label| {
+            let short = behavior.to_string();
             name.as_ref().is_some_and(|name| name.as_str() == who)
-                || behavior == who
-                || short == Some(who)
+                || behavior.full() == who
+                || short == who
+                || short.split('<').next() == Some(who)
         };
         let spawned = self.fish(within, &format!("the birth of {who:?}"), |life| {
             matches!(life, Lifecycle::Spawned { name, behavior, .. } if is_called(name, behavior))

@@ -59,8 +59,8 @@ impl MailboxAlarm {
         let _ = contain(|| {
             let name = info.as_ref().and_then(|info| info.name.as_ref());
             tracing::warn!(
-                target: "krarup", %pid, name = name.map(|name| name.as_str()),
-                behavior = info.as_ref().map(|info| info.behavior), messages = length,
+                target: "krarup", %pid, name = name.map(krarup_gen::Name::as_str),
+                behavior = info.as_ref().map(|info| tracing::field::display(&info.behavior)), messages = length,
                 "a mailbox grows: its process does not keep up"
             );
         });

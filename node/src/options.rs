@@ -11,6 +11,7 @@ use crate::error::NodeError;
 use crate::threads::Around;
 use krarup_act::TurnLimits;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -226,7 +227,7 @@ impl DispatcherOptions {
             spares: self.spares.unwrap_or(workers).min(workers),
             classes: self.classes,
             limits: TurnLimits {
-                throughput: self.throughput,
+                throughput: NonZeroU32::new(self.throughput).unwrap_or(NonZeroU32::MIN),
                 deadline: self.deadline,
                 spans: core.spans.load(Ordering::Relaxed),
             },

@@ -1,7 +1,7 @@
 //! What a simulation did last, in words.
 
 use krarup_act::Sending;
-use krarup_gen::{Name, Pid, Priority, Timestamp};
+use krarup_gen::{Label, Name, Pid, Priority, Timestamp};
 use std::fmt;
 
 /// The last steps of a simulation: turns, births and ends of processes, messages that were sent,
@@ -71,7 +71,7 @@ pub(crate) enum Event {
 pub(crate) struct Who {
     pub(crate) pid: Pid,
     pub(crate) name: Option<Name>,
-    pub(crate) behavior: &'static str,
+    pub(crate) behavior: Label,
 }
 
 impl Trace {
@@ -165,6 +165,6 @@ impl fmt::Display for Who {
         if let Some(name) = &self.name {
             write!(f, "{name:?} ")?;
         }
-        f.write_str(self.behavior)
+        write!(f, "{}", self.behavior)
     }
 }

@@ -230,6 +230,14 @@ macro_rules! settings {
             self
         }
 
+        /// What its behaviour is called wherever the child is shown or logged: see
+        /// [`Spawn::label`](krarup_act::Spawn::label).
+        #[must_use]
+        pub fn label(mut self, label: impl Into<String>) -> Self {
+            self.$options$(.$more)?.label = Some(label.into());
+            self
+        }
+
         /// Runs it on the dispatcher of this name (rule R5).
         #[must_use]
         pub fn dispatcher(mut self, name: impl Into<String>) -> Self {
@@ -279,6 +287,7 @@ impl<A> fmt::Debug for ChildTemplate<A> {
 /// What is said at a child's spawn.
 #[derive(Clone)]
 struct Options {
+    label: Option<String>,
     dispatcher: Option<String>,
     class: Option<Class>,
     init_timeout: Option<Duration>,
@@ -286,7 +295,7 @@ struct Options {
 
 impl Options {
     const fn new() -> Self {
-        Options { dispatcher: None, class: None, init_timeout: None }
+        Options { label: None, dispatcher: None, class: None, init_timeout: None }
     }
 }
 
@@ -378,6 +387,9 @@ impl Birth<'_> {
         }
         if let Some(messages) = self.rules.mailbox {
             spawn = spawn.mailbox(messages);
+        }
+        if let Some(label) = &options.label {
+            spawn = spawn.label(label);
         }
         if let Some(dispatcher) = &options.dispatcher {
             spawn = spawn.dispatcher(dispatcher);

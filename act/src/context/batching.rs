@@ -9,7 +9,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Up to `most` messages that lie at hand on Main, in their order, without waiting (rule
     /// M10): a handler that has got one message takes those with it that follow. Fewer, or
     /// none, where something else comes next, or the turn ends. [`Context::sender`] is that
-    /// of the last.
+    /// of the last. Where Main has an order ([`crate::Order`]), they come in that.
     pub fn take_batch(&mut self, most: usize) -> Vec<M> {
         self.take_batch_while(most, |_| true)
     }
@@ -17,6 +17,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// As [`Context::take_batch`], up to the first message that `wanted` does not want; that
     /// one is received next.
     pub fn take_batch_while(&mut self, most: usize, mut wanted: impl FnMut(&M) -> bool) -> Vec<M> {
+        if self.detour && self.is_ordered() {
+            return self.take_sorted(most, wanted);
+        }
         let mut batch = Vec::new();
         let mut singly = false;
         while batch.len() < most {

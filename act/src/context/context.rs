@@ -7,6 +7,7 @@ use crate::address::Address;
 use crate::host::Host;
 use crate::job::InHand;
 use crate::mailbox::entry::{Queue, SenderId};
+use crate::mailbox::order::Sorted;
 use crate::mailbox::overflow::Overflow;
 use crate::process::cell::Cell;
 use crate::process::crash::{contain, drop_contained};
@@ -34,8 +35,8 @@ pub struct Context<M, C = M> {
     pub(crate) rare: Option<Box<Rare<M, C>>>,
     pub(crate) started: bool,
     /// What lies on Main is not simply next: Main is a route, stashed messages are
-    /// replayed, somebody looks on or watches the job in hand, what is received keeps its room, or
-    /// the process is suspended.
+    /// replayed, somebody looks on or watches the job in hand, what is received keeps its room,
+    /// messages have an order of their own, or the process is suspended.
     pub(crate) detour: bool,
     /// Set by [`Context::stop`], and by a stop that was received in a handler.
     stop: bool,
@@ -51,6 +52,8 @@ pub(crate) struct Rare<M, C> {
     /// The job in hand, if somebody watches it.
     pub(crate) job: Option<InHand<M>>,
     pub(crate) holding: Holding,
+    /// What was taken off Main, where that has an order of its own.
+    pub(crate) sorted: Option<Box<Sorted<M>>>,
     /// A stop that a handler has received, and that is to be obeyed when it is done.
     stop_reason: Option<Reason>,
 }
@@ -77,6 +80,7 @@ impl<M, C> Default for Rare<M, C> {
             suspended: false,
             job: None,
             holding: Holding::Never,
+            sorted: None,
             stop_reason: None,
         }
     }
@@ -91,6 +95,7 @@ impl<M, C> Rare<M, C> {
             && !self.suspended
             && self.job.is_none()
             && self.holding == Holding::Never
+            && self.sorted.is_none()
             && self.stop_reason.is_none()
     }
 
@@ -290,11 +295,14 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Finds out anew whether there is any detour.
     pub(crate) fn look_for_detours(&mut self) {
         self.release_rare();
-        self.detour = self.cell.is_routed()
-            || self
-                .rare
-                .as_ref()
-                .is_some_and(|rare| rare.is_in_the_way() || rare.holding != Holding::Never);
+        self.detour = self.is_ordered()
+            || self.has_other_detours()
+            || self.rare.as_ref().is_some_and(|rare| rare.holding != Holding::Never);
+    }
+
+    /// Whether there is a detour beside that of an order, and of messages that keep their room.
+    pub(super) fn has_other_detours(&self) -> bool {
+        self.cell.is_routed() || self.rare.as_ref().is_some_and(|rare| rare.is_in_the_way())
     }
 }
 
@@ -329,7 +337,10 @@ impl<M, C> Drop for Context<M, C> {
         let lost = |message: &'static str, sender: SenderId| {
             self.cell.lose_named(message, sender, DeadLetterCause::Unhandled);
         };
-        for entry in self.main.take().into_iter().flat_map(|main| *main) {
+        let sorted = self.rare.as_mut().and_then(|rare| rare.sorted.take());
+        let sorted = sorted.into_iter().flat_map(|sorted| sorted.into_entries());
+        let main = self.main.take().into_iter().flat_map(|main| *main);
+        for entry in sorted.chain(main) {
             if entry.is_letter() {
                 lost(entry.type_name(), entry.sender);
             }
@@ -337,8 +348,18 @@ impl<M, C> Drop for Context<M, C> {
         }
         let Some(rare) = self.rare.take() else { return };
         // Field by field, so that none that is added is dropped unseen.
-        let Rare { timers, stash, idle, tracer, suspended: _, job, stop_reason, holding: _ } =
-            *rare;
+        let Rare {
+            timers,
+            stash,
+            idle,
+            tracer,
+            suspended: _,
+            job,
+            stop_reason,
+            holding: _,
+            // Dropped above.
+            sorted: _,
+        } = *rare;
         drop_contained(job);
         for (sender, message) in stash.into_messages() {
             lost(type_name::<M>(), sender);

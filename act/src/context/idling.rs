@@ -147,7 +147,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Whether anything has come that lies behind what is in hand.
     fn has_mail(&self) -> bool {
         let inbox = self.cell.inbox.lock();
-        self.main.as_ref().is_some_and(|main| !main.is_empty()) || inbox.has_main()
+        let sorted = self.rare.as_ref().and_then(|rare| rare.sorted.as_ref());
+        self.main.as_ref().is_some_and(|main| !main.is_empty())
+            || inbox.has_main()
+            || sorted.is_some_and(|sorted| !sorted.is_empty())
     }
 
     /// The timer has rung.

@@ -2,7 +2,7 @@
 //!
 //! [`context`] is what a process holds while it lives; it keeps [`timers`], a [`stash`] and
 //! what it wants when it is [`idle`]. What it can do as itself: [`receive`] what comes [`next`],
-//! or several at once ([`batching`]), set messages aside ([`stashing`]), set timers
+//! or several at once ([`batching`]), in another order ([`ordering`]), set messages aside ([`stashing`]), set timers
 //! ([`timing`]), hear of silence ([`idling`]), link and monitor ([`signals`]), find others and be
 //! found ([`naming`]), say how urgent it is ([`classing`]), leave behind what cleans up after
 //! it ([`cleaning`]), count what it will not handle ([`losing`]), let messages keep their room that
@@ -20,6 +20,7 @@ mod jobs;
 mod losing;
 mod naming;
 mod next;
+mod ordering;
 mod receive;
 mod signals;
 pub(crate) mod stash;

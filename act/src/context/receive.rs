@@ -108,8 +108,13 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             {
                 return Poll::Ready(self.shown(Received::Message(message)));
             }
-            let next = self.main.as_mut().and_then(|main| main.pop_front());
-            let Some(entry) = next.or_else(|| self.take_main()) else {
+            let next = if self.detour && self.is_ordered() {
+                self.next_sorted()
+            } else {
+                let next = self.main.as_mut().and_then(|main| main.pop_front());
+                next.or_else(|| self.take_main())
+            };
+            let Some(entry) = next else {
                 return self.pending(Wants::Message);
             };
             self.sender = entry.sender;

@@ -91,10 +91,10 @@ pub(crate) struct Inbox<M, C> {
 /// messages of its own turn as there are crowds of this size waiting, up to a limit, so that
 /// to send one or two costs nobody long.
 pub(crate) const CROWD: usize = 64;
-const MOST_CHARGED: u32 = 1_024;
+const MOST_CHARGED: usize = 1_024;
 /// From so many crowds on a sender also looks whether the host is to hear of it
 /// ([`crate::Host::mailbox_is_deep`]): 9984 messages.
-const DEEP: u32 = 156;
+const DEEP: usize = 156;
 /// The host is asked at lengths that this divides.
 pub(crate) const DEEP_STEP: usize = 16;
 
@@ -228,17 +228,18 @@ impl<M, C> Inbox<M, C> {
     /// taken may still be in its hands.
     #[inline]
     fn charge(&self, length: usize, creditor: u64, deep: impl FnOnce(usize)) {
-        let crowds = u32::try_from((length + self.batch as usize) / CROWD).unwrap_or(u32::MAX);
+        let crowds = (length + self.batch as usize) / CROWD;
         if crowds >= DEEP {
             return self.charge_deep(crowds, length, creditor, deep);
         }
-        current::charge(crowds, creditor);
+        current::charge(u32::try_from(crowds).unwrap_or(0), creditor);
     }
 
     /// As [`Inbox::charge`], of so many messages that somebody should know of it.
     #[cold]
-    fn charge_deep(&self, crowds: u32, length: usize, creditor: u64, deep: impl FnOnce(usize)) {
-        current::charge(crowds.min(MOST_CHARGED), creditor);
+    fn charge_deep(&self, crowds: usize, length: usize, creditor: u64, deep: impl FnOnce(usize)) {
+        let charged = u32::try_from(crowds.min(MOST_CHARGED)).unwrap_or(0);
+        current::charge(charged, creditor);
         let length = length + usize::from(self.first.is_some());
         if length.is_multiple_of(DEEP_STEP) {
             deep(length);

@@ -12,16 +12,18 @@ use crate::ready::{Ready, TurnLimits};
 use crate::subscription::{Subscription, Topic};
 use krarup_gen::{Alias, BlockError, DeadLetter, Name, Pid, Reason, Ref, SpawnError, Timestamp};
 use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::sync::Arc;
 // What the models count is no part of what they check: loom need not know of it.
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub(super) const LIMITS: TurnLimits = TurnLimits { throughput: 100, deadline: None, spans: false };
+pub(super) const LIMITS: TurnLimits =
+    TurnLimits { throughput: NonZeroU32::new(100).unwrap(), deadline: None, spans: false };
 
 /// A message in a turn, and none more.
 pub(super) const ONE_BY_ONE: TurnLimits =
-    TurnLimits { throughput: 1, deadline: None, spans: false };
+    TurnLimits { throughput: NonZeroU32::MIN, deadline: None, spans: false };
 
 /// A process of the models.
 pub(super) type Inhabitant = Arc<Cell<u32, u32>>;

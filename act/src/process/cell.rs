@@ -19,7 +19,7 @@ use crate::mailbox::overflow::Overflow;
 use crate::ready::Ready;
 use crate::route::Route;
 use crate::sync::{MutexGuard, Ordering};
-use krarup_gen::{DeadLetter, DeadLetterCause, Pid, Priority, Reason, SendError, Timestamp};
+use krarup_gen::{DeadLetter, DeadLetterCause, Label, Pid, Priority, Reason, SendError, Timestamp};
 use once_cell::race::OnceBox;
 use std::any::type_name;
 use std::mem::ManuallyDrop;
@@ -460,8 +460,9 @@ impl<M, C> Cell<M, C> {
         self.relations.0.lock()
     }
 
-    pub(crate) fn label(&self) -> &'static str {
-        (self.behavior)()
+    pub(crate) fn label(&self) -> Label {
+        let given = self.locked_relations().label().cloned();
+        given.map_or_else(|| Label::of_type((self.behavior)()), Label::given)
     }
 
     /// The reason with which the process must end now, if there is one; otherwise it will be

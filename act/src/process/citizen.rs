@@ -15,8 +15,8 @@ use crate::reply::Reply;
 use crate::sync::Ordering;
 use crate::trace::Tracer;
 use krarup_gen::{
-    Alias, CallError, Class, DeadLetterCause, Down, Exit, Pid, Priority, ProcessInfo, ProcessState,
-    Reason, Root, SendError,
+    Alias, CallError, Class, DeadLetterCause, Down, Exit, Label, Pid, Priority, ProcessInfo,
+    ProcessState, Reason, Root, SendError,
 };
 use std::any::{Any, TypeId, type_name};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         self.host.root()
     }
 
-    fn behavior(&self) -> &'static str {
+    fn behavior(&self) -> Label {
         self.label()
     }
 

@@ -190,7 +190,7 @@ pub(crate) fn set_aside() -> impl Drop {
 pub(crate) fn enter(pid: Pid, limits: &TurnLimits, now: impl FnOnce() -> Timestamp) -> Entered {
     TURN.with(|turn| {
         turn.pid.set(pid);
-        turn.budget.set(i64::from(limits.throughput.max(1)));
+        turn.budget.set(i64::from(limits.throughput.get()));
         turn.deadline.set(limits.deadline.map_or(0, |limit| (now() + limit).as_nanos().max(1)));
         turn.signs.set(signs::FRESH);
         // What was sent here before was not sent by this process.

@@ -81,14 +81,14 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
     }
 
     fn log(&mut self) {
-        let (pid, behavior, reason) = (self.cell.pid, self.cell.label(), &self.reason);
+        let (cell, pid, reason) = (&self.cell, self.cell.pid, &self.reason);
         // A simulation that is dropped kills what still lives: nobody is to be warned of that.
         let is_dropped = self.cell.host.is_stopping() && self.cell.host.wire().is_some();
         tell(|| {
             if reason.is_abnormal() && !(is_dropped && *reason == Reason::Killed) {
-                tracing::warn!(target: "krarup", %pid, behavior, %reason, "process ended");
+                tracing::warn!(target: "krarup", %pid, behavior = %cell.label(), %reason, "process ended");
             } else {
-                tracing::trace!(target: "krarup", %pid, behavior, %reason, "process ended");
+                tracing::trace!(target: "krarup", %pid, behavior = %cell.label(), %reason, "process ended");
             }
         });
     }

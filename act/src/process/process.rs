@@ -6,7 +6,7 @@ use crate::inspect_request::InspectRequest;
 use crate::ready::Ready;
 use crate::reply::Reply;
 use crate::sync::Mutex;
-use krarup_gen::{Alias, Down, Exit, Pid, ProcessInfo, Reason, Root, SendError};
+use krarup_gen::{Alias, Down, Exit, Label, Pid, ProcessInfo, Reason, Root, SendError};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ pub trait Process: Any + Send + Sync {
     fn root(&self) -> Root;
 
     /// What its behaviour is called.
-    fn behavior(&self) -> &'static str;
+    fn behavior(&self) -> Label;
 
     /// A picture of it, at once (rule X3).
     fn info(&self) -> ProcessInfo;

@@ -28,6 +28,8 @@ pub(crate) struct Relations {
 pub(crate) struct Bonds {
     /// Its registered name.
     name: Option<Name>,
+    /// What it is called beside the type of its behaviour.
+    label: Option<Name>,
     /// What cleans up after it when its state is gone.
     cleaners: Cleaners,
     /// Its aliases that are not revoked.
@@ -83,6 +85,14 @@ impl Relations {
 
     pub(crate) fn name(&self) -> Option<&Name> {
         self.bonds.as_ref().and_then(|bonds| bonds.name.as_ref())
+    }
+
+    pub(crate) fn label(&self) -> Option<&Name> {
+        self.bonds.as_ref().and_then(|bonds| bonds.label.as_ref())
+    }
+
+    pub(crate) fn set_label(&mut self, label: Name) {
+        self.bonds().label = Some(label);
     }
 
     pub(crate) fn set_name(&mut self, name: Name) {
@@ -169,6 +179,7 @@ impl Relations {
     pub(crate) fn shrink(&mut self) {
         if self.bonds.as_ref().is_some_and(|bonds| {
             bonds.name.is_none()
+                && bonds.label.is_none()
                 && bonds.cleaners.is_empty()
                 && bonds.aliases.is_empty()
                 && bonds.links.is_empty()

@@ -253,7 +253,7 @@ where
         let _outer = current::is_busy().then(current::set_aside);
         let _span = limits.spans.then(|| {
             let name = self.cell.locked_relations().name().cloned();
-            TurnSpan::enter(self.cell.pid, name.as_ref(), self.cell.label())
+            TurnSpan::enter(self.cell.pid, name.as_ref(), &self.cell.label())
         });
         self.run(&TurnLimits { spans: false, ..*limits }, seat)
     }

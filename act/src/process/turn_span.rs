@@ -5,7 +5,7 @@
 //! span along and nothing else (rule D4).
 
 use super::crash::contain;
-use krarup_gen::{Name, Pid};
+use krarup_gen::{Label, Name, Pid};
 use tracing::Span;
 
 /// A span that has been entered, and is left when this is dropped.
@@ -13,10 +13,10 @@ pub(crate) struct TurnSpan(Option<Span>);
 
 impl TurnSpan {
     /// Enters a span of its own, below no other.
-    pub(crate) fn enter(pid: Pid, name: Option<&Name>, behavior: &str) -> Self {
+    pub(crate) fn enter(pid: Pid, name: Option<&Name>, behavior: &Label) -> Self {
         let name = name.map(Name::as_str);
         let span = contain(
-            || tracing::info_span!(target: "krarup", parent: None, "process", %pid, name, behavior),
+            || tracing::info_span!(target: "krarup", parent: None, "process", %pid, name, %behavior),
         );
         let Ok(span) = span else { return TurnSpan(None) };
         let entered = contain(|| span.with_subscriber(|(id, subscriber)| subscriber.enter(id)));

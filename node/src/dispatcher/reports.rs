@@ -61,7 +61,7 @@ impl Reports {
         tracing::warn!(
             target: "krarup",
             pid = info.as_ref().map(|info| tracing::field::display(info.pid)),
-            behavior = info.as_ref().map(|info| info.behavior),
+            behavior = info.as_ref().map(|info| tracing::field::display(&info.behavior)),
             dispatcher = self.dispatcher,
             worker = long.worker,
             held = ?long.held,

@@ -26,6 +26,7 @@ use krarup_act::{
 use krarup_gen::{Class, DispatcherStats, Pid, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use std::any::Any;
+use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -79,7 +80,11 @@ impl Simulated {
             running: None,
         };
         Simulated {
-            limits: TurnLimits { throughput: run.throughput, deadline: None, spans: false },
+            limits: TurnLimits {
+                throughput: NonZeroU32::new(run.throughput).unwrap_or(NonZeroU32::MIN),
+                deadline: None,
+                spans: false,
+            },
             spans: AtomicBool::new(false),
             clock: Arc::clone(&clock),
             turn: Mutex::new(()),

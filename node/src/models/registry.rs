@@ -31,12 +31,12 @@ impl Process for Entry {
         Root::User
     }
 
-    fn behavior(&self) -> &'static str {
-        "entry"
+    fn behavior(&self) -> krarup_gen::Label {
+        krarup_gen::Label::of_type("entry")
     }
 
     fn info(&self) -> ProcessInfo {
-        ProcessInfo::new(self.pid(), "entry", ProcessState::Idle)
+        ProcessInfo::new(self.pid(), self.behavior(), ProcessState::Idle)
     }
 
     fn handled(&self) -> u64 {

@@ -1,0 +1,112 @@
+//! What the behaviour of a process is called.
+
+use crate::Name;
+use std::fmt;
+
+/// What the behaviour of a process is called: the name of its type, or what was chosen for it when it
+/// was spawned.
+///
+/// It prints short, without the modules in which types lie: `Pool<Worker>` for
+/// `krarup_act::pool::Pool<shop::stock::Worker>`, and `main::{{closure}}` for a closure. Two are equal
+/// if they are so in full ([`Label::full`]).
+///
+/// ```
+/// use krarup_gen::{Label, Name};
+///
+/// let label = Label::of_type("shop::desk::Desk<shop::Order, alloc::vec::Vec<u8>>");
+/// assert_eq!(label.to_string(), "Desk<Order, Vec<u8>>");
+/// assert_eq!(Label::given(Name::new("saga").unwrap()).to_string(), "saga");
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Label(Kind);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Kind {
+    Type(&'static str),
+    Given(Name),
+}
+
+impl Label {
+    /// The name of a type, as [`std::any::type_name`] gives it.
+    #[must_use]
+    pub const fn of_type(path: &'static str) -> Self {
+        Label(Kind::Type(path))
+    }
+
+    /// A text that was chosen.
+    #[must_use]
+    pub const fn given(label: Name) -> Self {
+        Label(Kind::Given(label))
+    }
+
+    /// All of it, with the modules.
+    #[must_use]
+    pub fn full(&self) -> &str {
+        match &self.0 {
+            Kind::Type(path) => path,
+            Kind::Given(label) => label.as_str(),
+        }
+    }
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = match &self.0 {
+            Kind::Given(label) => return f.write_str(label.as_str()),
+            Kind::Type(path) => *path,
+        };
+        let between = |sign: char| "<>()[],;&*+= ".contains(sign);
+        while let Some(sign) = rest.chars().next() {
+            let end =
+                if between(sign) { rest.find(|sign| !between(sign)) } else { rest.find(between) };
+            let (part, behind) = rest.split_at(end.unwrap_or(rest.len()));
+            f.write_str(if between(sign) { part } else { last_of(part) })?;
+            rest = behind;
+        }
+        Ok(())
+    }
+}
+
+/// The last part of a path; of a closure with that in which it stands.
+fn last_of(path: &str) -> &str {
+    let named = path.trim_end_matches("::{{closure}}");
+    match named.rfind("::") {
+        // What follows a type in angle brackets is all of it.
+        Some(0) | None => path,
+        Some(place) => &path[place + 2..],
+    }
+}
+
+impl fmt::Debug for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x3_a_label_is_short_whatever_type_it_is_of() {
+        for (path, short) in [
+            ("Worker", "Worker"),
+            ("shop::stock::Worker", "Worker"),
+            ("a::Pool<b::c::Worker>", "Pool<Worker>"),
+            ("a::Two<b::One<c::D>, &'static str>", "Two<One<D>, &'static str>"),
+            ("(a::B, [c::D; 3])", "(B, [D; 3])"),
+            ("dyn a::B + core::marker::Send", "dyn B + Send"),
+            ("fn(a::B) -> c::D", "fn(B) -> D"),
+            ("shop::main::{{closure}}", "main::{{closure}}"),
+            ("shop::main::{{closure}}::{{closure}}", "main::{{closure}}::{{closure}}"),
+            ("<a::B as c::D>::E", "<B as D>::E"),
+            ("", ""),
+        ] {
+            let label = Label::of_type(path);
+            assert_eq!((label.to_string().as_str(), label.full()), (short, path));
+        }
+        let given = Label::given(Name::new("a::b").unwrap());
+        assert_eq!(given.to_string(), "a::b");
+        assert_ne!(Label::of_type("a::B"), Label::of_type("c::B"));
+    }
+}
