@@ -66,7 +66,8 @@ pub trait Host: Send + Sync + 'static {
 
     /// A process whose debt was left at a worker's seat ([`crate::Seat::take_debt`]) has something
     /// to see before its next message: it does not pay the debt, and is run soon. Called by
-    /// any thread, under no lock; perhaps for a process that does not owe any more.
+    /// any thread, not under a mailbox's lock, perhaps under others: no code of a user's may run here. The
+    /// process may owe nothing any more.
     fn recall(&self, _pid: Pid) {}
 
     /// A random number; in a simulation it comes from the seed.
