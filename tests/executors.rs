@@ -521,7 +521,6 @@ fn r7_an_executor_may_ask_the_node_for_anything_whoever_calls_it() {
 
 /// The same where those that are bound to a process hear of its end.
 #[test]
-#[ignore = "the end of a process still schedules those bound to it under the lock of their relations"]
 fn r7_an_executor_may_ask_the_node_for_anything_at_the_end_of_a_process() {
     each_way(|node, log| {
         processes_come_and_go(node, log);
