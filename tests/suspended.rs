@@ -213,7 +213,7 @@ fn x5_who_ends_while_it_is_suspended_ends_as_always() {
             };
             let terminated = lines.contains(&format!("one terminate {reason}"));
             assert_eq!(terminated, matches!(how, "stop" | "node"), "{how} {lines:?}");
-            let call = format!("call \"callee terminated: {reason}\"");
+            let call = format!("call \"callee terminated before it began the request: {reason}\"");
             // A node's stop takes the caller down first.
             assert_eq!(lines.contains(&call), how != "node", "{how} {lines:?}");
             assert!(lines.contains(&"mail dropped".to_owned()), "{how} {lines:?}");

@@ -80,7 +80,7 @@ fn t4_a_failure_names_what_came_instead_and_the_last_steps() {
                     \"twice\"\n  behind that: 4 at 0ns from <0.2.0> \"twice\"\n\
                     the last steps of Simulation::with_throughput(2, 64)\n";
     assert!(text.starts_with(expected), "{text}");
-    assert!(text.contains("<0.2.0> \"twice\" testing::Twice: 2 messages"), "{text}");
+    assert!(text.contains("<0.2.0> \"twice\" Twice: 2 messages"), "{text}");
 
     probe.expect(SECOND);
     let text = panic_of(|| probe.expect_none(2 * SECOND));
