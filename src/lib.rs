@@ -18,9 +18,10 @@ pub use krarup_act::{
 pub use krarup_gen::{
     Alias, BlockError, CallCycle, CallError, Class, DeadLetter, DeadLetterCause, DebugError,
     Destination, DispatcherStats, Down, Exit, Histogram, Inspection, Label, Lifecycle, LookupError,
-    Name, NameError, NoBound, NodeStats, OrderError, Panic, ParsePidError, ParseRefError, Pid,
-    Priority, ProcessInfo, ProcessState, ProcessTree, Reason, Ref, RegisterError, RestartWindow,
-    Result, Root, SendError, SpawnError, StopError, Target, Timestamp, Value, WorkerStats,
+    Name, NameError, NoBound, NodeStats, OrderError, OverflowError, Panic, ParsePidError,
+    ParseRefError, Pid, Priority, ProcessInfo, ProcessState, ProcessTree, Reason, Ref,
+    RegisterError, RestartWindow, Result, Root, SendError, SpawnError, StopError, Target,
+    Timestamp, Value, WorkerStats,
 };
 pub use krarup_node::{
     Carried, CodecFailure, DispatcherOptions, Executor, FailingSeed, Fault, Faults, Node,

@@ -183,9 +183,16 @@ fn d4_the_first_failure_of_a_pool_is_the_cause_of_its_end() {
 }
 
 #[test]
+fn d4_the_first_failure_of_a_pool_that_does_not_open_is_the_cause_of_its_end() {
+    let sim = Simulation::new(1);
+    let pool = || Pool::new(1, || FailsToStart).behavior(Sore::new(Fails::Not, false));
+    let ended = end_of(sim.spawn(pool).wait(), |_| {});
+    assert!(ended.to_string().starts_with("boom"), "{ended}");
+}
+
+#[test]
 fn d4_the_first_failure_of_a_state_actor_is_the_cause_of_its_end() {
-    // The destructor of a state that has not failed is contained.
-    for (fails, twice) in CASES.into_iter().filter(|case| *case != (Fails::Not, false)) {
+    for (fails, twice) in CASES {
         let sim = Simulation::new(1);
         let actor = move || Stateful::new(Sore::new(fails, twice));
         let ended = end_of(sim.spawn(actor).wait(), |actor| {
@@ -210,13 +217,13 @@ fn d4_the_first_failure_of_a_supervisor_is_the_cause_of_its_end() {
 struct FailsToStart;
 
 impl Actor for FailsToStart {
-    type Message = ();
+    type Message = Act;
 
-    async fn init(&mut self, _: &mut Context<()>) -> Result {
+    async fn init(&mut self, _: &mut Context<Act>) -> Result {
         Err(boom())
     }
 
-    async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+    async fn handle_message(&mut self, _: &mut Context<Act>, _: Act) -> Result {
         Ok(())
     }
 }

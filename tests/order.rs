@@ -3,7 +3,10 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Diverted, Order, OrderError, Overflow, Received, Recipient, SendError, behavior_fn};
+use krarup::{
+    Diverted, Order, OrderError, Overflow, OverflowError, Received, Recipient, SendError,
+    behavior_fn,
+};
 use support::Log;
 
 /// From this number on a job is to monitor the process of the rest.
@@ -341,4 +344,84 @@ fn m12_an_order_of_a_mailbox_that_drops_its_oldest_is_a_typed_error() {
     let late = sim.spawn(move || late).mailbox(1).overflow(Overflow::DropOldest).start().unwrap();
     sim.run_until_idle();
     assert!(late.is_alive());
+}
+
+#[test]
+fn m12_a_mailbox_with_an_order_is_not_made_to_drop_its_oldest() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let noted = log.clone();
+    let late = behavior_fn(move |mut ctx: Context<Job>| async move {
+        assert_eq!(ctx.set_overflow(Overflow::DropOldest), Err(OverflowError::Order(OrderError)));
+        assert_eq!(ctx.set_overflow(Overflow::DropNewest), Ok(()));
+        ctx.sleep(std::time::Duration::from_secs(1)).await;
+        while let Received::Message(job) = ctx.receive().await {
+            noted.note(job.number);
+        }
+        Ok(())
+    });
+    let late = sim.spawn(move || late).mailbox(3).order(by_priority()).start().unwrap();
+    sim.run_until_idle();
+    for (priority, number) in [(1, 1), (2, 2), (3, 3), (4, 4)] {
+        late.send(job(priority, number)).unwrap();
+    }
+    sim.advance(std::time::Duration::from_secs(2));
+    assert_eq!(log.take(), ["3", "2", "1"]);
+}
+
+/// Panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("dropped");
+    }
+}
+
+struct Sore {
+    number: u32,
+    _bomb: Option<Bomb>,
+}
+
+fn sore_order() -> Order<Sore> {
+    let bomb = Bomb;
+    Order::by_priority(move |sore: &Sore| {
+        let _ = &bomb;
+        i64::from(sore.number)
+    })
+}
+
+#[test]
+fn d4_an_order_that_panics_when_it_is_dropped_loses_no_count_and_no_message() {
+    let sim = Simulation::new(1);
+    let ends = behavior_fn(|mut ctx: Context<Sore>| async move {
+        ctx.receive().await;
+        Ok(())
+    });
+    let ends = sim.spawn(move || ends).order(sore_order()).start().unwrap();
+    let down = ends.monitor();
+    for number in 1..=3 {
+        ends.send(Sore { number, _bomb: (number < 3).then(|| Bomb) }).unwrap();
+    }
+    sim.run_until_idle();
+    // As what else its mailbox holds: that is nothing to the process.
+    assert_eq!(down.wait().unwrap().reason, Reason::Normal);
+    assert_eq!(sim.stats().dead_letters, 2);
+
+    // Another order takes the place of one that panics: what is sorted already stays.
+    let log = Log::new();
+    let noted = log.clone();
+    let reorders = behavior_fn(move |mut ctx: Context<Sore>| async move {
+        ctx.receive().await;
+        noted.note(ctx.set_order(Order::fair()).is_ok());
+        while let Received::Message(sore) = ctx.receive().await {
+            noted.note(sore.number);
+        }
+        Ok(())
+    });
+    let reorders = sim.spawn(move || reorders).order(sore_order()).start().unwrap();
+    for number in 1..=3 {
+        reorders.send(Sore { number, _bomb: None }).unwrap();
+    }
+    sim.run_until_idle();
+    assert_eq!(log.take(), ["true", "2", "1"]);
 }

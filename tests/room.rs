@@ -414,3 +414,28 @@ fn m6_a_hundred_thousand_senders_can_wait_in_line_and_leave_it() {
     assert_eq!(counted.load(Ordering::Relaxed), ROOM + MANY / 2);
     assert_eq!(sim.stats().dead_letters, 0);
 }
+
+#[test]
+fn m6_what_is_at_hand_when_the_oldest_is_to_be_dropped_can_be_dropped() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let noted = log.clone();
+        let slow = krarup::behavior_fn(move |mut ctx: Context<u32>| async move {
+            ctx.sleep(Duration::from_secs(1)).await;
+            ctx.receive().await;
+            ctx.set_overflow(Overflow::DropOldest)?;
+            ctx.sleep(Duration::from_secs(1)).await;
+            while let krarup::Received::Message(number) = ctx.receive().await {
+                noted.note(number);
+            }
+            Ok(())
+        });
+        let slow = sim.spawn(move || slow).mailbox(3).start().unwrap();
+        sim.run_until_idle();
+        (1..=3).for_each(|number| slow.send(number).unwrap());
+        sim.advance(Duration::from_secs(1));
+        (4..=6).for_each(|number| slow.send(number).unwrap());
+        sim.advance(Duration::from_secs(1));
+        assert_eq!(log.take(), ["4", "5", "6"]);
+    }
+}

@@ -2,6 +2,7 @@
 
 mod support;
 
+use krarup::Behavior;
 use krarup::prelude::*;
 use std::fmt::{Debug, Write};
 use std::sync::Arc;
@@ -172,5 +173,37 @@ fn x8_a_subscriber_that_panics_ends_nothing() {
         let lines: Vec<_> = logged.iter().filter_map(|line| line.rsplit(' ').next()).collect();
         assert_eq!(lines[..4], CALLBACKS, "{call}");
         assert_eq!(lines[4..], ["init", "outside", "drop"], "{call}");
+    }
+}
+
+/// A behaviour that fails whoever asks what it is called.
+struct Nameless;
+
+impl Behavior for Nameless {
+    type Message = ();
+    type Command = ();
+
+    async fn run(self, mut ctx: Context<()>) -> Result {
+        ctx.receive().await;
+        Ok(())
+    }
+
+    fn label() -> &'static str {
+        panic!("no label")
+    }
+}
+
+#[test]
+fn d4_a_label_that_panics_harms_nobody() {
+    for on in [false, true] {
+        let sim = Simulation::new(1);
+        sim.spans(on);
+        let nameless = sim.spawn(|| Nameless).name("nameless").start().unwrap();
+        sim.run_until_idle();
+        assert!(sim.process_info(nameless.pid()).is_some());
+        let down = nameless.monitor();
+        nameless.send(()).unwrap();
+        assert_eq!(down.wait().unwrap().reason, Reason::Normal, "{on}");
+        assert_eq!(sim.whereis("nameless"), None);
     }
 }

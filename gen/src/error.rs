@@ -378,6 +378,18 @@ pub struct NoBound;
 #[error("a mailbox that drops its oldest message takes its messages in the order of their arrival")]
 pub struct OrderError;
 
+/// What is to be done at a full mailbox was not chosen anew; nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OverflowError {
+    /// The mailbox has no bound.
+    #[error(transparent)]
+    NoBound(#[from] NoBound),
+    /// The mailbox has an order, and was to drop its oldest message.
+    #[error(transparent)]
+    Order(#[from] OrderError),
+}
+
 /// A process was not given the name it asked for; nothing has changed (rule N2).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -33,8 +33,8 @@ pub use class::Class;
 pub use dead_letter::{DeadLetter, DeadLetterCause};
 pub use destination::Destination;
 pub use error::{
-    BlockError, CallCycle, CallError, DebugError, LookupError, NoBound, OrderError, RegisterError,
-    SendError, SpawnError, StopError,
+    BlockError, CallCycle, CallError, DebugError, LookupError, NoBound, OrderError, OverflowError,
+    RegisterError, SendError, SpawnError, StopError,
 };
 pub use inspection::{Inspection, Value};
 pub use label::Label;

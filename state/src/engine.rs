@@ -266,14 +266,24 @@ impl<A: StateActor> Engine<A> {
     }
 }
 
-/// Handlers go before the state. What was sent and not begun is lost, and that is counted; who
-/// holds a promise elsewhere hears that nothing will come of it.
 impl<A: StateActor> Drop for Engine<A> {
     fn drop(&mut self) {
+        // One that was not closed is dropped by a kill, and that is the cause of the end.
+        let _ = self.close();
+    }
+}
+
+impl<A: StateActor> Engine<A> {
+    /// Drops handlers, and then the state. What was sent and not begun is lost, and that is
+    /// counted; whoever holds a promise elsewhere hears that nothing will come of it.
+    ///
+    /// # Errors
+    /// The destructor of the state has panicked.
+    pub(crate) fn close(&mut self) -> krarup_gen::Result {
         // What a handler leaves behind may look at the state as it goes.
         self.put_back();
         self.abandon();
-        let Some(House { actor, ctx }) = self.desk.house.lock().take() else { return };
+        let Some(House { actor, ctx }) = self.desk.house.lock().take() else { return Ok(()) };
         for Posted { sender, letter, .. } in self.classes.asks.drain(..) {
             ctx.lose(Letter::<A::Notice, A::Ask>::Ask(letter), sender);
         }
@@ -283,7 +293,7 @@ impl<A: StateActor> Drop for Engine<A> {
         for event in self.classes.events.drain(..) {
             event.lose(&ctx);
         }
-        let _ = contain(|| drop(actor));
+        contain(|| drop(actor))
     }
 }
 

@@ -160,7 +160,7 @@ impl<A: StateActor> Behavior for Stateful<A> {
             // The first failure is the cause, whatever goes wrong on the way out.
             let terminated = Contained::new(actor.terminate(ctx, &reason)).await;
             let reason = first_failure(reason, terminated);
-            return Err(first_failure(reason, contain(|| drop(engine))));
+            return Err(first_failure(reason, engine.close()));
         }
     }
 

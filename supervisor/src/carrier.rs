@@ -92,8 +92,9 @@ impl<T: Send + 'static> Carrier<T> {
     pub(crate) async fn exited(&mut self, ctx: &mut SupervisorContext<T>, exit: Exit) -> Outcome {
         let Exit { pid, reason } = exit;
         // A signal that a child sent, as anybody may. OTP takes it for the child's end
-        // and starts a second process beside the first, which it then knows no more.
-        if self.is_alive(pid) {
+        // and starts a second process beside the first, which it then knows no more. One that is
+        // on its way out has its name until it is forgotten by the node: its end is told then.
+        if ctx.is_alive(pid) {
             return Outcome::GoesOn;
         }
         self.running.remove(&pid);

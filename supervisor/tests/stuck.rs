@@ -6,7 +6,7 @@
 mod support;
 
 use krarup_act::{Actor, Context, behavior_fn};
-use krarup_gen::{Pid, Reason, Result, SpawnError};
+use krarup_gen::{Pid, Reason, Result, SendError, SpawnError};
 use krarup_node::{Fault, Faults, Node};
 use krarup_supervisor::{
     BackOff, ChildSpec, ChildTemplate, FailedToStartChild, RestartType, Shutdown, Supervisor,
@@ -292,5 +292,77 @@ fn s11_a_thread_that_is_blocked_for_good_freezes_no_supervisor() {
     let end = node.monitor(first);
     release.send(()).unwrap();
     assert_eq!(end.wait().unwrap().reason, Reason::Killed);
+    node.stop().wait().unwrap();
+}
+
+/// Lies in the mailbox of a child that ends: says so, and holds the end up.
+struct HoldsUp(mpsc::Sender<()>, mpsc::Receiver<()>);
+
+impl Drop for HoldsUp {
+    fn drop(&mut self) {
+        self.0.send(()).unwrap();
+        let _ = self.1.recv();
+    }
+}
+
+/// Signals its supervisor, and ends with the message in its mailbox.
+struct Signals;
+
+impl Actor for Signals {
+    type Message = HoldsUp;
+    async fn handle_message(&mut self, ctx: &mut Context<HoldsUp>, message: HoldsUp) -> Result {
+        assert!(ctx.address().send(message).is_ok());
+        ctx.exit(ctx.parent().unwrap(), Reason::error("signal"));
+        Err(Reason::error("end"))
+    }
+}
+
+/// Does not start before it may.
+struct Waits(mpsc::Receiver<()>, mpsc::Sender<()>);
+
+impl Actor for Waits {
+    type Message = ();
+    async fn init(&mut self, _: &mut Context<()>) -> Result {
+        self.1.send(()).unwrap();
+        let _ = self.0.recv();
+        Ok(())
+    }
+    async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+        Ok(())
+    }
+}
+
+#[test]
+fn s9_a_signal_of_a_child_that_is_ending_and_still_has_its_name_is_not_its_end() {
+    let node = Node::builder("ending").workers(4).start().unwrap();
+    let child = ChildSpec::worker("signals", || Signals).name("signals");
+    let tree = || Supervisor::one_for_one().intensity(1, DAY).child(child);
+    let supervisor = node.spawn(tree).wait().unwrap();
+    let first = node.whereis("signals").unwrap();
+    // While the supervisor starts another child, it holds the signal.
+    let (go, may_go) = mpsc::channel();
+    let (starting, has_begun) = mpsc::channel();
+    let waits = std::sync::Mutex::new(Some(Waits(may_go, starting)));
+    let waits = ChildSpec::worker("waits", move || waits.lock().unwrap().take().unwrap());
+    let asked = std::thread::spawn({
+        let supervisor = supervisor.clone();
+        move || supervisor.start_child(waits.restart(RestartType::Temporary)).wait()
+    });
+    has_begun.recv().unwrap();
+    let (ending, is_ending) = mpsc::channel();
+    let (release, released) = mpsc::channel();
+    node.send("signals", HoldsUp(ending, released)).map_err(SendError::without_message).unwrap();
+    is_ending.recv().unwrap();
+    go.send(()).unwrap();
+    asked.join().unwrap().unwrap();
+    // Served behind the signal.
+    assert_eq!(supervisor.count_children().wait().unwrap().specs, 2);
+    assert_eq!(node.whereis("signals"), Some(first));
+    let end = node.monitor(first);
+    release.send(()).unwrap();
+    end.wait().unwrap();
+    // Behind the end.
+    assert_eq!(supervisor.count_children().wait().unwrap().active, 2);
+    assert!(node.whereis("signals").is_some_and(|second| second != first));
     node.stop().wait().unwrap();
 }

@@ -53,7 +53,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     /// What was looked at and not taken lies in the mailbox again, where it can be dropped.
-    fn return_looked_at(&mut self) {
+    pub(super) fn return_looked_at(&mut self) {
         let Some(main) = &mut self.main else { return };
         let mut inbox = self.cell.inbox.lock();
         while let Some(entry) = main.pop_back() {

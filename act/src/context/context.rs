@@ -15,7 +15,9 @@ use crate::process::current;
 use crate::process::process::Process;
 use crate::route::Route;
 use crate::trace::Tracer;
-use krarup_gen::{DeadLetterCause, NoBound, Pid, Reason, Ref, Timestamp};
+use krarup_gen::{
+    DeadLetterCause, NoBound, OrderError, OverflowError, Pid, Reason, Ref, Timestamp,
+};
 use std::any::type_name;
 use std::fmt;
 use std::sync::Arc;
@@ -252,15 +254,26 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// not known when it was spawned.
     ///
     /// # Errors
-    /// The mailbox has no bound. At a process that has ended (a context can be moved out of it)
-    /// it is no error, and changes nothing.
-    pub fn set_overflow(&mut self, overflow: Overflow<M>) -> Result<(), NoBound> {
+    /// The mailbox has no bound; or it has an order ([`Context::set_order`]), and would have to drop
+    /// its oldest message. At a process that has ended (a context can be moved out of it) it is no
+    /// error, and changes nothing.
+    pub fn set_overflow(&mut self, overflow: Overflow<M>) -> Result<(), OverflowError> {
+        let drops_oldest = matches!(overflow, Overflow::DropOldest);
+        if drops_oldest && self.is_ordered() {
+            return Err(OrderError.into());
+        }
         let set = self.cell.inbox.lock().set_overflow(overflow);
         // What is not chosen, or not any more, is dropped here: it is a user's.
         match set {
-            Err(_) if self.mailbox().is_none() => Err(NoBound),
-            _ => Ok(()),
+            Err(_) if self.mailbox().is_none() => return Err(NoBound.into()),
+            Err(_) => return Ok(()),
+            Ok(_) => {}
         }
+        if drops_oldest {
+            // What is at hand waits like the rest, and can be the oldest.
+            self.return_looked_at();
+        }
+        Ok(())
     }
 
     /// Lets go of memory that is kept for speed (OTP's `hibernate`; rule D10): for a process
@@ -338,7 +351,8 @@ impl<M, C> Drop for Context<M, C> {
             self.cell.lose_named(message, sender, DeadLetterCause::Unhandled);
         };
         let sorted = self.rare.as_mut().and_then(|rare| rare.sorted.take());
-        let sorted = sorted.into_iter().flat_map(|sorted| sorted.into_entries());
+        let (sorted, order) = sorted.map(|sorted| sorted.into_parts()).unzip();
+        let sorted = sorted.into_iter().flatten();
         let main = self.main.take().into_iter().flat_map(|main| *main);
         for entry in sorted.chain(main) {
             if entry.is_letter() {
@@ -346,6 +360,7 @@ impl<M, C> Drop for Context<M, C> {
             }
             current::not_begun(|| drop_contained(entry));
         }
+        drop_contained(order);
         let Some(rare) = self.rare.take() else { return };
         // Field by field, so that none that is added is dropped unseen.
         let Rare {

@@ -3,6 +3,7 @@
 use super::context::Context;
 use crate::mailbox::entry::{Body, Entry};
 use crate::mailbox::order::{Order, Sorted};
+use crate::process::crash::drop_contained;
 use crate::process::current;
 use krarup_gen::OrderError;
 
@@ -17,11 +18,15 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         if self.cell.inbox.lock().is_singly() {
             return Err(OrderError);
         }
-        match &mut self.rare().sorted {
-            Some(sorted) => sorted.reorder(order),
-            none => *none = Some(Box::new(Sorted::new(order))),
-        }
+        let before = match &mut self.rare().sorted {
+            Some(sorted) => Some(sorted.reorder(order)),
+            none => {
+                *none = Some(Box::new(Sorted::new(order)));
+                None
+            }
+        };
         self.look_for_detours();
+        drop_contained(before);
         Ok(())
     }
 

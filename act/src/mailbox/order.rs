@@ -89,13 +89,14 @@ impl<M> Sorted<M> {
     }
 
     /// Chooses another order for what arrives from now on; what is sorted already comes before it.
-    pub(crate) fn reorder(&mut self, order: Order<M>) {
-        let before = std::mem::take(&mut self.entries);
-        *self = Sorted::new(order);
-        for entry in before.into_values() {
+    /// The order before is handed out, to be dropped when this is done: it is a user's.
+    pub(crate) fn reorder(&mut self, order: Order<M>) -> Order<M> {
+        let before = std::mem::replace(self, Sorted::new(order));
+        for entry in before.entries.into_values() {
             self.arrived += 1;
             self.entries.insert((i128::MIN, self.arrived), entry);
         }
+        before.order
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -131,8 +132,9 @@ impl<M> Sorted<M> {
         Some(entry)
     }
 
-    pub(crate) fn into_entries(self) -> impl Iterator<Item = Entry<M>> {
-        self.entries.into_values()
+    /// Taken apart: the entries in their order, and the order, whose destructor is a user's.
+    pub(crate) fn into_parts(self) -> (impl Iterator<Item = Entry<M>>, Order<M>) {
+        (self.entries.into_values(), self.order)
     }
 
     fn rank(&mut self, entry: &Entry<M>) -> i128 {

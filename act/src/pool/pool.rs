@@ -268,7 +268,8 @@ where
             Ok(held) => held,
             Err(reason) => {
                 staff.end_workers(&mut ctx).await;
-                return Err(reason);
+                let reason = first_failure(reason, contain(|| drop(behavior)));
+                return Err(first_failure(reason, contain(|| drop(staff))));
             }
         };
         ctx.route_main(staff.entrance());

@@ -462,7 +462,9 @@ impl<M, C> Cell<M, C> {
 
     pub(crate) fn label(&self) -> Label {
         let given = self.locked_relations().label().cloned();
-        given.map_or_else(|| Label::of_type((self.behavior)()), Label::given)
+        // What a behaviour says of itself is a user's, and asked for by others, also before a turn.
+        let own = || Label::of_type(contain(self.behavior).unwrap_or("its label panics"));
+        given.map_or_else(own, Label::given)
     }
 
     /// The reason with which the process must end now, if there is one; otherwise it will be
