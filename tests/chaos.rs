@@ -168,7 +168,11 @@ fn c2_no_call_waits_for_ever_whatever_happens_to_its_callee() {
                     };
                     match callee.call(asks[(first + n) % 5]).no_timeout().wait() {
                         Ok(1) => outcomes[0] += 1,
-                        Err(CallError::Terminated(_) | CallError::NoProcess) => outcomes[1] += 1,
+                        Err(
+                            CallError::Terminated(_)
+                            | CallError::NotBegun(_)
+                            | CallError::NoProcess,
+                        ) => outcomes[1] += 1,
                         Err(CallError::NoReply) => outcomes[2] += 1,
                         other => panic!("{other:?}"),
                     }

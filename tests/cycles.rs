@@ -451,7 +451,7 @@ fn c6_work_in_flight_ends_with_its_process_and_a_panic_in_it_ends_the_process() 
 }
 
 #[test]
-fn c6_a_node_that_stops_pipes_nothing() {
+fn c6_a_process_that_stops_with_its_node_may_still_have_work_in_flight() {
     struct Late(Log);
     impl Actor for Late {
         type Message = ();
@@ -467,5 +467,7 @@ fn c6_a_node_that_stops_pipes_nothing() {
     let noted = log.clone();
     sim.spawn(move || Late(noted)).wait().unwrap();
     sim.stop().wait().unwrap();
-    assert_eq!(log.take(), ["Err(NodeStopping)"]);
+    let piped = log.take();
+    assert!(matches!(&piped[..], [one] if one.starts_with("Ok(")), "{piped:?}");
+    assert!(sim.processes().is_empty());
 }

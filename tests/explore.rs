@@ -67,30 +67,30 @@ fn t2_the_same_seed_gives_the_same_trace_byte_for_byte() {
 }
 
 const TRACE: &str = r#"the last steps of Simulation::with_throughput(3, 3)
-       0ns spawned    <0.1.0> "clerk 0" explore::Clerk
-       0ns spawned    <0.2.0> "clerk 1" explore::Clerk
-       0ns spawned    <0.3.0> "clerk 2" explore::Clerk
-       0ns spawned    <0.4.0> "clerk 3" explore::Clerk
+       0ns spawned    <0.1.0> "clerk 0" Clerk
+       0ns spawned    <0.2.0> "clerk 1" Clerk
+       0ns spawned    <0.3.0> "clerk 2" Clerk
+       0ns spawned    <0.4.0> "clerk 3" Clerk
        0ns sent       u32 to <0.2.0> from outside
        0ns sent       u32 to <0.3.0> from outside
        0ns sent       u32 to <0.3.0> from outside
        0ns sent       u32 to <0.4.0> from outside
        0ns sent       u32 to <0.4.0> from outside
        0ns sent       u32 to <0.4.0> from outside
-       0ns turn 1     <0.3.0> "clerk 2" explore::Clerk: 2 messages
-       0ns turn 2     <0.2.0> "clerk 1" explore::Clerk: 1 message
-       0ns turn 3     <0.4.0> "clerk 3" explore::Clerk: 3 messages
-       0ns turn 4     <0.4.0> "clerk 3" explore::Clerk
-       0ns turn 5     <0.1.0> "clerk 0" explore::Clerk
+       0ns turn 1     <0.3.0> "clerk 2" Clerk: 2 messages
+       0ns turn 2     <0.2.0> "clerk 1" Clerk: 1 message
+       0ns turn 3     <0.4.0> "clerk 3" Clerk: 3 messages
+       0ns turn 4     <0.4.0> "clerk 3" Clerk
+       0ns turn 5     <0.1.0> "clerk 0" Clerk
        0ns sent       u32 to <0.3.0> from outside
-       0ns turn 6     <0.3.0> "clerk 2" explore::Clerk: 1 message
-       0ns ended      <0.3.0> "clerk 2" explore::Clerk: nothing to do
-        1s timer      <0.4.0> "clerk 3" explore::Clerk
-        1s turn 7     <0.4.0> "clerk 3" explore::Clerk
-        1s timer      <0.2.0> "clerk 1" explore::Clerk
-        1s timer      <0.1.0> "clerk 0" explore::Clerk
-        1s turn 8     <0.1.0> "clerk 0" explore::Clerk
-        1s turn 9     <0.2.0> "clerk 1" explore::Clerk
+       0ns turn 6     <0.3.0> "clerk 2" Clerk: 1 message
+       0ns ended      <0.3.0> "clerk 2" Clerk: nothing to do
+        1s timer      <0.4.0> "clerk 3" Clerk
+        1s turn 7     <0.4.0> "clerk 3" Clerk
+        1s timer      <0.2.0> "clerk 1" Clerk
+        1s timer      <0.1.0> "clerk 0" Clerk
+        1s turn 8     <0.1.0> "clerk 0" Clerk
+        1s turn 9     <0.2.0> "clerk 1" Clerk
 "#;
 
 #[test]
@@ -103,7 +103,7 @@ fn t2_the_trace_is_bounded_and_counts_what_it_forgot() {
     assert_eq!(trace.len(), 256);
     let text = trace.clone().last(1).to_string();
     let run = "the last steps of Simulation::with_throughput(1, 1)\n  .. 2002 before these\n";
-    assert_eq!(text, format!("{run}       0ns turn 1002  <0.1.0> explore::Clerk"));
+    assert_eq!(text, format!("{run}       0ns turn 1002  <0.1.0> Clerk"));
     assert!(Simulation::new(1).last_steps().to_string().ends_with("\n  none"));
 }
 
@@ -223,7 +223,7 @@ fn t3_a_bug_that_few_orders_show_is_found_and_fails_again() {
     assert!(text.starts_with(&format!("seed {seed} fails: panic")), "{text}");
     assert!(text.contains("a payment is lost") && text.contains("tests/explore.rs:"), "{text}");
     assert!(text.contains(&format!("Simulation::explore({seed}..{}, ..)", seed + 1)), "{text}");
-    assert!(text.contains("<0.1.0> \"account\" explore::Account: 1 message"), "{text}");
+    assert!(text.contains("<0.1.0> \"account\" Account: 1 message"), "{text}");
 }
 
 /// What `body` panics with.

@@ -67,7 +67,7 @@ fn t3_a_process_is_killed_at_a_chosen_step() {
         listener.expect_message(SECOND, &"one".to_owned());
         listener.expect_none(SECOND);
         assert!(!echo.is_alive());
-        assert_eq!(faults_of(sim), ["<0.2.0> \"echo\" faults::Echo is killed"]);
+        assert_eq!(faults_of(sim), ["<0.2.0> \"echo\" Echo is killed"]);
         Ok(())
     });
 }
@@ -81,7 +81,7 @@ fn t3_a_process_panics_at_its_next_message_and_terminates() {
     listener.expect_message(SECOND, &"started".to_owned());
     listener.expect_message(SECOND, &"terminate: panic: a fault of the simulation".to_owned());
     assert!(!echo.is_alive());
-    assert_eq!(faults_of(&sim), ["<0.2.0> \"echo\" faults::Echo panics at its next message"]);
+    assert_eq!(faults_of(&sim), ["<0.2.0> \"echo\" Echo panics at its next message"]);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn t3_who_is_held_up_comes_late_and_time_goes_on_without_it() {
     listener.expect_none(Duration::from_millis(1_999));
     listener.expect_message(Duration::from_millis(1), &"late".to_owned());
     assert_eq!(sim.now(), Timestamp::ZERO + 7 * SECOND);
-    assert_eq!(faults_of(&sim), ["<0.2.0> \"echo\" faults::Echo is held up for 7s"]);
+    assert_eq!(faults_of(&sim), ["<0.2.0> \"echo\" Echo is held up for 7s"]);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn t3_a_mailbox_is_full_for_a_time_and_then_there_is_room() {
     listener.expect_none(Duration::from_millis(999));
     listener.expect_message(Duration::from_millis(1), &"patient".to_owned());
     assert_eq!(echo.call(Say::Ask).wait(), Ok("here"));
-    let full = "the mailbox of <0.2.0> \"echo\" faults::Echo is full for 1s";
+    let full = "the mailbox of <0.2.0> \"echo\" Echo is full for 1s";
     assert_eq!(faults_of(&sim), [full]);
 }
 
@@ -161,7 +161,7 @@ fn t3_an_init_fails_and_nothing_of_it_has_run() {
     assert_eq!(failed, SpawnError::Init(Reason::error("a fault of the simulation")));
     assert_eq!(sim.whereis("echo"), None);
     listener.expect_none(SECOND);
-    assert_eq!(faults_of(&sim), ["<0.2.0> \"echo\" faults::Echo fails to start"]);
+    assert_eq!(faults_of(&sim), ["<0.2.0> \"echo\" Echo fails to start"]);
     // Only the first start.
     echo(&sim, &listener, 9);
     listener.expect_message(SECOND, &"started".to_owned());

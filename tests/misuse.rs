@@ -269,8 +269,15 @@ fn b1_operations_on_nobody_are_harmless() {
         assert!(!sim.is_alive(pid));
         assert_eq!(sim.process_info(pid), None);
         assert_eq!(sim.inspect(pid).wait(), Err(CallError::NoProcess));
-        assert_eq!(sim.monitor(pid).wait().unwrap().reason, Reason::NoProcess);
-        assert!(matches!(sim.send(pid, 1_u8), Err(SendError::NoProcess(_))));
+        let down = sim.monitor(pid).wait().unwrap().reason;
+        let sent = sim.send(pid, 1_u8).unwrap_err();
+        if pid == remote {
+            assert_eq!(down, Reason::NoConnection);
+            assert!(matches!(sent, SendError::NoConnection(_)), "{sent}");
+        } else {
+            assert_eq!(down, Reason::NoProcess);
+            assert!(matches!(sent, SendError::NoProcess(_)), "{sent}");
+        }
         assert!(sim.address::<u8, u8>(pid).is_err());
     }
     let log = Log::new();
@@ -288,7 +295,7 @@ fn b1_operations_on_nobody_are_harmless() {
     });
     sim.run_until_idle();
     assert!(process.is_alive());
-    assert_eq!(log.count("no process"), 3);
+    assert_eq!((log.count("no process"), log.count("no connection")), (2, 1));
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn storm(watched: bool, keyed: bool) {
                             Seen::count(&seen.answered);
                         }
                         Err(CallError::Full | CallError::NoWorkers) => Seen::count(&seen.refused),
-                        Err(CallError::Terminated(_)) => {
+                        Err(CallError::Terminated(_) | CallError::NotBegun(_)) => {
                             Seen::count(&seen.accepted);
                             Seen::count(&seen.failed);
                         }

@@ -237,6 +237,7 @@ fn t4_whatever_goes_wrong_somebody_tells_the_weather_or_nobody_does() {
                 Ok(degrees) => assert!(matches!(degrees, None | Some(20 | 30)), "{degrees:?}"),
                 Err(
                     CallError::Terminated(_)
+                    | CallError::NotBegun(_)
                     | CallError::NoProcess
                     | CallError::Full
                     | CallError::Timeout(_),

@@ -48,7 +48,7 @@ fn bears<T>(outcome: std::result::Result<T, CallError>) -> Option<T> {
     match outcome {
         Ok(answer) => Some(answer),
         Err(
-            CallError::Terminated(_)
+            CallError::Terminated(_) | CallError::NotBegun(_)
             | CallError::NoProcess
             | CallError::Full
             | CallError::NoWorkers
