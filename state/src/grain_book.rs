@@ -168,7 +168,7 @@ where
                 drop(book);
                 drop(key);
             }
-        })
+        });
     }
 
     /// Does something with the entry of a key, if there is one, and forgets the key if nothing is
@@ -257,7 +257,7 @@ where
                 entry.leave(bound, &mut after);
                 book.passivated += 1;
             }
-        })
+        });
     }
 
     /// A grain is gone: it is made again if it is wanted.
