@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn i5_of_several_times_the_first_one_counts() {
-        let minute = Duration::from_secs(60);
+        let minute = Duration::from_mins(1);
         let times = Times { waiting: 1, began: Some(at(1)), ..Times::default() };
         let all = options().idle_timeout(minute).stall_timeout(minute).frame_timeout(minute);
         for (options, due) in [
