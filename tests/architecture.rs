@@ -1,4 +1,5 @@
-//! `docs/architecture.md` says that arrows only go down: no two files import each other.
+//! `docs/architecture.md` says that arrows only go down: no two files import each other. And the files
+//! that the documents name are there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -103,24 +104,40 @@ fn no_two_files_import_each_other() {
     assert!(arrows > 200, "only {arrows} imports were found");
 }
 
-#[test]
-fn every_file_that_the_page_names_exists() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let page = fs::read_to_string(root.join("docs/architecture.md")).unwrap();
-    let mut named = Vec::new();
-    for path in page.split('`').skip(1).step_by(2).filter(|text| is_path(text)) {
-        let Some((before, rest)) = path.split_once('{') else {
-            named.push(path.to_owned());
-            continue;
-        };
-        let (names, after) = rest.split_once('}').unwrap();
-        named.extend(names.split(',').map(|name| format!("{before}{name}{after}")));
+/// The paths that a text between back quotes stands for: `a/{b,c}.rs::d` is `a/b.rs` and `a/c.rs`.
+fn paths_of(text: &str) -> Vec<String> {
+    let text = text.split("::").next().unwrap_or_default();
+    match text.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?))) {
+        Some((before, (branches, after))) => {
+            branches.split(',').map(|branch| format!("{before}{}{after}", branch.trim())).collect()
+        }
+        None => vec![text.to_owned()],
     }
-    assert!(named.len() > 40, "only {} files are named", named.len());
-    let missing: Vec<_> = named.into_iter().filter(|path| !root.join(path).exists()).collect();
-    assert_eq!(missing, Vec::<String>::new());
 }
 
-fn is_path(text: &str) -> bool {
-    text.contains('/') && Path::new(text).extension().is_some_and(|extension| extension == "rs")
+#[test]
+fn every_path_that_the_documents_name_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut pages = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+    pages.extend(fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path()));
+    pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
+    let (mut found, mut missing) = (0, Vec::new());
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap();
+        // Code in fences may hold back quotes of its own.
+        let prose: String = text.split("```").step_by(2).collect();
+        for path in prose.split('`').skip(1).step_by(2).flat_map(paths_of) {
+            let Some((folder, _)) = path.split_once('/') else { continue };
+            let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+            if !path.chars().all(plain) || folder.is_empty() || !root.join(folder).is_dir() {
+                continue;
+            }
+            found += 1;
+            if !root.join(&path).exists() {
+                missing.push(format!("{}: {path}", page.display()));
+            }
+        }
+    }
+    assert!(found > 200, "only {found} paths were found");
+    assert_eq!(missing, Vec::<String>::new());
 }

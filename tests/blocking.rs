@@ -240,7 +240,7 @@ fn x2_a_stop_says_that_blocking_work_does_not_return() {
 }
 
 #[test]
-fn t2_blocking_work_takes_no_virtual_time_and_runs_in_the_turn() {
+fn t2_blocking_work_takes_no_virtual_time_and_is_repeated_by_its_seed() {
     let lines = |seed| {
         let sim = Simulation::new(seed);
         let log = Log::new();
@@ -476,6 +476,28 @@ fn r4_a_simulation_runs_blocking_work_in_an_order_of_its_seed() {
         log.take()
     };
     let orders: std::collections::BTreeSet<_> = (0..20).map(order).collect();
+    assert!(orders.len() > 10);
+    assert_eq!(order(3), order(3));
+}
+
+#[test]
+fn r4_a_simulation_runs_the_work_of_a_pool_of_side_threads_between_turns_too() {
+    let order = |seed| {
+        let sim = Simulation::new(seed);
+        sim.add_blocking_pool("disk");
+        let log = Log::new();
+        for n in 0..6 {
+            let noted = log.clone();
+            blocker_in(&sim, "disk", move || {
+                assert!(!krarup::is_in_process());
+                noted.note(n);
+            });
+        }
+        sim.run_until_idle();
+        log.take()
+    };
+    let orders: std::collections::BTreeSet<_> = (0..20).map(order).collect();
+    assert!(orders.iter().all(|order| order.len() == 6));
     assert!(orders.len() > 10);
     assert_eq!(order(3), order(3));
 }

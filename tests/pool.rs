@@ -421,7 +421,7 @@ fn p6_inspect_tells_everything_there_is_to_know() {
     let expected = [
         "pool_size=2",
         "workers=2",
-        "worker_behavior=pool::Worker",
+        "worker_behavior=Worker",
         "worker_mailbox_size=7",
         "worker_restarts=0",
         "messages_forwarded=0",

@@ -83,6 +83,37 @@ fn every_statement_of_the_five_seeds_is_accounted_for() {
     assert_eq!(unknown, Vec::<&String>::new(), "no seed has these");
 }
 
+/// What is wrong with the rows of the contract: rules with several, and rows that a line of something
+/// else cuts off from their table.
+fn broken_rows(page: &str) -> Vec<String> {
+    let (mut seen, mut wrong, mut before) = (BTreeSet::new(), Vec::new(), "");
+    for line in page.lines() {
+        if let Some((id, _)) = line.strip_prefix("| ").and_then(|row| row.split_once(" |")) {
+            if id.starts_with(char::is_uppercase) && !seen.insert(id) {
+                wrong.push(format!("{id} has two rows"));
+            }
+            if !line.ends_with(" |") {
+                wrong.push(format!("the row of {id} does not end"));
+            }
+            if !before.starts_with('|') && id != "rule" {
+                wrong.push(format!("{id} stands outside its table"));
+            }
+        }
+        before = line;
+    }
+    wrong
+}
+
+#[test]
+fn every_rule_has_one_row_in_its_table() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/semantics.md")).unwrap();
+    assert_eq!(broken_rows(&page), Vec::<String>::new());
+    let doubled = "| rule | what |\n|---|---|\n| M1 | a | `t`<br>\n\n| M1 | b |";
+    let wrong = ["the row of M1 does not end", "M1 has two rows", "M1 stands outside its table"];
+    assert_eq!(broken_rows(doubled), wrong);
+}
+
 /// A test whose name begins with the id of a rule: its file, its name and the id.
 struct Bearer {
     file: String,

@@ -351,10 +351,7 @@ impl Host for Home {
     fn block_in(&self, pool: &str, work: Box<dyn FnOnce() + Send>) -> Result<(), BlockError> {
         let pool = self.core.blocking.named(pool)?;
         match &self.dispatcher {
-            Dispatcher::Simulated(_) => {
-                work();
-                Ok(())
-            }
+            Dispatcher::Simulated(_) => self.block(work),
             _ => pool.submit(work),
         }
     }

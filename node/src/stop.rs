@@ -64,7 +64,7 @@ impl Stopper {
                     stopper.finish(&home);
                     Ok(())
                 });
-                let _ = Spawn::outside(host, move || process).start();
+                let _ = Spawn::outside(host, move || process).label("node stop").start();
                 core.registry.close_to_top_level();
             }
             _ => {

@@ -6,7 +6,7 @@ use super::routing::Routing;
 use super::staff::Staff;
 use super::statistics::{PoolStatistics, inspected};
 use crate::behavior::Behavior;
-use krarup_gen::Inspection;
+use krarup_gen::{Inspection, Label};
 use std::any::type_name;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -45,7 +45,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         let mut inspection = Inspection::new()
             .with("pool_size", numbers.pool_size)
             .with("workers", numbers.workers)
-            .with("worker_behavior", type_name::<B>());
+            .with("worker_behavior", Label::of_type(type_name::<B>()).to_string());
         match self.settings.mailbox {
             Some(messages) => inspection.set("worker_mailbox_size", messages),
             None => inspection.set("worker_mailbox_size", "unbounded"),
