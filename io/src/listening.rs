@@ -24,8 +24,9 @@ use std::time::Duration;
 const KILL: Duration = Duration::from_secs(1);
 /// Connections that are accepted before others have their turn.
 const BUDGET: u32 = 16;
-/// How often a connection is handed on again whose worker has ended before it took it.
-const HANDED_AGAIN: usize = 16;
+/// How often a connection is handed on again whose worker has ended before it took it: for some
+/// two seconds altogether.
+const HANDED_AGAIN: usize = 8;
 /// Peers that an inspection shows.
 const SHOWN: usize = 32;
 
@@ -103,7 +104,7 @@ impl<M: Send + 'static> Server<M> {
     pub(crate) async fn serve(&mut self, ctx: &mut Context<AcceptorRequest<M>>) -> Reason {
         loop {
             match poll_fn(|cx| self.poll_next(ctx, cx)).await {
-                Event::Accepted(Ok((stream, peer))) => self.hand_on(stream, peer).await,
+                Event::Accepted(Ok((stream, peer))) => self.hand_on(ctx, stream, peer).await,
                 // Another socket would be told of again: whoever restarts this has one.
                 Event::Accepted(Err(error)) if is_lost(&error) => return error.into(),
                 Event::Accepted(Err(error)) => self.wait_after(ctx, &error),
@@ -162,7 +163,12 @@ impl<M: Send + 'static> Server<M> {
     }
 
     /// Hands a connection to the worker whose turn it is.
-    async fn hand_on(&mut self, stream: TcpStream, peer: SocketAddr) {
+    async fn hand_on(
+        &mut self,
+        ctx: &mut Context<AcceptorRequest<M>>,
+        stream: TcpStream,
+        peer: SocketAddr,
+    ) {
         self.back_off = BackOff::new();
         if self.limit.is_some_and(|limit| self.tally.open() >= limit) {
             self.refused += 1;
@@ -172,11 +178,14 @@ impl<M: Send + 'static> Server<M> {
         }
         let handed = Handed::new(stream, peer, self.tally.take());
         let mut error = self.hand_to_one(&handed).await.err();
+        let mut pause = BackOff::new();
         for _ in 0..HANDED_AGAIN {
             // The worker has ended before it took it: it is the next one's.
             if error.is_none() || !handed.is_there() {
                 break;
             }
+            // If it was the only one, its replacement needs time to start.
+            ctx.sleep(pause.next()).await;
             error = self.hand_to_one(&handed).await.err();
         }
         let Some(error) = error else {
@@ -349,7 +358,7 @@ mod tests {
                 server.retry.take().map_or(Duration::ZERO, |retry| retry - ctx.now())
             };
             let (first, second) = (wait(&mut server, &mut ctx), wait(&mut server, &mut ctx));
-            server.hand_on(stream, local).await;
+            server.hand_on(&mut ctx, stream, local).await;
             assert_eq!(server.accepted, 1);
             let _ = told.send([first, second, wait(&mut server, &mut ctx)]);
             Ok(())

@@ -72,7 +72,9 @@ mod tests {
         assert_eq!(late, [Token(usize::MAX), early[1].0, Token(4)]);
         for place in [0, 2] {
             let (token, readiness) = &early[place];
-            assert!(sources.of(*token).is_some_and(|open| std::ptr::eq(open, &raw const **readiness)));
+            assert!(
+                sources.of(*token).is_some_and(|open| std::ptr::eq(open, &raw const **readiness))
+            );
         }
         assert!(sources.of(WAKE_UP).is_none());
         assert_eq!(sources.all().count(), 5);
