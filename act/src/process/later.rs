@@ -96,7 +96,7 @@ mod tests {
         };
         let seen = holding(|| {
             tell();
-            holding(&tell);
+            holding(tell);
             told.get()
         });
         assert_eq!((seen, told.get()), (0, 2));
