@@ -38,6 +38,7 @@ impl<M, C> Remains<M, C> {
                 panics: _,
             } = *rare;
             receiver.into_iter().for_each(|waker| drop(Dropped::Receiver(waker)));
+            let waiting = (!waiting.is_empty()).then_some(waiting);
             last = LastToHear { starter, waiting };
             rest = (doom, tracer, Some(overflow));
             urgent.into_iter().chain(system).for_each(|c| drop(Dropped::Control(c)));
@@ -55,8 +56,8 @@ impl<M, C> Remains<M, C> {
 /// Who hears of the end when everything else is done (rule D6).
 pub(crate) struct LastToHear<M> {
     pub(crate) starter: Option<SlotSender<Result<(), SpawnError>>>,
-    /// Senders that wait for room.
-    pub(crate) waiting: Waiting<M>,
+    /// Senders that wait for room, if there are any.
+    pub(crate) waiting: Option<Waiting<M>>,
 }
 
 impl<M> LastToHear<M> {
@@ -68,7 +69,7 @@ impl<M> LastToHear<M> {
 
 impl<M> Default for LastToHear<M> {
     fn default() -> Self {
-        LastToHear { starter: None, waiting: Waiting::default() }
+        LastToHear { starter: None, waiting: None }
     }
 }
 

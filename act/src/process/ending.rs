@@ -83,9 +83,10 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
     fn log(&mut self) {
         let (cell, pid, reason) = (&self.cell, self.cell.pid, &self.reason);
         // A simulation that is dropped kills what still lives: nobody is to be warned of that.
-        let is_dropped = self.cell.host.is_stopping() && self.cell.host.wire().is_some();
+        let is_dropped =
+            || *reason == Reason::Killed && cell.host.is_stopping() && cell.host.wire().is_some();
         tell(|| {
-            if reason.is_abnormal() && !(is_dropped && *reason == Reason::Killed) {
+            if reason.is_abnormal() && !is_dropped() {
                 tracing::warn!(target: "krarup", %pid, behavior = %cell.label(), %reason, "process ended");
             } else {
                 tracing::trace!(target: "krarup", %pid, behavior = %cell.label(), %reason, "process ended");
@@ -172,7 +173,7 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
     }
 
     fn refuse_waiters(&mut self) {
-        for waiter in std::mem::take(&mut self.last_to_hear.waiting) {
+        for waiter in self.last_to_hear.waiting.take().into_iter().flatten() {
             // The permit that it would have got may convert a user's messages.
             let _ = contain(|| waiter.refuse());
             drop_contained(waiter);
