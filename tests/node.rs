@@ -543,6 +543,23 @@ fn x3_a_label_is_shown_in_place_of_the_type_wherever_the_process_is() {
 }
 
 #[test]
+fn x3_work_in_flight_is_shown_as_a_pipe() {
+    let sim = Simulation::new(1);
+    let pipes = behavior_fn(|mut ctx: Context<()>| async move {
+        ctx.pipe(std::future::pending::<()>(), |()| ())?;
+        ctx.receive().await;
+        Ok(())
+    });
+    let owner = sim.spawn(move || pipes).start().unwrap();
+    sim.run_until_idle();
+    let others: Vec<Pid> = sim.processes().into_iter().filter(|pid| *pid != owner.pid()).collect();
+    assert_eq!(others.len(), 1);
+    let shown = sim.process_info(others[0]).unwrap();
+    assert_eq!(shown.behavior.to_string(), "pipe");
+    assert_eq!(shown.parent, Some(owner.pid()));
+}
+
+#[test]
 fn x3_a_child_of_a_supervisor_keeps_its_label_when_it_is_restarted() {
     let sim = Simulation::new(1);
     let tree = || {

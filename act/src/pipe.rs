@@ -61,6 +61,6 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 Ok::<(), Reason>(())
             })
         };
-        Ok(self.spawn(run).start()?.pid())
+        Ok(self.spawn(run).label("pipe").start()?.pid())
     }
 }
