@@ -65,10 +65,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// about the mailbox.
     #[inline]
     fn next_at_hand(&mut self) -> Option<M> {
-        if self.detour {
-            return self.next_held();
-        }
-        if self.has_mail_ahead() {
+        if self.detour && !self.only_holds() || self.has_mail_ahead() {
             return None;
         }
         let main = self.main.as_mut()?;
@@ -78,7 +75,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         match main.pop_front()? {
             Entry { sender, body: Body::Message(message) } => {
                 self.sender = sender;
-                self.cell.progress.count_taken();
+                if self.detour {
+                    self.count_received();
+                } else {
+                    self.cell.progress.count_taken();
+                }
                 Some(message)
             }
             notice => {

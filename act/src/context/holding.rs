@@ -6,8 +6,6 @@
 //! received, but when they are begun. A process that does this takes a detour; others pay nothing.
 
 use super::context::{Context, Holding};
-use crate::mailbox::entry::{Body, Entry};
-use crate::process::current;
 use crate::received::Received;
 use krarup_gen::NoBound;
 use std::sync::atomic::Ordering;
@@ -82,32 +80,13 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
-    /// As the end of [`Context::take_batch`]'s ways, by a detour: there is a message only if room
-    /// is all that is held.
+    /// Whether the only detour is that what is received keeps its room.
     #[cold]
-    pub(super) fn next_held(&mut self) -> Option<M> {
-        let only_holds = !self.cell.is_routed()
+    pub(super) fn only_holds(&self) -> bool {
+        !self.cell.is_routed()
             && self
                 .rare
                 .as_ref()
-                .is_some_and(|rare| rare.holding != Holding::Never && !rare.is_in_the_way());
-        if !only_holds || self.has_mail_ahead() {
-            return None;
-        }
-        let main = self.main.as_mut()?;
-        if main.is_empty() || !current::spend(|| self.cell.host.now()) {
-            return None;
-        }
-        match main.pop_front()? {
-            Entry { sender, body: Body::Message(message) } => {
-                self.sender = sender;
-                self.count_received();
-                Some(message)
-            }
-            notice => {
-                self.put_back(notice);
-                None
-            }
-        }
+                .is_some_and(|rare| rare.holding != Holding::Never && !rare.is_in_the_way())
     }
 }
