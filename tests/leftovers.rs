@@ -4,10 +4,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{
-    Behavior, DeadLetter, Lifecycle, Overflow, Permit, Received, Recipient, Route, SendError,
-    behavior_fn,
-};
+use krarup::{Behavior, Overflow, Permit, Received, Recipient, Route, SendError, behavior_fn};
 use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use support::journal::Journal;
 use support::{
-    Act, Does, Log, Puppet, asked, boom, on_wake, poll_once, poll_with, puppet, trapper,
+    Act, Does, Log, Puppet, Unheard, asked, boom, on_wake, poll_once, poll_with, puppet, trapper,
 };
 
 /// Panics when it is dropped.
@@ -343,21 +340,6 @@ fn d6_all_hear_of_an_end_whatever_its_label_does() {
     UNNAMEABLE.set(false);
     assert_eq!(log.lines(), [format!("linked exit {pid} killed")]);
     assert_eq!(sim.whereis("named"), None);
-}
-
-/// Told of letters and lives; its conversions panic.
-struct Unheard;
-
-impl From<DeadLetter> for Unheard {
-    fn from(_: DeadLetter) -> Self {
-        panic!("conversion")
-    }
-}
-
-impl From<Lifecycle> for Unheard {
-    fn from(_: Lifecycle) -> Self {
-        panic!("conversion")
-    }
 }
 
 #[test]

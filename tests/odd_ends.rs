@@ -8,24 +8,9 @@ use krarup::{DeadLetter, InPlace, Lifecycle, Received, Recipient, Topic, behavio
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use support::{Act, Does, Log, Puppet, boom, poll_once, puppet, simulations};
+use support::{Act, Does, Log, Puppet, Unheard, boom, poll_once, puppet, simulations};
 
 const HOUR: Duration = Duration::from_hours(1);
-
-/// What subscribers are told of; its conversions panic.
-struct Unheard;
-
-impl From<DeadLetter> for Unheard {
-    fn from(_: DeadLetter) -> Self {
-        panic!("conversion")
-    }
-}
-
-impl From<Lifecycle> for Unheard {
-    fn from(_: Lifecycle) -> Self {
-        panic!("conversion")
-    }
-}
 
 struct Deaf;
 

@@ -5,6 +5,7 @@
 pub(crate) mod journal;
 
 use krarup::prelude::*;
+use krarup::{DeadLetter, Lifecycle};
 use std::fmt::Display;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -231,4 +232,19 @@ pub(crate) fn asked<T: Send + 'static>(
     assert!(puppet.tells(move |ctx| *told.lock().unwrap() = Some(ask(ctx))));
     sim.run_until_idle();
     answer.lock().unwrap().take().expect("an answer")
+}
+
+/// What subscribers are told of; its conversions panic.
+pub(crate) struct Unheard;
+
+impl From<DeadLetter> for Unheard {
+    fn from(_: DeadLetter) -> Self {
+        panic!("conversion")
+    }
+}
+
+impl From<Lifecycle> for Unheard {
+    fn from(_: Lifecycle) -> Self {
+        panic!("conversion")
+    }
 }
