@@ -12,8 +12,11 @@ pub(crate) struct Flags {
     pub(crate) sample: Option<usize>,
     /// What the sample is drawn by; the day, unless told otherwise.
     pub(crate) seed: String,
-    /// A file of mutants instead of the list, and who must catch them.
+    /// A list, or a folder of lists, instead of those of the workspace.
+    pub(crate) from: Option<PathBuf>,
+    /// A file of mutants instead of a list.
     pub(crate) mutants: Option<PathBuf>,
+    /// Who must catch each fault, whatever the list says; empty: as the list says.
     pub(crate) by: String,
     /// Only say which.
     pub(crate) list: bool,
@@ -23,7 +26,7 @@ pub(crate) struct Flags {
     pub(crate) jobs: usize,
 }
 
-const USAGE: &str = "faults [--sample COUNT [--seed TEXT]] [--mutants FILE --by TESTS] [--list] [--patience SECONDS] [--jobs COUNT] [FILTER]";
+const USAGE: &str = "faults [--sample COUNT [--seed TEXT]] [--from PATH | --mutants FILE] [--by TESTS] [--list] [--patience SECONDS] [--jobs COUNT] [FILTER]";
 
 impl Flags {
     pub(crate) fn parse() -> Result<Self, lexopt::Error> {
@@ -31,6 +34,7 @@ impl Flags {
             filter: String::new(),
             sample: None,
             seed: today(),
+            from: None,
             mutants: None,
             by: String::new(),
             list: false,
@@ -42,6 +46,7 @@ impl Flags {
             match argument {
                 Long("sample") => flags.sample = Some(arguments.value()?.parse()?),
                 Long("seed") => flags.seed = arguments.value()?.string()?,
+                Long("from") => flags.from = Some(arguments.value()?.into()),
                 Long("mutants") => flags.mutants = Some(arguments.value()?.into()),
                 Long("by") => flags.by = arguments.value()?.string()?,
                 Long("list") => flags.list = true,

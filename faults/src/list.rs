@@ -1,7 +1,7 @@
-//! The list of faults: a plain text.
+//! The list of faults: plain texts, one for each area of the workspace, in `faults/list`.
 //!
 //! ```text
-//! # ── area ────
+//! # a remark
 //! @ name | file | who catches it
 //! -what stands there
 //! +what is put in its place
@@ -18,7 +18,7 @@
 //! between them: one of them must fail. Lines of `-` and `+` may follow each other several times: one
 //! fault that changes several places of its file.
 
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::ops::Range;
 use std::path::Path;
 
@@ -28,8 +28,8 @@ pub(crate) struct Fault {
     pub(crate) name: String,
     /// The source file, from the root of the workspace.
     pub(crate) file: String,
-    /// The heading below which it stands.
-    pub(crate) area: String,
+    /// The part of the workspace that the file belongs to.
+    pub(crate) area: &'static str,
     pub(crate) catchers: Vec<Catcher>,
     pub(crate) change: Change,
 }
@@ -71,40 +71,83 @@ impl Suite {
 pub(crate) enum ListError {
     #[error("cannot read {path}: {source}")]
     Read { path: String, source: std::io::Error },
-    #[error("line {line} of the list: {what}")]
-    Line { line: usize, what: String },
+    #[error("line {line} of {list}: {what}")]
+    Line { list: String, line: usize, what: String },
 }
 
+/// The faults of one list, or of all in a folder, in the order of the files' names.
 pub(crate) fn read(path: &Path) -> Result<Vec<Fault>, ListError> {
-    let text = fs::read_to_string(path)
-        .map_err(|source| ListError::Read { path: path.display().to_string(), source })?;
-    parse(&text)
+    let unread = |path: &Path| {
+        let path = path.display().to_string();
+        move |source| ListError::Read { path, source }
+    };
+    let mut paths = vec![path.to_owned()];
+    if path.is_dir() {
+        let entries = fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        paths = entries.map_err(unread(path))?.iter().map(DirEntry::path).collect();
+        paths.retain(|path| path.extension().is_some_and(|it| it == "txt"));
+        paths.sort_unstable();
+    }
+    let mut faults = Vec::new();
+    for path in &paths {
+        let text = fs::read_to_string(path).map_err(unread(path))?;
+        parse(&text, &path.display().to_string(), &mut faults)?;
+    }
+    Ok(faults)
 }
 
-pub(crate) fn parse(text: &str) -> Result<Vec<Fault>, ListError> {
-    let mut faults: Vec<Fault> = Vec::new();
-    let mut area = "others".to_owned();
+/// The part of the workspace that a source file belongs to.
+pub(crate) fn area(file: &str) -> &'static str {
+    for (prefix, area) in [
+        ("act/src/pool", "pool"),
+        ("act/", "act"),
+        ("gen/", "gen"),
+        ("io/", "io"),
+        ("node/src/settings", "settings"),
+        ("node/src/dispatcher", "dispatcher"),
+        ("node/src/simulat", "simulation"),
+        ("node/src/seeded", "simulation"),
+        ("node/src/explore", "simulation"),
+        ("node/src/faults", "simulation"),
+        ("node/src/recorder", "simulation"),
+        ("node/src/trace", "simulation"),
+        ("node/src/expect", "simulation"),
+        ("node/", "node"),
+        ("state/", "state"),
+        ("supervisor/", "supervisor"),
+    ] {
+        if file.starts_with(prefix) {
+            return area;
+        }
+    }
+    "others"
+}
+
+/// Adds the faults of one list, which is called `list` in errors, to those before it.
+pub(crate) fn parse(text: &str, list: &str, faults: &mut Vec<Fault>) -> Result<(), ListError> {
+    let first = faults.len();
     let mut last = ' ';
     for (index, content) in text.lines().enumerate() {
-        let wrong = |what: &str| ListError::Line { line: index + 1, what: what.to_owned() };
+        let wrong = |what: &str| ListError::Line {
+            list: list.to_owned(),
+            line: index + 1,
+            what: what.to_owned(),
+        };
         let kind = content.chars().next().unwrap_or(' ');
         match kind {
-            '#' => {
-                if let Some(heading) = content.strip_prefix("# ── ") {
-                    heading.trim_end_matches('─').trim().clone_into(&mut area);
-                }
-            }
+            '#' => {}
             '@' => {
                 let head =
                     content.strip_prefix("@ ").ok_or_else(|| wrong("no blank after \"@\""))?;
-                let fault = headed(head, &area).map_err(|what| wrong(&what))?;
+                let fault = headed(head).map_err(|what| wrong(&what))?;
                 if faults.iter().any(|other| other.name == fault.name) {
                     return Err(wrong(&format!("{:?} stands there twice", fault.name)));
                 }
                 faults.push(fault);
             }
             '-' | '+' => {
-                let fault = faults.last_mut().ok_or_else(|| wrong("a change without a fault"))?;
+                let fault =
+                    faults[first..].last_mut().ok_or_else(|| wrong("a change without a fault"))?;
                 add(fault, last, content).map_err(|what| wrong(&what))?;
             }
             ' ' if content.trim().is_empty() => {}
@@ -113,10 +156,12 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Fault>, ListError> {
         last = kind;
     }
     match faults.iter().find(|fault| fault.change == Change::Texts(Vec::new())) {
-        Some(fault) => {
-            Err(ListError::Line { line: 0, what: format!("{:?} changes nothing", fault.name) })
-        }
-        None => Ok(faults),
+        Some(fault) => Err(ListError::Line {
+            list: list.to_owned(),
+            line: 0,
+            what: format!("{:?} changes nothing", fault.name),
+        }),
+        None => Ok(()),
     }
 }
 
@@ -140,7 +185,7 @@ fn add(fault: &mut Fault, last: char, content: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn headed(head: &str, area: &str) -> Result<Fault, String> {
+fn headed(head: &str) -> Result<Fault, String> {
     let parts: Vec<&str> = head.split('|').map(str::trim).collect();
     let [name, file, catcher] = parts[..] else {
         return Err(format!("{head:?} is not \"name | file | who catches it\""));
@@ -148,7 +193,7 @@ fn headed(head: &str, area: &str) -> Result<Fault, String> {
     Ok(Fault {
         name: name.to_owned(),
         file: file.to_owned(),
-        area: area.to_owned(),
+        area: area(file),
         catchers: catchers(catcher)?,
         change: Change::Texts(Vec::new()),
     })
@@ -189,11 +234,12 @@ mod tests {
 
     #[test]
     fn a_fault_has_its_area_its_catcher_and_changes_of_several_lines() {
-        let text = "# A list.\n\n# ── pools ───\n@ a | x/a.rs | test krarup-io/tcp i1, lib krarup-io\n-one\n-two\n+three\n-four\n+five\n+six\n";
-        let faults = parse(text).unwrap();
+        let text = "# A list.\n\n@ a | act/src/pool/a.rs | test krarup-io/tcp i1, lib krarup-io\n-one\n-two\n+three\n-four\n+five\n+six\n";
+        let mut faults = Vec::new();
+        parse(text, "a.txt", &mut faults).unwrap();
         let suite = Suite::File { package: "krarup-io".to_owned(), file: "tcp".to_owned() };
         assert_eq!(faults.len(), 1);
-        assert_eq!(faults[0].area, "pools");
+        assert_eq!(faults[0].area, "pool");
         let lib = Suite::Lib { package: "krarup-io".to_owned() };
         let catchers = [(suite, "i1"), (lib, "")];
         assert_eq!(
@@ -216,7 +262,7 @@ mod tests {
             ("@ a | b | act\nhm\n", 2, "no line of a fault"),
             ("@ a | b | act\n", 0, "changes nothing"),
         ] {
-            let error = parse(text).unwrap_err();
+            let error = parse(text, "a.txt", &mut Vec::new()).unwrap_err();
             assert!(matches!(error, ListError::Line { line: at, .. } if at == line), "{error}");
             assert!(error.to_string().contains(what), "{error}");
         }

@@ -2,7 +2,7 @@
 //! for it.
 //!
 //! ```text
-//!   .ci/faults.txt ──► list ──► weave: one copy of the sources with every fault in it,
+//!   faults/list/*.txt ──► list ──► weave: one copy of the sources with every fault in it,
 //!                               each behind its number ──► one build for each set of tests
 //!                                                               │
 //!   report ◄── verdicts ◄── the named test, once for each fault ◄┘
@@ -14,13 +14,14 @@
 //! body (a constant, a type) or does not compile beside the others is built alone.
 //!
 //! ```sh
-//! .ci/faults                      # all of .ci/faults.txt
+//! .ci/faults                      # all of faults/list
 //! .ci/faults 'wakes nobody'       # those with this in their name, file or area
 //! .ci/faults --sample 20          # that many, drawn by the day (--seed draws others)
+//! .ci/faults --from FILE --by 'lib krarup-act, test pool'  # another list, and who must catch it
 //! .ci/faults --mutants FILE --by 'lib krarup-supervisor, test krarup-supervisor/restarts'
 //! ```
 //!
-//! The last plants what `cargo mutants --list --json` prints, and runs the tests that are named.
+//! The last plants what `cargo mutants --list --json` prints.
 
 #![forbid(unsafe_code)]
 
@@ -75,12 +76,18 @@ fn plant() -> Result<bool, Trouble> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let all = match &flags.mutants {
-        Some(file) => mutants::read(file, root, &list::catchers(&flags.by).map_err(Trouble::By)?)?,
-        None => list::read(&root.join(".ci/faults.txt"))?,
+    let mut all = match &flags.mutants {
+        Some(file) => mutants::read(file, root)?,
+        None => list::read(flags.from.as_deref().unwrap_or(&root.join("faults/list")))?,
     };
+    if flags.mutants.is_some() || !flags.by.is_empty() {
+        let catchers = list::catchers(&flags.by).map_err(Trouble::By)?;
+        all.iter_mut().for_each(|fault| fault.catchers.clone_from(&catchers));
+    }
     let wanted = |fault: &Fault| {
-        [&fault.name, &fault.file, &fault.area].iter().any(|text| text.contains(&flags.filter))
+        [fault.name.as_str(), &fault.file, fault.area]
+            .iter()
+            .any(|text| text.contains(&flags.filter))
     };
     let mut chosen: Vec<Fault> = all.into_iter().filter(wanted).collect();
     if chosen.is_empty() {

@@ -3,7 +3,7 @@
 //! `cargo mutants --list --json > mutants.json` says what it would change and where. Planted here, a
 //! mutant costs the run of the tests and not a build.
 
-use crate::list::{Catcher, Change, Fault};
+use crate::list::{Change, Fault, area};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -16,12 +16,8 @@ pub(crate) enum MutantsError {
     Form { path: String, what: String },
 }
 
-/// The mutants that a file lists, each to be caught by one of these.
-pub(crate) fn read(
-    path: &Path,
-    root: &Path,
-    catchers: &[Catcher],
-) -> Result<Vec<Fault>, MutantsError> {
+/// The mutants that a file lists; by whom they must be caught, it does not say.
+pub(crate) fn read(path: &Path, root: &Path) -> Result<Vec<Fault>, MutantsError> {
     let read = |path: &Path| {
         fs::read_to_string(path)
             .map_err(|source| MutantsError::Read { path: path.display().to_string(), source })
@@ -46,8 +42,8 @@ pub(crate) fn read(
         faults.push(Fault {
             name: text("name")?.to_owned(),
             file: file.to_owned(),
-            area: "mutants".to_owned(),
-            catchers: catchers.to_vec(),
+            area: area(file),
+            catchers: Vec::new(),
             change: Change::Range(start..end, text("replacement")?.to_owned()),
         });
     }

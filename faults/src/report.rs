@@ -29,27 +29,9 @@ pub(crate) fn tell(fault: &Fault, verdict: &Verdict) {
     }
 }
 
-/// The part of the workspace that a source file belongs to.
-fn part(file: &str) -> &str {
-    for (prefix, part) in [
-        ("act/src/pool", "pool"),
-        ("node/src/settings", "settings"),
-        ("node/src/dispatcher", "dispatcher"),
-        ("node/src/simulat", "simulation"),
-        ("node/src/seeded", "simulation"),
-        ("node/src/explore", "simulation"),
-        ("node/src/faults", "simulation"),
-    ] {
-        if file.starts_with(prefix) {
-            return part;
-        }
-    }
-    file.split('/').next().unwrap_or(file)
-}
-
 /// Prints a table, and who was not caught; whether all were.
 pub(crate) fn print(faults: &[Fault], verdicts: &[Verdict]) -> bool {
-    let mut parts: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
+    let mut areas: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
     for (fault, verdict) in faults.iter().zip(verdicts) {
         let column = match verdict {
             Verdict::Caught { .. } => 0,
@@ -57,12 +39,12 @@ pub(crate) fn print(faults: &[Fault], verdicts: &[Verdict]) -> bool {
             Verdict::Stale(_) => 2,
             Verdict::Unviable => continue,
         };
-        parts.entry(part(&fault.file)).or_default()[column] += 1;
+        areas.entry(fault.area).or_default()[column] += 1;
     }
-    println!("\n{:<12} {:>6} {:>6} {:>6}", "part", "caught", "missed", "stale");
+    println!("\n{:<12} {:>6} {:>6} {:>6}", "area", "caught", "missed", "stale");
     let mut sum = [0; 3];
-    for (part, counts) in &parts {
-        println!("{part:<12} {:>6} {:>6} {:>6}", counts[0], counts[1], counts[2]);
+    for (area, counts) in &areas {
+        println!("{area:<12} {:>6} {:>6} {:>6}", counts[0], counts[1], counts[2]);
         sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
     for (fault, verdict) in faults.iter().zip(verdicts) {

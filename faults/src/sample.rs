@@ -28,7 +28,9 @@ mod tests {
     fn faults(count: usize) -> Vec<Fault> {
         let one = |n| format!("@ fault {n} | gen/src/a.rs | lib krarup-gen\n-a\n+b\n");
         let text = (0..count).map(one).collect::<Vec<_>>().concat();
-        parse(&text).unwrap()
+        let mut faults = Vec::new();
+        parse(&text, "a.txt", &mut faults).unwrap();
+        faults
     }
 
     fn names(seed: &str) -> Vec<String> {
