@@ -134,7 +134,7 @@ fn run(options: &Options) -> Result<Vec<String>> {
         audit.everyone_answers();
         let tally = tally(&postmaster)?;
         audit.accounts(&tally);
-        memory.note();
+        memory.note(began.elapsed());
         if options.is_long() || ledger.losses().is_empty() {
             println!("{:>6.0?}  {}  {memory}", began.elapsed(), ledger.line());
         }

@@ -1,32 +1,44 @@
 //! What is resident, taken at each rest, and whether it grows.
 //!
-//! Allocators keep what they once had, and a process that has grown to its load stays there:
-//! so the first quarter of the rests is the warm-up, and the greatest of it is what the run needs.
-//! It has grown if even the least of the last quarter is more than that by a tenth and 8 MiB.
-//! What leaks with every message or every process passes this within minutes; a single
-//! peak does not.
+//! Allocators keep what they once had, and a process that has grown to its load stays there.
+//! So the rests of the first five minutes, or the first quarter of them in a shorter run, are the
+//! warm-up, and the greatest of them is what the run needs. It has grown if even the least of the
+//! last quarter is more than that by a twentieth; in a shorter run, by some MiB more. What leaks with
+//! every message or every process passes this within minutes; a single peak does not.
 
 use std::fmt;
 use std::fs;
+use std::time::Duration;
 
 #[derive(Default)]
 pub(crate) struct Memory {
     kilobytes: Vec<u64>,
+    /// How many of them are the warm-up of a long run; none, while it lasts.
+    warm: Option<usize>,
 }
 
+/// After this, a run needs no more than it has needed.
+const WARM_UP: Duration = Duration::from_mins(5);
+
+/// What a run of seconds may grow by, in kB, beside the twentieth.
 const SLACK: u64 = 8 * 1024;
 
 impl Memory {
-    pub(crate) fn note(&mut self) {
+    /// Notes what is resident now, so long after the begin.
+    pub(crate) fn note(&mut self, elapsed: Duration) {
         self.kilobytes.extend(status("VmRSS:"));
+        if elapsed > WARM_UP && self.warm.is_none() {
+            self.warm = Some(self.kilobytes.len());
+        }
     }
 
     pub(crate) fn has_grown(&self) -> bool {
         let quarter = self.kilobytes.len().div_ceil(4);
-        let warm = self.kilobytes.iter().take(quarter).max();
+        let slack = if self.warm.is_some() { 0 } else { SLACK };
+        let warm = self.kilobytes.iter().take(self.warm.unwrap_or(quarter)).max();
         let last = self.kilobytes.iter().rev().take(quarter).min();
         match (warm, last) {
-            (Some(warm), Some(last)) => *last > warm + warm / 10 + SLACK,
+            (Some(warm), Some(last)) => *last > warm + warm / 20 + slack,
             _ => false,
         }
     }

@@ -7,6 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// Monitors that one watcher has at most: those on processes that never end would grow without end,
+/// and hide what leaks. A storm makes some dozens of these, so one whose end was not told is
+/// still there at the next rest.
+const MOST: usize = 1_000;
+
 pub(crate) enum Watch {
     Monitor(Pid),
     Link(Pid),
@@ -41,6 +46,11 @@ impl Actor for Watcher {
             Watch::Monitor(pid) if pid != ctx.pid() => {
                 self.ledger.bonds.fetch_add(1, Ordering::Relaxed);
                 self.monitors.insert(ctx.monitor(pid), pid);
+                if self.monitors.len() > MOST
+                    && let Some((oldest, _)) = self.monitors.pop_first()
+                {
+                    ctx.demonitor(oldest);
+                }
             }
             // A link to its parent would make its end a stop.
             Watch::Link(pid) if pid != ctx.pid() && Some(pid) != ctx.parent() => {
