@@ -387,6 +387,12 @@ fn c5_a_worker_of_an_elastic_pool_may_call_who_waits_for_a_job_that_was_moved() 
         Back(Address<Reply<()>>, Reply<()>),
         Slow,
     }
+    struct Convert(Address<Reply<()>>, Reply<()>);
+    impl From<Convert> for Ask {
+        fn from(Convert(who, reply): Convert) -> Self {
+            Ask::Back(who, reply)
+        }
+    }
     struct Calls;
     impl Actor for Calls {
         type Message = Ask;
@@ -403,20 +409,27 @@ fn c5_a_worker_of_an_elastic_pool_may_call_who_waits_for_a_job_that_was_moved() 
             Ok(())
         }
     }
-    let sim = Simulation::new(1);
-    let elastic = Elastic::between(1, 2).grow_at(1).every(seconds(1));
-    let pool = sim.spawn(move || Pool::new(1, || Calls).elastic(elastic)).wait().unwrap();
-    pool.send(Ask::Slow).unwrap();
-    let to = pool.clone();
-    let asks = behavior_fn(move |ctx: Context<Reply<()>>| async move {
-        let myself = ctx.address();
-        to.call(move |reply| Ask::Back(myself, reply)).no_timeout().await?;
-        Ok(())
-    });
-    let asking = sim.spawn(move || asks).start().unwrap();
-    let end = asking.monitor();
-    sim.advance(seconds(9));
-    assert_eq!(end.wait().unwrap().reason, Reason::Normal);
+    for converted in [false, true] {
+        let sim = Simulation::new(1);
+        let elastic = Elastic::between(1, 2).grow_at(1).every(seconds(1));
+        let pool = sim.spawn(move || Pool::new(1, || Calls).elastic(elastic)).wait().unwrap();
+        pool.send(Ask::Slow).unwrap();
+        let to = pool.clone();
+        let asks = behavior_fn(move |ctx: Context<Reply<()>>| async move {
+            let myself = ctx.address();
+            if converted {
+                let convert = move |reply| Convert(myself, reply);
+                to.recipient::<Convert>().call_within(seconds(60), convert).await?;
+            } else {
+                to.call(move |reply| Ask::Back(myself, reply)).no_timeout().await?;
+            }
+            Ok(())
+        });
+        let asking = sim.spawn(move || asks).start().unwrap();
+        let end = asking.monitor();
+        sim.advance(seconds(9));
+        assert_eq!(end.wait().unwrap().reason, Reason::Normal);
+    }
 }
 
 #[test]
