@@ -326,3 +326,61 @@ fn p11_a_drain_waits_for_what_stands_in_line_at_the_pools_behind_it() {
         }
     }
 }
+
+#[test]
+fn p11_who_waits_at_a_pool_of_pools_is_served_when_the_inner_one_takes_jobs_again() {
+    for empty in [false, true] {
+        for sim in simulations(10) {
+            let log = Log::new();
+            let [outer, inner] = nested(&sim, 1, 1, &log);
+            outer.send(Job::Slow(1, seconds(1))).unwrap();
+            sim.run_until_idle();
+            outer.send(Job::Note(2)).unwrap();
+            let mut early = outer.send_or_wait(Job::Note(3)).into_future();
+            assert!(poll_once(&mut early).is_pending());
+            let closes = || {
+                if empty {
+                    assert_eq!(inner.remove_workers(1).wait().unwrap().size, 0);
+                } else {
+                    drop(poll_once(&mut inner.drain().into_future()));
+                }
+                sim.advance(seconds(9));
+            };
+            let opens = || {
+                if empty {
+                    assert_eq!(inner.add_workers(1).wait().unwrap().size, 1);
+                } else {
+                    assert!(inner.reopen().wait().unwrap());
+                }
+                sim.run_until_idle();
+            };
+            closes();
+            // Its worker has nothing to do, and takes nothing: the outer pool is not drained.
+            let mut late = outer.send_or_wait(Job::Note(4)).into_future();
+            assert!(poll_once(&mut late).is_pending());
+            sim.run_until_idle();
+            assert!(poll_once(&mut early).is_pending() && poll_once(&mut late).is_pending());
+            assert_eq!((done(&log), outer.waiting()), (vec![1, 2], 0));
+            opens();
+            assert!(matches!(poll_once(&mut early), Poll::Ready(Ok(()))));
+            sim.run_until_idle();
+            assert!(matches!(poll_once(&mut late), Poll::Ready(Ok(()))));
+            sim.run_until_idle();
+            assert_eq!(done(&log), [1, 2, 3, 4]);
+            let numbers = numbers(&inner);
+            assert_eq!((numbers.forwarded, numbers.received()), (4, numbers.unhandled + 4));
+            // Who waits there itself is served, though nobody waits in the line before it.
+            inner.send(Job::Slow(5, seconds(1))).unwrap();
+            sim.run_until_idle();
+            inner.send(Job::Note(6)).unwrap();
+            let mut gone = outer.send_or_wait(Job::Note(0)).into_future();
+            let mut direct = inner.send_or_wait(Job::Note(7)).into_future();
+            assert!(poll_once(&mut gone).is_pending() && poll_once(&mut direct).is_pending());
+            drop(gone);
+            sim.advance(seconds(2));
+            assert!(matches!(poll_once(&mut direct), Poll::Ready(Ok(()))));
+            sim.run_until_idle();
+            assert_eq!(done(&log), [1, 2, 3, 4, 5, 6, 7]);
+        }
+    }
+}

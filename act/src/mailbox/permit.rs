@@ -215,9 +215,14 @@ impl<M> Waiter<M> {
         }
     }
 
+    /// Whether it stands for a line of senders elsewhere.
+    pub(crate) fn is_line(&self) -> bool {
+        matches!(self.0, Waits::Line(_))
+    }
+
     /// Whether it takes room more than once, and wants more.
     pub(crate) fn wants_more(&self) -> bool {
-        matches!(self.0, Waits::Line(_)) && self.is_waiting()
+        self.is_line() && self.is_waiting()
     }
 
     /// There will be no room any more; a line has other mailboxes.

@@ -242,7 +242,11 @@ where
 
     /// Takes jobs again; whether it did not before.
     pub(super) fn open(&self) -> bool {
-        self.ring.write().open()
+        let drained = self.ring.write().open();
+        if drained {
+            self.recall_scouts();
+        }
+        drained
     }
 
     pub(super) fn gate(&self) -> Gate {
@@ -261,7 +265,7 @@ where
     /// Nobody is served any more.
     pub(super) fn clear_line(&self) {
         self.dismiss();
-        while let Some(standing) = self.line.next() {
+        while let Some(standing) = self.line.next(true) {
             if let Standing::Heir(heir) = standing {
                 self.lose(heir.message, heir.sender, DeadLetterCause::Unhandled);
             }

@@ -102,10 +102,14 @@ impl<M> Queue<M> {
         self.0.lock().heirs.push_front(heir);
     }
 
-    pub(super) fn next(&self) -> Option<Standing<M>> {
+    /// The next in line; if it is no sender's turn, only one whose message was accepted.
+    pub(super) fn next(&self, senders_too: bool) -> Option<Standing<M>> {
         let mut line = self.0.lock();
         if let Some(heir) = line.heirs.pop_front() {
             return Some(Standing::Heir(heir));
+        }
+        if !senders_too {
+            return None;
         }
         let (_, waiter) = line.senders.pop_first()?;
         line.numbers.remove(&place_in_memory(&waiter));
@@ -139,13 +143,18 @@ impl<M> Queue<M> {
         self.0.lock().heirs.len()
     }
 
-    /// Sends those away that only wait; the line is empty of them then.
+    /// Sends those senders away that only wait. A line of another pool stays: its senders wait at
+    /// others too, and here again when there is room again.
     pub(super) fn dismiss(&self) {
         let dismissed = {
             let mut line = self.0.lock();
-            line.numbers.clear();
-            std::mem::take(&mut line.senders)
+            let Places { senders, numbers, .. } = &mut *line;
+            let dismissed: Vec<_> = senders.extract_if(.., |_, waiter| !waiter.is_line()).collect();
+            for (_, waiter) in &dismissed {
+                numbers.remove(&place_in_memory(waiter));
+            }
+            dismissed
         };
-        dismissed.into_values().for_each(|waiter| waiter.refuse());
+        dismissed.into_iter().for_each(|(_, waiter)| waiter.refuse());
     }
 }

@@ -229,6 +229,13 @@ where
         workers.iter().for_each(|worker| worker.address.enlist(&self.scout));
     }
 
+    /// The pool takes jobs again: so it does from the lines that have stayed.
+    pub(super) fn recall_scouts(&self) {
+        if self.line.is_waiting() {
+            self.send_scouts();
+        }
+    }
+
     /// Has the line stand at a new worker, if anybody is in it.
     pub(super) fn send_scout_to(&self, worker: &Address<M, C>) {
         if self.line.is_waiting() {
@@ -446,7 +453,10 @@ where
     R: Routing<M>,
 {
     fn is_waiting(&self) -> bool {
-        self.line.is_waiting()
+        match self.gate() {
+            Gate::Open => self.line.is_waiting(),
+            Gate::Draining | Gate::Closed => self.line.heirs() > 0,
+        }
     }
 
     fn offer(&self, permit: Permit<M>) -> Result<(), Permit<M>> {
@@ -454,8 +464,10 @@ where
         if !self.has(permit.holder()) {
             return Err(permit);
         }
+        // The lines of other pools stay while this one is drained.
+        let open = self.gate() == Gate::Open;
         loop {
-            match self.line.next() {
+            match self.line.next(open) {
                 None => return Err(permit),
                 Some(Standing::Heir(Heir { message, sender, times, era })) => {
                     match self.fill_one(permit, message, sender, times) {
