@@ -282,9 +282,18 @@ fn c5_a_cycle_through_a_pool_is_found_at_its_worker() {
         let pool = sim.spawn(move || Pool::new(2, move || Worker(noted.clone()))).wait().unwrap();
         let noted = log.clone();
         let asking = sim.spawn(move || Asking(noted)).wait().unwrap();
+        let found = ["found", "Ok(1)", "found", "Ok(1)"];
+        asking.send(Asker::Ask(pool.clone())).ok().unwrap();
+        sim.run_until_idle();
+        assert_eq!(log.take(), found);
+        // The first in turn is dead, and another takes it.
+        let first = pool.workers().wait().unwrap()[0];
+        sim.suspend(pool.pid()).wait().unwrap();
+        sim.kill(first);
+        sim.run_until_idle();
         asking.send(Asker::Ask(pool)).ok().unwrap();
         sim.run_until_idle();
-        assert_eq!(log.take(), ["found", "Ok(1)", "found", "Ok(1)"]);
+        assert_eq!(log.take(), found);
     }
 }
 

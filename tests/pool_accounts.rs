@@ -214,6 +214,39 @@ fn p1_the_rotation_goes_on_round_a_worker_that_was_given_up_and_a_place_that_was
     }
 }
 
+#[test]
+fn p1_the_rotation_goes_on_when_the_place_of_a_dead_worker_is_removed() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let fails = Arc::new(AtomicBool::new(false));
+        let (failing, factory) = (Arc::clone(&fails), workers(&log));
+        let factory = move || {
+            assert!(!failing.load(Ordering::Relaxed), "the factory fails");
+            factory()
+        };
+        let pool: PoolAddress = sim.spawn(move || Pool::new(3, factory).mailbox(1)).wait().unwrap();
+        let order = pool.workers().wait().unwrap();
+        fails.store(true, Ordering::Relaxed);
+        assert_eq!(who(&pool), order[0]);
+        sim.kill(order[0]);
+        sim.run_until_idle();
+        assert_eq!(pool.remove_workers(1).wait().unwrap().size, 2);
+        assert_eq!([who(&pool), who(&pool), who(&pool)], [order[1], order[2], order[1]]);
+        // With the last of them goes whoever waits.
+        assert_eq!(pool.remove_workers(1).wait().unwrap().size, 1);
+        pool.send(Job::Hang).unwrap();
+        sim.run_until_idle();
+        pool.send(Job::Note(1)).unwrap();
+        let mut wait = pool.send_or_wait(Job::Note(2)).into_future();
+        assert!(poll_once(&mut wait).is_pending());
+        sim.kill(order[1]);
+        sim.run_until_idle();
+        assert!(poll_once(&mut wait).is_pending(), "its place may be filled");
+        assert_eq!(pool.remove_workers(1).wait().unwrap().size, 0);
+        assert!(matches!(poll_once(&mut wait), Poll::Ready(Err(SendError::NoWorkers(_)))));
+    }
+}
+
 /// What a pool that routes by key is given.
 struct Keyed(u64, Reply<Pid>);
 

@@ -5,14 +5,14 @@ mod pool_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Diverted, Overflow, PoolError};
+use krarup::{DeadLetter, Diverted, Overflow, PoolError};
 use pool_support::{
     Job, PoolAddress, Worker, done, inspect, millis, numbers, occupy, seconds, workers,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
-use support::{Log, on_wake, poll_once, poll_with, simulations};
+use support::{Log, boom, on_wake, poll_once, poll_with, simulations};
 
 fn pool(node: &Node, size: usize, mailbox: usize, log: &Log) -> PoolAddress {
     let factory = workers(log);
@@ -341,6 +341,42 @@ fn p2_pools_that_divert_to_each_other_refuse_instead_of_recursing() {
     let taken = (0..20).take_while(|_| outer.send(Thing).is_ok()).count();
     sim.run_until_idle();
     assert_eq!(taken, 4);
+    // Two pools, each the fallback of the other: a pool is told when it starts.
+    let second = Arc::new(Mutex::new(None::<Address<Thing, PoolCommand>>));
+    let told = Arc::clone(&second);
+    let first = sim.spawn(move || {
+        let to = told.lock().unwrap().take().unwrap().recipient::<Diverted<Thing>>();
+        Pool::new(1, || Hangs).mailbox(1).overflow(Overflow::divert(to, ""))
+    });
+    let first = first.start().unwrap();
+    let to = first.recipient::<Diverted<Thing>>();
+    let other = move || Pool::new(1, || Hangs).mailbox(1).overflow(Overflow::divert(to, ""));
+    let other = sim.spawn(other).start().unwrap();
+    *second.lock().unwrap() = Some(other.clone());
+    sim.run_until_idle();
+    let taken = (0..20).take_while(|_| first.send(Thing).is_ok()).count();
+    assert_eq!(taken, 2);
+    assert!(first.reserve().is_err() && other.send(Thing).is_err());
+}
+
+#[test]
+fn p2_a_call_that_a_full_pool_drops_does_not_hear_of_the_end_of_who_sent_it() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let factory = workers(&log);
+        let pool = move || Pool::new(1, factory).mailbox(1).overflow(Overflow::DropNewest);
+        let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+        occupy(&sim, &pool, seconds(1));
+        pool.send(Job::Note(1)).unwrap();
+        let passes_on = krarup::behavior_fn(move |mut ctx: Context<Reply<Pid>>| async move {
+            if let krarup::Received::Message(reply) = ctx.receive().await {
+                pool.send(Job::Who(reply)).map_err(|_| Reason::error("not taken"))?;
+            }
+            Err(boom())
+        });
+        let passes_on = sim.spawn(move || passes_on).start().unwrap();
+        assert_eq!(passes_on.call(|reply| reply).wait(), Err(CallError::NoReply));
+    }
 }
 
 #[test]
@@ -544,6 +580,70 @@ fn p2_a_permit_for_a_fallback_that_has_ended_is_a_dead_letter() {
     assert!(pool.send(Job::Note(3)).unwrap_err().is_full());
     assert!(pool.reserve().unwrap_err().is_full());
     assert_eq!((numbers(&pool).unhandled, numbers(&pool).diverted), (3, 1));
+}
+
+/// A fallback that cannot be told of anything.
+struct Broken;
+
+impl From<Diverted<Job>> for Broken {
+    fn from(_: Diverted<Job>) -> Self {
+        panic!("conversion")
+    }
+}
+
+impl Actor for Broken {
+    type Message = Broken;
+
+    async fn handle_message(&mut self, _: &mut Context<Broken>, _: Broken) -> Result {
+        Ok(())
+    }
+}
+
+#[test]
+fn p2_what_a_full_pool_loses_is_a_dead_letter_with_its_sender_and_its_cause() {
+    for sim in simulations(5) {
+        let (log, letters) = (Log::new(), Log::new());
+        let noted = letters.clone();
+        let hears = krarup::behavior_fn(move |mut ctx: Context<DeadLetter>| async move {
+            while let krarup::Received::Message(letter) = ctx.receive().await {
+                noted.note(format!("{:?} {:?} {}", letter.cause, letter.from, letter.to));
+            }
+            Ok(())
+        });
+        let hears = sim.spawn(move || hears).start().unwrap();
+        sim.subscribe_dead_letters(hears.recipient());
+        let fallback = sim.spawn(|| Broken).mailbox(1).wait().unwrap();
+        let to = fallback.recipient::<Diverted<Job>>();
+        for overflow in [Overflow::DropNewest, Overflow::divert(to, "late")] {
+            let factory = workers(&log);
+            let pool = move || Pool::new(1, factory).mailbox(1).overflow(overflow);
+            let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+            let unused = pool.reserve().unwrap();
+            sim.kill(pool.workers().wait().unwrap()[0]);
+            sim.run_until_idle();
+            occupy(&sim, &pool, seconds(1));
+            pool.send(Job::Note(1)).unwrap();
+            letters.take();
+            let (sends, other) = (pool.clone(), pool.clone());
+            let sender = krarup::behavior_fn(move |ctx: Context<()>| async move {
+                sends.send(Job::Note(2)).map_err(|_| boom())?;
+                sends.reserve()?.send(Job::Note(3));
+                unused.send(Job::Note(4));
+                ctx.sleep(seconds(90)).await;
+                Ok(())
+            });
+            let sender = sim.spawn(move || sender).start().unwrap();
+            sim.run_until_idle();
+            let letter = |cause| format!("{cause} Some({:?}) {}", sender.pid(), other.pid());
+            assert_eq!(letters.take(), [letter("Overflow"), letter("Overflow")]);
+            assert!(fallback.reserve().is_ok(), "its room was given back");
+            assert_eq!((numbers(&pool).unhandled, numbers(&pool).waiting), (2, 2));
+            // What has lost its room stands in line, and goes down with the pool.
+            sim.kill(pool.pid());
+            sim.run_until_idle();
+            assert!(letters.take().contains(&letter("Unhandled")));
+        }
+    }
 }
 
 #[test]

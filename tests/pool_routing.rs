@@ -385,7 +385,14 @@ fn p8_a_broadcast_into_reserved_room_reaches_all_that_live_and_each_copy_ages() 
         assert_eq!((log.count(" 4"), log.take().len()), (3, 3));
         let numbers = pool.statistics().wait().unwrap();
         assert_eq!((numbers.expired, numbers.forwarded, numbers.lost), (6, 4, 0));
-        // With nobody there, there is nobody to reach.
+        // With nobody alive there is nobody to reach, though their places are not given up.
+        sim.suspend(pool.pid()).wait().unwrap();
+        workers.iter().for_each(|worker| sim.kill(*worker));
+        sim.run_until_idle();
+        assert!(matches!(pool.send(Keyed(1, Task::Note(5))), Err(SendError::NoWorkers(_))));
+        assert!(matches!(pool.reserve(), Err(SendError::NoWorkers(()))));
+        sim.resume(pool.pid());
+        sim.run_until_idle();
         pool.remove_workers(3).wait().unwrap();
         assert!(matches!(pool.send(Keyed(1, Task::Note(5))), Err(SendError::NoWorkers(_))));
         assert!(matches!(pool.reserve(), Err(SendError::NoWorkers(()))));
