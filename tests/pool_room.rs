@@ -488,6 +488,16 @@ fn p4_messages_that_have_lost_their_room_count_and_go_before_who_only_waits() {
         assert_eq!(done(&log), [999, 1, 2, 3, 4, 5, 6]);
         let numbers = numbers(&pool);
         assert_eq!((numbers.forwarded, numbers.unhandled, numbers.waiting), (7, 0, 0));
+        // All that stand in line go down with their pool.
+        let permits = [(); 2].map(|()| pool.reserve().unwrap());
+        sim.kill(pool.workers().wait().unwrap()[0]);
+        sim.run_until_idle();
+        (0..2).for_each(|n| pool.send(Job::Note(n)).unwrap());
+        permits.into_iter().for_each(|permit| permit.send(Job::Note(9)));
+        assert_eq!(pool.waiting(), 4);
+        sim.kill(pool.pid());
+        sim.run_until_idle();
+        assert_eq!(sim.stats().dead_letters + (done(&log).len() as u64 - 7), 4);
     }
 }
 

@@ -270,7 +270,7 @@ mod tests {
             });
             let settings = settings.rounded();
             let (first, most) = settings.back_off;
-            let chosen = [settings.report, settings.stuck].map(|time| time.unwrap_or_default());
+            let chosen = [settings.report, settings.stuck].map(Option::unwrap_or_default);
             let elastic = settings.elastic.unwrap_or(elastic);
             let kept = [settings.intensity.unwrap_or_default().1, elastic.cool_down];
             (vec![first, most, settings.init_timeout, chosen[0], chosen[1], elastic.every], kept)
