@@ -253,6 +253,12 @@ fn c5_a_cycle_through_a_pool_is_found_at_its_worker() {
         Ask(Address<(Address<Asker>, Reply<u32>), PoolCommand>),
         Number(Reply<u32>),
     }
+    struct Convert(Address<Asker>, Reply<u32>);
+    impl From<Convert> for (Address<Asker>, Reply<u32>) {
+        fn from(Convert(asker, reply): Convert) -> Self {
+            (asker, reply)
+        }
+    }
     struct Asking(Log);
     impl Actor for Asking {
         type Message = Asker;
@@ -261,6 +267,9 @@ fn c5_a_cycle_through_a_pool_is_found_at_its_worker() {
                 Asker::Ask(pool) => {
                     let myself = ctx.address();
                     self.0.note(format!("{:?}", pool.call(|reply| (myself, reply)).await));
+                    // What it sends is converted on the way.
+                    let (pool, myself) = (pool.recipient::<Convert>(), ctx.address());
+                    self.0.note(format!("{:?}", pool.call(|reply| Convert(myself, reply)).await));
                 }
                 Asker::Number(reply) => reply.send(2),
             }
@@ -273,9 +282,18 @@ fn c5_a_cycle_through_a_pool_is_found_at_its_worker() {
         let pool = sim.spawn(move || Pool::new(2, move || Worker(noted.clone()))).wait().unwrap();
         let noted = log.clone();
         let asking = sim.spawn(move || Asking(noted)).wait().unwrap();
+        let found = ["found", "Ok(1)", "found", "Ok(1)"];
+        asking.send(Asker::Ask(pool.clone())).ok().unwrap();
+        sim.run_until_idle();
+        assert_eq!(log.take(), found);
+        // The first in turn is dead, and another takes it.
+        let first = pool.workers().wait().unwrap()[0];
+        sim.suspend(pool.pid()).wait().unwrap();
+        sim.kill(first);
+        sim.run_until_idle();
         asking.send(Asker::Ask(pool)).ok().unwrap();
         sim.run_until_idle();
-        assert_eq!(log.take(), ["found", "Ok(1)"]);
+        assert_eq!(log.take(), found);
     }
 }
 

@@ -61,6 +61,103 @@ fn p10_who_gives_up_waiting_gives_its_token_back() {
 }
 
 #[test]
+fn p10_room_that_came_and_was_not_used_gives_one_token_back() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let pool = rated(&sim, &log);
+        pool.send(Job::Slow(1, seconds(5))).unwrap();
+        sim.run_until_idle();
+        pool.send(Job::Note(2)).unwrap();
+        for turn in 0..3 {
+            let mut wait = pool.send_or_wait(Job::Note(0)).into_future();
+            assert!(poll_once(&mut wait).is_pending());
+            // The last one gives up when it has room, and does not know yet.
+            if turn == 2 {
+                sim.advance(seconds(5));
+            }
+            drop(wait);
+        }
+        sim.run_until_idle();
+        assert_eq!(pool.waiting(), 0);
+        pool.send(Job::Note(3)).unwrap();
+        sim.run_until_idle();
+        assert!(matches!(pool.send(Job::Note(4)), Err(SendError::RateLimited { .. })));
+        let numbers = numbers(&pool);
+        assert_eq!((numbers.forwarded, numbers.unhandled), (3, 4));
+        sim.run_until_idle();
+        assert_eq!(done(&log), [1, 2, 3]);
+    }
+}
+
+#[test]
+fn p10_who_waits_for_the_rate_takes_one_token_then_and_none_if_it_gives_up_before() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let factory = workers(&log);
+        let rate = Rate::per_second(1.0).burst(2);
+        let pool = move || Pool::new(1, factory).mailbox(9).rate(rate);
+        let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+        (0..2).for_each(|n| pool.send(Job::Note(n)).unwrap());
+        // None is there, so those that give up can have taken none.
+        for _ in 0..3 {
+            let late = pool.send_or_wait(Job::Note(9)).timeout(millis(100)).wait().unwrap_err();
+            assert!(matches!(late, SendError::Timeout { .. }));
+        }
+        assert!(matches!(pool.send(Job::Note(9)), Err(SendError::RateLimited { .. })));
+        let mut waits: Vec<_> =
+            (2..4).map(|n| pool.send_or_wait(Job::Note(n)).into_future()).collect();
+        assert!(waits.iter_mut().all(|wait| poll_once(wait).is_pending()));
+        sim.advance(millis(699));
+        assert!(waits.iter_mut().all(|wait| poll_once(wait).is_pending()));
+        sim.advance(millis(1));
+        waits.retain_mut(|wait| poll_once(wait).is_pending());
+        assert_eq!(waits.len(), 1, "one token, for one of them");
+        assert!(matches!(pool.send(Job::Note(9)), Err(SendError::RateLimited { .. })));
+        sim.advance(seconds(1));
+        assert!(poll_once(&mut waits[0]).is_ready());
+        let refused = pool.send(Job::Note(9)).unwrap_err();
+        assert!(
+            matches!(refused, SendError::RateLimited { retry_after, .. } if retry_after == seconds(1))
+        );
+        sim.run_until_idle();
+        assert_eq!(done(&log), [0, 1, 2, 3]);
+        let numbers = numbers(&pool);
+        assert_eq!((numbers.forwarded, numbers.unhandled, numbers.rate_limited), (4, 6, 3));
+    }
+}
+
+#[test]
+fn p10_what_is_refused_for_another_reason_takes_no_token() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let pool = rated(&sim, &log);
+        pool.drain().wait().unwrap();
+        let refused = || {
+            assert!(pool.send(Job::Note(0)).is_err() && pool.reserve().is_err());
+            assert!(pool.send_or_wait(Job::Note(0)).wait().is_err());
+        };
+        (0..3).for_each(|_| refused());
+        pool.reopen().wait().unwrap();
+        let worker = pool.workers().wait().unwrap()[0];
+        sim.kill(worker);
+        while sim.is_alive(worker) {
+            sim.step();
+        }
+        (0..3).for_each(|_| refused());
+        pool.remove_workers(1).wait().unwrap();
+        (0..3).for_each(|_| refused());
+        pool.add_workers(1).wait().unwrap();
+        for number in 1..4 {
+            pool.send(Job::Note(number)).unwrap();
+            sim.run_until_idle();
+        }
+        assert!(matches!(pool.send(Job::Note(4)), Err(SendError::RateLimited { .. })));
+        assert_eq!((numbers(&pool).unhandled, numbers(&pool).rate_limited), (28, 1));
+        assert_eq!(done(&log), [1, 2, 3]);
+    }
+}
+
+#[test]
 fn p1_after_a_full_or_a_dead_worker_the_turn_is_that_of_the_one_after_the_taker() {
     for sim in simulations(20) {
         let log = Log::new();
@@ -114,6 +211,39 @@ fn p1_the_rotation_goes_on_round_a_worker_that_was_given_up_and_a_place_that_was
         fails.store(false, Ordering::Relaxed);
         sim.advance(seconds(60));
         assert_eq!((numbers(&pool).workers, numbers(&pool).restarts), (2, 0));
+    }
+}
+
+#[test]
+fn p1_the_rotation_goes_on_when_the_place_of_a_dead_worker_is_removed() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let fails = Arc::new(AtomicBool::new(false));
+        let (failing, factory) = (Arc::clone(&fails), workers(&log));
+        let factory = move || {
+            assert!(!failing.load(Ordering::Relaxed), "the factory fails");
+            factory()
+        };
+        let pool: PoolAddress = sim.spawn(move || Pool::new(3, factory).mailbox(1)).wait().unwrap();
+        let order = pool.workers().wait().unwrap();
+        fails.store(true, Ordering::Relaxed);
+        assert_eq!(who(&pool), order[0]);
+        sim.kill(order[0]);
+        sim.run_until_idle();
+        assert_eq!(pool.remove_workers(1).wait().unwrap().size, 2);
+        assert_eq!([who(&pool), who(&pool), who(&pool)], [order[1], order[2], order[1]]);
+        // With the last of them goes whoever waits.
+        assert_eq!(pool.remove_workers(1).wait().unwrap().size, 1);
+        pool.send(Job::Hang).unwrap();
+        sim.run_until_idle();
+        pool.send(Job::Note(1)).unwrap();
+        let mut wait = pool.send_or_wait(Job::Note(2)).into_future();
+        assert!(poll_once(&mut wait).is_pending());
+        sim.kill(order[1]);
+        sim.run_until_idle();
+        assert!(poll_once(&mut wait).is_pending(), "its place may be filled");
+        assert_eq!(pool.remove_workers(1).wait().unwrap().size, 0);
+        assert!(matches!(poll_once(&mut wait), Poll::Ready(Err(SendError::NoWorkers(_)))));
     }
 }
 
@@ -255,6 +385,45 @@ fn p9_a_message_whose_room_is_gone_keeps_the_time_at_which_it_was_accepted() {
         sim.advance(seconds(9));
         assert_eq!(done(&log), [1, 2]);
         assert_eq!(gone.take(), ["7 after 4s"]);
+    }
+}
+
+#[test]
+fn p9_a_job_in_reserved_room_ages_and_is_measured_like_any_other() {
+    for sim in simulations(5) {
+        let (log, gone) = (Log::new(), Log::new());
+        let (factory, told) = (workers(&log), gone.clone());
+        let pool = move || {
+            let tell = move |job, why| {
+                if let (Job::Note(n), Discarded::Expired { waited }) = (job, why) {
+                    told.note(format!("{n} after {waited:?}"));
+                }
+            };
+            Pool::new(2, factory).mailbox(2).time_to_live(seconds(3)).on_discard(tell).measured()
+        };
+        let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+        occupy(&sim, &pool, seconds(4));
+        // Its time counts from when it is sent: the permit may be old.
+        let [early, late, elsewhere] = [(); 3].map(|()| pool.reserve().unwrap());
+        sim.advance(millis(500));
+        early.send(Job::Note(1));
+        sim.advance(seconds(1));
+        late.send(Job::Note(2));
+        // The worker of the third is replaced, and another has room.
+        let holder = pool.workers().wait().unwrap()[1];
+        sim.kill(holder);
+        while sim.is_alive(holder) {
+            sim.step();
+        }
+        elsewhere.send(Job::Note(3));
+        sim.advance(seconds(9));
+        let numbers = numbers(&pool);
+        assert_eq!(numbers.forwarded, 5);
+        assert_eq!(numbers.wait.unwrap().count + numbers.lost, 5);
+        let mut all = [done(&log).len() as u64, numbers.expired, numbers.lost, numbers.crashed];
+        all.sort_unstable();
+        assert_eq!(all.iter().sum::<u64>(), 5, "{numbers:?}");
+        assert_eq!(gone.count("1 after 3.5s") + gone.count("3 after 2.5s"), gone.lines().len());
     }
 }
 

@@ -11,7 +11,7 @@ use krarup::{
 use pool_support::{Job, PoolAddress, Worker, done, millis, seconds, workers};
 use std::collections::BTreeSet;
 use std::task::Poll;
-use support::{Log, boom, poll_once, puppet, simulations};
+use support::{Does, Log, boom, poll_once, puppet, simulations};
 
 /// What the pools here can be told.
 #[derive(Debug)]
@@ -24,6 +24,7 @@ enum Order {
     Link(Pid),
     Listen,
     Drain(Reply<()>),
+    Reopen(Reply<bool>),
     Heard(String),
     Fail(Reason),
     Panic,
@@ -79,6 +80,7 @@ impl PoolBehavior for Manager {
                 pool.drain();
                 reply.send(());
             }
+            Order::Reopen(reply) => reply.send(pool.reopen()),
             Order::Heard(what) => self.log.note(what),
             Order::Fail(reason) => return Err(reason),
             Order::Panic => panic!("as told"),
@@ -178,6 +180,9 @@ fn p14_workers_are_added_and_removed_from_within_commands() {
         assert_eq!(pool.workers().wait().unwrap(), order[4..]);
         pool.ask(Order::Drain).wait().unwrap();
         assert!(matches!(pool.send(Job::Note(0)), Err(SendError::Draining(_))));
+        assert_eq!(pool.ask(Order::Reopen).wait(), Ok(true));
+        assert_eq!(pool.ask(Order::Reopen).wait(), Ok(false));
+        assert_eq!(pool.call(Job::Who).wait(), Ok(order[4]));
     }
 }
 
@@ -346,4 +351,125 @@ fn p7_a_managed_pool_that_ends_ends_its_workers_and_its_calls_hear_of_it() {
         assert!(matches!(pool.command(Order::Stop), Err(SendError::NoProcess(Order::Stop))));
         let _ = Worker(log);
     }
+}
+
+/// A worker whose start takes a second.
+struct Late(Worker);
+
+impl Actor for Late {
+    type Message = Job;
+
+    async fn init(&mut self, ctx: &mut Context<Job>) -> Result {
+        ctx.sleep(seconds(1)).await;
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, ctx: &mut Context<Job>, job: Job) -> Result {
+        self.0.handle_message(ctx, job).await
+    }
+}
+
+#[test]
+fn p4_a_pool_that_starts_answers_what_it_can_and_keeps_all_else_in_its_order() {
+    for sim in simulations(10) {
+        let (log, jobs) = (Log::new(), Log::new());
+        let (noted, factory) = (log.clone(), workers(&jobs));
+        let late = move || Late(factory());
+        let manager = Manager { log: noted, init: Ok(()) };
+        let pool: ManagedPool =
+            sim.spawn(move || Pool::new(3, late).behavior(manager)).start().unwrap();
+        sim.advance(millis(1_500));
+        log.take();
+        let begun = sim.now();
+        assert_eq!(pool.workers().wait().unwrap().len(), 1);
+        let numbers = pool.statistics().wait().unwrap();
+        assert_eq!((numbers.places, numbers.workers, numbers.pool_size), (1, 1, 3));
+        let inspection = pool.inspect().wait().unwrap();
+        assert_eq!(
+            (inspection.number("workers"), inspection.number("pool_size")),
+            (Some(1), Some(3))
+        );
+        let refused = pool.remove_workers(1).wait().unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            format!("pool {} cannot be resized: it is starting", pool.pid())
+        );
+        assert_eq!(sim.now(), begun, "it has waited for nothing");
+        // A signal of a stranger is of no haste, and holds no command up.
+        let other = puppet(&sim, "other", &Log::new());
+        let to = pool.pid();
+        other.tells(move |ctx| ctx.exit(to, boom()));
+        sim.run_until_idle();
+        assert_eq!(pool.workers().wait().unwrap().len(), 1);
+        (0..3).for_each(|n| pool.command(Order::Note(n)).unwrap());
+        // What comes behind a command that is held is held as well.
+        let mut workers = pool.workers().into_future();
+        let mut numbers = pool.statistics().into_future();
+        let mut added = pool.add_workers(1).into_future();
+        assert!(poll_once(&mut workers).is_pending() && poll_once(&mut numbers).is_pending());
+        assert!(poll_once(&mut added).is_pending());
+        let seen = pool.inspect().wait().unwrap();
+        assert_eq!((seen.number("workers"), sim.now()), (Some(1), begun), "but for an inspection");
+        sim.advance(millis(1_499));
+        assert!(poll_once(&mut workers).is_pending() && log.lines().is_empty());
+        sim.advance(millis(1));
+        assert_eq!(log.take(), ["order 0", "order 1", "order 2", "exit boom"]);
+        assert!(matches!(poll_once(&mut workers), Poll::Ready(Ok(pids)) if pids.len() == 3));
+        assert!(matches!(poll_once(&mut numbers), Poll::Ready(Ok(numbers)) if numbers.places == 3));
+        sim.advance(seconds(1));
+        assert_eq!(poll_once(&mut added), Poll::Ready(Ok(Resized { size: 4, changed: 1 })));
+    }
+}
+
+#[test]
+fn p7_a_pool_ends_with_the_reason_that_it_was_given() {
+    let reasons = [Reason::Normal, Reason::Shutdown, boom()];
+    for reason in reasons {
+        for sim in simulations(3) {
+            let pool = managed(&sim, &Log::new(), &Log::new());
+            let end = pool.monitor();
+            pool.stop().reason(reason.clone()).wait().unwrap();
+            assert_eq!(end.wait().unwrap().reason, reason);
+            let pool = managed(&sim, &Log::new(), &Log::new());
+            let end = pool.monitor();
+            pool.command(Order::Fail(reason.clone())).unwrap();
+            assert_eq!(end.wait().unwrap().reason, reason);
+            assert_eq!(sim.stats().processes, 0);
+        }
+    }
+}
+
+#[test]
+fn p7_a_sender_that_is_the_last_to_use_what_a_pool_was_given_is_not_harmed_by_its_destructor() {
+    struct Bomb(Log);
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            self.0.note("dropped");
+            panic!("a destructor of a user's");
+        }
+    }
+    let node = krarup::Node::builder("p7").workers(2).start().unwrap();
+    let (log, jobs) = (Log::new(), Log::new());
+    let (asked, asks) = std::sync::mpsc::channel();
+    let (go, may_go) = std::sync::mpsc::channel::<()>();
+    let (bomb, may_go, factory) =
+        (Bomb(log.clone()), std::sync::Mutex::new(may_go), workers(&jobs));
+    let limit = move |_: &Job| {
+        let _kept = &bomb;
+        asked.send(()).unwrap();
+        may_go.lock().unwrap().recv().unwrap();
+        None
+    };
+    let pool: PoolAddress =
+        node.spawn(move || Pool::new(1, factory).time_to_live_of(limit)).wait().unwrap();
+    let to = pool.clone();
+    let sender =
+        std::thread::spawn(move || matches!(to.send(Job::Note(1)), Err(SendError::NoProcess(_))));
+    asks.recv().unwrap();
+    pool.stop().wait().unwrap();
+    assert!(log.lines().is_empty(), "it is in use");
+    go.send(()).unwrap();
+    assert!(sender.join().unwrap(), "the message came back");
+    assert_eq!(log.take(), ["dropped"]);
+    node.stop().wait().unwrap();
 }

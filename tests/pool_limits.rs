@@ -385,38 +385,60 @@ fn p13_new_workers_take_over_what_waits_at_the_old_ones() {
 fn c5_a_worker_of_an_elastic_pool_may_call_who_waits_for_a_job_that_was_moved() {
     enum Ask {
         Back(Address<Reply<()>>, Reply<()>),
-        Slow,
+        Slow(Address<Reply<()>>),
     }
-    struct Calls;
+    struct Convert(Address<Reply<()>>, Reply<()>);
+    impl From<Convert> for Ask {
+        fn from(Convert(who, reply): Convert) -> Self {
+            Ask::Back(who, reply)
+        }
+    }
+    struct Calls(Log);
     impl Actor for Calls {
         type Message = Ask;
         async fn handle_message(&mut self, ctx: &mut Context<Ask>, ask: Ask) -> Result {
-            match ask {
-                Ask::Slow => ctx.sleep(seconds(3)).await,
-                Ask::Back(who, reply) => {
-                    let called = who.call(|reply| reply).timeout(seconds(1)).await;
-                    if !matches!(called, Err(CallError::Deadlock(_))) {
-                        reply.send(());
-                    }
+            let (who, reply) = match ask {
+                Ask::Slow(who) => {
+                    ctx.sleep(seconds(3)).await;
+                    (who, None)
                 }
+                Ask::Back(who, reply) => (who, Some(reply)),
+            };
+            let called = who.call(|reply| reply).timeout(seconds(1)).await;
+            self.0.note(matches!(called, Err(CallError::Deadlock(_))));
+            ctx.sleep(seconds(3)).await;
+            if let Some(reply) = reply {
+                reply.send(());
             }
             Ok(())
         }
     }
-    let sim = Simulation::new(1);
-    let elastic = Elastic::between(1, 2).grow_at(1).every(seconds(1));
-    let pool = sim.spawn(move || Pool::new(1, || Calls).elastic(elastic)).wait().unwrap();
-    pool.send(Ask::Slow).unwrap();
-    let to = pool.clone();
-    let asks = behavior_fn(move |ctx: Context<Reply<()>>| async move {
-        let myself = ctx.address();
-        to.call(move |reply| Ask::Back(myself, reply)).no_timeout().await?;
-        Ok(())
-    });
-    let asking = sim.spawn(move || asks).start().unwrap();
-    let end = asking.monitor();
-    sim.advance(seconds(9));
-    assert_eq!(end.wait().unwrap().reason, Reason::Normal);
+    for converted in [false, true] {
+        let sim = Simulation::new(1);
+        let elastic = Elastic::between(1, 2).grow_at(1).every(seconds(1));
+        let log = Log::new();
+        let noted = log.clone();
+        let factory = move || Calls(noted.clone());
+        let pool = sim.spawn(move || Pool::new(1, factory).elastic(elastic)).wait().unwrap();
+        let asks = behavior_fn(move |ctx: Context<Reply<()>>| async move {
+            let myself = ctx.address();
+            // The worker that is given the job first calls later, when another has it.
+            pool.send(Ask::Slow(myself.clone())).map_err(|_| boom())?;
+            let to = pool;
+            if converted {
+                let convert = move |reply| Convert(myself, reply);
+                to.recipient::<Convert>().call_within(seconds(60), convert).await?;
+            } else {
+                to.call(move |reply| Ask::Back(myself, reply)).no_timeout().await?;
+            }
+            Ok(())
+        });
+        let asking = sim.spawn(move || asks).start().unwrap();
+        let end = asking.monitor();
+        sim.advance(seconds(9));
+        assert_eq!(end.wait().unwrap().reason, Reason::Normal);
+        assert_eq!(log.take(), ["false", "false"]);
+    }
 }
 
 #[test]

@@ -5,14 +5,14 @@ mod pool_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Diverted, Overflow, PoolError};
+use krarup::{DeadLetter, Diverted, Overflow, PoolError};
 use pool_support::{
     Job, PoolAddress, Worker, done, inspect, millis, numbers, occupy, seconds, workers,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
-use support::{Log, on_wake, poll_once, poll_with, simulations};
+use support::{Log, boom, on_wake, poll_once, poll_with, simulations};
 
 fn pool(node: &Node, size: usize, mailbox: usize, log: &Log) -> PoolAddress {
     let factory = workers(log);
@@ -190,6 +190,44 @@ fn m6_threads_that_wait_at_a_pool_are_all_served_and_the_bound_holds() {
     node.stop().wait().unwrap();
 }
 
+#[test]
+fn m6_who_would_wait_at_a_pool_does_not_take_the_room_that_another_waits_for() {
+    let node = Node::builder("m6").workers(1).start().unwrap();
+    let (entered, inside) = std::sync::mpsc::channel();
+    let (go, held) = std::sync::mpsc::channel::<()>();
+    let held = Arc::new(Mutex::new(held));
+    let factory = move || {
+        let (entered, held) = (entered.clone(), Arc::clone(&held));
+        krarup::behavior_fn(move |mut ctx: Context<u32>| async move {
+            while let krarup::Received::Message(number) = ctx.receive().await {
+                entered.send(number)?;
+                held.lock().unwrap().recv()?;
+            }
+            Ok(())
+        })
+    };
+    let pool = node.spawn(move || Pool::new(1, factory).mailbox(1)).wait().unwrap();
+    pool.send(0).unwrap();
+    assert_eq!(inside.recv(), Ok(0));
+    pool.send(1).unwrap();
+    let mut first = pool.send_or_wait(2).into_future();
+    assert!(poll_once(&mut first).is_pending());
+    go.send(()).unwrap();
+    // It has the message in hand, so there is room, and has not given it to who waits.
+    assert_eq!(inside.recv(), Ok(1));
+    let mut second = pool.send_or_wait(3).into_future();
+    let early = poll_once(&mut second).is_ready();
+    for (number, mut wait) in [(2, first), (3, second)] {
+        go.send(()).unwrap();
+        while !early && poll_once(&mut wait).is_pending() {
+            std::thread::yield_now();
+        }
+        assert_eq!(inside.recv(), Ok(number));
+    }
+    go.send(()).unwrap();
+    node.stop().wait().unwrap();
+}
+
 /// The fallback of a full pool: notes what it gets.
 struct Spare(Log);
 
@@ -303,6 +341,42 @@ fn p2_pools_that_divert_to_each_other_refuse_instead_of_recursing() {
     let taken = (0..20).take_while(|_| outer.send(Thing).is_ok()).count();
     sim.run_until_idle();
     assert_eq!(taken, 4);
+    // Two pools, each the fallback of the other: a pool is told when it starts.
+    let second = Arc::new(Mutex::new(None::<Address<Thing, PoolCommand>>));
+    let told = Arc::clone(&second);
+    let first = sim.spawn(move || {
+        let to = told.lock().unwrap().take().unwrap().recipient::<Diverted<Thing>>();
+        Pool::new(1, || Hangs).mailbox(1).overflow(Overflow::divert(to, ""))
+    });
+    let first = first.start().unwrap();
+    let to = first.recipient::<Diverted<Thing>>();
+    let other = move || Pool::new(1, || Hangs).mailbox(1).overflow(Overflow::divert(to, ""));
+    let other = sim.spawn(other).start().unwrap();
+    *second.lock().unwrap() = Some(other.clone());
+    sim.run_until_idle();
+    let taken = (0..20).take_while(|_| first.send(Thing).is_ok()).count();
+    assert_eq!(taken, 2);
+    assert!(first.reserve().is_err() && other.send(Thing).is_err());
+}
+
+#[test]
+fn p2_a_call_that_a_full_pool_drops_does_not_hear_of_the_end_of_who_sent_it() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let factory = workers(&log);
+        let pool = move || Pool::new(1, factory).mailbox(1).overflow(Overflow::DropNewest);
+        let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+        occupy(&sim, &pool, seconds(1));
+        pool.send(Job::Note(1)).unwrap();
+        let passes_on = krarup::behavior_fn(move |mut ctx: Context<Reply<Pid>>| async move {
+            if let krarup::Received::Message(reply) = ctx.receive().await {
+                pool.send(Job::Who(reply)).map_err(|_| Reason::error("not taken"))?;
+            }
+            Err(boom())
+        });
+        let passes_on = sim.spawn(move || passes_on).start().unwrap();
+        assert_eq!(passes_on.call(|reply| reply).wait(), Err(CallError::NoReply));
+    }
 }
 
 #[test]
@@ -378,6 +452,240 @@ fn p4_a_permit_that_is_used_when_nobody_lives_waits_for_the_replacement_and_dies
             let numbers = numbers(&pool);
             assert_eq!((numbers.forwarded, numbers.unhandled), (1, 1));
         }
+    }
+}
+
+#[test]
+fn p4_messages_that_have_lost_their_room_count_and_go_before_who_only_waits() {
+    for sim in simulations(20) {
+        let log = Log::new();
+        let pool = pool(&sim, 1, 2, &log);
+        let permits = [(); 2].map(|()| pool.reserve().unwrap());
+        sim.kill(pool.workers().wait().unwrap()[0]);
+        sim.run_until_idle();
+        occupy(&sim, &pool, seconds(1));
+        (1..3).for_each(|n| pool.send(Job::Slow(n, seconds(1))).unwrap());
+        let mut early = pool.send_or_wait(Job::Slow(5, seconds(1))).into_future();
+        assert!(poll_once(&mut early).is_pending());
+        for (permit, n) in permits.into_iter().zip(3..) {
+            permit.send(Job::Slow(n, seconds(1)));
+        }
+        let mut late = pool.send_or_wait(Job::Slow(6, seconds(1))).into_future();
+        assert!(poll_once(&mut late).is_pending());
+        assert_eq!((pool.waiting(), numbers(&pool).waiting), (4, 4));
+        assert_eq!(inspect(&pool).number("waiting"), Some(4));
+        // One room in each second: for the two that were promised some, then in turn.
+        for waiting in [3, 2] {
+            sim.advance(seconds(1));
+            assert_eq!(pool.waiting(), waiting);
+            assert!(poll_once(&mut early).is_pending() && poll_once(&mut late).is_pending());
+        }
+        sim.advance(seconds(1));
+        assert!(poll_once(&mut late).is_pending() && poll_once(&mut early).is_ready());
+        sim.advance(seconds(1));
+        assert!(poll_once(&mut late).is_ready());
+        sim.advance(seconds(9));
+        assert_eq!(done(&log), [999, 1, 2, 3, 4, 5, 6]);
+        let numbers = numbers(&pool);
+        assert_eq!((numbers.forwarded, numbers.unhandled, numbers.waiting), (7, 0, 0));
+        // All that stand in line go down with their pool.
+        let permits = [(); 2].map(|()| pool.reserve().unwrap());
+        sim.kill(pool.workers().wait().unwrap()[0]);
+        sim.run_until_idle();
+        (0..2).for_each(|n| pool.send(Job::Note(n)).unwrap());
+        permits.into_iter().for_each(|permit| permit.send(Job::Note(9)));
+        assert_eq!(pool.waiting(), 4);
+        sim.kill(pool.pid());
+        sim.run_until_idle();
+        assert_eq!(sim.stats().dead_letters + (done(&log).len() as u64 - 7), 4);
+    }
+}
+
+#[test]
+fn p4_a_message_that_has_lost_its_room_gets_that_of_a_worker_that_is_added() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let pool = pool(&sim, 2, 1, &log);
+        let permit = pool.reserve().unwrap();
+        let first = pool.workers().wait().unwrap()[1];
+        sim.kill(first);
+        sim.run_until_idle();
+        (0..2).for_each(|_| pool.send(Job::Hang).unwrap());
+        sim.run_until_idle();
+        (0..2).for_each(|_| pool.send(Job::Hang).unwrap());
+        permit.send(Job::Note(1));
+        assert_eq!((pool.waiting(), done(&log).len()), (3, 0));
+        pool.add_workers(1).wait().unwrap();
+        sim.run_until_idle();
+        assert_eq!((pool.waiting(), done(&log)), (2, vec![1]));
+    }
+}
+
+#[test]
+fn p2_who_would_wait_at_a_pool_that_diverts_or_drops_does_not_wait() {
+    for sim in simulations(5) {
+        let (log, spare) = (Log::new(), Log::new());
+        let noted = spare.clone();
+        let fallback = sim.spawn(move || Spare(noted)).mailbox(1).wait().unwrap();
+        let to = fallback.recipient();
+        let spawn = |overflow: Overflow<Job>| {
+            let factory = workers(&log);
+            let pool = move || Pool::new(1, factory).mailbox(1).overflow(overflow);
+            let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+            occupy(&sim, &pool, seconds(1));
+            pool.send(Job::Note(1)).unwrap();
+            pool
+        };
+        let diverts = spawn(Overflow::divert(to, "late"));
+        let mut diverted = diverts.send_or_wait(Job::Note(7)).into_future();
+        assert!(matches!(poll_once(&mut diverted), Poll::Ready(Ok(()))));
+        // The fallback is full as well: now it waits.
+        let mut waits = diverts.send_or_wait(Job::Note(8)).into_future();
+        assert!(poll_once(&mut waits).is_pending());
+        let drops = spawn(Overflow::DropNewest);
+        let mut dropped = drops.send_or_wait(Job::Note(9)).into_future();
+        assert!(matches!(poll_once(&mut dropped), Poll::Ready(Ok(()))));
+        drops.reserve().unwrap().send(Job::Note(9));
+        let unused = drops.reserve().unwrap();
+        assert_eq!((numbers(&drops).received(), numbers(&drops).unhandled), (5, 2));
+        drop(unused);
+        assert_eq!((numbers(&drops).forwarded, numbers(&drops).unhandled), (2, 2));
+        assert_eq!(sim.stats().dead_letters, 2, "each that was dropped");
+        sim.advance(seconds(1));
+        assert!(matches!(poll_once(&mut waits), Poll::Ready(Ok(()))));
+        sim.run_until_idle();
+        let of = numbers(&diverts);
+        assert_eq!((of.forwarded, of.unhandled, of.diverted), (3, 1, 1));
+        assert_eq!(
+            (spare.take(), log.count(" 8")),
+            (vec![format!("{} late None 7", diverts.pid())], 1)
+        );
+        let mut all = done(&log);
+        all.sort_unstable();
+        assert_eq!((all, sim.stats().dead_letters), (vec![1, 1, 8, 999, 999], 2));
+    }
+}
+
+#[test]
+fn p2_a_permit_for_a_fallback_that_has_ended_is_a_dead_letter() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let spare = log.clone();
+    let fallback = sim.spawn(move || Spare(spare)).wait().unwrap();
+    let (factory, to) = (workers(&log), fallback.recipient());
+    let pool: PoolAddress = sim
+        .spawn(move || Pool::new(1, factory).mailbox(1).overflow(Overflow::divert(to, "late")))
+        .wait()
+        .unwrap();
+    occupy(&sim, &pool, seconds(1));
+    pool.send(Job::Note(1)).unwrap();
+    let permit = pool.reserve().unwrap();
+    sim.kill(fallback.pid());
+    sim.run_until_idle();
+    permit.send(Job::Note(2));
+    assert_eq!(sim.stats().dead_letters, 1);
+    let numbers_then = numbers(&pool);
+    assert_eq!((numbers_then.unhandled, numbers_then.diverted), (1, 1));
+    // Nobody takes what is too much now.
+    assert!(pool.send(Job::Note(3)).unwrap_err().is_full());
+    assert!(pool.reserve().unwrap_err().is_full());
+    assert_eq!((numbers(&pool).unhandled, numbers(&pool).diverted), (3, 1));
+}
+
+/// A fallback that cannot be told of anything.
+struct Broken;
+
+impl From<Diverted<Job>> for Broken {
+    fn from(_: Diverted<Job>) -> Self {
+        panic!("conversion")
+    }
+}
+
+impl Actor for Broken {
+    type Message = Broken;
+
+    async fn handle_message(&mut self, _: &mut Context<Broken>, _: Broken) -> Result {
+        Ok(())
+    }
+}
+
+#[test]
+fn p2_what_a_full_pool_loses_is_a_dead_letter_with_its_sender_and_its_cause() {
+    for sim in simulations(5) {
+        let (log, letters) = (Log::new(), Log::new());
+        let noted = letters.clone();
+        let hears = krarup::behavior_fn(move |mut ctx: Context<DeadLetter>| async move {
+            while let krarup::Received::Message(letter) = ctx.receive().await {
+                noted.note(format!("{:?} {:?} {}", letter.cause, letter.from, letter.to));
+            }
+            Ok(())
+        });
+        let hears = sim.spawn(move || hears).start().unwrap();
+        sim.subscribe_dead_letters(hears.recipient());
+        let fallback = sim.spawn(|| Broken).mailbox(1).wait().unwrap();
+        let to = fallback.recipient::<Diverted<Job>>();
+        for overflow in [Overflow::DropNewest, Overflow::divert(to, "late")] {
+            let factory = workers(&log);
+            let pool = move || Pool::new(1, factory).mailbox(1).overflow(overflow);
+            let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+            let unused = pool.reserve().unwrap();
+            sim.kill(pool.workers().wait().unwrap()[0]);
+            sim.run_until_idle();
+            occupy(&sim, &pool, seconds(1));
+            pool.send(Job::Note(1)).unwrap();
+            letters.take();
+            let (sends, other) = (pool.clone(), pool.clone());
+            let sender = krarup::behavior_fn(move |ctx: Context<()>| async move {
+                sends.send(Job::Note(2)).map_err(|_| boom())?;
+                sends.reserve()?.send(Job::Note(3));
+                unused.send(Job::Note(4));
+                ctx.sleep(seconds(90)).await;
+                Ok(())
+            });
+            let sender = sim.spawn(move || sender).start().unwrap();
+            sim.run_until_idle();
+            let letter = |cause| format!("{cause} Some({:?}) {}", sender.pid(), other.pid());
+            assert_eq!(letters.take(), [letter("Overflow"), letter("Overflow")]);
+            assert!(fallback.reserve().is_ok(), "its room was given back");
+            assert_eq!((numbers(&pool).unhandled, numbers(&pool).waiting), (2, 2));
+            // What has lost its room stands in line, and goes down with the pool.
+            sim.kill(pool.pid());
+            sim.run_until_idle();
+            assert!(letters.take().contains(&letter("Unhandled")));
+        }
+    }
+}
+
+#[test]
+fn p2_what_is_reserved_goes_round_like_what_is_sent_and_says_why_there_is_none() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let pool = pool(&sim, 4, 1, &log);
+        let order = pool.workers().wait().unwrap();
+        // The first is full when its turn comes: the turn goes to the one after the taker.
+        pool.send(Job::Slow(1, seconds(9))).unwrap();
+        sim.run_until_idle();
+        (0..3).for_each(|_| drop(pool.reserve().unwrap()));
+        pool.send(Job::Note(2)).unwrap();
+        (0..3).for_each(|_| drop(pool.reserve().unwrap()));
+        let room = pool.reserve().unwrap();
+        assert_eq!(pool.workers().wait().unwrap()[0], order[2]);
+        let waiting = |worker: Pid| sim.process_info(worker).map(|info| info.main);
+        room.send(Job::Note(3));
+        assert_eq!(waiting(order[1]), Some(1));
+        pool.remove_workers(3).wait().unwrap();
+        let last = pool.workers().wait().unwrap()[0];
+        sim.kill(last);
+        while sim.is_alive(last) {
+            sim.step();
+        }
+        assert!(matches!(pool.reserve(), Err(SendError::NoWorkers(()))));
+        assert!(matches!(pool.send(Job::Note(2)), Err(SendError::NoWorkers(_))));
+        let refused = numbers(&pool);
+        assert_eq!((refused.forwarded, refused.unhandled), (3, 2));
+        sim.run_until_idle();
+        pool.stop().wait().unwrap();
+        assert!(matches!(pool.reserve(), Err(SendError::NoProcess(()))));
     }
 }
 

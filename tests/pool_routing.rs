@@ -172,6 +172,85 @@ fn p8_room_for_a_key_is_room_at_its_worker() {
 }
 
 #[test]
+fn p8_who_waits_for_a_key_gets_the_room_of_its_worker_in_turn_or_hears_of_its_end() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let pool = keyed(&sim, 3, 1, &log);
+        let owner = owners(&sim, &pool, &log)[&5].clone();
+        let before = pool.statistics().wait().unwrap();
+        // The mailbox of that worker is full, before it has begun.
+        pool.send(Keyed(5, Task::Note(0))).unwrap();
+        let mut waits: Vec<_> =
+            (1..5).map(|n| pool.send_or_wait(Keyed(5, Task::Note(n))).into_future()).collect();
+        assert!(waits.iter_mut().all(|wait| poll_once(wait).is_pending()));
+        // The second gives up.
+        drop(waits.remove(1));
+        for wait in &mut waits {
+            sim.run_until_idle();
+            assert!(poll_once(wait).is_ready());
+        }
+        sim.run_until_idle();
+        assert_eq!(log.take(), [0, 1, 3, 4].map(|n| format!("5 {owner} {n}")));
+        let numbers = pool.statistics().wait().unwrap();
+        assert_eq!(numbers.forwarded - before.forwarded, 4);
+        assert_eq!((numbers.unhandled, numbers.waiting), (1, 0));
+        // Its worker ends: that is no end of the pool.
+        pool.send(Keyed(5, Task::Hang)).unwrap();
+        sim.run_until_idle();
+        pool.send(Keyed(5, Task::Note(6))).unwrap();
+        let mut wait = pool.send_or_wait(Keyed(5, Task::Note(7))).into_future();
+        assert!(poll_once(&mut wait).is_pending());
+        let mut workers = pool.workers().wait().unwrap();
+        workers.retain(|worker| worker.to_string() == owner);
+        sim.kill(workers[0]);
+        sim.run_until_idle();
+        let refused = poll_once(&mut wait);
+        assert!(matches!(refused, std::task::Poll::Ready(Err(SendError::NoWorkers(_)))));
+        assert_eq!(pool.statistics().wait().unwrap().unhandled, 2);
+        pool.send(Keyed(5, Task::Note(8))).unwrap();
+        sim.run_until_idle();
+        assert_eq!(log.count(" 8"), 1);
+        let mut wait = pool.send_or_wait(Keyed(5, Task::Note(9))).into_future();
+        assert!(poll_once(&mut wait).is_ready(), "there is room");
+        pool.stop().wait().unwrap();
+        let late = pool.send_or_wait(Keyed(5, Task::Note(9))).wait();
+        assert!(matches!(late, Err(SendError::NoProcess(_))));
+    }
+}
+
+#[test]
+fn p8_who_waits_for_a_key_at_pools_gets_the_room_of_its_pool() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let noted = log.clone();
+        let inner = move || {
+            let noted = noted.clone();
+            Pool::new(2, move || Clerk(noted.clone())).mailbox(1)
+        };
+        let outer = move || Pool::new(2, inner).routing(ByKey::new(|job: &Keyed| job.0));
+        let pool: KeyedPool = sim.spawn(outer).wait().unwrap();
+        (0..2).for_each(|n| pool.send(Keyed(1, Task::Note(n))).unwrap());
+        let mut waits: Vec<_> =
+            (2..4).map(|n| pool.send_or_wait(Keyed(1, Task::Note(n))).into_future()).collect();
+        assert!(waits.iter_mut().all(|wait| poll_once(wait).is_pending()));
+        sim.run_until_idle();
+        assert!(waits.iter_mut().all(|wait| poll_once(wait).is_ready()));
+        sim.run_until_idle();
+        let numbers = pool.statistics().wait().unwrap();
+        assert_eq!((log.lines().len(), numbers.forwarded, numbers.unhandled), (4, 4, 0));
+        // That pool ends.
+        (0..2).for_each(|_| pool.send(Keyed(1, Task::Hang)).unwrap());
+        sim.run_until_idle();
+        (0..2).for_each(|_| pool.send(Keyed(1, Task::Hang)).unwrap());
+        let mut wait = pool.send_or_wait(Keyed(1, Task::Note(9))).into_future();
+        assert!(poll_once(&mut wait).is_pending());
+        pool.workers().wait().unwrap().into_iter().for_each(|inner| sim.kill(inner));
+        sim.advance(seconds(30));
+        assert!(matches!(poll_once(&mut wait), std::task::Poll::Ready(Err(_))));
+    }
+}
+
+#[test]
 fn p8_the_least_loaded_worker_is_chosen_and_equals_take_turns() {
     for sim in simulations(10) {
         let log = Log::new();
@@ -271,6 +350,53 @@ fn p8_a_broadcast_passes_over_the_dead() {
     pool.send(Keyed(1, Task::End)).unwrap();
     sim.run_until_idle();
     assert_eq!(pool.statistics().wait().unwrap().restarts, 4);
+}
+
+#[test]
+fn p8_a_broadcast_into_reserved_room_reaches_all_that_live_and_each_copy_ages() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let noted = log.clone();
+        let factory = move || Clerk(noted.clone());
+        let pool = move || Pool::new(3, factory).time_to_live(seconds(2)).routing(Broadcast);
+        let pool: KeyedPool = sim.spawn(pool).wait().unwrap();
+        let permit = pool.reserve().unwrap();
+        let first = pool.workers().wait().unwrap()[0];
+        sim.kill(first);
+        while sim.is_alive(first) {
+            sim.step();
+        }
+        permit.send(Keyed(1, Task::Note(1)));
+        sim.run_until_idle();
+        assert_eq!(log.take().len(), 2, "the others have theirs");
+        let workers = pool.workers().wait().unwrap();
+        for worker in &workers {
+            sim.suspend(*worker).wait().unwrap();
+        }
+        let permit = pool.reserve().unwrap();
+        permit.send(Keyed(1, Task::Note(2)));
+        pool.send(Keyed(1, Task::Note(3))).unwrap();
+        sim.advance(seconds(3));
+        pool.send(Keyed(1, Task::Note(4))).unwrap();
+        for worker in &workers {
+            sim.resume(*worker);
+        }
+        sim.run_until_idle();
+        assert_eq!((log.count(" 4"), log.take().len()), (3, 3));
+        let numbers = pool.statistics().wait().unwrap();
+        assert_eq!((numbers.expired, numbers.forwarded, numbers.lost), (6, 4, 0));
+        // With nobody alive there is nobody to reach, though their places are not given up.
+        sim.suspend(pool.pid()).wait().unwrap();
+        workers.iter().for_each(|worker| sim.kill(*worker));
+        sim.run_until_idle();
+        assert!(matches!(pool.send(Keyed(1, Task::Note(5))), Err(SendError::NoWorkers(_))));
+        assert!(matches!(pool.reserve(), Err(SendError::NoWorkers(()))));
+        sim.resume(pool.pid());
+        sim.run_until_idle();
+        pool.remove_workers(3).wait().unwrap();
+        assert!(matches!(pool.send(Keyed(1, Task::Note(5))), Err(SendError::NoWorkers(_))));
+        assert!(matches!(pool.reserve(), Err(SendError::NoWorkers(()))));
+    }
 }
 
 /// A routing of one's own: everything to one worker, whatever the index.

@@ -5,7 +5,7 @@ mod pool_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Elastic, PoolError, Rate};
+use krarup::{Elastic, LeastLoaded, Overflow, PoolBehavior, PoolContext, PoolError, Rate};
 use pool_support::{Job, PoolAddress, Worker, millis, numbers, seconds, workers};
 use std::time::Duration;
 use support::{Log, boom};
@@ -148,4 +148,86 @@ fn b1_a_setting_without_meaning_is_an_error_that_names_it() {
     assert_eq!(outcome(0, setting(|pool| pool)), Err(PoolError::NoWorkers));
     let many = PoolError::TooManyWorkers { workers: usize::MAX, most };
     assert_eq!(outcome(usize::MAX, setting(|pool| pool)), Err(many));
+}
+
+#[test]
+fn b1_the_last_time_to_live_that_is_said_is_the_one() {
+    let zero = Duration::ZERO;
+    let of = |time: Duration| move |_: &Job| Some(time);
+    let dead = [
+        setting(move |pool| pool.time_to_live_of(of(seconds(1))).time_to_live(zero)),
+        setting(move |pool| pool.time_to_live(seconds(1)).time_to_live(zero)),
+    ];
+    for set in dead {
+        assert_eq!(outcome(2, set), Err(PoolError::ZeroTimeToLive));
+    }
+    let alive = [
+        setting(move |pool| pool.time_to_live(zero).time_to_live_of(of(seconds(1)))),
+        setting(move |pool| pool.time_to_live(zero).time_to_live(seconds(1))),
+    ];
+    for set in alive {
+        assert_eq!(outcome(2, set), Ok(()));
+    }
+}
+
+/// A behaviour that does nothing.
+struct Idle;
+
+impl PoolBehavior for Idle {
+    type Job = Job;
+    type Command = ();
+
+    async fn handle_command(&mut self, _: &mut PoolContext<'_, Job, ()>, (): ()) -> Result {
+        Ok(())
+    }
+}
+
+#[test]
+fn b1_what_was_said_before_the_routing_and_the_behaviour_holds() {
+    let sim = Simulation::new(1);
+    let factory = workers(&Log::new());
+    let pool = move || {
+        Pool::new(1, factory)
+            .mailbox(2)
+            .overflow(Overflow::DropNewest)
+            .rate(Rate::per_second(1.0).burst(3))
+            .time_to_live(seconds(60))
+            .measured()
+            .stuck_limit(seconds(5))
+            .elastic(Elastic::between(1, 2).grow_at(99))
+            .intensity(0, seconds(1))
+            .routing(LeastLoaded::new())
+            .behavior(Idle)
+    };
+    let pool = sim.spawn(pool).wait().unwrap();
+    pool.send(Job::Hang).unwrap();
+    sim.run_until_idle();
+    (0..2).for_each(|n| pool.send(Job::Note(n)).unwrap());
+    assert!(matches!(pool.send(Job::Note(2)), Err(SendError::RateLimited { .. })));
+    sim.advance(seconds(1));
+    assert!(pool.send(Job::Note(3)).is_ok());
+    assert_eq!((pool.waiting(), sim.stats().dead_letters), (2, 1), "it is dropped");
+    let inspection = pool.inspect().wait().unwrap();
+    let known = [
+        ("worker_mailbox_size", 2),
+        ("messages_rate_limited", 1),
+        ("jobs_expired", 0),
+        ("workers_stuck", 0),
+        ("workers_min", 1),
+        ("workers_max", 2),
+    ];
+    for (item, number) in known {
+        assert_eq!(inspection.number(item), Some(number), "{item}");
+    }
+    assert!(inspection.value("wait").is_some() && inspection.value("messages_diverted").is_none());
+    let end = pool.monitor();
+    sim.advance(seconds(4));
+    let error = PoolError::TooManyReplacements { replacements: 0, period: seconds(1) };
+    assert_eq!(end.wait().unwrap().reason.downcast_ref(), Some(&error));
+}
+
+#[test]
+fn a_pool_says_in_a_debug_format_how_large_it_is() {
+    let pool = Pool::new(3, workers(&Log::new())).mailbox(7);
+    assert_eq!(format!("{pool:?}"), "Pool { size: 3, mailbox: Some(7), .. }");
 }

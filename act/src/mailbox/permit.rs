@@ -40,6 +40,9 @@ pub(crate) trait Reserved<M>: Send {
         Ok(())
     }
 
+    /// A token of the rate of the pool has been taken for it: given back with the room.
+    fn charge(&mut self) {}
+
     /// Whose room it is.
     fn holder(&self) -> Pid;
 }
@@ -54,6 +57,11 @@ impl<M> Permit<M> {
     /// room back.
     pub fn on_route(holder: Pid, fill: impl FnOnce(M, u64) + Send + 'static) -> Self {
         Permit(Box::new(OnRoute { holder, fill }))
+    }
+
+    /// As [`Reserved::charge`].
+    pub(crate) fn charge(&mut self) {
+        self.0.charge();
     }
 
     /// Whose room it is.
@@ -207,9 +215,14 @@ impl<M> Waiter<M> {
         }
     }
 
+    /// Whether it stands for a line of senders elsewhere.
+    pub(crate) fn is_line(&self) -> bool {
+        matches!(self.0, Waits::Line(_))
+    }
+
     /// Whether it takes room more than once, and wants more.
     pub(crate) fn wants_more(&self) -> bool {
-        matches!(self.0, Waits::Line(_)) && self.is_waiting()
+        self.is_line() && self.is_waiting()
     }
 
     /// There will be no room any more; a line has other mailboxes.

@@ -183,5 +183,38 @@ mod tests {
         assert_eq!(plan.decide(busy, seconds(5)), Change::Stay);
         assert_eq!(plan.due, seconds(5) + elastic.every);
         assert_eq!(plan.decide(busy, seconds(6)), Change::Grow(1));
+        // Shrinking is a change as well; looking without one is none.
+        let idle = Load { size: 3, waiting: 0, busy: 0 };
+        assert_eq!(plan.decide(idle, seconds(10)), Change::Stay);
+        assert_eq!(plan.decide(idle, seconds(11)), Change::Shrink(1));
+        assert_eq!(plan.decide(busy, seconds(15)), Change::Stay);
+        assert_eq!((plan.pass(seconds(15)), plan.due), (Change::Stay, seconds(15) + elastic.every));
+        assert_eq!(plan.decide(busy, seconds(16)), Change::Grow(1));
+    }
+
+    #[test]
+    fn a_plan_looks_for_the_first_time_after_its_period_and_may_change_then() {
+        let elastic = Elastic::between(1, 9).grow_at(1).every(Duration::from_secs(3));
+        let mut plan = Plan::new(elastic, seconds(4));
+        assert_eq!(plan.due, seconds(7));
+        let busy = Load { size: 1, waiting: 50, busy: 1 };
+        assert_eq!((plan.decide(busy, seconds(7)), plan.due), (Change::Grow(1), seconds(10)));
+    }
+
+    #[test]
+    fn it_shrinks_at_the_queue_that_it_was_told_and_no_pool_is_too_large_to_decide() {
+        let elastic = Elastic::between(1, 9).grow_at(4).shrink_at(2).step(3);
+        let wanted = |size, waiting, busy| wanted(elastic, Load { size, waiting, busy });
+        assert_eq!(wanted(4, 8, 1), Change::Shrink(3));
+        assert_eq!(wanted(4, 8, 2), Change::Stay);
+        assert_eq!(wanted(4, 9, 0), Change::Stay);
+        assert_eq!(wanted(4, 15, 4), Change::Stay);
+        assert_eq!(wanted(4, 16, 4), Change::Grow(3));
+        assert_eq!(wanted(9, 99, 9), Change::Stay);
+        assert_eq!(wanted(3, 0, 9), Change::Stay);
+        assert_eq!(wanted(0, 0, 0), Change::Grow(1));
+        let never = Elastic::between(1, 9).grow_at(usize::MAX).shrink_at(usize::MAX - 1);
+        let load = Load { size: 4, waiting: usize::MAX - 1, busy: 0 };
+        assert_eq!(super::wanted(never, load), Change::Shrink(1));
     }
 }

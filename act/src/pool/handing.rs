@@ -10,7 +10,7 @@
 //! ```
 
 use super::intake::Intake;
-use super::ring::{View, Worker};
+use super::ring::{Gate, View, Worker};
 use super::routing::{Choice, Routing, Workers};
 use super::ticket::Kept;
 use crate::job::{Job, Mark, Watch};
@@ -148,7 +148,7 @@ where
         match each.done() {
             Ok(each) => {
                 let times = self.times(&message);
-                self.fill_each(each, copy, message, sender, times);
+                self.fill_each(None, each, copy, message, sender, times);
                 Ok(())
             }
             Err(error) => Err(error.map(|()| message)),
@@ -346,10 +346,14 @@ where
     fn enlist(&self, line: &Arc<Waiter<M>>) {
         self.0.line.join(line);
         self.0.send_scouts();
+        if self.0.gate() == Gate::Closed {
+            self.0.clear_line();
+        }
     }
 
     fn mark(&self, mark: &Mark) {
-        let workers = self.0.ring.read().all().to_vec();
-        workers.iter().for_each(|worker| worker.address.mark(mark));
+        // Permits that are out, and messages that stand in line, may be those of who marks.
+        self.0.eras.end(mark);
+        self.0.mark_workers(mark);
     }
 }

@@ -24,7 +24,8 @@ use crate::job::Mark;
 use crate::mailbox::overflow::Overflow;
 use crate::mailbox::permit::{Line, Waiter};
 use krarup_gen::{DeadLetterCause, Pid};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -62,6 +63,10 @@ pub(super) struct Intake<M: Send + 'static, C: Send + 'static, R> {
     /// `None` when the pool has ended.
     rules: RwLock<Option<Arc<Rules<M>>>>,
     pub(super) line: Queue<M>,
+    /// Senders that wait for room at one worker, in its own line: known here to be sent away.
+    pub(super) at_workers: Queue<M>,
+    /// Workers that were let go and have not ended: what they have accepted is still the pool's.
+    leaving: Mutex<BTreeMap<Pid, Address<M, C>>>,
     pub(super) eras: Eras,
     /// Stands for the line at the workers.
     pub(super) scout: Arc<Waiter<M>>,
@@ -104,6 +109,8 @@ where
             rate_limited: AtomicU64::new(0),
             rules: RwLock::new(Some(Arc::new(rules))),
             line: Queue::new(),
+            at_workers: Queue::new(),
+            leaving: Mutex::new(BTreeMap::new()),
             eras: Eras::default(),
             scout: Arc::new(Waiter::for_line(Weak::clone(myself) as Weak<dyn Line<M>>)),
             myself: Weak::clone(myself),
@@ -143,10 +150,19 @@ where
             Self::bring_next_to_front(&mut ring);
             let workers = ring.all_mut();
             let count = count.min(workers.len());
-            workers.drain(..count).collect()
+            let taken: Vec<Worker<M, C>> = workers.drain(..count).collect();
+            let address = |worker: &Worker<M, C>| (worker.address.pid(), worker.address.clone());
+            self.leaving.lock().extend(taken.iter().map(address));
+            taken
         };
         self.dismiss_if_empty();
         taken
+    }
+
+    /// One that was let go has ended.
+    pub(super) fn note_left(&self, pid: Pid) {
+        let ended = self.leaving.lock().remove(&pid);
+        drop(ended);
     }
 
     /// Takes a worker out.
@@ -198,19 +214,39 @@ where
 
     /// Takes nothing until [`Intake::open`]. The mark lies behind everything that was accepted.
     pub(super) fn drain(&self, mark: &Mark) {
-        let workers = {
+        {
             let mut ring = self.ring.write();
             ring.drain();
             self.eras.end(mark);
-            ring.all().to_vec()
+        }
+        self.mark_workers(mark);
+        self.dismiss();
+    }
+
+    /// Puts a mark behind everything that the workers have accepted, those too that were let go.
+    pub(super) fn mark_workers(&self, mark: &Mark) {
+        let workers: Vec<_> = {
+            let ring = self.ring.read();
+            let leaving = self.leaving.lock();
+            let workers = ring.all().iter().map(|worker| worker.address.clone());
+            workers.chain(leaving.values().cloned()).collect()
         };
-        workers.iter().for_each(|worker| worker.address.mark(mark));
+        workers.iter().for_each(|worker| worker.mark(mark));
+    }
+
+    /// Sends all away that wait for room.
+    fn dismiss(&self) {
         self.line.dismiss();
+        self.at_workers.dismiss();
     }
 
     /// Takes jobs again; whether it did not before.
     pub(super) fn open(&self) -> bool {
-        self.ring.write().open()
+        let drained = self.ring.write().open();
+        if drained {
+            self.recall_scouts();
+        }
+        drained
     }
 
     pub(super) fn gate(&self) -> Gate {
@@ -220,14 +256,16 @@ where
     /// The pool has ended: nothing is taken from now on. The workers there were.
     pub(super) fn close(&self) -> Vec<Address<M, C>> {
         let workers = self.ring.write().close();
+        let leaving = std::mem::take(&mut *self.leaving.lock());
+        drop(leaving);
         self.clear_line();
         workers.into_iter().map(|worker| worker.address).collect()
     }
 
     /// Nobody is served any more.
     pub(super) fn clear_line(&self) {
-        self.line.dismiss();
-        while let Some(standing) = self.line.next() {
+        self.dismiss();
+        while let Some(standing) = self.line.next(true) {
             if let Standing::Heir(heir) = standing {
                 self.lose(heir.message, heir.sender, DeadLetterCause::Unhandled);
             }

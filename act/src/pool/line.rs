@@ -102,10 +102,14 @@ impl<M> Queue<M> {
         self.0.lock().heirs.push_front(heir);
     }
 
-    pub(super) fn next(&self) -> Option<Standing<M>> {
+    /// The next in line; if it is no sender's turn, only one whose message was accepted.
+    pub(super) fn next(&self, senders_too: bool) -> Option<Standing<M>> {
         let mut line = self.0.lock();
         if let Some(heir) = line.heirs.pop_front() {
             return Some(Standing::Heir(heir));
+        }
+        if !senders_too {
+            return None;
         }
         let (_, waiter) = line.senders.pop_first()?;
         line.numbers.remove(&place_in_memory(&waiter));
@@ -139,13 +143,132 @@ impl<M> Queue<M> {
         self.0.lock().heirs.len()
     }
 
-    /// Sends those away that only wait; the line is empty of them then.
+    /// Sends those senders away that only wait. A line of another pool stays: its senders wait at
+    /// others too, and here again when there is room again.
     pub(super) fn dismiss(&self) {
         let dismissed = {
             let mut line = self.0.lock();
-            line.numbers.clear();
-            std::mem::take(&mut line.senders)
+            let Places { senders, numbers, .. } = &mut *line;
+            let dismissed: Vec<_> = senders.extract_if(.., |_, waiter| !waiter.is_line()).collect();
+            for (_, waiter) in &dismissed {
+                numbers.remove(&place_in_memory(waiter));
+            }
+            dismissed
         };
-        dismissed.into_values().for_each(|waiter| waiter.refuse());
+        dismissed.into_iter().for_each(|(_, waiter)| waiter.refuse());
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::mailbox::permit::{Line, Permit};
+    use crate::slot::slot;
+    use std::sync::Weak;
+
+    /// A line of another pool, in which somebody waits or not.
+    struct Elsewhere(bool);
+
+    impl Line<u32> for Elsewhere {
+        fn is_waiting(&self) -> bool {
+            self.0
+        }
+
+        fn offer(&self, permit: Permit<u32>) -> Result<(), Permit<u32>> {
+            Err(permit)
+        }
+    }
+
+    fn line(elsewhere: &Arc<Elsewhere>) -> Arc<Waiter<u32>> {
+        let line: Weak<dyn Line<u32>> = Arc::downgrade(elsewhere) as _;
+        Arc::new(Waiter::for_line(line))
+    }
+
+    fn heir(message: u32) -> Heir<u32> {
+        Heir { message, sender: 0, times: None, era: Arc::default() }
+    }
+
+    /// The next in line: a message, or which of the senders.
+    fn next(queue: &Queue<u32>, senders: &[Arc<Waiter<u32>>], senders_too: bool) -> Option<usize> {
+        match queue.next(senders_too)? {
+            Standing::Heir(heir) => Some(heir.message as usize),
+            Standing::Sender(sender) => senders.iter().position(|one| Arc::ptr_eq(one, &sender)),
+        }
+    }
+
+    #[test]
+    fn messages_that_were_accepted_come_first_and_senders_in_their_order_once() {
+        let queue = Queue::new();
+        let (senders, places): (Vec<_>, Vec<_>) = (0..4)
+            .map(|_| slot())
+            .map(|(sender, place)| (Arc::new(Waiter::new(sender)), place))
+            .unzip();
+        for sender in senders.iter().chain(&senders) {
+            queue.join(sender);
+        }
+        (10..13).for_each(|message| queue.inherit(heir(message)));
+        assert_eq!(queue.heirs(), 3);
+        assert_eq!(next(&queue, &senders, true), Some(10));
+        queue.put_back(heir(10));
+        assert_eq!([(); 3].map(|()| next(&queue, &senders, false)), [Some(10), Some(11), Some(12)]);
+        assert_eq!((queue.heirs(), next(&queue, &senders, false)), (0, None));
+        // One leaves; one was the next, and joins as the last.
+        queue.leave(&senders[1]);
+        queue.leave(&senders[1]);
+        assert_eq!(next(&queue, &senders, true), Some(0));
+        queue.join(&senders[0]);
+        queue.join(&senders[1]);
+        let rest = [(); 5].map(|()| next(&queue, &senders, true));
+        assert_eq!(rest, [Some(2), Some(3), Some(0), Some(1), None]);
+        drop(places);
+    }
+
+    #[test]
+    fn somebody_waits_if_anybody_in_the_line_does() {
+        let queue = Queue::new();
+        let (idle, busy) = (Arc::new(Elsewhere(false)), Arc::new(Elsewhere(true)));
+        let (idle_line, busy_line) = (line(&idle), line(&busy));
+        let ((gone, left), (sender, place)) = (slot(), slot());
+        let (gone, sender) = (Arc::new(Waiter::new(gone)), Arc::new(Waiter::new(sender)));
+        drop(left);
+        assert!(!queue.is_waiting());
+        queue.join(&gone);
+        queue.join(&idle_line);
+        assert!(!queue.is_waiting(), "nobody there waits any more");
+        queue.join(&sender);
+        assert!(queue.is_waiting());
+        queue.leave(&sender);
+        assert!(!queue.is_waiting());
+        queue.join(&busy_line);
+        assert!(queue.is_waiting());
+        queue.leave(&busy_line);
+        queue.inherit(heir(1));
+        assert!(queue.is_waiting(), "a message does");
+        drop(place);
+    }
+
+    #[test]
+    fn senders_are_sent_away_and_may_come_again_and_lines_stay() {
+        let queue = Queue::new();
+        let busy = Arc::new(Elsewhere(true));
+        let lines = line(&busy);
+        let mut places = Vec::new();
+        let mut senders = Vec::new();
+        for _ in 0..2 {
+            let (sender, place) = slot::<Permit<u32>>();
+            senders.push(Arc::new(Waiter::new(sender)));
+            places.push(place);
+        }
+        queue.join(&senders[0]);
+        queue.join(&lines);
+        queue.join(&senders[1]);
+        queue.inherit(heir(7));
+        queue.dismiss();
+        assert!(senders.iter().all(|sender| !sender.is_waiting()), "each has been told");
+        senders.push(lines);
+        assert_eq!([(); 3].map(|()| next(&queue, &senders, true)), [Some(7), Some(2), None]);
+        queue.join(&senders[1]);
+        assert_eq!(next(&queue, &senders, true), Some(1));
+        drop(places);
     }
 }

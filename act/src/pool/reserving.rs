@@ -46,7 +46,11 @@ where
             kept.inspect_err(|_| self.return_token())
         });
         match reserved {
-            Ok(kept) => Ok(self.ticket(kept)),
+            Ok(kept) => {
+                let mut permit = self.ticket(kept);
+                permit.charge();
+                Ok(permit)
+            }
             Err(error) => {
                 self.count_refused();
                 Err(error)
@@ -106,13 +110,13 @@ where
         Err(error)
     }
 
-    /// Makes room a permit of the pool; it is a message received from now on.
+    /// Makes room a permit of the pool; it is a message received from now on. No token is in it.
     fn ticket(&self, kept: Kept<M>) -> Permit<M> {
         self.received.fetch_add(1, Ordering::Relaxed);
         let era = self.eras.current();
         // Not reached without: who calls this holds the pool's route.
         let pool = self.myself.upgrade().expect("a route that is used is there");
-        Permit::new(Ticket { kept: Some(kept), era, pool })
+        Permit::new(Ticket { kept: Some(kept), charged: false, era, pool })
     }
 
     // ---- Waiting.
@@ -135,8 +139,9 @@ where
                 }
             }
         }
-        let permit = self.stand(hint).await?;
+        let mut permit = self.stand(hint).await?;
         std::mem::forget(hope);
+        permit.charge();
         Ok(permit)
     }
 
@@ -182,12 +187,22 @@ where
         }
     }
 
-    /// Waits in the line of one worker.
+    /// Waits in the line of one worker, which may be a pool.
     async fn wait_at(&self, worker: &Address<M, C>) -> Result<Permit<M>, SendError<()>> {
         let (sender, place) = slot();
-        let standing = AtWorker { worker, waiter: Arc::new(Waiter::new(sender)) };
+        let standing = AtWorker { intake: self, worker, waiter: Arc::new(Waiter::new(sender)) };
+        self.at_workers.join(&standing.waiter);
+        if self.is_shut() {
+            return Err(self.refusal());
+        }
         let room = match worker.reserve_in_line(&standing.waiter) {
-            Err(SendError::Full(())) => place.await.ok_or(SendError::NoProcess(())),
+            Err(SendError::Full(())) => {
+                if worker.is_routed() {
+                    // Nobody stands in a route's line by asking it for room.
+                    worker.enlist(&standing.waiter);
+                }
+                place.await.ok_or(SendError::NoProcess(()))
+            }
             reserved => reserved,
         };
         match room {
@@ -212,6 +227,13 @@ where
     pub(super) fn send_scouts(&self) {
         let workers = self.ring.read().all().to_vec();
         workers.iter().for_each(|worker| worker.address.enlist(&self.scout));
+    }
+
+    /// The pool takes jobs again: so it does from the lines that have stayed.
+    pub(super) fn recall_scouts(&self) {
+        if self.line.is_waiting() {
+            self.send_scouts();
+        }
     }
 
     /// Has the line stand at a new worker, if anybody is in it.
@@ -269,9 +291,11 @@ where
         }
     }
 
-    /// Puts a copy of a message into room at each worker.
+    /// Puts a copy of a message into room at each worker. A drain ends when those that are of an
+    /// era of before it are handled.
     pub(super) fn fill_each(
         &self,
+        era: Option<&Arc<Era>>,
         each: Vec<(u64, Permit<M>)>,
         copy: fn(&M) -> M,
         message: M,
@@ -284,7 +308,9 @@ where
             let body = if index == last { message.take() } else { message.as_ref().map(copy) };
             if let Some(body) = body {
                 // One that has died in between misses it.
-                let _ = self.fill_one(permit, body, sender, times);
+                if let (Ok(worker), Some(era)) = (self.fill_one(permit, body, sender, times), era) {
+                    self.mark_behind(worker, era);
+                }
             }
         }
     }
@@ -294,7 +320,7 @@ where
     fn bequeath(&self, era: &Arc<Era>, message: M, sender: u64, times: Option<Times>) {
         let hint = self.hint(&message);
         let message = match self.hand_out(hint, message, sender, times) {
-            Ok(()) => return,
+            Ok(()) => return self.mark_behind_all(era),
             Err(SendError::NoProcess(message)) => {
                 return self.lose(message, sender, DeadLetterCause::Unhandled);
             }
@@ -304,6 +330,19 @@ where
         self.send_scouts();
         if self.ring.read().gate == Gate::Closed {
             self.clear_line();
+        }
+    }
+
+    /// As [`Intake::mark_behind`], wherever the routing has put a message: a drain may end later
+    /// for it, never before.
+    fn mark_behind_all(&self, era: &Arc<Era>) {
+        let marks = era.marks();
+        if marks.is_empty() {
+            return;
+        }
+        let workers = self.ring.read().all().to_vec();
+        for worker in workers {
+            marks.iter().for_each(|mark| worker.address.mark(mark));
         }
     }
 
@@ -337,7 +376,7 @@ where
                 match self.choose_of(each, hint) {
                     Chosen::One(permit) => permit,
                     Chosen::Every(each, copy) => {
-                        return self.fill_each(each, copy, message, sender, times);
+                        return self.fill_each(Some(era), each, copy, message, sender, times);
                     }
                     Chosen::None => return self.bequeath(era, message, sender, times),
                 }
@@ -361,9 +400,11 @@ where
         }
     }
 
-    fn void(&self) {
+    fn void(&self, charged: bool) {
         self.received.fetch_sub(1, Ordering::Relaxed);
-        self.return_token();
+        if charged {
+            self.return_token();
+        }
     }
 
     fn pid(&self) -> Pid {
@@ -412,7 +453,10 @@ where
     R: Routing<M>,
 {
     fn is_waiting(&self) -> bool {
-        self.line.is_waiting()
+        match self.gate() {
+            Gate::Open => self.line.is_waiting(),
+            Gate::Draining | Gate::Closed => self.line.heirs() > 0,
+        }
     }
 
     fn offer(&self, permit: Permit<M>) -> Result<(), Permit<M>> {
@@ -420,8 +464,10 @@ where
         if !self.has(permit.holder()) {
             return Err(permit);
         }
+        // The lines of other pools stay while this one is drained.
+        let open = self.gate() == Gate::Open;
         loop {
-            match self.line.next() {
+            match self.line.next(open) {
                 None => return Err(permit),
                 Some(Standing::Heir(Heir { message, sender, times, era })) => {
                     match self.fill_one(permit, message, sender, times) {
@@ -484,13 +530,15 @@ impl<M: Send + 'static, C: Send + 'static, R> Drop for InLine<'_, M, C, R> {
 }
 
 /// A place in the line of one worker; left when it is dropped.
-struct AtWorker<'a, M: Send + 'static, C: Send + 'static> {
+struct AtWorker<'a, M: Send + 'static, C: Send + 'static, R> {
+    intake: &'a Intake<M, C, R>,
     worker: &'a Address<M, C>,
     waiter: Arc<Waiter<M>>,
 }
 
-impl<M: Send + 'static, C: Send + 'static> Drop for AtWorker<'_, M, C> {
+impl<M: Send + 'static, C: Send + 'static, R> Drop for AtWorker<'_, M, C, R> {
     fn drop(&mut self) {
+        self.intake.at_workers.leave(&self.waiter);
         self.worker.forget_waiter(&self.waiter);
     }
 }

@@ -81,3 +81,32 @@ impl From<CannotWait> for ResizeError {
         ResizeError::Call(why.into())
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_the_pool_its_state_and_how_far_it_got() {
+        let pool = Pid::local(7, 0);
+        let states = [
+            (PoolState::Starting, "starting"),
+            (PoolState::Draining, "drained"),
+            (PoolState::Stopping, "stopping"),
+            (PoolState::Terminated, "terminated"),
+        ];
+        for (state, words) in states {
+            let error = ResizeError::NotRunning { pool, state };
+            assert_eq!(error.to_string(), format!("pool {pool} cannot be resized: it is {words}"));
+        }
+        let resized = Resized { size: 5, changed: 2 };
+        let error = SpawnError::Timeout(std::time::Duration::from_secs(1));
+        let said = format!("2 of 4 workers added, and the next failed to start: {error}");
+        assert_eq!(ResizeError::NotStarted { asked: 4, resized, error }.to_string(), said);
+        let error = ResizeError::TooMany { size: 6, asked: 9, most: 8 };
+        assert_eq!(error.to_string(), "a pool of 6 workers cannot have 9 more: 8 is the most");
+        let error = ResizeError::from(CannotWait::InProcess);
+        assert_eq!(error, ResizeError::Call(CallError::WaitInProcess));
+        assert_eq!(error.to_string(), CallError::WaitInProcess.to_string());
+    }
+}

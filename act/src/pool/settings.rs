@@ -244,3 +244,121 @@ impl<M> Settings<M> {
         Ok(())
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn settings(set: impl FnOnce(&mut Settings<u8>)) -> Settings<u8> {
+        let mut settings = Settings::new(2);
+        set(&mut settings);
+        settings
+    }
+
+    #[test]
+    fn no_time_is_shorter_than_a_pool_keeps_and_a_longer_one_stays() {
+        let short = Duration::from_nanos(1);
+        let elastic = Elastic::between(1, 2).every(short).cool_down(short);
+        let all = |time| {
+            let settings = settings(|settings| {
+                settings.back_off = (time, time);
+                settings.init_timeout = time;
+                settings.report = Some(time);
+                settings.stuck = Some(time);
+                settings.intensity = Some((1, time));
+                settings.elastic = Some(elastic.every(time));
+            });
+            let settings = settings.rounded();
+            let (first, most) = settings.back_off;
+            let chosen = [settings.report, settings.stuck].map(Option::unwrap_or_default);
+            let elastic = settings.elastic.unwrap_or(elastic);
+            let kept = [settings.intensity.unwrap_or_default().1, elastic.cool_down];
+            (vec![first, most, settings.init_timeout, chosen[0], chosen[1], elastic.every], kept)
+        };
+        assert_eq!(all(short), (vec![SHORTEST; 6], [short; 2]));
+        let long = Duration::from_secs(9);
+        assert_eq!(all(long), (vec![long; 6], [long, short]));
+        let none = settings(|_| {}).rounded();
+        assert_eq!((none.report, none.stuck, none.elastic), (None, None, None));
+    }
+
+    #[test]
+    fn jobs_are_watched_for_whatever_wants_to_know_of_them() {
+        let watches = |set: fn(&mut Settings<u8>)| settings(set).watches();
+        assert!(watches(|settings| settings.time_to_live = Some(std::sync::Arc::new(|_| None))));
+        assert!(watches(|settings| settings.on_discard = Some(std::sync::Arc::new(|_, _| {}))));
+        assert!(watches(|settings| settings.measured = true));
+        assert!(watches(|settings| settings.stuck = Some(SHORTEST)));
+        assert!(!watches(|settings| {
+            settings.mailbox = Some(1);
+            settings.report = Some(SHORTEST);
+            settings.elastic = Some(Elastic::between(1, 2));
+        }));
+    }
+
+    #[test]
+    fn a_pool_has_its_most_workers_and_no_more() {
+        let of = |size| settings(|settings| settings.size = size).check();
+        let most = MOST_WORKERS;
+        assert_eq!((of(most), of(1)), (Ok(()), Ok(())));
+        assert_eq!(of(most + 1), Err(PoolError::TooManyWorkers { workers: most + 1, most }));
+        let elastic = |min, max| {
+            settings(|settings| settings.elastic = Some(Elastic::between(min, max))).check()
+        };
+        assert_eq!((elastic(1, most), elastic(2, 2)), (Ok(()), Ok(())));
+        let workers = most + 1;
+        assert_eq!(elastic(1, workers), Err(PoolError::TooManyWorkers { workers, most }));
+        assert_eq!(elastic(1, 1), Err(PoolError::ElasticSize { size: 2, min: 1, max: 1 }));
+        let thresholds = |grow_at, shrink_at| {
+            let elastic = Elastic::between(1, 2).grow_at(grow_at).shrink_at(shrink_at);
+            settings(|settings| settings.elastic = Some(elastic)).check()
+        };
+        assert_eq!(thresholds(1, 0), Ok(()));
+        let error = PoolError::ElasticThresholds { grow_at: 0, shrink_at: 0 };
+        assert_eq!(thresholds(0, 0), Err(error));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_words() {
+        let zero = Duration::ZERO;
+        let said = [
+            (PoolError::NoWorkers, "a pool cannot start with 0 workers"),
+            (
+                PoolError::TooManyWorkers { workers: 9, most: 8 },
+                "a pool of 9 workers is too large: 8 is the most",
+            ),
+            (PoolError::Rate(0.5), "a rate of 0.5 jobs in a second is not from 1e-9 to 1e9"),
+            (
+                PoolError::LongBurst { jobs: 0.25, burst: 7 },
+                "a burst of 7 jobs takes over 292 years at 0.25 jobs in a second",
+            ),
+            (
+                PoolError::BackOff { first: Duration::from_secs(2), most: zero },
+                "a back-off from 2s to 0ns has no meaning",
+            ),
+            (
+                PoolError::ElasticRange { min: 3, max: 2 },
+                "an elastic pool of 3 to 2 workers has no meaning",
+            ),
+            (
+                PoolError::ElasticSize { size: 5, min: 1, max: 4 },
+                "a size of 5 is not between 1 and 4",
+            ),
+            (
+                PoolError::ElasticThresholds { grow_at: 1, shrink_at: 2 },
+                "an elastic pool cannot grow at 1 waiting messages and shrink at 2",
+            ),
+            (
+                PoolError::ElasticStep { step: 0, every: Duration::from_secs(1) },
+                "an elastic pool cannot change by 0 workers every 1s",
+            ),
+            (
+                PoolError::TooManyReplacements { replacements: 3, period: Duration::from_secs(5) },
+                "more than 3 replacements within 5s",
+            ),
+        ];
+        for (error, words) in said {
+            assert_eq!(error.to_string(), words);
+        }
+    }
+}

@@ -457,6 +457,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
             let worker = worker.address.clone();
             if !worker.is_alive() {
                 self.leaving.remove(&pid);
+                self.intake.note_left(pid);
                 self.retire(ctx, worker);
             }
         } else if let Some(worker) = worker {
@@ -513,6 +514,8 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         if self.leaving.remove(&pid).is_none() {
             self.intake.vacate(pid);
             self.vacancies.add(pid, now);
+        } else {
+            self.intake.note_left(pid);
         }
         self.former.insert(pid, worker.clone());
         worker.process().kill();
@@ -526,7 +529,6 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         let closed = move || intake.upgrade().is_none_or(|intake| intake.gate() == Gate::Closed);
         let mark: Mark = Arc::new(Drained { told: Mutex::new(told), closed: Box::new(closed) });
         self.intake.drain(&mark);
-        self.leaving.values().for_each(|worker| worker.address.mark(&mark));
     }
 
     pub(super) fn reopen(&mut self) -> bool {

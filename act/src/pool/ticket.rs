@@ -42,17 +42,23 @@ impl Eras {
 
     /// Ends the era, and lays a mark into every one that is left.
     pub(super) fn end(&self, mark: &Mark) {
-        let mut eras = self.0.write();
-        let ended = std::mem::take(&mut eras.0);
-        eras.1.push(Arc::downgrade(&ended));
-        drop(ended);
-        eras.1.retain(|era| match era.upgrade() {
-            Some(era) => {
-                era.0.lock().push(Arc::clone(mark));
-                true
-            }
-            None => false,
-        });
+        // Let go of without the lock: the last to have an era drops its marks, which tells whoever
+        // drains.
+        let mut left = Vec::new();
+        {
+            let mut eras = self.0.write();
+            let ended = std::mem::take(&mut eras.0);
+            eras.1.push(Arc::downgrade(&ended));
+            drop(ended);
+            eras.1.retain(|era| match era.upgrade() {
+                Some(era) => {
+                    left.push(era);
+                    true
+                }
+                None => false,
+            });
+        }
+        left.iter().for_each(|era| era.0.lock().push(Arc::clone(mark)));
     }
 }
 
@@ -61,8 +67,8 @@ pub(super) trait Honour<M>: Send + Sync {
     /// Puts a message where room is kept for it.
     fn honour(&self, kept: Kept<M>, era: &Arc<Era>, message: M, sender: u64);
 
-    /// Room is not used.
-    fn void(&self);
+    /// Room is not used, for which a token was taken or not.
+    fn void(&self, charged: bool);
 
     fn pid(&self) -> Pid;
 }
@@ -71,6 +77,8 @@ pub(super) trait Honour<M>: Send + Sync {
 /// given back.
 pub(super) struct Ticket<M: Send + 'static> {
     pub(super) kept: Option<Kept<M>>,
+    /// It has a token of the pool's rate. Whoever waits keeps its token until it has the room.
+    pub(super) charged: bool,
     pub(super) era: Arc<Era>,
     pub(super) pool: Arc<dyn Honour<M>>,
 }
@@ -82,6 +90,10 @@ impl<M: Send + 'static> Reserved<M> for Ticket<M> {
         }
     }
 
+    fn charge(&mut self) {
+        self.charged = true;
+    }
+
     fn holder(&self) -> Pid {
         self.pool.pid()
     }
@@ -90,7 +102,7 @@ impl<M: Send + 'static> Reserved<M> for Ticket<M> {
 impl<M: Send + 'static> Drop for Ticket<M> {
     fn drop(&mut self) {
         if self.kept.take().is_some() {
-            self.pool.void();
+            self.pool.void(self.charged);
         }
     }
 }

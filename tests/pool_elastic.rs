@@ -1,0 +1,154 @@
+//! The size of an elastic pool over time, and what becomes of the jobs that are moved (rule P13).
+
+mod pool_support;
+mod support;
+
+use krarup::Elastic;
+use krarup::prelude::*;
+use pool_support::{Job, PoolAddress, Worker, done, inspect, millis, numbers, seconds, workers};
+use std::task::Poll;
+use support::{Log, poll_once, simulations};
+
+fn spawn(sim: &Simulation, pool: Pool<Worker>) -> PoolAddress {
+    sim.spawn(move || pool).wait().unwrap()
+}
+
+#[test]
+fn p13_it_cools_down_after_it_has_shrunk_and_after_it_has_grown() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let elastic = Elastic::between(1, 3).grow_at(2).every(millis(100)).cool_down(seconds(1));
+        let pool = spawn(&sim, Pool::new(3, workers(&log)).elastic(elastic));
+        let size = || numbers(&pool).places;
+        sim.advance(millis(99));
+        assert_eq!(size(), 3, "it has not looked yet");
+        sim.advance(millis(1));
+        assert_eq!(size(), 2);
+        // Much to do, at once: it has just changed.
+        (0..20).for_each(|n| pool.send(Job::Slow(n, millis(1_500))).unwrap());
+        sim.advance(millis(999));
+        assert_eq!(size(), 2);
+        sim.advance(millis(1));
+        assert_eq!(size(), 3);
+        // Nothing to do any more: so it is after it has grown.
+        pool.remove_workers(9).wait().unwrap();
+        assert_eq!((size(), pool.add_workers(3).wait().unwrap().size), (0, 3));
+        sim.advance(millis(999));
+        assert_eq!(size(), 3);
+        sim.advance(millis(1));
+        assert_eq!(size(), 2);
+        sim.advance(seconds(1));
+        assert_eq!(size(), 1);
+        sim.advance(seconds(60));
+        assert_eq!((size(), done(&log).len(), numbers(&pool).restarts), (1, 20, 0));
+    }
+}
+
+#[test]
+fn p13_without_a_cool_down_it_changes_each_time_that_it_looks_by_its_step() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let elastic = Elastic::between(2, 7)
+            .grow_at(3)
+            .shrink_at(1)
+            .step(2)
+            .every(seconds(1))
+            .cool_down(millis(0));
+        let pool = spawn(&sim, Pool::new(2, workers(&log)).elastic(elastic));
+        let size = || numbers(&pool).places;
+        // One less than three for each that wait.
+        (0..7).for_each(|n| pool.send(Job::Slow(n, seconds(60))).unwrap());
+        sim.advance(seconds(1));
+        assert_eq!((pool.waiting(), size()), (5, 2));
+        pool.send(Job::Slow(7, seconds(60))).unwrap();
+        sim.advance(seconds(1));
+        assert_eq!(size(), 4);
+        (8..60).for_each(|n| pool.send(Job::Slow(n, seconds(60))).unwrap());
+        sim.advance(seconds(1));
+        assert_eq!(size(), 6);
+        sim.advance(seconds(1));
+        assert_eq!(size(), 7, "its most, though the step is two");
+        sim.advance(seconds(9));
+        let inspection = inspect(&pool);
+        let range = ["workers_min", "workers_max"].map(|item| inspection.number(item));
+        assert_eq!((size(), range), (7, [Some(2), Some(7)]));
+        sim.advance(seconds(900));
+        assert_eq!((size(), done(&log).len()), (2, 60));
+    }
+}
+
+#[test]
+fn p13_workers_that_were_added_by_hand_take_their_share_of_what_waits() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let elastic = Elastic::between(1, 4).grow_at(1_000).every(millis(500));
+        let pool = spawn(&sim, Pool::new(1, workers(&log)).mailbox(40).elastic(elastic));
+        (0..40).for_each(|n| pool.send(Job::Slow(n, seconds(1))).unwrap());
+        pool.add_workers(3).wait().unwrap();
+        sim.advance(seconds(12));
+        let mut handled = done(&log);
+        handled.sort_unstable();
+        assert_eq!(handled, (0..40).collect::<Vec<_>>(), "40 s of work, for four");
+        let numbers = numbers(&pool);
+        assert_eq!((numbers.forwarded, numbers.unhandled, numbers.restarts), (40, 0, 0));
+        assert_eq!((numbers.waiting, sim.stats().dead_letters), (0, 0));
+    }
+}
+
+#[test]
+fn p13_a_moved_job_that_hangs_is_the_fault_of_the_worker_that_has_it() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let elastic = Elastic::between(1, 2).grow_at(1).every(seconds(1));
+        let pool = Pool::new(1, workers(&log)).elastic(elastic).stuck_limit(seconds(5)).measured();
+        let pool = spawn(&sim, pool);
+        (1..3).for_each(|n| pool.send(Job::Slow(n, seconds(4))).unwrap());
+        // The newest, so it is the one that goes to the worker that is added.
+        pool.send(Job::Hang).unwrap();
+        sim.advance(millis(1_500));
+        let order = pool.workers().wait().unwrap();
+        assert_eq!((order.len(), pool.waiting()), (2, 2));
+        sim.advance(millis(500));
+        assert_eq!(pool.waiting(), 1, "it has been moved, and begun");
+        let mut drained = pool.drain().into_future();
+        assert!(poll_once(&mut drained).is_pending());
+        sim.advance(millis(4_999));
+        assert_eq!((numbers(&pool).stuck, numbers(&pool).crashed), (0, 0));
+        sim.advance(millis(1));
+        let now = numbers(&pool);
+        assert_eq!((now.stuck, now.restarts, now.crashed, now.lost), (1, 1, 1, 0));
+        assert_eq!(order.iter().filter(|worker| sim.is_alive(**worker)).count(), 1);
+        assert!(poll_once(&mut drained).is_pending());
+        sim.advance(seconds(1));
+        assert_eq!(poll_once(&mut drained), Poll::Ready(Ok(())));
+        assert_eq!((done(&log), numbers(&pool).stuck), (vec![1, 2], 1));
+        assert_eq!((now.forwarded, now.wait.unwrap().count), (3, 3));
+    }
+}
+
+#[test]
+fn p13_a_drained_pool_keeps_its_size_and_changes_again_when_it_is_reopened() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let elastic = Elastic::between(1, 4).grow_at(1).every(seconds(1)).cool_down(millis(0));
+        let pool = spawn(&sim, Pool::new(3, workers(&log)).elastic(elastic));
+        let mut drained = pool.drain().into_future();
+        assert!(poll_once(&mut drained).is_pending());
+        sim.advance(seconds(9));
+        assert_eq!((numbers(&pool).places, poll_once(&mut drained)), (3, Poll::Ready(Ok(()))));
+        pool.reopen().wait().unwrap();
+        sim.advance(seconds(1));
+        assert_eq!(numbers(&pool).places, 2);
+        (0..9).for_each(|n| pool.send(Job::Slow(n, seconds(20))).unwrap());
+        let mut drained = pool.drain().into_future();
+        assert!(poll_once(&mut drained).is_pending());
+        sim.advance(seconds(9));
+        assert_eq!((numbers(&pool).places, pool.waiting()), (2, 7));
+        pool.reopen().wait().unwrap();
+        sim.advance(seconds(2));
+        assert_eq!(numbers(&pool).places, 4);
+        sim.advance(seconds(99));
+        // What the drain has laid its mark behind is not moved past it.
+        assert_eq!((done(&log).len(), poll_once(&mut drained)), (9, Poll::Ready(Ok(()))));
+    }
+}
