@@ -226,6 +226,21 @@ fn p6_the_numbers_of_a_pool_that_ends_with_workers_missing_are_right() {
         sim.run_until_idle();
         pool.stop().wait().unwrap();
         assert_eq!(log.take(), ["0 0 0"]);
+        // Nor has it a place whose worker was given up.
+        let (noted, jobs) = (log.clone(), Log::new());
+        let (made, worker) = (AtomicU32::new(0), workers(&jobs));
+        let factory = move || {
+            assert!(made.fetch_add(1, Ordering::Relaxed) < 2, "there are no more");
+            worker()
+        };
+        let pool = move || Pool::new(2, factory).stuck_limit(seconds(3)).behavior(Counts(noted));
+        let pool = sim.spawn(pool).wait().unwrap();
+        pool.send(Job::Hang).unwrap();
+        sim.advance(seconds(3));
+        let numbers = pool.statistics().wait().unwrap();
+        assert_eq!((numbers.places, numbers.workers, numbers.stuck), (2, 1, 1));
+        pool.stop().wait().unwrap();
+        assert_eq!(log.take(), ["0 0 0"]);
     }
 }
 
