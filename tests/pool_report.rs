@@ -111,6 +111,10 @@ fn p6_each_number_is_its_own_in_the_statistics_the_inspection_and_the_report() {
                 .report_every(seconds(50))
         };
         let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+        let first = pool_support::inspect(&pool);
+        let items = ["workers_stuck", "jobs_expired", "jobs_lost", "jobs_crashed"];
+        let items = items.into_iter().chain(["messages_diverted", "messages_rate_limited"]);
+        items.for_each(|item| assert_eq!(first.number(item), Some(0), "{item}"));
         let send = |count, job: fn() -> Job| {
             for _ in 0..count {
                 pool.send(job()).unwrap();
@@ -206,19 +210,19 @@ fn p6_the_latencies_of_a_report_and_of_an_inspection_are_those_of_the_statistics
         let factory = workers(&Log::new());
         let pool = move || Pool::new(1, factory).measured().report_every(seconds(200));
         let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
-        // They wait for 0, 1, 3, .. s, and take 1, 2, 3, .. s.
-        (1..=10).for_each(|n| pool.send(Job::Slow(0, seconds(n))).unwrap());
+        // They wait for 0, 10, 19, .. s, and take 10, 9, 8, .. s.
+        (1..=10).rev().for_each(|n| pool.send(Job::Slow(0, seconds(n))).unwrap());
         sim.advance(seconds(199));
         let numbers = numbers(&pool);
         let (wait, service) = (numbers.wait.unwrap(), numbers.service.unwrap());
-        assert_eq!((wait.count, wait.mean, wait.max), (10, millis(16_500), seconds(45)));
+        assert_eq!((wait.count, wait.mean, wait.max), (10, seconds(33), seconds(54)));
         assert_eq!((service.count, service.mean, service.max), (10, millis(5_500), seconds(10)));
-        let exact = [(wait.p50, 10), (wait.p90, 36), (service.p50, 5), (service.p90, 9)];
+        let exact = [(wait.p50, 34), (wait.p90, 52), (service.p50, 5), (service.p90, 9)];
         for (quantile, exact) in exact {
             let exact = seconds(exact);
             assert!(quantile >= exact && quantile <= exact + exact / 16, "{quantile:?}");
         }
-        assert_eq!((wait.p99, service.p99), (seconds(45), seconds(10)));
+        assert_eq!((wait.p99, service.p99), (seconds(54), seconds(10)));
         let said = pool_support::inspect(&pool);
         for (item, of) in [("wait", wait), ("service", service)] {
             let [mean, p50, p90, p99, max] = [of.mean, of.p50, of.p90, of.p99, of.max];
