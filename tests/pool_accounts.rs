@@ -5,12 +5,14 @@ mod pool_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{ByKey, Discarded, Rate};
-use pool_support::{Job, PoolAddress, done, millis, numbers, occupy, seconds, who, workers};
+use krarup::{ByKey, Discarded, Elastic, PoolState, Rate, Received, ResizeError, Resized};
+use pool_support::{
+    Job, PoolAddress, done, inspect, millis, numbers, occupy, seconds, who, workers,
+};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
-use support::{Log, poll_once, simulations};
+use support::{Guard, Log, boom, poll_once, simulations};
 
 /// A pool with 3 tokens, of which one comes back in an hour.
 fn rated(sim: &Simulation, log: &Log) -> PoolAddress {
@@ -451,5 +453,354 @@ fn p2_room_at_a_removed_worker_is_no_room_of_the_pool() {
         sim.advance(seconds(20));
         assert_eq!(done(&log).len(), 5);
         assert_eq!(sim.stats().dead_letters, 0);
+    }
+}
+
+/// A worker that traps exits and hears nothing but jobs, though it is asked to finish.
+fn deaf(log: &Log) -> impl Fn() -> Deaf + Clone + Send + Sync + 'static {
+    let log = log.clone();
+    move || Deaf(log.clone())
+}
+
+struct Deaf(Log);
+
+impl krarup::Behavior for Deaf {
+    type Message = Job;
+    type Command = Job;
+
+    async fn run(self, mut ctx: Context<Job>) -> Result {
+        ctx.trap_exits(true);
+        ctx.initialised();
+        let _guard = Guard::new(&self.0, format!("{} ended", ctx.pid()));
+        loop {
+            match ctx.receive().await {
+                Received::Message(Job::Hang) => std::future::pending().await,
+                Received::Message(Job::End(reason)) => return Err(reason),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn p7_removed_workers_that_trap_exits_end_with_their_pool_and_in_its_time() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let factory = deaf(&log);
+        let pool: PoolAddress = sim.spawn(move || Pool::new(4, factory)).wait().unwrap();
+        let order = pool.workers().wait().unwrap();
+        // One is idle, one has something in hand; two stay.
+        pool.send(Job::Note(0)).unwrap();
+        pool.send(Job::Hang).unwrap();
+        sim.run_until_idle();
+        (0..2).for_each(|_| pool.send(Job::Note(0)).unwrap());
+        assert_eq!(pool.remove_workers(2).wait().unwrap().size, 2);
+        sim.advance(seconds(60));
+        assert!(order.iter().all(|worker| sim.is_alive(*worker)), "they do not hear");
+        let before = sim.now();
+        let end = pool.monitor();
+        pool.stop().wait().unwrap();
+        // All are asked at the same time, and all are killed when that is over.
+        assert_eq!(sim.now() - before, seconds(5));
+        assert_eq!(end.wait().unwrap().reason, Reason::Normal);
+        let mut ended: Vec<_> = order.iter().map(|worker| format!("{worker} ended")).collect();
+        ended.sort();
+        assert_eq!(log.take_sorted(), ended, "nobody outlives it");
+        assert_eq!((sim.stats().processes, sim.stats().timers), (0, 0));
+    }
+}
+
+#[test]
+fn p7_workers_that_end_when_they_are_asked_keep_nobody_waiting() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let factory = workers(&log);
+        let pool: PoolAddress = sim.spawn(move || Pool::new(3, factory)).wait().unwrap();
+        // One of them takes 2 s to come to its end, and has been removed.
+        pool.send(Job::Slow(1, seconds(2))).unwrap();
+        sim.run_until_idle();
+        assert_ne!(who(&pool), who(&pool));
+        pool.remove_workers(1).wait().unwrap();
+        pool.stop().wait().unwrap();
+        assert_eq!((sim.now().as_nanos(), sim.stats().processes), (2_000_000_000, 0));
+    }
+}
+
+#[test]
+fn p5_a_pool_finishes_when_the_last_of_its_workers_has() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let factory = workers(&log);
+        let pool: PoolAddress = sim.spawn(move || Pool::new(3, factory)).wait().unwrap();
+        (1..4).for_each(|n| pool.send(Job::Slow(n, seconds(3 * u64::from(n)))).unwrap());
+        sim.run_until_idle();
+        pool.remove_workers(1).wait().unwrap();
+        pool.finish();
+        sim.advance(millis(8_999));
+        assert!(pool.is_alive());
+        assert!(matches!(pool.send(Job::Note(9)), Err(SendError::NoWorkers(_))));
+        sim.advance(millis(1));
+        assert_eq!((done(&log).len(), pool.is_alive(), sim.stats().processes), (3, false, 0));
+        // One that is stuck is killed, and the pool ends then.
+        let factory = workers(&log);
+        let pool = move || Pool::new(2, factory).stuck_limit(seconds(4));
+        let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+        pool.send(Job::Hang).unwrap();
+        sim.run_until_idle();
+        pool.finish();
+        sim.advance(millis(3_999));
+        assert!(pool.is_alive());
+        sim.advance(millis(1));
+        assert_eq!((pool.is_alive(), sim.stats().processes), (false, 0));
+    }
+}
+
+#[test]
+fn p12_workers_that_are_stuck_at_the_same_time_or_one_after_the_other_all_go_in_time() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let factory = workers(&log);
+        let pool = move || Pool::new(5, factory).stuck_limit(seconds(4));
+        let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+        let order = pool.workers().wait().unwrap();
+        let alive = || order.iter().map(|worker| sim.is_alive(*worker)).collect::<Vec<_>>();
+        // Two at once, one a second later, one two seconds later; the last has nothing.
+        (0..2).for_each(|_| pool.send(Job::Hang).unwrap());
+        sim.advance(seconds(1));
+        pool.send(Job::Hang).unwrap();
+        sim.advance(seconds(1));
+        pool.send(Job::Hang).unwrap();
+        sim.advance(millis(1_999));
+        assert_eq!(alive(), [true; 5]);
+        sim.advance(millis(1));
+        assert_eq!((alive(), numbers(&pool).stuck), (vec![false, false, true, true, true], 2));
+        sim.advance(millis(999));
+        assert_eq!(numbers(&pool).stuck, 2);
+        sim.advance(millis(1));
+        assert_eq!((alive(), numbers(&pool).stuck), (vec![false, false, false, true, true], 3));
+        sim.advance(seconds(1));
+        assert_eq!((alive(), numbers(&pool).stuck), (vec![false, false, false, false, true], 4));
+        // Replacements are looked at like any other; and jobs that end in time are no reason.
+        (0..5).for_each(|_| pool.send(Job::Slow(0, millis(3_999))).unwrap());
+        (0..5).for_each(|_| pool.send(Job::Slow(0, millis(3_999))).unwrap());
+        sim.advance(seconds(20));
+        assert_eq!((numbers(&pool).stuck, numbers(&pool).restarts), (4, 4));
+        (0..5).for_each(|_| pool.send(Job::Hang).unwrap());
+        sim.advance(seconds(4));
+        assert_eq!((numbers(&pool).stuck, numbers(&pool).workers), (9, 5));
+    }
+}
+
+#[test]
+fn p13_an_elastic_pool_that_is_drained_keeps_its_size_and_adapts_again_when_it_is_reopened() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let factory = workers(&log);
+        let elastic = Elastic::between(1, 4).cool_down(seconds(0)).every(millis(100));
+        let pool: PoolAddress =
+            sim.spawn(move || Pool::new(3, factory).elastic(elastic)).wait().unwrap();
+        pool.drain().wait().unwrap();
+        sim.advance(seconds(2));
+        assert_eq!((numbers(&pool).places, numbers(&pool).workers), (3, 3));
+        pool.reopen().wait().unwrap();
+        sim.advance(millis(100));
+        assert_eq!(numbers(&pool).places, 2);
+        // Full of work when it is drained it does not grow either.
+        (0..20).for_each(|n| pool.send(Job::Slow(n, seconds(1))).unwrap());
+        let mut drained = pool.drain();
+        assert!(poll_once(&mut drained).is_pending());
+        sim.advance(seconds(3));
+        assert_eq!(numbers(&pool).places, 2);
+        assert_eq!(inspect(&pool).value("draining"), Some(&true.into()));
+        // Another that asks waits as long.
+        let mut second = pool.drain();
+        assert!(poll_once(&mut second).is_pending());
+        sim.advance(millis(6_999));
+        assert!(poll_once(&mut drained).is_pending() && poll_once(&mut second).is_pending());
+        sim.advance(millis(1));
+        assert_eq!((poll_once(&mut drained), done(&log).len()), (Poll::Ready(Ok(())), 20));
+        assert_eq!(poll_once(&mut second), Poll::Ready(Ok(())));
+        pool.reopen().wait().unwrap();
+        assert_eq!(inspect(&pool).value("draining"), None);
+    }
+}
+
+#[test]
+fn p13_workers_that_are_being_added_count_for_the_size_of_an_elastic_pool() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let started = log.clone();
+        let factory = move || {
+            started.note("start");
+            let first = started.lines().len() == 1;
+            krarup::behavior_fn(move |mut ctx: Context<Job>| async move {
+                if !first {
+                    ctx.sleep(seconds(1)).await;
+                }
+                ctx.initialised();
+                loop {
+                    match ctx.receive().await {
+                        Received::Message(Job::Slow(_, time)) => ctx.sleep(time).await,
+                        Received::Finish | Received::Stop(_) => return Ok(()),
+                        _ => {}
+                    }
+                }
+            })
+        };
+        let elastic = Elastic::between(1, 3).grow_at(1).cool_down(seconds(0)).every(millis(100));
+        let pool = move || Pool::new(1, factory).elastic(elastic);
+        let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+        (0..90).for_each(|n| pool.send(Job::Slow(n, seconds(1))).unwrap());
+        sim.advance(seconds(6));
+        assert_eq!((numbers(&pool).places, log.take().len()), (3, 3), "and never more");
+    }
+}
+
+/// A worker that takes 1 s to initialise, but for the first ones; or fails then.
+struct Late(bool, Arc<AtomicBool>);
+
+impl Actor for Late {
+    type Message = Job;
+
+    async fn init(&mut self, ctx: &mut Context<Job>) -> Result {
+        if !self.0 {
+            ctx.sleep(seconds(1)).await;
+        }
+        if self.1.load(Ordering::Relaxed) { Err(boom()) } else { Ok(()) }
+    }
+
+    async fn handle_message(&mut self, _: &mut Context<Job>, job: Job) -> Result {
+        if let Job::End(reason) = job { Err(reason) } else { Ok(()) }
+    }
+}
+
+/// A pool of so many whose later workers start late, and what makes them fail.
+fn late(sim: &Simulation, size: usize) -> (PoolAddress, Arc<AtomicBool>) {
+    let (made, fails) = (AtomicUsize::new(0), Arc::new(AtomicBool::new(false)));
+    let failing = Arc::clone(&fails);
+    let factory = move || Late(made.fetch_add(1, Ordering::Relaxed) < size, Arc::clone(&failing));
+    (sim.spawn(move || Pool::new(size, factory)).wait().unwrap(), fails)
+}
+
+#[test]
+fn p5_all_who_add_workers_hear_that_the_pool_stops() {
+    let ends: [fn(&PoolAddress); 2] =
+        [|pool| pool.finish(), |pool| drop(poll_once(&mut pool.stop().into_future()))];
+    for end in ends {
+        for sim in simulations(5) {
+            let (pool, _) = late(&sim, 1);
+            let mut asked: Vec<_> = (1..4).map(|n| pool.add_workers(n).into_future()).collect();
+            asked.iter_mut().for_each(|asked| assert!(poll_once(asked).is_pending()));
+            sim.advance(millis(500));
+            end(&pool);
+            sim.run_until_idle();
+            let state = PoolState::Stopping;
+            for mut asked in asked {
+                let refused = ResizeError::NotRunning { pool: pool.pid(), state };
+                assert_eq!(poll_once(&mut asked), Poll::Ready(Err(refused)));
+            }
+            sim.advance(seconds(9));
+            assert_eq!((sim.stats().processes, pool.is_alive()), (0, false));
+        }
+    }
+}
+
+#[test]
+fn p5_the_one_whose_worker_does_not_start_hears_of_it_and_others_are_served() {
+    for sim in simulations(5) {
+        let (pool, fails) = late(&sim, 1);
+        let mut first = pool.add_workers(3).into_future();
+        let mut second = pool.add_workers(2).into_future();
+        assert!(poll_once(&mut first).is_pending() && poll_once(&mut second).is_pending());
+        sim.advance(seconds(1));
+        fails.store(true, Ordering::Relaxed);
+        sim.advance(seconds(1));
+        fails.store(false, Ordering::Relaxed);
+        let (resized, error) = (Resized { size: 2, changed: 1 }, SpawnError::Init(boom()));
+        let failed = ResizeError::NotStarted { asked: 3, resized, error };
+        assert_eq!(poll_once(&mut first), Poll::Ready(Err(failed)));
+        sim.advance(millis(1_999));
+        assert!(poll_once(&mut second).is_pending());
+        sim.advance(millis(1));
+        assert_eq!(poll_once(&mut second), Poll::Ready(Ok(Resized { size: 4, changed: 2 })));
+    }
+}
+
+#[test]
+fn p5_workers_that_are_still_to_be_added_count_for_the_most_that_a_pool_can_have() {
+    const MOST: usize = 1 << 20;
+    let sim = Simulation::new(1);
+    let (pool, _) = late(&sim, 1);
+    let too_many = |asked| {
+        let size = numbers(&pool).places;
+        Err(ResizeError::TooMany { size, asked, most: MOST })
+    };
+    assert_eq!(pool.add_workers(MOST).wait(), too_many(MOST));
+    let mut many = pool.add_workers(MOST - 1).into_future();
+    assert!(poll_once(&mut many).is_pending());
+    assert_eq!(pool.add_workers(1).wait(), too_many(1));
+    sim.advance(seconds(2));
+    assert_eq!(numbers(&pool).places, 3);
+    assert_eq!(pool.add_workers(1).wait(), too_many(1));
+    assert_eq!(pool.remove_workers(2).wait().unwrap(), Resized { size: 1, changed: 2 });
+    assert_eq!(pool.add_workers(3).wait(), too_many(3));
+    let mut more = pool.add_workers(2).into_future();
+    assert!(poll_once(&mut more).is_pending());
+    sim.run_until_idle();
+    assert!(poll_once(&mut more).is_pending(), "there is room for two again");
+    pool.stop().wait().unwrap();
+    assert_eq!(sim.stats().processes, 0);
+}
+
+#[test]
+fn p4_replacements_do_not_wait_for_workers_that_are_added_nor_they_for_them() {
+    for sim in simulations(5) {
+        let (pool, _) = late(&sim, 2);
+        let mut added = pool.add_workers(1).into_future();
+        assert!(poll_once(&mut added).is_pending());
+        sim.advance(millis(250));
+        (0..2).for_each(|_| pool.send(Job::End(boom())).unwrap());
+        sim.advance(millis(250));
+        let mut more = pool.add_workers(1).into_future();
+        assert!(poll_once(&mut more).is_pending());
+        sim.advance(millis(500));
+        assert_eq!(poll_once(&mut added), Poll::Ready(Ok(Resized { size: 3, changed: 1 })));
+        assert_eq!(numbers(&pool).workers, 1);
+        sim.advance(millis(250));
+        assert_eq!((numbers(&pool).workers, numbers(&pool).restarts), (3, 2));
+        sim.advance(millis(750));
+        assert_eq!(poll_once(&mut more), Poll::Ready(Ok(Resized { size: 4, changed: 1 })));
+    }
+}
+
+#[test]
+fn p9_an_on_discard_that_panics_harms_nobody() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let factory = workers(&log);
+        let pool = move || {
+            let pool = Pool::new(1, factory).time_to_live(seconds(1));
+            pool.on_discard(|_: Job, _| panic!("of on_discard"))
+        };
+        let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+        let worker = pool.workers().wait().unwrap();
+        pool.send(Job::Slow(1, seconds(2))).unwrap();
+        (2..4).for_each(|n| pool.send(Job::Note(n)).unwrap());
+        sim.advance(seconds(2));
+        pool.send(Job::Note(4)).unwrap();
+        sim.run_until_idle();
+        assert_eq!((done(&log), pool.workers().wait().unwrap()), (vec![1, 4], worker.clone()));
+        // Nor where its process is torn down.
+        pool.send(Job::Hang).unwrap();
+        sim.run_until_idle();
+        pool.send(Job::Note(5)).unwrap();
+        sim.kill(worker[0]);
+        sim.run_until_idle();
+        let numbers = numbers(&pool);
+        assert_eq!(
+            (numbers.expired, numbers.lost, numbers.crashed, numbers.restarts),
+            (2, 1, 1, 1)
+        );
+        assert_eq!(who(&pool), pool.workers().wait().unwrap()[0]);
     }
 }

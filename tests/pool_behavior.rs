@@ -6,10 +6,13 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    DeadLetter, Lifecycle, PoolBehavior, PoolContext, Received, ResizeError, Resized, behavior_fn,
+    DeadLetter, Lifecycle, Overflow, PoolBehavior, PoolContext, Received, ResizeError, Resized,
+    behavior_fn,
 };
 use pool_support::{Job, PoolAddress, Worker, done, millis, seconds, workers};
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use support::{Does, Log, boom, poll_once, puppet, simulations};
 
@@ -472,4 +475,161 @@ fn p7_a_sender_that_is_the_last_to_use_what_a_pool_was_given_is_not_harmed_by_it
     assert!(sender.join().unwrap(), "the message came back");
     assert_eq!(log.take(), ["dropped"]);
     node.stop().wait().unwrap();
+}
+
+#[test]
+fn p14_the_end_of_each_worker_is_heard_once_and_of_those_that_were_removed_never() {
+    for sim in simulations(10) {
+        let (log, jobs) = (Log::new(), Log::new());
+        let (manager, factory) = (Manager { log: log.clone(), init: Ok(()) }, workers(&jobs));
+        let pool = move || Pool::new(3, factory).stuck_limit(seconds(3)).behavior(manager);
+        let pool: ManagedPool = sim.spawn(pool).wait().unwrap();
+        log.take();
+        // One fails, one is killed, one ends as it is to.
+        pool.send(Job::End(boom())).unwrap();
+        sim.run_until_idle();
+        pool.send(Job::End(Reason::Normal)).unwrap();
+        sim.run_until_idle();
+        sim.kill(pool.workers().wait().unwrap()[0]);
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["worker exit boom", "worker exit normal", "worker exit killed"]);
+        // Two are stuck: one is removed before it is found out.
+        (0..2).for_each(|_| pool.send(Job::Hang).unwrap());
+        sim.run_until_idle();
+        pool.send(Job::Note(1)).unwrap();
+        pool.remove_workers(1).wait().unwrap();
+        sim.advance(seconds(3));
+        assert_eq!(log.take(), ["worker exit killed"]);
+        let numbers = pool.statistics().wait().unwrap();
+        assert_eq!((numbers.stuck, numbers.restarts, numbers.workers), (2, 4, 2));
+        pool.remove_workers(1).wait().unwrap();
+        sim.run_until_idle();
+        assert_eq!(log.take(), [""; 0]);
+        // Nor of those that end with the pool.
+        pool.stop().wait().unwrap();
+        assert_eq!(log.take(), ["terminate normal, 0 workers"]);
+    }
+}
+
+#[test]
+fn p14_a_pool_hears_nothing_of_its_own_dead_letters() {
+    for sim in simulations(5) {
+        let (log, jobs) = (Log::new(), Log::new());
+        let (manager, factory) = (Manager { log: log.clone(), init: Ok(()) }, workers(&jobs));
+        let pool = move || {
+            let pool = Pool::new(1, factory).mailbox(1).overflow(Overflow::DropNewest);
+            pool.behavior(manager)
+        };
+        let pool: ManagedPool = sim.spawn(pool).wait().unwrap();
+        pool.ask(|reply| Order::Drain(reply)).wait().unwrap();
+        assert!(pool.reopen().wait().unwrap());
+        pool.command(Order::Listen).unwrap();
+        sim.run_until_idle();
+        log.take();
+        pool.send(Job::Hang).unwrap();
+        sim.run_until_idle();
+        (0..4).for_each(|n| pool.send(Job::Note(n)).unwrap());
+        sim.run_until_idle();
+        assert_eq!((sim.stats().dead_letters, log.take()), (3, vec![]));
+        // Those of others it hears once each, until it ends.
+        let other = puppet(&sim, "other", &Log::new());
+        sim.kill(other.pid());
+        sim.run_until_idle();
+        log.take();
+        (0..2).for_each(|_| assert!(other.send(support::Act::nothing()).is_err()));
+        sim.run_until_idle();
+        assert_eq!(log.count("letter:"), 2);
+        sim.kill(pool.pid());
+        sim.run_until_idle();
+        log.take();
+        assert!(other.send(support::Act::nothing()).is_err());
+        sim.run_until_idle();
+        assert_eq!((log.take().len(), sim.stats().processes), (0, 0));
+    }
+}
+
+/// A pool's behaviour that does nothing of its own but to note what it may do, and when.
+struct Tries(Log);
+
+impl PoolBehavior for Tries {
+    type Job = Job;
+    type Command = bool;
+
+    async fn init(&mut self, pool: &mut PoolContext<'_, Job, bool>) -> Result {
+        self.tries(pool).await;
+        Ok(())
+    }
+
+    async fn handle_command(
+        &mut self,
+        pool: &mut PoolContext<'_, Job, bool>,
+        tries: bool,
+    ) -> Result {
+        if tries {
+            self.tries(pool).await;
+        } else {
+            self.0.note(format!("reopened {}", pool.reopen()));
+        }
+        Ok(())
+    }
+
+    async fn terminate(&mut self, pool: &mut PoolContext<'_, Job, bool>, _: &Reason) {
+        self.tries(pool).await;
+    }
+}
+
+impl Tries {
+    async fn tries(&self, pool: &mut PoolContext<'_, Job, bool>) {
+        let pid = pool.pid().to_string();
+        let said = |done: Result<Resized, ResizeError>| match done {
+            Ok(resized) => format!("{} of {}", resized.changed, resized.size),
+            Err(error) => error.to_string().replace(&pid, "it"),
+        };
+        let none = said(pool.add_workers(0).await);
+        let added = said(pool.add_workers(1).await);
+        let removed = said(pool.remove_workers(1));
+        self.0.note(format!("{none}; {added}; {removed}; {}", pool.workers().len()));
+    }
+}
+
+#[test]
+fn p14_what_a_behaviour_can_do_with_the_workers_depends_on_what_the_pool_does() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let (tries, fails) = (Tries(log.clone()), Arc::new(AtomicBool::new(false)));
+        let (failing, factory) = (Arc::clone(&fails), workers(&Log::new()));
+        let factory = move || {
+            assert!(!failing.load(Ordering::Relaxed), "the factory fails");
+            factory()
+        };
+        let pool = move || Pool::new(2, factory).behavior(tries);
+        let pool: Address<Job, PoolCommand<bool>> = sim.spawn(pool).wait().unwrap();
+        let at = |state: &str, size: usize| {
+            let error = format!("pool it cannot be resized: it is {state}");
+            format!("{error}; {error}; {error}; {size}")
+        };
+        assert_eq!(log.take(), [at("starting", 0)]);
+        pool.command(true).unwrap();
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["0 of 2; 1 of 3; 1 of 2; 2"]);
+        fails.store(true, Ordering::Relaxed);
+        pool.command(true).unwrap();
+        sim.run_until_idle();
+        let line = log.take().concat();
+        assert!(line.starts_with("0 of 2; 0 of 1 workers added, and the next failed"), "{line}");
+        assert!(line.ends_with("; 1 of 1; 1"), "{line}");
+        pool.drain().wait().unwrap();
+        pool.command(true).unwrap();
+        (0..2).for_each(|_| pool.command(false).unwrap());
+        sim.run_until_idle();
+        assert_eq!(log.take(), [at("drained", 1), "reopened true".into(), "reopened false".into()]);
+        // An exit signal of a stranger that is no failure is nothing to a pool that does not care.
+        sim.exit(pool.pid(), Reason::Normal);
+        sim.run_until_idle();
+        assert!(pool.is_alive());
+        let end = pool.monitor();
+        sim.exit(pool.pid(), boom());
+        assert_eq!(end.wait().unwrap().reason, boom());
+        assert_eq!(log.take(), [at("stopping", 0)]);
+    }
 }

@@ -10,7 +10,7 @@ use krarup::{
 };
 use pool_support::{Job, PoolAddress, millis, numbers, seconds, who, workers};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use support::{Log, boom, poll_once, simulations};
 
@@ -43,6 +43,56 @@ impl Actor for Clerk {
             Task::End => return Err(boom()),
         }
         Ok(())
+    }
+}
+
+#[test]
+fn p8_a_replacement_has_the_keys_of_a_worker_that_was_stuck() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let fails = Arc::new(AtomicBool::new(false));
+        let (noted, failing) = (log.clone(), Arc::clone(&fails));
+        let factory = move || {
+            assert!(!failing.load(Ordering::Relaxed), "the factory fails");
+            Clerk(noted.clone())
+        };
+        let pool = move || {
+            let pool = Pool::new(4, factory).mailbox(9).routing(ByKey::new(|job: &Keyed| job.0));
+            pool.stuck_limit(seconds(3)).back_off(seconds(1), seconds(1))
+        };
+        let pool: KeyedPool = sim.spawn(pool).wait().unwrap();
+        let before = owners(&sim, &pool, &log);
+        let old = before[&7].clone();
+        fails.store(true, Ordering::Relaxed);
+        pool.send(Keyed(7, Task::Hang)).unwrap();
+        sim.advance(seconds(3));
+        // Its keys are served by the others meanwhile, whose own keys stay with them.
+        let meanwhile = owners(&sim, &pool, &log);
+        let moved = |(key, owner): (&u64, &String)| (before[key] != *owner).then_some(*key);
+        let moved: BTreeSet<_> = meanwhile.iter().filter_map(moved).collect();
+        let of_old = |(key, owner): (&u64, &String)| (*owner == old).then_some(*key);
+        assert_eq!(moved, before.iter().filter_map(of_old).collect());
+        // Others come and go, and the place is still its own.
+        pool.add_workers(0).wait().unwrap();
+        fails.store(false, Ordering::Relaxed);
+        sim.advance(seconds(1));
+        assert_eq!(pool.statistics().wait().unwrap().restarts, 1);
+        let new = pool.workers().wait().unwrap().last().unwrap().to_string();
+        for (key, owner) in owners(&sim, &pool, &log) {
+            assert_eq!(owner, if before[&key] == old { new.clone() } else { before[&key].clone() });
+        }
+        // A place that is removed is never used again: who is added has other keys.
+        let gone = pool.workers().wait().unwrap()[0].to_string();
+        let then = owners(&sim, &pool, &log);
+        pool.remove_workers(1).wait().unwrap();
+        pool.add_workers(1).wait().unwrap();
+        let now = owners(&sim, &pool, &log);
+        let added = pool.workers().wait().unwrap().last().unwrap().to_string();
+        let keys = |owners: &BTreeMap<u64, String>, of: &str| -> BTreeSet<u64> {
+            owners.iter().filter(|(_, owner)| *owner == of).map(|(key, _)| *key).collect()
+        };
+        assert_ne!(keys(&then, &gone), keys(&now, &added));
+        assert_eq!(now.values().collect::<BTreeSet<_>>().len(), 4, "nobody has lost all");
     }
 }
 
@@ -274,6 +324,105 @@ fn p8_the_least_loaded_worker_is_chosen_and_equals_take_turns() {
         let loads: Vec<_> = order.iter().map(|pid| sim.process_info(*pid).unwrap().main).collect();
         assert_eq!(loads, [9, 9, 9]);
     }
+}
+
+#[test]
+fn p8_a_worker_that_is_missing_is_not_the_least_loaded_one() {
+    for (sim, two) in
+        simulations(5).flat_map(|sim| [(sim, false)]).chain([(Simulation::new(9), true)])
+    {
+        let log = Log::new();
+        let fails = Arc::new(AtomicBool::new(false));
+        let (failing, factory) = (Arc::clone(&fails), workers(&log));
+        let factory = move || {
+            assert!(!failing.load(Ordering::Relaxed), "the factory fails");
+            factory()
+        };
+        let pool = move || Pool::new(3, factory);
+        let pool: PoolAddress = match two {
+            false => sim.spawn(move || pool().routing(LeastLoaded::new())).wait().unwrap(),
+            true => sim.spawn(move || pool().routing(TwoChoices)).wait().unwrap(),
+        };
+        let order = pool.workers().wait().unwrap();
+        fails.store(true, Ordering::Relaxed);
+        sim.kill(order[0]);
+        sim.run_until_idle();
+        // It would have the least, and those after it would have it all.
+        (0..40).for_each(|n| pool.send(Job::Note(n)).unwrap());
+        let load = |pid: Pid| sim.process_info(pid).map(|info| info.main);
+        let loads = [load(order[1]).unwrap(), load(order[2]).unwrap()];
+        assert!(loads.iter().all(|load| (18..=22).contains(load)), "{loads:?}");
+        assert_eq!(pool.waiting(), 40);
+        // Only if nobody lives nobody takes it.
+        order[1..].iter().for_each(|worker| sim.kill(*worker));
+        sim.run_until_idle();
+        assert!(matches!(pool.send(Job::Note(0)), Err(SendError::NoWorkers(Job::Note(0)))));
+        assert!(matches!(pool.reserve(), Err(SendError::NoWorkers(()))));
+    }
+}
+
+/// A routing of one's own that notes what it is asked and told.
+struct Told(Log, AtomicUsize);
+
+impl Routing<Job> for Told {
+    fn hint(&self, job: &Job) -> u64 {
+        let Job::Note(n) = job else { return 99 };
+        self.0.note(format!("hint of {n}"));
+        u64::from(*n) + 10
+    }
+
+    fn choose(&self, hint: u64, workers: &Workers<'_>) -> Choice<Job> {
+        let each = 0..workers.count();
+        let loads: Vec<_> = each.clone().map(|index| workers.load(index).min(1)).collect();
+        let places: Vec<_> = each.map(|index| workers.place(index)).collect();
+        self.0.note(format!("choose {hint} of {loads:?} at {places:?}"));
+        Choice::After(self.1.load(Ordering::Relaxed))
+    }
+
+    fn passed_over(&self, chosen: usize, taker: usize, workers: usize) {
+        self.0.note(format!("{taker} for {chosen} of {workers}"));
+    }
+
+    fn turn(&self) -> usize {
+        self.1.load(Ordering::Relaxed)
+    }
+
+    fn rewind(&self) {
+        self.1.store(0, Ordering::Relaxed);
+        self.0.note("rewind");
+    }
+}
+
+#[test]
+fn p8_a_routing_of_ones_own_is_told_of_messages_workers_and_who_has_taken_its_turn() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let told = Told(log.clone(), AtomicUsize::new(1));
+    let factory = workers(&Log::new());
+    let pool = move || Pool::new(3, factory).mailbox(1).routing(told);
+    let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+    let order = pool.workers().wait().unwrap();
+    log.take();
+    pool.send(Job::Note(1)).unwrap();
+    let places = "at [1, 2, 3]";
+    assert_eq!(log.take(), ["hint of 1".into(), format!("choose 11 of [0, 0, 0] {places}")]);
+    pool.send(Job::Note(2)).unwrap();
+    let lines =
+        ["hint of 2".into(), format!("choose 12 of [1, 0, 0] {places}"), "1 for 0 of 3".into()];
+    assert_eq!(log.take(), lines);
+    let permit = pool.reserve().unwrap();
+    let lines = [format!("choose 0 of [1, 1, 0] {places}"), "2 for 0 of 3".into()];
+    assert_eq!(log.take(), lines);
+    assert!(pool.send(Job::Note(3)).unwrap_err().is_full());
+    assert_eq!(log.take().len(), 2, "nobody has taken it");
+    drop(permit);
+    sim.run_until_idle();
+    pool.remove_workers(1).wait().unwrap();
+    assert_eq!(log.take(), ["rewind"]);
+    assert_eq!(pool.workers().wait().unwrap(), order[1..]);
+    pool.add_workers(1).wait().unwrap();
+    pool.send(Job::Note(4)).unwrap();
+    assert_eq!(log.take()[1..], ["hint of 4", "choose 14 of [0, 0, 0] at [2, 3, 4]"]);
 }
 
 #[test]

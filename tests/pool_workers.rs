@@ -211,7 +211,8 @@ impl PoolBehavior for Counts {
 
     async fn terminate(&mut self, pool: &mut PoolContext<'_, Job, ()>, _: &Reason) {
         let numbers = pool.statistics();
-        self.0.note(format!("{} {} {}", numbers.places, numbers.workers, numbers.waiting));
+        let (places, drained) = (numbers.places, numbers.draining);
+        self.0.note(format!("{places} {} {} {drained}", numbers.workers, numbers.waiting));
     }
 }
 
@@ -225,7 +226,22 @@ fn p6_the_numbers_of_a_pool_that_ends_with_workers_missing_are_right() {
         pool.send(Job::End(boom())).unwrap();
         sim.run_until_idle();
         pool.stop().wait().unwrap();
-        assert_eq!(log.take(), ["0 0 0"]);
+        assert_eq!(log.take(), ["0 0 0 false"]);
+        // Nor has it a place whose worker was given up.
+        let (noted, jobs) = (log.clone(), Log::new());
+        let (made, worker) = (AtomicU32::new(0), workers(&jobs));
+        let factory = move || {
+            assert!(made.fetch_add(1, Ordering::Relaxed) < 2, "there are no more");
+            worker()
+        };
+        let pool = move || Pool::new(2, factory).stuck_limit(seconds(3)).behavior(Counts(noted));
+        let pool = sim.spawn(pool).wait().unwrap();
+        pool.send(Job::Hang).unwrap();
+        sim.advance(seconds(3));
+        let numbers = pool.statistics().wait().unwrap();
+        assert_eq!((numbers.places, numbers.workers, numbers.stuck), (2, 1, 1));
+        pool.stop().wait().unwrap();
+        assert_eq!(log.take(), ["0 0 0 false"]);
     }
 }
 

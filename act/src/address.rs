@@ -165,8 +165,9 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         newest
     }
 
-    /// Messages that wait, and the one in hand: what a new one would wait for.
-    pub(crate) fn load(&self) -> usize {
+    /// Messages that wait, and the one in hand: what a new one would wait for. `None` if the process
+    /// has ended.
+    pub(crate) fn load(&self) -> Option<usize> {
         self.cell.load()
     }
 

@@ -27,10 +27,12 @@ where
             return 0;
         }
         // One that has ended takes nothing.
-        let takes =
-            |worker: &Worker<M, C>| !worker.address.is_routed() && worker.address.is_alive();
-        let workers: Vec<_> = self.workers().into_iter().filter(takes).collect();
-        let loads: Vec<_> = workers.iter().map(|worker| worker.address.load()).collect();
+        let load_of = |worker: Worker<M, C>| {
+            let load = worker.address.load().filter(|_| !worker.address.is_routed())?;
+            Some((worker, load))
+        };
+        let (workers, loads): (Vec<_>, Vec<_>) =
+            self.workers().into_iter().filter_map(load_of).unzip();
         let shares = shares(&loads);
         let mut surplus = Vec::new();
         for (worker, (load, share)) in workers.iter().zip(loads.iter().zip(&shares)) {

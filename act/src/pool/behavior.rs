@@ -58,7 +58,7 @@ pub trait PoolBehavior: Sized + Send + 'static {
     ) -> impl Future<Output = Result> + Send;
 
     /// Hears that a worker has ended which was not removed; its replacement is started after
-    /// this.
+    /// this, but for one that was stuck: that is replaced when it is killed.
     fn handle_worker_exit(
         &mut self,
         pool: &mut PoolContext<'_, Self::Job, Self::Command>,

@@ -123,6 +123,10 @@ mod tests {
     fn quantiles_are_those_of_what_was_recorded() {
         let histogram = Histogram::new();
         assert_eq!(histogram.latency(), Latency::default());
+        let endless = Histogram::new();
+        endless.record(Duration::MAX);
+        let most = Duration::from_nanos(u64::MAX);
+        assert_eq!((endless.latency().max, endless.latency().p50), (most, most));
         (1..=100).for_each(|n| histogram.record(Duration::from_millis(n)));
         let latency = histogram.latency();
         assert_eq!((latency.count, latency.max), (100, Duration::from_millis(100)));

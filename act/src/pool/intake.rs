@@ -129,10 +129,14 @@ where
         self.send_scout_to(address);
     }
 
-    /// Puts a worker in the place of another.
+    /// Puts a worker in the place of another; the last whose turn comes, if that place was given up.
     pub(super) fn replace(&self, old: Pid, address: &Address<M, C>) {
         let desk = self.new_desk();
-        self.ring.write().replace(old, address.clone(), desk);
+        {
+            let mut ring = self.ring.write();
+            Self::bring_next_to_front(&mut ring);
+            ring.replace(old, address.clone(), desk);
+        }
         self.send_scout_to(address);
     }
 

@@ -39,7 +39,7 @@
 //! | starts for the first time, or is added | new, last in turn | empty |
 //! | dies | kept; its replacement takes it | dead letters; calls fail with its reason |
 //! | is removed | gone at once | handled, then it ends normally |
-//! | is stuck | kept, but empty at once; its replacement takes it | dead letters |
+//! | is stuck | kept, but empty at once; its replacement takes it, last in turn | dead letters |
 //!
 //! **Room that outlives its worker.** A permit promises that a message will be taken. If its worker
 //! has died or was removed by the time it is used, the message goes to another; if all are

@@ -123,9 +123,10 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
         drained
     }
 
-    /// The pool has ended; the workers it had.
+    /// The pool has ended; the workers it had, and those that were given up and not yet replaced.
     pub(super) fn close(&mut self) -> Vec<Worker<M, C>> {
-        let workers = std::mem::take(self.all_mut());
+        let mut workers = std::mem::take(self.all_mut());
+        workers.append(&mut self.vacant);
         self.gate = Gate::Closed;
         workers
     }
@@ -152,7 +153,8 @@ pub(super) struct View<'a, M, C> {
 
 impl<M: Send + 'static, C: Send + 'static> Look for View<'_, M, C> {
     fn load(&self, index: usize) -> usize {
-        self.workers.get(index).map_or(usize::MAX, |worker| worker.address.load())
+        // One that has ended takes nothing: no other is to be preferred less.
+        self.workers.get(index).and_then(|worker| worker.address.load()).unwrap_or(usize::MAX)
     }
 
     fn place(&self, index: usize) -> u64 {

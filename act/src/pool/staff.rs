@@ -65,7 +65,7 @@ struct Adding {
 pub(super) enum Whose {
     /// Of nobody whose end matters now.
     Nobodys,
-    /// Of a worker whose place is to be filled.
+    /// Of a worker whose place is to be filled, or is being filled since it was given up.
     Workers,
     /// Of a process that is no worker.
     Strangers,
@@ -91,6 +91,8 @@ where
     former: BTreeMap<Pid, Address<B::Message, B::Command>>,
     /// Those of the former that do not end, though they were killed: nobody waits for them again.
     left_behind: BTreeSet<Pid>,
+    /// Those of the former that were killed at work, and whose end is still to be heard.
+    given_up: BTreeSet<Pid>,
     vacancies: Vacancies,
     window: Option<RestartWindow>,
     pub(super) plan: Option<Plan>,
@@ -144,6 +146,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
             leaving: BTreeMap::new(),
             former: BTreeMap::new(),
             left_behind: BTreeSet::new(),
+            given_up: BTreeSet::new(),
             vacancies: Vacancies::new(settings.back_off),
             window: settings.intensity.map(|(most, period)| RestartWindow::new(most, period)),
             plan: settings.elastic.map(|elastic| Plan::new(elastic, now)),
@@ -468,6 +471,8 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
             }
         } else if !self.former.contains_key(&pid) {
             return Whose::Strangers;
+        } else if !ctx.is_alive(pid) && self.given_up.remove(&pid) {
+            return Whose::Workers;
         }
         tracing::debug!(
             target: "krarup", pool = %ctx.pid(), worker = %pid, reason = %exit.reason,
@@ -496,7 +501,9 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         if self.former.is_empty() {
             return;
         }
-        let ended = |(pid, worker): (&Pid, &Address<_, _>)| (!worker.is_alive()).then_some(*pid);
+        let ended = |(pid, worker): (&Pid, &Address<_, _>)| {
+            (!worker.is_alive() && !self.given_up.contains(pid)).then_some(*pid)
+        };
         let ended: Vec<_> = self.former.iter().filter_map(ended).collect();
         if ended.is_empty() || ctx.has_main() {
             return;
@@ -514,6 +521,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         if self.leaving.remove(&pid).is_none() {
             self.intake.vacate(pid);
             self.vacancies.add(pid, now);
+            self.given_up.insert(pid);
         } else {
             self.intake.note_left(pid);
         }

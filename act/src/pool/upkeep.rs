@@ -65,7 +65,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
     fn adapt<C: Send + 'static>(&mut self, ctx: &Context<B::Message, PoolCommand<C>>) {
         let workers = self.intake.workers();
         let waiting = workers.iter().map(|worker| worker.address.waiting()).sum();
-        let load: usize = workers.iter().map(|worker| worker.address.load()).sum();
+        let load: usize = workers.iter().filter_map(|worker| worker.address.load()).sum();
         let size = self.intake.size().saturating_add(self.to_be_added());
         let load = Load { size, waiting, busy: load.saturating_sub(waiting) };
         let at_work = self.intake.gate() == Gate::Open;

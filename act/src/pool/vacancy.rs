@@ -113,6 +113,25 @@ mod tests {
     }
 
     #[test]
+    fn the_next_to_be_filled_is_the_one_that_was_put_off_least_and_the_last_go_first() {
+        let mut vacancies = Vacancies::new((Duration::from_secs(1), Duration::from_secs(8)));
+        (1..4).for_each(|number| vacancies.add(pid(number), seconds(0)));
+        (0..3).for_each(|_| assert!(vacancies.begin_due(seconds(0)).is_some()));
+        assert_eq!(vacancies.due(), None, "all of them are starting");
+        (0..3).for_each(|_| assert!(vacancies.put_off(pid(1), seconds(0)).is_some()));
+        vacancies.put_off(pid(2), seconds(0));
+        vacancies.put_off(pid(3), seconds(1));
+        assert_eq!((vacancies.due(), vacancies.begin_due(seconds(0))), (Some(seconds(1)), None));
+        assert_eq!(vacancies.begin_due(seconds(2)), Some(pid(2)));
+        assert_eq!(vacancies.put_off(pid(2), seconds(2)), Some(Duration::from_secs(2)));
+        assert_eq!(vacancies.begin_due(seconds(2)), Some(pid(3)));
+        assert_eq!(vacancies.due(), Some(seconds(4)));
+        assert_eq!(vacancies.take(1), [pid(3)]);
+        assert_eq!(vacancies.take(1), [pid(2)]);
+        assert_eq!((vacancies.take(0), vacancies.take(5)), (vec![], vec![pid(1)]));
+    }
+
+    #[test]
     fn a_delay_without_end_is_no_overflow() {
         let mut vacancies = Vacancies::new((Duration::MAX, Duration::MAX));
         vacancies.add(pid(1), Timestamp::MAX);

@@ -379,15 +379,17 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// Messages that wait on Main, and one more if the process has something in hand.
-    pub(crate) fn load(&self) -> usize {
-        if let Some(route) = self.route.get() {
-            return route.waiting();
-        }
+    /// Messages that wait on Main, and one more if the process has something in hand; `None` if it
+    /// has ended.
+    pub(crate) fn load(&self) -> Option<usize> {
         let inbox = self.inbox.lock();
-        let (accepted, busy) = (inbox.accepted(), inbox.phase != Phase::Idle);
+        let (accepted, phase) = (inbox.accepted(), inbox.phase);
         drop(inbox);
-        self.waiting(accepted) + usize::from(busy)
+        match self.route.get() {
+            _ if phase == Phase::Terminated => None,
+            Some(route) => Some(route.waiting()),
+            None => Some(self.waiting(accepted) + usize::from(phase != Phase::Idle)),
+        }
     }
 
     pub(crate) fn parent_pid(&self) -> Option<Pid> {

@@ -15,6 +15,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// A key whose worker is full is refused with `Full`, though others may have room; one whose
 /// worker has died and is not yet replaced, with `NoWorkers`. While a pool is resized a
 /// key's old worker may still be busy with its last messages when the new one gets the first.
+/// The place of a worker that was stuck is empty until its replacement has started: meanwhile
+/// its keys belong to the others.
 ///
 /// ```
 /// # use krarup_act::{behavior_fn, ByKey, Context, Pool};

@@ -37,7 +37,14 @@ impl<M> Routing<M> for LeastLoaded {
                 break;
             }
         }
+        // The turn is that of the one after the chosen: else it would also have the turns of those
+        // before it that have more.
+        Routing::<M>::passed_over(&self.begin, begin, best.0, count);
         Choice::After(best.0)
+    }
+
+    fn passed_over(&self, chosen: usize, taker: usize, workers: usize) {
+        Routing::<M>::passed_over(&self.begin, chosen, taker, workers);
     }
 
     fn turn(&self) -> usize {

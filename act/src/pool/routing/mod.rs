@@ -113,8 +113,8 @@ impl<'a> Workers<'a> {
         self.count
     }
 
-    /// The messages of one worker: those that wait, and the one in hand. It is true at this
-    /// moment only.
+    /// The messages of one worker: those that wait, and the one in hand; of one that has died and is
+    /// not yet replaced `usize::MAX`. It is true at this moment only.
     #[must_use]
     pub fn load(&self, index: usize) -> usize {
         self.look.load(index)
@@ -137,5 +137,120 @@ impl<'a> Workers<'a> {
 impl fmt::Debug for Workers<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Workers").field("count", &self.count).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// Workers with these loads, and the next random number.
+    struct Seen<'a>(&'a [usize], &'a AtomicU64);
+
+    impl Look for Seen<'_> {
+        fn load(&self, index: usize) -> usize {
+            self.0[index]
+        }
+
+        fn place(&self, index: usize) -> u64 {
+            index as u64
+        }
+
+        fn random(&self) -> u64 {
+            self.1.load(Ordering::Relaxed)
+        }
+    }
+
+    fn chosen(routing: &impl Routing<()>, loads: &[usize], random: u64) -> usize {
+        let random = AtomicU64::new(random);
+        let seen = Seen(loads, &random);
+        match routing.choose(0, &Workers::new(loads.len(), &seen)) {
+            Choice::After(index) => index,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn passed_over(routing: &impl Routing<()>, (chosen, taker): (usize, usize), workers: usize) {
+        routing.passed_over(chosen, taker, workers);
+    }
+
+    #[test]
+    fn a_rotation_goes_on_after_the_taker_unless_others_have_moved_it() {
+        let turns = RoundRobin::new();
+        let next = || chosen(&turns, &[0; 4], 0);
+        assert_eq!([next(), next(), next(), next(), next()], [0, 1, 2, 3, 0]);
+        // The second and the third are full.
+        assert_eq!(next(), 1);
+        passed_over(&turns, (1, 3), 4);
+        assert_eq!(next(), 0);
+        assert_eq!((next(), next(), next()), (1, 2, 3));
+        passed_over(&turns, (3, 1), 4);
+        assert_eq!(next(), 2);
+        // Another sender had a turn since: it does not go back.
+        assert_eq!((next(), next()), (3, 0));
+        passed_over(&turns, (3, 1), 4);
+        assert_eq!(next(), 1);
+        // There are fewer than when the turn was given.
+        assert_eq!(chosen(&turns, &[0; 2], 0), 1);
+        assert_eq!((chosen(&turns, &[0; 2], 0), chosen(&turns, &[0; 2], 0)), (0, 1));
+        Routing::<()>::rewind(&turns);
+        assert_eq!(Routing::<()>::turn(&turns), 0);
+    }
+
+    #[test]
+    fn equals_at_least_loaded_take_turns_though_others_have_more() {
+        let least = LeastLoaded::new();
+        let did: Vec<_> = (0..6).map(|_| chosen(&least, &[5, 1, 5, 1, 1], 0)).collect();
+        assert_eq!(did, [1, 3, 4, 1, 3, 4]);
+        assert_eq!(Routing::<()>::turn(&least), 0, "after the last it is the first");
+        let did: Vec<_> = (0..4).map(|_| chosen(&least, &[0, 0, 5], 0)).collect();
+        assert_eq!(did, [0, 1, 0, 1]);
+        // The chosen was full: another has taken it.
+        assert_eq!(chosen(&least, &[3, 3, 3, 3], 0), 2);
+        passed_over(&least, (2, 0), 4);
+        assert_eq!(chosen(&least, &[3, 3, 3, 3], 0), 1);
+        assert_eq!(Routing::<()>::turn(&least), 2);
+        Routing::<()>::rewind(&least);
+        assert_eq!((Routing::<()>::turn(&least), chosen(&least, &[1, 1], 0)), (0, 0));
+        // One without a worker has no load to be the least.
+        assert_eq!(chosen(&least, &[usize::MAX, 7, 9], 0), 1);
+    }
+
+    #[test]
+    fn keys_are_spread_evenly_over_any_number_of_places() {
+        let by_key = ByKey::new(|key: &u64| *key);
+        for count in 1..20 {
+            let loads = vec![0; count];
+            let (random, mut shares) = (AtomicU64::new(0), vec![0; count]);
+            let seen = Seen(&loads, &random);
+            for key in 0..500 * count as u64 {
+                let hint = by_key.hint(&key);
+                match by_key.choose(hint, &Workers::new(count, &seen)) {
+                    Choice::Only(index) => shares[index] += 1,
+                    other => panic!("{other:?}"),
+                }
+            }
+            assert!(shares.iter().all(|share| (400..=600).contains(share)), "{shares:?}");
+        }
+    }
+
+    #[test]
+    fn the_two_of_two_choices_are_any_pair_of_different_workers() {
+        for count in 1..7_usize {
+            for idle in 0..count {
+                let loads: Vec<_> = (0..count).map(|index| usize::from(index != idle)).collect();
+                // Each of the numbers below the count, and each step.
+                let steps = (count - 1).max(1);
+                let part = |n: usize, of: usize| ((n as u64) << 32).div_ceil(of as u64);
+                let randoms = (0..count)
+                    .flat_map(|one| (0..steps).map(move |step| (one, step)))
+                    .map(|(one, step)| part(one, count) << 32 | part(step, steps));
+                let hits = randoms.filter(|n| chosen(&TwoChoices, &loads, *n) == idle).count();
+                assert_eq!(hits, if count == 1 { 1 } else { 2 * steps }, "{idle} of {count}");
+            }
+        }
+        // Of equals the first.
+        assert_eq!(chosen(&TwoChoices, &[4; 4], 2 << 62), 2);
     }
 }
