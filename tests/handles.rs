@@ -5,8 +5,8 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    Alias, DeadLetter, DebugError, Dynamic, Lifecycle, LookupError, Permit, Received, Recipient,
-    Route, Topic, behavior_fn,
+    Alias, DeadLetter, DebugError, Diverted, Dynamic, Lifecycle, LookupError, Overflow, Permit,
+    Received, Recipient, Route, Topic, behavior_fn,
 };
 use std::sync::mpsc;
 use std::time::Duration;
@@ -418,6 +418,8 @@ fn m6_who_reserves_and_waits_does_not_wait_for_itself_nor_for_the_dead() {
         noted.note(format!("{:?}", myself.send_or_wait(1).await));
         noted.note(format!("{:?}", myself.send_or_wait(2).wait()));
         drop(room);
+        // It is an error also where there is room.
+        noted.note(format!("{:?}", myself.send_or_wait(3).wait()));
         noted.note(myself.reserve_or_wait().await.is_ok());
         while let Received::Message(number) = ctx.receive().await {
             noted.note(number);
@@ -428,7 +430,7 @@ fn m6_who_reserves_and_waits_does_not_wait_for_itself_nor_for_the_dead() {
     let full = sim.spawn(move || full).mailbox(1).start().unwrap();
     sim.run_until_idle();
     let waits = "Err(WaitInProcess(..))";
-    assert_eq!(log.take(), ["true", waits, waits, waits, "true"]);
+    assert_eq!(log.take(), ["true", waits, waits, waits, waits, "true"]);
     // Who finds a line stands behind it.
     for number in [1, 2] {
         full.send(number).unwrap();
@@ -712,4 +714,133 @@ fn r1_a_process_that_spawns_many_lets_them_run_before_it_goes_on() {
         let before = lines.iter().take_while(|line| *line == "child").count();
         assert!(before > 0 && lines.len() == 301, "seed {seed}: {before} before");
     }
+}
+
+#[test]
+fn x3_an_inspection_of_a_process_that_is_busy_ends_with_its_time() {
+    let sim = Simulation::new(1);
+    let busy = behavior_fn(|mut ctx: Context<()>| async move {
+        ctx.sleep(8 * SECOND).await;
+        loop {
+            match ctx.receive().await {
+                Received::Inspect(request) => request.send(Inspection::new()),
+                Received::State(reply) => reply.send(Some(Dynamic::new(7_u8))),
+                _ => return Ok(()),
+            }
+        }
+    });
+    let busy = sim.spawn(move || busy).start().unwrap();
+    assert_eq!(busy.inspect().wait(), Err(CallError::Timeout(5 * SECOND)));
+    assert_eq!(sim.now().as_nanos(), 5_000_000_000);
+    // In time, it is answered; a question that was given up is none any more.
+    assert_eq!(busy.state::<u8>().wait(), Ok(7));
+    assert_eq!(sim.now().as_nanos(), 8_000_000_000);
+    assert_eq!(sim.stats().timers, 0);
+}
+
+#[test]
+fn l4_a_context_that_outlives_its_process_links_and_monitors_nobody() {
+    let sim = Simulation::new(1);
+    let (sender, contexts) = mpsc::channel::<Context<()>>();
+    let leaves = behavior_fn(move |ctx: Context<()>| async move {
+        let _ = sender.send(ctx);
+        Ok(())
+    });
+    sim.spawn(move || leaves).start().unwrap();
+    let (other, dead) = (puppet(&sim, "other", &Log::new()), puppet(&sim, "dead", &Log::new()));
+    dead.dies(boom());
+    sim.run_until_idle();
+    let mut ctx = contexts.recv().unwrap();
+    for pid in [other.pid(), dead.pid()] {
+        ctx.link(pid);
+        let monitor = ctx.monitor(pid);
+        assert!(!ctx.demonitor(monitor));
+    }
+    let (theirs, ours) = (other.info(), sim.process_info(other.pid()).unwrap());
+    assert_eq!((theirs.links, theirs.monitored_by, ours.monitored_by), (vec![], 0, 0));
+}
+
+#[test]
+fn l5_a_monitor_that_is_taken_away_is_gone_at_both() {
+    let sim = Simulation::new(1);
+    let (one, other) = (puppet(&sim, "one", &Log::new()), puppet(&sim, "other", &Log::new()));
+    let pid = other.pid();
+    let monitor = asked(&sim, &one, move |ctx| ctx.monitor(pid));
+    assert_eq!((one.info().monitors, other.info().monitored_by), (1, 1));
+    assert!(asked(&sim, &one, move |ctx| ctx.demonitor(monitor)));
+    assert_eq!((one.info().monitors, other.info().monitored_by), (0, 0));
+    assert!(!asked(&sim, &one, move |ctx| ctx.demonitor(monitor)));
+}
+
+#[test]
+fn m6_a_full_mailbox_that_diverts_refuses_what_is_not_its_own_type() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let noted = log.clone();
+    let fallback = behavior_fn(move |mut ctx: Context<Diverted<u32>>| async move {
+        while let Received::Message(diverted) = ctx.receive().await {
+            noted.note(diverted.message);
+        }
+        Ok(())
+    });
+    let fallback = sim.spawn(move || fallback).start().unwrap();
+    let full = behavior_fn(|mut ctx: Context<u32>| async move {
+        ctx.take_others(true);
+        ctx.receive().await;
+        std::future::pending().await
+    });
+    let overflow = Overflow::divert(fallback.recipient(), "spare");
+    let full = sim.spawn(move || full).mailbox(1).overflow(overflow).start().unwrap();
+    sim.run_until_idle();
+    full.suspend().wait().unwrap();
+    full.send(1).unwrap();
+    let refused = sim.send(full.pid(), "text").unwrap_err();
+    assert!(refused.is_full());
+    assert_eq!(refused.into_message().downcast::<&str>().unwrap(), "text");
+    full.send(2).unwrap();
+    sim.run_until_idle();
+    assert_eq!(log.take(), ["2"]);
+}
+
+#[test]
+fn d7_another_message_that_nobody_handles_is_lost_by_its_own_type_and_was_sent_once() {
+    let sim = Simulation::new(1);
+    let letters = letters(&sim);
+    let takes = behavior_fn(|mut ctx: Context<u32>| async move {
+        ctx.take_others(true);
+        ctx.receive().await;
+        Ok(())
+    });
+    let takes = sim.spawn(move || takes).start().unwrap();
+    sim.run_until_idle();
+    takes.suspend().wait().unwrap();
+    let (sender, to) = (puppet(&sim, "sender", &Log::new()), takes.pid());
+    sender.tells(move |ctx| ctx.send(to, 7_u8).ok().unwrap());
+    sim.run_until_idle();
+    assert_eq!(sender.info().messages_out, 1);
+    sim.kill(to);
+    sim.run_until_idle();
+    let from = sender.pid();
+    assert_eq!(
+        letters.take(),
+        [format!("u8 to {to} from {from}: receiver ended before it handled it")]
+    );
+}
+
+#[test]
+fn t1_an_exit_signal_after_a_time_is_from_the_process_that_set_it() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let (hears, sets) = (trapper(&sim, "hears", &log), puppet(&sim, "sets", &log));
+    let pid = hears.pid();
+    sets.tells(move |ctx| {
+        ctx.exit_after(SECOND, pid, boom());
+        ctx.exit(pid, Reason::Shutdown);
+    });
+    sim.advance(SECOND);
+    let from = sets.pid();
+    assert_eq!(
+        log.take(),
+        [format!("hears exit {from} shutdown"), format!("hears exit {from} boom")]
+    );
 }
