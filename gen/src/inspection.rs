@@ -184,7 +184,7 @@ mod tests {
         assert_eq!((inspection.number("open"), inspection.number("done")), (Some(3), Some(2)));
         assert_eq!((inspection.number("name"), inspection.number("none")), (None, None));
         assert_eq!((inspection.text("name"), inspection.text("open")), (Some("stock"), None));
-        assert_eq!(inspection.value("none"), None);
+        assert_eq!((inspection.value("none"), inspection.value("op")), (None, None));
         // Of those that are asked for, in their own order.
         let some = inspection.clone().only(&["name", "none", "open"]);
         assert_eq!(some.to_string(), "open=3 name=stock");
