@@ -243,7 +243,7 @@ fn d7_what_a_behaviour_loses_is_counted_from_its_sender() {
 fn m5_room_cannot_be_held_in_a_mailbox_without_a_bound() {
     let sim = Simulation::new(1);
     let process = puppet(&sim, "p", &Log::new());
-    assert_eq!(asked(&sim, &process, |ctx| ctx.hold_room()), Err(NoBound));
+    assert_eq!(asked(&sim, &process, Context::hold_room), Err(NoBound));
     assert_eq!(asked(&sim, &process, |ctx| ctx.mailbox()), None);
 }
 

@@ -486,22 +486,23 @@ fn c6_work_that_is_done_when_its_process_ends_is_sent_and_a_dead_letter() {
     assert!(lost[0].ends_with("no such process"), "{lost:?}");
 }
 
+/// Shows a text, drops the question, or ends with it in hand.
+async fn shows_a_text(mut ctx: Context<()>) -> Result {
+    for asked in 0.. {
+        match (ctx.receive().await, asked) {
+            (Received::State(reply), 0) => reply.send(Some(Dynamic::new("text"))),
+            (Received::State(reply), 1) => reply.send(None),
+            (Received::State(reply), 2) => drop(reply),
+            _ => return Err(boom()),
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn x5_why_a_state_is_not_shown_is_its_own_error() {
     let sim = Simulation::new(1);
-    /// Shows a text, drops the question, or ends with it in hand.
-    async fn run(mut ctx: Context<()>) -> Result {
-        for asked in 0.. {
-            match (ctx.receive().await, asked) {
-                (Received::State(reply), 0) => reply.send(Some(Dynamic::new("text"))),
-                (Received::State(reply), 1) => reply.send(None),
-                (Received::State(reply), 2) => drop(reply),
-                _ => return Err(boom()),
-            }
-        }
-        Ok(())
-    }
-    let shows = sim.spawn(|| behavior_fn(run)).start().unwrap();
+    let shows = sim.spawn(|| behavior_fn(shows_a_text)).start().unwrap();
     let wrong = DebugError::WrongType { expected: "u8", found: "&str" };
     assert_eq!(shows.state::<u8>().wait(), Err(wrong));
     for _ in 0..2 {
