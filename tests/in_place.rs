@@ -468,6 +468,13 @@ fn b1_a_period_of_zero_fails_the_spawn() {
     let spawned = sim.spawn(move || InPlace::new(factory).intensity(1, Duration::ZERO)).wait();
     let Err(SpawnError::Init(reason)) = spawned else { panic!("{spawned:?}") };
     assert_eq!(reason.downcast_ref::<InPlaceError>(), Some(&InPlaceError::ZeroPeriod));
+    // What was said last counts.
+    let factory = self::factory(&Log::new(), Script::default());
+    let mended = move || {
+        let second = Duration::from_secs(1);
+        InPlace::new(factory).intensity(1, Duration::ZERO).intensity(1, second)
+    };
+    assert!(sim.spawn(mended).wait().is_ok());
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{self, Poll, Wake, Waker};
 use std::time::Duration;
-use support::{Log, simulations};
+use support::{Log, poll_once, simulations};
 
 /// A collection of one future, which has a waker of its own and is polled only when that was
 /// woken.
@@ -154,5 +154,32 @@ fn m1_a_receive_that_is_dropped_before_it_is_ready_loses_nothing() {
         let expected: Vec<String> = (0..100).map(|number: u32| number.to_string()).collect();
         assert_eq!(log.take(), expected);
         assert!(!process.is_alive());
+    }
+}
+
+#[test]
+fn m1_mail_wakes_a_receive_before_the_start_that_is_polled_with_another_waker() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let noted = log.clone();
+        let run = move |mut ctx: Context<u32>| async move {
+            while let Received::Message(number) = own(ctx.receive_early()).await {
+                noted.note(number);
+                if number == 2 {
+                    ctx.initialised();
+                }
+            }
+            Ok(())
+        };
+        let started = sim.spawn(|| behavior_fn(run)).begin();
+        let (process, started) = started.unwrap();
+        let mut started = Box::pin(started);
+        for (number, has_started) in [(1, false), (2, true)] {
+            sim.run_until_idle();
+            process.send(number).unwrap();
+            sim.run_until_idle();
+            assert_eq!(poll_once(&mut started).is_ready(), has_started);
+        }
+        assert_eq!(log.take(), ["1", "2"]);
     }
 }

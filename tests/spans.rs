@@ -2,11 +2,12 @@
 
 mod support;
 
-use krarup::Behavior;
 use krarup::prelude::*;
+use krarup::{Behavior, Received, behavior_fn};
 use std::fmt::{Debug, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use support::Log;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -40,7 +41,7 @@ struct Fields(String);
 
 impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        if field.name() == "message" || field.name() == "name" || field.name() == "behavior" {
+        if ["message", "name", "behavior", "kind", "type_name", "sender"].contains(&field.name()) {
             let _ = write!(self.0, "{value:?} ");
         }
     }
@@ -54,7 +55,7 @@ impl Spans {
 
 impl Subscriber for Spans {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_span() || metadata.target() == "spans"
+        metadata.is_span() || ["spans", "krarup::trace"].contains(&metadata.target())
     }
     fn new_span(&self, span: &Attributes<'_>) -> Id {
         self.at("new");
@@ -118,9 +119,8 @@ impl Actor for Talker {
     }
 }
 
-/// The life of a talker with a name, and of one without; what is logged, and how many spans are
-/// left open.
-fn lives(panics_at: &'static str, on: bool) -> (Vec<String>, u64) {
+/// What is logged meanwhile, and how many spans are left open.
+fn logged(panics_at: &'static str, run: impl FnOnce()) -> (Vec<String>, u64) {
     let (log, open) = (Log::new(), Arc::new(AtomicU64::new(0)));
     let spans = Spans {
         log: log.clone(),
@@ -129,7 +129,14 @@ fn lives(panics_at: &'static str, on: bool) -> (Vec<String>, u64) {
         open: Arc::clone(&open),
         panics_at,
     };
-    tracing::subscriber::with_default(spans, || {
+    tracing::subscriber::with_default(spans, run);
+    (log.take(), open.load(Ordering::Relaxed))
+}
+
+/// The life of a talker with a name, and of one without; what is logged, and how many spans are
+/// left open.
+fn lives(panics_at: &'static str, on: bool) -> (Vec<String>, u64) {
+    logged(panics_at, || {
         let sim = Simulation::new(1);
         sim.spans(on);
         let named = sim.spawn(|| Talker).name("talker").start().unwrap();
@@ -143,8 +150,7 @@ fn lives(panics_at: &'static str, on: bool) -> (Vec<String>, u64) {
         tracing::info!(target: "spans", "outside");
         sim.kill(unnamed.pid());
         sim.run_until_idle();
-    });
-    (log.take(), open.load(Ordering::Relaxed))
+    })
 }
 
 const CALLBACKS: [&str; 4] = ["init", "handle", "terminate", "drop"];
@@ -206,4 +212,69 @@ fn d4_a_label_that_panics_harms_nobody() {
         assert_eq!(down.wait().unwrap().reason, Reason::Normal, "{on}");
         assert_eq!(sim.whereis("nameless"), None);
     }
+}
+
+/// Takes whatever comes.
+async fn takes_all(mut ctx: Context<u8, u16>) -> Result {
+    ctx.take_others(true);
+    ctx.stop_in_order(true);
+    ctx.trap_exits(true);
+    ctx.monitor(Pid::local(777, 0));
+    ctx.set_idle_timeout(Some(Duration::from_secs(1)));
+    loop {
+        match ctx.receive().await {
+            Received::Stop(_) => return Ok(()),
+            Received::State(reply) => reply.send(None),
+            Received::Inspect(request) => request.send(Inspection::new()),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn x5_a_logged_trace_says_what_comes_of_which_type_and_from_whom() {
+    let mut from = 0;
+    let (logged, _) = logged("nowhere", || {
+        let sim = Simulation::new(1);
+        let traced = sim.spawn(|| behavior_fn(takes_all)).start().unwrap();
+        assert!(sim.trace(traced.pid(), true));
+        sim.run_until_idle();
+        traced.send(1).unwrap();
+        sim.run_until_idle();
+        let to = traced.clone();
+        let sends = behavior_fn(move |_: Context<()>| async move { Ok(to.send_high(2)?) });
+        from = sim.spawn(move || sends).start().unwrap().pid().id();
+        sim.run_until_idle();
+        sim.send(traced.pid(), "text").unwrap();
+        sim.exit(traced.pid(), Reason::error("boom"));
+        sim.run_until_idle();
+        sim.advance(Duration::from_secs(1));
+        traced.inspect().wait().unwrap();
+        assert!(traced.state::<()>().wait().is_err());
+        traced.finish();
+        sim.run_until_idle();
+        assert!(sim.trace(traced.pid(), false));
+        sim.run_until_idle();
+        traced.send(1).unwrap();
+        sim.run_until_idle();
+        assert!(sim.trace(traced.pid(), true));
+        traced.stop().wait().unwrap();
+    });
+    let items = [
+        ("down", ""),
+        ("message", "u8"),
+        ("command", "u16"),
+        ("other", "&str"),
+        ("exit", ""),
+        ("timeout", ""),
+        ("inspect", ""),
+        ("state", ""),
+        ("finish", ""),
+        ("stop", ""),
+    ];
+    let expected = items.map(|(kind, of)| match kind {
+        "command" => format!("none received {kind:?} {of:?} \"<0.{from}.0>\""),
+        _ => format!("none received {kind:?} {of:?}"),
+    });
+    assert_eq!(logged, expected);
 }

@@ -126,3 +126,28 @@ impl<T, E> fmt::Debug for Pending<T, E> {
         write!(f, "Pending<{}>", std::any::type_name::<T>())
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use krarup_gen::DebugError;
+
+    #[test]
+    fn c8_why_a_thread_cannot_wait_is_the_same_in_every_error() {
+        use CannotWait::{InProcess, InRuntime, Stalled};
+        let all = [InProcess, InRuntime, Stalled];
+        let [process, runtime, stalled] = [
+            (CallError::WaitInProcess, SpawnError::WaitInProcess, StopError::WaitInProcess),
+            (CallError::WaitInRuntime, SpawnError::WaitInRuntime, StopError::WaitInRuntime),
+            (CallError::Stalled, SpawnError::Stalled, StopError::Stalled),
+        ];
+        let errors = all.map(|why| (why.into(), why.into(), why.into()));
+        assert_eq!(errors, [process, runtime, stalled]);
+        let debug = [DebugError::WaitInProcess, DebugError::WaitInRuntime, DebugError::Stalled];
+        assert_eq!(all.map(DebugError::from), debug);
+        // Each says so in the same words.
+        for (why, error) in all.iter().zip(&debug).take(2) {
+            assert_eq!(why.to_string(), error.to_string());
+        }
+    }
+}

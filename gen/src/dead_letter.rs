@@ -70,3 +70,24 @@ impl fmt::Display for DeadLetterCause {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn m7_a_dead_letter_prints_what_it_was_for_whom_from_whom_and_why() {
+        let (to, from) = (Pid::local(7, 1), Pid::local(8, 1));
+        let letter = DeadLetter::new(to, Some(from), "Order", DeadLetterCause::NoProcess);
+        assert_eq!(letter.to_string(), "Order to <0.7.0> from <0.8.0>: no such process");
+        for (cause, said) in [
+            (DeadLetterCause::Unhandled, "receiver ended before it handled it"),
+            (DeadLetterCause::Overflow, "dropped by a full mailbox"),
+            (DeadLetterCause::Revoked, "alias was revoked"),
+            (DeadLetterCause::Expired, "waited longer than its time to live"),
+        ] {
+            let letter = DeadLetter::new(to, None, "Order", cause);
+            assert_eq!(letter.to_string(), format!("Order to <0.7.0>: {said}"));
+        }
+    }
+}

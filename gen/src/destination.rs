@@ -48,3 +48,22 @@ impl fmt::Display for Destination<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ref;
+
+    #[test]
+    fn m7_whatever_names_a_process_is_a_destination() {
+        let (name, alias) = (Name::new("stock").unwrap(), Alias::new(Ref::new(3)));
+        for (to, expected, printed) in [
+            (Destination::from(Pid::local(7, 1)), Destination::Pid(Pid::local(7, 1)), "<0.7.0>"),
+            ("stock".into(), Destination::Name("stock"), "\"stock\""),
+            ((&name).into(), Destination::Name("stock"), "\"stock\""),
+            (alias.into(), Destination::Alias(alias), "#Alias<0.3>"),
+        ] {
+            assert_eq!((to, to.to_string().as_str()), (expected, printed));
+        }
+    }
+}

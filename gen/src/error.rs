@@ -507,3 +507,182 @@ pub enum DebugError {
     #[error("the simulation ran out of events before the process answered")]
     Stalled,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Panic;
+    use std::sync::Arc;
+
+    const TIME: Duration = Duration::from_secs(3);
+
+    /// One of each kind, what it says, and what it is called.
+    fn send_errors() -> Vec<(SendError<u8>, &'static str, &'static str)> {
+        let waits = "a process must await room, and cannot wait for its own";
+        let drives =
+            "this thread drives an async runtime: use `.await`, for `.wait()` would stop it";
+        vec![
+            (SendError::Full(7), "mailbox full", "Full(..)"),
+            (SendError::NoProcess(7), "no such process", "NoProcess(..)"),
+            (
+                SendError::NoConnection(7),
+                "no connection to the node of the process",
+                "NoConnection(..)",
+            ),
+            (SendError::NoWorkers(7), "pool has no workers", "NoWorkers(..)"),
+            (
+                SendError::RateLimited { message: 7, retry_after: TIME },
+                "too many jobs; the next one is taken in 3s",
+                "RateLimited { retry_after: 3s }",
+            ),
+            (SendError::Draining(7), "pool is drained", "Draining(..)"),
+            (
+                SendError::NotReservable(7),
+                "no room can be reserved before the message is known",
+                "NotReservable(..)",
+            ),
+            (
+                SendError::Timeout { message: 7, limit: TIME },
+                "no room within 3s",
+                "Timeout { limit: 3s }",
+            ),
+            (SendError::WaitInProcess(7), waits, "WaitInProcess(..)"),
+            (SendError::WaitInRuntime(7), drives, "WaitInRuntime(..)"),
+            (SendError::Stalled(7), "the simulation ran out of events", "Stalled(..)"),
+            (
+                SendError::WrongType { message: 7, expected: "Order", found: "u8" },
+                "wrong message type u8: the receiver takes Order",
+                "WrongType { expected: Order }",
+            ),
+        ]
+    }
+
+    #[test]
+    fn m7_a_message_that_was_not_accepted_comes_back_out_of_every_error() {
+        for (error, said, called) in send_errors() {
+            assert_eq!((error.to_string().as_str(), format!("{error:?}").as_str()), (said, called));
+            assert_eq!(error.is_full(), called == "Full(..)", "{called}");
+            assert_eq!(error.clone().into_message(), 7, "{called}");
+            // About another message it is the same error.
+            let mapped = error.clone().map(|message| u64::from(message) + 1);
+            assert_eq!(
+                (mapped.to_string().as_str(), format!("{mapped:?}").as_str()),
+                (said, called)
+            );
+            assert_eq!(mapped.into_message(), 8, "{called}");
+            assert_eq!(error.without_message().to_string(), said);
+        }
+    }
+
+    /// One of each kind, what it says, and whether its request may have been begun.
+    fn call_errors() -> Vec<(CallError, &'static str, bool)> {
+        let drives =
+            "this thread drives an async runtime: use `.await`, for `.wait()` would stop it";
+        let waits = "a process must await, not wait: waiting would hold its worker";
+        let [one, two] = [Pid::local(1, 1), Pid::local(2, 1)];
+        let deadlock = "deadlock: <0.1.0> waits for <0.2.0> waits for <0.1.0>";
+        vec![
+            (CallError::Timeout(TIME), "no reply within 3s", true),
+            (CallError::Terminated(Reason::Killed), "callee terminated: killed", true),
+            (
+                CallError::NotBegun(Reason::Killed),
+                "callee terminated before it began the request: killed",
+                false,
+            ),
+            (CallError::Full, "mailbox full", false),
+            (CallError::NoWorkers, "pool has no workers", false),
+            (CallError::RateLimited(TIME), "too many jobs; the next one is taken in 3s", false),
+            (CallError::Draining, "pool is drained", false),
+            (
+                CallError::NotReservable,
+                "no room can be reserved before the request is known",
+                false,
+            ),
+            (
+                CallError::Expired(TIME),
+                "the request waited 3s, longer than its time to live",
+                false,
+            ),
+            (CallError::NoProcess, "no such process", false),
+            (CallError::NodeStopped, "node has stopped", true),
+            (CallError::NoReply, "the request was dropped without a reply", true),
+            (CallError::CallsItself(one), "process <0.1.0> calls itself", true),
+            (CallError::Deadlock(CallCycle::new(vec![one, two])), deadlock, true),
+            (CallError::WaitInProcess, waits, false),
+            (CallError::WaitInRuntime, drives, false),
+            (CallError::Stalled, "the simulation ran out of events before the reply came", true),
+        ]
+    }
+
+    #[test]
+    fn c2_a_call_that_failed_says_why_and_whether_it_can_be_made_again() {
+        for (error, said, was_begun) in call_errors() {
+            assert_eq!(error.to_string(), said);
+            assert_eq!(error.was_begun(), was_begun, "{error}");
+            let ended = matches!(error, CallError::Terminated(_) | CallError::NotBegun(_));
+            assert_eq!(error.end(), ended.then_some(&Reason::Killed), "{error}");
+        }
+        let cycle = CallCycle::new(vec![Pid::local(3, 1), Pid::local(1, 1)]);
+        assert_eq!(cycle.pids(), [Pid::local(3, 1), Pid::local(1, 1)]);
+        assert_eq!(CallCycle::new(Vec::new()).to_string(), "");
+    }
+
+    #[test]
+    fn b1_what_was_not_done_says_why_and_names_the_value() {
+        let panic = Reason::Panic(Arc::new(Panic::new("boom".into(), Some("a.rs:1:2".into()))));
+        let name = || Name::new("stock").unwrap();
+        let (by, text) = (Pid::local(7, 1), String::from);
+        let said = [
+            SpawnError::Init(panic).to_string(),
+            SpawnError::NameTaken { name: name(), by }.to_string(),
+            SpawnError::from(NameError::Empty).to_string(),
+            SpawnError::UnknownDispatcher(text("disk")).to_string(),
+            SpawnError::NoThread(text("no memory")).to_string(),
+            SpawnError::Timeout(TIME).to_string(),
+            BlockError::NoThread(text("no memory")).to_string(),
+            BlockError::UnknownPool(text("disk")).to_string(),
+            RegisterError::NameTaken { name: name(), by }.to_string(),
+            RegisterError::AlreadyNamed { name: name() }.to_string(),
+            LookupError::NoProcess(text("\"stock\"")).to_string(),
+            LookupError::NoConnection(by).to_string(),
+            LookupError::WrongType {
+                process: text("stock"),
+                expected: ("Order", "PoolCommand"),
+                found: ("u8", "u16"),
+            }
+            .to_string(),
+            StopError::Other(Reason::Killed).to_string(),
+            StopError::StopsItself(by).to_string(),
+            StopError::Timeout(TIME).to_string(),
+            DebugError::Terminated(Reason::Killed).to_string(),
+            DebugError::Timeout(TIME).to_string(),
+            DebugError::NotOffered(by).to_string(),
+            DebugError::WrongType { expected: "Stock", found: "u8" }.to_string(),
+            DebugError::DebugsItself(by).to_string(),
+        ];
+        let expected = [
+            "init failed: panic: boom at a.rs:1:2",
+            "name stock is taken by <0.7.0>",
+            "a name must not be empty",
+            "unknown dispatcher \"disk\"",
+            "cannot start a thread: no memory",
+            "init did not return within 3s",
+            "cannot start a thread for blocking work: no memory",
+            "the node has no blocking pool named \"disk\": the blocking work was not run",
+            "name stock is taken by <0.7.0>",
+            "the process has the name stock already",
+            "no process \"stock\"",
+            "no connection to the node of process <0.7.0>",
+            "process stock has an Address<Order, PoolCommand>, not an Address<u8, u16>",
+            "process ended with another reason: killed",
+            "process <0.7.0> waits for its own end",
+            "process has not stopped within 3s",
+            "process terminated: killed",
+            "process has not answered within 3s",
+            "process <0.7.0> does not offer its state",
+            "the state is a u8, not a Stock",
+            "process <0.7.0> debugs itself",
+        ];
+        assert_eq!(said, expected);
+    }
+}

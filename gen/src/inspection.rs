@@ -164,3 +164,57 @@ value_from! {
     crate::Name => |name: crate::Name| Value::Text(name.to_string()),
     &crate::Reason => |reason: &crate::Reason| Value::Text(reason.to_string()),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Name, Pid, Reason};
+
+    #[test]
+    fn x3_an_inspection_keeps_its_items_in_order_and_one_of_each_name() {
+        let mut inspection = Inspection::new();
+        assert!(inspection.is_empty());
+        for (item, value) in [("open", 1_u64), ("done", 2), ("open", 3)] {
+            inspection.set(item, value);
+        }
+        let inspection = inspection.with("name", "stock");
+        assert!(!inspection.is_empty());
+        let names: Vec<_> = inspection.iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["open", "done", "name"]);
+        assert_eq!((inspection.number("open"), inspection.number("done")), (Some(3), Some(2)));
+        assert_eq!((inspection.number("name"), inspection.number("none")), (None, None));
+        assert_eq!((inspection.text("name"), inspection.text("open")), (Some("stock"), None));
+        assert_eq!((inspection.value("none"), inspection.value("op")), (None, None));
+        // Of those that are asked for, in their own order.
+        let some = inspection.clone().only(&["name", "none", "open"]);
+        assert_eq!(some.to_string(), "open=3 name=stock");
+        assert!(inspection.only::<&str>(&[]).is_empty());
+    }
+
+    #[test]
+    fn x3_every_kind_of_value_is_printed() {
+        let record = Inspection::new().with("a", 1_u32).with("b", true);
+        let values = [
+            (Value::from(7_u64), "7"),
+            (Value::from(8_u32), "8"),
+            (Value::from(9_usize), "9"),
+            (Value::from(0.5), "0.5"),
+            (Value::from(false), "false"),
+            (Value::from("text"), "text"),
+            (Value::from(String::from("owned")), "owned"),
+            (Value::from(Duration::from_millis(1500)), "1.5s"),
+            (
+                Value::from(vec![Value::from(1_u64), Value::from("x"), Value::from(true)]),
+                "[1, x, true]",
+            ),
+            (Value::from(Vec::new()), "[]"),
+            (Value::from(record), "{a=1 b=true}"),
+            (Value::from(Pid::local(7, 1)), "<0.7.0>"),
+            (Value::from(Name::new("stock").unwrap()), "stock"),
+            (Value::from(&Reason::Killed), "killed"),
+        ];
+        for (value, printed) in values {
+            assert_eq!(value.to_string(), printed);
+        }
+    }
+}

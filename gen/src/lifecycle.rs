@@ -47,3 +47,21 @@ impl Lifecycle {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x4_whatever_becomes_of_a_process_says_which() {
+        let (pid, other) = (Pid::local(7, 1), Pid::local(8, 1));
+        let behavior = Label::of_type("Worker");
+        for event in [
+            Lifecycle::Spawned { pid, name: None, parent: Some(other), behavior },
+            Lifecycle::Initialised { pid },
+            Lifecycle::Ended { pid, name: None, reason: Reason::Normal },
+        ] {
+            assert_eq!(event.pid(), pid);
+        }
+    }
+}

@@ -64,3 +64,26 @@ impl fmt::Display for Target {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn l6_a_target_prints_what_was_monitored_and_knows_whose_it_was() {
+        let pid = Pid::local(7, 1);
+        let name = || Name::new("stock").unwrap();
+        let alias = Alias::new(Ref::new(3));
+        for (target, printed, found) in [
+            (Target::from(pid), "<0.7.0>", Some(pid)),
+            (Target::Name(name(), Some(pid)), "\"stock\"", Some(pid)),
+            (Target::Name(name(), None), "\"stock\"", None),
+            (Target::Alias(alias, Some(pid)), "#Alias<0.3>", Some(pid)),
+            (Target::Alias(alias, None), "#Alias<0.3>", None),
+        ] {
+            assert_eq!(target.to_string(), printed);
+            let down = Down { monitor: Ref::new(1), target, reason: Reason::Killed };
+            assert_eq!(down.pid(), found);
+        }
+    }
+}

@@ -171,4 +171,24 @@ mod tests {
     fn a_pid_is_sixteen_bytes() {
         assert_eq!(size_of::<Pid>(), 16);
     }
+
+    #[test]
+    fn n1_pids_are_compared_by_node_and_number_and_told_apart_by_creation() {
+        let far: Pid = "<3.17.0>".parse().unwrap();
+        let (ours, stranger, parsed) = (Pid::local(17, 1), Pid::local(17, 2), Pid::local(17, 0));
+        assert_eq!((ours, ours), (stranger, parsed));
+        assert_ne!(ours, far);
+        assert_eq!((far.node(), far.id(), far.creation()), (3, 17, 0));
+        assert!(ours.is_same_process(parsed) && parsed.is_same_process(ours));
+        assert!(!ours.is_same_process(stranger) && !stranger.is_same_process(ours));
+        assert!(!ours.is_same_process(far) && !ours.is_same_process(Pid::local(18, 1)));
+        // In order by node first; what is equal is one in a set.
+        let mut pids = [far, Pid::local(18, 1), ours, Pid::local(2, 1)];
+        pids.sort_unstable();
+        assert_eq!(pids, [Pid::local(2, 1), ours, Pid::local(18, 1), far]);
+        let set: std::collections::HashSet<_> = [ours, stranger, parsed, far].into();
+        assert_eq!(set.len(), 2);
+        assert!(Pid::local(0, 1).is_node() && !ours.is_node());
+        assert_eq!(format!("{far:?}"), "<3.17.0>");
+    }
 }

@@ -131,3 +131,20 @@ impl ProcessInfo {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x3_states_classes_and_roots_print_what_they_are_called() {
+        use ProcessState::{Idle, Init, Running, Scheduled, Suspended, Terminated, Waiting};
+        let states = [Init, Idle, Scheduled, Running, Waiting, Suspended, Terminated];
+        let printed = states.map(|state| state.to_string());
+        let called = ["init", "idle", "scheduled", "running", "waiting", "suspended", "terminated"];
+        assert_eq!(printed, called);
+        let classes = [Class::Normal, Class::High, Class::Varying].map(|it| it.to_string());
+        assert_eq!(classes, ["normal", "high", "varying"]);
+        assert_eq!([Root::User, Root::System].map(|it| it.to_string()), ["user", "system"]);
+    }
+}

@@ -202,4 +202,16 @@ mod tests {
         assert!(lines[65].starts_with(&format!("{:128}(65) <", "")), "{}", lines[65]);
         assert!(lines[66].starts_with(&format!("{:128}(66) <", "")), "{}", lines[66]);
     }
+
+    #[test]
+    fn x4_a_printed_tree_says_who_each_is_and_below_which_root() {
+        let mut service = tree(1, vec![tree(2, vec![])]);
+        service.process.root = Root::System;
+        service.process.name = Some(crate::Name::new("logs").unwrap());
+        (service.process.main, service.process.handled) = (3, 4);
+        service.children[0].process.root = Root::System;
+        let printed = "<0.1.0> logs Worker idle main=3 handled=4 root=system\n  \
+                       <0.2.0> Worker idle main=0 handled=0\n";
+        assert_eq!(service.to_string(), printed);
+    }
 }

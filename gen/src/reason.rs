@@ -227,4 +227,55 @@ mod tests {
         assert_eq!(format!("{reason:?}"), "Error(an error that cannot be printed)");
         assert_eq!(reason, Reason::from(Unprintable));
     }
+
+    #[test]
+    fn d8_a_reason_prints_what_it_is_and_is_equal_to_those_that_say_the_same() {
+        let panic = |text: &str, place: Option<&str>| {
+            Reason::Panic(Arc::new(Panic::new(text.into(), place.map(Into::into))))
+        };
+        let all = [
+            (Reason::Normal, "normal", "Normal"),
+            (Reason::Shutdown, "shutdown", "Shutdown"),
+            (Reason::shutdown("why"), "shutdown: why", "ShutdownWith(why)"),
+            (Reason::Kill, "kill", "Kill"),
+            (Reason::Killed, "killed", "Killed"),
+            (Reason::NoProcess, "no process", "NoProcess"),
+            (Reason::NoConnection, "no connection", "NoConnection"),
+            (panic("boom", None), "panic: boom", "Panic(boom)"),
+            (Reason::error("why"), "why", "Error(why)"),
+        ];
+        for (number, (reason, said, called)) in all.iter().enumerate() {
+            assert_eq!(
+                (reason.to_string().as_str(), format!("{reason:?}").as_str()),
+                (*said, *called)
+            );
+            assert_eq!(reason.is_normal(), number == 0);
+            for (other, (another, ..)) in all.iter().enumerate() {
+                assert_eq!(reason == another, number == other, "{reason:?} {another:?}");
+            }
+        }
+        assert_eq!(Reason::default(), Reason::Normal);
+        assert_ne!(Reason::error("boom"), Reason::error("bang"));
+        assert_ne!(Reason::shutdown("boom"), Reason::shutdown("bang"));
+        assert_eq!(Reason::shutdown("boom"), Reason::shutdown("boom"));
+        // Wherever it was raised.
+        let here = panic("boom", Some("a.rs:1:2"));
+        assert_eq!(
+            (here.to_string().as_str(), &here),
+            ("panic: boom at a.rs:1:2", &panic("boom", None))
+        );
+        assert_ne!(here, panic("bang", Some("a.rs:1:2")));
+        let Reason::Panic(seen) = here else { unreachable!() };
+        assert_eq!((seen.message(), seen.location()), ("boom", Some("a.rs:1:2")));
+    }
+
+    #[test]
+    fn d8_the_error_of_a_reason_comes_back_out_of_it_and_of_a_shutdown() {
+        let error = || "x".parse::<u8>().unwrap_err();
+        for reason in [Reason::from(error()), Reason::error(error()), Reason::shutdown(error())] {
+            assert_eq!(reason.downcast_ref(), Some(&error()));
+            assert!(reason.downcast_ref::<fmt::Error>().is_none());
+        }
+        assert!(Reason::Killed.downcast_ref::<std::num::ParseIntError>().is_none());
+    }
 }

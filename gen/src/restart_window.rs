@@ -139,4 +139,14 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn s5_one_that_was_too_many_counts_like_the_others() {
+        let mut window = RestartWindow::new(1, Duration::from_secs(5));
+        assert_eq!(window.period(), Duration::from_secs(5));
+        assert!(window.record(seconds(1)));
+        assert!(!window.record(seconds(5)));
+        assert!(!window.has_room(seconds(7)), "that at 5 s counts until 10 s");
+        assert!(window.has_room(seconds(11)));
+    }
 }

@@ -233,4 +233,40 @@ mod tests {
         sum.add(&Histogram([2; Histogram::PLACES]));
         assert_eq!((sum.0[11], sum.count()), (3, 36));
     }
+
+    #[test]
+    fn x4_a_dispatcher_has_the_sums_of_its_workers_and_their_longest_queue() {
+        let one = WorkerStats::default().with(|worker| {
+            *worker = WorkerStats {
+                turns: 1,
+                high_turns: 2,
+                queued: 3,
+                longest_queue: 40,
+                spills: 5,
+                injector_takes: 6,
+                steal_attempts: 7,
+                steals: 8,
+                stolen: 9,
+                parks: 10,
+                messages_per_turn: Histogram([1; Histogram::PLACES]),
+            };
+        });
+        let two = one.with(|worker| worker.longest_queue = 30);
+        let mut stats = DispatcherStats::new("main".to_owned(), 2);
+        stats.set_each(vec![one, two]);
+        let expected = DispatcherStats::new("main".to_owned(), 2).with(|all| {
+            (all.turns, all.high_turns, all.queued, all.longest_queue) = (2, 4, 6, 40);
+            (all.spills, all.injector_takes, all.steal_attempts) = (10, 12, 14);
+            (all.steals, all.stolen, all.parks) = (16, 18, 20);
+            all.messages_per_turn = Histogram([2; Histogram::PLACES]);
+            all.each = vec![one, two];
+        });
+        assert_eq!(stats, expected);
+        assert_eq!(stats.workers, 2);
+        let other = DispatcherStats::new("disk".to_owned(), 1);
+        let node = NodeStats::default().with(|node| node.dispatchers = vec![stats, other]);
+        assert_eq!(node.dispatcher("disk").map(|it| it.workers), Some(1));
+        assert_eq!(node.dispatcher("main").map(|it| it.workers), Some(2));
+        assert_eq!(node.dispatcher("net"), None);
+    }
 }

@@ -62,3 +62,26 @@ impl fmt::Display for Timestamp {
         fmt::Debug::fmt(self, f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t2_time_neither_wraps_nor_runs_backwards() {
+        let (second, soon) = (Duration::from_secs(1), Timestamp::from_nanos(5));
+        assert_eq!(Timestamp::ZERO + second, Timestamp::from_nanos(1_000_000_000));
+        assert_eq!(Timestamp::MAX + second, Timestamp::MAX);
+        assert_eq!(soon + Duration::MAX, Timestamp::MAX);
+        // Longer than 64 bits of nanoseconds, and what is left of them is short.
+        assert_eq!(soon + Duration::from_secs(1 << 40), Timestamp::MAX);
+        assert_eq!((soon + second).since(soon), second);
+        assert_eq!(soon + second - soon, second);
+        assert_eq!(
+            (soon.since(soon + second), soon - (soon + second)),
+            (Duration::ZERO, Duration::ZERO)
+        );
+        assert_eq!((soon + second).as_nanos(), 1_000_000_005);
+        assert_eq!(format!("{soon} {soon:?}"), "5ns 5ns");
+    }
+}
