@@ -28,7 +28,10 @@ impl Drop for Leaves {
 }
 
 /// A value of the language: a number, and what it leaves.
-struct Item(u64, Option<Leaves>);
+struct Item(
+    u64,
+    #[allow(dead_code, reason = "it is held until the value is dropped")] Option<Leaves>,
+);
 
 type Events = VecDeque<StepEvent<Item, u64>>;
 type Output = StepOutput<Item>;
