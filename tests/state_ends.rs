@@ -375,3 +375,192 @@ fn o7_what_a_handler_leaves_behind_may_look_at_the_state_however_that_goes() {
         }
     }
 }
+
+#[test]
+fn o7_one_that_is_to_finish_hears_of_its_own_asks_and_serves_what_has_come_before_it_ends() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        let probe = Probe::<Kept>::spawn(&sim);
+        let other = probe.address();
+        // Nobody in flight waits for the answer; and a timer is nothing to wait for.
+        doer.notice(job("asks").doing(move |scope| {
+            Box::pin(async move {
+                scope.ask_then_within(&other, HOUR, |reply| reply, |n: u32| n.to_string());
+                scope.after(HOUR, job("timer"));
+                Ok(())
+            })
+        }))
+        .unwrap();
+        let token = probe.expect(SECOND);
+        asks(&sim, &log, &doer, job("barrier").barrier().waiting(SECOND));
+        sim.run_until_idle();
+        doer.notice(job("behind")).unwrap();
+        sim.run_until_idle();
+        let dead = sim.stats().dead_letters;
+        doer.finish();
+        sim.advance(2 * SECOND);
+        assert_eq!((doer.is_alive(), log.count("notice behind")), (true, 1));
+        token.send(4);
+        sim.run_until_idle();
+        assert!(!doer.is_alive());
+        assert_eq!((log.count("reply 4"), log.count("terminate normal")), (1, 1));
+        assert_eq!((log.count("event timer"), sim.stats().dead_letters), (0, dead));
+    }
+}
+
+#[test]
+fn o7_letters_behind_a_barrier_are_served_before_one_that_is_to_finish_ends() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let state = Doer::new(&log);
+        let doer = sim.spawn(move || Stateful::new(state).most_in_flight(1)).wait().unwrap();
+        // They are in here, and not in the mailbox, when it is told.
+        asks(&sim, &log, &doer, job("holds").waiting(SECOND));
+        sim.run_until_idle();
+        (0..3).for_each(|n| doer.notice(job(n.to_string()).waiting(SECOND)).unwrap());
+        sim.run_until_idle();
+        doer.finish();
+        sim.advance(5 * SECOND);
+        assert!(!doer.is_alive());
+        assert_eq!((log.count("done"), log.count("terminate normal")), (4, 1));
+        assert_eq!(sim.stats().dead_letters, 0);
+    }
+}
+
+#[test]
+fn o7_of_two_stops_the_first_says_why() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        asks(&sim, &log, &doer, job("slow").waiting(SECOND));
+        sim.run_until_idle();
+        for reason in [boom(), Reason::Normal, Reason::Shutdown] {
+            doer.process().request_stop(reason);
+            sim.run_until_idle();
+        }
+        sim.advance(2 * SECOND);
+        assert_eq!((log.count("terminate boom"), log.count("terminate")), (1, 1));
+    }
+}
+
+#[test]
+fn o7_one_that_stops_itself_waits_for_its_handlers_and_begins_nothing() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        asks(&sim, &log, &doer, job("slow").waiting(SECOND));
+        sim.run_until_idle();
+        asks(&sim, &log, &doer, job("barrier").barrier().waiting(SECOND));
+        sim.run_until_idle();
+        asks(&sim, &log, &doer, job("behind"));
+        doer.notice(job("behind")).unwrap();
+        sim.run_until_idle();
+        let dead = sim.stats().dead_letters;
+        doer.event(job("stops").doing(|scope| {
+            Box::pin(async move {
+                scope.with_context(|_, ctx| ctx.stop());
+                Ok(())
+            })
+        }))
+        .unwrap();
+        sim.run_until_idle();
+        assert!(doer.is_alive());
+        sim.advance(2 * SECOND);
+        assert!(!doer.is_alive());
+        let ends = ["slow answered slow", "barrier answered barrier", "terminate normal"];
+        assert!(ends.iter().all(|line| log.count(line) == 1), "{:?}", log.lines());
+        assert_eq!((log.count("behind failed"), log.count("notice behind")), (1, 0));
+        assert_eq!(sim.stats().dead_letters, dead + 2);
+    }
+}
+
+#[test]
+fn o7_what_was_not_begun_is_a_dead_letter_of_its_sender() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        doer.notice(job("takes").doing(|scope| {
+            Box::pin(async move {
+                scope.with_context(|_, ctx| ctx.take_others(true));
+                Ok(())
+            })
+        }))
+        .unwrap();
+        let letters = Log::new();
+        let noted = letters.clone();
+        sim.spawn(move || {
+            behavior_fn(move |mut ctx: Context<krarup::DeadLetter>| async move {
+                ctx.subscribe_dead_letters();
+                loop {
+                    if let krarup::Received::Message(letter) = ctx.receive().await {
+                        noted.note(letter);
+                    }
+                }
+            })
+        })
+        .start()
+        .unwrap();
+        asks(&sim, &log, &doer, job("barrier").barrier().waiting(SECOND));
+        sim.run_until_idle();
+        // Events are not held back: they come when it is to end already.
+        let (to, node) = (doer.clone(), sim.node().clone());
+        let sends = move |late: bool| {
+            let (to, node) = (to.clone(), node.clone());
+            behavior_fn(move |_: Context<()>| async move {
+                if late {
+                    to.event(job("event")).map_err(SendError::without_message)?;
+                    node.send(to.pid(), 5_u8).map_err(SendError::without_message)?;
+                } else {
+                    to.notice(job("notice")).map_err(SendError::without_message)?;
+                    let _ = to.ask(|reply| job("ask").answering(reply)).await;
+                }
+                Ok(())
+            })
+        };
+        let early = sends.clone();
+        let first = sim.spawn(move || early(false)).start().unwrap().pid();
+        sim.run_until_idle();
+        doer.process().request_stop(Reason::Normal);
+        sim.run_until_idle();
+        let second = sim.spawn(move || sends(true)).start().unwrap().pid();
+        sim.advance(2 * SECOND);
+        assert!(!doer.is_alive());
+        let lines = letters.take();
+        let of = |sender: Pid, text: &str| {
+            let from = format!("to {} from {sender}", doer.pid());
+            lines.iter().filter(|line| line.contains(&from) && line.contains(text)).count()
+        };
+        assert_eq!(
+            (lines.len(), of(first, "Letter"), of(second, "Job"), of(second, "u8")),
+            (4, 2, 1, 1),
+            "{lines:?}"
+        );
+    }
+}
+
+#[test]
+fn o7_events_that_wait_are_dead_letters_when_it_is_killed() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        doer.notice(job("takes").doing(|scope| {
+            Box::pin(async move {
+                scope.with_context(|_, ctx| ctx.take_others(true));
+                scope.after(SECOND, job("timer"));
+                Ok(())
+            })
+        }))
+        .unwrap();
+        sim.run_until_idle();
+        doer.suspend().wait().unwrap();
+        sim.advance(SECOND);
+        (0..2).for_each(|_| doer.event(job("event")).unwrap());
+        sim.send(doer.pid(), 5_u8).unwrap();
+        sim.run_until_idle();
+        let dead = sim.stats().dead_letters;
+        sim.kill(doer.pid());
+        sim.run_until_idle();
+        assert_eq!(sim.stats().dead_letters, dead + 3, "its own timer is none");
+    }
+}

@@ -6,32 +6,14 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    Commands, Letter, Letters, Overflow, Reply, StateAddress, Stateful, StatefulError, StepEvent,
-    StepOutput, StepProcess, Stepped, behavior_fn,
+    Commands, Letter, Letters, Overflow, Reply, Stateful, StatefulError, StepEvent, StepOutput,
+    StepProcess, Stepped, behavior_fn,
 };
-use state_support::{Doer, HOUR, SECOND, asks, job, restarting};
+use state_support::{COUNTS, Doer, HOUR, SECOND, asks, job, limited, numbers, restarting};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use support::{Log, boom, simulations};
-
-type DoerAddress = StateAddress<Doer>;
-
-/// A doer with a bound, of which so many handlers may be in flight.
-fn limited(sim: &Simulation, log: &Log, mailbox: usize, most: usize) -> DoerAddress {
-    let state = Doer::new(log);
-    let doer = sim.spawn(move || Stateful::new(state).most_in_flight(most)).mailbox(mailbox);
-    let doer = doer.wait().unwrap();
-    log.take();
-    doer
-}
-
-fn numbers(doer: &DoerAddress, items: [&str; 3]) -> [Option<u64>; 3] {
-    let inspected = doer.inspect().wait().unwrap();
-    items.map(|item| inspected.number(item))
-}
-
-const COUNTS: [&str; 3] = ["in_flight", "asks", "notices"];
 
 #[test]
 fn o1_no_more_letters_are_in_flight_than_may_be_and_the_next_begins_when_one_has_ended() {

@@ -5,8 +5,10 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{Dynamic, InPlaceError, Letters, Probe, Scope, StateActor, StateContext, Stateful};
-use state_support::{Doer, HOUR, Kept, SECOND, asks, doer, job, restarting};
+use state_support::{Doer, HOUR, Job, Kept, SECOND, asks, doer, job, restarting};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use support::journal::Journal;
 use support::{Guard, Log, boom, simulations};
 
 #[test]
@@ -210,5 +212,195 @@ fn o6_a_hook_that_fails_or_panics_is_another_failure() {
             assert_eq!(log.take(), expected);
             assert_eq!(hooked.ask(|reply| reply).wait().is_ok(), lives);
         }
+    }
+}
+
+#[test]
+fn o6_what_waits_for_the_old_state_goes_with_it_and_what_others_have_sent_stays() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let doer = restarting(&sim, &log, 1, Ok(()));
+        let probe = Probe::<Kept>::spawn(&sim);
+        let other = probe.address();
+        doer.notice(job("asks").doing(move |scope| {
+            Box::pin(async move {
+                let first = scope.call_within(&other, HOUR, |reply| reply);
+                let later = scope.call_within(&other, HOUR, |reply| reply);
+                for _ in 0..2 {
+                    scope.ask_then_within(&other, HOUR, |reply| reply, |n: u32| n.to_string());
+                }
+                scope.ask_then_within(&other, SECOND, |reply| reply, |n: u32| n.to_string());
+                scope.after(SECOND, job("timer"));
+                first.await?;
+                drop(later);
+                Err(boom())
+            })
+        }))
+        .unwrap();
+        let mut tokens: Vec<_> = (0..5).map(|_| probe.expect(SECOND)).collect();
+        // All of it comes while nothing is handled.
+        doer.suspend().wait().unwrap();
+        log.take();
+        let _late = tokens.pop();
+        drop(tokens.pop());
+        tokens.into_iter().for_each(|token| token.send(1));
+        sim.advance(2 * SECOND);
+        doer.event(job("e")).unwrap();
+        doer.notice(job("n")).unwrap();
+        asks(&sim, &log, &doer, job("a"));
+        sim.run_until_idle();
+        assert_eq!(log.take(), Vec::<String>::new());
+        doer.resume();
+        sim.advance(HOUR);
+        let lines = log.take();
+        let hooks = ["before_restart boom", "restart", "after_restart boom"];
+        assert_eq!(lines[..3], hooks, "{lines:?}");
+        let mut rest = lines[3..].to_vec();
+        rest.sort();
+        assert_eq!(rest, ["a answered a", "ask a", "event e", "notice n"]);
+        let inspected = doer.inspect().wait().unwrap();
+        for item in ["replies", "exceptions", "events", "pending_promises", "in_flight"] {
+            assert_eq!(inspected.number(item), Some(0), "{item}");
+        }
+    }
+}
+
+/// Notes that it was dropped, and panics then.
+struct SoreGuard(Guard);
+
+impl Drop for SoreGuard {
+    fn drop(&mut self) {
+        let _ = &self.0;
+        panic!("sore");
+    }
+}
+
+#[test]
+fn o6_destructors_that_panic_keep_nothing_of_the_old_state_and_are_no_failure() {
+    for how in ["restart", "kill"] {
+        for sim in simulations(2) {
+            let log = Log::new();
+            let doer = restarting(&sim, &log, 1, Ok(()));
+            let probe = Probe::<Kept>::spawn(&sim);
+            let kept = Arc::new(Mutex::new(Vec::new()));
+            let guard = |what: &str| SoreGuard(Guard::new(&log, format!("gone: {what}")));
+            for _ in 0..3 {
+                // A handler, a promise, a timer that is set and one that has rung.
+                let handler = guard("handler");
+                let (promise, set, rung) = (guard("promise"), guard("set"), guard("rung"));
+                let (other, promises) = (probe.address(), Arc::clone(&kept));
+                doer.event(job("waits").doing(move |scope| {
+                    Box::pin(async move {
+                        let waits = scope.promise(async move {
+                            let _promise = promise;
+                            std::future::pending::<Result<(), CallError>>().await
+                        });
+                        promises.lock().unwrap().push(waits);
+                        scope.after(HOUR, holding(set));
+                        scope.after(SECOND, holding(rung));
+                        scope.ask_then(&other, |reply| reply, |n: u32| n.to_string());
+                        let _handler = handler;
+                        std::future::pending().await
+                    })
+                }))
+                .unwrap();
+            }
+            sim.run_until_idle();
+            doer.suspend().wait().unwrap();
+            sim.advance(2 * SECOND);
+            assert_eq!(log.count("gone"), 0);
+            let end = doer.monitor();
+            if how == "kill" {
+                sim.kill(doer.pid());
+            } else {
+                // An ask goes before events, such as timers.
+                let fails = job("fails").failing(boom());
+                doer.send(krarup::Letter::Ask(fails)).unwrap();
+                doer.resume();
+            }
+            sim.run_until_idle();
+            let gone = ["handler", "promise", "set", "rung"]
+                .map(|what| log.count(&format!("gone: {what}")));
+            assert_eq!(gone, [3; 4], "{how}");
+            if how != "kill" {
+                assert!(doer.is_alive(), "{:?}", log.lines());
+                assert_eq!(log.count("after_restart boom"), 1);
+                doer.notice(job("goes on")).unwrap();
+                sim.run_until_idle();
+                assert_eq!(log.count("notice goes on"), 1);
+                doer.stop().wait().unwrap();
+            }
+            let expected = if how == "kill" { Reason::Killed } else { Reason::Normal };
+            assert_eq!(end.wait().unwrap().reason, expected);
+        }
+    }
+}
+
+/// A job that holds a guard.
+fn holding(guard: SoreGuard) -> Job {
+    job("holds").doing(move |_| {
+        Box::pin(async move {
+            drop(guard);
+            Ok(())
+        })
+    })
+}
+
+#[test]
+fn o6_one_that_restarts_again_and_again_shares_its_worker_and_can_be_killed() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let doer = restarting(&sim, &log, u32::MAX, Err(boom()));
+        doer.notice(job("fails").failing(boom())).unwrap();
+        let noted = log.clone();
+        sim.spawn(move || {
+            krarup::behavior_fn(move |_: Context<()>| async move {
+                noted.note("another");
+                Ok(())
+            })
+        })
+        .start()
+        .unwrap();
+        for _ in 0..100 {
+            sim.step();
+        }
+        assert!(doer.is_alive() && log.count("restart") > 10);
+        assert_eq!((log.count("before_restart"), log.count("another")), (1, 1));
+        sim.kill(doer.pid());
+        sim.run_until_idle();
+        assert_eq!((doer.is_alive(), log.count("dropped")), (false, 1));
+    }
+}
+
+#[test]
+fn o6_a_restart_is_logged_with_its_reason() {
+    let journal = Log::new();
+    let noted = journal.clone();
+    let told = Journal::new(
+        |event| event.target() == "krarup",
+        move |fields| noted.note(format!("{fields:?}")),
+    );
+    tracing::subscriber::with_default(told, || {
+        let sim = Simulation::new(1);
+        let log = Log::new();
+        let doer = restarting(&sim, &log, 1, Ok(()));
+        doer.notice(job("fails").failing(boom())).unwrap();
+        sim.run_until_idle();
+        let lines = journal.take();
+        assert!(lines.len() == 1 && lines[0].contains("restarts"), "{lines:?}");
+        assert!(lines[0].contains("boom") && lines[0].contains(&doer.pid().to_string()));
+    });
+}
+
+#[test]
+fn o6_an_end_that_is_normal_is_none_to_restart_after() {
+    for reason in [Reason::Normal, Reason::Shutdown] {
+        let sim = Simulation::new(1);
+        let log = Log::new();
+        let doer = restarting(&sim, &log, 5, Ok(()));
+        doer.notice(job("ends").failing(reason.clone())).unwrap();
+        sim.run_until_idle();
+        let ends = [format!("terminate {reason}"), "dropped".into(), format!("cleaned {reason}")];
+        assert_eq!(log.take()[1..], ends);
     }
 }

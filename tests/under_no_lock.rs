@@ -4,7 +4,9 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{DispatcherOptions, Executor, Recipient, Task, behavior_fn};
+use krarup::{
+    DispatcherOptions, Executor, GrainAddress, GrainCalls, Grains, Recipient, Task, behavior_fn,
+};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,6 +32,7 @@ struct World {
     bystander: Address<Act>,
     /// The context of a process that has moved it out.
     moved: Mutex<Context<()>>,
+    grains: Mutex<Option<GrainAddress<u32, Act>>>,
 }
 
 impl World {
@@ -50,6 +53,11 @@ impl World {
         let _ = self.node.stats();
         assert_eq!(self.node.whereis("nobody"), None);
         self.bystander.send(Act::nothing()).unwrap();
+        let grains = self.grains.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(grains) = &*grains {
+            // Looks at each grain.
+            let _ = grains.waiting();
+        }
     }
 }
 
@@ -110,8 +118,12 @@ impl Scene {
         let one = node.spawn(move || first).mailbox(1).dispatcher("curious").start().unwrap();
         let two = node.spawn(move || second).dispatcher("curious").start().unwrap();
         curious.run();
-        *curious.0.world.lock().unwrap() =
-            Some(Arc::new(World { node: node.clone(), bystander, moved }));
+        *curious.0.world.lock().unwrap() = Some(Arc::new(World {
+            node: node.clone(),
+            bystander,
+            moved,
+            grains: Mutex::default(),
+        }));
         Scene { node, curious, log, one, two }
     }
 
@@ -282,5 +294,33 @@ fn r5_an_executor_may_ask_for_everything_when_what_is_waited_for_comes() {
     scene.schedules("a link to the dead", || moved.link(two.pid()));
     moved.monitor(one.pid());
     scene.schedules("an end", || assert!(one.dies(boom())));
+    scene.end();
+}
+
+#[test]
+fn r5_an_executor_may_ask_for_everything_when_grains_come_and_go() {
+    let scene = Scene::new("no-lock-grains@localhost");
+    let log = scene.log.clone();
+    let made = move |key: &u32| Puppet::new(&format!("grain {key}"), &log);
+    let grains = scene.node.spawn(move || Grains::new(made)).dispatcher("curious");
+    let grains = grains.start().unwrap();
+    scene.curious.run();
+    let world = scene.curious.0.world.lock().unwrap().clone().unwrap();
+    *world.grains.lock().unwrap() = Some(grains.clone());
+    for _ in 0..3 {
+        scene.schedules("a grain that is wanted", || grains.send_to(1, Act::nothing()).unwrap());
+        scene.schedules("a message to a grain", || grains.send_to(1, Act::nothing()).unwrap());
+        scene.schedules("a grain that is let go", || {
+            grains.release(1).unwrap();
+            scene.curious.run();
+        });
+        scene.schedules("one that fails", || {
+            grains.send_to(2, Act::new(|_| Err(boom()))).unwrap();
+            scene.curious.run();
+        });
+    }
+    assert!(scene.log.count("grain 1 dropped") > 0 && scene.log.count("grain 2 dropped") > 0);
+    *world.grains.lock().unwrap() = None;
+    drop((world, grains));
     scene.end();
 }

@@ -117,6 +117,9 @@ impl<A: StateActor> Engine<A> {
     fn run(&mut self, cx: &mut Context<'_>) -> Poll<End> {
         let mut steps = STEPS;
         loop {
+            // Before it looks: letters may have stayed in the mailbox because as many were in
+            // flight as may be, and nobody wakes it for them again.
+            self.classes.set_busy(self.stacks.of_letters() >= self.most_in_flight);
             steps += self.gather(cx);
             if self.classes.is_low() && self.look_again() {
                 steps += 1;
@@ -177,7 +180,6 @@ impl<A: StateActor> Engine<A> {
     fn take_next(&mut self) -> Option<Following<A>> {
         let mut house = self.desk.house.lock();
         let House { actor, ctx } = house.as_mut()?;
-        self.classes.set_busy(self.stacks.of_letters() >= self.most_in_flight);
         if self.told.is_none() {
             if ctx.is_suspended() {
                 return None;

@@ -348,3 +348,6 @@ impl<K, M: Send + 'static, C: Send + 'static> Shared<K, M, C> {
         entries.into_iter().map(|(key, entry)| (key, entry.close(&mut after))).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

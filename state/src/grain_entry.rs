@@ -113,6 +113,12 @@ impl<M: Send + 'static, C: Send + 'static> Entry<M, C> {
         self.queue.iter().flat_map(|queue| queue.held.iter().map(|(message, _)| *message))
     }
 
+    /// The pid that callers of the grain to come are told.
+    #[cfg(test)]
+    pub(crate) fn next(&self) -> Option<Pid> {
+        self.queue.as_ref().and_then(|queue| queue.next)
+    }
+
     /// How many messages wait for it, wherever it is.
     pub(crate) fn waiting(&self) -> usize {
         let held = self.queue.as_ref().map_or(0, |queue| queue.held.len());

@@ -158,7 +158,7 @@ where
         })
     }
 
-    fn fill(mut self, message: M, sender: u64) {
+    pub(crate) fn fill(mut self, message: M, sender: u64) {
         if let Some(key) = self.key.take() {
             self.shared.fill(key, message, sender);
         }
@@ -179,7 +179,7 @@ where
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::{Place, place};
     use crate::grain_book::Shared;
     use crate::grain_entry::{Entry, Stage};
@@ -191,10 +191,10 @@ mod tests {
     use std::sync::{Arc, Mutex, mpsc};
     use std::task::{self, Poll, Wake, Waker};
 
-    type Tills = Shared<u32, u64, u64>;
+    pub(crate) type Tills = Shared<u32, u64, u64>;
 
     /// A keeper's agent, and a process with room for two that never looks.
-    fn world(sim: &Simulation) -> (Agent, Address<u64>) {
+    pub(crate) fn world(sim: &Simulation) -> (Agent, Address<u64>) {
         let (tell, told) = mpsc::channel();
         let process = sim
             .spawn(move || {
@@ -212,7 +212,7 @@ mod tests {
         (told.recv().unwrap(), process)
     }
 
-    fn at_once(tills: &Arc<Tills>) -> Option<Place<u32, u64, u64>> {
+    pub(crate) fn at_once(tills: &Arc<Tills>) -> Option<Place<u32, u64, u64>> {
         let cx = &mut task::Context::from_waker(Waker::noop());
         match pin!(place(Arc::clone(tills), 1)).poll(cx) {
             Poll::Ready(place) => Some(place.unwrap()),
@@ -220,15 +220,15 @@ mod tests {
         }
     }
 
-    fn sends(tills: &Arc<Tills>, message: u64) -> bool {
+    pub(crate) fn sends(tills: &Arc<Tills>, message: u64) -> bool {
         tills.send(1, message, 0).is_ok()
     }
 
-    fn held(tills: &Tills) -> Vec<u64> {
+    pub(crate) fn held(tills: &Tills) -> Vec<u64> {
         tills.book.lock().entries.get(&1).map_or(Vec::new(), |entry| entry.held().collect())
     }
 
-    fn is_there(tills: &Tills, grain: &Address<u64>) {
+    pub(crate) fn is_there(tills: &Tills, grain: &Address<u64>) {
         let mut entry = Entry::away(1);
         entry.stage = Stage::Present { grain: grain.clone(), kept: Vec::new() };
         tills.book.lock().entries.insert(1, entry);
@@ -296,14 +296,14 @@ mod tests {
         assert_eq!((held(&tills), tills.book.lock().wanted.clone()), (vec![3], vec![1]));
     }
 
-    type Waiting =
+    pub(crate) type Waiting =
         Pin<Box<dyn Future<Output = Result<Place<u32, u64, u64>, SendError<()>>> + Send>>;
 
-    fn waits_at(tills: &Arc<Tills>, key: u32) -> Waiting {
+    pub(crate) fn waits_at(tills: &Arc<Tills>, key: u32) -> Waiting {
         Box::pin(place(Arc::clone(tills), key))
     }
 
-    fn polled(waiting: &mut Waiting, waker: &Waker) -> Option<Place<u32, u64, u64>> {
+    pub(crate) fn polled(waiting: &mut Waiting, waker: &Waker) -> Option<Place<u32, u64, u64>> {
         match waiting.as_mut().poll(&mut task::Context::from_waker(waker)) {
             Poll::Ready(place) => Some(place.unwrap()),
             Poll::Pending => None,
@@ -321,7 +321,10 @@ mod tests {
     }
 
     /// So many that wait for a place at the grain 1, and who of them was woken.
-    fn a_line(tills: &Arc<Tills>, most: usize) -> (Vec<Waiting>, Arc<Mutex<Vec<usize>>>) {
+    pub(crate) fn a_line(
+        tills: &Arc<Tills>,
+        most: usize,
+    ) -> (Vec<Waiting>, Arc<Mutex<Vec<usize>>>) {
         let woken = Arc::default();
         let line = (0..most).map(|number| {
             let waker = Waker::from(Arc::new(Notes(number, Arc::clone(&woken), number == 0)));
@@ -332,7 +335,7 @@ mod tests {
         (line.collect(), woken)
     }
 
-    fn take(woken: &Mutex<Vec<usize>>) -> Vec<usize> {
+    pub(crate) fn take(woken: &Mutex<Vec<usize>>) -> Vec<usize> {
         std::mem::take(&mut *woken.lock().unwrap())
     }
 

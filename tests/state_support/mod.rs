@@ -204,7 +204,8 @@ impl StateActor for Doer {
     }
 
     async fn handle_other(scope: &mut Scope<Self>, message: Dynamic) -> Result {
-        let line = format!("other {}", message.type_name());
+        let sender = scope.sender().map_or(String::new(), |sender| format!(" of {sender}"));
+        let line = format!("other {}{sender}", message.type_name());
         scope.with(|doer| doer.log.note(line));
         Ok(())
     }
@@ -258,6 +259,23 @@ pub(crate) fn restarting(sim: &Simulation, log: &Log, most: u32, restart: Result
     assert_eq!(log.take(), ["after_mount"]);
     doer
 }
+
+/// A doer with a bound, of which so many handlers may be in flight.
+pub(crate) fn limited(sim: &Simulation, log: &Log, mailbox: usize, most: usize) -> DoerAddress {
+    let state = Doer::new(log);
+    let doer = sim.spawn(move || Stateful::new(state).most_in_flight(most)).mailbox(mailbox);
+    let doer = doer.wait().unwrap();
+    log.take();
+    doer
+}
+
+/// Numbers of an inspection.
+pub(crate) fn numbers<const N: usize>(doer: &DoerAddress, items: [&str; N]) -> [Option<u64>; N] {
+    let inspected = doer.inspect().wait().unwrap();
+    items.map(|item| inspected.number(item))
+}
+
+pub(crate) const COUNTS: [&str; 3] = ["in_flight", "asks", "notices"];
 
 /// Calls the doer from a process of its own, which notes what came of it.
 pub(crate) fn asks(sim: &Simulation, log: &Log, doer: &DoerAddress, job: Job) {

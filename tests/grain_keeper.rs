@@ -1,0 +1,240 @@
+//! The keeper of grains as a process: what it says of itself, what it cannot make, and how it ends
+//! (rules K1 to K3).
+
+mod support;
+
+use krarup::prelude::*;
+use krarup::{GrainAddress, GrainCalls, Grains, behavior_fn};
+use std::hash::{Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use support::journal::Journal;
+use support::{Act, Log, Puppet, boom, simulations};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+type Puppets = GrainAddress<u32, Act>;
+
+/// Puppets by number, with names; there is none for 13.
+fn puppets(sim: &Simulation, log: &Log) -> Puppets {
+    let log = log.clone();
+    let grains = sim.spawn(move || {
+        Grains::new(move |key: &u32| Puppet::new(&key.to_string(), &log)).named(|key| {
+            assert_ne!(*key, 13, "unlucky");
+            format!("puppet/{key}")
+        })
+    });
+    grains.wait().unwrap()
+}
+
+/// Does something with the context of a grain's process, and answers.
+fn asks(grains: &Puppets, key: u32) -> Result<Pid, CallError> {
+    let asked = grains.call_to(key, |reply: Reply<Pid>| {
+        Act::new(move |ctx| {
+            reply.send(ctx.pid());
+            Ok(())
+        })
+    });
+    asked.wait()
+}
+
+fn number(grains: &Puppets, item: &str) -> Option<u64> {
+    grains.inspect().wait().unwrap().number(item)
+}
+
+#[test]
+fn k3_a_name_that_panics_fails_the_calls_to_its_grain_and_is_logged_and_nothing_more() {
+    let journal = Log::new();
+    let noted = journal.clone();
+    let told = Journal::new(
+        |event| event.target() == "krarup",
+        move |fields| noted.note(format!("{fields:?}")),
+    );
+    tracing::subscriber::with_default(told, || {
+        let sim = Simulation::new(1);
+        let grains = puppets(&sim, &Log::new());
+        journal.take();
+        for _ in 0..2 {
+            let failed = asks(&grains, 13).unwrap_err();
+            assert!(!failed.was_begun());
+            assert!(failed.to_string().contains("unlucky"), "{failed}");
+            let lines = journal.take();
+            let line = lines.iter().find(|line| line.contains("could not be made"));
+            let line = line.unwrap_or_else(|| panic!("{lines:?}"));
+            assert!(line.contains(&grains.pid().to_string()) && line.contains("unlucky"), "{line}");
+        }
+        let dead = sim.stats().dead_letters;
+        grains.send_to(13, Act::nothing()).unwrap();
+        sim.run_until_idle();
+        assert_eq!(sim.stats().dead_letters, dead + 1);
+        assert_eq!((number(&grains, "made"), number(&grains, "coming")), (Some(0), Some(0)));
+        assert!(asks(&grains, 1).is_ok());
+        assert_eq!((number(&grains, "made"), number(&grains, "present")), (Some(1), Some(1)));
+    });
+}
+
+#[test]
+fn k1_a_grain_is_a_process_of_its_own_kind_linked_to_its_keeper() {
+    for sim in simulations(3) {
+        let grains = puppets(&sim, &Log::new());
+        let grain = asks(&grains, 1).unwrap();
+        let info = sim.process_info(grain).unwrap();
+        let known_as = info.behavior.to_string();
+        assert!(known_as.contains("Puppet") && !known_as.contains("Grain"), "{known_as}");
+        assert_eq!((info.parent, info.links), (Some(grains.pid()), vec![grains.pid()]));
+        assert_eq!(info.mailbox, Some(1024));
+    }
+}
+
+#[test]
+fn k1_the_shortest_idle_time_is_a_millisecond() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let grains = sim.spawn(move || {
+            Grains::new(move |key: &u32| Puppet::new(&key.to_string(), &log)).idle(Duration::ZERO)
+        });
+        let grains = grains.wait().unwrap();
+        grains.send_to(1, Act::nothing()).unwrap();
+        sim.run_until_idle();
+        assert_eq!(number(&grains, "present"), Some(1));
+        sim.advance(Duration::from_millis(1));
+        assert_eq!((number(&grains, "present"), number(&grains, "passivated")), (Some(0), Some(1)));
+    }
+}
+
+#[test]
+fn k1_a_grain_that_is_released_counts_as_passivated_once_and_one_that_is_not_there_does_not() {
+    for sim in simulations(3) {
+        let grains = puppets(&sim, &Log::new());
+        asks(&grains, 1).unwrap();
+        for _ in 0..2 {
+            grains.release(1).unwrap();
+            grains.release(2).unwrap();
+            sim.run_until_idle();
+        }
+        assert_eq!((number(&grains, "passivated"), number(&grains, "made")), (Some(1), Some(1)));
+        assert_eq!(number(&grains, "present"), Some(0));
+    }
+}
+
+#[test]
+fn k3_a_keeper_ends_as_it_is_told_and_its_grains_are_shut_down() {
+    for sim in simulations(3) {
+        for how in ["finish", "stop", "fail"] {
+            let log = Log::new();
+            let grains = puppets(&sim, &log);
+            (0..3).for_each(|key| drop(asks(&grains, key)));
+            let end = grains.monitor();
+            let reason = match how {
+                "finish" => {
+                    grains.finish();
+                    Reason::Normal
+                }
+                "stop" => {
+                    grains.process().request_stop(Reason::Shutdown);
+                    Reason::Shutdown
+                }
+                _ => {
+                    grains.process().request_stop(boom());
+                    boom()
+                }
+            };
+            sim.run_until_idle();
+            assert_eq!(end.wait().unwrap().reason, reason);
+            assert_eq!(log.count("terminate shutdown"), 3, "{:?}", log.lines());
+        }
+    }
+}
+
+/// A grain that takes a second to end.
+struct Slow;
+
+impl Actor for Slow {
+    type Message = Reply<u32>;
+
+    async fn handle_message(&mut self, _: &mut Context<Reply<u32>>, reply: Reply<u32>) -> Result {
+        reply.send(1);
+        Ok(())
+    }
+
+    async fn terminate(&mut self, ctx: &mut Context<Reply<u32>>, _: &Reason) {
+        ctx.sleep(SECOND).await;
+    }
+}
+
+#[test]
+fn k3_a_keeper_that_ends_is_inspected_and_calls_that_were_held_fail_with_its_reason_at_once() {
+    for sim in simulations(3) {
+        let grains = sim.spawn(|| Grains::new(|_: &u32| Slow)).wait().unwrap();
+        (0..2).for_each(|key| assert_eq!(grains.call_to(key, |reply| reply).wait(), Ok(1)));
+        grains.release(1).unwrap();
+        sim.run_until_idle();
+        let log = Log::new();
+        let (noted, callee) = (log.clone(), grains.clone());
+        sim.spawn(move || {
+            behavior_fn(move |_: Context<()>| async move {
+                let held = callee.call_to(1, |reply| reply).await;
+                noted.note(held == Err(CallError::NotBegun(boom())));
+                Ok(())
+            })
+        })
+        .start()
+        .unwrap();
+        sim.run_until_idle();
+        let began = sim.now();
+        grains.process().request_stop(boom());
+        sim.run_until_idle();
+        assert_eq!((log.take(), sim.now()), (vec!["true".to_owned()], began));
+        assert!(grains.is_alive(), "it waits for its grains");
+        let inspected = grains.inspect().wait().unwrap();
+        let numbers = ["made", "present", "leaving"].map(|item| inspected.number(item));
+        assert_eq!(numbers, [Some(2), Some(0), Some(0)]);
+        sim.advance(SECOND);
+        assert!(!grains.is_alive());
+    }
+}
+
+/// A key whose comparison panics while the fuse burns.
+#[derive(Clone)]
+struct Fused(u32, Arc<AtomicBool>);
+
+impl Hash for Fused {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl PartialEq for Fused {
+    fn eq(&self, other: &Self) -> bool {
+        assert!(!self.1.load(Ordering::Relaxed), "fused");
+        self.0 == other.0
+    }
+}
+
+impl Eq for Fused {}
+
+#[test]
+fn k2_a_key_that_panics_as_it_is_compared_costs_its_sender_the_message_and_nobody_else() {
+    let sim = Simulation::new(1);
+    let (fuse, log) = (Arc::new(AtomicBool::new(false)), Log::new());
+    let noted = log.clone();
+    let grains = sim
+        .spawn(move || Grains::new(move |key: &Fused| Puppet::new(&key.0.to_string(), &noted)))
+        .wait()
+        .unwrap();
+    let key = |number| Fused(number, Arc::clone(&fuse));
+    let sends = |number| grains.send_to(key(number), Act::nothing()).is_ok();
+    assert!(sends(1));
+    sim.run_until_idle();
+    fuse.store(true, Ordering::Relaxed);
+    assert!(catch_unwind(AssertUnwindSafe(|| sends(1))).is_err());
+    fuse.store(false, Ordering::Relaxed);
+    assert!(sends(1) && sends(2));
+    sim.run_until_idle();
+    assert!(grains.is_alive());
+    assert_eq!(grains.inspect().wait().unwrap().number("present"), Some(2));
+    grains.stop().wait().unwrap();
+    assert_eq!(log.count("terminate shutdown"), 2);
+}

@@ -1,0 +1,327 @@
+//! What comes to a state actor while it cannot handle it: the order in which it is handled then
+//! (rules O2, O5), and the room that it keeps meanwhile (rules M5, M6).
+
+mod state_support;
+mod support;
+
+use krarup::prelude::*;
+use krarup::{Letter, Letters, Overflow, Probe, Stateful, behavior_fn};
+use state_support::{
+    COUNTS, Doer, DoerAddress, HOUR, Kept, SECOND, asks, doer, job, limited, numbers,
+};
+use support::{Log, simulations};
+
+/// Has it ask so often, and not wait, and once with a short time; the tokens of its asks.
+fn asking(sim: &Simulation, doer: &DoerAddress, asks: usize) -> Vec<Kept> {
+    let probe = Probe::<Kept>::spawn(sim);
+    let other = probe.address();
+    doer.notice(job("asks").doing(move |scope| {
+        Box::pin(async move {
+            for _ in 0..asks {
+                scope.ask_then_within(&other, HOUR, |reply| reply, |n: u32| n.to_string());
+            }
+            scope.ask_then_within(&other, SECOND, |reply| reply, |n: u32| n.to_string());
+            Ok(())
+        })
+    }))
+    .unwrap();
+    let tokens = (0..=asks).map(|_| probe.expect(SECOND)).collect();
+    sim.run_until_idle();
+    tokens
+}
+
+/// How many notices are taken until its mailbox is full.
+fn accepted(doer: &DoerAddress) -> usize {
+    (0..20).filter(|_| doer.notice(job("n")).is_ok()).count()
+}
+
+#[test]
+fn o2_outcomes_are_handled_in_their_classes_and_in_the_order_in_which_they_came() {
+    // What waits in the mailbox comes in one turn.
+    for sim in (0..5).map(Simulation::new) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        let mut tokens: Vec<_> = asking(&sim, &doer, 4).into_iter().map(Some).collect();
+        let probe = Probe::<Kept>::spawn(&sim);
+        let other = probe.address();
+        doer.notice(job("both").doing(move |scope| {
+            Box::pin(async move {
+                let fails = scope.call_within(&other, HOUR, |reply| reply);
+                let log = scope.with(|doer| doer.log.clone());
+                log.note(format!("awaited {}", fails.await.is_err()));
+                Ok(())
+            })
+        }))
+        .unwrap();
+        let fails = probe.expect(SECOND);
+        doer.suspend().wait().unwrap();
+        log.take();
+        // The last class first, and in each class another order than that of the asks.
+        sim.advance(SECOND);
+        doer.event(job("e")).unwrap();
+        doer.notice(job("n")).unwrap();
+        asks(&sim, &log, &doer, job("a"));
+        sim.run_until_idle();
+        drop(fails);
+        sim.run_until_idle();
+        drop(tokens[1].take());
+        sim.run_until_idle();
+        for answered in [3, 0, 2] {
+            tokens[answered].take().unwrap().send(u32::try_from(answered).unwrap());
+            sim.run_until_idle();
+        }
+        assert_eq!(log.take(), Vec::<String>::new());
+        doer.resume();
+        sim.run_until_idle();
+        let mut lines = log.take();
+        lines.retain(|line| !line.starts_with("a answered"));
+        let timeout = format!("exception {}", CallError::Timeout(SECOND));
+        let failed = format!("exception {}", CallError::NoReply);
+        let expected = [
+            "reply 3",
+            "reply 0",
+            "reply 2",
+            "awaited true",
+            "both done",
+            &failed,
+            "ask a",
+            "notice n",
+            &timeout,
+            "event e",
+        ];
+        assert_eq!(lines, expected);
+    }
+}
+
+#[test]
+fn o5_a_message_of_another_type_is_an_event_of_its_sender_in_the_order_of_events() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        doer.notice(job("takes").doing(|scope| {
+            Box::pin(async move {
+                scope.with_context(|_, ctx| ctx.take_others(true));
+                Ok(())
+            })
+        }))
+        .unwrap();
+        sim.run_until_idle();
+        doer.suspend().wait().unwrap();
+        log.take();
+        doer.event(job("first")).unwrap();
+        let (to, node) = (doer.clone(), sim.node().clone());
+        let stranger = behavior_fn(move |_: Context<()>| async move {
+            node.send(to.pid(), 5_u8).map_err(SendError::without_message)?;
+            to.event(job("second")).map_err(SendError::without_message)?;
+            Ok(())
+        });
+        let sender = sim.spawn(move || stranger).start().unwrap().pid();
+        sim.run_until_idle();
+        doer.resume();
+        sim.run_until_idle();
+        let mut events = log.take();
+        assert!(events.contains(&format!("other u8 of {sender}")), "{events:?}");
+        events.retain(|line| line.starts_with("event"));
+        assert_eq!(events, ["event first", "event second"]);
+    }
+}
+
+#[test]
+fn o5_a_timer_that_has_rung_can_be_taken_back_until_its_event_is_handled() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        doer.notice(job("sets").doing(|scope| {
+            Box::pin(async move {
+                let taken = scope.after(SECOND, job("taken back"));
+                scope.after(SECOND, job("left"));
+                scope.sleep(SECOND).await;
+                // A reply, in a way: it goes before all events.
+                assert!(scope.cancel(taken) && !scope.cancel(taken));
+                Ok(())
+            })
+        }))
+        .unwrap();
+        sim.run_until_idle();
+        doer.suspend().wait().unwrap();
+        sim.advance(2 * SECOND);
+        doer.resume();
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["notice sets", "sets done", "event left"]);
+    }
+}
+
+#[test]
+fn o8_an_inspection_counts_each_class_what_is_in_flight_and_tells_of_a_barrier() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        let mut tokens = asking(&sim, &doer, 3);
+        let _late = tokens.pop();
+        asks(&sim, &log, &doer, job("barrier").barrier().waiting(10 * SECOND));
+        sim.run_until_idle();
+        (0..3).for_each(|_| asks(&sim, &log, &doer, job("a")));
+        (0..4).for_each(|_| doer.notice(job("n")).unwrap());
+        sim.run_until_idle();
+        doer.suspend().wait().unwrap();
+        drop(tokens.pop());
+        tokens.into_iter().for_each(|token| token.send(1));
+        // One is not answered in time, which is an event.
+        sim.advance(SECOND);
+        let items =
+            ["replies", "exceptions", "asks", "notices", "events", "in_flight", "pending_promises"];
+        let barrier = || doer.inspect().wait().unwrap().value("barrier").cloned();
+        assert_eq!(numbers(&doer, items), [2, 1, 3, 4, 1, 1, 4].map(Some));
+        assert_eq!(barrier(), Some(true.into()));
+        doer.resume();
+        sim.run_until_idle();
+        assert_eq!(numbers(&doer, items), [0, 0, 3, 4, 0, 1, 0].map(Some));
+        sim.advance(20 * SECOND);
+        assert_eq!(numbers(&doer, items), [Some(0); 7]);
+        assert_eq!(barrier(), Some(false.into()));
+    }
+}
+
+#[test]
+fn m5_a_batch_frees_the_room_of_those_in_it_that_had_any() {
+    for sim in simulations(3) {
+        for is_ask in [false, true] {
+            let log = Log::new();
+            let doer = limited(&sim, &log, 4, 10);
+            let letter = move |name: &str| {
+                let job = job(name).batch();
+                if is_ask { Letter::Ask(job) } else { Letter::Notice(job) }
+            };
+            for _ in 0..3 {
+                asks(&sim, &log, &doer, job("barrier").barrier().waiting(SECOND));
+                sim.run_until_idle();
+                (0..4).for_each(|_| assert!(doer.send(letter("in")).is_ok()));
+                // Of these the bound knows nothing.
+                (0..3).for_each(|_| doer.notify(letter("beyond")));
+                sim.run_until_idle();
+                assert!(doer.notice(job("n")).unwrap_err().is_full());
+                sim.advance(2 * SECOND);
+                assert_eq!(
+                    log.take().iter().filter(|line| line.contains("in in in in")).count(),
+                    1
+                );
+                assert_eq!(doer.waiting(), 0);
+            }
+            asks(&sim, &log, &doer, job("barrier").barrier().waiting(SECOND));
+            sim.run_until_idle();
+            assert_eq!(accepted(&doer), 4);
+        }
+    }
+}
+
+#[test]
+fn m5_the_first_notice_and_what_an_actor_sends_itself_leave_the_bound_as_it_is() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let state = Doer::new(&log);
+        let first = job("first");
+        let doer = sim.spawn(move || Stateful::new(state).first(first)).mailbox(4).wait().unwrap();
+        sim.run_until_idle();
+        let me = doer.clone();
+        for _ in 0..3 {
+            let me = me.clone();
+            doer.notice(job("fills").doing(move |scope| {
+                Box::pin(async move {
+                    (0..4).for_each(|_| me.notice(job("own")).unwrap());
+                    let other = scope.sender();
+                    me.send(Letter::Ask(job("one more"))).unwrap_err();
+                    assert_eq!(other, None);
+                    Ok(())
+                })
+            }))
+            .unwrap();
+            sim.run_until_idle();
+            assert_eq!((log.count("notice own"), doer.waiting()), (4, 0));
+            log.take();
+        }
+        asks(&sim, &log, &doer, job("barrier").barrier().waiting(SECOND));
+        sim.run_until_idle();
+        assert_eq!(accepted(&doer), 4);
+    }
+}
+
+#[test]
+fn o1_an_actor_that_sends_itself_something_is_its_sender() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        let me = doer.clone();
+        let says = |name: &'static str| {
+            job(name).doing(move |scope| {
+                Box::pin(async move {
+                    let own = scope.sender() == Some(scope.pid());
+                    scope.with(|doer| doer.log.note(format!("{name} own {own}")));
+                    Ok(())
+                })
+            })
+        };
+        doer.notice(job("sends").doing(move |_| {
+            Box::pin(async move {
+                me.notice(says("notice")).unwrap();
+                me.send(Letter::Ask(says("ask"))).unwrap();
+                me.event(says("event")).unwrap();
+                Ok(())
+            })
+        }))
+        .unwrap();
+        sim.run_until_idle();
+        assert_eq!(log.count("own true"), 3, "{:?}", log.lines());
+    }
+}
+
+#[test]
+fn o1_handlers_of_events_are_not_among_those_that_are_limited() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let doer = limited(&sim, &log, 4, 1);
+        (0..3).for_each(|_| doer.event(job("event").waiting(HOUR)).unwrap());
+        sim.run_until_idle();
+        assert_eq!(numbers(&doer, COUNTS), [Some(3), Some(0), Some(0)]);
+        asks(&sim, &log, &doer, job("a").waiting(SECOND));
+        sim.run_until_idle();
+        doer.notice(job("n")).unwrap();
+        sim.run_until_idle();
+        assert_eq!((log.count("ask a"), log.count("notice n")), (1, 0));
+        sim.advance(SECOND);
+        assert_eq!(log.count("notice n"), 1);
+    }
+}
+
+#[test]
+fn m6_the_oldest_letter_is_dropped_whatever_the_actor_does_meanwhile() {
+    for sim in simulations(5) {
+        for most in [1, 10] {
+            let log = Log::new();
+            let state = Doer::new(&log);
+            let doer = sim
+                .spawn(move || Stateful::new(state).most_in_flight(most))
+                .mailbox(3)
+                .overflow(Overflow::DropOldest)
+                .wait()
+                .unwrap();
+            // Three come together; the first holds the others back.
+            let holds = job("holds").barrier_if(most > 1).waiting(SECOND);
+            doer.send(Letter::Ask(holds)).unwrap();
+            (0..2).for_each(|number| doer.notice(job(number.to_string())).unwrap());
+            sim.run_until_idle();
+            for number in 2..10 {
+                doer.notice(job(number.to_string())).unwrap();
+                // It has something to do, and has what is at hand sorted in before that.
+                doer.event(job("e")).unwrap();
+                if number % 2 == 0 {
+                    sim.run_until_idle();
+                }
+            }
+            sim.advance(2 * SECOND);
+            let mut lines = log.take();
+            assert_eq!(lines.iter().filter(|line| *line == "event e").count(), 8);
+            lines.retain(|line| line.starts_with("notice"));
+            assert_eq!(lines, ["notice 7", "notice 8", "notice 9"]);
+        }
+    }
+}

@@ -1,0 +1,457 @@
+//! What a step process says at the end of a step, what it leaves behind, and destructors that panic
+//! on the way (rules W2 to W5).
+
+mod support;
+
+use krarup::prelude::*;
+use krarup::{
+    Commands, Completion, DeadLetter, Received, StepEvent, StepOutput, StepProcess, Stepped,
+    behavior_fn,
+};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+use std::time::Duration;
+use support::journal::Journal;
+use support::{Guard, Log, boom, simulations};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Notes that it was dropped, and may panic then.
+struct Leaves(Guard, bool);
+
+impl Drop for Leaves {
+    fn drop(&mut self) {
+        let _ = &self.0;
+        assert!(!self.1, "sore");
+    }
+}
+
+/// A value of the language: a number, and what it leaves.
+struct Item(
+    u64,
+    #[allow(dead_code, reason = "it is held until the value is dropped")] Option<Leaves>,
+);
+
+type Events = VecDeque<StepEvent<Item, u64>>;
+type Output = StepOutput<Item>;
+type Step = Box<dyn FnMut(&mut Events, &mut Output) -> Result + Send>;
+
+struct Machine {
+    step: Step,
+    /// `close` panics.
+    sore: bool,
+    leaves: Leaves,
+}
+
+impl StepProcess for Machine {
+    type Value = Item;
+    type Message = u64;
+
+    fn init(&mut self, _: &Context<u64>, _: &str, _: Vec<Item>) -> Result {
+        Ok(())
+    }
+
+    fn step(&mut self, events: &mut Events, out: &mut Output) -> Result {
+        (self.step)(events, out)
+    }
+
+    fn close(&mut self) {
+        assert!(!self.sore, "close");
+    }
+}
+
+type Kept = Arc<Mutex<Vec<Completion<Item>>>>;
+
+/// A world to run machines in.
+struct World {
+    log: Log,
+    kept: Kept,
+    commands: Arc<Commands<Item, u64>>,
+}
+
+impl World {
+    fn new() -> Self {
+        let (log, kept) = (Log::new(), Kept::default());
+        let (begun, held, ready) = (log.clone(), log.clone(), log.clone());
+        let keeps = Arc::clone(&kept);
+        let commands = Commands::new()
+            .at_once("note", |_, _| panic!("the one that is replaced"))
+            .at_once("note", move |_, item: Item| {
+                begun.note(format!("begun {}", item.0));
+                Ok(item)
+            })
+            // Yields so often, and then sleeps so often.
+            .awaited("yield", |ctx, item: Item| {
+                let sleeps = [ctx.sleep(SECOND), ctx.sleep(2 * SECOND)];
+                async move {
+                    for _ in 0..item.0 {
+                        krarup_yield().await;
+                    }
+                    for sleep in sleeps {
+                        sleep.await;
+                    }
+                    Ok(item)
+                }
+            })
+            // Never done; panics when it is dropped if the number is odd.
+            .awaited("hold", move |_, item: Item| {
+                let leaves = leaves(&held, &format!("held {}", item.0), item.0 % 2 == 1);
+                async move {
+                    let _leaves = leaves;
+                    std::future::pending().await
+                }
+            })
+            // Done at once, and drops what it has when its future is dropped.
+            .awaited("ready", move |_, item: Item| {
+                let leaves = leaves(&ready, &format!("ready {}", item.0), item.0 % 2 == 1);
+                let mut item = Some(item);
+                std::future::poll_fn(move |_| {
+                    let _ = &leaves;
+                    Poll::Ready(Ok(item.take().expect("it is polled once")))
+                })
+            })
+            .deferred("keep", move |_, _, completion| keeps.lock().unwrap().push(completion));
+        World { log, kept, commands: Arc::new(commands) }
+    }
+
+    fn machine(
+        &self,
+        step: impl FnMut(&mut Events, &mut Output) -> Result + Send + 'static,
+    ) -> Machine {
+        Machine { step: Box::new(step), sore: false, leaves: leaves(&self.log, "machine", false) }
+    }
+
+    fn stepped(&self, machine: Machine) -> Stepped<Machine> {
+        Stepped::new(machine, Arc::clone(&self.commands), "main", [])
+    }
+
+    fn start(
+        &self,
+        sim: &Simulation,
+        step: impl FnMut(&mut Events, &mut Output) -> Result + Send + 'static,
+    ) -> Address<u64> {
+        let stepped = self.stepped(self.machine(step));
+        let stepped = sim.spawn(move || stepped).mailbox(2).start().unwrap();
+        sim.run_until_idle();
+        stepped
+    }
+
+    fn complete(&self, item: Item) {
+        self.kept.lock().unwrap().remove(0).complete(Ok(item));
+    }
+}
+
+fn leaves(log: &Log, line: &str, sore: bool) -> Leaves {
+    Leaves(Guard::new(log, line), sore)
+}
+
+fn item(number: u64) -> Item {
+    Item(number, None)
+}
+
+async fn krarup_yield() {
+    let mut yielded = false;
+    std::future::poll_fn(move |cx| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Notes what comes.
+fn notes(log: &Log, events: &mut Events) {
+    for event in events.drain(..) {
+        match event {
+            StepEvent::Completed { tag, outcome: Ok(item) } => {
+                log.note(format!("{tag} {}", item.0))
+            }
+            StepEvent::Completed { tag, outcome: Err(error) } => log.note(format!("{tag} {error}")),
+            StepEvent::Message { message, .. } => log.note(format!("message {message}")),
+            StepEvent::Cancel(reason) => log.note(format!("cancel {reason}")),
+        }
+    }
+}
+
+#[test]
+fn w3_a_command_that_yields_and_one_that_waits_again_are_polled_until_they_are_done() {
+    for sim in simulations(3) {
+        let world = World::new();
+        let (log, mut first) = (world.log.clone(), true);
+        world.start(&sim, move |events, out| {
+            notes(&log, events);
+            if std::mem::take(&mut first) {
+                out.dispatch("yield", item(3));
+            }
+            Ok(())
+        });
+        sim.advance(5 * SECOND);
+        assert_eq!(world.log.take(), ["#1 3"]);
+    }
+}
+
+#[test]
+fn w3_the_last_word_of_a_step_counts_and_one_that_goes_on_needs_nothing_to_come() {
+    for sim in simulations(3) {
+        let world = World::new();
+        let mut steps = 0;
+        let counts = world.start(&sim, move |_, out| {
+            steps += 1;
+            match steps {
+                1..50 => {
+                    out.idle();
+                    out.block();
+                    out.again();
+                }
+                50 => {
+                    out.again();
+                    out.idle();
+                }
+                51 => {
+                    out.idle();
+                    out.done(item(1));
+                }
+                _ => panic!("it was done"),
+            }
+            Ok(())
+        });
+        let inspected = counts.inspect().wait().unwrap();
+        assert_eq!((inspected.number("steps"), inspected.text("status")), (Some(50), Some("idle")));
+        counts.send(1).unwrap();
+        sim.run_until_idle();
+        assert!(!counts.is_alive());
+    }
+}
+
+#[test]
+fn w3_one_that_goes_on_is_ready_and_one_that_blocks_for_nothing_waits_for_anything() {
+    for sim in simulations(3) {
+        let world = World::new();
+        let machine = world.machine(|_, out| {
+            out.again();
+            Ok(())
+        });
+        let stepped = world.stepped(machine);
+        let busy = sim.spawn(move || stepped).start().unwrap();
+        let inspected = busy.inspect().wait().unwrap();
+        assert_eq!(inspected.text("status"), Some("ready"));
+        sim.kill(busy.pid());
+        let log = world.log.clone();
+        let blocks = world.start(&sim, move |events, out| {
+            notes(&log, events);
+            out.block();
+            Ok(())
+        });
+        assert_eq!(blocks.inspect().wait().unwrap().text("status"), Some("idle"));
+        world.log.take();
+        blocks.send(4).unwrap();
+        sim.run_until_idle();
+        assert_eq!(world.log.take(), ["message 4"]);
+    }
+}
+
+#[test]
+fn w2_one_command_is_given_up_alone_and_those_of_the_last_step_are_not_begun() {
+    for sim in simulations(3) {
+        let world = World::new();
+        let (log, mut steps) = (world.log.clone(), 0);
+        let stepped = world.start(&sim, move |events, out| {
+            notes(&log, events);
+            steps += 1;
+            if steps == 1 {
+                out.dispatch("note", item(1));
+                let given_up = out.dispatch("note", item(2));
+                out.dispatch("note", item(3));
+                out.dispatch("keep", item(0));
+                out.dispatch("hold", item(0));
+                out.cancel(given_up);
+            } else if steps == 3 {
+                out.dispatch("note", item(4));
+                out.done(item(0));
+            }
+            Ok(())
+        });
+        assert_eq!(world.log.take(), ["begun 1", "begun 3", "#1 1", "#3 3"]);
+        // One that has a future, and one that somebody else completes.
+        assert_eq!(stepped.inspect().wait().unwrap().number("outstanding"), Some(2));
+        assert_eq!(format!("{:?}", world.kept.lock().unwrap()), "[Completion(#4)]");
+        world.complete(item(5));
+        sim.run_until_idle();
+        assert_eq!(world.log.take(), ["#4 5", "held 0", "machine"]);
+        assert!(!stepped.is_alive());
+    }
+    let names = format!("{:?}", World::new().commands);
+    assert_eq!(names, r#"Commands(["hold", "keep", "note", "ready", "yield"])"#);
+}
+
+#[test]
+fn w2_what_a_command_leaves_may_panic_when_it_is_done_or_given_up() {
+    for sim in simulations(3) {
+        let world = World::new();
+        let (log, mut held) = (world.log.clone(), None);
+        let stepped = world.start(&sim, move |events, out| {
+            if held.is_none() {
+                out.dispatch("ready", item(2));
+                out.dispatch("ready", item(1));
+                held = Some([out.dispatch("hold", item(1)), out.dispatch("hold", item(3))]);
+            }
+            let told = events.iter().any(|event| matches!(event, StepEvent::Message { .. }));
+            notes(&log, events);
+            if told {
+                held.into_iter().flatten().for_each(|tag| out.cancel(tag));
+            }
+            out.idle();
+            Ok(())
+        });
+        assert_eq!(world.log.take(), ["ready 2", "ready 1", "#1 2", "#2 1"]);
+        stepped.send(1).unwrap();
+        sim.run_until_idle();
+        assert_eq!(world.log.take(), ["message 1", "held 1", "held 3"]);
+        assert!(stepped.is_alive());
+    }
+}
+
+#[test]
+fn w4_all_is_given_up_at_the_end_though_all_of_it_panics() {
+    for how in ["kill", "stop"] {
+        for sim in simulations(3) {
+            let world = World::new();
+            let mut first = true;
+            let stepped = world.start(&sim, move |events, out| {
+                if std::mem::take(&mut first) {
+                    for number in [1, 3, 5] {
+                        out.dispatch("hold", item(number));
+                    }
+                    for _ in 0..4 {
+                        out.dispatch("keep", item(0));
+                    }
+                }
+                if events.iter().any(|event| matches!(event, StepEvent::Cancel(_))) {
+                    out.done(item(0));
+                    return Ok(());
+                }
+                out.idle();
+                Ok(())
+            });
+            let end = stepped.monitor();
+            stepped.suspend().wait().unwrap();
+            // Two that no step will have, a message behind them, and one that comes too late.
+            for line in ["value 1", "value 2"] {
+                world.complete(Item(0, Some(leaves(&world.log, line, true))));
+            }
+            stepped.send(7).unwrap();
+            sim.run_until_idle();
+            let dead = sim.stats().dead_letters;
+            if how == "kill" {
+                sim.kill(stepped.pid());
+            } else {
+                stepped.process().request_stop(boom());
+            }
+            sim.run_until_idle();
+            let expected = if how == "kill" { Reason::Killed } else { boom() };
+            assert_eq!(end.wait().unwrap().reason, expected);
+            let mut lines = world.log.take();
+            lines.sort();
+            let all = ["held 1", "held 3", "held 5", "machine", "value 1", "value 2"];
+            assert_eq!(
+                (lines, sim.stats().dead_letters),
+                (all.map(String::from).to_vec(), dead + 1)
+            );
+            // One of the two that are left still holds where the other is handed in.
+            world.complete(Item(0, Some(leaves(&world.log, "late", false))));
+            assert_eq!(world.log.take(), ["late"]);
+        }
+    }
+}
+
+#[test]
+fn w4_an_end_says_what_went_wrong_first_and_a_close_that_panics_is_logged() {
+    let journal = Log::new();
+    let noted = journal.clone();
+    let told = Journal::new(
+        |event| event.target() == "krarup",
+        move |fields| noted.note(format!("{fields:?}")),
+    );
+    tracing::subscriber::with_default(told, || {
+        let sim = Simulation::new(1);
+        for fails in [false, true] {
+            let world = World::new();
+            let mut machine = world.machine(move |events, out| {
+                if fails && !events.is_empty() {
+                    return Err(boom());
+                }
+                if events.is_empty() {
+                    out.idle()
+                } else {
+                    out.done(item(1))
+                }
+                Ok(())
+            });
+            (machine.sore, machine.leaves.1) = (true, true);
+            let stepped = world.stepped(machine);
+            let stepped = sim.spawn(move || stepped).wait().unwrap();
+            let known_as = stepped.info().behavior.to_string();
+            assert!(known_as.contains("Machine") && !known_as.contains("Stepped"), "{known_as}");
+            let end = stepped.monitor();
+            stepped.send(1).unwrap();
+            sim.run_until_idle();
+            let reason = end.wait().unwrap().reason;
+            assert_eq!(reason == boom(), fails, "{reason}");
+            assert!(fails || reason.to_string().contains("sore"), "{reason}");
+            assert_eq!(journal.count("panicked as it was closed"), 1, "{:?}", journal.lines());
+            journal.take();
+        }
+    });
+}
+
+#[test]
+fn w5_what_a_step_leaves_is_lost_from_its_sender_and_what_is_beyond_the_bound_has_no_room() {
+    for sim in simulations(3) {
+        let world = World::new();
+        let letters = Log::new();
+        let noted = letters.clone();
+        sim.spawn(move || {
+            behavior_fn(move |mut ctx: Context<DeadLetter>| async move {
+                ctx.subscribe_dead_letters();
+                loop {
+                    if let Received::Message(letter) = ctx.receive().await {
+                        noted.note(letter);
+                    }
+                }
+            })
+        })
+        .start()
+        .unwrap();
+        let mut first = true;
+        let stepped = world.start(&sim, move |_, out| {
+            if std::mem::take(&mut first) {
+                out.dispatch("keep", item(0));
+                out.dispatch("keep", item(0));
+            }
+            out.block();
+            Ok(())
+        });
+        let to = stepped.clone();
+        let sends = behavior_fn(move |_: Context<()>| async move {
+            to.send(1)?;
+            Ok(())
+        });
+        let sender = sim.spawn(move || sends).start().unwrap().pid();
+        sim.run_until_idle();
+        (2..5).for_each(|n| stepped.notify(n));
+        sim.run_until_idle();
+        assert!(stepped.send(5).is_ok() && stepped.send(6).is_err());
+        // Among what the step leaves is an outcome that panics as it is dropped.
+        world.complete(Item(0, Some(leaves(&world.log, "left", true))));
+        sim.run_until_idle();
+        assert_eq!((world.log.count("left"), stepped.is_alive(), stepped.waiting()), (1, true, 0));
+        let lines = letters.take();
+        assert_eq!(lines.len(), 5, "{lines:?}");
+        assert_eq!(lines.iter().filter(|line| line.contains(&format!("from {sender}"))).count(), 1);
+        // It is blocked again, and there is room for two.
+        assert_eq!((0..5).filter(|n| stepped.send(*n).is_ok()).count(), 2);
+    }
+}
