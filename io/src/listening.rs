@@ -305,6 +305,7 @@ impl<M: Send + 'static> Server<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::callback::tests::logged;
     use crate::codecs::lines::Lines;
     use crate::options::ConnectionOptions;
     use crate::protocol::{Channel, Protocol};
@@ -422,6 +423,24 @@ mod tests {
             Ok((waits, server.errors))
         });
         assert_eq!((waits, errors), ([0, 0, 10], 3));
+    }
+
+    #[test]
+    fn i6_of_many_refusals_one_behind_the_other_the_first_is_logged() {
+        let events = logged(|| {
+            simulated(|mut ctx| async move {
+                let (listener, local, stream) = sockets();
+                let mut server = server(&mut ctx, (listener, local), None).await?;
+                for _ in 0..3 {
+                    assert!(wait(&mut server, &ctx, REFUSAL) > 0);
+                }
+                server.hand_on(&mut ctx, stream, local).await;
+                assert_eq!(wait(&mut server, &ctx, REFUSAL), 10);
+                assert_eq!((server.accepted, server.errors), (1, 4));
+                Ok(())
+            });
+        });
+        assert_eq!(events, 2, "and the first after a success");
     }
 
     #[test]

@@ -219,7 +219,7 @@ fn timer_of(local: SocketAddr, peer: SocketAddr) -> String {
 #[test]
 #[cfg(target_os = "linux")]
 fn i5_the_system_asks_after_a_peer_that_is_silent_if_it_is_told_to() {
-    for (keepalive, timer) in [(Some(Duration::from_secs(3600)), "02"), (None, "00")] {
+    for (keepalive, timer) in [(Some(Duration::from_hours(1)), "02"), (None, "00")] {
         let options = ConnectionOptions::new().keepalive(Duration::from_secs(9));
         let options = options.keepalive(keepalive);
         let served = Served::with(options.clone(), |acceptor| acceptor);
