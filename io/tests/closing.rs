@@ -349,7 +349,7 @@ fn i4_what_cannot_be_written_any_more_while_a_connection_closes_is_why_it_is_clo
     let (sender, closes) = std::sync::mpsc::channel();
     act(&connection, move |channel| {
         // More than the systems on both sides take.
-        for _ in 0..48 {
+        for _ in 0..12 {
             channel.send(&"x".repeat(1 << 20))?;
         }
         channel.close();
