@@ -195,3 +195,41 @@ fn per_second(count: u64, time: Duration) -> u64 {
 fn number(health: &Value, part: &str, item: &str) -> u64 {
     health[part][item].as_u64().unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_rate_is_what_came_in_a_second_and_no_time_is_no_error() {
+        assert_eq!(per_second(10, Duration::from_millis(500)), 20);
+        assert_eq!(per_second(3, Duration::from_secs(2)), 1);
+        assert_eq!(per_second(1, Duration::ZERO), 1_000_000);
+        assert_eq!(per_second(u64::MAX, Duration::ZERO), u64::MAX);
+    }
+
+    fn health(restarts: u64, sent: u64) -> Value {
+        let workers =
+            json!({ "messages_forwarded": 8, "messages_unhandled": 2, "restarts": restarts });
+        json!({ "status": "ok", "workers": workers, "jobs": { "sent": sent, "sent_again": 1 } })
+    }
+
+    #[test]
+    fn a_demonstration_is_judged_by_its_books() {
+        let well = Answers { counted: 6, crashed: 1, refused: 2, ..Answers::default() };
+        assert_eq!(faults(&well, &health(1, 10)), Vec::<String>::new());
+        let count = |answers: &Answers, health: &Value| faults(answers, health).len();
+        // One that the pool does not know of is also an answer too few.
+        assert_eq!(count(&well, &health(1, 11)), 2);
+        assert_eq!(count(&well, &health(2, 10)), 1);
+        assert_eq!(count(&Answers { lost: 1, ..well.clone() }, &health(1, 10)), 1);
+        assert_eq!(count(&Answers { closed: 1, ..well.clone() }, &health(1, 10)), 1);
+        assert_eq!(count(&Answers { counted: 5, strange: 1, ..well.clone() }, &health(1, 10)), 1);
+        assert_eq!(count(&Answers { late: 1, ..well.clone() }, &health(1, 10)), 1);
+        assert_eq!(count(&Answers { limited: 1, ..well.clone() }, &health(1, 10)), 1);
+        let mut ill = health(1, 10);
+        ill["status"] = json!("degraded");
+        assert_eq!(count(&well, &ill), 1);
+    }
+}

@@ -124,3 +124,22 @@ fn line(frame: &Frame) -> String {
         frame.restarts
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_never_more_than_the_whole() {
+        let of_eight = |part| share(part, 100, 8);
+        assert_eq!([0, 12, 13, 50, 99, 100, 300].map(of_eight), [0, 0, 1, 4, 7, 8, 8]);
+        assert_eq!((share(0, 0, 8), share(5, 0, 8)), (0, 8));
+    }
+
+    #[test]
+    fn the_curve_shows_the_latest_rates_against_the_highest() {
+        let rates = VecDeque::from([0, 50, 100, 25]);
+        let view = View { on_terminal: false, lines: 0, rates };
+        assert_eq!(view.curve(), "\u{2581}\u{2584}\u{2588}\u{2582}");
+    }
+}

@@ -250,3 +250,36 @@ fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
     Ok(TcpListener::from_std(socket.into()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codecs::raw::Raw;
+    use crate::protocol::Channel;
+    use bytes::Bytes;
+    use std::convert::Infallible;
+
+    struct Nothing;
+
+    impl Protocol for Nothing {
+        type Message = Infallible;
+        type Codec = Raw;
+        fn codec(&self) -> Raw {
+            Raw
+        }
+        async fn received(&mut self, _: &mut Channel<Self>, _: Bytes) -> Result {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn i9_an_acceptor_has_at_most_so_many_workers() {
+        let acceptor = || Acceptor::new(([127, 0, 0, 1], 0).into(), || Nothing);
+        let (most, option) = (65_536, "workers");
+        assert_eq!(acceptor().workers(most).check(), Ok(()));
+        let error = OptionsError::TooMany { option, count: most + 1, most };
+        assert_eq!(acceptor().workers(most + 1).check(), Err(error));
+        let least = acceptor().workers(1).limit(1).backlog(1).drain(Duration::ZERO);
+        assert_eq!(least.check(), Ok(()));
+    }
+}

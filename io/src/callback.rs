@@ -37,3 +37,50 @@ pub(crate) async fn contained<F: Future>(future: F) -> Result<F::Output> {
     })
     .await
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Level, Metadata, Subscriber};
+
+    /// Counts the warnings and errors, and panics at each.
+    struct Panics(Arc<AtomicUsize>);
+
+    impl Subscriber for Panics {
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            metadata.target() == "krarup" && *metadata.level() <= Level::WARN
+        }
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+        fn event(&self, _: &Event<'_>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            panic!("on purpose");
+        }
+        fn enter(&self, _: &Id) {}
+        fn exit(&self, _: &Id) {}
+    }
+
+    /// How many warnings and errors are logged on this thread meanwhile, by a subscriber that
+    /// panics at each.
+    pub(crate) fn logged(test: impl FnOnce()) -> usize {
+        let events = Arc::new(AtomicUsize::new(0));
+        tracing::subscriber::with_default(Panics(Arc::clone(&events)), test);
+        events.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn a_subscriber_that_panics_leaves_nothing_undone() {
+        let events = logged(|| {
+            log(|| tracing::error!(target: "krarup", "once"));
+            log(|| tracing::warn!(target: "krarup", "twice"));
+            log(|| tracing::debug!(target: "krarup", "no warning"));
+        });
+        assert_eq!(events, 2);
+    }
+}

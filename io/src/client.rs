@@ -127,6 +127,6 @@ async fn connect<M: Send + 'static>(
         timer.poll(ctx, due, cx).map(|()| Err(ConnectError::Timeout { address, limit }))
     })
     .await?;
-    wire.set_up(options.nodelay, options.keepalive).map_err(failed)?;
+    wire.set_up(options).map_err(failed)?;
     Ok(Arc::new(wire))
 }

@@ -281,6 +281,13 @@ impl DatagramWire {
         Ok(())
     }
 
+    /// Lets a datagram wait, as if the system had not taken it: to a receiver on this machine it
+    /// takes all.
+    #[cfg(test)]
+    pub(crate) fn hold(&self, datagram: &'static [u8], to: SocketAddr) {
+        self.outgoing.lock().queue.push_back((Bytes::from_static(datagram), to));
+    }
+
     /// Sends what waits; ready when none does any more.
     pub(crate) fn poll_flush(&self, cx: &task::Context<'_>) -> Poll<()> {
         loop {

@@ -160,3 +160,88 @@ pub enum ConnectError {
         limit: Duration,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::ErrorKind;
+
+    const LIMIT: Duration = Duration::from_secs(7);
+
+    /// What is lost, in every way, and how that is said.
+    fn lost() -> Vec<(Closed, &'static str)> {
+        vec![
+            (
+                Closed::failed(&ErrorKind::ConnectionReset.into()),
+                "connection failed: connection reset",
+            ),
+            (
+                Closed::Malformed(CodecError::TooLong { length: 9, limit: 8 }),
+                "malformed: a frame of 9 bytes or more: the limit is 8",
+            ),
+            (Closed::Idle(LIMIT), "idle for 7s"),
+            (Closed::Stalled { waiting: 3, limit: LIMIT }, "the peer took none of 3 bytes for 7s"),
+            (Closed::Unsent { waiting: 3, limit: LIMIT }, "closed with 3 bytes unsent after 7s"),
+            (Closed::SlowFrame(LIMIT), "a frame took more than 7s"),
+        ]
+    }
+
+    #[test]
+    fn i1_the_reason_of_a_connection_is_that_of_the_table() {
+        let why = Reason::error("why");
+        for is_client in [false, true] {
+            for closed in [Closed::Local, Closed::Aborted] {
+                assert_eq!(closed.reason(is_client), Reason::Normal);
+            }
+            for reason in [why.clone(), Reason::Normal, Reason::Shutdown] {
+                assert_eq!(Closed::Stopped(reason.clone()).reason(is_client), reason);
+            }
+            assert_eq!(Closed::Crashed(why.clone()).reason(is_client), why);
+            for (closed, _) in lost() {
+                let reason = closed.reason(is_client);
+                assert_eq!(reason.downcast_ref(), Some(&closed));
+                assert_eq!(reason.is_abnormal(), is_client, "{reason}");
+            }
+        }
+        assert_eq!(Closed::Peer.reason(false), Reason::Normal);
+        let reason = Closed::Peer.reason(true);
+        assert!(reason.is_abnormal() && reason.downcast_ref() == Some(&Closed::Peer));
+    }
+
+    #[test]
+    fn i1_errors_say_what_was_asked_and_why_not() {
+        for (closed, says) in lost() {
+            assert_eq!(closed.to_string(), says);
+        }
+        let kind = ErrorKind::ConnectionReset;
+        assert!(matches!(&lost()[0].0, Closed::Failed { kind: same, .. } if *same == kind));
+        for (closed, says) in [
+            (Closed::Local, "closed"),
+            (Closed::Aborted, "broken off"),
+            (Closed::Peer, "closed by the peer"),
+            (Closed::Stopped(Reason::error("why")), "stopped: why"),
+            (Closed::Crashed(Reason::error("why")), "crashed: why"),
+        ] {
+            assert_eq!(closed.to_string(), says);
+        }
+        let full = WriteError::Full { waiting: 3, frame: 2, limit: 4 };
+        assert_eq!(
+            full.to_string(),
+            "3 bytes wait to be sent: a frame of 2 would exceed the limit of 4"
+        );
+        let too_large = WriteError::TooLarge { frame: 5, limit: 4 };
+        assert_eq!(too_large.to_string(), "a frame of 5 bytes exceeds the limit of 4");
+        let of_codec = WriteError::from(CodecError::LineBreak { at: 2 });
+        assert_eq!(of_codec.to_string(), "a line has a line break at byte 2");
+        let others = [too_large, of_codec, WriteError::Closed];
+        assert!(full.is_full() && !others.iter().any(WriteError::is_full));
+        let address = ([127, 0, 0, 1], 80).into();
+        let refused = || io::Error::new(ErrorKind::ConnectionRefused, "refused");
+        let timeout = ConnectError::Timeout { address, limit: LIMIT };
+        assert_eq!(timeout.to_string(), "not connected to 127.0.0.1:80 within 7s");
+        let failed = ConnectError::Failed { address, source: refused() };
+        assert_eq!(failed.to_string(), "cannot connect to 127.0.0.1:80: refused");
+        let bind = BindError { address, source: refused() };
+        assert_eq!(bind.to_string(), "cannot bind 127.0.0.1:80: refused");
+    }
+}

@@ -305,11 +305,12 @@ impl<M: Send + 'static> Server<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::callback::tests::logged;
     use crate::codecs::lines::Lines;
     use crate::options::ConnectionOptions;
     use crate::protocol::{Channel, Protocol};
     use crate::worker::Worker;
-    use krarup_act::{Behavior, Pool, behavior_fn};
+    use krarup_act::{Pool, behavior_fn};
     use krarup_node::Simulation;
     use std::convert::Infallible;
     use std::sync::mpsc::channel;
@@ -337,40 +338,153 @@ mod tests {
         (Socket::new(listener).unwrap(), local, stream)
     }
 
-    /// What an acceptor waits after a refusal, after another, and after one behind a success.
-    fn waits(told: std::sync::mpsc::Sender<[Duration; 3]>) -> impl Behavior {
-        behavior_fn(move |mut ctx: Context<Requests, Requests>| async move {
-            let (listener, local, stream) = sockets();
-            let tally = Tally::new();
-            let worker = {
-                let tally = Arc::clone(&tally);
-                move || {
-                    let (factory, options) = (Arc::new(|| Nothing), ConnectionOptions::new());
-                    Worker::<Nothing, _>::new(factory, options, Arc::clone(&tally))
-                }
-            };
-            let pool = ctx.spawn(move || Pool::new(1, worker)).await?;
-            let bound = (listener, local);
-            let mut server = Server::new(bound, tally, pool, None, AtLimit::Wait);
-            let refusal = io::Error::from(ErrorKind::OutOfMemory);
-            let wait = |server: &mut Server<Infallible>, ctx: &mut Context<Requests, Requests>| {
-                server.wait_after(ctx, &refusal);
-                server.retry.take().map_or(Duration::ZERO, |retry| retry - ctx.now())
-            };
-            let (first, second) = (wait(&mut server, &mut ctx), wait(&mut server, &mut ctx));
-            server.hand_on(&mut ctx, stream, local).await;
-            assert_eq!(server.accepted, 1);
-            let _ = told.send([first, second, wait(&mut server, &mut ctx)]);
-            Ok(())
-        })
+    /// An acceptor without a limit, and its pool.
+    async fn server(
+        ctx: &mut Context<Requests, Requests>,
+        (listener, local): (Socket<TcpListener>, SocketAddr),
+        limit: Option<usize>,
+    ) -> krarup_gen::Result<Server<Infallible>> {
+        let tally = Tally::new();
+        let worker = {
+            let tally = Arc::clone(&tally);
+            move || {
+                let (factory, options) = (Arc::new(|| Nothing), ConnectionOptions::new());
+                Worker::<Nothing, _>::new(factory, options, Arc::clone(&tally))
+            }
+        };
+        let pool = ctx.spawn(move || Pool::new(1, worker)).await?;
+        Ok(Server::new((listener, local), tally, pool, limit, AtLimit::Refuse))
     }
+
+    /// What an acceptor waits after an error.
+    fn wait(
+        server: &mut Server<Infallible>,
+        ctx: &Context<Requests, Requests>,
+        kind: ErrorKind,
+    ) -> u128 {
+        server.wait_after(ctx, &kind.into());
+        server.retry.take().map_or(0, |retry| (retry - ctx.now()).as_millis())
+    }
+
+    /// Runs this in a process of a simulation, to its end.
+    fn simulated<T, F>(test: impl FnOnce(Context<Requests, Requests>) -> F + Send + 'static) -> T
+    where
+        T: Send + 'static,
+        F: Future<Output = krarup_gen::Result<T>> + Send + 'static,
+    {
+        let sim = Simulation::new(1);
+        let (told, tells) = channel();
+        let process = behavior_fn(move |ctx: Context<Requests, Requests>| async move {
+            let _ = told.send(test(ctx).await?);
+            Ok(())
+        });
+        sim.spawn(move || process).start().unwrap();
+        sim.advance(Duration::from_mins(1));
+        tells.try_recv().expect("it has failed")
+    }
+
+    const REFUSAL: ErrorKind = ErrorKind::OutOfMemory;
 
     #[test]
     fn i6_after_a_success_an_acceptor_waits_as_little_as_at_first() {
-        let sim = Simulation::new(1);
-        let (told, tells) = channel();
-        sim.spawn(move || waits(told)).start().unwrap();
-        sim.run_until_idle();
-        assert_eq!(tells.try_recv().unwrap().map(|wait| wait.as_millis()), [10, 20, 10]);
+        let waits = simulated(|mut ctx| async move {
+            let (listener, local, stream) = sockets();
+            let mut server = server(&mut ctx, (listener, local), None).await?;
+            let first = wait(&mut server, &ctx, REFUSAL);
+            let second = wait(&mut server, &ctx, REFUSAL);
+            server.hand_on(&mut ctx, stream, local).await;
+            assert_eq!((server.accepted, server.refused), (1, 0));
+            Ok([first, second, wait(&mut server, &ctx, REFUSAL)])
+        });
+        assert_eq!(waits, [10, 20, 10]);
+    }
+
+    #[test]
+    fn i6_a_connection_that_is_refused_was_accepted_by_the_system_all_the_same() {
+        let waits = simulated(|mut ctx| async move {
+            let (listener, local, stream) = sockets();
+            let mut server = server(&mut ctx, (listener, local), Some(1)).await?;
+            let _place = server.tally.take();
+            let first = wait(&mut server, &ctx, REFUSAL);
+            server.hand_on(&mut ctx, stream, local).await;
+            assert_eq!((server.accepted, server.refused), (0, 1));
+            Ok([first, wait(&mut server, &ctx, REFUSAL)])
+        });
+        assert_eq!(waits, [10, 10]);
+    }
+
+    #[test]
+    fn i6_a_connection_that_was_broken_off_before_is_counted_and_not_waited_for() {
+        let (waits, errors) = simulated(|mut ctx| async move {
+            let (listener, local, _stream) = sockets();
+            let mut server = server(&mut ctx, (listener, local), None).await?;
+            let kinds = [ErrorKind::ConnectionAborted, ErrorKind::ConnectionReset, REFUSAL];
+            let waits = kinds.map(|kind| wait(&mut server, &ctx, kind));
+            Ok((waits, server.errors))
+        });
+        assert_eq!((waits, errors), ([0, 0, 10], 3));
+    }
+
+    #[test]
+    fn i6_of_many_refusals_one_behind_the_other_the_first_is_logged() {
+        let events = logged(|| {
+            simulated(|mut ctx| async move {
+                let (listener, local, stream) = sockets();
+                let mut server = server(&mut ctx, (listener, local), None).await?;
+                for _ in 0..3 {
+                    assert!(wait(&mut server, &ctx, REFUSAL) > 0);
+                }
+                server.hand_on(&mut ctx, stream, local).await;
+                assert_eq!(wait(&mut server, &ctx, REFUSAL), 10);
+                assert_eq!((server.accepted, server.errors), (1, 4));
+                Ok(())
+            });
+        });
+        assert_eq!(events, 2, "and the first after a success");
+    }
+
+    #[test]
+    fn i6_nothing_is_accepted_before_the_wait_is_over() {
+        simulated(|mut ctx| async move {
+            let (listener, local, _stream) = sockets();
+            let mut server = server(&mut ctx, (listener, local), None).await?;
+            server.wait_after(&ctx, &REFUSAL.into());
+            let began = ctx.now();
+            let accepted = poll_fn(|cx| server.poll_accept(&mut ctx, cx)).await;
+            assert!(accepted.is_ok());
+            assert_eq!(ctx.now() - began, Duration::from_millis(10));
+            assert_eq!(server.retry, None);
+            Ok(())
+        });
+    }
+
+    #[test]
+    fn i1_a_connection_that_no_worker_takes_is_dropped_in_the_end() {
+        let took = simulated(|mut ctx| async move {
+            let (listener, local, stream) = sockets();
+            let mut server = server(&mut ctx, (listener, local), None).await?;
+            let end = ctx.watch(server.pool.pid());
+            server.pool.process().kill();
+            end.await;
+            let began = ctx.now();
+            server.hand_on(&mut ctx, stream, local).await;
+            assert_eq!((server.accepted, server.refused), (0, 1));
+            assert_eq!(server.tally.open(), 0);
+            Ok(ctx.now() - began)
+        });
+        // As often as the back-off is asked: 10 + 20 + 40 + .. + 1000 ms.
+        assert_eq!(took, Duration::from_millis(2270));
+    }
+
+    #[test]
+    fn i2_an_acceptor_whose_socket_is_told_of_no_more_ends() {
+        let reason = simulated(|mut ctx| async move {
+            let listener = TcpListener::bind(([127, 0, 0, 1], 0).into())?;
+            let local = listener.local_addr()?;
+            let bound = (crate::reactor::lost(listener), local);
+            Ok(server(&mut ctx, bound, None).await?.serve(&mut ctx).await)
+        });
+        assert!(reason.is_abnormal(), "{reason}");
+        assert_eq!(reason.to_string(), "the thread of the sockets has failed");
     }
 }

@@ -229,3 +229,88 @@ impl ConnectionOptions {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i9_each_option_is_set_alone_and_can_be_taken_back() {
+        let time = Duration::from_secs(7);
+        let new = ConnectionOptions::new;
+        assert_eq!(new(), ConnectionOptions::default());
+        let set = [
+            (new().write_limit(7), ConnectionOptions { write_limit: 7, ..new() }),
+            (new().read_limit(7), ConnectionOptions { read_limit: 7, ..new() }),
+            (new().mailbox(7), ConnectionOptions { mailbox: 7, ..new() }),
+            (new().stall_timeout(time), ConnectionOptions { stall: Some(time), ..new() }),
+            (new().stall_timeout(None), ConnectionOptions { stall: None, ..new() }),
+            (new().idle_timeout(time), ConnectionOptions { idle: Some(time), ..new() }),
+            (new().idle_timeout(time).idle_timeout(None), new()),
+            (new().frame_timeout(time), ConnectionOptions { frame: Some(time), ..new() }),
+            (new().frame_timeout(time).frame_timeout(None), new()),
+            (new().close_timeout(time), ConnectionOptions { close: Some(time), ..new() }),
+            (new().close_timeout(None), ConnectionOptions { close: None, ..new() }),
+            (new().linger(time), ConnectionOptions { linger: time, ..new() }),
+            (new().connect_timeout(time), ConnectionOptions { connect: time, ..new() }),
+            (new().nodelay(false), ConnectionOptions { nodelay: false, ..new() }),
+            (new().nodelay(false).nodelay(true), new()),
+            (new().keepalive(time), ConnectionOptions { keepalive: Some(time), ..new() }),
+            (new().keepalive(time).keepalive(None), new()),
+        ];
+        for (options, expected) in set {
+            assert_eq!(options, expected);
+            assert_eq!(options.check(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn i9_the_defaults_are_those_of_the_table() {
+        let seconds = Duration::from_secs;
+        let expected = ConnectionOptions {
+            write_limit: 256 << 10,
+            read_limit: 1 << 20,
+            mailbox: 1024,
+            stall: Some(seconds(30)),
+            idle: None,
+            frame: None,
+            close: Some(seconds(30)),
+            linger: seconds(1),
+            connect: seconds(10),
+            nodelay: true,
+            keepalive: None,
+        };
+        assert_eq!(ConnectionOptions::default(), expected);
+    }
+
+    #[test]
+    fn i9_a_keepalive_is_from_one_second_to_the_most_that_systems_take() {
+        let check = |millis| {
+            ConnectionOptions::new().keepalive(Duration::from_millis(millis)).check().is_ok()
+        };
+        assert_eq!([999, 1_000, 32_767_000, 32_767_001].map(check), [false, true, true, false]);
+        // No time at all is waited for, and everything that is 1 can be.
+        let least = ConnectionOptions::new().linger(Duration::ZERO);
+        let least = least.write_limit(1).read_limit(1).mailbox(1);
+        assert_eq!(least.check(), Ok(()));
+    }
+
+    #[test]
+    fn i9_an_error_says_which_option_it_is_and_what_it_may_be() {
+        for (error, says) in [
+            (OptionsError::Zero("limit"), "limit is 0: it must be at least 1"),
+            (
+                OptionsError::TooMany { option: "workers", count: 9, most: 8 },
+                "workers is 9: it must be at most 8",
+            ),
+            (
+                OptionsError::NoTime("idle_timeout"),
+                "idle_timeout is zero: everything would be too late",
+            ),
+        ] {
+            assert_eq!(error.to_string(), says);
+        }
+        let error = ConnectionOptions::new().keepalive(Duration::ZERO).check().unwrap_err();
+        assert_eq!(error.to_string(), "keepalive is 0ns: it must be from 1s to 32767s");
+    }
+}

@@ -240,6 +240,15 @@ impl<S: Source> Drop for Socket<S> {
     }
 }
 
+/// A socket whose thread has failed.
+#[cfg(test)]
+pub(crate) fn lost<S: Source>(source: S) -> Socket<S> {
+    let reactor = Reactor::start().unwrap();
+    let socket = Socket::on(Arc::clone(&reactor), source).unwrap();
+    reactor.fail();
+    socket
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

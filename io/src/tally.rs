@@ -109,3 +109,84 @@ impl<M> Drop for Place<M> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use krarup_act::{Context as Process, behavior_fn};
+    use krarup_node::Simulation;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::task::Wake;
+
+    /// Counts how often it is woken, and looks at what is locked then.
+    struct Bell {
+        rung: AtomicU32,
+        cracked: bool,
+    }
+
+    impl Wake for Bell {
+        fn wake(self: Arc<Self>) {
+            self.rung.fetch_add(1, Ordering::Relaxed);
+            assert!(!self.cracked, "a bell that is cracked on purpose");
+        }
+    }
+
+    fn bell(cracked: bool) -> (Arc<Bell>, Waker) {
+        let bell = Arc::new(Bell { rung: AtomicU32::new(0), cracked });
+        (Arc::clone(&bell), Waker::from(bell))
+    }
+
+    #[test]
+    fn i6_whoever_waits_for_a_place_is_woken_by_each_that_is_free() {
+        let tally = Tally::<()>::new();
+        let mut places: Vec<_> = (0..3).map(|_| tally.take()).collect();
+        assert_eq!(tally.open(), 3);
+        let (bell, waker) = bell(false);
+        let cx = Context::from_waker(&waker);
+        assert!(tally.poll_below(4, &cx).is_ready());
+        for left in (0..3).rev() {
+            assert!(tally.poll_below(left + 1, &cx).is_pending());
+            drop(places.remove(0));
+            assert_eq!(tally.open(), left);
+            assert_eq!(bell.rung.load(Ordering::Relaxed), u32::try_from(3 - left).unwrap());
+            assert!(tally.poll_below(left + 1, &cx).is_ready());
+        }
+    }
+
+    #[test]
+    fn i6_a_waker_that_panics_is_no_matter_of_the_connection_that_ends() {
+        let tally = Tally::<()>::new();
+        let place = tally.take();
+        let (bell, waker) = bell(true);
+        assert!(tally.poll_below(1, &Context::from_waker(&waker)).is_pending());
+        drop(place);
+        assert_eq!((tally.open(), bell.rung.load(Ordering::Relaxed)), (0, 1));
+    }
+
+    #[test]
+    fn i6_a_place_shows_its_connection_while_it_is_taken_and_not_after() {
+        let sim = Simulation::new(1);
+        let process = sim.spawn(|| behavior_fn(|_: Process<()>| std::future::pending())).start();
+        let connection = process.unwrap();
+        let peer =
+            |port| Peer { peer: ([127, 0, 0, 1], port).into(), connection: connection.clone() };
+        let tally = Tally::new();
+        let [first, second, third] = [(); 3].map(|()| tally.take());
+        let ports = || tally.peers().iter().map(|open| open.peer.port()).collect::<Vec<_>>();
+        // In the order of accepting, whichever process is there first.
+        tally.occupy(third.number(), peer(3));
+        tally.occupy(first.number(), peer(1));
+        assert_eq!(ports(), [1, 3]);
+        assert_eq!(tally.open(), 3, "a place without a process is taken as well");
+        let number = second.number();
+        drop(second);
+        // It was gone before it was noted.
+        tally.occupy(number, peer(2));
+        assert_eq!((ports(), tally.open()), (vec![1, 3], 2));
+        let fourth = tally.take();
+        tally.occupy(fourth.number(), peer(4));
+        assert_eq!(ports(), [1, 3, 4]);
+        drop((first, third, fourth));
+        assert_eq!((ports(), tally.open()), (vec![], 0));
+    }
+}

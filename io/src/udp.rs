@@ -264,3 +264,247 @@ fn flush(wire: &DatagramWire) -> impl FnMut(&mut task::Context<'_>) {
         let _ = wire.poll_flush(cx);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datagram::{DatagramError, LONGEST};
+    use krarup_act::Address;
+    use krarup_gen::Inspection;
+    use krarup_node::Simulation;
+    use std::net::UdpSocket as Plain;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    /// Datagrams that may wait.
+    const LIMIT: usize = 3;
+
+    /// Notes what it does, with datagrams that wait as if the system had taken none.
+    struct Noting {
+        notes: Sender<String>,
+        to: SocketAddr,
+    }
+
+    impl Noting {
+        fn note(&self, note: impl Into<String>) {
+            let _ = self.notes.send(note.into());
+        }
+
+        fn fill(&self, channel: &DatagramChannel<&'static str>) {
+            for datagram in [b"1", b"2", b"3"] {
+                channel.wire.hold(datagram, self.to);
+            }
+            assert_eq!(channel.waiting(), LIMIT);
+        }
+    }
+
+    impl DatagramProtocol for Noting {
+        type Message = &'static str;
+
+        async fn bound(&mut self, channel: &mut DatagramChannel<&'static str>) -> Result {
+            self.note(channel.local().port().to_string());
+            Ok(())
+        }
+
+        async fn received(
+            &mut self,
+            channel: &mut DatagramChannel<&'static str>,
+            _: SocketAddr,
+            datagram: Bytes,
+        ) -> Result {
+            self.note("datagram");
+            if &datagram[..] == b"fill" {
+                self.fill(channel);
+                assert_eq!(
+                    channel.send_to(b"4", self.to),
+                    Err(DatagramError::Full { limit: LIMIT })
+                );
+            }
+            Ok(())
+        }
+
+        async fn handle_message(
+            &mut self,
+            channel: &mut DatagramChannel<&'static str>,
+            what: &'static str,
+        ) -> Result {
+            self.note(what);
+            match what {
+                "room" => {
+                    channel.wire.hold(b"1", self.to);
+                    channel.wire.hold(b"2", self.to);
+                    // It waits behind them, and there is no room for another.
+                    assert_eq!(channel.send_to(b"3", self.to), Ok(()));
+                    assert_eq!(channel.waiting(), LIMIT);
+                    for _ in 0..2 {
+                        let full = DatagramError::Full { limit: LIMIT };
+                        assert_eq!(channel.send_to(b"4", self.to), Err(full));
+                    }
+                    assert_eq!(channel.waiting(), LIMIT);
+                }
+                "wait" => {
+                    self.fill(channel);
+                    channel.send_to_or_wait(b"4", self.to).await?;
+                    assert_eq!(channel.waiting(), 0);
+                }
+                "flush" => {
+                    self.fill(channel);
+                    channel.flush().await;
+                    assert_eq!(channel.waiting(), 0);
+                }
+                "errors" => {
+                    let long = vec![0; LONGEST + 1];
+                    let error = DatagramError::TooLong { length: LONGEST + 1 };
+                    assert_eq!(channel.send_to(&long, self.to), Err(error));
+                    let elsewhere = "[::1]:9".parse().unwrap();
+                    let error = channel.send_to(b"x", elsewhere);
+                    assert!(matches!(error, Err(DatagramError::Failed { .. })));
+                }
+                "lose" => {
+                    channel.wire.hold(b"1", self.to);
+                    channel.wire.hold(b"lost", "[::1]:9".parse().unwrap());
+                    channel.wire.hold(b"2", self.to);
+                }
+                "stop" => {
+                    self.fill(channel);
+                    channel.context().stop();
+                }
+                "fail" => {
+                    self.fill(channel);
+                    return Err(Reason::error("on purpose"));
+                }
+                _ => {}
+            }
+            Ok(())
+        }
+
+        async fn drained(&mut self, channel: &mut DatagramChannel<&'static str>) -> Result {
+            assert_eq!(channel.waiting(), 0);
+            self.note("drained");
+            Ok(())
+        }
+
+        async fn closed(&mut self, channel: &mut DatagramChannel<&'static str>, reason: &Reason) {
+            self.note(format!("closed: {reason}, {} wait", channel.waiting()));
+        }
+    }
+
+    struct Noted {
+        sim: Simulation,
+        socket: Address<&'static str>,
+        address: SocketAddr,
+        notes: Receiver<String>,
+        peer: Plain,
+    }
+
+    impl Noted {
+        fn new() -> Self {
+            let sim = Simulation::new(1);
+            let (sender, notes) = channel();
+            let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+            let peer = Plain::bind(any_port).unwrap();
+            peer.set_nonblocking(true).unwrap();
+            let to = peer.local_addr().unwrap();
+            let noting = Noting { notes: sender, to };
+            let socket =
+                sim.spawn(move || Udp::new(any_port, noting).queue(LIMIT)).start().unwrap();
+            sim.run_until_idle();
+            let port: u16 = notes.try_recv().unwrap().parse().unwrap();
+            Noted { sim, socket, address: ([127, 0, 0, 1], port).into(), notes, peer }
+        }
+
+        /// What it notes when it is told this.
+        fn tell(&self, what: &'static str) -> Vec<String> {
+            self.socket.send(what).unwrap();
+            self.sim.run_until_idle();
+            self.notes.try_iter().skip(1).collect()
+        }
+
+        /// What the peer has got, in order.
+        fn got(&self) -> String {
+            let mut room = [0; 64];
+            let next = || self.peer.recv(&mut room).ok().map(|count| room[..count].to_vec());
+            std::iter::from_fn(next).map(|bytes| String::from_utf8(bytes).unwrap()).collect()
+        }
+
+        fn shown(&self) -> Inspection {
+            let mut asked = pin!(self.socket.inspect().into_future());
+            let mut cx = task::Context::from_waker(task::Waker::noop());
+            loop {
+                if let Poll::Ready(shown) = asked.as_mut().poll(&mut cx) {
+                    return shown.unwrap();
+                }
+                self.sim.run_until_idle();
+            }
+        }
+    }
+
+    #[test]
+    fn i8_datagrams_wait_in_order_as_many_as_may_and_the_refused_are_told_once() {
+        let noted = Noted::new();
+        assert_eq!(noted.tell("room"), ["drained"]);
+        assert_eq!(noted.got(), "123");
+        assert_eq!(noted.tell("nothing"), [""; 0], "it was told already");
+        // Nobody was refused here, for others reasons than room.
+        assert_eq!(noted.tell("wait"), [""; 0]);
+        assert_eq!(noted.got(), "1234");
+        assert_eq!(noted.tell("flush"), [""; 0]);
+        assert_eq!(noted.got(), "123");
+        assert_eq!(noted.tell("errors"), [""; 0]);
+        let shown = noted.shown();
+        assert_eq!(shown.number("datagrams_out"), Some(10));
+        assert_eq!(shown.number("datagrams_lost"), Some(0));
+        assert_eq!(shown.number("waiting_to_be_sent"), Some(0));
+    }
+
+    #[test]
+    fn i8_a_datagram_that_is_lost_while_it_waits_is_counted_and_holds_up_no_other() {
+        let noted = Noted::new();
+        assert_eq!(noted.tell("lose"), [""; 0]);
+        assert_eq!(noted.got(), "12");
+        let shown = noted.shown();
+        assert_eq!(shown.number("datagrams_out"), Some(2));
+        assert_eq!(shown.number("datagrams_lost"), Some(1));
+        assert_eq!(shown.number("waiting_to_be_sent"), Some(0));
+    }
+
+    #[test]
+    fn i8_a_socket_that_stops_sends_before_what_waits_and_one_that_fails_waits_for_nothing() {
+        for (what, note, got) in
+            [("stop", "closed: normal, 0 wait", "123"), ("fail", "closed: on purpose, 3 wait", "")]
+        {
+            let noted = Noted::new();
+            assert_eq!(noted.tell(what), [note]);
+            assert_eq!(noted.got(), got);
+            assert!(!noted.socket.is_alive());
+        }
+    }
+
+    #[test]
+    fn i8_a_flood_of_datagrams_or_of_messages_hides_neither_the_other_nor_that_there_is_room() {
+        const FLOOD: usize = 100;
+        let noted = Noted::new();
+        noted.peer.send_to(b"fill", noted.address).unwrap();
+        for _ in 1..FLOOD {
+            noted.peer.send_to(b"x", noted.address).unwrap();
+            noted.socket.send("message").unwrap();
+        }
+        let mut notes: Vec<String> = Vec::new();
+        // The system tells of the first datagram when it does.
+        while notes.len() < 2 * FLOOD {
+            noted.sim.step();
+            assert!(noted.socket.is_alive(), "{notes:?}");
+            let turn: Vec<_> = noted.notes.try_iter().collect();
+            // Some dozen of each, as often as a turn goes on.
+            assert!(turn.len() <= 150, "{} in one turn", turn.len());
+            notes.extend(turn);
+        }
+        let count = |what: &str| notes.iter().filter(|note| *note == what).count();
+        assert_eq!((count("datagram"), count("message")), (FLOOD, FLOOD - 1));
+        let at = |what: &str| notes.iter().position(|note| note == what).unwrap();
+        assert!(at("drained") < at("datagram") + 80, "{}", at("drained"));
+        // From the first datagram on there are both.
+        let both = &notes[at("datagram")..][..20];
+        let messages = both.iter().filter(|note| *note == "message").count();
+        assert!(messages == 0 && at("datagram") >= FLOOD - 1 || (8..=12).contains(&messages));
+    }
+}

@@ -6,6 +6,7 @@
 //! callback and whoever polls it both reach it, never at the same time.
 
 use crate::error::Closed;
+use crate::options::ConnectionOptions;
 use crate::reactor::Socket;
 use crate::readiness::Way;
 use bytes::{Buf, BytesMut};
@@ -65,9 +66,9 @@ impl Wire {
     }
 
     /// Sets what the system does by itself.
-    pub(crate) fn set_up(&self, nodelay: bool, keepalive: Option<Duration>) -> io::Result<()> {
-        self.stream().set_nodelay(nodelay)?;
-        if let Some(time) = keepalive {
+    pub(crate) fn set_up(&self, options: &ConnectionOptions) -> io::Result<()> {
+        self.stream().set_nodelay(options.nodelay)?;
+        if let Some(time) = options.keepalive {
             SockRef::from(self.stream()).set_tcp_keepalive(&asking_after(time))?;
         }
         Ok(())
@@ -195,7 +196,8 @@ mod tests {
         let wire = Wire::new(TcpStream::from_std(stream)).unwrap();
         let socket = || SockRef::from(wire.stream());
         for (nodelay, keepalive) in [(true, None), (false, Some(Duration::from_secs(7)))] {
-            wire.set_up(nodelay, keepalive).unwrap();
+            let options = ConnectionOptions::new().nodelay(nodelay).keepalive(keepalive);
+            wire.set_up(&options).unwrap();
             assert_eq!(wire.stream().nodelay().unwrap(), nodelay);
             assert_eq!(socket().keepalive().unwrap(), keepalive.is_some());
             if let Some(time) = keepalive {
@@ -221,5 +223,25 @@ mod tests {
         let refused = wire.check_peer(peer).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
         assert!(wire.check_peer(([127, 0, 0, 1], 1).into()).is_ok());
+    }
+
+    #[test]
+    fn i2_who_was_refused_is_told_once_and_not_of_a_broken_connection() {
+        let mut outgoing =
+            Outgoing { refused: true, failure: Some(Closed::Local), ..Outgoing::default() };
+        assert!(!outgoing.takes_again());
+        outgoing.failure = None;
+        assert!(outgoing.takes_again());
+        assert!(!outgoing.takes_again());
+    }
+
+    #[test]
+    fn i5_bytes_stand_still_from_when_they_were_last_seen_to_move() {
+        let at = |seconds| Timestamp::ZERO + Duration::from_secs(seconds);
+        let mut outgoing = Outgoing { moved: true, ..Outgoing::default() };
+        assert_eq!(outgoing.still_since(|| at(3)), at(3));
+        assert_eq!(outgoing.still_since(|| at(5)), at(3));
+        outgoing.moved = true;
+        assert_eq!(outgoing.still_since(|| at(7)), at(7));
     }
 }

@@ -135,7 +135,7 @@ where
         let Mounted { make, stream, peer, options, place } = self;
         let wire = Arc::new(Wire::new(stream)?);
         // They fail if the peer is gone already, which reading will tell.
-        let _ = wire.set_up(options.nodelay, options.keepalive);
+        let _ = wire.set_up(&options);
         let local = wire.local()?;
         let protocol = make();
         let channel = FrameChannel::new(ctx, wire, protocol.codec(), options, peer, local);

@@ -3,12 +3,16 @@
 mod support;
 
 use krarup_gen::Reason;
-use krarup_io::{Channel, Closed, CodecError, ConnectionOptions, WriteError};
+use krarup_io::{
+    Acceptor, AcceptorRequest, Channel, Closed, CodecError, ConnectionOptions, Lines, Protocol,
+    WriteError,
+};
 use socket2::SockRef;
+use std::convert::Infallible;
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::time::Duration;
-use support::{Act, Peer, Puppet, Seen, Served};
+use support::{Act, Peer, Puppet, Seen, Served, any_port};
 
 fn act(
     connection: &krarup_act::Address<Act>,
@@ -258,5 +262,168 @@ fn i4_of_many_that_end_in_every_way_each_says_so_once() {
     let shown = served.acceptor.inspect().wait().unwrap();
     assert_eq!(shown.number("accepted"), Some(expected));
     let _ = Peer::connect(served.address);
+    served.stop();
+}
+
+#[test]
+fn i4_a_protocol_that_stops_its_process_closes_in_order() {
+    let served = Served::new();
+    let (mut peer, connection) = served.connect();
+    let end = connection.monitor();
+    act(&connection, |channel| {
+        channel.send("the last")?;
+        channel.context().stop();
+        Ok(())
+    });
+    assert_eq!(peer.rest(), b"the last\n");
+    drop(peer);
+    // Nobody has asked it to.
+    served.expect(&Seen::Closed(Closed::Local));
+    assert_eq!(end.wait().unwrap().reason, Reason::Normal);
+    served.stop();
+}
+
+#[test]
+fn i4_a_connection_that_is_finished_handles_what_came_before_and_is_asked_to_close() {
+    let served = Served::new();
+    let (mut peer, connection) = served.connect();
+    let end = connection.monitor();
+    for word in ["one", "two"] {
+        act(&connection, move |channel| Ok(channel.send(word)?));
+    }
+    connection.finish();
+    assert_eq!(peer.rest(), b"one\ntwo\nbye\n");
+    drop(peer);
+    served.expect(&Seen::Stopping);
+    served.expect(&Seen::Closed(Closed::Stopped(Reason::Normal)));
+    assert_eq!(end.wait().unwrap().reason, Reason::Normal);
+    served.stop();
+}
+
+#[test]
+fn i4_what_breaks_a_connection_while_it_sends_is_why_it_is_closed() {
+    let served = Served::new();
+    for why in ["", "something else"] {
+        let (mut peer, connection) = served.connect();
+        let end = connection.monitor();
+        peer.say(&format!("pour {why}"));
+        assert_eq!(peer.hear(), Some("x".repeat(100_000)));
+        SockRef::from(peer.stream()).set_linger(Some(Duration::ZERO)).unwrap();
+        drop(peer);
+        let closed = served.closed();
+        let reason = end.wait().unwrap().reason;
+        if why.is_empty() {
+            assert!(matches!(closed, Closed::Failed { .. }), "{closed}");
+            assert_eq!(reason.downcast_ref(), Some(&closed));
+        } else {
+            // A callback that fails for a reason of its own has crashed.
+            assert_eq!(closed, Closed::Crashed(Reason::error(why)));
+            assert_eq!(reason, Reason::error(why));
+        }
+        served.expect(&Seen::Dropped);
+    }
+    served.stop();
+}
+
+#[test]
+fn i4_a_connection_that_reads_nothing_sees_that_it_is_broken_when_it_writes() {
+    let served = Served::new();
+    let (mut peer, connection) = served.connect();
+    act(&connection, |channel| {
+        channel.pause();
+        Ok(channel.send("paused")?)
+    });
+    assert_eq!(peer.hear().as_deref(), Some("paused"));
+    SockRef::from(peer.stream()).set_linger(Some(Duration::ZERO)).unwrap();
+    drop(peer);
+    act(&connection, |channel| Ok(channel.send("to nobody")?));
+    assert!(matches!(served.closed(), Closed::Failed { .. }));
+    served.stop();
+}
+
+#[test]
+fn i4_what_cannot_be_written_any_more_while_a_connection_closes_is_why_it_is_closed() {
+    let options = ConnectionOptions::new().write_limit(64 << 20).stall_timeout(None);
+    let served = Served::with(options, |acceptor| acceptor);
+    let (peer, connection) = served.connect();
+    let (sender, closes) = std::sync::mpsc::channel();
+    act(&connection, move |channel| {
+        // More than the systems on both sides take.
+        for _ in 0..12 {
+            channel.send(&"x".repeat(1 << 20))?;
+        }
+        channel.close();
+        let _ = sender.send(());
+        Ok(())
+    });
+    closes.recv().unwrap();
+    SockRef::from(peer.stream()).set_linger(Some(Duration::ZERO)).unwrap();
+    drop(peer);
+    assert!(matches!(served.closed(), Closed::Failed { .. }));
+    served.stop();
+}
+
+/// Fails or panics where it should only listen.
+struct Rude;
+
+impl Protocol for Rude {
+    type Message = Infallible;
+    type Codec = Lines;
+    fn codec(&self) -> Lines {
+        Lines::new(9)
+    }
+    async fn received(&mut self, channel: &mut Channel<Self>, _: String) -> krarup_gen::Result {
+        channel.close();
+        Ok(())
+    }
+    async fn malformed(&mut self, _: &mut Channel<Self>, _: &CodecError) -> krarup_gen::Result {
+        Err(Reason::error("no patience"))
+    }
+    async fn closed(&mut self, _: &mut Channel<Self>, why: &Closed) {
+        assert!(matches!(why, Closed::Crashed(_)), "rude on purpose");
+    }
+}
+
+#[test]
+fn i4_a_protocol_that_fails_at_the_end_is_closed_and_ends_with_that() {
+    let served = Served::new();
+    let server = served.node.spawn(|| Acceptor::new(any_port(), || Rude)).wait().unwrap();
+    let address = server.call(AcceptorRequest::Address).wait().unwrap();
+    for (line, says) in [("close", "rude on purpose"), ("more than nine", "no patience")] {
+        let mut peer = Peer::connect(address);
+        let open = loop {
+            if let Some(open) = server.call(AcceptorRequest::Connections).wait().unwrap().pop() {
+                break open.connection;
+            }
+        };
+        let end = open.monitor();
+        peer.say(line);
+        assert!(peer.is_over());
+        drop(peer);
+        let reason = end.wait().unwrap().reason;
+        assert!(reason.to_string().contains(says), "{reason}");
+        assert_eq!(matches!(reason, Reason::Panic(_)), line == "close");
+        // Its place is free, as that of any other.
+        while !server.call(AcceptorRequest::Connections).wait().unwrap().is_empty() {}
+    }
+    served.stop();
+}
+
+#[test]
+fn i4_a_peer_that_never_ends_is_not_awaited_longer_than_told() {
+    let options = ConnectionOptions::new().linger(Duration::from_millis(40));
+    let served = Served::with(options, |acceptor| acceptor);
+    let (peer, connection) = served.connect();
+    let mut stream = peer.stream().try_clone().unwrap();
+    let flood = std::thread::spawn(move || {
+        let lines = "nothing\n".repeat(1 << 17);
+        while stream.write_all(lines.as_bytes()).is_ok() {}
+    });
+    act(&connection, |channel| {
+        channel.close();
+        Ok(())
+    });
+    assert_eq!(served.closed(), Closed::Local);
+    flood.join().unwrap();
     served.stop();
 }

@@ -6,12 +6,15 @@ mod support;
 use krarup_gen::Result;
 use krarup_io::bytes::BytesMut;
 use krarup_io::{
-    Acceptor, AcceptorRequest, Channel, Closed, Codec, CodecError, ConnectionOptions, Protocol,
+    Acceptor, AcceptorRequest, Channel, Client, Closed, Codec, CodecError, ConnectionOptions,
+    Lines, Protocol,
 };
-use krarup_node::Node;
+use krarup_node::{Node, Simulation};
 use std::convert::Infallible;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 use support::any_port;
@@ -118,4 +121,90 @@ fn i2_who_was_refused_in_a_flood_is_told_when_there_is_room() {
     }
     assert_eq!(closed(&tells), Closed::Local);
     node.stop().wait().unwrap();
+}
+
+/// Notes the order of what it handles. With the first frame there are many messages, too.
+struct Turns {
+    told: Sender<char>,
+    begun: bool,
+}
+
+impl Protocol for Turns {
+    type Message = ();
+    type Codec = Lines;
+    fn codec(&self) -> Lines {
+        Lines::new(80)
+    }
+    async fn received(&mut self, channel: &mut Channel<Self>, _: String) -> Result {
+        if !std::mem::replace(&mut self.begun, true) {
+            for _ in 0..100 {
+                channel.address().send(()).unwrap();
+            }
+        }
+        let _ = self.told.send('f');
+        Ok(())
+    }
+    async fn handle_message(&mut self, _: &mut Channel<Self>, (): ()) -> Result {
+        let _ = self.told.send('m');
+        Ok(())
+    }
+}
+
+#[test]
+fn i2_frames_and_messages_take_turns() {
+    let node = Node::start("turns@localhost").unwrap();
+    let (told, tells) = channel();
+    let make = move || Turns { told: told.clone(), begun: false };
+    let server = node.spawn(move || Acceptor::new(any_port(), make)).wait().unwrap();
+    let address = server.call(AcceptorRequest::Address).wait().unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    // All in one piece, as a system of this machine hands it over.
+    stream.write_all("x\n".repeat(101).as_bytes()).unwrap();
+    let order: String = (0..201).map(|_| tells.recv_timeout(PATIENCE).unwrap()).collect();
+    // What a process sends to itself comes to it in its next turn; from then on there are both.
+    let begins = order.find('m').unwrap();
+    assert!(begins <= 40, "{order}");
+    let frames = order[begins..][..100].chars().filter(|what| *what == 'f').count();
+    assert!((40..=60).contains(&frames), "{order}");
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn i2_a_flood_ends_its_turn_after_some_dozen_of_frames() {
+    /// Counts the frames of one turn.
+    struct Counting {
+        frames: Arc<AtomicU32>,
+        told: Sender<Told>,
+    }
+    impl Protocol for Counting {
+        type Message = Infallible;
+        type Codec = Endless;
+        fn codec(&self) -> Endless {
+            Endless
+        }
+        async fn received(&mut self, _: &mut Channel<Self>, (): ()) -> Result {
+            assert!(self.frames.fetch_add(1, Ordering::Relaxed) < 64, "a turn without end");
+            Ok(())
+        }
+        async fn closed(&mut self, _: &mut Channel<Self>, why: &Closed) {
+            let _ = self.told.send(Told::Closed(why.clone()));
+        }
+    }
+    let sim = Simulation::new(1);
+    let (frames, (told, tells)) = (Arc::new(AtomicU32::new(0)), channel());
+    let (counted, bound) = (Arc::clone(&frames), TcpListener::bind(any_port()).unwrap());
+    let address = bound.local_addr().unwrap();
+    let counting = Counting { frames: counted, told };
+    sim.spawn(move || Client::new(address, counting)).start().unwrap();
+    sim.run_until_idle();
+    let (mut stream, _) = bound.accept().unwrap();
+    stream.write_all(b"x").unwrap();
+    let (mut turns, mut most) = (0, 0);
+    while turns < 100 {
+        sim.step();
+        let count = frames.swap(0, Ordering::Relaxed);
+        (turns, most) = (turns + u32::from(count > 0), most.max(count));
+        assert_eq!(tells.try_recv().ok(), None);
+    }
+    assert!(most > 1, "each frame had a turn of its own");
 }

@@ -2,10 +2,11 @@
 
 mod support;
 
-use krarup_gen::{Result, SpawnError};
+use krarup_gen::{Result, SendError, SpawnError, Value};
 use krarup_io::{Acceptor, AtLimit, Client, Closed, ConnectionOptions, OptionsError, Udp};
 use krarup_node::Node;
 use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 use support::{Act, Peer, Puppet, Seen, Served, any_port};
@@ -173,6 +174,106 @@ fn i9_the_greatest_numbers_are_limits_that_are_never_reached() {
     served.stop();
 }
 
+#[test]
+fn i9_the_smallest_numbers_and_the_ends_of_ranges_are_options() {
+    let least = ConnectionOptions::new().mailbox(1).keepalive(Duration::from_secs(1));
+    let served = Served::with(least, |acceptor| acceptor.workers(1).limit(1).backlog(1));
+    let (mut peer, connection) = served.connect();
+    peer.say("say here");
+    assert_eq!(peer.hear().as_deref(), Some("here"));
+    served.expect(&Seen::Line("say here".to_owned()));
+    assert_eq!(served.acceptor.inspect().wait().unwrap().number("limit"), Some(1));
+    // One message may wait while it is at work.
+    peer.say("hang");
+    served.expect(&Seen::Line("hang".to_owned()));
+    let nothing = || Act(Box::new(|_| Ok(())));
+    assert!(connection.send(nothing()).is_ok());
+    assert!(matches!(connection.send(nothing()), Err(SendError::Full(_))));
+    served.node.kill(connection.pid());
+    served.stop();
+}
+
+#[test]
+fn i6_an_acceptor_shows_its_first_connections_and_counts_all() {
+    let served = Served::new();
+    let peers: Vec<_> = (0..40).map(|_| served.connect()).collect();
+    let shown = served.acceptor.inspect().wait().unwrap();
+    assert_eq!(shown.number("connections"), Some(40));
+    let address = |peer: &Peer| peer.stream().local_addr().unwrap().to_string().into();
+    let first = peers[..32].iter().map(|(peer, _)| address(peer)).collect();
+    assert_eq!(shown.value("peers"), Some(&Value::List(first)));
+    served.stop();
+}
+
+/// What the system says of the timer of a connection of this program: `02` is a keep-alive.
+#[cfg(target_os = "linux")]
+fn timer_of(local: SocketAddr, peer: SocketAddr) -> String {
+    let hexadecimal = |address: SocketAddr| format!("0100007F:{:04X}", address.port());
+    let (local, peer) = (hexadecimal(local), hexadecimal(peer));
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let row = table.lines().map(|row| row.split_whitespace().collect::<Vec<_>>());
+    let row = row.into_iter().find(|row| row[1] == local && row[2] == peer);
+    row.expect("it is open")[5][..2].to_owned()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn i5_the_system_asks_after_a_peer_that_is_silent_if_it_is_told_to() {
+    for (keepalive, timer) in [(Some(Duration::from_hours(1)), "02"), (None, "00")] {
+        let options = ConnectionOptions::new().keepalive(Duration::from_secs(9));
+        let options = options.keepalive(keepalive);
+        let served = Served::with(options.clone(), |acceptor| acceptor);
+        let (peer, _) = served.connect();
+        let theirs = peer.stream().local_addr().unwrap();
+        while timer_of(served.address, theirs) != timer {
+            std::thread::yield_now();
+        }
+        let listener = TcpListener::bind(any_port()).unwrap();
+        let address = listener.local_addr().unwrap();
+        let puppet = Puppet { seen: channel().0, keeps_half: false, stubborn: false };
+        let client = served.node.spawn(move || Client::new(address, puppet).options(options));
+        let _client = client.wait().unwrap();
+        let (_stream, theirs) = listener.accept().unwrap();
+        while timer_of(theirs, address) != timer {
+            std::thread::yield_now();
+        }
+        served.stop();
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn i6_so_many_connections_wait_to_be_accepted_as_the_backlog_says() {
+    const CLIENTS: usize = 64;
+    for (backlog, all) in [(Some(1), false), (None, true), (Some(u32::MAX), true)] {
+        let served = Served::with(ConnectionOptions::new(), move |acceptor| match backlog {
+            Some(backlog) => acceptor.backlog(backlog),
+            None => acceptor,
+        });
+        served.node.suspend(served.acceptor.pid()).wait().unwrap();
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|_| {
+                let kind = socket2::Type::STREAM;
+                let socket = socket2::Socket::new(socket2::Domain::IPV4, kind, None).unwrap();
+                socket.set_nonblocking(true).unwrap();
+                let _ = socket.connect(&served.address.into());
+                socket
+            })
+            .collect();
+        let connected = || clients.iter().filter(|client| client.peer_addr().is_ok()).count();
+        if all {
+            while connected() < CLIENTS {
+                std::thread::yield_now();
+            }
+        } else {
+            assert!(connected() < CLIENTS / 2, "{} wait", connected());
+        }
+        drop(clients);
+        assert!(served.node.resume(served.acceptor.pid()));
+        served.stop();
+    }
+}
+
 fn too_many_workers() -> OptionsError {
     OptionsError::TooMany { option: "workers", count: usize::MAX, most: 1 << 16 }
 }
@@ -201,7 +302,7 @@ impl krarup_io::DatagramProtocol for Quiet {
     async fn received(
         &mut self,
         _: &mut krarup_io::DatagramChannel<Act>,
-        _: std::net::SocketAddr,
+        _: SocketAddr,
         _: krarup_io::bytes::Bytes,
     ) -> Result {
         Ok(())

@@ -123,6 +123,52 @@ fn i2_what_waits_to_be_sent_is_bounded_exactly_and_a_refused_frame_is_not_writte
     served.stop();
 }
 
+#[test]
+fn i2_a_frame_of_just_the_limit_is_sent_and_only_who_found_no_room_is_told_of_it() {
+    const LIMIT: usize = 1000;
+    let served = Served::with(ConnectionOptions::new().write_limit(LIMIT), |acceptor| acceptor);
+    let (mut peer, connection) = served.connect();
+    let send = |length: usize, sent: fn(Result<(), WriteError>) -> bool| {
+        let act = Act(Box::new(move |channel| {
+            // The end of the line is a byte of it.
+            assert!(sent(channel.send(&"x".repeat(length - 1))), "{length} bytes");
+            Ok(())
+        }));
+        connection.send(act).unwrap_or_else(|_| panic!("not sent"));
+    };
+    send(LIMIT, |sent| sent.is_ok());
+    assert_eq!(peer.hear().map(|line| line.len()), Some(LIMIT - 1));
+    // It would find none later.
+    send(LIMIT + 1, |sent| matches!(sent, Err(WriteError::TooLarge { .. })));
+    connection
+        .send(Act(Box::new(|channel| {
+            assert!(matches!(channel.send("a\nb"), Err(WriteError::Codec(_))));
+            Ok(channel.send("a and b")?)
+        })))
+        .unwrap_or_else(|_| panic!("not sent"));
+    assert_eq!(peer.hear().as_deref(), Some("a and b"));
+    peer.say("close");
+    served.expect(&Seen::Line("close".to_owned()));
+    assert_eq!(peer.hear(), None);
+    // One that was refused is told once.
+    let (mut peer, connection) = served.connect_next();
+    for _ in 0..2 {
+        let act = Act(Box::new(|channel: &mut Channel<support::Puppet>| {
+            channel.send(&"x".repeat(LIMIT - 1))?;
+            for _ in 0..3 {
+                assert!(channel.send("").is_err_and(|error| error.is_full()));
+            }
+            Ok(())
+        }));
+        connection.send(act).unwrap_or_else(|_| panic!("not sent"));
+        assert_eq!(peer.hear().map(|line| line.len()), Some(LIMIT - 1));
+        served.expect(&Seen::Drained);
+    }
+    peer.say("nothing");
+    served.expect(&Seen::Line("nothing".to_owned()));
+    served.stop();
+}
+
 /// Writes half of an item and then fails, or does worse.
 struct Faulty;
 

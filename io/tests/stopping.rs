@@ -2,12 +2,15 @@
 
 mod support;
 
+use krarup_act::{Address, Context, behavior_fn};
 use krarup_gen::Reason;
-use krarup_io::{Closed, ConnectionOptions};
+use krarup_io::{Acceptor, AcceptorRequest, Closed, ConnectionOptions};
+use krarup_node::Node;
 use std::io::BufReader;
 use std::net::TcpStream;
+use std::sync::mpsc::channel;
 use std::time::Duration;
-use support::{Act, Peer, Seen, Served};
+use support::{Act, Peer, Puppet, Seen, Served, any_port};
 
 #[test]
 fn i7_an_acceptor_that_stops_listens_no_more_and_lets_its_connections_close() {
@@ -156,4 +159,152 @@ fn i7_a_node_stops_with_its_sockets_under_load() {
     served.node.stop().wait().unwrap();
     let served: u32 = clients.into_iter().map(|client| client.join().unwrap()).sum();
     assert!(served >= 500);
+}
+
+/// What an acceptor can be told from elsewhere: it has an exit signal of a process that it is
+/// linked to.
+fn linked(served: &Served, reason: Reason) {
+    let acceptor = served.acceptor.pid();
+    let process = behavior_fn(move |mut ctx: Context<()>| async move {
+        ctx.link(acceptor);
+        match ctx.receive().await {
+            _ if reason.is_normal() => Ok(()),
+            _ => Err(reason),
+        }
+    });
+    let process = served.node.spawn(move || process).wait().unwrap();
+    let end = process.monitor();
+    process.send(()).unwrap();
+    end.wait().unwrap();
+}
+
+#[test]
+fn i7_an_acceptor_stops_in_order_when_a_process_that_it_is_linked_to_fails() {
+    let served = Served::new();
+    let (mut peer, _) = served.connect();
+    let end = served.acceptor.monitor();
+    // Nothing has failed here.
+    linked(&served, Reason::Normal);
+    peer.say("say still here");
+    assert_eq!(peer.hear().as_deref(), Some("still here"));
+    assert!(served.acceptor.inspect().wait().is_ok());
+    linked(&served, Reason::error("broken elsewhere"));
+    assert_eq!(peer.rest(), b"bye\n");
+    drop(peer);
+    assert_eq!(served.closed(), Closed::Stopped(Reason::Shutdown));
+    assert_eq!(end.wait().unwrap().reason, Reason::error("broken elsewhere"));
+    served.stop();
+}
+
+#[test]
+fn i7_an_acceptor_whose_pool_ends_ends_with_its_reason() {
+    let served = Served::new();
+    let (mut peer, connection) = served.connect();
+    let worker = connection.info().parent.unwrap();
+    let pool = served.node.process_info(worker).unwrap().parent.unwrap();
+    let end = served.acceptor.monitor();
+    served.node.kill(pool);
+    assert!(peer.is_over());
+    assert_eq!(end.wait().unwrap().reason, Reason::Killed);
+    assert!(TcpStream::connect(served.address).is_err());
+    served.stop();
+}
+
+#[test]
+fn i7_an_acceptor_stops_in_order_when_its_parent_ends() {
+    let (told, tells) = channel();
+    let (seen, sees) = channel();
+    let node = Node::start("orphans@localhost").unwrap();
+    let parent = behavior_fn(move |mut ctx: Context<()>| async move {
+        let puppet = move || Puppet { seen: seen.clone(), keeps_half: false, stubborn: false };
+        let acceptor = ctx.spawn(move || Acceptor::new(any_port(), puppet)).link().await?;
+        let address = acceptor.call(AcceptorRequest::Address).await?;
+        let _ = told.send((acceptor, address));
+        ctx.receive().await;
+        Ok(())
+    });
+    let parent = node.spawn(move || parent).wait().unwrap();
+    let (acceptor, address) = tells.recv().unwrap();
+    let end = acceptor.monitor();
+    let mut peer = Peer::connect(address);
+    assert!(matches!(sees.recv().unwrap(), Seen::Connected(_)));
+    // It ends as it should: that would be no reason to stop, were it any other process.
+    parent.send(()).unwrap();
+    assert_eq!(peer.rest(), b"bye\n");
+    drop(peer);
+    assert_eq!(end.wait().unwrap().reason, Reason::Normal);
+    assert!(node.processes().is_empty());
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn i7_an_acceptor_that_is_finished_stops_in_order_and_one_that_is_stopped_says_why() {
+    for finishes in [true, false] {
+        let served = Served::new();
+        let (mut peer, _) = served.connect();
+        let end = served.acceptor.monitor();
+        if finishes {
+            served.acceptor.finish();
+        } else {
+            served.acceptor.process().request_stop(Reason::shutdown("enough"));
+        }
+        assert_eq!(peer.rest(), b"bye\n");
+        drop(peer);
+        let reason = if finishes { Reason::Normal } else { Reason::shutdown("enough") };
+        assert_eq!(end.wait().unwrap().reason, reason);
+        assert_eq!(served.closed(), Closed::Stopped(Reason::Shutdown));
+        served.stop();
+    }
+}
+
+#[test]
+fn i7_the_last_connection_to_close_is_what_a_stop_waits_for() {
+    let served = Served::stubborn(Duration::from_hours(1));
+    let (mut first, closes) = served.connect();
+    let (mut second, stays) = served.connect();
+    let stop = served.acceptor.stop();
+    let waits = std::thread::spawn(move || stop.wait());
+    served.expect(&Seen::Stopping);
+    served.expect(&Seen::Stopping);
+    let close = |connection: &Address<Act>| {
+        let close = Act(Box::new(|channel| {
+            channel.close();
+            Ok(())
+        }));
+        connection.send(close).unwrap_or_else(|_| panic!("not sent"));
+    };
+    close(&closes);
+    assert_eq!(first.hear(), None);
+    drop(first);
+    assert_eq!(served.closed(), Closed::Stopped(Reason::Shutdown));
+    served.expect(&Seen::Dropped);
+    // A second stop changes nothing, and whoever asks is answered.
+    served.acceptor.process().request_stop(Reason::Killed);
+    while served.acceptor.call(AcceptorRequest::Connections).wait().unwrap().len() > 1 {}
+    second.say("say still here");
+    assert_eq!(second.hear().as_deref(), Some("still here"));
+    close(&stays);
+    assert_eq!(second.hear(), None);
+    drop(second);
+    waits.join().unwrap().unwrap();
+    served.stop();
+}
+
+#[test]
+fn i7_an_acceptor_that_is_started_again_has_its_port_again() {
+    let served = Served::new();
+    let (mut peer, _) = served.connect();
+    // This side closes first: the system keeps the port for stray packets of that.
+    peer.say("close");
+    assert_eq!(peer.hear(), None);
+    drop(peer);
+    assert_eq!(served.closed(), Closed::Local);
+    served.acceptor.stop().wait().unwrap();
+    let (address, seen) = (served.address, channel().0);
+    let puppet = move || Puppet { seen: seen.clone(), keeps_half: false, stubborn: false };
+    served.node.spawn(move || Acceptor::new(address, puppet)).wait().unwrap();
+    let mut peer = Peer::connect(address);
+    peer.say("say again");
+    assert_eq!(peer.hear().as_deref(), Some("again"));
+    served.stop();
 }

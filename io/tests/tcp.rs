@@ -2,8 +2,8 @@
 
 mod support;
 
-use krarup_act::Reply;
-use krarup_gen::{Inspection, Reason, Result, SpawnError};
+use krarup_act::{Context, Reply, behavior_fn};
+use krarup_gen::{DebugError, Inspection, Pid, Reason, Result, SpawnError, Value};
 use krarup_io::bytes::Bytes;
 use krarup_io::{
     Acceptor, AcceptorRequest, BindError, Channel, Client, Closed, CodecError, ConnectError,
@@ -11,12 +11,14 @@ use krarup_io::{
 };
 use krarup_node::Node;
 use krarup_supervisor::{ChildSpec, RestartType, Supervisor};
+use socket2::SockRef;
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 use support::{Act, Peer, Seen, Served, any_port};
 
 #[test]
@@ -139,10 +141,156 @@ fn i1_a_connection_shows_what_went_through_it() {
     assert_eq!(shown.number("waiting_to_be_sent"), Some(0));
     let local = peer.stream().local_addr().unwrap().to_string();
     assert_eq!(shown.text("peer"), Some(&*local));
+    assert_eq!(shown.text("local"), Some(&*served.address.to_string()));
+    assert_eq!(shown.value("paused"), Some(&false.into()));
+    let behavior = connection.info().behavior.to_string();
+    assert!(behavior.ends_with("Puppet"), "{behavior}");
     let shown = served.acceptor.inspect().wait().unwrap();
     assert_eq!(shown.number("connections"), Some(1));
     assert_eq!(shown.number("accepted"), Some(1));
+    assert_eq!(shown.number("refused"), Some(0));
+    assert_eq!(shown.number("accept_errors"), Some(0));
+    assert_eq!(shown.text("limit"), Some("none"));
+    assert_eq!(shown.value("listening"), Some(&true.into()));
+    assert_eq!(shown.value("peers"), Some(&Value::List(vec![local.into()])));
+    assert_eq!(served.acceptor.info().behavior.to_string(), "Acceptor");
     assert_eq!(shown.text("address"), Some(&*served.address.to_string()));
+    served.stop();
+}
+
+#[test]
+fn i1_a_connection_shows_all_that_came_and_went_and_its_pause() {
+    let served = Served::new();
+    let (mut peer, connection) = served.connect();
+    let (sender, told) = mpsc::channel();
+    let local = peer.stream().local_addr().unwrap();
+    for number in 1..=3 {
+        peer.say(&format!("say {}", "x".repeat(100_000)));
+        assert_eq!(peer.hear().map(|line| line.len()), Some(100_000));
+        let shown = connection.inspect().wait().unwrap();
+        assert_eq!(shown.number("bytes_in"), Some(number * 100_005));
+        assert_eq!(shown.number("bytes_out"), Some(number * 100_001));
+    }
+    let act = Act(Box::new(move |channel| {
+        channel.pause();
+        let _ = sender.send((channel.peer(), channel.local()));
+        Ok(())
+    }));
+    connection.send(act).unwrap_or_else(|_| panic!("not sent"));
+    assert_eq!(told.recv().unwrap(), (local, served.address));
+    let shown = connection.inspect().wait().unwrap();
+    assert_eq!(shown.value("paused"), Some(&true.into()));
+    served.stop();
+}
+
+#[test]
+fn i1_a_connection_hears_of_the_processes_it_watches_as_any_other() {
+    let served = Served::stubborn(Duration::from_secs(30));
+    let (_peer, connection) = served.connect();
+    let fails = || {
+        let process = behavior_fn(|mut ctx: Context<()>| async move {
+            ctx.receive().await;
+            Err(Reason::error("on purpose"))
+        });
+        served.node.spawn(move || process).wait().unwrap()
+    };
+    let (watched, linked) = (fails(), fails());
+    let pids = (watched.pid(), linked.pid());
+    let (sender, told) = mpsc::channel();
+    let act = Act(Box::new(move |channel| {
+        channel.context().monitor(pids.0);
+        channel.context().link(pids.1);
+        let _ = sender.send(());
+        Ok(())
+    }));
+    connection.send(act).unwrap_or_else(|_| panic!("not sent"));
+    told.recv().unwrap();
+    watched.send(()).unwrap();
+    served.expect(&Seen::Down(Reason::error("on purpose")));
+    linked.send(()).unwrap();
+    served.expect(&Seen::Exit(Reason::error("on purpose")));
+    assert!(connection.is_alive());
+    // It has no state to show, and neither has its acceptor: both say so.
+    for pid in [connection.pid(), served.acceptor.pid()] {
+        let state = served.node.state::<u32>(pid).wait();
+        assert_eq!(state, Err(DebugError::NotOffered(pid)));
+    }
+    served.stop();
+}
+
+#[test]
+fn i1_a_protocol_that_traps_exits_ends_with_an_abnormal_one_unless_it_says_otherwise() {
+    struct Trapping(mpsc::Sender<()>);
+    impl Protocol for Trapping {
+        type Message = Pid;
+        type Codec = Lines;
+        fn codec(&self) -> Lines {
+            Lines::new(80)
+        }
+        async fn received(&mut self, _: &mut Channel<Self>, _: String) -> Result {
+            Ok(())
+        }
+        async fn handle_message(&mut self, channel: &mut Channel<Self>, pid: Pid) -> Result {
+            channel.context().trap_exits(true);
+            channel.context().link(pid);
+            let _ = self.0.send(());
+            Ok(())
+        }
+    }
+    let node = Node::start("trapping@localhost").unwrap();
+    let listener = TcpListener::bind(any_port()).unwrap();
+    let address = listener.local_addr().unwrap();
+    let (sender, told) = mpsc::channel();
+    let client = node.spawn(move || Client::new(address, Trapping(sender))).wait().unwrap();
+    let (_peer, _) = listener.accept().unwrap();
+    let end = client.monitor();
+    for reason in [Reason::Normal, Reason::error("on purpose")] {
+        let given = reason.clone();
+        let process = behavior_fn(|mut ctx: Context<()>| async move {
+            ctx.receive().await;
+            if given.is_normal() { Ok(()) } else { Err(given) }
+        });
+        let process = node.spawn(move || process).wait().unwrap();
+        client.send(process.pid()).unwrap();
+        told.recv().unwrap();
+        process.send(()).unwrap();
+        if reason.is_abnormal() {
+            assert_eq!(end.wait().unwrap().reason, reason);
+            break;
+        }
+        // What comes first is handled first.
+        process.monitor().wait().unwrap();
+        assert!(client.inspect().wait().is_ok());
+    }
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn i1_a_worker_counts_its_connections_and_those_that_crash() {
+    let served = Served::with(ConnectionOptions::new(), |acceptor| acceptor.workers(1));
+    let (_stays, connection) = served.connect();
+    let worker = connection.info().parent.unwrap();
+    // A crash, an end in order, and one that is the peer's: only the first is counted.
+    for ends in ["fail on purpose", "close", "\u{ff}"] {
+        let (mut peer, connection) = served.connect_next();
+        let end = connection.monitor();
+        if ends == "\u{ff}" {
+            SockRef::from(peer.stream()).set_linger(Some(Duration::ZERO)).unwrap();
+        } else {
+            peer.say(ends);
+            assert!(peer.is_over());
+        }
+        drop(peer);
+        end.wait().unwrap();
+    }
+    let shown = loop {
+        let shown = served.node.inspect(worker).wait().unwrap();
+        if shown.number("crashed") > Some(0) {
+            break shown;
+        }
+    };
+    assert_eq!(shown.number("crashed"), Some(1));
+    assert_eq!(shown.number("mounted"), Some(4));
     served.stop();
 }
 
@@ -303,6 +451,18 @@ fn i3_a_byte_at_a_time_makes_the_same_lines() {
     }
     served.expect(&Seen::Line("one".to_owned()));
     served.expect(&Seen::Line("two".to_owned()));
+    served.stop();
+}
+
+#[test]
+fn i3_many_frames_that_come_at_once_are_not_one_that_is_too_long() {
+    let served = Served::with(ConnectionOptions::new().read_limit(20), |acceptor| acceptor);
+    let (mut peer, _) = served.connect();
+    let lines: Vec<_> = (10..60).map(|number| format!("nothing {number}")).collect();
+    peer.say(&lines.join("\n"));
+    for line in lines {
+        served.expect(&Seen::Line(line));
+    }
     served.stop();
 }
 

@@ -4,12 +4,14 @@
 mod support;
 
 use krarup_act::Address;
-use krarup_gen::Result;
+use krarup_gen::{Reason, Result};
 use krarup_io::{
-    Acceptor, AcceptorRequest, Channel, Client, Closed, ConnectionOptions, Lines, Protocol,
+    Acceptor, AcceptorAddress, AcceptorRequest, Channel, Client, Closed, ConnectionOptions, Lines,
+    Protocol,
 };
 use krarup_node::Simulation;
-use std::cell::RefCell;
+use socket2::SockRef;
+use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -26,38 +28,51 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const LIMIT: Duration = Duration::from_secs(10);
 /// A millisecond less than that.
 const NEARLY: Duration = Duration::from_millis(9_999);
+/// What is sent at once where much is sent.
+const LOT: usize = 1 << 20;
+/// More than the systems on both sides hold.
+const MUCH: usize = 6 * LOT;
 /// The shortest time there is for a timer.
 const TICK: Duration = Duration::from_millis(1);
 
 /// Tells what comes, and does what it is told.
-struct Told(Sender<Event>);
+struct Told {
+    told: Sender<Event>,
+    /// Does not close when it is to stop.
+    stubborn: bool,
+}
 
 #[derive(Debug, PartialEq)]
 enum Event {
     Connected,
     Naps,
+    /// It was sent, and so much waits now.
+    Sent(usize),
     Closed(Closed),
 }
 
 enum Do {
     Send(usize),
+    SendOrWait(usize),
+    Flush,
     Pause,
     Resume,
+    Close,
 }
 
 impl Protocol for Told {
     type Message = Do;
     type Codec = Lines;
     fn codec(&self) -> Lines {
-        Lines::new(1 << 20)
+        Lines::new(MUCH)
     }
     async fn connected(&mut self, _: &mut Channel<Self>) -> Result {
-        let _ = self.0.send(Event::Connected);
+        let _ = self.told.send(Event::Connected);
         Ok(())
     }
     async fn received(&mut self, channel: &mut Channel<Self>, line: String) -> Result {
         if line == "nap" {
-            let _ = self.0.send(Event::Naps);
+            let _ = self.told.send(Event::Naps);
             channel.context().sleep(2 * LIMIT).await;
         }
         Ok(())
@@ -65,19 +80,35 @@ impl Protocol for Told {
     async fn handle_message(&mut self, channel: &mut Channel<Self>, what: Do) -> Result {
         match what {
             Do::Send(bytes) => channel.send(&"x".repeat(bytes - 1))?,
+            Do::SendOrWait(bytes) => {
+                channel.send_or_wait(&"x".repeat(bytes - 1)).await?;
+                let _ = self.told.send(Event::Sent(channel.waiting()));
+            }
+            Do::Flush => {
+                channel.flush().await?;
+                let _ = self.told.send(Event::Sent(channel.waiting()));
+            }
             Do::Pause => channel.pause(),
             Do::Resume => channel.resume(),
+            Do::Close => channel.close(),
+        }
+        Ok(())
+    }
+    async fn stopping(&mut self, channel: &mut Channel<Self>) -> Result {
+        if !self.stubborn {
+            channel.close();
         }
         Ok(())
     }
     async fn closed(&mut self, _: &mut Channel<Self>, why: &Closed) {
-        let _ = self.0.send(Event::Closed(why.clone()));
+        let _ = self.told.send(Event::Closed(why.clone()));
     }
 }
 
 /// A connection of a simulated node with a real peer.
 struct Timed {
     sim: Simulation,
+    acceptor: AcceptorAddress<Told>,
     connection: Address<Do>,
     events: Receiver<Event>,
     seen: RefCell<Vec<Event>>,
@@ -86,10 +117,21 @@ struct Timed {
 
 impl Timed {
     fn new(options: ConnectionOptions) -> Self {
+        Self::with(options, false, None)
+    }
+
+    fn with(options: ConnectionOptions, stubborn: bool, drain: Option<Duration>) -> Self {
         let sim = Simulation::new(1);
         let (told, events) = channel();
-        let make = move || Told(told.clone());
-        let acceptor = sim.spawn(move || Acceptor::new(any_port(), make).options(options)).start();
+        let make = move || Told { told: told.clone(), stubborn };
+        let acceptor = sim.spawn(move || {
+            let acceptor = Acceptor::new(any_port(), make).options(options);
+            match drain {
+                Some(time) => acceptor.drain(time),
+                None => acceptor,
+            }
+        });
+        let acceptor = acceptor.start();
         let acceptor = acceptor.unwrap();
         let address = answer(&sim, acceptor.call(AcceptorRequest::Address)).unwrap();
         let peer = TcpStream::connect(address).unwrap();
@@ -101,7 +143,27 @@ impl Timed {
         seen.borrow_mut().clear();
         let open = answer(&sim, acceptor.call(AcceptorRequest::Connections)).unwrap();
         let connection = open[0].connection.clone();
-        Timed { sim, connection, events, seen, peer }
+        Timed { sim, acceptor, connection, events, seen, peer }
+    }
+
+    /// Sends until the systems on both sides take no more, and this much waits.
+    fn fill(&self, waiting: usize) {
+        self.peer.set_nonblocking(true).unwrap();
+        // What the system takes for a peer that reads much does not grow.
+        SockRef::from(&self.peer).set_recv_buffer_size(LOT / 4).unwrap();
+        while self.number("waiting_to_be_sent") < waiting as u64 {
+            self.tell(Do::Send(LOT));
+        }
+    }
+
+    /// The peer reads more than the systems hold, so some of what waits is taken.
+    fn read_much(&self) {
+        let room = RefCell::new(vec![0; LOT]);
+        let read = Cell::new(0);
+        run_until(&self.sim, || {
+            read.set(read.get() + (&self.peer).read(&mut room.borrow_mut()).unwrap_or(0));
+            read.get() >= MUCH
+        });
     }
 
     fn tell(&self, what: Do) {
@@ -255,13 +317,12 @@ fn i5_a_limit_that_is_due_before_the_one_that_is_armed_fires_in_time() {
 
 #[test]
 fn i5_a_peer_that_takes_some_of_what_waits_is_not_stalled() {
-    const LOTS: usize = 1 << 20;
     let options = no_limits().write_limit(64 << 20).stall_timeout(LIMIT);
     let timed = Timed::new(options);
     timed.peer.set_nonblocking(true).unwrap();
     // More than the systems on both sides take.
     for _ in 0..24 {
-        timed.tell(Do::Send(LOTS));
+        timed.tell(Do::Send(LOT));
     }
     assert!(timed.number("waiting_to_be_sent") > 0);
     for _ in 0..3 {
@@ -269,13 +330,129 @@ fn i5_a_peer_that_takes_some_of_what_waits_is_not_stalled() {
         let written = timed.number("bytes_out");
         // Until the system has room again.
         run_until(&timed.sim, || {
-            let _ = (&timed.peer).read(&mut vec![0; LOTS]);
+            let _ = (&timed.peer).read(&mut vec![0; LOT]);
             timed.number("bytes_out") > written
         });
     }
     timed.sim.advance(2 * LIMIT);
     let Some(Closed::Stalled { waiting, limit }) = timed.closed() else { panic!("not stalled") };
     assert!(waiting > 0 && limit == LIMIT);
+}
+
+#[test]
+fn i5_bytes_that_wait_have_their_time_from_when_they_began_to() {
+    const FRAME: usize = 1000;
+    let timed = Timed::new(no_limits().stall_timeout(LIMIT));
+    // Nothing has moved for long whenever a frame is sent; the last is one of which the system
+    // takes nothing.
+    while timed.number("waiting_to_be_sent") == 0 {
+        timed.open_for(2 * LIMIT);
+        timed.tell(Do::Send(FRAME));
+    }
+    timed.open_for(NEARLY);
+}
+
+#[test]
+fn i5_what_is_sent_meanwhile_gives_what_waits_no_more_time() {
+    let timed = Timed::new(no_limits().write_limit(64 << 20).stall_timeout(LIMIT));
+    timed.fill(LOT);
+    for _ in 0..100 {
+        timed.sim.advance(LIMIT / 2);
+        if let Some(closed) = timed.closed() {
+            assert!(matches!(closed, Closed::Stalled { limit: LIMIT, .. }), "{closed}");
+            return;
+        }
+        timed.tell(Do::Send(7));
+    }
+    panic!("it never stalls");
+}
+
+#[test]
+fn i5_what_waits_when_a_connection_closes_may_stall() {
+    for (close, rounds) in [(None, 0), (Some(100 * LIMIT), 1)] {
+        let options = no_limits().write_limit(64 << 20).stall_timeout(LIMIT).close_timeout(close);
+        let timed = Timed::new(options);
+        timed.fill(rounds * MUCH + LOT);
+        timed.tell(Do::Close);
+        for _ in 0..rounds {
+            timed.open_for(NEARLY);
+            timed.read_much();
+        }
+        timed.open_for(NEARLY);
+        timed.sim.advance(9 * LIMIT);
+        let closed = timed.closed();
+        assert!(matches!(closed, Some(Closed::Stalled { limit: LIMIT, .. })), "{closed:?}");
+    }
+}
+
+#[test]
+fn i5_what_waits_when_a_connection_closes_is_given_up_though_some_of_it_is_taken() {
+    let options = no_limits().write_limit(64 << 20).stall_timeout(LIMIT).close_timeout(2 * LIMIT);
+    let timed = Timed::new(options);
+    timed.fill(2 * MUCH + LOT);
+    timed.tell(Do::Close);
+    for _ in 0..2 {
+        timed.open_for(NEARLY);
+        timed.read_much();
+    }
+    timed.open_for(TICK);
+    timed.sim.advance(TICK);
+    let Some(Closed::Unsent { waiting, limit }) = timed.closed() else { panic!("not given up") };
+    assert!(waiting > 0 && limit == 2 * LIMIT);
+}
+
+#[test]
+fn i2_who_waits_for_room_goes_on_when_there_is_some() {
+    const LIMIT: usize = 16 * LOT;
+    let timed = Timed::new(no_limits().write_limit(LIMIT));
+    timed.fill(LIMIT - LOT);
+    let told = || timed.events.try_iter().next();
+    let waiting_then = || {
+        let seen = RefCell::new(None);
+        let room = RefCell::new(vec![0; LOT]);
+        run_until(&timed.sim, || {
+            let _ = (&timed.peer).read(&mut room.borrow_mut());
+            timed.sim.run_until_idle();
+            seen.replace(told());
+            seen.borrow().is_some()
+        });
+        let Some(Event::Sent(waiting)) = seen.take() else { panic!("not sent") };
+        waiting
+    };
+    timed.tell(Do::SendOrWait(MUCH));
+    assert_eq!(told(), None, "there was no room");
+    let waiting = waiting_then();
+    assert!(waiting > MUCH + LOT && waiting <= LIMIT, "{waiting} bytes wait");
+    // And whoever flushes waits for all of it.
+    timed.tell(Do::Flush);
+    assert_eq!(told(), None, "a lot waits");
+    assert_eq!(waiting_then(), 0);
+}
+
+#[test]
+fn i4_the_end_of_a_peer_is_awaited_for_just_so_long() {
+    let timed = Timed::new(ConnectionOptions::new().linger(LIMIT));
+    timed.tell(Do::Close);
+    timed.open_for(NEARLY);
+    // What it sends now is nobody's.
+    (&timed.peer).write_all(b"anybody?\n").unwrap();
+    timed.sim.advance(TICK);
+    assert_eq!(timed.closed(), Some(Closed::Local));
+}
+
+#[test]
+fn i7_connections_have_the_time_to_close_that_their_acceptor_gives() {
+    for (drain, time) in [(Some(LIMIT), LIMIT), (None, Duration::from_secs(3))] {
+        let timed = Timed::with(no_limits(), true, drain);
+        let end = timed.acceptor.monitor();
+        timed.acceptor.process().request_stop(Reason::Shutdown);
+        timed.open_for(time.saturating_sub(TICK));
+        assert!(timed.connection.is_alive());
+        assert!(answer(&timed.sim, timed.acceptor.inspect()).is_ok());
+        timed.sim.advance(TICK);
+        assert!(!timed.connection.is_alive());
+        assert_eq!(answer(&timed.sim, end).reason, Reason::Shutdown);
+    }
 }
 
 #[test]

@@ -1,13 +1,17 @@
 //! UDP: rule I8.
 
-use krarup_gen::{Inspection, Reason, Result, SpawnError};
+use krarup_act::{Address, Context, behavior_fn};
+use krarup_gen::{DebugError, Down, Inspection, Reason, Result, SpawnError};
 use krarup_io::bytes::Bytes;
 use krarup_io::{BindError, DatagramChannel, DatagramError, DatagramProtocol, Udp};
 use krarup_node::Node;
 use std::convert::Infallible;
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
+
+/// How long an event may take before the test fails.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Sends each datagram back; panics or fails if told so.
 struct Echo {
@@ -49,7 +53,7 @@ fn any_port() -> SocketAddr {
 
 fn peer() -> UdpSocket {
     let socket = UdpSocket::bind(any_port()).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
     socket
 }
 
@@ -235,5 +239,225 @@ fn i8_no_datagram_is_cut_short() {
         peer.send_to(&vec![7; length], address).unwrap();
         assert_eq!(measured.recv().unwrap(), length);
     }
+    node.stop().wait().unwrap();
+}
+
+/// Does what a test tells it, and says what it hears.
+struct Listening {
+    heard: Sender<Heard>,
+}
+
+#[derive(Debug, PartialEq)]
+enum Heard {
+    Bound(SocketAddr),
+    Datagram(Bytes),
+    Done,
+    Down(Reason),
+    Closed(Reason),
+}
+
+type Doing = Box<dyn FnOnce(&mut DatagramChannel<Act>) -> Result + Send>;
+struct Act(Doing);
+
+impl DatagramProtocol for Listening {
+    type Message = Act;
+
+    async fn bound(&mut self, channel: &mut DatagramChannel<Act>) -> Result {
+        let _ = self.heard.send(Heard::Bound(channel.local()));
+        Ok(())
+    }
+
+    async fn received(
+        &mut self,
+        _: &mut DatagramChannel<Act>,
+        _: SocketAddr,
+        datagram: Bytes,
+    ) -> Result {
+        let _ = self.heard.send(Heard::Datagram(datagram));
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, channel: &mut DatagramChannel<Act>, act: Act) -> Result {
+        (act.0)(channel)?;
+        let _ = self.heard.send(Heard::Done);
+        Ok(())
+    }
+
+    async fn handle_down(&mut self, _: &mut DatagramChannel<Act>, down: Down) -> Result {
+        let _ = self.heard.send(Heard::Down(down.reason));
+        Ok(())
+    }
+
+    async fn closed(&mut self, _: &mut DatagramChannel<Act>, reason: &Reason) {
+        let _ = self.heard.send(Heard::Closed(reason.clone()));
+        assert_ne!(*reason, Reason::shutdown("panic"), "on purpose");
+    }
+}
+
+struct Listened {
+    node: Node,
+    socket: Address<Act>,
+    address: SocketAddr,
+    heard: Receiver<Heard>,
+}
+
+impl Listened {
+    fn new() -> Self {
+        let node = Node::start("udp@localhost").unwrap();
+        let (sender, heard) = channel();
+        let listening = Listening { heard: sender };
+        let socket = node.spawn(move || Udp::new(any_port(), listening)).wait().unwrap();
+        let Ok(Heard::Bound(address)) = heard.recv() else { panic!("not bound") };
+        Listened { node, socket, address, heard }
+    }
+
+    fn expect(&self, heard: &Heard) {
+        assert_eq!(self.heard.recv_timeout(PATIENCE).as_ref(), Ok(heard));
+    }
+
+    fn act(&self, act: impl FnOnce(&mut DatagramChannel<Act>) -> Result + Send + 'static) {
+        self.socket.send(Act(Box::new(act))).unwrap_or_else(|_| panic!("not sent"));
+    }
+}
+
+#[test]
+fn i8_a_paused_socket_reads_nothing_and_still_takes_messages() {
+    let listened = Listened::new();
+    listened.act(|channel| {
+        channel.pause();
+        Ok(())
+    });
+    listened.expect(&Heard::Done);
+    peer().send_to(b"later", listened.address).unwrap();
+    for _ in 0..100 {
+        listened.act(|_| Ok(()));
+        listened.expect(&Heard::Done);
+    }
+    let shown = listened.socket.inspect().wait().unwrap();
+    assert_eq!(shown.value("paused"), Some(&true.into()));
+    assert_eq!(shown.number("datagrams_in"), Some(0));
+    listened.act(|channel| {
+        channel.resume();
+        Ok(())
+    });
+    listened.expect(&Heard::Done);
+    listened.expect(&Heard::Datagram(Bytes::from_static(b"later")));
+    let shown = listened.socket.inspect().wait().unwrap();
+    assert_eq!(shown.value("paused"), Some(&false.into()));
+    assert_eq!(shown.number("datagrams_in"), Some(1));
+    let behavior = listened.socket.info().behavior.to_string();
+    assert!(behavior.ends_with("Listening"), "{behavior}");
+    listened.node.stop().wait().unwrap();
+}
+
+#[test]
+fn i8_a_socket_hears_of_the_processes_it_watches_as_any_other() {
+    let listened = Listened::new();
+    let fails = |reason: Reason| {
+        let process = behavior_fn(move |mut ctx: Context<()>| async move {
+            ctx.receive().await;
+            if reason.is_normal() { Ok(()) } else { Err(reason) }
+        });
+        listened.node.spawn(move || process).wait().unwrap()
+    };
+    let broken = || Reason::error("on purpose");
+    let watched = fails(broken());
+    let pid = watched.pid();
+    listened.act(move |channel| {
+        channel.context().monitor(pid);
+        channel.context().trap_exits(true);
+        Ok(())
+    });
+    listened.expect(&Heard::Done);
+    watched.send(()).unwrap();
+    listened.expect(&Heard::Down(broken()));
+    // It does not offer its state, and says so.
+    let state = listened.node.state::<u32>(listened.socket.pid()).wait();
+    assert_eq!(state, Err(DebugError::NotOffered(listened.socket.pid())));
+    let end = listened.socket.monitor();
+    for reason in [Reason::Normal, broken()] {
+        let linked = fails(reason.clone());
+        let pid = linked.pid();
+        listened.act(move |channel| {
+            channel.context().link(pid);
+            Ok(())
+        });
+        listened.expect(&Heard::Done);
+        let gone = linked.monitor();
+        linked.send(()).unwrap();
+        gone.wait().unwrap();
+        // Unless it says otherwise, only an abnormal one ends it.
+        if reason.is_normal() {
+            listened.socket.inspect().wait().unwrap();
+        } else {
+            listened.expect(&Heard::Closed(broken()));
+            assert_eq!(end.wait().unwrap().reason, broken());
+            break;
+        }
+    }
+    listened.node.stop().wait().unwrap();
+}
+
+#[test]
+fn i8_a_socket_ends_with_the_reason_it_has_and_says_it() {
+    let shutdown = Reason::shutdown("enough");
+    for (how, reason) in [
+        ("stops itself", Reason::Normal),
+        ("is finished", Reason::Normal),
+        ("is stopped", shutdown.clone()),
+        ("fails", Reason::error("on purpose")),
+    ] {
+        let listened = Listened::new();
+        let end = listened.socket.monitor();
+        // What came before is handled before, unless it is stopped from outside.
+        match how {
+            "stops itself" => listened.act(|channel| {
+                channel.context().stop();
+                Ok(())
+            }),
+            "is finished" => {
+                listened.act(|_| Ok(()));
+                listened.socket.finish();
+            }
+            "is stopped" => listened.socket.process().request_stop(shutdown.clone()),
+            _ => listened.act(|_| Err(Reason::error("on purpose"))),
+        }
+        if reason.is_normal() {
+            listened.expect(&Heard::Done);
+        }
+        listened.expect(&Heard::Closed(reason.clone()));
+        assert_eq!(end.wait().unwrap().reason, reason, "{how}");
+        listened.node.stop().wait().unwrap();
+    }
+    // A panic at the very end is a reason, too.
+    let listened = Listened::new();
+    let end = listened.socket.monitor();
+    listened.socket.process().request_stop(Reason::shutdown("panic"));
+    assert!(matches!(end.wait().unwrap().reason, Reason::Panic(_)));
+    listened.node.stop().wait().unwrap();
+}
+
+/// Cannot begin.
+struct Stillborn;
+
+impl DatagramProtocol for Stillborn {
+    type Message = ();
+    async fn bound(&mut self, _: &mut DatagramChannel<()>) -> Result {
+        Err(Reason::error("no licence"))
+    }
+    async fn received(&mut self, _: &mut DatagramChannel<()>, _: SocketAddr, _: Bytes) -> Result {
+        Ok(())
+    }
+}
+
+#[test]
+fn i8_a_socket_whose_beginning_fails_is_closed() {
+    let node = Node::start("udp@localhost").unwrap();
+    let address = peer().local_addr().unwrap();
+    let spawned = node.spawn(move || Udp::new(address, Stillborn)).wait();
+    let Err(SpawnError::Init(reason)) = spawned else { panic!("it has begun") };
+    assert_eq!(reason.to_string(), "no licence");
+    UdpSocket::bind(address).unwrap();
+    assert!(node.processes().is_empty());
     node.stop().wait().unwrap();
 }

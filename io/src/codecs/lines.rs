@@ -158,4 +158,43 @@ mod tests {
         assert_eq!(Lines::new(9).encode("a\nb", out), Err(CodecError::LineBreak { at: 1 }));
         assert!(out.is_empty());
     }
+
+    #[test]
+    fn i3_what_cannot_be_a_line_is_not_sent_and_its_error_says_where() {
+        let encode = |line: &str| {
+            let mut out = BytesMut::from("before");
+            let sent = Lines::new(4).encode(line, &mut out);
+            assert_eq!(out.len(), if sent.is_ok() { 6 + line.len() + 1 } else { 6 });
+            assert!(out.starts_with(b"before"));
+            sent
+        };
+        assert_eq!(encode(""), Ok(()));
+        assert_eq!(encode("1234"), Ok(()));
+        assert_eq!(encode("12345"), Err(CodecError::TooLong { length: 5, limit: 4 }));
+        // Bytes count, not letters.
+        assert_eq!(encode("\u{e9}\u{e9}\u{e9}"), Err(CodecError::TooLong { length: 6, limit: 4 }));
+        assert_eq!(encode("a\rb\r"), Err(CodecError::LineBreak { at: 1 }));
+        assert_eq!(encode("\na\n"), Err(CodecError::LineBreak { at: 0 }));
+    }
+
+    #[test]
+    fn i3_each_error_of_a_line_says_what_and_where() {
+        let decode = |text: &[u8]| Lines::new(6).decode(&mut BytesMut::from(text)).unwrap_err();
+        assert_eq!(decode(b"ab\xffcd\n"), CodecError::NotUtf8 { at: 2 });
+        assert_eq!(decode(b"a\rb\rc\n"), CodecError::LineBreak { at: 1 });
+        assert_eq!(decode(b"123456789\n"), CodecError::TooLong { length: 9, limit: 6 });
+        assert_eq!(decode(b"123456789"), CodecError::TooLong { length: 9, limit: 6 });
+        // A carriage return that is no end is a byte of the line.
+        assert_eq!(decode(b"123456\r\r"), CodecError::TooLong { length: 7, limit: 6 });
+    }
+
+    #[test]
+    fn i3_whole_lines_at_the_end_of_a_stream_are_lines() {
+        let mut lines = Lines::new(9);
+        let mut buffer = BytesMut::from("one\ntwo\nx");
+        assert_eq!(lines.decode_end(&mut buffer), Ok(Some("one".to_owned())));
+        assert_eq!(lines.decode_end(&mut buffer), Ok(Some("two".to_owned())));
+        assert_eq!(lines.decode_end(&mut buffer), Err(CodecError::Unfinished { bytes: 1 }));
+        assert_eq!(lines.decode_end(&mut BytesMut::new()), Ok(None));
+    }
 }

@@ -110,4 +110,31 @@ mod tests {
         assert_eq!(Prefixed::new(300).decode(claimed), Err(error));
         assert!(Prefixed::new(3).encode(b"four", &mut BytesMut::new()).is_err());
     }
+
+    #[test]
+    fn i3_a_frame_of_the_longest_length_is_one_and_a_byte_more_is_an_error() {
+        let mut frames = Prefixed::new(3);
+        let mut wire = BytesMut::from("before");
+        assert_eq!(frames.encode(b"abc", &mut wire), Ok(()));
+        let too_long = CodecError::TooLong { length: 4, limit: 3 };
+        assert_eq!(frames.encode(b"abcd", &mut wire), Err(too_long.clone()));
+        assert_eq!(&wire[..], b"before\0\0\0\x03abc");
+        let mut wire = wire.split_off(6);
+        assert_eq!(frames.decode(&mut wire), Ok(Some(Bytes::from_static(b"abc"))));
+        assert!(wire.is_empty());
+        let claimed = &mut BytesMut::from(&b"\0\0\0\x04"[..]);
+        assert_eq!(frames.decode(claimed), Err(too_long));
+    }
+
+    #[test]
+    fn i3_a_frame_that_is_broken_off_is_an_error_that_says_so() {
+        let mut frames = Prefixed::new(9);
+        for rest in [&b"\0"[..], b"\0\0\0\x02", b"\0\0\0\x02a"] {
+            let mut wire = BytesMut::from(&b"\0\0\0\x01x"[..]);
+            wire.extend_from_slice(rest);
+            assert_eq!(frames.decode_end(&mut wire), Ok(Some(Bytes::from_static(b"x"))));
+            let error = CodecError::Unfinished { bytes: rest.len() };
+            assert_eq!(frames.decode_end(&mut wire), Err(error));
+        }
+    }
 }

@@ -20,3 +20,26 @@ impl Codec for Raw {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i3_bytes_are_a_frame_as_they_come_and_go() {
+        let mut buffer = BytesMut::from("some");
+        for end in [false, true] {
+            let decode = |buffer: &mut BytesMut| {
+                if end { Raw.decode_end(buffer) } else { Raw.decode(buffer) }
+            };
+            buffer.extend_from_slice(b" bytes");
+            let whole = buffer.clone().freeze();
+            assert_eq!(decode(&mut buffer), Ok(Some(whole)));
+            assert!(buffer.is_empty());
+            assert_eq!(decode(&mut buffer), Ok(None));
+        }
+        let mut out = BytesMut::from("before ");
+        assert_eq!(Raw.encode(b"and after", &mut out), Ok(()));
+        assert_eq!(&out[..], b"before and after");
+    }
+}

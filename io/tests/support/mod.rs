@@ -3,9 +3,10 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use krarup_act::Address;
-use krarup_gen::{Pid, Reason, Result};
+use krarup_gen::{Down, Exit, Pid, Reason, Result};
 use krarup_io::{
     Acceptor, AcceptorRequest, Channel, Closed, CodecError, ConnectionOptions, Lines, Protocol,
+    WriteError,
 };
 use krarup_node::Node;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -34,8 +35,8 @@ pub(crate) enum Seen {
     Stopping,
     Closed(Closed),
     Dropped,
-    Sent(krarup_io::WriteError),
-    Waiting(usize),
+    Down(Reason),
+    Exit(Reason),
 }
 
 /// A connection that tells a test what it sees. Lines that it understands:
@@ -46,6 +47,7 @@ pub(crate) enum Seen {
 /// | `close`, `abort` | does so |
 /// | `fail`, `panic` | does so |
 /// | `hang` | waits for ever |
+/// | `pour`, `pour X` | sends until it cannot any more, and fails with why, or with X |
 /// | any other | nothing |
 pub(crate) struct Puppet {
     pub(crate) seen: Sender<Seen>,
@@ -82,6 +84,17 @@ impl Protocol for Puppet {
             ("close", _) => channel.close(),
             ("abort", _) => channel.abort(),
             ("hang", _) => std::future::pending().await,
+            ("pour", why) => {
+                let error = loop {
+                    if let Err(error) = channel.send_or_wait(&"x".repeat(100_000)).await {
+                        break error;
+                    }
+                };
+                // And so it stays, and nothing waits any more.
+                assert_eq!(channel.send("x"), Err(WriteError::Closed));
+                assert_eq!(channel.waiting(), 0);
+                return Err(if why.is_empty() { error.into() } else { Reason::error(why) });
+            }
             ("fail", why) => return Err(Reason::error(why)),
             ("panic", why) => panic!("{why}"),
             _ => {}
@@ -121,7 +134,18 @@ impl Protocol for Puppet {
         Ok(())
     }
 
-    async fn closed(&mut self, _: &mut Channel<Self>, why: &Closed) {
+    async fn handle_down(&mut self, _: &mut Channel<Self>, down: Down) -> Result {
+        let _ = self.seen.send(Seen::Down(down.reason));
+        Ok(())
+    }
+
+    async fn handle_exit(&mut self, _: &mut Channel<Self>, exit: Exit) -> Result {
+        let _ = self.seen.send(Seen::Exit(exit.reason));
+        Ok(())
+    }
+
+    async fn closed(&mut self, channel: &mut Channel<Self>, why: &Closed) {
+        assert_eq!(channel.send("too late"), Err(WriteError::Closed));
         let _ = self.seen.send(Seen::Closed(why.clone()));
     }
 }
@@ -206,6 +230,16 @@ impl Served {
         let peer = Peer::connect(self.address);
         let Seen::Connected(pid) = self.next() else { panic!("not connected") };
         (peer, self.node.address(pid).unwrap())
+    }
+
+    /// Another client, when what is seen of an earlier one may not be over.
+    pub(crate) fn connect_next(&self) -> (Peer, Address<Act>) {
+        let peer = Peer::connect(self.address);
+        loop {
+            if let Seen::Connected(pid) = self.next() {
+                return (peer, self.node.address(pid).unwrap());
+            }
+        }
     }
 
     pub(crate) fn stop(self) {
