@@ -92,3 +92,19 @@ impl From<Pid> for ChildRef {
         ChildRef::Pid(pid)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_is_referred_to_by_its_id_in_quotes_or_by_its_pid() {
+        let id = ChildId::from("a");
+        let by_id = [ChildRef::from("a"), "a".to_owned().into(), id.clone().into(), (&id).into()];
+        assert!(by_id.iter().all(|child| *child == ChildRef::Id("a".into())));
+        assert_eq!(by_id[0].to_string(), "\"a\"");
+        let pid = Pid::local(7, 0);
+        assert_eq!(ChildRef::from(pid), ChildRef::Pid(pid));
+        assert_eq!(ChildRef::from(pid).to_string(), "<0.7.0>");
+    }
+}

@@ -4,7 +4,7 @@ mod support;
 
 use krarup_act::{Actor, Address, Context, Reply};
 use krarup_gen::{CallError, Reason, Result, SpawnError};
-use krarup_node::{Node, Simulation};
+use krarup_node::{Fault, Faults, Node, Simulation};
 use krarup_supervisor::{
     ChildSpec, ChildTemplate, RestartType, SpecError, Strategy, Supervisor, SupervisorAddress,
     SupervisorCalls,
@@ -343,4 +343,49 @@ fn s10_a_child_that_fails_right_after_its_start_goes_on() {
         done.store(true, Ordering::Relaxed);
     });
     node.stop().wait().unwrap();
+}
+
+/// Takes a second to fail, and traps exits meanwhile.
+struct Traps;
+
+impl Actor for Traps {
+    type Message = ();
+
+    async fn init(&mut self, ctx: &mut Context<()>) -> Result {
+        ctx.trap_exits(true);
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, ctx: &mut Context<()>, (): ()) -> Result {
+        ctx.sleep(Duration::from_secs(1)).await;
+        Err(Reason::error("boom"))
+    }
+}
+
+#[test]
+fn s10_a_child_whose_supervisor_has_ended_does_not_go_on() {
+    let stage = Stage::new();
+    let child = ChildSpec::worker_in_place("a", || Traps).name("a");
+    let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(child));
+    let a = stage.sim.lookup::<(), ()>("a").unwrap();
+    a.send(()).unwrap();
+    stage.sim.run_until_idle();
+    stage.sim.kill(supervisor.pid());
+    assert_eq!(a.monitor().wait().unwrap().reason, Reason::error("boom"));
+}
+
+#[test]
+fn s10_a_child_waits_for_the_verdict_however_long_it_takes() {
+    let stage = Stage::new();
+    let supervisor = ab(&stage, 5);
+    let pid = stage.pid("a");
+    let held = Fault::Delay(Duration::from_secs(60));
+    stage.sim.faults(Faults::new().at_step(0, held, supervisor.pid()));
+    // A fault strikes after a turn.
+    stage.crash("b");
+    stage.log();
+    stage.crash("a");
+    assert_eq!(stage.log(), "");
+    stage.pass(Duration::from_secs(60));
+    assert_eq!((stage.log().contains("[boom] a, start a"), stage.pid("a")), (true, pid));
 }

@@ -4,10 +4,12 @@ use super::world::{
     Mail, Outcome, World, child, flags, permanent, significant, temporary, transient,
     with_auto_shutdown,
 };
-use crate::action::{Answer, Ending, Request};
+use crate::action::{Action, Answer, Ending, Event, Moment, Request};
 use crate::error::FailedToStartChild;
+use crate::plan::Plan;
 use crate::spec::{AutoShutdown, Flags, RestartType, Shutdown, Strategy};
-use krarup_gen::Reason;
+use krarup_gen::{Pid, Reason};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 fn abc(strategy: Strategy) -> World {
@@ -370,4 +372,38 @@ fn s1_terminate_child_and_group_restarts_do_not_shut_down() {
     assert_eq!(world.kids(), "b#4 c#5");
     world.request(Request::Terminate("b".into()));
     assert!(world.ended.is_none());
+}
+
+// -- what cannot be
+
+/// An event that nothing asked for is a fault of the behaviour: it is said in a test, and changes
+/// nothing.
+#[test]
+fn an_event_out_of_turn_changes_nothing() {
+    let mut world = World::new(flags(Strategy::OneForOne), &[permanent("a")]);
+    let now = Moment { now: world.now, random: 0 };
+    let untimely = |plan: &mut Plan<()>, event: Event<()>| {
+        let said = catch_unwind(AssertUnwindSafe(|| plan.step(event, now)));
+        assert_eq!(said.is_err(), cfg!(debug_assertions));
+        assert!(said.is_err() || matches!(said, Ok(None)));
+    };
+    untimely(&mut world.plan, Event::Stopped);
+    let Some(Action::Start(a)) = world.plan.step(Event::Begin, now) else { panic!("no start") };
+    untimely(&mut world.plan, Event::Stopped);
+    untimely(&mut world.plan, Event::Stop(Reason::Shutdown));
+    assert_eq!(world.plan.step(Event::Started(Pid::local(1, 0)), now), None);
+    assert_eq!(world.kids(), "a#1");
+    let terminate = || Event::Request(Request::Terminate("a".into()));
+    let stop = world.plan.step(terminate(), now);
+    assert!(matches!(stop, Some(Action::Stop { key, .. }) if key == a));
+    untimely(&mut world.plan, terminate());
+    let done = Some(Action::Reply(Answer::Terminate(Ok(()))));
+    assert_eq!(world.plan.step(Event::Stopped, now), done);
+    assert_eq!(
+        world.plan.step(Event::Stop(Reason::Normal), now),
+        Some(Action::End(Reason::Normal))
+    );
+    // One that has ended does nothing, whatever comes.
+    assert_eq!(world.plan.step(Event::Begin, now), None);
+    assert_eq!(world.plan.step(Event::Stopped, now), None);
 }
