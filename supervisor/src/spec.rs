@@ -317,6 +317,9 @@ mod tests {
     #[test]
     fn s7_a_worker_has_five_seconds_and_a_supervisor_all_the_time_it_needs() {
         assert_eq!(rules("a").shutdown(), Shutdown::Timeout(Duration::from_secs(5)));
+        for time in [Duration::ZERO, Duration::MAX] {
+            assert_eq!(Shutdown::from(time), Shutdown::Timeout(time));
+        }
         let supervisor = ChildRules::new("s".into(), ChildKind::Supervisor, "test");
         assert_eq!(supervisor.shutdown(), Shutdown::Infinity);
     }

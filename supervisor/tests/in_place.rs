@@ -6,8 +6,8 @@ use krarup_act::{Actor, Address, Context, Reply};
 use krarup_gen::{CallError, Reason, Result, SpawnError};
 use krarup_node::{Fault, Faults, Node, Simulation};
 use krarup_supervisor::{
-    ChildSpec, ChildTemplate, RestartType, SpecError, Strategy, Supervisor, SupervisorAddress,
-    SupervisorCalls,
+    ChildKind, ChildSpec, ChildTemplate, RestartType, SpecError, Strategy, Supervisor,
+    SupervisorAddress, SupervisorCalls,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +33,8 @@ fn s10_the_process_stays_and_the_restart_is_the_childs() {
     assert_eq!(stage.pid("a"), pid);
     let children = supervisor.which_children().wait().unwrap();
     assert_eq!((children[1].state.pid(), children[1].restarts), (Some(pid), 2));
-    assert!(supervisor.get_childspec("a").wait().unwrap().in_place);
+    let spec = supervisor.get_childspec("a").wait().unwrap();
+    assert_eq!((spec.in_place, spec.kind), (true, ChildKind::Worker));
     assert_eq!(supervisor.inspect().wait().unwrap().number("restarts"), Some(2));
 }
 
@@ -113,6 +114,9 @@ fn s10_dynamic_children_are_restarted_in_place_with_their_arguments() {
     assert_eq!(stage.log(), "start x, [boom] x, start x");
     assert!(stage.sim.is_alive(pid));
     assert_eq!(supervisor.which_children().wait().unwrap()[0].restarts, 1);
+    let spec = supervisor.get_childspec(pid).wait().unwrap();
+    assert_eq!((spec.in_place, spec.kind), (true, ChildKind::Worker));
+    assert_eq!(spec.restart, RestartType::Permanent);
 }
 
 #[test]

@@ -111,6 +111,8 @@ fn s8_requests_about_unknown_or_running_children_are_refused() {
     assert_eq!(error, Err(DeleteChildError::NotFound { id: "x".into() }));
     let error = supervisor.terminate_child(pid).wait();
     assert_eq!(error, Err(TerminateChildError::NotFound { child: pid.to_string() }));
+    let error = supervisor.get_childspec(pid).wait();
+    assert_eq!(error, Err(GetChildSpecError::NotFound { child: pid.to_string() }));
 }
 
 #[test]
@@ -133,6 +135,9 @@ fn s8_count_children_counts_specs_processes_and_kinds() {
     supervisor.terminate_child("a").wait().unwrap();
     let counts = supervisor.count_children().wait().unwrap();
     assert_eq!((counts.specs, counts.active, counts.supervisors, counts.workers), (3, 2, 1, 2));
+    supervisor.terminate_child("inner").wait().unwrap();
+    let counts = supervisor.count_children().wait().unwrap();
+    assert_eq!((counts.specs, counts.active, counts.supervisors, counts.workers), (3, 1, 1, 2));
 }
 
 #[test]
@@ -299,6 +304,20 @@ fn d4_arguments_that_panic_when_they_are_dropped_end_no_supervisor() {
         assert_eq!(kids(&supervisor), "");
         supervisor.stop().wait().unwrap();
     }
+}
+
+#[test]
+fn d4_a_template_that_panics_when_it_is_dropped_changes_no_reason() {
+    let stage = Stage::new();
+    let (shared, bomb) = (stage.shared(), Bomb);
+    let template = ChildTemplate::worker("d", move |id: String| {
+        let _ = &bomb;
+        Worker::new(&id, Arc::clone(&shared), Habits::default())
+    });
+    let supervisor = stage.supervisor(|| Supervisor::simple_one_for_one(template));
+    supervisor.start_child("a".to_owned()).wait().unwrap();
+    supervisor.stop().reason(Reason::Shutdown).wait().unwrap();
+    assert_eq!(stage.log(), "start a, stop a");
 }
 
 /// Ends, requests and the supervisor's own retry share one lane: each is served when

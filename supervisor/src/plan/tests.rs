@@ -319,7 +319,38 @@ fn s6_another_restart_that_starts_the_child_makes_its_retry_void() {
     assert_eq!(world.plan.restarts(), 2);
 }
 
+#[test]
+fn s6_a_group_restart_goes_on_behind_a_member_that_is_ignored() {
+    for strategy in [Strategy::OneForAll, Strategy::RestForOne] {
+        let mut world = abc(strategy);
+        world.outcomes("b", &[Outcome::Ignore]);
+        world.crashes("a");
+        world.serve();
+        assert_eq!(world.log(), "stop c, stop b, start a, b ignores, start c");
+        assert_eq!(world.kids(), "a#4 b:undefined c#5");
+        // The next one starts it again.
+        world.crashes("a");
+        world.serve();
+        assert_eq!(world.log(), "stop c, start a, start b, start c");
+    }
+}
+
 // -- S1: significant children
+
+#[test]
+fn s1_children_that_are_not_significant_end_as_they_like() {
+    for auto_shutdown in [AutoShutdown::AnySignificant, AutoShutdown::AllSignificant] {
+        for strategy in [Strategy::OneForOne, Strategy::OneForAll, Strategy::RestForOne] {
+            let flags = with_auto_shutdown(strategy, auto_shutdown);
+            let children = [temporary("a"), transient("b"), permanent("c")];
+            let mut world = World::running(flags, &children);
+            world.crashes("a");
+            world.dies("b", Reason::Normal);
+            world.serve();
+            assert!(world.ended.is_none() && world.log().is_empty(), "{strategy}");
+        }
+    }
+}
 
 #[test]
 fn s1_any_significant_child_that_ends_by_itself_ends_the_supervisor() {
