@@ -182,7 +182,7 @@ impl Reporter {
     }
 }
 
-/// What listens to the log is a user's, and so is what prints a reason: neither may end a supervisor.
+/// What listens to the log is a user's: it may not end a supervisor.
 fn tell(event: impl FnOnce()) {
     let _ = contain(event);
 }

@@ -14,6 +14,8 @@ use support::{Do, Habits, Stage, Start, Worker};
 use tracing::field::{Field, Visit};
 use tracing::span;
 
+const HOUR: Duration = Duration::from_hours(1);
+
 /// Keeps the events of the supervisor as lines of text.
 #[derive(Clone, Default)]
 struct Journal(Arc<Mutex<Vec<String>>>);
@@ -292,35 +294,51 @@ fn s12_a_child_that_ends_badly_when_it_is_stopped_and_dynamic_ones_are_reported_
     assert_eq!(lines, expected);
 }
 
-/// An error whose text cannot be had.
-#[derive(Debug)]
-struct Unspeakable;
+/// Panics at whatever a supervisor reports.
+struct Panics;
 
-impl fmt::Display for Unspeakable {
-    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
-        panic!("no text")
+impl tracing::Subscriber for Panics {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.fields().field("supervisor").is_some()
     }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, _: &tracing::Event<'_>) {
+        panic!("a log subscriber");
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
 }
 
-impl std::error::Error for Unspeakable {}
-
 #[test]
-fn s12_a_reason_that_panics_when_it_is_printed_ends_no_supervisor() {
-    let journal = Journal::default();
-    let _here = tracing::subscriber::set_default(journal.clone());
+fn s12_a_subscriber_that_panics_ends_no_supervisor() {
+    let _here = tracing::subscriber::set_default(Panics);
     let stage = Stage::new();
-    let (a, b) = (stage.child("a"), stage.child_in_place("b"));
-    let hour = Duration::from_hours(1);
-    let supervisor =
-        stage.supervisor(move || Supervisor::one_for_one().intensity(9, hour).child(a).child(b));
-    let first = stage.pid("a");
-    for id in ["a", "b"] {
-        stage.worker(id).send(Do::End(Reason::error(Unspeakable))).unwrap();
-        stage.sim.run_until_idle();
+    stage.plan("c", &[Start::Ignore]);
+    let (a, b, c) = (stage.child("a"), stage.child_in_place("b"), stage.child("c"));
+    let (a, hour) = (a.back_off(BackOff::new(HOUR, HOUR)), HOUR);
+    let supervisor = stage.supervisor(move || {
+        Supervisor::one_for_one().intensity(9, hour).child(a).child(b).child(c)
+    });
+    stage.crash("a");
+    stage.crash("b");
+    stage.plan("a", &[Start::Fail]);
+    for _ in 0..2 {
+        stage.pass(HOUR);
     }
-    assert!(supervisor.is_alive() && stage.pid("a") != first);
-    assert_eq!(supervisor.inspect().wait().unwrap().number("restarts"), Some(2));
+    assert_eq!(stage.log(), "(boom) a, [boom] b, start b, fail a, start a");
+    supervisor.terminate_child("a").wait().unwrap();
     supervisor.stop().wait().unwrap();
+    assert_eq!(stage.log(), "stop a, stop b");
 }
 
 #[test]
