@@ -306,8 +306,7 @@ mod tests {
         let running = "child \"a\" is running as <0.7.0>";
         let restarting = "child \"a\" is restarting";
         let silent = format!("supervisor: {call}");
-        type Any = Box<dyn Error>;
-        let errors: [(Any, &str); 21] = [
+        let errors: [(Box<dyn Error>, &str); 21] = [
             (Box::new(FailedToStartChild { id: id(), reason: reason.clone() }), failed),
             (
                 Box::new(StartChildError::AlreadyPresent { id: id() }),

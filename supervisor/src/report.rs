@@ -54,7 +54,7 @@ impl Reporter {
         tell(|| {
             tracing::error!(
                 target: "krarup", %supervisor, %child, %reason, count, "child failed to start"
-            )
+            );
         });
     }
 
@@ -64,13 +64,13 @@ impl Reporter {
             tell(|| {
                 tracing::warn!(
                     target: "krarup", %supervisor, %child, %pid, %reason, count, "child ended"
-                )
+                );
             });
         } else {
             tell(|| {
                 tracing::info!(
                     target: "krarup", %supervisor, %child, %pid, %reason, count, "child ended"
-                )
+                );
             });
         }
     }
@@ -83,7 +83,7 @@ impl Reporter {
         tell(|| {
             tracing::warn!(
                 target: "krarup", %supervisor, %child, pid, reason, count, "child restarting"
-            )
+            );
         });
     }
 
@@ -98,7 +98,7 @@ impl Reporter {
         tell(|| {
             tracing::warn!(
                 target: "krarup", %supervisor, %child, %pid, %reason, count, "child restarting in place"
-            )
+            );
         });
     }
 
@@ -107,7 +107,7 @@ impl Reporter {
         tell(|| {
             tracing::info!(
                 target: "krarup", %supervisor, %child, ?wait, count, "child waits for its restart"
-            )
+            );
         });
     }
 
@@ -130,14 +130,14 @@ impl Reporter {
             tell(|| {
                 tracing::info!(
                     target: "krarup", %supervisor, %child, %pid, %reason, count, "child stopped"
-                )
+                );
             });
         } else {
             tell(|| {
                 tracing::warn!(
                     target: "krarup", %supervisor, %child, %pid, %reason, count, shutdown = %asked,
                     "child stopped"
-                )
+                );
             });
         }
     }
@@ -148,7 +148,7 @@ impl Reporter {
             tracing::error!(
                 target: "krarup", %supervisor, %child, %pid, count,
                 "child cannot be ended and is left behind"
-            )
+            );
         });
     }
 
@@ -159,24 +159,24 @@ impl Reporter {
                 tracing::error!(
                     target: "krarup", %supervisor, %child, count,
                     cause = "reached maximum restart intensity", "supervisor gives up"
-                )
+                );
             }),
             Ending::StartFailed(child) => tell(|| {
                 tracing::error!(
                     target: "krarup", %supervisor, %child, count,
                     cause = "child failed to start", "supervisor gives up"
-                )
+                );
             }),
             Ending::AutoShutdown(child) => tell(|| {
                 tracing::info!(
                     target: "krarup", %supervisor, %child, count,
                     cause = "significant child ended", "supervisor ends"
-                )
+                );
             }),
             Ending::Told => tell(|| {
                 tracing::info!(
                     target: "krarup", %supervisor, count, cause = "told to", "supervisor ends"
-                )
+                );
             }),
         }
     }

@@ -287,19 +287,19 @@ mod tests {
 
     #[test]
     fn values_are_shown_as_otp_writes_them() {
+        use AutoShutdown::{AllSignificant, AnySignificant, Never};
+        use RestartType::{Permanent, Temporary, Transient};
+        use Strategy::{OneForAll, OneForOne, RestForOne, SimpleOneForOne};
         let shown = |values: &[&dyn fmt::Display]| {
             values.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
         };
-        use RestartType::{Permanent, Temporary, Transient};
         assert_eq!(shown(&[&Permanent, &Transient, &Temporary]), "permanent transient temporary");
         let limit = Shutdown::from(Duration::from_millis(1500));
         let shutdowns = shown(&[&Shutdown::BrutalKill, &limit, &Shutdown::Infinity]);
         assert_eq!(shutdowns, "brutal_kill 1.5s infinity");
         assert_eq!(shown(&[&ChildKind::Worker, &ChildKind::Supervisor]), "worker supervisor");
-        use Strategy::{OneForAll, OneForOne, RestForOne, SimpleOneForOne};
         let strategies = shown(&[&OneForOne, &OneForAll, &RestForOne, &SimpleOneForOne]);
         assert_eq!(strategies, "one_for_one one_for_all rest_for_one simple_one_for_one");
-        use AutoShutdown::{AllSignificant, AnySignificant, Never};
         let ends = shown(&[&Never, &AnySignificant, &AllSignificant]);
         assert_eq!(ends, "never any_significant all_significant");
     }
@@ -311,7 +311,8 @@ mod tests {
         assert_eq!((id.to_string(), format!("{id:?}")), ("a".to_owned(), "\"a\"".to_owned()));
         assert!(id == "a" && id == *"a" && id != "b" && id != *"b");
         assert_eq!(ChildId::from(&id), id);
-        assert!(id < ChildId::from("b"));
+        let next = ChildId::from("b");
+        assert!(id < next);
     }
 
     #[test]

@@ -374,7 +374,7 @@ fn x3_inspect_shows_what_was_set_and_the_children_of_a_template() {
 /// Those of a stage that are stuck have no turn any more.
 fn hold(stage: &Stage, pids: &[Pid]) {
     let held = Fault::Delay(Duration::from_hours(1));
-    let faults = pids.iter().fold(Faults::new(), |all, pid| all.at_step(0, held.clone(), *pid));
+    let faults = pids.iter().fold(Faults::new(), |all, pid| all.at_step(0, held, *pid));
     stage.sim.faults(faults);
 }
 
