@@ -383,13 +383,13 @@ fn s10_a_child_waits_for_the_verdict_however_long_it_takes() {
     let stage = Stage::new();
     let supervisor = ab(&stage, 5);
     let pid = stage.pid("a");
-    let held = Fault::Delay(Duration::from_secs(60));
+    let held = Fault::Delay(Duration::from_mins(1));
     stage.sim.faults(Faults::new().at_step(0, held, supervisor.pid()));
     // A fault strikes after a turn.
     stage.crash("b");
     stage.log();
     stage.crash("a");
     assert_eq!(stage.log(), "");
-    stage.pass(Duration::from_secs(60));
+    stage.pass(Duration::from_mins(1));
     assert_eq!((stage.log().contains("[boom] a, start a"), stage.pid("a")), (true, pid));
 }
