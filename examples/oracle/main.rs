@@ -44,56 +44,58 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     for path in paths {
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) => {
-                println!("{path}: {error}");
-                failed += 1;
-                continue;
-            }
+        let outcome = match std::fs::read_to_string(&path) {
+            Ok(text) => replay(&text, seed),
+            Err(error) => Err(error.to_string()),
         };
-        let (scenarios, others) = match scenario::split(&text) {
-            Ok(parts) => parts,
+        match outcome {
+            Ok(Replay { passed: ok, failures }) => {
+                passed += ok;
+                failed += failures.len();
+                failures.iter().for_each(|text| println!("{text}"));
+            }
             Err(fault) => {
                 println!("{path}: {fault}");
                 failed += 1;
-                continue;
-            }
-        };
-        for scenario in &scenarios {
-            if let Err(fault) = check::check(scenario) {
-                failed += 1;
-                println!("{}: {fault}", scenario.name);
-                continue;
-            }
-            let replay = if scenario.is_tree() { supervision::replay } else { process::replay };
-            // A fault of this program fails the scenario, not those after it.
-            let got = catch_unwind(|| replay(scenario, seed))
-                .unwrap_or_else(|_| vec!["the replay itself failed".to_owned()]);
-            match difference(&scenario.lines, &got) {
-                None => passed += 1,
-                Some(text) => {
-                    failed += 1;
-                    println!("{}: {text}", scenario.name);
-                }
-            }
-        }
-        for line in &others {
-            match window::replay(line, seed) {
-                Some(got) if got == *line => passed += 1,
-                Some(got) => {
-                    failed += 1;
-                    println!("{line}: got {got}");
-                }
-                None => {
-                    failed += 1;
-                    println!("{line}: neither a scenario nor a window");
-                }
             }
         }
     }
     println!("{passed} passed, {failed} failed");
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What came of the scenarios and the windows of one file.
+struct Replay {
+    passed: usize,
+    failures: Vec<String>,
+}
+
+/// Runs all that a file holds; an error, if it is none of these files.
+fn replay(text: &str, seed: u64) -> Result<Replay, String> {
+    let (scenarios, others) = scenario::split(text)?;
+    let (mut passed, mut failures) = (0, Vec::new());
+    for scenario in &scenarios {
+        if let Err(fault) = check::check(scenario) {
+            failures.push(format!("{}: {fault}", scenario.name));
+            continue;
+        }
+        let replay = if scenario.is_tree() { supervision::replay } else { process::replay };
+        // A fault of this program fails the scenario, not those after it.
+        let got = catch_unwind(|| replay(scenario, seed))
+            .unwrap_or_else(|_| vec!["the replay itself failed".to_owned()]);
+        match difference(&scenario.lines, &got) {
+            None => passed += 1,
+            Some(text) => failures.push(format!("{}: {text}", scenario.name)),
+        }
+    }
+    for line in &others {
+        match window::replay(line, seed) {
+            Some(got) if got == *line => passed += 1,
+            Some(got) => failures.push(format!("{line}: got {got}")),
+            None => failures.push(format!("{line}: neither a scenario nor a window")),
+        }
+    }
+    Ok(Replay { passed, failures })
 }
 
 /// The first line in which the two differ.
@@ -108,4 +110,33 @@ fn difference(expected: &[String], got: &[String]) -> Option<String> {
         expected.get(at).unwrap_or(&nothing),
         got.get(at).unwrap_or(&nothing)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn every_scenario_comes_out_as_otp_did_it() {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle");
+        let mut failures = Vec::new();
+        let mut passed = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "txt") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                for seed in [SEED, SEED + 1] {
+                    let file = replay(&text, seed).unwrap();
+                    passed += file.passed;
+                    failures.extend(file.failures);
+                }
+            }
+        }
+        std::panic::set_hook(hook);
+        assert!(failures.is_empty(), "{}", failures.join("\n"));
+        assert!(passed > 600, "only {passed} scenarios were replayed");
+    }
 }

@@ -86,9 +86,17 @@ mod tests {
 
     #[test]
     fn b1_a_child_has_a_name_that_can_be_one_or_none() {
-        let child = ChildRules { name: Some(String::new()), ..rules("a") };
-        let error = SpecError::InvalidName { id: "a".into(), error: NameError::Empty };
-        assert_eq!(child.check(&with(AutoShutdown::Never)), Err(error));
+        for (bytes, refused) in [
+            (0, Some(NameError::Empty)),
+            (1, None),
+            (255, None),
+            (256, Some(NameError::TooLong { bytes: 256 })),
+        ] {
+            let child = ChildRules { name: Some("x".repeat(bytes)), ..rules("a") };
+            let refused = refused.map(|error| SpecError::InvalidName { id: "a".into(), error });
+            assert_eq!(child.check(&with(AutoShutdown::Never)).err(), refused);
+        }
+        assert_eq!(rules("a").check(&with(AutoShutdown::Never)), Ok(()));
     }
 
     #[test]
@@ -123,9 +131,11 @@ mod tests {
         assert_eq!(flags.check(&[rules("a"), rules("b"), rules("a")]), Err(duplicate));
         let zero = Flags { period: Duration::ZERO, ..flags };
         assert_eq!(zero.check([]), Err(SpecError::ZeroPeriod));
-        let auto_shutdown = AutoShutdown::AnySignificant;
-        let simple = Flags { strategy: Strategy::SimpleOneForOne, auto_shutdown, ..flags };
-        let refused = SpecError::AutoShutdownOfSimpleOneForOne { auto_shutdown };
-        assert_eq!(simple.check([]), Err(refused));
+        for auto_shutdown in [AutoShutdown::AnySignificant, AutoShutdown::AllSignificant] {
+            let simple = Flags { strategy: Strategy::SimpleOneForOne, auto_shutdown, ..flags };
+            let refused = SpecError::AutoShutdownOfSimpleOneForOne { auto_shutdown };
+            assert_eq!(simple.check([]), Err(refused));
+            assert_eq!(with(auto_shutdown).check([]), Ok(()));
+        }
     }
 }

@@ -4,7 +4,7 @@ use crate::back_off::BackOff;
 use crate::command::SupervisorContext;
 use crate::in_place::AskSupervisor;
 use crate::spec::{ChildId, ChildKind, ChildRules, RestartType, Shutdown};
-use krarup_act::{Actor, Address, Behavior, InPlace, Monitor};
+use krarup_act::{Actor, Address, Behavior, InPlace, Monitor, contain};
 use krarup_gen::{Class, SpawnError};
 use std::fmt;
 use std::pin::Pin;
@@ -64,7 +64,7 @@ impl ChildSpec {
     {
         let rules = ChildRules::new(id.into(), ChildKind::Worker, A::label());
         let factory = Arc::new(FactoryInPlace(Arc::new(factory)));
-        let start = Start { factory, options: Options::new() };
+        let start = Start { factory: Some(factory), options: Options::new() };
         ChildSpec { rules: ChildRules { in_place: true, ..rules }, start }
     }
 
@@ -73,8 +73,8 @@ impl ChildSpec {
         B: Behavior,
         F: Fn() -> B + Send + Sync + 'static,
     {
-        let start =
-            Start { factory: Arc::new(Factory(Arc::new(factory))), options: Options::new() };
+        let factory = Arc::new(Factory(Arc::new(factory)));
+        let start = Start { factory: Some(factory), options: Options::new() };
         ChildSpec { rules: ChildRules::new(id, kind, B::label()), start }
     }
 }
@@ -180,7 +180,7 @@ impl<A: Clone + Send + Sync + 'static> ChildTemplate<A> {
 
 impl<A> ChildTemplate<A> {
     pub(crate) fn start(&self, arguments: A) -> Start<A> {
-        Start { factory: (self.factory)(arguments), options: self.options.clone() }
+        Start { factory: Some((self.factory)(arguments)), options: self.options.clone() }
     }
 }
 
@@ -302,7 +302,8 @@ impl Options {
 /// What a supervisor whose `start_child` takes a `T` needs to start one of its
 /// children, again and again.
 pub(crate) struct Start<T> {
-    factory: Arc<dyn StartChild<T>>,
+    /// There until it is dropped.
+    factory: Option<Arc<dyn StartChild<T>>>,
     options: Options,
 }
 
@@ -314,13 +315,22 @@ impl<T> Start<T> {
         rules: &ChildRules,
         grace: Duration,
     ) -> Begun {
-        self.factory.start(ctx, &Birth { rules, grace, options: &self.options })
+        let factory = self.factory.as_ref().expect("what is started is not dropped");
+        factory.start(ctx, &Birth { rules, grace, options: &self.options })
     }
 }
 
 impl<T> Clone for Start<T> {
     fn clone(&self) -> Self {
-        Start { factory: Arc::clone(&self.factory), options: self.options.clone() }
+        Start { factory: self.factory.clone(), options: self.options.clone() }
+    }
+}
+
+/// A factory and its arguments are a user's: how they are dropped is nothing to the supervisor.
+impl<T> Drop for Start<T> {
+    fn drop(&mut self) {
+        let factory = self.factory.take();
+        let _ = contain(|| drop(factory));
     }
 }
 

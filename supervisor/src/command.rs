@@ -92,3 +92,51 @@ impl From<Pid> for ChildRef {
         ChildRef::Pid(pid)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::child_spec::ChildSpec;
+    use crate::supervisor::Supervisor;
+    use krarup_node::Simulation;
+    use std::sync::mpsc;
+
+    /// A trace shows them.
+    #[test]
+    fn a_command_shows_its_name() {
+        let sim = Simulation::new(1);
+        let supervisor = sim.spawn(Supervisor::one_for_one).wait().unwrap();
+        let (shown, told) = mpsc::channel();
+        let show = |command: Command<ChildSpec>| {
+            let command = SupervisorCommand(command);
+            shown.send(format!("{command:?}")).unwrap();
+            command
+        };
+        let id = || ChildId::from("a");
+        let spec = || ChildSpec::supervisor("a", Supervisor::one_for_one);
+        let _ = supervisor.call_max(|it| show(Command::StartChild(spec(), it))).wait();
+        let _ = supervisor.call_max(|it| show(Command::TerminateChild(id().into(), it))).wait();
+        let _ = supervisor.call_max(|it| show(Command::RestartChild(id(), it))).wait();
+        let _ = supervisor.call_max(|it| show(Command::DeleteChild(id(), it))).wait();
+        let _ = supervisor.call_max(|it| show(Command::WhichChildren(it))).wait();
+        let _ = supervisor.call_max(|it| show(Command::CountChildren(it))).wait();
+        let _ = supervisor.call_max(|it| show(Command::GetChildSpec(id().into(), it))).wait();
+        let (pid, reason) = (supervisor.pid(), Reason::Normal);
+        let plea = |reply| show(Command::MayGoOn(Plea { pid, reason, reply }));
+        let _ = supervisor.call_max(plea).wait();
+        let names = "StartChild TerminateChild RestartChild DeleteChild WhichChildren \
+                     CountChildren GetChildSpec MayGoOn";
+        assert_eq!(told.try_iter().collect::<Vec<_>>().join(" "), names);
+    }
+
+    #[test]
+    fn a_child_is_referred_to_by_its_id_in_quotes_or_by_its_pid() {
+        let id = ChildId::from("a");
+        let by_id = [ChildRef::from("a"), "a".to_owned().into(), id.clone().into(), (&id).into()];
+        assert!(by_id.iter().all(|child| *child == ChildRef::Id("a".into())));
+        assert_eq!(by_id[0].to_string(), "\"a\"");
+        let pid = Pid::local(7, 0);
+        assert_eq!(ChildRef::from(pid), ChildRef::Pid(pid));
+        assert_eq!(ChildRef::from(pid).to_string(), "<0.7.0>");
+    }
+}

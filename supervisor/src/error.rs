@@ -65,6 +65,12 @@ pub enum SpecError {
         /// How its supervisor restarts.
         strategy: Strategy,
     },
+    /// A child of its own under `simple_one_for_one`, where all are made from the template.
+    #[error("child {id:?} is not of the template, and simple_one_for_one has no other children")]
+    ChildOfSimpleOneForOne {
+        /// The child.
+        id: ChildId,
+    },
     /// `auto_shutdown` under `simple_one_for_one`, where all children are alike.
     #[error("simple_one_for_one cannot have auto_shutdown {auto_shutdown}")]
     AutoShutdownOfSimpleOneForOne {
@@ -222,4 +228,123 @@ pub enum GetChildSpecError {
     /// The supervisor did not answer.
     #[error("supervisor: {0}")]
     Call(#[from] CallError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::error::Error;
+    use std::time::Duration;
+
+    fn id() -> ChildId {
+        "a".into()
+    }
+
+    #[test]
+    fn a_refused_specification_says_what_is_wrong_with_which_child() {
+        let name = SpecError::InvalidName { id: id(), error: NameError::Empty };
+        let error = BackOffError::ZeroMin;
+        let named = [NameError::Empty.to_string(), error.to_string()];
+        let (any, group) = (AutoShutdown::AnySignificant, Strategy::OneForAll);
+        for (error, text) in [
+            (SpecError::DuplicateId { id: id() }, "two children have the id \"a\""),
+            (SpecError::ZeroPeriod, "a restart period of 0 s would never count a restart"),
+            (
+                SpecError::SignificantWithoutAutoShutdown { id: id() },
+                "child \"a\" is significant, but its supervisor has auto_shutdown never",
+            ),
+            (
+                SpecError::SignificantPermanent { id: id() },
+                "child \"a\" is significant and permanent, so it would never end for good",
+            ),
+            (name, &format!("child \"a\": {}", named[0])),
+            (
+                SpecError::ZeroMailbox { id: id() },
+                "child \"a\": a mailbox of 0 messages takes none",
+            ),
+            (SpecError::BackOff { id: id(), error }, &format!("child \"a\": {}", named[1])),
+            (
+                SpecError::BackOffInPlace { id: id() },
+                "child \"a\" is restarted in place, so its back-off would never be waited for",
+            ),
+            (
+                SpecError::InPlaceInGroup { id: id(), strategy: group },
+                "child \"a\" cannot be restarted in place under one_for_all, with others",
+            ),
+            (
+                SpecError::ChildOfSimpleOneForOne { id: id() },
+                "child \"a\" is not of the template, and simple_one_for_one has no other children",
+            ),
+            (
+                SpecError::AutoShutdownOfSimpleOneForOne { auto_shutdown: any },
+                "simple_one_for_one cannot have auto_shutdown any_significant",
+            ),
+        ] {
+            assert_eq!(error.to_string(), text);
+            assert_eq!(StartChildError::from(error).to_string(), text);
+        }
+        for (error, text) in [
+            (BackOffError::ZeroMin, "a back-off that begins with 0 s never waits"),
+            (
+                BackOffError::MaxUnderMin {
+                    min: Duration::from_secs(2),
+                    max: Duration::from_secs(1),
+                },
+                "a back-off from 2s cannot end at 1s",
+            ),
+            (BackOffError::Jitter(1.5), "a jitter of 1.5 is not within 0 and 1"),
+            (BackOffError::ZeroReset, "a back-off that is reset after 0 s never grows"),
+        ] {
+            assert_eq!(error.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_refused_request_says_what_was_asked_of_which_child_and_why_not() {
+        let (pid, reason, call) = (Pid::local(7, 0), Reason::error("no"), CallError::NoProcess);
+        let failed = "child \"a\" failed to start: no";
+        let running = "child \"a\" is running as <0.7.0>";
+        let restarting = "child \"a\" is restarting";
+        let silent = format!("supervisor: {call}");
+        let errors: [(Box<dyn Error>, &str); 21] = [
+            (Box::new(FailedToStartChild { id: id(), reason: reason.clone() }), failed),
+            (
+                Box::new(StartChildError::AlreadyPresent { id: id() }),
+                "child \"a\" is already present",
+            ),
+            (
+                Box::new(StartChildError::AlreadyStarted { id: id(), pid }),
+                "child \"a\" is already started as <0.7.0>",
+            ),
+            (Box::new(StartChildError::Failed { id: id(), reason: reason.clone() }), failed),
+            (Box::new(StartChildError::from(call.clone())), &silent),
+            (Box::new(TerminateChildError::NotFound { child: "\"a\"".into() }), "no child \"a\""),
+            (
+                Box::new(TerminateChildError::SimpleOneForOne),
+                "under simple_one_for_one a child is terminated by its pid, not its id",
+            ),
+            (Box::new(TerminateChildError::from(call.clone())), &silent),
+            (Box::new(RestartChildError::NotFound { id: id() }), "no child \"a\""),
+            (Box::new(RestartChildError::Running { id: id(), pid }), running),
+            (Box::new(RestartChildError::Restarting { id: id() }), restarting),
+            (
+                Box::new(RestartChildError::SimpleOneForOne),
+                "simple_one_for_one has no restart_child",
+            ),
+            (Box::new(RestartChildError::Failed { id: id(), reason }), failed),
+            (Box::new(RestartChildError::from(call.clone())), &silent),
+            (Box::new(DeleteChildError::NotFound { id: id() }), "no child \"a\""),
+            (Box::new(DeleteChildError::Running { id: id(), pid }), running),
+            (Box::new(DeleteChildError::Restarting { id: id() }), restarting),
+            (Box::new(DeleteChildError::SimpleOneForOne), "simple_one_for_one has no delete_child"),
+            (Box::new(DeleteChildError::from(call.clone())), &silent),
+            (Box::new(GetChildSpecError::NotFound { child: "<0.7.0>".into() }), "no child <0.7.0>"),
+            (Box::new(GetChildSpecError::from(call.clone())), &silent),
+        ];
+        for (error, text) in errors {
+            assert_eq!(error.to_string(), text);
+            let cause = error.source().map(ToString::to_string);
+            assert_eq!(cause, (text == silent).then(|| call.to_string()), "{text}");
+        }
+    }
 }

@@ -28,3 +28,16 @@ impl Ignore {
         Reason::shutdown(Ignore)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s2_to_have_nothing_to_do_is_no_failure() {
+        let reason = Ignore::reason();
+        assert!(!reason.is_abnormal());
+        assert_eq!(reason.downcast_ref::<Ignore>(), Some(&Ignore));
+        assert_eq!(reason.to_string(), "shutdown: nothing to do");
+    }
+}

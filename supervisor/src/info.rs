@@ -109,3 +109,20 @@ impl From<&ChildRules> for ChildSpecInfo {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_has_a_pid_only_if_the_child_runs() {
+        let pid = Pid::local(7, 0);
+        for (state, of, text) in [
+            (ChildState::Undefined, None, "undefined"),
+            (ChildState::Restarting, None, "restarting"),
+            (ChildState::Running(pid), Some(pid), "<0.7.0>"),
+        ] {
+            assert_eq!((state.pid(), state.to_string().as_str()), (of, text));
+        }
+    }
+}

@@ -184,10 +184,10 @@ impl<F> Plan<F> {
     /// Something came off the lane.
     fn decide(&mut self, event: Event<F>, at: Moment) -> Option<Action> {
         match event {
-            Event::Begin => match self.children.from(ChildKey::FIRST) {
-                Some(key) if !self.is_simple() => self.start(key, Purpose::Begin),
-                _ => None,
-            },
+            Event::Begin => {
+                let first = self.children.from(ChildKey::FIRST)?;
+                self.start(first, Purpose::Begin)
+            }
             Event::Exited { pid, reason } => self.exited(pid, &reason, at),
             Event::TryAgain(key) => match self.children.get(key) {
                 Some(child) if child.is_due(at.now) => self.restart(key, at.now),
@@ -203,8 +203,8 @@ impl<F> Plan<F> {
     /// The behaviour reported on something it was not asked to do, or took something
     /// from its lane while it had something to do. It does neither.
     fn untimely(&mut self, phase: Phase) -> Option<Action> {
-        debug_assert!(false, "an event out of turn while {phase:?}");
         self.phase = phase;
+        debug_assert!(false, "an event out of turn while {:?}", self.phase);
         None
     }
 

@@ -21,6 +21,7 @@
 
 use crate::action::Ending;
 use crate::spec::{ChildId, Shutdown};
+use krarup_act::contain;
 use krarup_gen::{Pid, Reason};
 use std::time::Duration;
 use tracing::field::display;
@@ -38,31 +39,39 @@ impl Reporter {
 
     pub(crate) fn started(self, child: &ChildId, pid: Pid, count: u64) {
         let Reporter { supervisor } = self;
-        tracing::info!(target: "krarup", %supervisor, %child, %pid, count, "child started");
+        tell(
+            || tracing::info!(target: "krarup", %supervisor, %child, %pid, count, "child started"),
+        );
     }
 
     pub(crate) fn ignored(self, child: &ChildId, count: u64) {
         let Reporter { supervisor } = self;
-        tracing::info!(target: "krarup", %supervisor, %child, count, "child ignored");
+        tell(|| tracing::info!(target: "krarup", %supervisor, %child, count, "child ignored"));
     }
 
     pub(crate) fn failed(self, child: &ChildId, reason: &Reason, count: u64) {
         let Reporter { supervisor } = self;
-        tracing::error!(
-            target: "krarup", %supervisor, %child, %reason, count, "child failed to start"
-        );
+        tell(|| {
+            tracing::error!(
+                target: "krarup", %supervisor, %child, %reason, count, "child failed to start"
+            );
+        });
     }
 
     pub(crate) fn ended(self, child: &ChildId, pid: Pid, reason: &Reason, count: u64) {
         let Reporter { supervisor } = self;
         if reason.is_abnormal() {
-            tracing::warn!(
-                target: "krarup", %supervisor, %child, %pid, %reason, count, "child ended"
-            );
+            tell(|| {
+                tracing::warn!(
+                    target: "krarup", %supervisor, %child, %pid, %reason, count, "child ended"
+                );
+            });
         } else {
-            tracing::info!(
-                target: "krarup", %supervisor, %child, %pid, %reason, count, "child ended"
-            );
+            tell(|| {
+                tracing::info!(
+                    target: "krarup", %supervisor, %child, %pid, %reason, count, "child ended"
+                );
+            });
         }
     }
 
@@ -71,9 +80,11 @@ impl Reporter {
         let Reporter { supervisor } = self;
         let (pid, reason) = ended.unzip();
         let (pid, reason) = (pid.map(display), reason.map(display));
-        tracing::warn!(
-            target: "krarup", %supervisor, %child, pid, reason, count, "child restarting"
-        );
+        tell(|| {
+            tracing::warn!(
+                target: "krarup", %supervisor, %child, pid, reason, count, "child restarting"
+            );
+        });
     }
 
     pub(crate) fn restarting_in_place(
@@ -84,16 +95,20 @@ impl Reporter {
         count: u64,
     ) {
         let Reporter { supervisor } = self;
-        tracing::warn!(
-            target: "krarup", %supervisor, %child, %pid, %reason, count, "child restarting in place"
-        );
+        tell(|| {
+            tracing::warn!(
+                target: "krarup", %supervisor, %child, %pid, %reason, count, "child restarting in place"
+            );
+        });
     }
 
     pub(crate) fn waiting(self, child: &ChildId, wait: Duration, count: u64) {
         let Reporter { supervisor } = self;
-        tracing::info!(
-            target: "krarup", %supervisor, %child, ?wait, count, "child waits for its restart"
-        );
+        tell(|| {
+            tracing::info!(
+                target: "krarup", %supervisor, %child, ?wait, count, "child waits for its restart"
+            );
+        });
     }
 
     pub(crate) fn stopped(
@@ -106,48 +121,68 @@ impl Reporter {
     ) {
         let Reporter { supervisor } = self;
         let as_told = match asked {
-            Shutdown::BrutalKill => matches!(reason, Reason::Killed),
             // A child that was on its way out already is none that disobeyed.
-            _ => !reason.is_abnormal() || matches!(reason, Reason::NoProcess),
+            _ if matches!(reason, Reason::NoProcess) => true,
+            Shutdown::BrutalKill => matches!(reason, Reason::Killed),
+            Shutdown::Timeout(_) | Shutdown::Infinity => !reason.is_abnormal(),
         };
         if as_told {
-            tracing::info!(
-                target: "krarup", %supervisor, %child, %pid, %reason, count, "child stopped"
-            );
+            tell(|| {
+                tracing::info!(
+                    target: "krarup", %supervisor, %child, %pid, %reason, count, "child stopped"
+                );
+            });
         } else {
-            tracing::warn!(
-                target: "krarup", %supervisor, %child, %pid, %reason, count, shutdown = %asked,
-                "child stopped"
-            );
+            tell(|| {
+                tracing::warn!(
+                    target: "krarup", %supervisor, %child, %pid, %reason, count, shutdown = %asked,
+                    "child stopped"
+                );
+            });
         }
     }
 
     pub(crate) fn left_behind(self, child: &ChildId, pid: Pid, count: u64) {
         let Reporter { supervisor } = self;
-        tracing::error!(
-            target: "krarup", %supervisor, %child, %pid, count,
-            "child cannot be ended and is left behind"
-        );
+        tell(|| {
+            tracing::error!(
+                target: "krarup", %supervisor, %child, %pid, count,
+                "child cannot be ended and is left behind"
+            );
+        });
     }
 
     pub(crate) fn ending(self, ending: &Ending, count: u64) {
         let Reporter { supervisor } = self;
         match ending {
-            Ending::RestartIntensity(child) => tracing::error!(
-                target: "krarup", %supervisor, %child, count,
-                cause = "reached maximum restart intensity", "supervisor gives up"
-            ),
-            Ending::StartFailed(child) => tracing::error!(
-                target: "krarup", %supervisor, %child, count,
-                cause = "child failed to start", "supervisor gives up"
-            ),
-            Ending::AutoShutdown(child) => tracing::info!(
-                target: "krarup", %supervisor, %child, count,
-                cause = "significant child ended", "supervisor ends"
-            ),
-            Ending::Told => tracing::info!(
-                target: "krarup", %supervisor, count, cause = "told to", "supervisor ends"
-            ),
+            Ending::RestartIntensity(child) => tell(|| {
+                tracing::error!(
+                    target: "krarup", %supervisor, %child, count,
+                    cause = "reached maximum restart intensity", "supervisor gives up"
+                );
+            }),
+            Ending::StartFailed(child) => tell(|| {
+                tracing::error!(
+                    target: "krarup", %supervisor, %child, count,
+                    cause = "child failed to start", "supervisor gives up"
+                );
+            }),
+            Ending::AutoShutdown(child) => tell(|| {
+                tracing::info!(
+                    target: "krarup", %supervisor, %child, count,
+                    cause = "significant child ended", "supervisor ends"
+                );
+            }),
+            Ending::Told => tell(|| {
+                tracing::info!(
+                    target: "krarup", %supervisor, count, cause = "told to", "supervisor ends"
+                );
+            }),
         }
     }
+}
+
+/// What listens to the log is a user's: it may not end a supervisor.
+fn tell(event: impl FnOnce()) {
+    let _ = contain(event);
 }

@@ -286,8 +286,41 @@ mod tests {
     }
 
     #[test]
+    fn values_are_shown_as_otp_writes_them() {
+        use AutoShutdown::{AllSignificant, AnySignificant, Never};
+        use RestartType::{Permanent, Temporary, Transient};
+        use Strategy::{OneForAll, OneForOne, RestForOne, SimpleOneForOne};
+        let shown = |values: &[&dyn fmt::Display]| {
+            values.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(shown(&[&Permanent, &Transient, &Temporary]), "permanent transient temporary");
+        let limit = Shutdown::from(Duration::from_millis(1500));
+        let shutdowns = shown(&[&Shutdown::BrutalKill, &limit, &Shutdown::Infinity]);
+        assert_eq!(shutdowns, "brutal_kill 1.5s infinity");
+        assert_eq!(shown(&[&ChildKind::Worker, &ChildKind::Supervisor]), "worker supervisor");
+        let strategies = shown(&[&OneForOne, &OneForAll, &RestForOne, &SimpleOneForOne]);
+        assert_eq!(strategies, "one_for_one one_for_all rest_for_one simple_one_for_one");
+        let ends = shown(&[&Never, &AnySignificant, &AllSignificant]);
+        assert_eq!(ends, "never any_significant all_significant");
+    }
+
+    #[test]
+    fn an_id_is_its_text() {
+        let id = ChildId::from("a".to_owned());
+        assert_eq!((id.as_str(), id.as_ref(), Borrow::<str>::borrow(&id)), ("a", "a", "a"));
+        assert_eq!((id.to_string(), format!("{id:?}")), ("a".to_owned(), "\"a\"".to_owned()));
+        assert!(id == "a" && id == *"a" && id != "b" && id != *"b");
+        assert_eq!(ChildId::from(&id), id);
+        let next = ChildId::from("b");
+        assert!(id < next);
+    }
+
+    #[test]
     fn s7_a_worker_has_five_seconds_and_a_supervisor_all_the_time_it_needs() {
         assert_eq!(rules("a").shutdown(), Shutdown::Timeout(Duration::from_secs(5)));
+        for time in [Duration::ZERO, Duration::MAX] {
+            assert_eq!(Shutdown::from(time), Shutdown::Timeout(time));
+        }
         let supervisor = ChildRules::new("s".into(), ChildKind::Supervisor, "test");
         assert_eq!(supervisor.shutdown(), Shutdown::Infinity);
     }

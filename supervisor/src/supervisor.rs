@@ -67,7 +67,7 @@ impl Supervisor {
         Supervisor { flags: Flags::new(strategy), children: Vec::new(), source }
     }
 
-    /// Adds a child, the last in start order.
+    /// Adds a child, the last in start order. `simple_one_for_one` refuses it at the start.
     #[must_use]
     pub fn child(mut self, spec: ChildSpec) -> Self {
         self.children.push((spec.rules, spec.start));
@@ -164,9 +164,13 @@ impl<T: Send + 'static> Behavior for Supervisor<T> {
 
 impl<T> Supervisor<T> {
     fn check(&self) -> Result<(), SpecError> {
-        let template = match &self.source {
-            Source::Spec(_) => None,
-            Source::Template(template) => Some(&template.rules),
+        let template = match (&self.source, self.children.first()) {
+            (Source::Spec(_), _) => None,
+            (Source::Template(template), None) => Some(&template.rules),
+            // Where the arguments of the template are specifications, `child` can be called.
+            (Source::Template(_), Some((rules, _))) => {
+                return Err(SpecError::ChildOfSimpleOneForOne { id: rules.id.clone() });
+            }
         };
         self.flags.check(self.children.iter().map(|(rules, _)| rules).chain(template))
     }

@@ -53,5 +53,6 @@ mod tests {
         assert_eq!((waits.next_due(), waits.pop_due(at(6))), (Some(at(7)), None));
         assert_eq!((waits.pop_due(at(9)), waits.pop_due(at(9))), (Some(b), Some(a)));
         assert_eq!((waits.next_due(), waits.pop_due(at(99))), (None, None));
+        assert!(waits.by_key.is_empty(), "nothing is kept of a wait that is over");
     }
 }

@@ -7,6 +7,7 @@ use krarup_supervisor::{
     BackOff, BackOffError, ChildState, DeleteChildError, RestartChildError, SpecError, Supervisor,
     SupervisorAddress, SupervisorCalls,
 };
+use std::future::IntoFuture;
 use std::time::Duration;
 use support::{Stage, Start, kids};
 
@@ -130,6 +131,26 @@ fn s10_several_children_wait_each_for_its_own_time() {
     assert_eq!(stage.log(), "start b");
     stage.pass(2 * SECOND);
     assert_eq!(stage.log(), "start a, start c");
+}
+
+#[test]
+fn s10_what_came_during_a_start_is_served_though_another_child_waits() {
+    let stage = Stage::new();
+    let (a, b) = (stage.child("a").back_off(BackOff::new(HOUR, HOUR)), stage.child("b"));
+    let supervisor =
+        stage.supervisor(|| Supervisor::one_for_one().intensity(9, HOUR).child(a).child(b));
+    stage.crash("a");
+    stage.plan("b", &[Start::WellLate(SECOND)]);
+    stage.crash("b");
+    let mut asked = supervisor.count_children().into_future();
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(asked.as_mut().poll(&mut cx).is_pending());
+    stage.sim.run_until_idle();
+    stage.pass(SECOND);
+    let std::task::Poll::Ready(Ok(counts)) = asked.as_mut().poll(&mut cx) else {
+        panic!("no answer")
+    };
+    assert_eq!((counts.specs, counts.active), (2, 1));
 }
 
 #[test]

@@ -4,8 +4,9 @@ mod support;
 
 use krarup_gen::{Pid, Reason};
 use krarup_supervisor::{
-    AutoShutdown, ChildTemplate, DeleteChildError, RestartChildError, RestartType, SpecError,
-    StartChildError, Supervisor, SupervisorAddress, SupervisorCalls, TerminateChildError,
+    AutoShutdown, BackOff, ChildKind, ChildSpec, ChildTemplate, DeleteChildError,
+    GetChildSpecError, RestartChildError, RestartType, Shutdown, SpecError, StartChildError,
+    Supervisor, SupervisorAddress, SupervisorCalls, TerminateChildError,
 };
 use std::future::IntoFuture;
 use std::sync::Arc;
@@ -118,6 +119,90 @@ fn s8_the_spec_is_that_of_the_template() {
         assert_eq!((spec.id.as_str(), spec.restart), ("dynamic", RestartType::Transient));
     }
     supervisor.get_childspec("a").wait().unwrap_err();
+    // Neither a stranger nor a child that has ended has one.
+    let own = supervisor.pid();
+    tell(&stage, a, Do::End(Reason::Normal));
+    for pid in [own, a] {
+        let unknown = GetChildSpecError::NotFound { child: pid.to_string() };
+        assert_eq!(supervisor.get_childspec(pid).wait(), Err(unknown));
+    }
+}
+
+#[test]
+fn s8_there_is_one_specification_however_many_children_and_each_is_of_its_kind() {
+    let stage = Stage::new();
+    let shared = stage.shared();
+    let template = ChildTemplate::supervisor("inner", move |id: String| {
+        let (shared, name) = (Arc::clone(&shared), id.clone());
+        let worker = move || Worker::new(&id, Arc::clone(&shared), Habits::default());
+        Supervisor::one_for_one().child(ChildSpec::worker("w", worker).name(name))
+    });
+    let supervisor = stage.supervisor(|| Supervisor::simple_one_for_one(template));
+    for count in 0..3 {
+        let counts = supervisor.count_children().wait().unwrap();
+        assert_eq!((counts.specs, counts.active), (1, count));
+        assert_eq!((counts.supervisors, counts.workers), (count, 0));
+        start(&supervisor, &count.to_string());
+    }
+    let lines = supervisor.which_children().wait().unwrap();
+    assert!(lines.iter().all(|line| line.kind == ChildKind::Supervisor));
+    // A supervisor has the time it needs.
+    let spec = supervisor.get_childspec("inner").wait().unwrap();
+    assert_eq!((spec.kind, spec.shutdown), (ChildKind::Supervisor, Shutdown::Infinity));
+}
+
+/// OTP refuses a second specification too.
+#[test]
+fn b1_simple_one_for_one_takes_no_child_but_those_of_its_template() {
+    let stage = Stage::new();
+    let template =
+        ChildTemplate::supervisor("inner", |spec: ChildSpec| Supervisor::one_for_one().child(spec));
+    let child = stage.child("a");
+    let tree = move || Supervisor::simple_one_for_one(template).child(child);
+    let refused = SpecError::ChildOfSimpleOneForOne { id: "a".into() };
+    assert_eq!(stage.start(tree).unwrap_err().to_string(), format!("init failed: {refused}"));
+    assert_eq!(stage.log(), "");
+}
+
+#[test]
+fn s6_a_child_that_waits_for_its_restart_is_cancelled_by_its_last_pid() {
+    let stage = Stage::new();
+    let second = Duration::from_secs(1);
+    let children = template(&stage, Habits::default()).back_off(BackOff::new(second, HOUR));
+    let supervisor =
+        stage.supervisor(|| Supervisor::simple_one_for_one(children).intensity(9, HOUR));
+    let (a, b) = (start(&supervisor, "a"), start(&supervisor, "b"));
+    stage.plan("b", &[Start::Fail]);
+    for pid in [a, b] {
+        tell(&stage, pid, Do::Fail);
+    }
+    assert_eq!(kids(&supervisor), "dynamic:restarting dynamic:restarting");
+    supervisor.terminate_child(a).wait().unwrap();
+    assert_eq!(kids(&supervisor), "dynamic:restarting");
+    // Its first try fails, and it is still known by the pid it had.
+    stage.pass(second);
+    assert_eq!(stage.log(), "start a, start b, (boom) a, (boom) b, fail b");
+    assert_eq!(supervisor.get_childspec(b).wait().unwrap().id, "dynamic");
+    supervisor.terminate_child(b).wait().unwrap();
+    stage.pass(HOUR);
+    assert_eq!((stage.log().as_str(), kids(&supervisor).as_str()), ("", ""));
+}
+
+#[test]
+fn s8_a_dead_stranger_is_terminated_and_a_living_one_is_none_of_the_children() {
+    let stage = Stage::new();
+    let dynamic = pool(&stage, RestartType::Permanent);
+    let (a, b) = (stage.child("a"), stage.child("b"));
+    let fixed = stage.supervisor(|| Supervisor::one_for_one().child(a).child(b));
+    let (a, b) = (stage.pid("a"), stage.pid("b"));
+    let unknown = |pid: Pid| Err(TerminateChildError::NotFound { child: pid.to_string() });
+    assert_eq!(dynamic.terminate_child(a).wait(), unknown(a));
+    // Children that have ids are not named by their pids, alive or dead.
+    assert_eq!(fixed.terminate_child(a).wait(), unknown(a));
+    fixed.terminate_child("a").wait().unwrap();
+    assert_eq!(fixed.terminate_child(a).wait(), unknown(a));
+    assert_eq!(dynamic.terminate_child(a).wait(), Ok(()));
+    assert!(stage.sim.is_alive(b));
 }
 
 #[test]
@@ -145,6 +230,51 @@ fn s7_children_are_stopped_together_with_one_time_limit() {
     supervisor.stop().wait().unwrap();
     assert_eq!(stage.sim.now() - before, second, "one limit for all");
     assert_eq!(stage.sim.processes(), []);
+}
+
+#[test]
+fn s7_an_early_end_gives_the_other_children_no_more_time() {
+    let stage = Stage::new();
+    let (tenth, shared) = (Duration::from_millis(100), stage.shared());
+    let ends_after = move |tenths: u32| {
+        let slow = Habits { trap: true, slow: Some(tenths * tenth) };
+        Worker::new(&tenths.to_string(), Arc::clone(&shared), slow)
+    };
+    let template = ChildTemplate::worker("dynamic", ends_after).shutdown(10 * tenth);
+    let supervisor = stage.supervisor(|| Supervisor::simple_one_for_one(template));
+    for tenths in [4, 8, 12, 16] {
+        supervisor.start_child(tenths).wait().unwrap();
+    }
+    stage.log();
+    let before = stage.sim.now();
+    supervisor.stop().wait().unwrap();
+    assert_eq!(stage.sim.now() - before, 10 * tenth);
+    let log = stage.log();
+    let (asked, ended) = log.split_once("stopped").unwrap();
+    assert_eq!(asked.matches("stop").count(), 4, "all are asked at once: {log}");
+    assert_eq!(ended, " 4, stopped 8");
+    assert_eq!(stage.sim.processes(), []);
+}
+
+#[test]
+fn s7_dynamic_children_that_are_killed_are_not_asked_and_those_without_a_limit_waited_for() {
+    for (shutdown, time, stopped) in
+        [(Shutdown::BrutalKill, Duration::ZERO, 0), (Shutdown::Infinity, HOUR, 3)]
+    {
+        let stage = Stage::new();
+        let slow = Habits { trap: true, slow: Some(HOUR) };
+        let children = template(&stage, slow).shutdown(shutdown);
+        let supervisor = stage.supervisor(|| Supervisor::simple_one_for_one(children));
+        for id in ["a", "b", "c"] {
+            start(&supervisor, id);
+        }
+        stage.log();
+        let before = stage.sim.now();
+        supervisor.stop().wait().unwrap();
+        assert_eq!(stage.sim.now() - before, time);
+        assert_eq!(stage.log().matches("stopped").count(), stopped);
+        assert_eq!(stage.sim.processes(), []);
+    }
 }
 
 #[test]

@@ -4,10 +4,10 @@ mod support;
 
 use krarup_act::{Actor, Address, Context, Reply};
 use krarup_gen::{CallError, Reason, Result, SpawnError};
-use krarup_node::{Node, Simulation};
+use krarup_node::{Fault, Faults, Node, Simulation};
 use krarup_supervisor::{
-    ChildSpec, ChildTemplate, RestartType, SpecError, Strategy, Supervisor, SupervisorAddress,
-    SupervisorCalls,
+    ChildKind, ChildSpec, ChildTemplate, RestartType, SpecError, Strategy, Supervisor,
+    SupervisorAddress, SupervisorCalls,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +33,8 @@ fn s10_the_process_stays_and_the_restart_is_the_childs() {
     assert_eq!(stage.pid("a"), pid);
     let children = supervisor.which_children().wait().unwrap();
     assert_eq!((children[1].state.pid(), children[1].restarts), (Some(pid), 2));
-    assert!(supervisor.get_childspec("a").wait().unwrap().in_place);
+    let spec = supervisor.get_childspec("a").wait().unwrap();
+    assert_eq!((spec.in_place, spec.kind), (true, ChildKind::Worker));
     assert_eq!(supervisor.inspect().wait().unwrap().number("restarts"), Some(2));
 }
 
@@ -113,6 +114,9 @@ fn s10_dynamic_children_are_restarted_in_place_with_their_arguments() {
     assert_eq!(stage.log(), "start x, [boom] x, start x");
     assert!(stage.sim.is_alive(pid));
     assert_eq!(supervisor.which_children().wait().unwrap()[0].restarts, 1);
+    let spec = supervisor.get_childspec(pid).wait().unwrap();
+    assert_eq!((spec.in_place, spec.kind), (true, ChildKind::Worker));
+    assert_eq!(spec.restart, RestartType::Permanent);
 }
 
 #[test]
@@ -343,4 +347,49 @@ fn s10_a_child_that_fails_right_after_its_start_goes_on() {
         done.store(true, Ordering::Relaxed);
     });
     node.stop().wait().unwrap();
+}
+
+/// Takes a second to fail, and traps exits meanwhile.
+struct Traps;
+
+impl Actor for Traps {
+    type Message = ();
+
+    async fn init(&mut self, ctx: &mut Context<()>) -> Result {
+        ctx.trap_exits(true);
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, ctx: &mut Context<()>, (): ()) -> Result {
+        ctx.sleep(Duration::from_secs(1)).await;
+        Err(Reason::error("boom"))
+    }
+}
+
+#[test]
+fn s10_a_child_whose_supervisor_has_ended_does_not_go_on() {
+    let stage = Stage::new();
+    let child = ChildSpec::worker_in_place("a", || Traps).name("a");
+    let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(child));
+    let a = stage.sim.lookup::<(), ()>("a").unwrap();
+    a.send(()).unwrap();
+    stage.sim.run_until_idle();
+    stage.sim.kill(supervisor.pid());
+    assert_eq!(a.monitor().wait().unwrap().reason, Reason::error("boom"));
+}
+
+#[test]
+fn s10_a_child_waits_for_the_verdict_however_long_it_takes() {
+    let stage = Stage::new();
+    let supervisor = ab(&stage, 5);
+    let pid = stage.pid("a");
+    let held = Fault::Delay(Duration::from_mins(1));
+    stage.sim.faults(Faults::new().at_step(0, held, supervisor.pid()));
+    // A fault strikes after a turn.
+    stage.crash("b");
+    stage.log();
+    stage.crash("a");
+    assert_eq!(stage.log(), "");
+    stage.pass(Duration::from_mins(1));
+    assert_eq!((stage.log().contains("[boom] a, start a"), stage.pid("a")), (true, pid));
 }

@@ -171,3 +171,23 @@ fn b1_a_child_spec_of_any_id_works() {
         works(&stage, Supervisor::one_for_one().intensity(9, SECOND).child(child));
     }
 }
+
+#[test]
+fn what_a_supervisor_is_made_of_can_be_shown() {
+    let stage = Stage::new();
+    let (spec, shared) = (stage.child("a"), stage.shared());
+    assert!(format!("{spec:?}").starts_with("ChildSpec(ChildRules { id: \"a\""), "{spec:?}");
+    let template = ChildTemplate::worker("b", move |id: String| {
+        Worker::new(&id, std::sync::Arc::clone(&shared), Habits::default())
+    });
+    let shown = format!("{template:?}");
+    assert!(shown.starts_with("ChildTemplate(ChildRules { id: \"b\""), "{shown}");
+    let supervisor = Supervisor::rest_for_one().intensity(7, SECOND).child(spec);
+    let shown = format!("{supervisor:?}");
+    for part in ["strategy: RestForOne", "intensity: 7", "period: 1s", "children: [\"a\"]"] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+    let supervisor = stage.supervisor(|| supervisor);
+    let shown = format!("{:?}", supervisor.count_children().timeout(SECOND));
+    assert_eq!(shown, "SupervisorCall { timeout: Some(1s), .. }");
+}

@@ -2,14 +2,19 @@
 
 mod support;
 
-use krarup_gen::{Inspection, Reason, Value};
-use krarup_supervisor::{BackOff, RestartType, Supervisor, SupervisorCalls};
+use krarup_gen::{Inspection, Pid, Reason, Value};
+use krarup_node::{Fault, Faults};
+use krarup_supervisor::{
+    AutoShutdown, BackOff, ChildTemplate, RestartType, Shutdown, Supervisor, SupervisorCalls,
+};
 use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use support::{Do, Habits, Stage, Start};
+use support::{Do, Habits, Stage, Start, Worker};
 use tracing::field::{Field, Visit};
 use tracing::span;
+
+const HOUR: Duration = Duration::from_hours(1);
 
 /// Keeps the events of the supervisor as lines of text.
 #[derive(Clone, Default)]
@@ -181,8 +186,7 @@ fn s12_a_child_that_is_left_behind_is_an_error() {
     let a = stage.child("a").shutdown(Duration::from_secs(1));
     let supervisor = stage.supervisor(move || Supervisor::one_for_one().child(a));
     let stuck = stage.pid("a");
-    let hold = krarup_node::Fault::Delay(Duration::from_hours(1));
-    stage.sim.faults(krarup_node::Faults::new().at_step(0, hold, stuck));
+    hold(&stage, &[stuck]);
     // A fault strikes after a turn.
     supervisor.count_children().wait().unwrap();
     supervisor.stop().wait().unwrap();
@@ -193,4 +197,220 @@ fn s12_a_child_that_is_left_behind_is_an_error() {
          ERROR child cannot be ended and is left behind child=a pid={stuck} count=0"
     );
     assert_eq!(lines, expected);
+}
+
+/// The lines that a stage's supervisors have logged, without the pids, which come first.
+fn without_pids(journal: &Journal) -> Vec<String> {
+    let lines = std::mem::take(&mut *journal.0.lock().unwrap());
+    let words = |line: &String| {
+        let words = line.split(' ').filter(|word| !word.starts_with("pid="));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    lines.iter().map(words).collect()
+}
+
+#[test]
+fn s12_a_start_that_fails_and_an_auto_shutdown_have_their_causes() {
+    let journal = Journal::default();
+    let _here = tracing::subscriber::set_default(journal.clone());
+    let stage = Stage::new();
+    stage.plan("b", &[Start::Fail]);
+    let (a, b) = (stage.child("a"), stage.child("b"));
+    stage.start(|| Supervisor::one_for_one().child(a).child(b)).unwrap_err();
+    let expected = [
+        "INFO child started child=a count=0",
+        "ERROR child failed to start child=b reason=no count=0",
+        "ERROR supervisor gives up child=b count=0 cause=\"child failed to start\"",
+        "INFO child stopped child=a reason=shutdown count=0",
+    ];
+    assert_eq!(without_pids(&journal), expected);
+
+    let a = stage.child("a").restart(RestartType::Temporary).significant(true);
+    let b = stage.child("b");
+    stage.supervisor(|| {
+        Supervisor::one_for_one().auto_shutdown(AutoShutdown::AnySignificant).child(a).child(b)
+    });
+    without_pids(&journal);
+    stage.crash("a");
+    let expected = [
+        "WARN child ended child=a reason=boom count=0",
+        "INFO supervisor ends child=a count=0 cause=\"significant child ended\"",
+        "INFO child stopped child=b reason=shutdown count=0",
+    ];
+    assert_eq!(without_pids(&journal), expected);
+}
+
+/// The supervisor has not heard of the end of a child that it stops.
+#[test]
+fn s12_a_child_that_was_killed_or_gone_when_it_was_stopped_did_as_it_was_told() {
+    for shutdown in [Shutdown::BrutalKill, Shutdown::Infinity] {
+        let journal = Journal::default();
+        let _here = tracing::subscriber::set_default(journal.clone());
+        let stage = Stage::new();
+        let (a, b, c) = (stage.child("a"), stage.child("b"), stage.child("c"));
+        let (b, c) = (b.shutdown(shutdown), c.shutdown(shutdown));
+        stage.supervisor(|| Supervisor::rest_for_one().child(a).child(b).child(c));
+        let first = stage.pid("b");
+        stage.sim.kill(stage.pid("a"));
+        stage.sim.kill(first);
+        without_pids(&journal);
+        stage.sim.run_until_idle();
+        let told = if shutdown == Shutdown::BrutalKill { "killed" } else { "shutdown" };
+        let expected = [
+            "WARN child ended child=a reason=killed count=0".to_owned(),
+            "WARN child restarting child=a reason=killed count=1".to_owned(),
+            format!("INFO child stopped child=c reason={told} count=1"),
+            "INFO child stopped child=b reason=no process count=1".to_owned(),
+        ];
+        assert_eq!(without_pids(&journal)[..4], expected);
+    }
+}
+
+#[test]
+fn s12_a_child_that_ends_badly_when_it_is_stopped_and_dynamic_ones_are_reported_by_id() {
+    let journal = Journal::default();
+    let _here = tracing::subscriber::set_default(journal.clone());
+    let stage = Stage::new();
+    let shared = stage.shared();
+    let hour = Habits { trap: true, slow: Some(Duration::from_hours(1)) };
+    let template = ChildTemplate::worker("dynamic", move |(id, is_slow): (&'static str, bool)| {
+        let habits = if is_slow { hour } else { Habits::default() };
+        Worker::new(id, Arc::clone(&shared), habits)
+    });
+    let template = template.shutdown(Duration::from_secs(1));
+    let supervisor = stage.supervisor(|| Supervisor::simple_one_for_one(template));
+    for child in [("a", false), ("b", true)] {
+        supervisor.start_child(child).wait().unwrap();
+    }
+    without_pids(&journal);
+    supervisor.stop().wait().unwrap();
+    let mut lines = without_pids(&journal);
+    lines[1..].sort();
+    let expected = [
+        "INFO supervisor ends count=0 cause=\"told to\"",
+        "INFO child stopped child=dynamic reason=shutdown count=0",
+        "WARN child stopped child=dynamic reason=killed count=0 shutdown=1s",
+    ];
+    assert_eq!(lines, expected);
+}
+
+/// Panics at whatever a supervisor reports.
+struct Panics;
+
+impl tracing::Subscriber for Panics {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.fields().field("supervisor").is_some()
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, _: &tracing::Event<'_>) {
+        panic!("a log subscriber");
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+#[test]
+fn s12_a_subscriber_that_panics_ends_no_supervisor() {
+    let _here = tracing::subscriber::set_default(Panics);
+    let stage = Stage::new();
+    stage.plan("c", &[Start::Ignore]);
+    let (a, b, c) = (stage.child("a"), stage.child_in_place("b"), stage.child("c"));
+    let (a, hour) = (a.back_off(BackOff::new(HOUR, HOUR)), HOUR);
+    let supervisor = stage.supervisor(move || {
+        Supervisor::one_for_one().intensity(9, hour).child(a).child(b).child(c)
+    });
+    stage.crash("a");
+    stage.crash("b");
+    stage.plan("a", &[Start::Fail]);
+    for _ in 0..2 {
+        stage.pass(HOUR);
+    }
+    assert_eq!(stage.log(), "(boom) a, [boom] b, start b, fail a, start a");
+    supervisor.terminate_child("a").wait().unwrap();
+    supervisor.stop().wait().unwrap();
+    assert_eq!(stage.log(), "stop a, stop b");
+}
+
+#[test]
+fn x3_inspect_shows_what_was_set_and_the_children_of_a_template() {
+    let stage = Stage::new();
+    let second = Duration::from_secs(1);
+    let supervisor = stage.supervisor(move || {
+        let all = AutoShutdown::AllSignificant;
+        Supervisor::one_for_all().intensity(7, second).auto_shutdown(all).kill_grace(3 * second)
+    });
+    let answer = supervisor.inspect().wait().unwrap();
+    assert_eq!(answer.text("strategy"), Some("one_for_all"));
+    assert_eq!(answer.number("intensity"), Some(7));
+    assert_eq!(answer.value("period"), Some(&Value::Duration(second)));
+    assert_eq!(answer.text("auto_shutdown"), Some("all_significant"));
+    assert_eq!(answer.value("kill_grace"), Some(&Value::Duration(3 * second)));
+    assert_eq!((answer.number("specs"), answer.number("active")), (Some(0), Some(0)));
+
+    let shared = stage.shared();
+    let template = ChildTemplate::worker("dynamic", move |id: String| {
+        Worker::new(&id, Arc::clone(&shared), Habits::default())
+    });
+    let supervisor = stage.supervisor(|| Supervisor::simple_one_for_one(template));
+    for id in ["x", "y"] {
+        supervisor.start_child(id.to_owned()).wait().unwrap();
+    }
+    let answer = supervisor.inspect().wait().unwrap();
+    assert_eq!((answer.number("specs"), answer.number("active")), (Some(1), Some(2)));
+    let Some(Value::List(children)) = answer.value("children") else { panic!("{answer:?}") };
+    assert_eq!(children.len(), 2);
+}
+
+/// Those of a stage that are stuck have no turn any more.
+fn hold(stage: &Stage, pids: &[Pid]) {
+    let held = Fault::Delay(Duration::from_hours(1));
+    let faults = pids.iter().fold(Faults::new(), |all, pid| all.at_step(0, held, *pid));
+    stage.sim.faults(faults);
+}
+
+#[test]
+fn s12_dynamic_children_that_are_left_behind_are_reported_one_by_one() {
+    let journal = Journal::default();
+    let _here = tracing::subscriber::set_default(journal.clone());
+    let stage = Stage::new();
+    let shared = stage.shared();
+    let template = ChildTemplate::worker("dynamic", move |id: String| {
+        Worker::new(&id, Arc::clone(&shared), Habits::default())
+    });
+    let supervisor = stage.supervisor(|| Supervisor::simple_one_for_one(template));
+    let start = |id: &str| supervisor.start_child(id.to_owned()).wait().unwrap().unwrap();
+    let pids = ["a", "b", "c", "d"].map(start);
+    hold(&stage, &pids[1..3]);
+    supervisor.count_children().wait().unwrap();
+    without_pids(&journal);
+    supervisor.stop().wait().unwrap();
+    let behind = "ERROR child cannot be ended and is left behind child=dynamic count=0";
+    let stopped = "INFO child stopped child=dynamic reason=shutdown count=0";
+    assert_eq!(without_pids(&journal)[1..], [stopped, behind, behind, stopped]);
+}
+
+#[test]
+fn s12_a_child_that_has_ended_is_not_left_behind_though_it_has_no_grace() {
+    let journal = Journal::default();
+    let _here = tracing::subscriber::set_default(journal.clone());
+    let stage = Stage::new();
+    let (a, b) = (stage.child("a"), stage.child("b").shutdown(Shutdown::BrutalKill));
+    stage.supervisor(|| Supervisor::rest_for_one().kill_grace(Duration::ZERO).child(a).child(b));
+    for id in ["a", "b"] {
+        stage.sim.kill(stage.pid(id));
+    }
+    without_pids(&journal);
+    stage.sim.run_until_idle();
+    let expected = "INFO child stopped child=b reason=no process count=1";
+    assert_eq!(without_pids(&journal)[2], expected);
 }

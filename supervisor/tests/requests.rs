@@ -5,13 +5,13 @@ mod support;
 use krarup_act::{Context, behavior_fn};
 use krarup_gen::{CallError, Reason};
 use krarup_supervisor::{
-    ChildSpec, ChildState, DeleteChildError, GetChildSpecError, RestartChildError, RestartType,
-    SpecError, StartChildError, Supervisor, SupervisorAddress, SupervisorCalls,
+    ChildSpec, ChildState, ChildTemplate, DeleteChildError, GetChildSpecError, RestartChildError,
+    RestartType, SpecError, StartChildError, Supervisor, SupervisorAddress, SupervisorCalls,
     TerminateChildError,
 };
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use support::{Habits, Stage, Start, kids};
+use support::{Do, Habits, Stage, Start, Worker, kids};
 
 fn ab(stage: &Stage) -> SupervisorAddress {
     let (a, b) = (stage.child("a"), stage.child("b"));
@@ -111,6 +111,8 @@ fn s8_requests_about_unknown_or_running_children_are_refused() {
     assert_eq!(error, Err(DeleteChildError::NotFound { id: "x".into() }));
     let error = supervisor.terminate_child(pid).wait();
     assert_eq!(error, Err(TerminateChildError::NotFound { child: pid.to_string() }));
+    let error = supervisor.get_childspec(pid).wait();
+    assert_eq!(error, Err(GetChildSpecError::NotFound { child: pid.to_string() }));
 }
 
 #[test]
@@ -133,6 +135,9 @@ fn s8_count_children_counts_specs_processes_and_kinds() {
     supervisor.terminate_child("a").wait().unwrap();
     let counts = supervisor.count_children().wait().unwrap();
     assert_eq!((counts.specs, counts.active, counts.supervisors, counts.workers), (3, 2, 1, 2));
+    supervisor.terminate_child("inner").wait().unwrap();
+    let counts = supervisor.count_children().wait().unwrap();
+    assert_eq!((counts.specs, counts.active, counts.supervisors, counts.workers), (3, 1, 1, 2));
 }
 
 #[test]
@@ -185,6 +190,134 @@ fn s8_a_request_can_be_given_up() {
     assert_eq!(error, TerminateChildError::Call(CallError::Timeout(second)));
     stage.pass(Duration::from_secs(2));
     assert_eq!(kids(&supervisor), "a:undefined", "it was served all the same");
+}
+
+#[test]
+fn s8_a_request_that_is_awaited_waits_as_long_as_it_is_told_or_as_it_takes() {
+    let stage = Stage::new();
+    let minute = Duration::from_mins(1);
+    let slow = Habits { trap: true, slow: Some(minute) };
+    let [a, b, c] = ["a", "b", "c"].map(|id| stage.child_with(id, slow).shutdown(2 * minute));
+    let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a).child(b).child(c));
+    let (asked, second) = (supervisor.clone(), Duration::from_secs(1));
+    let client = behavior_fn(move |ctx: Context<()>| async move {
+        let given_up = asked.terminate_child("a").timeout(second).await;
+        assert_eq!(given_up, Err(TerminateChildError::Call(CallError::Timeout(second))));
+        assert_eq!(ctx.now().as_nanos(), 1_000_000_000);
+        // No call of Krarup waits so long unless it is told to.
+        asked.terminate_child("b").await?;
+        assert_eq!(ctx.now().as_nanos(), 120_000_000_000);
+        Ok(())
+    });
+    let client = stage.sim.spawn(|| client).start().unwrap();
+    assert_eq!(client.monitor().wait().unwrap().reason, Reason::Normal);
+    supervisor.terminate_child("c").wait().unwrap();
+    assert_eq!(kids(&supervisor), "a:undefined b:undefined c:undefined");
+}
+
+#[test]
+fn s8_a_child_is_counted_for_its_own_restarts_and_no_other_start() {
+    let stage = Stage::new();
+    let [a, b, c] = ["a", "b", "c"].map(|id| stage.child(id));
+    let supervisor = stage.supervisor(|| {
+        Supervisor::rest_for_one().intensity(9, Duration::from_secs(9)).child(a).child(b)
+    });
+    let restarts = || {
+        let mut lines = supervisor.which_children().wait().unwrap();
+        lines.reverse();
+        lines.iter().map(|line| line.restarts).collect::<Vec<_>>()
+    };
+    supervisor.start_child(c).wait().unwrap();
+    assert_eq!(restarts(), [0, 0, 0]);
+    for _ in 0..2 {
+        stage.crash("b");
+    }
+    assert_eq!(restarts(), [0, 2, 2], "a group restart is one of each member");
+    supervisor.terminate_child("b").wait().unwrap();
+    supervisor.restart_child("b").wait().unwrap();
+    assert_eq!(restarts(), [0, 2, 2], "what was asked for is none");
+    // A try that fails is none of the child's, though it counts for the supervisor.
+    stage.plan("c", &[Start::Fail]);
+    stage.crash("c");
+    assert_eq!(restarts(), [0, 2, 3]);
+    assert_eq!(supervisor.inspect().wait().unwrap().number("restarts"), Some(4));
+    supervisor.terminate_child("c").wait().unwrap();
+    supervisor.delete_child("c").wait().unwrap();
+    supervisor.start_child(stage.child("c")).wait().unwrap();
+    assert_eq!(restarts(), [0, 2, 0], "a child that is added again begins anew");
+}
+
+/// Panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("a destructor");
+    }
+}
+
+#[test]
+fn d4_what_starts_a_child_and_panics_when_it_is_dropped_ends_no_supervisor() {
+    let stage = Stage::new();
+    let supervisor = ab(&stage);
+    let armed = |id: &str| {
+        let (factory, bomb) = (stage.factory(id, Habits::default()), Bomb);
+        ChildSpec::worker(id, move || {
+            let _ = &bomb;
+            factory()
+        })
+        .name(id)
+    };
+    // It is refused.
+    supervisor.start_child(armed("a")).wait().unwrap_err();
+    // It fails to start.
+    stage.plan("c", &[Start::Fail]);
+    supervisor.start_child(armed("c")).wait().unwrap_err();
+    // It is deleted.
+    supervisor.start_child(armed("c")).wait().unwrap();
+    supervisor.terminate_child("c").wait().unwrap();
+    supervisor.delete_child("c").wait().unwrap();
+    // It is temporary, and ends.
+    supervisor.start_child(armed("d").restart(RestartType::Temporary)).wait().unwrap();
+    stage.crash("d");
+    assert_eq!(kids(&supervisor), "a b");
+    supervisor.start_child(armed("c")).wait().unwrap();
+    supervisor.stop().wait().unwrap();
+    assert!(stage.log().ends_with("stop c, stop b, stop a"));
+}
+
+#[test]
+fn d4_arguments_that_panic_when_they_are_dropped_end_no_supervisor() {
+    let stage = Stage::new();
+    let shared = stage.shared();
+    for restart in [RestartType::Temporary, RestartType::Transient] {
+        let shared = Arc::clone(&shared);
+        let template = ChildTemplate::worker("d", move |_: Arc<Bomb>| {
+            Worker::new("d", Arc::clone(&shared), Habits::default())
+        });
+        let template = template.restart(restart).name("d");
+        let supervisor = stage.supervisor(|| Supervisor::simple_one_for_one(template));
+        supervisor.start_child(Arc::new(Bomb)).wait().unwrap();
+        // Its name is taken.
+        supervisor.start_child(Arc::new(Bomb)).wait().unwrap_err();
+        stage.tell("d", Do::End(Reason::Normal));
+        assert_eq!(kids(&supervisor), "");
+        supervisor.stop().wait().unwrap();
+    }
+}
+
+#[test]
+fn d4_a_template_that_panics_when_it_is_dropped_changes_no_reason() {
+    let stage = Stage::new();
+    let (shared, bomb) = (stage.shared(), Bomb);
+    let template = ChildTemplate::worker("d", move |id: String| {
+        let _ = &bomb;
+        Worker::new(&id, Arc::clone(&shared), Habits::default())
+    });
+    let supervisor = stage.supervisor(|| Supervisor::simple_one_for_one(template));
+    supervisor.start_child("a".to_owned()).wait().unwrap();
+    supervisor.stop().reason(Reason::Shutdown).wait().unwrap();
+    assert_eq!(stage.log(), "start a, stop a");
 }
 
 /// Ends, requests and the supervisor's own retry share one lane: each is served when

@@ -253,6 +253,24 @@ fn s1_a_significant_childs_end_ends_the_supervisor() {
 }
 
 #[test]
+fn s1_only_a_significant_childs_end_ends_the_supervisor() {
+    let stage = Stage::new();
+    let a = stage.child("a").restart(RestartType::Temporary);
+    let b = stage.child("b").restart(RestartType::Transient).significant(true);
+    let any = AutoShutdown::AnySignificant;
+    let supervisor =
+        stage.supervisor(move || Supervisor::one_for_one().auto_shutdown(any).child(a).child(b));
+    stage.crash("a");
+    stage.crash("b");
+    assert!(supervisor.is_alive());
+    supervisor.terminate_child("b").wait().unwrap();
+    assert_eq!(kids(&supervisor), "b:undefined", "an end that was asked for is none of these");
+    supervisor.restart_child("b").wait().unwrap();
+    stage.tell("b", Do::End(Reason::Normal));
+    assert!(!supervisor.is_alive());
+}
+
+#[test]
 fn n3_the_name_moves_to_the_new_incarnation() {
     for seed in 0..50 {
         let stage = Stage::with_seed(seed);

@@ -2,13 +2,17 @@
 
 mod support;
 
-use krarup_gen::{Reason, SpawnError};
+use krarup_act::{Context, behavior_fn};
+use krarup_gen::{Class, Reason, SpawnError, StopError};
 use krarup_supervisor::{
-    AutoShutdown, ChildSpec, FailedToStartChild, RestartType, Shutdown, SpecError, Supervisor,
-    SupervisorCalls,
+    AutoShutdown, ChildKind, ChildSpec, ChildTemplate, FailedToStartChild, RestartType, Shutdown,
+    SpecError, Supervisor, SupervisorAddress, SupervisorCalls,
 };
+use std::future::IntoFuture;
 use std::time::Duration;
-use support::{Habits, Stage, Start, kids};
+use support::{Habits, Stage, Start, Worker, kids};
+
+const SECOND: Duration = Duration::from_secs(1);
 
 fn failed(error: SpawnError) -> Reason {
     match error {
@@ -274,4 +278,128 @@ fn s11_a_child_that_is_only_slow_to_start_is_let_finish() {
     stage.crash("a");
     supervisor.stop().wait().unwrap();
     assert_eq!(stage.log(), "(boom) a, start a, stop b, stop a");
+}
+
+/// Asks for a stop and does not wait for it.
+fn ask_to_stop(supervisor: &SupervisorAddress) -> impl Future<Output = Result<(), StopError>> {
+    let mut stop = supervisor.stop().into_future();
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(std::pin::Pin::new(&mut stop).poll(&mut cx).is_pending());
+    stop
+}
+
+#[test]
+fn s11_a_stop_that_is_held_when_a_start_begins_limits_it_too() {
+    for (shutdown, time) in [(Shutdown::Timeout(3 * SECOND), 3), (Shutdown::BrutalKill, 5)] {
+        let stage = Stage::new();
+        stage.plan("a", &[Start::WellLate(2 * SECOND)]);
+        stage.plan("b", &[Start::Never]);
+        let (a, b) = (stage.child("a"), stage.child("b").shutdown(shutdown));
+        let tree = || Supervisor::one_for_one().child(a).child(b);
+        let supervisor = stage.sim.spawn(tree).start().unwrap();
+        stage.pass(SECOND);
+        let end = supervisor.monitor();
+        let _stop = ask_to_stop(&supervisor);
+        stage.sim.run_until_idle();
+        assert_eq!(stage.log(), "", "a has the time it needs");
+        let reason = end.wait().unwrap().reason;
+        let failed = reason.downcast_ref::<FailedToStartChild>().unwrap();
+        assert_eq!((failed.id.as_str(), &failed.reason), ("b", &Reason::Killed));
+        assert_eq!(stage.log(), "start a, hang b, stop a");
+        assert_eq!(stage.sim.now().as_nanos(), (2 + time) * 1_000_000_000);
+        assert_eq!(stage.sim.processes(), []);
+    }
+}
+
+#[test]
+fn s11_neither_a_second_stop_nor_anything_else_gives_a_start_more_time_or_less() {
+    let stage = Stage::new();
+    stage.plan("a", &[Start::Never]);
+    let a = stage.child("a").shutdown(3 * SECOND);
+    let supervisor = stage.sim.spawn(|| Supervisor::one_for_one().child(a)).start().unwrap();
+    // A request sets no limit.
+    let asked = stage.sim.spawn({
+        let supervisor = supervisor.clone();
+        move || {
+            behavior_fn(move |_: Context<()>| async move {
+                supervisor.count_children().await.map(drop).map_err(Reason::from)
+            })
+        }
+    });
+    asked.start().unwrap();
+    stage.pass(10 * SECOND);
+    assert_eq!(stage.log(), "hang a");
+    let end = supervisor.monitor();
+    let stops = [0, 2].map(|later| {
+        stage.pass(later * SECOND);
+        ask_to_stop(&supervisor)
+    });
+    end.wait().unwrap();
+    assert_eq!(stage.sim.now().as_nanos(), 13_000_000_000);
+    drop(stops);
+}
+
+#[test]
+fn s3_a_supervisor_that_is_to_finish_ends_its_children_in_order() {
+    let stage = Stage::new();
+    let (a, b) = (stage.child("a"), stage.child("b"));
+    let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a).child(b));
+    supervisor.finish();
+    assert_eq!(supervisor.monitor().wait().unwrap().reason, Reason::Normal);
+    assert_eq!(stage.log(), "stop b, stop a");
+    assert_eq!(stage.sim.processes(), []);
+}
+
+#[test]
+fn s2_every_incarnation_of_a_child_is_spawned_as_it_is_specified() {
+    let stage = Stage::new();
+    stage.sim.add_dispatcher("io");
+    let shared = stage.shared();
+    let fixed = stage.child("fixed").dispatcher("io").class(Class::High).label("saga").mailbox(7);
+    let dynamic = ChildTemplate::worker("dynamic", move |id: String| {
+        Worker::new(&id, std::sync::Arc::clone(&shared), Habits::default())
+    });
+    let dynamic = dynamic.dispatcher("io").class(Class::High).label("saga").mailbox(7);
+    let dynamic = dynamic.name("dynamic").init_timeout(SECOND);
+    let one = stage.supervisor(|| Supervisor::one_for_one().intensity(9, SECOND).child(fixed));
+    let many = stage.supervisor(|| Supervisor::simple_one_for_one(dynamic).intensity(9, SECOND));
+    many.start_child("x".to_owned()).wait().unwrap();
+    for name in ["fixed", "dynamic"] {
+        for _ in 0..2 {
+            let info = stage.sim.process_info(stage.pid(name)).unwrap();
+            assert_eq!((info.dispatcher.as_str(), info.class), ("io", Class::High), "{name}");
+            assert_eq!((info.behavior.to_string().as_str(), info.mailbox), ("saga", Some(7)));
+            let parent = if name == "fixed" { one.pid() } else { many.pid() };
+            assert_eq!((info.parent, info.links.as_slice()), (Some(parent), &[parent][..]));
+            stage.crash(name);
+        }
+    }
+    // There is one process of a name.
+    let taken = many.start_child("y".to_owned()).wait().unwrap_err();
+    assert!(taken.to_string().contains("name dynamic is taken by"), "{taken}");
+    many.terminate_child(stage.pid("dynamic")).wait().unwrap();
+    stage.plan("x", &[Start::Never]);
+    let late = many.start_child("x".to_owned()).wait().unwrap_err();
+    assert!(late.to_string().ends_with("init did not return within 1s"), "{late}");
+}
+
+#[test]
+fn s8_a_childspec_tells_what_was_set() {
+    let stage = Stage::new();
+    let inner = ChildSpec::supervisor("inner", Supervisor::one_for_one);
+    let inner = inner.restart(RestartType::Transient).significant(true).name("other");
+    let a = stage.child("a").shutdown(Shutdown::BrutalKill);
+    let any = AutoShutdown::AnySignificant;
+    let supervisor = stage
+        .supervisor(move || Supervisor::one_for_one().auto_shutdown(any).child(inner).child(a));
+    let spec = supervisor.get_childspec("inner").wait().unwrap();
+    assert_eq!((spec.id.as_str(), spec.kind), ("inner", ChildKind::Supervisor));
+    assert_eq!((spec.restart, spec.shutdown), (RestartType::Transient, Shutdown::Infinity));
+    assert_eq!((spec.significant, spec.name.as_deref()), (true, Some("other")));
+    assert_eq!((spec.behavior, spec.back_off, spec.in_place), ("Supervisor", None, false));
+    let spec = supervisor.get_childspec("a").wait().unwrap();
+    assert_eq!((spec.kind, spec.shutdown), (ChildKind::Worker, Shutdown::BrutalKill));
+    let unnamed = ChildSpec::worker("b", stage.factory("b", Habits::default()));
+    supervisor.start_child(unnamed).wait().unwrap();
+    assert_eq!(supervisor.get_childspec("b").wait().unwrap().name, None);
 }

@@ -239,15 +239,54 @@ const SLOW: Habits = Habits { trap: true, slow: Some(Duration::from_secs(1)) };
 
 #[test]
 fn n3_an_orphan_that_never_ends_is_not_waited_for_for_ever() {
-    let stage = Stage::new();
-    let forever = Habits { trap: true, slow: Some(HOUR) };
-    let a = stage.child_with("a", forever).shutdown(Duration::from_secs(3));
-    let inner = ChildSpec::supervisor("inner", move || Supervisor::one_for_one().child(a.clone()));
-    let inner = inner.name("inner");
-    let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(inner));
-    stage.sim.kill(stage.pid("inner"));
-    stage.pass(Duration::from_secs(2));
-    assert!(supervisor.is_alive(), "it waits for the name");
-    stage.pass(Duration::from_secs(5));
-    assert!(!supervisor.is_alive(), "two tries, each after 3 s, are one too many");
+    let limits = [
+        (Shutdown::Timeout(Duration::from_secs(3)), 3),
+        (Shutdown::BrutalKill, 5),
+        (Shutdown::Infinity, 5),
+    ];
+    for (shutdown, seconds) in limits {
+        let stage = Stage::new();
+        let forever = Habits { trap: true, slow: Some(HOUR) };
+        let a = stage.child_with("a", forever).shutdown(shutdown);
+        let inner =
+            ChildSpec::supervisor("inner", move || Supervisor::one_for_one().child(a.clone()));
+        let inner = inner.name("inner");
+        let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(inner));
+        stage.sim.kill(stage.pid("inner"));
+        stage.pass(Duration::from_millis(seconds * 1000 - 1));
+        assert!(supervisor.is_alive(), "it waits for the name: {shutdown}");
+        stage.pass(Duration::from_millis(1));
+        assert!(!supervisor.is_alive(), "a second try would be one too many");
+    }
+}
+
+#[test]
+fn n3_a_name_that_belongs_to_no_orphan_is_not_waited_for() {
+    for has_parent in [false, true] {
+        let stage = Stage::new();
+        let holder = || {
+            behavior_fn(|mut ctx: Context<()>| async move {
+                ctx.register("a")?;
+                ctx.initialised();
+                ctx.receive().await;
+                Ok(())
+            })
+        };
+        if has_parent {
+            let parent = behavior_fn(move |mut ctx: Context<()>| async move {
+                let child = ctx.spawn(holder).await?;
+                ctx.initialised();
+                ctx.receive().await;
+                drop(child);
+                Ok(())
+            });
+            stage.start(|| parent).unwrap();
+        } else {
+            stage.start(holder).unwrap();
+        }
+        let a = stage.child("a");
+        let error = stage.start(|| Supervisor::one_for_one().child(a)).unwrap_err();
+        assert!(error.to_string().contains("name a is taken by"), "{error}");
+        assert_eq!(stage.sim.now().as_nanos(), 0);
+    }
 }

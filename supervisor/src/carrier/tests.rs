@@ -5,6 +5,7 @@ use crate::child_spec::ChildSpec;
 use crate::spec::{Flags, Strategy};
 use krarup_act::{Context, behavior_fn};
 use krarup_node::Simulation;
+use std::sync::mpsc;
 
 /// On threads a child can start, fail and ask while its supervisor looks away for a
 /// moment: then the plan does not know its process yet.
@@ -14,27 +15,62 @@ fn s10_a_child_that_fails_before_its_start_was_heard_of_goes_on() {
     let supervisor = sim
         .spawn(|| {
             behavior_fn(|mut ctx: SupervisorContext<ChildSpec>| async move {
-                let idle = || behavior_fn(|_: Context<()>| async { Ok(()) });
-                let spec = ChildSpec::worker("a", idle);
+                let starts = || {
+                    behavior_fn(|ctx: Context<()>| async move {
+                        ctx.sleep(Duration::from_secs(9)).await;
+                        Ok(())
+                    })
+                };
+                let spec = ChildSpec::worker("a", starts).name("a");
                 let mut plan = Plan::new(Flags::new(Strategy::OneForOne));
                 plan.add(spec.rules, spec.start);
                 let mut carrier = Carrier::new(plan, ctx.pid());
-                if let Some(Action::Start(key)) = carrier.plan.step(Event::Begin, moment(&ctx)) {
-                    carrier.starting = Some((Pid::local(77, 0), key));
-                }
-                loop {
-                    let item = carrier.receive(&mut ctx).await;
-                    carrier.hold(&ctx, item);
-                }
+                carrier.carry_out(&mut ctx, Event::Begin).await;
+                Ok(())
             })
         })
-        .wait()
+        .start()
         .unwrap();
+    sim.run_until_idle();
+    let a = sim.whereis("a").unwrap();
     let asks = |pid| {
-        let (pid, reason) = (Pid::local(pid, 0), Reason::error("boom"));
+        let reason = Reason::error("boom");
         let plea = move |reply| SupervisorCommand(Command::MayGoOn(Plea { pid, reason, reply }));
-        supervisor.call_max(plea).wait()
+        supervisor.call_max(plea).timeout(Duration::from_secs(1)).wait()
     };
-    assert_eq!(asks(78), Ok(false));
-    assert_eq!(asks(77), Ok(true));
+    assert_eq!(asks(supervisor.pid()), Ok(false));
+    assert_eq!(asks(a), Ok(true));
+    assert_eq!(asks(a), Ok(false), "one restart is the limit");
+}
+
+/// A supervisor lives long, and its children end often.
+#[test]
+fn s4_nothing_is_kept_of_a_process_that_has_ended() {
+    let sim = Simulation::new(1);
+    let (tell, told) = mpsc::channel();
+    let supervisor = behavior_fn(move |mut ctx: SupervisorContext<ChildSpec>| async move {
+        ctx.trap_exits(true);
+        let ends = || {
+            behavior_fn(|mut ctx: Context<()>| async move {
+                ctx.initialised();
+                Ok(())
+            })
+        };
+        let spec = ChildSpec::worker("a", ends);
+        let mut plan = Plan::new(Flags { intensity: 3, ..Flags::new(Strategy::OneForOne) });
+        plan.add(spec.rules, spec.start);
+        let mut carrier = Carrier::new(plan, ctx.pid());
+        carrier.carry_out(&mut ctx, Event::Begin).await;
+        loop {
+            let Received::Exit(exit) = carrier.receive(&mut ctx).await else { continue };
+            let outcome = carrier.exited(&mut ctx, exit).await;
+            tell.send(carrier.running.len()).unwrap();
+            if let Outcome::Ends(reason) = outcome {
+                return Err(reason);
+            }
+        }
+    });
+    let supervisor = sim.spawn(move || supervisor).start().unwrap();
+    assert_eq!(supervisor.monitor().wait().unwrap().reason, Reason::Shutdown);
+    assert_eq!(told.try_iter().collect::<Vec<_>>(), [1, 1, 1, 0]);
 }

@@ -128,6 +128,28 @@ fn s8_restart_child_and_delete_child_want_a_child_without_a_process() {
     assert_eq!(world.request(Request::Delete(id())), Answer::Delete(Err(error)));
 }
 
+/// In a group its process is forgotten before it is started again.
+#[test]
+fn s8_a_member_of_a_group_that_fails_to_start_again_is_restarting_too() {
+    for strategy in [Strategy::OneForOne, Strategy::OneForAll, Strategy::RestForOne] {
+        let mut world = abc(strategy);
+        world.outcomes("a", &[Outcome::Fail]);
+        world.crashes("a");
+        let id = || "a".into();
+        for request in [Request::Restart(id()), Request::Delete(id()), start("a")] {
+            world.lane.push_back(Mail::Request(request));
+        }
+        world.serve();
+        let refused = [
+            Answer::Restart(Err(RestartChildError::Restarting { id: id() })),
+            Answer::Delete(Err(DeleteChildError::Restarting { id: id() })),
+            Answer::Start(Err(StartChildError::AlreadyPresent { id: id() })),
+        ];
+        assert_eq!(world.answers, refused, "{strategy}");
+        assert!(world.kids().starts_with("a#"), "and it is tried again behind them");
+    }
+}
+
 #[test]
 fn s8_a_dynamic_child_is_terminated_by_pid_only() {
     let mut world = simple(RestartType::Transient, 2);

@@ -4,10 +4,12 @@ use super::world::{
     Mail, Outcome, World, child, flags, permanent, significant, temporary, transient,
     with_auto_shutdown,
 };
-use crate::action::{Answer, Ending, Request};
+use crate::action::{Action, Answer, Ending, Event, Moment, Request};
 use crate::error::FailedToStartChild;
+use crate::plan::Plan;
 use crate::spec::{AutoShutdown, Flags, RestartType, Shutdown, Strategy};
-use krarup_gen::Reason;
+use krarup_gen::{Pid, Reason};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 fn abc(strategy: Strategy) -> World {
@@ -317,7 +319,38 @@ fn s6_another_restart_that_starts_the_child_makes_its_retry_void() {
     assert_eq!(world.plan.restarts(), 2);
 }
 
+#[test]
+fn s6_a_group_restart_goes_on_behind_a_member_that_is_ignored() {
+    for strategy in [Strategy::OneForAll, Strategy::RestForOne] {
+        let mut world = abc(strategy);
+        world.outcomes("b", &[Outcome::Ignore]);
+        world.crashes("a");
+        world.serve();
+        assert_eq!(world.log(), "stop c, stop b, start a, b ignores, start c");
+        assert_eq!(world.kids(), "a#4 b:undefined c#5");
+        // The next one starts it again.
+        world.crashes("a");
+        world.serve();
+        assert_eq!(world.log(), "stop c, start a, start b, start c");
+    }
+}
+
 // -- S1: significant children
+
+#[test]
+fn s1_children_that_are_not_significant_end_as_they_like() {
+    for auto_shutdown in [AutoShutdown::AnySignificant, AutoShutdown::AllSignificant] {
+        for strategy in [Strategy::OneForOne, Strategy::OneForAll, Strategy::RestForOne] {
+            let flags = with_auto_shutdown(strategy, auto_shutdown);
+            let children = [temporary("a"), transient("b"), permanent("c")];
+            let mut world = World::running(flags, &children);
+            world.crashes("a");
+            world.dies("b", Reason::Normal);
+            world.serve();
+            assert!(world.ended.is_none() && world.log().is_empty(), "{strategy}");
+        }
+    }
+}
 
 #[test]
 fn s1_any_significant_child_that_ends_by_itself_ends_the_supervisor() {
@@ -370,4 +403,38 @@ fn s1_terminate_child_and_group_restarts_do_not_shut_down() {
     assert_eq!(world.kids(), "b#4 c#5");
     world.request(Request::Terminate("b".into()));
     assert!(world.ended.is_none());
+}
+
+// -- what cannot be
+
+/// An event that nothing asked for is a fault of the behaviour: it is said in a test, and changes
+/// nothing.
+#[test]
+fn an_event_out_of_turn_changes_nothing() {
+    let mut world = World::new(flags(Strategy::OneForOne), &[permanent("a")]);
+    let now = Moment { now: world.now, random: 0 };
+    let untimely = |plan: &mut Plan<()>, event: Event<()>| {
+        let said = catch_unwind(AssertUnwindSafe(|| plan.step(event, now)));
+        assert_eq!(said.is_err(), cfg!(debug_assertions));
+        assert!(said.is_err() || matches!(said, Ok(None)));
+    };
+    untimely(&mut world.plan, Event::Stopped);
+    let Some(Action::Start(a)) = world.plan.step(Event::Begin, now) else { panic!("no start") };
+    untimely(&mut world.plan, Event::Stopped);
+    untimely(&mut world.plan, Event::Stop(Reason::Shutdown));
+    assert_eq!(world.plan.step(Event::Started(Pid::local(1, 0)), now), None);
+    assert_eq!(world.kids(), "a#1");
+    let terminate = || Event::Request(Request::Terminate("a".into()));
+    let stop = world.plan.step(terminate(), now);
+    assert!(matches!(stop, Some(Action::Stop { key, .. }) if key == a));
+    untimely(&mut world.plan, terminate());
+    let done = Some(Action::Reply(Answer::Terminate(Ok(()))));
+    assert_eq!(world.plan.step(Event::Stopped, now), done);
+    assert_eq!(
+        world.plan.step(Event::Stop(Reason::Normal), now),
+        Some(Action::End(Reason::Normal))
+    );
+    // One that has ended does nothing, whatever comes.
+    assert_eq!(world.plan.step(Event::Begin, now), None);
+    assert_eq!(world.plan.step(Event::Stopped, now), None);
 }

@@ -162,6 +162,8 @@ fn s10_a_child_that_goes_on_in_place_is_counted_like_any_restart() {
     let key = world.alive[&pid];
     assert_eq!(world.plan.children().get(key).unwrap().restarts, 1);
     assert!(!world.state_fails(pid), "no room in the window");
+    assert_eq!(world.plan.restarts(), 1, "what was refused is no restart");
+    assert_eq!(world.plan.children().get(key).unwrap().restarts, 1);
     world.serve();
     assert_eq!(world.log(), "stop b, end shutdown");
     assert_eq!(world.ending(), Some(&Ending::RestartIntensity("a".into())));
