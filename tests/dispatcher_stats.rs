@@ -219,6 +219,16 @@ fn x4_the_other_kinds_count_their_turns() {
     assert_eq!((waits.turns, waits.queued, waits.scheduled), (1, 1, 2));
     sim.run_until_idle();
     assert_eq!((stats(&sim).turns, stats(&sim).queued), (2, 0));
+    let spawn = |class| {
+        let process = behavior_fn(|_: Context<()>| async { Ok(()) });
+        sim.spawn(move || process).class(class).start().unwrap();
+    };
+    [Class::High, Class::Normal, Class::High].into_iter().for_each(spawn);
+    let waits = stats(&sim);
+    assert_eq!((waits.queued, waits.scheduled, waits.high_turns), (3, 5, 0));
+    sim.run_until_idle();
+    let after = stats(&sim);
+    assert_eq!((after.queued, after.turns, after.scheduled, after.high_turns), (0, 5, 5, 2));
     node.stop().wait().unwrap();
 }
 

@@ -385,7 +385,7 @@ fn t3_chosen_faults_come_at_their_step_and_once_and_new_faults_take_their_place(
             .at_step(first + 1_000, kill, "idler 2"),
     );
     one_turn(&sim);
-    assert_eq!((turns(), living()), (first + 1, 6));
+    assert_eq!((turns(), living(), faults_of(&sim).len()), (first + 1, 6, 0));
     one_turn(&sim);
     sim.run_until_idle();
     assert_eq!(living(), 4);
@@ -551,5 +551,66 @@ fn t3_a_probe_and_what_it_pipes_are_never_hit_whatever_strikes() {
         probe.address().send(n).unwrap();
         probe.expect_message(Duration::ZERO, &n);
     });
+    assert_eq!(faults_of(&sim), Vec::<String>::new());
+}
+
+#[test]
+fn t3_each_goes_on_at_its_time_however_far_time_is_moved_at_once() {
+    let sim = Simulation::new(1);
+    let listener = Probe::<String>::spawn(&sim);
+    let tells = |name: &'static str| {
+        let to = listener.recipient();
+        let tells = behavior_fn(move |mut ctx: Context<()>| async move {
+            while let krarup::Received::Message(()) = ctx.receive().await {
+                let line = format!("{name} at {}", ctx.now());
+                to.send(line).map_err(SendError::without_message)?;
+            }
+            Ok(())
+        });
+        sim.spawn(move || tells).name(name).mailbox(1).start().unwrap()
+    };
+    let all = ["one", "two", "three"].map(tells);
+    sim.run_until_idle();
+    let (delay, fill) = (|n| Fault::Delay(n * SECOND), |n| Fault::Fill(n * SECOND));
+    let faults = Faults::new().at_step(0, delay(2), "one").at_step(0, delay(1), "two");
+    sim.faults(faults.at_step(0, delay(3), "three"));
+    one_turn(&sim);
+    all.iter().for_each(|one| one.send(()).unwrap());
+    sim.advance(9 * SECOND);
+    assert_eq!(listener.take_messages(), ["two at 1s", "one at 2s", "three at 3s"]);
+    // And who waits for room that a fault has taken.
+    let begun = sim.now();
+    sim.faults(Faults::new().at_step(0, fill(2), "one").at_step(0, fill(1), "two"));
+    one_turn(&sim);
+    let waits = all[0].send_or_wait(()).wait();
+    assert_eq!((waits, sim.now() - begun), (Ok(()), 2 * SECOND));
+}
+
+#[test]
+fn t3_whom_it_hits_is_chosen_by_the_seed_among_all_it_may_hit() {
+    let hit = |faults: Faults| {
+        let hit = |seed| {
+            let sim = Simulation::new(seed);
+            idlers(&sim, 4);
+            sim.faults(faults.clone());
+            one_turn(&sim);
+            faults_of(&sim).pop().unwrap()
+        };
+        let all: std::collections::BTreeSet<String> = (0..60).map(hit).collect();
+        all.len()
+    };
+    assert_eq!(hit(Faults::new().kill_one_in(1)), 4);
+    assert_eq!(hit(Faults::new().at_step(0, Fault::Kill, Victim::Anyone)), 4);
+    assert_eq!(hit(Faults::new().kill_one_in(1).only("idler 2")), 1);
+}
+
+#[test]
+fn t3_an_init_that_has_begun_does_not_fail_any_more() {
+    let sim = Simulation::new(1);
+    let all = idlers(&sim, 2);
+    sim.faults(Faults::new().fail_init_one_in(1).at_step(0, Fault::FailInit, "idler 0"));
+    all.iter().for_each(|one| one.send(1).unwrap());
+    sim.run_until_idle();
+    assert!(all.iter().all(|one| one.is_alive() && one.info().handled == 1));
     assert_eq!(faults_of(&sim), Vec::<String>::new());
 }

@@ -374,3 +374,18 @@ fn t2_a_dropped_simulation_admits_nobody_while_it_ends_and_names_all_stand_for_o
     assert_eq!(log.count("Err(NodeStopping)"), 1);
     assert_eq!(log.count("dropped"), 2);
 }
+
+#[test]
+fn t3_a_simulation_that_goes_down_with_a_panic_runs_nothing_of_what_it_holds() {
+    let log = Log::new();
+    let noted = log.clone();
+    let panics = std::panic::catch_unwind(move || {
+        let sim = Simulation::new(1);
+        let puppet = puppet(&sim, "puppet", &noted);
+        assert!(puppet.is_alive());
+        noted.note("alive");
+        panic!("over");
+    });
+    assert!(panics.is_err());
+    assert_eq!(log.take(), ["alive"]);
+}

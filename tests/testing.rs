@@ -430,3 +430,32 @@ fn t4_a_condition_that_holds_at_the_limit_has_come_in_time() {
     sim.advance(Duration::from_nanos(1));
     assert_eq!(probe.take_messages(), [3]);
 }
+
+#[test]
+fn t4_the_end_and_the_signal_of_another_are_not_those_that_are_expected() {
+    let sim = Simulation::new(3);
+    let probe = Probe::<u32>::spawn(&sim);
+    let [one, other] = ["one", "other"].map(|name| Probe::<u32>::named(&sim, name));
+    let pids = [one.pid(), other.pid()];
+    let monitors = || pids.iter().for_each(|pid| drop(probe.monitor(*pid).to_string()));
+    monitors();
+    sim.kill(pids[0]);
+    let text = panic_of(|| probe.expect_down(SECOND, pids[1]));
+    let came = "expected the end of <0.3.0> \"other\", monitored, within 1s, but there came the end of \
+                <0.2.0>, monitored, at 0ns: killed\n";
+    assert!(text.contains(came), "{text}");
+    pids.iter().for_each(|pid| probe.link(*pid));
+    // One has ended: its signal is that there is nobody.
+    let text = panic_of(|| probe.expect_exit(SECOND, pids[1]));
+    assert!(text.contains("but there came an exit signal of <0.2.0> at"), "{text}");
+    sim.kill(pids[1]);
+    sim.run_until_idle();
+    let mut came = [panic_of(|| probe.expect(SECOND)), panic_of(|| probe.expect(SECOND))];
+    came.sort();
+    assert!(came[0].contains("there came an exit signal of <0.3.0> at"), "{came:?}");
+    assert!(came[1].contains("there came the end of <0.3.0>, monitored, at"), "{came:?}");
+    // By a name there may be nobody.
+    probe.run(|ctx| drop(ctx.monitor_name("nobody")));
+    let text = panic_of(|| probe.expect(SECOND));
+    assert!(text.contains("there came the end of ") && text.contains("nobody"), "{text}");
+}
