@@ -129,3 +129,19 @@ fn m11_an_alarm_that_is_refused_changes_nothing() {
         assert_eq!(sim.stats().deep_mailboxes, 1);
     });
 }
+
+#[test]
+fn m11_the_builder_says_when_a_mailbox_of_a_node_is_told_of() {
+    for (alarm, timers) in [(None, 0), (Some(10_000), 1), (Some(20_000), 0)] {
+        let node = Node::builder("m11").workers(1).mailbox_alarm(alarm).start().unwrap();
+        let process = behavior_fn(hangs);
+        let process = node.spawn(move || process).start().unwrap();
+        send(&process, 10_000);
+        // It is a timer that is due at once.
+        while timers > 0 && node.stats().deep_mailboxes == 0 {
+            std::thread::yield_now();
+        }
+        assert_eq!((node.stats().deep_mailboxes, node.stats().timers), (timers, 0));
+        node.stop().timeout(Duration::ZERO).wait().unwrap();
+    }
+}

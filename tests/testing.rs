@@ -307,7 +307,7 @@ fn t4_a_limit_is_for_all_that_is_expected_together() {
     assert!(text.contains(passed), "{text}");
     fails(&|probe| {
         assert_eq!((probe.expect(SECOND), probe.expect(SECOND)), (1, 2));
-        probe.expect_none(limit - 2 * SECOND);
+        probe.expect_none(SECOND / 2);
         panic!("{}", "met");
     });
 }
@@ -425,7 +425,7 @@ fn t4_a_condition_that_holds_at_the_limit_has_come_in_time() {
     sim.run_until(SECOND, "one has come", || probe.take_messages() == [1]);
     sim.within(SECOND, || sim.advance(SECOND));
     assert_eq!(probe.take_messages(), [2]);
-    sim.advance(SECOND - Duration::from_nanos(1));
+    sim.advance(Duration::from_nanos(999_999_999));
     assert_eq!(probe.take_messages(), []);
     sim.advance(Duration::from_nanos(1));
     assert_eq!(probe.take_messages(), [3]);
