@@ -547,3 +547,21 @@ fn r4_in_a_simulation_works_and_turns_come_in_every_order() {
     let firsts: std::collections::BTreeSet<String> = (0..20).map(first).collect();
     assert_eq!(firsts.len(), 2, "{firsts:?}");
 }
+
+#[test]
+fn x2_blocking_work_of_a_simulation_that_has_stopped_is_a_typed_error() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let noted = log.clone();
+    let (sent, received) = mpsc::channel();
+    puppet(&sim, "p", &Log::new()).tells(move |ctx| {
+        sent.send(ctx.block(move || noted.note("has run"))).unwrap();
+    });
+    sim.run_until_idle();
+    let mut late = received.recv().unwrap();
+    sim.stop().wait().unwrap();
+    let Poll::Ready(Err(error)) = poll_once(&mut late) else { panic!("it was accepted") };
+    assert_eq!(error.downcast_ref(), Some(&BlockError::NodeStopped));
+    sim.run_until_idle();
+    assert!(log.lines().is_empty());
+}

@@ -135,6 +135,7 @@ fn x4_what_waits_is_shown_and_the_longest_it_was() {
     // A look of the watchdog sees it.
     let stats = until(&node, |stats| stats.longest_injector == 50);
     assert_eq!((stats.queued, stats.injected, stats.high_turns), (57, before + 50, 0));
+    assert_eq!(stats.scheduled, stats.turns + 57);
     release.wait();
     let stats = until(&node, |stats| stats.queued == 0 && stats.parked == 1);
     assert_eq!((stats.high_turns, stats.longest_injector), (7, 50));

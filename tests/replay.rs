@@ -391,3 +391,29 @@ fn t3_a_simulation_that_goes_down_with_a_panic_runs_nothing_of_what_it_holds() {
     assert!(panics.is_err());
     assert_eq!(log.take(), ["alive"]);
 }
+
+#[test]
+fn x4_timers_that_are_due_and_have_not_fired_are_counted() {
+    let most = (0..20).map(|seed| {
+        let sim = Simulation::new(seed);
+        let log = Log::new();
+        for _ in 0..5 {
+            let noted = log.clone();
+            let sleeps = behavior_fn(move |ctx: Context<()>| async move {
+                ctx.sleep(MILLI).await;
+                noted.note("awake");
+                Ok(())
+            });
+            sim.spawn(move || sleeps).start().unwrap();
+        }
+        sim.run_until_idle();
+        assert_eq!(sim.stats().timers, 5);
+        sim.run_until(MILLI, "one is awake", || !log.lines().is_empty());
+        let left = sim.stats().timers;
+        assert!(left < 5);
+        sim.run_until_idle();
+        assert_eq!((sim.stats().timers, log.lines().len()), (0, 5));
+        left
+    });
+    assert!(most.max() > Some(1));
+}

@@ -304,10 +304,42 @@ mod tests {
         assert_eq!(registry.living(), 19);
         all.iter().filter(|one| one.is_alive()).for_each(|one| one.send(()).unwrap());
         assert_eq!((pages(), registry.living(), registry.spawned()), (0, 0, 300));
+        let named = || -> Result<Pid, SpawnError> {
+            let waits = behavior_fn(|mut ctx: Context<()>| async move {
+                ctx.receive().await;
+                Ok(())
+            });
+            let spawn = Spawn::outside(Arc::clone(&home), move || waits).name("named");
+            spawn.start().map(|named: Address<()>| named.pid())
+        };
+        let by = named().unwrap();
+        assert!(matches!(named(), Err(SpawnError::NameTaken { by: holder, .. }) if holder == by));
+        assert_eq!((registry.living(), registry.spawned(), registry.names()), (1, 301, 1));
+        registry.process(by).unwrap().kill();
+        assert_eq!((registry.living(), registry.spawned(), registry.names()), (0, 301, 0));
         registry.close();
         let late = Spawn::outside(home, || behavior_fn(|_: Context<()>| async { Ok(()) })).start();
         assert_eq!(late.map(|late| late.pid()), Err(SpawnError::NodeStopping));
-        assert_eq!((registry.living(), registry.spawned()), (0, 300));
+        assert_eq!((registry.living(), registry.spawned()), (0, 301));
         core.clear_homes();
+    }
+
+    #[test]
+    fn what_is_closed_below_one_root_is_open_below_the_other() {
+        let registry = Registry::default();
+        let closed = || [Root::User, Root::System].map(|root| registry.is_closed_below(root));
+        assert!(!registry.is_closing());
+        registry.close_to_top_level();
+        assert_eq!((registry.is_closing(), closed()), (true, [false, false]));
+        let registry = Registry::default();
+        let closed = || [Root::User, Root::System].map(|root| registry.is_closed_below(root));
+        registry.close_below(Root::User);
+        assert_eq!((registry.is_closing(), closed()), (true, [true, false]));
+        assert!(!registry.is_closed());
+        registry.close_below(Root::System);
+        assert_eq!((registry.is_closed(), closed()), (true, [true, true]));
+        assert!(!registry.close());
+        let registry = Registry::default();
+        assert!(registry.close() && registry.is_closing() && registry.is_closed());
     }
 }

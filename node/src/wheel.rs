@@ -423,13 +423,13 @@ mod tests {
 
     #[test]
     fn t1_timers_that_are_cancelled_anywhere_in_a_slot_leave_the_others_in_their_order() {
-        let order = |cancelled: &[usize]| {
+        let order_at = |due: u64, cancelled: &[usize]| {
             let mut wheel = Wheel::new();
             let log = Arc::new(Mutex::new(Vec::new()));
             let set = |wheel: &mut Wheel, number: usize| {
                 let log = Arc::clone(&log);
                 let run = Box::new(move || log.lock().unwrap().push(number));
-                wheel.set(ms(5_000), Alarm::Run(run))
+                wheel.set(ms(due), Alarm::Run(run))
             };
             let keys: Vec<_> = (0..5).map(|number| set(&mut wheel, number)).collect();
             for number in cancelled {
@@ -444,10 +444,18 @@ mod tests {
             assert_eq!(wheel.timers.len(), places);
             assert!(cancelled.iter().all(|number| wheel.cancel(keys[*number]).is_none()));
             let mut fired = Vec::new();
-            wheel.advance(ms(5_000), &mut fired);
+            wheel.advance(ms(due), &mut fired);
             ring(fired);
             drop(wheel);
             Arc::into_inner(log).unwrap().into_inner().unwrap()
+        };
+        let order = |cancelled: &[usize]| {
+            let near = order_at(5, cancelled);
+            assert_eq!(
+                (&order_at(5_000, cancelled), &order_at(1 << 41, cancelled)),
+                (&near, &near)
+            );
+            near
         };
         assert_eq!(order(&[]), [0, 1, 2, 3, 4]);
         assert_eq!(order(&[0]), [1, 2, 3, 4, 5]);
