@@ -298,7 +298,8 @@ fn t4_lives_are_known_by_name_and_by_behavior_with_its_path_or_without() {
     let [anna, bert] = ["anna", "bert"].map(|name| spawn(Some(name)));
     assert_eq!(lives.expect_spawned(SECOND, "bert"), bert);
     // The ends of others are passed over.
-    sim.kill(anna);
+    sim.exit(anna, Reason::Shutdown);
+    sim.run_until_idle();
     sim.kill(bert);
     assert_eq!(lives.expect_ended(SECOND, bert), Reason::Killed);
     let carl = spawn(Some("carl"));
