@@ -501,3 +501,67 @@ fn r4_a_simulation_runs_the_work_of_a_pool_of_side_threads_between_turns_too() {
     assert!(orders.len() > 10);
     assert_eq!(order(3), order(3));
 }
+
+#[test]
+fn r4_in_a_simulation_works_and_turns_come_in_every_order() {
+    let order = |seed| {
+        let sim = Simulation::new(seed);
+        let log = Log::new();
+        let noted = log.clone();
+        let (begun, kept) = mpsc::channel();
+        let works = puppet(&sim, "works", &Log::new());
+        works.tells(move |ctx| {
+            // All of them begin now.
+            for n in 0..3 {
+                let noted = noted.clone();
+                let mut work = ctx.block(move || noted.note(n));
+                assert!(poll_once(&mut work).is_pending());
+                begun.send(work).unwrap();
+            }
+        });
+        sim.run_until_idle();
+        assert_eq!(kept.iter().count(), 3);
+        log.take().concat()
+    };
+    let orders: std::collections::BTreeSet<String> = (0..100).map(order).collect();
+    assert_eq!(orders.len(), 6, "{orders:?}");
+    // Neither waits for the other: a work for the turns, or the turns for a work.
+    let first = |seed| {
+        let sim = Simulation::new(seed);
+        let log = Log::new();
+        let noted = log.clone();
+        let (other, told) = (puppet(&sim, "other", &Log::new()), log.clone());
+        let (begun, kept) = mpsc::channel();
+        puppet(&sim, "works", &Log::new()).tells(move |ctx| {
+            let mut work = ctx.block(move || noted.note("work"));
+            assert!(poll_once(&mut work).is_pending());
+            begun.send(work).unwrap();
+            other.tells(move |_| told.note("turn"));
+        });
+        sim.run_until_idle();
+        assert_eq!(kept.iter().count(), 1);
+        let lines = log.take();
+        assert_eq!(lines.len(), 2);
+        lines[0].clone()
+    };
+    let firsts: std::collections::BTreeSet<String> = (0..20).map(first).collect();
+    assert_eq!(firsts.len(), 2, "{firsts:?}");
+}
+
+#[test]
+fn x2_blocking_work_of_a_simulation_that_has_stopped_is_a_typed_error() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let noted = log.clone();
+    let (sent, received) = mpsc::channel();
+    puppet(&sim, "p", &Log::new()).tells(move |ctx| {
+        sent.send(ctx.block(move || noted.note("has run"))).unwrap();
+    });
+    sim.run_until_idle();
+    let mut late = received.recv().unwrap();
+    sim.stop().wait().unwrap();
+    let Poll::Ready(Err(error)) = poll_once(&mut late) else { panic!("it was accepted") };
+    assert_eq!(error.downcast_ref(), Some(&BlockError::NodeStopped));
+    sim.run_until_idle();
+    assert!(log.lines().is_empty());
+}

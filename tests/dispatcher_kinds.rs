@@ -179,7 +179,8 @@ fn r4_a_pinned_handler_is_reported_only_if_asked_for_and_its_time_runs() {
         process.tells(move |_| {
             let _ = released.recv();
         });
-        while process.info().running_time < Duration::from_millis(40) {
+        // Longer than what is reported of others.
+        while process.info().running_time < Duration::from_millis(150) {
             thread::yield_now();
         }
         let pin = node.stats().dispatchers.into_iter().find(|stats| stats.name == "pin").unwrap();
@@ -187,6 +188,10 @@ fn r4_a_pinned_handler_is_reported_only_if_asked_for_and_its_time_runs() {
         assert_eq!((pin.workers, pin.parked), (2, 1));
         assert!(idle.info().running_time < Duration::from_millis(40));
         drop(release);
+        // What was seen to be blocked is not any more.
+        while node.stats().dispatcher("pin").is_some_and(|pin| pin.blocked > 0) {
+            thread::yield_now();
+        }
         node.stop().wait().unwrap();
         assert_eq!(node.stats().timers, 0);
     }
@@ -404,5 +409,25 @@ fn r5_a_pool_on_calling_threads_replaces_a_worker_within_the_send_that_ends_it()
         assert!(pool.call(Some).wait().is_ok());
     }
     assert_eq!(pool.inspect().wait().unwrap().number("worker_restarts"), Some(3));
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn r5_what_a_pinned_process_makes_ready_on_its_thread_runs_there_after_its_turn() {
+    let node = Node::builder("r5both")
+        .workers(1)
+        .dispatcher("pin", DispatcherOptions::pinned())
+        .dispatcher("here", DispatcherOptions::calling_thread())
+        .start()
+        .unwrap();
+    let (pinned, here) = (on(&node, "pin"), on(&node, "here"));
+    let (sent, ran) = mpsc::channel();
+    let first = sent.clone();
+    pinned.tells(move |_| {
+        here.tells(move |_| sent.send(thread_name()).unwrap());
+        first.send("its turn".to_owned()).unwrap();
+    });
+    let own = format!("r5both-pin-{}", pinned.pid().id());
+    assert_eq!([ran.recv().unwrap(), ran.recv().unwrap()], ["its turn".to_owned(), own]);
     node.stop().wait().unwrap();
 }

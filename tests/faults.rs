@@ -292,3 +292,325 @@ fn x2_a_simulation_in_which_somebody_is_held_up_stops_and_is_dropped() {
         assert!(!echo.is_alive());
     }
 }
+
+/// Processes that wait for numbers, each with a bound.
+fn idlers(sim: &Simulation, count: usize) -> Vec<Address<u32>> {
+    let idler = || {
+        behavior_fn(|mut ctx: Context<u32>| async move {
+            while let krarup::Received::Message(_) = ctx.receive().await {}
+            Ok(())
+        })
+    };
+    let all: Vec<_> = (0..count)
+        .map(|n| sim.spawn(idler).name(format!("idler {n}")).mailbox(2).start().unwrap())
+        .collect();
+    sim.run_until_idle();
+    all
+}
+
+/// One turn, after which faults may strike.
+fn one_turn(sim: &Simulation) {
+    let turn = sim.spawn(|| behavior_fn(|_: Context<()>| async { Ok(()) })).start().unwrap();
+    while sim.is_alive(turn.pid()) {
+        sim.step();
+    }
+}
+
+#[test]
+fn t3_all_kinds_of_faults_together_are_no_more_than_were_allowed() {
+    let second = Faults::new()
+        .kill_one_in(1)
+        .panic_one_in(1)
+        .delay_one_in(1, SECOND)
+        .fill_one_in(1, SECOND)
+        .fail_init_one_in(1);
+    for limit in 0..=6_usize {
+        let sim = Simulation::new(limit as u64);
+        idlers(&sim, 20);
+        sim.faults(second.clone().at_most(limit as u64));
+        for _ in 0..10 {
+            sim.spawn(|| behavior_fn(|_: Context<()>| async { Ok(()) })).start().unwrap();
+            sim.step();
+        }
+        assert_eq!(faults_of(&sim).len(), limit, "{:?}", faults_of(&sim));
+    }
+    // Each kind by itself strikes after one turn, if nothing forbids it.
+    let sim = Simulation::new(1);
+    idlers(&sim, 20);
+    sim.faults(second.fail_init_one_in(0));
+    sim.spawn(|| behavior_fn(|_: Context<()>| async { Ok(()) })).start().unwrap();
+    sim.step();
+    assert_eq!(faults_of(&sim).len(), 4, "{:?}", faults_of(&sim));
+}
+
+#[test]
+fn t3_starts_that_fail_count_among_the_faults_and_chosen_ones_do_not() {
+    let sim = Simulation::new(3);
+    sim.faults(Faults::new().fail_init_one_in(1).kill_one_in(1).at_most(2).at_step(
+        0,
+        Fault::FailInit,
+        "chosen",
+    ));
+    let start = |name: &str| {
+        let idle = || {
+            behavior_fn(|mut ctx: Context<()>| async move {
+                ctx.receive().await;
+                Ok(())
+            })
+        };
+        sim.spawn(idle).name(name).wait().is_ok()
+    };
+    // The chosen one fails beside the two by chance; a start that has failed leaves nobody to kill.
+    let started = ["chosen", "first", "second", "third", "fourth"].map(start);
+    assert_eq!(started, [false, false, false, true, true]);
+    assert_eq!(faults_of(&sim).len(), 3);
+    // What is chosen strikes though there may be none by chance.
+    sim.faults(Faults::new().at_most(0).kill_one_in(1).at_step(0, Fault::Kill, "third"));
+    one_turn(&sim);
+    sim.run_until_idle();
+    assert_eq!((sim.whereis("third"), sim.whereis("fourth").is_some()), (None, true));
+}
+
+#[test]
+fn t3_chosen_faults_come_at_their_step_and_once_and_new_faults_take_their_place() {
+    let sim = Simulation::new(1);
+    idlers(&sim, 6);
+    let turns = || sim.stats().dispatchers[0].turns;
+    let living = || (0..6).filter(|n| sim.whereis(&format!("idler {n}")).is_some()).count();
+    let (first, kill) = (turns(), Fault::Kill);
+    sim.faults(
+        Faults::new()
+            .at_step(first + 2, kill, "idler 0")
+            .at_step(first + 2, kill, "idler 1")
+            .at_step(first + 1_000, kill, "idler 2"),
+    );
+    one_turn(&sim);
+    assert_eq!((turns(), living(), faults_of(&sim).len()), (first + 1, 6, 0));
+    one_turn(&sim);
+    sim.run_until_idle();
+    assert_eq!(living(), 4);
+    assert_eq!(faults_of(&sim).len(), 2);
+    (0..20).for_each(|_| one_turn(&sim));
+    assert_eq!((living(), faults_of(&sim).len()), (4, 2));
+    // A step that is past strikes after the next turn; what was to come is forgotten.
+    sim.faults(Faults::new().at_step(first, kill, "idler 3"));
+    one_turn(&sim);
+    (0..1_000).for_each(|_| one_turn(&sim));
+    assert_eq!((living(), sim.whereis("idler 3")), (3, None));
+}
+
+#[test]
+fn t3_chance_hits_whom_it_may_and_what_was_chosen_hits_even_the_spared() {
+    let (kill, anyone) = (Fault::Kill, Victim::Anyone);
+    for seed in 0..20 {
+        let sim = Simulation::new(seed);
+        let all = idlers(&sim, 4);
+        let pids: Vec<Pid> = all.iter().map(Address::pid).collect();
+        // Two are spared, one by one.
+        sim.faults(Faults::new().kill_one_in(1).spare(pids[0]).spare(pids[2]));
+        for _ in 0..5 {
+            one_turn(&sim);
+            sim.run_until_idle();
+        }
+        let alive: Vec<bool> = all.iter().map(Address::is_alive).collect();
+        assert_eq!(alive, [true, false, true, false]);
+        // Nobody may be hit: not by chance, and not as anyone.
+        let only = Faults::new().kill_one_in(1).only(pids[1]).at_step(0, kill, anyone.clone());
+        sim.faults(only.clone());
+        (0..5).for_each(|_| one_turn(&sim));
+        assert!(all[0].is_alive() && all[2].is_alive());
+        sim.faults(only.at_step(0, kill, pids[2]).at_step(0, kill, "idler 0").spare(pids[2]));
+        one_turn(&sim);
+        sim.run_until_idle();
+        assert!(!all[0].is_alive() && !all[2].is_alive());
+    }
+    // A start is one of anyone's only if it may be hit.
+    let sim = Simulation::new(1);
+    sim.faults(Faults::new().at_step(0, Fault::FailInit, anyone).only("second"));
+    let start = |name: &str| {
+        let idle = || {
+            behavior_fn(|mut ctx: Context<()>| async move {
+                ctx.receive().await;
+                Ok(())
+            })
+        };
+        sim.spawn(idle).name(name).wait().is_ok()
+    };
+    assert_eq!(["first", "second", "third"].map(start), [true, false, true]);
+    sim.faults(Faults::new().fail_init_one_in(1).only("fifth"));
+    assert_eq!(["fourth", "fifth", "sixth"].map(start), [true, false, true]);
+}
+
+#[test]
+fn t3_a_start_fails_at_its_step_and_not_before() {
+    let sim = Simulation::new(1);
+    let start = |name: &str| {
+        sim.spawn(|| behavior_fn(|_: Context<()>| async { Ok(()) })).name(name).wait().is_ok()
+    };
+    assert!(start("one"));
+    let turns = sim.stats().dispatchers[0].turns;
+    sim.faults(Faults::new().at_step(turns + 2, Fault::FailInit, "two"));
+    // Its own first turn would be the next; then somebody else's start is.
+    assert!(start("two"));
+    assert!(start("three"));
+    assert!(!start("two"));
+    assert!(start("two"));
+}
+
+#[test]
+fn t3_of_several_faults_of_one_kind_the_last_counts_and_none_is_one_in_zero() {
+    let sim = Simulation::new(1);
+    let all = idlers(&sim, 3);
+    let last = Faults::new().kill_one_in(1).kill_one_in(0).fail_init_one_in(1).fail_init_one_in(0);
+    sim.faults(last.panic_one_in(0).delay_one_in(0, SECOND).fill_one_in(0, SECOND));
+    (0..20).for_each(|_| one_turn(&sim));
+    assert_eq!(faults_of(&sim), Vec::<String>::new());
+    sim.faults(Faults::new().delay_one_in(1, 9 * SECOND).delay_one_in(1, Duration::from_millis(1)));
+    one_turn(&sim);
+    let lines = faults_of(&sim);
+    assert!(lines[0].ends_with("is held up for 1ms"), "{lines:?}");
+    // Less than a millisecond is one.
+    sim.faults(Faults::new().fill_one_in(1, Duration::ZERO).only(all[0].pid()));
+    one_turn(&sim);
+    assert!(faults_of(&sim)[1].ends_with("is full for 1ms"), "{:?}", faults_of(&sim));
+}
+
+#[test]
+fn t3_who_is_held_up_is_not_held_up_twice_and_then_may_be_again() {
+    let sim = Simulation::new(1);
+    let listener = Probe::<String>::spawn(&sim);
+    let echo = echo(&sim, &listener, 9);
+    listener.expect(SECOND);
+    // In one turn, and while it lasts: the first counts.
+    let delay = |time| Faults::new().at_step(0, Fault::Delay(time), "echo");
+    sim.faults(delay(2 * SECOND).at_step(0, Fault::Delay(9 * SECOND), "echo").at_step(
+        0,
+        Fault::Delay(SECOND),
+        "echo",
+    ));
+    one_turn(&sim);
+    let held = "<0.2.0> \"echo\" Echo is held up for 2s";
+    let lines = [held, "Delay(9s) does not find \"echo\"", "Delay(1s) does not find \"echo\""];
+    assert_eq!(faults_of(&sim), lines);
+    echo.send(Say::This("late")).unwrap();
+    listener.expect_none(Duration::from_millis(1_999));
+    listener.expect_message(Duration::from_millis(1), &"late".to_owned());
+    // When it is over another may come.
+    sim.faults(delay(3 * SECOND));
+    one_turn(&sim);
+    echo.send(Say::This("later")).unwrap();
+    listener.expect_none(Duration::from_millis(2_999));
+    listener.expect_message(Duration::from_millis(1), &"later".to_owned());
+    // By chance nobody is hit twice at a time, and nothing says so.
+    sim.faults(Faults::new().delay_one_in(1, SECOND).only("echo"));
+    (0..9).for_each(|_| one_turn(&sim));
+    assert_eq!(faults_of(&sim).len(), 5, "{:?}", faults_of(&sim));
+}
+
+#[test]
+fn t3_several_who_are_held_up_and_several_full_mailboxes_each_last_their_time() {
+    let sim = Simulation::new(1);
+    let all = idlers(&sim, 4);
+    let chosen = [(0, 3), (1, 1), (2, 2)].into_iter().fold(Faults::new(), |faults, (n, time)| {
+        let name = format!("idler {n}");
+        let full = faults.at_step(0, Fault::Fill(time * SECOND), name.as_str());
+        full.at_step(0, Fault::Delay(time * SECOND), name.as_str())
+    });
+    sim.faults(chosen);
+    one_turn(&sim);
+    let full = || all.iter().filter(|one| one.send(1).is_err()).count();
+    let handled = || all.iter().map(|one| one.info().handled).sum::<u64>();
+    assert_eq!(full(), 3);
+    sim.advance(Duration::from_millis(999));
+    // The fourth has had its message.
+    assert_eq!((full(), handled()), (3, 1));
+    for left in [2, 1, 0] {
+        sim.advance(Duration::from_millis(1));
+        assert_eq!(full(), left);
+        sim.advance(Duration::from_millis(999));
+    }
+    sim.run_until_idle();
+    assert_eq!(sim.stats().dispatchers[0].queued, 0);
+}
+
+#[test]
+fn t3_a_probe_and_what_it_pipes_are_never_hit_whatever_strikes() {
+    let sim = Simulation::new(1);
+    let probe = Probe::<u32>::spawn(&sim);
+    let node = sim.node().clone();
+    let asks = node.clone();
+    let everything = || Faults::new().kill_one_in(1).panic_one_in(1).delay_one_in(1, SECOND);
+    sim.faults(everything().fail_init_one_in(1));
+    probe.pipe(async move {
+        let sleeper = krarup::Timestamp::ZERO;
+        assert!(asks.now() >= sleeper);
+        7
+    });
+    probe.expect_message(Duration::ZERO, &7);
+    (0..9).for_each(|n| {
+        probe.address().send(n).unwrap();
+        probe.expect_message(Duration::ZERO, &n);
+    });
+    assert_eq!(faults_of(&sim), Vec::<String>::new());
+}
+
+#[test]
+fn t3_each_goes_on_at_its_time_however_far_time_is_moved_at_once() {
+    let sim = Simulation::new(1);
+    let listener = Probe::<String>::spawn(&sim);
+    let tells = |name: &'static str| {
+        let to = listener.recipient();
+        let tells = behavior_fn(move |mut ctx: Context<()>| async move {
+            while let krarup::Received::Message(()) = ctx.receive().await {
+                let line = format!("{name} at {}", ctx.now());
+                to.send(line).map_err(SendError::without_message)?;
+            }
+            Ok(())
+        });
+        sim.spawn(move || tells).name(name).mailbox(1).start().unwrap()
+    };
+    let all = ["one", "two", "three"].map(tells);
+    sim.run_until_idle();
+    let (delay, fill) = (|n| Fault::Delay(n * SECOND), |n| Fault::Fill(n * SECOND));
+    let faults = Faults::new().at_step(0, delay(2), "one").at_step(0, delay(1), "two");
+    sim.faults(faults.at_step(0, delay(3), "three"));
+    one_turn(&sim);
+    all.iter().for_each(|one| one.send(()).unwrap());
+    sim.advance(9 * SECOND);
+    assert_eq!(listener.take_messages(), ["two at 1s", "one at 2s", "three at 3s"]);
+    // And who waits for room that a fault has taken.
+    let begun = sim.now();
+    sim.faults(Faults::new().at_step(0, fill(2), "one").at_step(0, fill(1), "two"));
+    one_turn(&sim);
+    let waits = all[0].send_or_wait(()).wait();
+    assert_eq!((waits, sim.now() - begun), (Ok(()), 2 * SECOND));
+}
+
+#[test]
+fn t3_whom_it_hits_is_chosen_by_the_seed_among_all_it_may_hit() {
+    let hit = |faults: Faults| {
+        let hit = |seed| {
+            let sim = Simulation::new(seed);
+            idlers(&sim, 4);
+            sim.faults(faults.clone());
+            one_turn(&sim);
+            faults_of(&sim).pop().unwrap()
+        };
+        let all: std::collections::BTreeSet<String> = (0..60).map(hit).collect();
+        all.len()
+    };
+    assert_eq!(hit(Faults::new().kill_one_in(1)), 4);
+    assert_eq!(hit(Faults::new().at_step(0, Fault::Kill, Victim::Anyone)), 4);
+    assert_eq!(hit(Faults::new().kill_one_in(1).only("idler 2")), 1);
+}
+
+#[test]
+fn t3_an_init_that_has_begun_does_not_fail_any_more() {
+    let sim = Simulation::new(1);
+    let all = idlers(&sim, 2);
+    sim.faults(Faults::new().fail_init_one_in(1).at_step(0, Fault::FailInit, "idler 0"));
+    all.iter().for_each(|one| one.send(1).unwrap());
+    sim.run_until_idle();
+    assert!(all.iter().all(|one| one.is_alive() && one.info().handled == 1));
+    assert_eq!(faults_of(&sim), Vec::<String>::new());
+}

@@ -186,5 +186,46 @@ fn m7_a_conversion_that_sends_to_the_dead_does_not_recurse_for_ever() {
     let told = log.take().len();
     assert!((1..100).contains(&told), "{told}");
     assert!(sim.stats().dead_letters > told as u64, "those beyond are counted");
+    // And again as often as it comes to that.
+    for _ in 0..3 {
+        assert!(dead.send(Act::nothing()).is_err());
+        sim.run_until_idle();
+        assert_eq!(log.take().len(), told);
+    }
     DEAD.set(None);
+}
+
+#[test]
+fn m7_a_listener_that_panics_or_goes_keeps_no_other_from_hearing() {
+    for sim in simulations(3) {
+        let logs = [Log::new(), Log::new()];
+        let dead = dead(&sim);
+        let waits = behavior_fn(|mut ctx: Context<support::Unheard>| async move {
+            ctx.receive().await;
+            Ok(())
+        });
+        let unheard = sim.spawn(move || waits).wait().unwrap();
+        // The first that is told panics.
+        sim.subscribe_dead_letters(unheard.recipient());
+        sim.subscribe_lifecycle(unheard.recipient());
+        let all = logs.each_ref().map(|log| listener(&sim, log));
+        all.iter().for_each(|listener| sim.subscribe_dead_letters(listener.recipient()));
+        let told = || {
+            assert!(dead.send(Act::nothing()).is_err());
+            sim.run_until_idle();
+            logs.each_ref().map(|log| log.take().len())
+        };
+        assert_eq!(told(), [1, 1]);
+        assert!(unheard.is_alive());
+        assert!(sim.unsubscribe(Topic::DeadLetters, all[1].pid()));
+        assert_eq!((told(), told()), ([1, 0], [1, 0]));
+        // Only of what it is asked to be told no more.
+        sim.subscribe_lifecycle(all[0].recipient());
+        assert!(sim.unsubscribe(Topic::DeadLetters, all[0].pid()));
+        assert!(!sim.unsubscribe(Topic::DeadLetters, all[0].pid()));
+        assert_eq!(told(), [0, 0]);
+        sim.kill(puppet(&sim, "p", &Log::new()).pid());
+        sim.run_until_idle();
+        assert!(logs[0].take().len() >= 2);
+    }
 }

@@ -103,3 +103,45 @@ fn m11_who_keeps_up_and_who_is_told_not_to_sets_off_no_alarm() {
     let early = Node::builder("early").mailbox_alarm(9_999).start();
     assert!(matches!(early, Err(NodeError::MailboxAlarm { messages: 9_999, least: 10_000 })));
 }
+
+#[test]
+fn m11_an_alarm_that_is_refused_changes_nothing() {
+    let log = Log::new();
+    noting(&log, |sim| {
+        for early in [0, 9_999, 1] {
+            let error = sim.mailbox_alarm(early).unwrap_err().to_string();
+            let says = format!("cannot be at {early} messages: it must be at 10000 at least");
+            assert!(error.ends_with(&says), "{error}");
+        }
+        let address = spawn(sim);
+        send(&address, 9_999);
+        sim.advance(TICK);
+        assert_eq!(sim.stats().deep_mailboxes, 0);
+        send(&address, 1);
+        sim.advance(TICK);
+        assert_eq!((sim.stats().deep_mailboxes, log.take().len()), (1, 1));
+        // The last that was set counts, and may be none.
+        sim.mailbox_alarm(20_000).unwrap();
+        sim.mailbox_alarm(None).unwrap();
+        send(&address, 10_000);
+        sim.advance(TICK);
+        assert!(log.take().is_empty());
+        assert_eq!(sim.stats().deep_mailboxes, 1);
+    });
+}
+
+#[test]
+fn m11_the_builder_says_when_a_mailbox_of_a_node_is_told_of() {
+    for (alarm, timers) in [(None, 0), (Some(10_000), 1), (Some(20_000), 0)] {
+        let node = Node::builder("m11").workers(1).mailbox_alarm(alarm).start().unwrap();
+        let process = behavior_fn(hangs);
+        let process = node.spawn(move || process).start().unwrap();
+        send(&process, 10_000);
+        // It is a timer that is due at once.
+        while timers > 0 && node.stats().deep_mailboxes == 0 {
+            std::thread::yield_now();
+        }
+        assert_eq!((node.stats().deep_mailboxes, node.stats().timers), (timers, 0));
+        node.stop().timeout(Duration::ZERO).wait().unwrap();
+    }
+}

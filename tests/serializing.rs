@@ -143,3 +143,30 @@ fn t5_a_codec_of_ones_own_may_fail_and_panic() {
     let errors: Vec<&str> = failures.iter().map(|failure| failure.error.as_str()).collect();
     assert!(errors[0] == "nothing" && errors[1].starts_with("panic: one"), "{errors:?}");
 }
+
+#[test]
+fn t5_the_first_failures_are_kept_and_what_failed_has_not_come_through() {
+    let sim = Simulation::new(1);
+    sim.add_codec(|number: &u32| if *number < 20 { Err(number.to_string()) } else { Ok(*number) });
+    let probe = Probe::<u32>::spawn(&sim);
+    (0..23).for_each(|n| probe.address().send(n).unwrap());
+    let bytes = Probe::<u8>::spawn(&sim);
+    bytes.address().send(7).unwrap();
+    let carried = sim.carried();
+    let errors: Vec<&str> = carried.failures.iter().map(|failure| &*failure.error).collect();
+    assert_eq!(errors, (0..16).map(|n| n.to_string()).collect::<Vec<_>>());
+    assert_eq!(carried.through.into_iter().collect::<Vec<_>>(), [("u32", 3)]);
+    assert_eq!(carried.untouched.into_iter().collect::<Vec<_>>(), ["u8"]);
+    let failures = sim.last_steps().to_string().matches("codec      u32: ").count();
+    assert_eq!(failures, 20);
+    // Another codec of the type takes the place of the first, and one of another type does not.
+    sim.add_codec(|number: &u32| Ok::<_, String>(number + 100));
+    sim.add_codec(|number: &u8| Ok::<_, String>(*number));
+    probe.address().send(0).unwrap();
+    bytes.address().send(8).unwrap();
+    sim.run_until_idle();
+    assert_eq!(probe.take_messages().last(), Some(&100));
+    let carried = sim.carried();
+    assert_eq!((carried.through["u32"], carried.through["u8"]), (4, 1));
+    assert_eq!(carried.failures.len(), 16);
+}

@@ -327,6 +327,11 @@ fn x7_ids_and_names_have_bounds_and_are_there_once() {
         let said = NodeBuilder::from_toml(&text).unwrap_err().to_string();
         assert!(said.starts_with(&format!("line {line}: {says}")), "{text}: {said}");
     }
+    // What is long is shown by its beginning, and a circle by its way.
+    let said = NodeBuilder::from_toml(&format!("node.name = '{long}'")).unwrap_err().to_string();
+    assert!(said.contains(&format!("cannot be \"{}..\" (", "x".repeat(60))), "{said}");
+    let circle = NodeBuilder::from_toml("dispatcher.a.like = 'b'\ndispatcher.b = 'a'").unwrap_err();
+    assert!(circle.to_string().ends_with("where it began: a -> b -> a"), "{circle}");
     // Ids are told apart by their case: this one is no default.
     let said = NodeBuilder::from_toml("[dispatcher.Default]\nlike = 'Shared'").unwrap_err();
     assert!(said.to_string().contains("names the dispatcher \"Shared\", which is not in"));
@@ -468,6 +473,19 @@ fn x7_a_file_is_named_that_cannot_be_read_or_is_wrong() {
 
     fs::write(&file, b"[node]\nname = \"\xff\"").unwrap();
     assert!(matches!(fails(&file).fault(), SettingsFault::Unreadable(_)));
+    // A mebibyte is read, and a byte more is refused: of a file, and of a text.
+    let limit = 1 << 20;
+    let comment = format!("#{}", "x".repeat(limit - 1));
+    fs::write(&file, &comment).unwrap();
+    assert!(Settings::read(&file).is_ok() && Settings::from_toml(&comment).is_ok());
+    fs::write(&file, format!("{comment}\n")).unwrap();
+    let long = fails(&file);
+    assert!(matches!(long.fault(), SettingsFault::TooLong { limit: 1_048_576 }));
+    assert_eq!((long.file(), long.line(), long.source().is_none()), (Some(&*file), None, true));
+    let says = "node.toml: the settings have more than 1048576 bytes";
+    assert!(long.to_string().ends_with(says), "{long}");
+    let text = Settings::from_toml(&format!("{comment}\n")).unwrap_err();
+    assert_eq!(text.to_string(), "settings: the settings have more than 1048576 bytes");
     fs::write(&file, "# much\n".repeat(200_000)).unwrap();
     assert!(matches!(fails(&file).fault(), SettingsFault::TooLong { .. }));
     fs::write(&file, "[node]\nname = 1").unwrap();
@@ -513,6 +531,19 @@ fn x7_what_a_dispatcher_does_not_say_is_as_of_whom_it_is_like_and_then_of_the_de
     says("like = 'b'\nkind = 'pinned'")(
         DispatcherOptions::pinned().throughput(2).throughput_deadline(ms).long_turn(second),
     );
+    // The default one may be like another, and all others are then.
+    let chain = "
+        dispatcher.default.like = 'base'
+        dispatcher.base.throughput = 5
+        dispatcher.base.like = 'deep'
+        dispatcher.deep.workers = 7
+        dispatcher.deep.throughput = 6
+        [dispatcher.a]
+        ";
+    let builder = NodeBuilder::from_toml(chain).unwrap();
+    let printed = format!("{builder:?}");
+    let a = format!("(\"a\", Own({:?}))", DispatcherOptions::new().workers(7).throughput(5));
+    assert!(printed.contains(&a), "{printed}");
     // Without a default table it is like, there is nothing to be like.
     assert!(
         only("dispatcher.a.like = 'default'").contains(&format!("{:?}", DispatcherOptions::new()))
@@ -546,6 +577,15 @@ fn x7_one_file_lies_over_another_key_by_key() {
     assert!(has(&builder, &DispatcherOptions::new().workers(5)));
     let printed = format!("{builder:?}");
     assert!(printed.contains("\"over\"") && printed.contains("blocking_threads: 7"), "{printed}");
+    // What only one of them has is there, whichever that is.
+    let [one, other] =
+        ["[dispatcher.a]\nworkers = 2", "node.name = 'b'\n[dispatcher.b]\nworkers = 4"];
+    for both in [settings(one).over(settings(other)), settings(other).over(settings(one))] {
+        assert_eq!(both.dispatchers().collect::<Vec<_>>(), ["a", "b"]);
+        let builder = NodeBuilder::from_settings(&both).unwrap();
+        assert!([2, 4].iter().all(|n| has(&builder, &DispatcherOptions::new().workers(*n))));
+        assert!(format!("{builder:?}").contains("\"b\""));
+    }
     // What is wrong only in both together has the line of the file that says it.
     let pinned = settings("\n\n[dispatcher.a]\nkind = 'pinned'").over(settings(base));
     let error = NodeBuilder::from_settings(&pinned).unwrap_err();
@@ -555,6 +595,10 @@ fn x7_one_file_lies_over_another_key_by_key() {
 #[test]
 fn x7_what_the_program_says_counts_more_than_the_file() {
     let builder = || NodeBuilder::from_toml(EVERYTHING).unwrap();
+    // Of the default dispatcher one option alone.
+    let default = DispatcherOptions::new().spare_workers(1).throughput(32).no_long_turn();
+    let default = default.throughput_deadline(Duration::from_millis(2)).stack_size(131_072);
+    assert!(has(&builder().workers(1), &default.classes(false).workers(1)));
     let node = builder()
         .name("mine")
         .workers(1)

@@ -150,6 +150,14 @@ fn lives(panics_at: &'static str, on: bool) -> (Vec<String>, u64) {
         tracing::info!(target: "spans", "outside");
         sim.kill(unnamed.pid());
         sim.run_until_idle();
+        if panics_at == "nowhere" {
+            // Whatever it was, it is what was said last.
+            sim.spans(true);
+            sim.spans(false);
+            let third = sim.spawn(|| Talker).start().unwrap();
+            sim.run_until_idle();
+            assert!(third.is_alive());
+        }
     })
 }
 
@@ -160,7 +168,8 @@ fn x8_what_a_callback_logs_is_in_a_span_that_names_its_process() {
     let (logged, open) = lives("nowhere", true);
     let mut expected: Vec<_> =
         CALLBACKS.iter().map(|call| format!("\"talker\" Talker {call}")).collect();
-    expected.extend(["Talker init", "none outside", "Talker drop"].map(str::to_owned));
+    let then = ["Talker init", "none outside", "Talker drop", "none init", "none drop"];
+    expected.extend(then.map(str::to_owned));
     assert_eq!(logged, expected);
     assert_eq!(open, 0, "every span is closed");
 }
@@ -169,7 +178,7 @@ fn x8_what_a_callback_logs_is_in_a_span_that_names_its_process() {
 fn x8_without_the_option_there_is_no_span() {
     let (logged, _) = lives("nowhere", false);
     assert!(logged.iter().all(|line| line.starts_with("none ")), "{logged:?}");
-    assert_eq!(logged.len(), CALLBACKS.len() + 3);
+    assert_eq!(logged.len(), CALLBACKS.len() + 5);
 }
 
 #[test]

@@ -273,3 +273,189 @@ fn t4_dead_letters_are_expected_by_the_type_of_the_message() {
     let text = panic_of(|| letters.expect_dead_letter::<String>(SECOND));
     assert!(text.contains("expected a dead letter of a alloc::string::String"), "{text}");
 }
+
+/// Sends 1 a second later, 2 another second later, and so on.
+fn ticker(sim: &Simulation, to: Recipient<u32>) -> Address<()> {
+    let ticks = behavior_fn(move |ctx: Context<()>| async move {
+        for n in 1.. {
+            ctx.sleep(SECOND).await;
+            to.send(n).map_err(SendError::without_message)?;
+        }
+        Ok(())
+    });
+    sim.spawn(move || ticks).start().unwrap()
+}
+
+#[test]
+fn t4_a_limit_is_for_all_that_is_expected_together() {
+    let limit = 5 * SECOND / 2;
+    let fails = |expect: &dyn Fn(&Probe<'_, u32>)| {
+        let sim = Simulation::new(3);
+        let probe = Probe::<u32>::spawn(&sim);
+        ticker(&sim, probe.recipient());
+        let text = panic_of(|| expect(&probe));
+        assert_eq!(sim.now(), krarup::Timestamp::ZERO + limit, "{text}");
+        text
+    };
+    let text = fails(&|probe| drop(probe.expect_many(limit, 3)));
+    assert!(text.contains("expected message 3 of 3 within 500ms, but nothing came"), "{text}");
+    let text = fails(&|probe| probe.expect_all(limit, &[3, 2, 1]));
+    assert!(text.contains("expected 3 within 500ms, but nothing came until 2.5s"), "{text}");
+    let text = fails(&|probe| _ = probe.fish(limit, "more", |n| *n > 2));
+    let passed = "expected more within 2.5s, but nothing like it came until 2.5s\n  before that: 1 at \
+                  1s from <0.2.0>\n  before that: 2 at 2s from <0.2.0>\n";
+    assert!(text.contains(passed), "{text}");
+    fails(&|probe| {
+        assert_eq!((probe.expect(SECOND), probe.expect(SECOND)), (1, 2));
+        probe.expect_none(SECOND / 2);
+        panic!("{}", "met");
+    });
+}
+
+#[test]
+fn t4_the_sender_is_that_of_the_message_that_was_taken_last() {
+    let sim = Simulation::new(3);
+    let probe = Probe::<u32>::spawn(&sim);
+    let others = [(); 4].map(|()| Probe::<u32>::spawn(&sim));
+    let from = |n: usize, send: fn(&Address<u32>)| {
+        let to = probe.address();
+        others[n].run(move |_| send(&to));
+        sim.run_until_idle();
+    };
+    let one: fn(&Address<u32>) = |to| to.send(1).unwrap();
+    from(0, one);
+    from(1, |to| to.send(2).unwrap());
+    probe.fish(SECOND, "two", |n| *n == 2);
+    assert_eq!(probe.sender(), Some(others[1].pid()));
+    let pid = probe.pid();
+    others[2].run(move |ctx| ctx.send(pid, "text").unwrap());
+    assert_eq!(probe.expect_other::<&str>(SECOND), "text");
+    assert_eq!(probe.sender(), Some(others[2].pid()));
+    from(3, one);
+    from(0, one);
+    assert_eq!(probe.expect_many(SECOND, 2), [1, 1]);
+    assert_eq!(probe.sender(), Some(others[0].pid()));
+    from(3, one);
+    probe.expect_all(SECOND, &[1]);
+    assert_eq!(probe.sender(), Some(others[3].pid()));
+    // A text that is no number: what came is named, and nobody is the sender of it.
+    others[1].run(move |ctx| ctx.send(pid, "text").unwrap());
+    let text = panic_of(|| probe.expect_other::<u64>(SECOND));
+    assert!(text.contains("expected a u64 within 1s, but there came a &str at 0ns from <0.3.0>"));
+    assert_eq!(probe.sender(), Some(others[3].pid()));
+    sim.send(pid, 7_u32).unwrap();
+    probe.expect_message(SECOND, &7);
+    assert_eq!(probe.sender(), None);
+    let text = panic_of(|| probe.reply(1_u32));
+    assert_eq!(text, "probe <0.1.0> has nobody to reply to");
+    from(3, one);
+    probe.expect(SECOND);
+    sim.kill(others[3].pid());
+    sim.run_until_idle();
+    let text = panic_of(|| probe.reply(1_u32));
+    assert!(text.starts_with("probe <0.1.0> cannot reply to <0.5.0>: "), "{text}");
+}
+
+#[test]
+fn t4_messages_are_taken_and_looked_for_among_ends_and_exits() {
+    let sim = Simulation::new(3);
+    let probe = Probe::<u32>::spawn(&sim);
+    let twice = twice(&sim, &probe);
+    probe.monitor(twice.pid());
+    probe.link(twice.pid());
+    twice.send(3).unwrap();
+    twice.send(0).unwrap();
+    sim.run_until_idle();
+    probe.address().send(4).unwrap();
+    sim.run_until_idle();
+    assert_eq!(sim.inspect(probe.pid()).wait().unwrap().number("arrived"), Some(4));
+    assert_eq!(format!("{probe:?}"), "Probe(<0.1.0>, 4 arrived)");
+    assert_eq!(probe.take_messages(), [3, 4]);
+    // Both ends of it have stayed; a message behind them is found.
+    probe.address().send(5).unwrap();
+    let text = panic_of(|| probe.expect_no_message(SECOND));
+    assert!(text.contains("expected no message within 1s, but there came 5 at"), "{text}");
+    assert!(text.contains("behind that: "), "{text}");
+    probe.expect_no_message(SECOND);
+    let other = Probe::<u32>::named(&sim, "other");
+    let text = panic_of(|| probe.expect_down(SECOND, other.pid()));
+    assert!(text.contains("expected the end of <0.3.0> \"other\", monitored, within 1s, but"));
+    let text = panic_of(|| probe.expect_exit(SECOND, other.pid()));
+    assert!(text.contains("expected an exit signal of <0.3.0> \"other\" within 1s, but"), "{text}");
+    let none = panic_of(|| probe.expect(SECOND));
+    assert!(none.contains("but nothing came until"), "{none}");
+}
+
+#[test]
+fn t4_a_probe_is_suspended_finishes_and_stops_like_any_process() {
+    let sim = Simulation::new(3);
+    let probe = Probe::<u32>::spawn(&sim);
+    sim.suspend(probe.pid()).wait().unwrap();
+    let text = panic_of(|| probe.run(|ctx| ctx.pid()));
+    assert_eq!(text, "probe <0.1.0> is suspended");
+    assert!(sim.resume(probe.pid()));
+    assert_eq!(probe.run(|ctx| ctx.pid()), probe.pid());
+    let watcher = Probe::<u32>::spawn(&sim);
+    watcher.monitor(probe.pid());
+    probe.address().finish();
+    assert_eq!(watcher.expect_down(SECOND, probe.pid()), Reason::Normal);
+    // It is asked to stop and does, without waiting for a kill.
+    let end = sim.monitor(watcher.pid());
+    sim.stop().wait().unwrap();
+    assert_eq!(end.wait().map(|down| down.reason), Ok(Reason::Shutdown));
+    assert_eq!(sim.now(), krarup::Timestamp::ZERO);
+    assert!(panic_of(|| Probe::<u32>::spawn(&sim)).starts_with("cannot spawn a probe: "));
+    let named = panic_of(|| Probe::<u32>::named(&sim, "late"));
+    assert!(named.starts_with("cannot spawn a probe named \"late\": "), "{named}");
+}
+
+#[test]
+fn t4_a_condition_that_holds_at_the_limit_has_come_in_time() {
+    let sim = Simulation::new(3);
+    let until = krarup::Timestamp::ZERO + SECOND;
+    sim.run_until(SECOND, "the time has come", || sim.now() == until);
+    assert_eq!(sim.now(), until);
+    // One that holds already costs no time, and no turn.
+    let waits = sim.spawn(|| behavior_fn(|_: Context<()>| async { Ok(()) })).start().unwrap();
+    sim.run_until(SECOND, "nothing", || true);
+    assert!(waits.is_alive() && sim.now() == until);
+    // What is due at the very limit has been run.
+    let probe = Probe::<u32>::spawn(&sim);
+    ticker(&sim, probe.recipient());
+    sim.run_until(SECOND, "one has come", || probe.take_messages() == [1]);
+    sim.within(SECOND, || sim.advance(SECOND));
+    assert_eq!(probe.take_messages(), [2]);
+    sim.advance(Duration::from_nanos(999_999_999));
+    assert_eq!(probe.take_messages(), []);
+    sim.advance(Duration::from_nanos(1));
+    assert_eq!(probe.take_messages(), [3]);
+}
+
+#[test]
+fn t4_the_end_and_the_signal_of_another_are_not_those_that_are_expected() {
+    let sim = Simulation::new(3);
+    let probe = Probe::<u32>::spawn(&sim);
+    let [one, other] = ["one", "other"].map(|name| Probe::<u32>::named(&sim, name));
+    let pids = [one.pid(), other.pid()];
+    let monitors = || pids.iter().for_each(|pid| drop(probe.monitor(*pid).to_string()));
+    monitors();
+    sim.kill(pids[0]);
+    let text = panic_of(|| probe.expect_down(SECOND, pids[1]));
+    let came = "expected the end of <0.3.0> \"other\", monitored, within 1s, but there came the end of \
+                <0.2.0>, monitored, at 0ns: killed\n";
+    assert!(text.contains(came), "{text}");
+    pids.iter().for_each(|pid| probe.link(*pid));
+    // One has ended: its signal is that there is nobody.
+    let text = panic_of(|| probe.expect_exit(SECOND, pids[1]));
+    assert!(text.contains("but there came an exit signal of <0.2.0> at"), "{text}");
+    sim.kill(pids[1]);
+    sim.run_until_idle();
+    let mut came = [panic_of(|| probe.expect(SECOND)), panic_of(|| probe.expect(SECOND))];
+    came.sort();
+    assert!(came[0].contains("there came an exit signal of <0.3.0> at"), "{came:?}");
+    assert!(came[1].contains("there came the end of <0.3.0>, monitored, at"), "{came:?}");
+    // By a name there may be nobody.
+    probe.run(|ctx| drop(ctx.monitor_name("nobody")));
+    let text = panic_of(|| probe.expect(SECOND));
+    assert!(text.contains("there came the end of ") && text.contains("nobody"), "{text}");
+}

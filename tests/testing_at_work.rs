@@ -269,3 +269,47 @@ fn t4_lives_pass_over_what_is_not_asked_for_and_say_what_came() {
     assert_eq!(life, Lifecycle::Initialised { pid: room.pid() });
     assert_eq!(lives.expect_ended(SECOND, room.pid()), Reason::Killed);
 }
+
+/// Does nothing, of some type.
+struct Idle<T>(std::marker::PhantomData<T>);
+
+impl<T: Send + 'static> Actor for Idle<T> {
+    type Message = ();
+
+    async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+        Ok(())
+    }
+}
+
+#[test]
+fn t4_lives_are_known_by_name_and_by_behavior_with_its_path_or_without() {
+    let sim = Simulation::new(1);
+    let lives = Probe::of_lives(&sim);
+    let spawn = |name: Option<&str>| {
+        let idle = sim.spawn(|| Idle::<u32>(std::marker::PhantomData));
+        let idle = if let Some(name) = name { idle.name(name) } else { idle };
+        idle.wait().unwrap().pid()
+    };
+    let path = "testing_at_work::Idle<u32>";
+    for who in ["Idle", "Idle<u32>", path] {
+        let pid = spawn(None);
+        assert_eq!(lives.expect_spawned(SECOND, who), pid, "{who}");
+    }
+    let [anna, bert] = ["anna", "bert"].map(|name| spawn(Some(name)));
+    assert_eq!(lives.expect_spawned(SECOND, "bert"), bert);
+    // The ends of others are passed over.
+    sim.exit(anna, Reason::Shutdown);
+    sim.run_until_idle();
+    sim.kill(bert);
+    assert_eq!(lives.expect_ended(SECOND, bert), Reason::Killed);
+    let carl = spawn(Some("carl"));
+    sim.exit(carl, Reason::Shutdown);
+    let dora = spawn(Some("dora"));
+    sim.kill(dora);
+    assert_eq!(lives.expect_ended(SECOND, dora), Reason::Killed);
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        lives.expect_spawned(SECOND, "Idl")
+    }));
+    let text = *caught.unwrap_err().downcast::<String>().unwrap();
+    assert!(text.contains("expected the birth of \"Idl\" within 1s, but nothing"), "{text}");
+}

@@ -307,4 +307,122 @@ mod tests {
         assert_eq!(blocking.submit(Box::new(|| {})), Err(BlockError::NodeStopped));
         drop(release);
     }
+
+    /// A work that holds a thread until it is released, and has begun.
+    fn held(blocking: &Arc<Blocking>) -> mpsc::Sender<()> {
+        let (release, released) = mpsc::channel::<()>();
+        let (begun, begins) = mpsc::channel();
+        let work = move || {
+            begun.send(()).unwrap();
+            let _ = released.recv();
+        };
+        blocking.submit(Box::new(work)).unwrap();
+        begins.recv().unwrap();
+        release
+    }
+
+    /// Tells that it was dropped, and panics then.
+    struct Sore(mpsc::Sender<&'static str>);
+
+    impl Drop for Sore {
+        fn drop(&mut self) {
+            self.0.send("dropped").unwrap();
+            panic!("sore");
+        }
+    }
+
+    #[test]
+    fn x2_work_that_a_thread_takes_when_the_node_has_stopped_is_dropped_and_not_run() {
+        let blocking = blocking(1, KEEP_ALIVE);
+        let release = held(&blocking);
+        let (tell, told) = mpsc::channel();
+        for _ in 0..2 {
+            let (sore, ran) = (Sore(tell.clone()), tell.clone());
+            let work = move || {
+                let _sore = sore;
+                ran.send("ran").unwrap();
+            };
+            blocking.submit(Box::new(work)).unwrap();
+        }
+        drop(tell);
+        assert_eq!(blocking.load(), (1, 3));
+        // The stop has begun, and the thread is faster than it: it takes what waits.
+        let open = blocking.state.lock().open.take();
+        drop(release);
+        assert_eq!(told.iter().collect::<Vec<_>>(), ["dropped"; 2]);
+        while blocking.load().1 > 0 {
+            std::thread::yield_now();
+        }
+        drop(open);
+        stop(&blocking, Duration::MAX);
+        assert_eq!(blocking.load(), (0, 0));
+    }
+
+    #[test]
+    fn x2_all_that_waits_at_a_stop_is_dropped_though_each_panics() {
+        let blocking = blocking(1, KEEP_ALIVE);
+        let release = held(&blocking);
+        let (tell, told) = mpsc::channel();
+        for _ in 0..3 {
+            let (sore, ran) = (Sore(tell.clone()), tell.clone());
+            let work = move || {
+                let _sore = sore;
+                ran.send("ran").unwrap();
+            };
+            blocking.submit(Box::new(work)).unwrap();
+        }
+        drop(tell);
+        let handles = blocking.close();
+        assert_eq!(blocking.load(), (1, 1));
+        assert_eq!(told.iter().collect::<Vec<_>>(), ["dropped"; 3]);
+        drop(release);
+        blocking.wait(handles, Duration::MAX);
+        assert_eq!(blocking.load(), (0, 0));
+    }
+
+    #[test]
+    fn r3_there_are_as_many_threads_as_work_and_no_more_than_the_limit() {
+        let blocking = blocking(2, KEEP_ALIVE);
+        let releases = [held(&blocking), held(&blocking)];
+        let (named, names) = mpsc::channel();
+        for _ in 0..5 {
+            let named = named.clone();
+            let work = move || {
+                let name = std::thread::current().name().unwrap_or_default().to_owned();
+                named.send(name).unwrap();
+            };
+            blocking.submit(Box::new(work)).unwrap();
+        }
+        assert_eq!(blocking.load(), (2, 7));
+        assert!(names.try_recv().is_err());
+        drop(releases);
+        let names: Vec<String> = names.iter().take(5).collect();
+        assert!(names.iter().all(|name| ["test-block-0", "test-block-1"].contains(&&**name)));
+        // What panics is done as any other, and its thread goes on.
+        blocking.submit(Box::new(|| panic!("work"))).unwrap();
+        while blocking.load().1 > 0 {
+            std::thread::yield_now();
+        }
+        assert_eq!(blocking.load(), (2, 0));
+        stop(&blocking, Duration::MAX);
+    }
+
+    #[test]
+    fn r3_a_thread_that_follows_one_that_has_ended_has_a_number_of_its_own() {
+        let blocking = blocking(1, Duration::ZERO);
+        let names: Vec<String> = (0..3)
+            .map(|_| {
+                let (named, name) = mpsc::channel();
+                let work = move || named.send(std::thread::current().name().map(str::to_owned));
+                blocking.submit(Box::new(move || work().unwrap())).unwrap();
+                let name = name.recv().unwrap().unwrap();
+                while blocking.load() != (0, 0) {
+                    std::thread::yield_now();
+                }
+                name
+            })
+            .collect();
+        assert_eq!(names, ["test-block-0", "test-block-1", "test-block-2"]);
+        stop(&blocking, Duration::MAX);
+    }
 }

@@ -201,7 +201,8 @@ impl Faults {
         seeded: &mut Seeded,
     ) -> bool {
         let is_chosen = |(step, fault, victim): &(u64, Fault, Victim)| {
-            *step <= turn && *fault == Fault::FailInit && victim.is(pid, name)
+            let may_hit = *victim != Victim::Anyone || self.may_hit(pid, name);
+            *step <= turn && *fault == Fault::FailInit && victim.is(pid, name) && may_hit
         };
         if let Some(place) = self.chosen.iter().position(is_chosen) {
             self.chosen.remove(place);
@@ -209,20 +210,19 @@ impl Faults {
         }
         let random = self.random.iter().find(|(fault, _)| *fault == Fault::FailInit);
         let Some((_, one_in)) = random.copied() else { return false };
-        let fails = self.left > 0 && self.may_hit(pid, name) && seeded.choose(one_in) == 0;
-        if fails {
-            self.left -= 1;
-        }
-        fails
+        self.left > 0 && self.may_hit(pid, name) && seeded.choose(one_in) == 0 && self.count()
     }
 
     pub(crate) fn may_hit(&self, pid: Pid, name: Option<&Name>) -> bool {
         !self.spared.iter().any(|spared| spared.is_same_process(pid)) && self.only.is(pid, name)
     }
 
-    /// One of those that chance may bring has struck.
-    pub(crate) fn has_struck(&mut self) {
-        self.left = self.left.saturating_sub(1);
+    /// Counts a fault that chance brings; false if there have been as many as there may be. Several
+    /// can come after one turn, so each is counted when it strikes.
+    pub(crate) fn count(&mut self) -> bool {
+        let left = self.left.checked_sub(1);
+        self.left = left.unwrap_or(0);
+        left.is_some()
     }
 }
 

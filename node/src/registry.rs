@@ -259,3 +259,87 @@ impl Registry {
         self.closed.load(Ordering::SeqCst)
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::blocking::Blocking;
+    use crate::clock::Clock;
+    use crate::core::Core;
+    use crate::dispatcher::any::Dispatcher;
+    use crate::dispatcher::calling::Calling;
+    use crate::options::{DEFAULT, DispatcherOptions};
+    use krarup_act::{Address, Context, Host, Spawn, behavior_fn};
+
+    #[test]
+    fn pages_go_when_the_last_of_theirs_has_ended_and_not_before() {
+        let name = Name::new("registry").unwrap();
+        let core = Core::new(name, 1, Clock::simulated(), Blocking::none());
+        let around = Arc::new(|work: &mut dyn FnMut()| work()) as _;
+        let limits = DispatcherOptions::new().setup(DEFAULT, &core, &around).limits;
+        let here = Calling::new(DEFAULT.to_owned(), limits);
+        let home = core.settle(DEFAULT, DEFAULT, Dispatcher::Calling(here)) as Arc<dyn Host>;
+        let spawn = || -> Address<()> {
+            let waits = behavior_fn(|mut ctx: Context<()>| async move {
+                ctx.receive().await;
+                Ok(())
+            });
+            Spawn::outside(Arc::clone(&home), move || waits).start().unwrap()
+        };
+        let registry = &core.registry;
+        let pages = || registry.shards.iter().map(|shard| shard.read().len()).sum::<usize>();
+        // The numbers 1 to 300: more pages than shards, and two of them on one shard.
+        let all: Vec<_> = (0..300).map(|_| spawn()).collect();
+        assert_eq!((pages(), registry.living(), registry.spawned()), (19, 300, 300));
+        let pids = || registry.all().iter().map(|process| process.pid()).collect::<Vec<_>>();
+        assert_eq!(pids(), all.iter().map(Address::pid).collect::<Vec<_>>());
+        // One of each page stays.
+        all.iter().filter(|one| one.pid().id() % 16 != 3).for_each(|one| one.send(()).unwrap());
+        assert_eq!((pages(), registry.living()), (19, 19));
+        assert!(pids().iter().all(|pid| pid.id() % 16 == 3));
+        assert!(registry.process(all[2].pid()).is_some_and(|found| found.pid() == all[2].pid()));
+        assert!(registry.process(all[3].pid()).is_none());
+        // Who has ended is taken out once.
+        registry.retire(all[3].pid(), None);
+        assert_eq!(registry.living(), 19);
+        all.iter().filter(|one| one.is_alive()).for_each(|one| one.send(()).unwrap());
+        assert_eq!((pages(), registry.living(), registry.spawned()), (0, 0, 300));
+        let named = || -> Result<Pid, SpawnError> {
+            let waits = behavior_fn(|mut ctx: Context<()>| async move {
+                ctx.receive().await;
+                Ok(())
+            });
+            let spawn = Spawn::outside(Arc::clone(&home), move || waits).name("named");
+            spawn.start().map(|named: Address<()>| named.pid())
+        };
+        let by = named().unwrap();
+        assert!(matches!(named(), Err(SpawnError::NameTaken { by: holder, .. }) if holder == by));
+        assert_eq!((registry.living(), registry.spawned(), registry.names()), (1, 301, 1));
+        registry.process(by).unwrap().kill();
+        assert_eq!((registry.living(), registry.spawned(), registry.names()), (0, 301, 0));
+        registry.close();
+        let late = Spawn::outside(home, || behavior_fn(|_: Context<()>| async { Ok(()) })).start();
+        assert_eq!(late.map(|late| late.pid()), Err(SpawnError::NodeStopping));
+        assert_eq!((registry.living(), registry.spawned()), (0, 301));
+        core.clear_homes();
+    }
+
+    #[test]
+    fn what_is_closed_below_one_root_is_open_below_the_other() {
+        let registry = Registry::default();
+        let closed = || [Root::User, Root::System].map(|root| registry.is_closed_below(root));
+        assert!(!registry.is_closing());
+        registry.close_to_top_level();
+        assert_eq!((registry.is_closing(), closed()), (true, [false, false]));
+        let registry = Registry::default();
+        let closed = || [Root::User, Root::System].map(|root| registry.is_closed_below(root));
+        registry.close_below(Root::User);
+        assert_eq!((registry.is_closing(), closed()), (true, [true, false]));
+        assert!(!registry.is_closed());
+        registry.close_below(Root::System);
+        assert_eq!((registry.is_closed(), closed()), (true, [true, true]));
+        assert!(!registry.close());
+        let registry = Registry::default();
+        assert!(registry.close() && registry.is_closing() && registry.is_closed());
+    }
+}

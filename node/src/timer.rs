@@ -132,3 +132,56 @@ pub(crate) fn ring(alarm: Alarm) {
         tracing::error!(target: "krarup", %reason, "a timer panicked");
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    /// Panics when it is dropped.
+    struct Sore(mpsc::Sender<&'static str>);
+
+    impl Drop for Sore {
+        fn drop(&mut self) {
+            self.0.send("dropped").unwrap();
+            panic!("sore");
+        }
+    }
+
+    #[test]
+    fn t1_a_stopped_node_has_no_timers_and_none_is_found_by_a_key_of_then() {
+        let timers = Timers::new();
+        let (tell, told) = mpsc::channel();
+        for _ in 0..3 {
+            let (sore, ran) = (Sore(tell.clone()), tell.clone());
+            let run = move || {
+                let _sore = sore;
+                ran.send("ran").unwrap();
+            };
+            timers.set(Timestamp::from_nanos(1), Alarm::Run(Box::new(run)));
+        }
+        assert_eq!(timers.len(), 3);
+        timers.stop();
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), ["dropped"; 3]);
+        let late = timers.set(Timestamp::from_nanos(1), Alarm::Run(Box::new(|| {})));
+        assert_eq!((timers.len(), timers.next_due()), (0, None));
+        assert!(!timers.cancel(late) && !timers.fire(Timestamp::MAX));
+        assert_eq!((late.index, late.generation), (u32::MAX, 0));
+    }
+
+    #[test]
+    fn t1_a_timer_that_panics_keeps_no_other_from_its_time() {
+        let timers = Timers::new();
+        let (tell, told) = mpsc::channel();
+        let at = Timestamp::from_nanos;
+        timers.set(at(1), Alarm::Run(Box::new(|| panic!("timer"))));
+        let other = tell.clone();
+        timers.set(at(2), Alarm::Run(Box::new(move || other.send(2).unwrap())));
+        timers.set(at(3_000_000), Alarm::Run(Box::new(move || tell.send(3).unwrap())));
+        assert!(!timers.fire(at(999_999)));
+        assert!(timers.fire(at(1_000_000)));
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), [2]);
+        assert!(!timers.fire(at(2_999_999)) && timers.fire(at(3_000_000)));
+        assert_eq!(told.iter().collect::<Vec<_>>(), [3]);
+    }
+}

@@ -355,4 +355,114 @@ mod tests {
         wheel.advance(Timestamp::from_nanos(2_000_000), &mut fired);
         assert_eq!(fired.len(), 1);
     }
+
+    fn idle() -> Alarm {
+        Alarm::Run(Box::new(|| {}))
+    }
+
+    /// How many fire when the wheel is moved there.
+    fn fires(wheel: &mut Wheel, ticks: u64) -> usize {
+        let mut fired = Vec::new();
+        wheel.advance(ms(ticks), &mut fired);
+        fired.len()
+    }
+
+    #[test]
+    fn t1_a_timer_fires_at_its_tick_at_the_border_of_every_level() {
+        for level in 0..=LEVELS as u32 {
+            let border = 1_u64 << (level * BITS);
+            for (now, due) in [
+                (0, border - 1),
+                (0, border),
+                (0, border + 1),
+                (border - 1, border),
+                (border - 1, 2 * border - 1),
+                (border - 1, 64 * border - 1),
+                (border, 64 * border),
+                (border / 2 + 1, 64 * border + border / 2),
+            ] {
+                if due <= now || due >= u64::MAX / NANOS_PER_TICK {
+                    continue;
+                }
+                let mut wheel = Wheel::new();
+                fires(&mut wheel, now);
+                let key = wheel.set(ms(due), idle());
+                // As the thread does: from one look to the next.
+                let mut looks = 0;
+                while let Some(next) = wheel.next_due().filter(|next| *next < ms(due)) {
+                    let before = wheel.next_due();
+                    assert_eq!(fires(&mut wheel, next.as_nanos() / NANOS_PER_TICK), 0);
+                    assert!(wheel.next_due() > before, "{now} {due}");
+                    looks += 1;
+                }
+                assert!(looks <= 2 * LEVELS, "{looks} looks from {now} to {due}");
+                assert_eq!((fires(&mut wheel, due - 1), wheel.next_due()), (0, Some(ms(due))));
+                assert_eq!((fires(&mut wheel, due), wheel.next_due()), (1, None));
+                assert!(wheel.cancel(key).is_none() && wheel.len() == 0);
+            }
+        }
+    }
+
+    #[test]
+    fn t1_what_is_due_already_fires_at_the_next_tick_and_what_never_is_never_does() {
+        let mut wheel = Wheel::new();
+        fires(&mut wheel, 100);
+        wheel.set(ms(7), idle());
+        wheel.set(ms(100), idle());
+        wheel.set(Timestamp::MAX, idle());
+        assert_eq!((wheel.next_due(), fires(&mut wheel, 100)), (Some(ms(101)), 0));
+        assert_eq!((fires(&mut wheel, 101), wheel.len()), (2, 1));
+        // Over and over from its farthest slot to the next.
+        let mut now = 101;
+        while let Some(next) = wheel.next_due().filter(|_| now < u64::MAX / NANOS_PER_TICK) {
+            now = (next.as_nanos() / NANOS_PER_TICK).max(now + 1);
+            assert_eq!(fires(&mut wheel, now), 0);
+        }
+        assert_eq!(wheel.len(), 1);
+    }
+
+    #[test]
+    fn t1_timers_that_are_cancelled_anywhere_in_a_slot_leave_the_others_in_their_order() {
+        let order_at = |due: u64, cancelled: &[usize]| {
+            let mut wheel = Wheel::new();
+            let log = Arc::new(Mutex::new(Vec::new()));
+            let set = |wheel: &mut Wheel, number: usize| {
+                let log = Arc::clone(&log);
+                let run = Box::new(move || log.lock().unwrap().push(number));
+                wheel.set(ms(due), Alarm::Run(run))
+            };
+            let keys: Vec<_> = (0..5).map(|number| set(&mut wheel, number)).collect();
+            for number in cancelled {
+                assert!(wheel.cancel(keys[*number]).is_some());
+                assert!(wheel.cancel(keys[*number]).is_none());
+            }
+            assert_eq!(wheel.len(), 5 - cancelled.len());
+            assert_eq!(wheel.next_due().is_none(), cancelled.len() == 5);
+            // Their places are used again, and their keys are not.
+            let places = wheel.timers.len();
+            (0..cancelled.len()).for_each(|n| _ = set(&mut wheel, 5 + n));
+            assert_eq!(wheel.timers.len(), places);
+            assert!(cancelled.iter().all(|number| wheel.cancel(keys[*number]).is_none()));
+            let mut fired = Vec::new();
+            wheel.advance(ms(due), &mut fired);
+            ring(fired);
+            drop(wheel);
+            Arc::into_inner(log).unwrap().into_inner().unwrap()
+        };
+        let order = |cancelled: &[usize]| {
+            let near = order_at(5, cancelled);
+            assert_eq!(
+                (&order_at(5_000, cancelled), &order_at(1 << 41, cancelled)),
+                (&near, &near)
+            );
+            near
+        };
+        assert_eq!(order(&[]), [0, 1, 2, 3, 4]);
+        assert_eq!(order(&[0]), [1, 2, 3, 4, 5]);
+        assert_eq!(order(&[4]), [0, 1, 2, 3, 5]);
+        assert_eq!(order(&[2]), [0, 1, 3, 4, 5]);
+        assert_eq!(order(&[4, 3]), [0, 1, 2, 5, 6]);
+        assert_eq!(order(&[1, 0, 2]), [3, 4, 5, 6, 7]);
+        assert_eq!(order(&[2, 4, 0, 3, 1]), [5, 6, 7, 8, 9]);
+    }
 }

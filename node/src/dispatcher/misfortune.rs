@@ -128,10 +128,10 @@ impl Misfortune {
             // By chance there is nobody; but who was named should have been there.
             return (!is_random).then_some(Struck { fault, victim: Err(victim) });
         }
-        let place = if is_random || hit.len() > 1 { seeded.choose(hit.len()) } else { 0 };
-        if is_random {
-            faults.has_struck();
+        if is_random && !faults.count() {
+            return None;
         }
+        let place = if is_random || hit.len() > 1 { seeded.choose(hit.len()) } else { 0 };
         Some(Struck { fault, victim: Ok(hit.swap_remove(place)) })
     }
 

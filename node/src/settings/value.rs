@@ -161,6 +161,8 @@ mod tests {
             "25h",
             "1441min",
             "18446744073709551615h",
+            // Beyond all numbers, where it would be a quarter of an hour again.
+            "5124096h",
             "99999999999999999999ns",
             "5ms ",
             "５ms",
@@ -178,7 +180,9 @@ mod tests {
         let text = |text: &str| read(takes, &Given::Text(text.to_owned()));
         assert_eq!(text("1KiB"), Ok(Setting::Whole(1024)));
         assert_eq!(text("4096 B"), Ok(Setting::Whole(4096)));
-        for bad in ["1023B", "5KiB", "1kb", "1 MB", "1024", "17179869184GiB"] {
+        for bad in
+            ["1023B", "5KiB", "1kb", "1 MB", "1024", "17179869184GiB", "18014398509481986KiB"]
+        {
             assert_eq!(text(bad), Err(Misfit::Value), "{bad:?}");
         }
         let whole = |number| read(takes, &Given::Whole(number, String::new()));
