@@ -84,7 +84,8 @@ fn run(
     if under_loom {
         cargo.args(["--profile", "models"]).env("RUSTFLAGS", "--cfg loom");
     }
-    let folder = if under_loom { target.join("loom") } else { target.to_owned() };
+    // Not where the workspace is built: cargo takes a program of the copy for one of the original.
+    let folder = target.join(if under_loom { "loom" } else { "plain" });
     let output = cargo
         .env("CARGO_TARGET_DIR", folder)
         .env("CARGO_PROFILE_DEV_DEBUG", "0")

@@ -74,8 +74,9 @@ fn main() -> ExitCode {
 fn plant() -> Result<bool, Trouble> {
     let flags = Flags::parse()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| root.join("target"), PathBuf::from)
+        .join("faults");
     let mut all = match &flags.mutants {
         Some(file) => mutants::read(file, root)?,
         None => list::read(flags.from.as_deref().unwrap_or(&root.join("faults/list")))?,
@@ -100,7 +101,7 @@ fn plant() -> Result<bool, Trouble> {
         chosen.iter().for_each(|fault| println!("{}: {} ({})", fault.area, fault.name, fault.file));
         return Ok(true);
     }
-    let copy = tree::Tree::copy(root, &target.join("faults/tree"))?;
+    let copy = tree::Tree::copy(root, &target.join("tree"))?;
     let verdicts = run::all(&copy, &target, &chosen, &flags)?;
     Ok(report::print(&chosen, &verdicts))
 }
