@@ -209,3 +209,52 @@ fn i7_when_a_client_is_gone_its_socket_is_closed_however_it_went() {
         assert!(closes.join().unwrap(), "{how}");
     }
 }
+
+/// Sends from the beginning on, until it cannot any more.
+struct Pouring;
+
+impl Protocol for Pouring {
+    type Message = Infallible;
+    type Codec = Lines;
+    fn codec(&self) -> Lines {
+        Lines::new(1 << 16)
+    }
+    async fn connected(&mut self, channel: &mut Channel<Self>) -> Result {
+        loop {
+            channel.send_or_wait(&"x".repeat(10_000)).await?;
+        }
+    }
+    async fn received(&mut self, _: &mut Channel<Self>, _: String) -> Result {
+        Ok(())
+    }
+}
+
+#[test]
+fn i1_what_breaks_a_connection_in_its_beginning_is_why_it_is_closed() {
+    let node = Node::start("early@localhost").unwrap();
+    let listener = TcpListener::bind(any_port()).unwrap();
+    let address = listener.local_addr().unwrap();
+    let client = node.spawn(move || Client::new(address, Pouring)).start().unwrap();
+    let end = client.monitor();
+    let (mut stream, _) = listener.accept().unwrap();
+    stream.read_exact(&mut [0; 10_001]).unwrap();
+    SockRef::from(&stream).set_linger(Some(Duration::ZERO)).unwrap();
+    drop(stream);
+    let reason = end.wait().unwrap().reason;
+    assert!(matches!(reason.downcast_ref(), Some(Closed::Failed { .. })), "{reason}");
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn i5_a_client_has_the_limits_that_it_is_given() {
+    let node = Node::start("limited@localhost").unwrap();
+    let listener = TcpListener::bind(any_port()).unwrap();
+    let address = listener.local_addr().unwrap();
+    let options = ConnectionOptions::new().idle_timeout(SOON).linger(Duration::ZERO);
+    let client = node.spawn(move || Client::new(address, Hello).options(options)).start().unwrap();
+    let end = client.monitor();
+    let _silent = listener.accept().unwrap();
+    let reason = end.wait().unwrap().reason;
+    assert_eq!(reason.downcast_ref(), Some(&Closed::Idle(SOON)));
+    node.stop().wait().unwrap();
+}

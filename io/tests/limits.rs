@@ -8,7 +8,7 @@ use krarup_node::Node;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use support::{Act, Peer, Puppet, Seen, Served, any_port};
 
 /// Short, and long enough to be no accident.
@@ -88,6 +88,7 @@ fn i6_one_connection_more_than_the_limit_is_refused() {
     }
     let shown = served.acceptor.inspect().wait().unwrap();
     assert_eq!(shown.number("refused"), Some(10));
+    assert_eq!(shown.number("accepted"), Some(2));
     let end = connection.monitor();
     drop(first);
     end.wait().unwrap();
@@ -205,6 +206,16 @@ fn i6_an_acceptor_shows_its_first_connections_and_counts_all() {
     served.stop();
 }
 
+/// Until the system says this of the timer of a connection.
+#[cfg(target_os = "linux")]
+fn await_timer(local: SocketAddr, peer: SocketAddr, timer: &str) {
+    let began = Instant::now();
+    while timer_of(local, peer) != timer {
+        assert!(began.elapsed() < Duration::from_secs(30), "it is {}", timer_of(local, peer));
+        std::thread::yield_now();
+    }
+}
+
 /// What the system says of the timer of a connection of this program: `02` is a keep-alive.
 #[cfg(target_os = "linux")]
 fn timer_of(local: SocketAddr, peer: SocketAddr) -> String {
@@ -225,18 +236,14 @@ fn i5_the_system_asks_after_a_peer_that_is_silent_if_it_is_told_to() {
         let served = Served::with(options.clone(), |acceptor| acceptor);
         let (peer, _) = served.connect();
         let theirs = peer.stream().local_addr().unwrap();
-        while timer_of(served.address, theirs) != timer {
-            std::thread::yield_now();
-        }
+        await_timer(served.address, theirs, timer);
         let listener = TcpListener::bind(any_port()).unwrap();
         let address = listener.local_addr().unwrap();
         let puppet = Puppet { seen: channel().0, keeps_half: false, stubborn: false };
         let client = served.node.spawn(move || Client::new(address, puppet).options(options));
         let _client = client.wait().unwrap();
         let (_stream, theirs) = listener.accept().unwrap();
-        while timer_of(theirs, address) != timer {
-            std::thread::yield_now();
-        }
+        await_timer(theirs, address, timer);
         served.stop();
     }
 }

@@ -13,7 +13,7 @@ use krarup_node::Simulation;
 use socket2::SockRef;
 use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::pin::pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -281,7 +281,10 @@ fn i5_between_two_frames_there_is_no_frame_time() {
     timed.write(b"whole\n");
     timed.open_for(3 * LIMIT);
     timed.write(b"hal");
-    timed.closes_after(LIMIT, &Closed::SlowFrame(LIMIT));
+    timed.open_for(LIMIT / 2);
+    // More of it gives it no more time.
+    timed.write(b"f");
+    timed.closes_after(LIMIT / 2, &Closed::SlowFrame(LIMIT));
 }
 
 #[test]
@@ -360,6 +363,10 @@ fn i5_what_is_sent_meanwhile_gives_what_waits_no_more_time() {
         timed.sim.advance(LIMIT / 2);
         if let Some(closed) = timed.closed() {
             assert!(matches!(closed, Closed::Stalled { limit: LIMIT, .. }), "{closed}");
+            // It must not take what it has for all.
+            timed.peer.set_nonblocking(false).unwrap();
+            let rest = (&timed.peer).read_to_end(&mut Vec::new());
+            assert_eq!(rest.unwrap_err().kind(), ErrorKind::ConnectionReset);
             return;
         }
         timed.tell(Do::Send(7));

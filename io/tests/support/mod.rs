@@ -92,6 +92,7 @@ impl Protocol for Puppet {
                 };
                 // And so it stays, and nothing waits any more.
                 assert_eq!(channel.send("x"), Err(WriteError::Closed));
+                assert_eq!(channel.flush().await, Err(WriteError::Closed));
                 assert_eq!(channel.waiting(), 0);
                 return Err(if why.is_empty() { error.into() } else { Reason::error(why) });
             }
