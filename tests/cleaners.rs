@@ -97,10 +97,14 @@ fn o9_a_cleaner_runs_if_init_fails_and_if_the_process_is_killed_in_terminate() {
 fn o9_a_cleaner_runs_before_the_name_is_free_and_anyone_is_told() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let second = {
-        let noted = log.clone();
+        let (noted, node) = (log.clone(), sim.node().clone());
         sim.spawn(move || {
             behavior_fn(move |mut ctx: Context<u8>| async move {
-                ctx.on_end(move |_| noted.note("cleaned"));
+                // A successor finds clean what has the name still.
+                ctx.on_end(move |ended| {
+                    let has_name = node.whereis("gate") == Some(ended.pid);
+                    noted.note(format!("cleaned {has_name}"));
+                });
                 ctx.receive().await;
                 Ok(())
             })
@@ -123,7 +127,7 @@ fn o9_a_cleaner_runs_before_the_name_is_free_and_anyone_is_told() {
     sim.run_until_idle();
     second.send(1).unwrap();
     sim.run_until_idle();
-    assert_eq!(log.take(), ["cleaned", "told normal None"]);
+    assert_eq!(log.take(), ["cleaned true", "told normal None"]);
 }
 
 #[test]

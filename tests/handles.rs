@@ -845,3 +845,84 @@ fn t1_an_exit_signal_after_a_time_is_from_the_process_that_set_it() {
         [format!("hears exit {from} shutdown"), format!("hears exit {from} boom")]
     );
 }
+
+#[test]
+fn d7_what_is_sent_into_room_at_a_process_that_has_ended_is_a_dead_letter() {
+    let sim = Simulation::new(1);
+    let letters = letters(&sim);
+    let doomed = taker(&sim, &Log::new());
+    let room = doomed.reserve().unwrap();
+    sim.kill(doomed.pid());
+    sim.run_until_idle();
+    room.send(1);
+    sim.run_until_idle();
+    let to = doomed.pid();
+    assert_eq!(letters.take(), [format!("u32 to {to}: receiver ended before it handled it")]);
+}
+
+#[test]
+fn m6_room_that_is_reserved_makes_room_for_nobody_and_one_place_is_for_one() {
+    let sim = Simulation::new(1);
+    let full = behavior_fn(|mut ctx: Context<u32>| async move {
+        while let Received::Message(_) = ctx.receive().await {
+            ctx.sleep(SECOND).await;
+        }
+        Ok(())
+    });
+    let full = sim.spawn(move || full).mailbox(1).overflow(Overflow::DropOldest).start().unwrap();
+    sim.run_until_idle();
+    let room = full.reserve().unwrap();
+    assert!(full.reserve().unwrap_err().is_full());
+    assert!(full.send(1).unwrap_err().is_full());
+    let [mut one, mut other] = [1, 2].map(|_| Box::pin(full.reserve_or_wait()));
+    assert!(poll_once(&mut one).is_pending() && poll_once(&mut other).is_pending());
+    room.send(1);
+    sim.run_until_idle();
+    let given = poll_once(&mut one);
+    assert!(given.is_ready() && poll_once(&mut other).is_pending());
+    drop(given);
+    assert!(poll_once(&mut other).is_ready());
+}
+
+#[test]
+fn x3_a_process_cannot_inspect_itself() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let noted = log.clone();
+    let asks = behavior_fn(move |ctx: Context<()>| async move {
+        noted.note(ctx.address().inspect().await == Err(CallError::CallsItself(ctx.pid())));
+        Ok(())
+    });
+    sim.spawn(move || asks).start().unwrap();
+    sim.run_until_idle();
+    assert_eq!(log.take(), ["true"]);
+}
+
+/// Panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("bomb");
+    }
+}
+
+#[test]
+fn d4_a_destructor_that_panics_does_not_hide_why_a_process_was_ended() {
+    for sim in simulations(3) {
+        let waits = || {
+            behavior_fn(|mut ctx: Context<()>| async move {
+                let _bomb = Bomb;
+                ctx.receive().await;
+                Ok(())
+            })
+        };
+        let [killed, exited] = [1, 2].map(|_| sim.spawn(waits).start().unwrap());
+        let ends = [killed.monitor(), exited.monitor()];
+        sim.run_until_idle();
+        sim.kill(killed.pid());
+        sim.exit(exited.pid(), boom());
+        let reasons = ends.map(|end| end.wait().unwrap().reason);
+        assert_eq!(reasons, [Reason::Killed, boom()]);
+    }
+}

@@ -183,3 +183,41 @@ fn m1_mail_wakes_a_receive_before_the_start_that_is_polled_with_another_waker() 
         assert_eq!(log.take(), ["1", "2"]);
     }
 }
+
+#[test]
+fn m5_who_wants_commands_alone_is_left_alone_by_messages_and_woken_by_all_else() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let noted = log.clone();
+        let run = move |mut ctx: Context<u32, u32>| async move {
+            let mut moment = pin!(ctx.sleep(Duration::from_secs(1)));
+            {
+                let mut control = pin!(ctx.receive_control());
+                std::future::poll_fn(|cx| {
+                    assert!(control.as_mut().poll(cx).is_pending());
+                    moment.as_mut().poll(cx)
+                })
+                .await;
+            }
+            noted.note("its time");
+            if let Received::Command(number) = ctx.receive_control().await {
+                noted.note(format!("command {number}"));
+            }
+            if let Received::Message(number) = ctx.receive().await {
+                noted.note(format!("message {number}"));
+            }
+            Ok(())
+        };
+        let process = sim.spawn(|| behavior_fn(run)).start().unwrap();
+        sim.run_until_idle();
+        process.send(1).unwrap();
+        assert_eq!(sim.run_until_idle(), 0, "a message brings no turn");
+        sim.advance(Duration::from_secs(1));
+        assert_eq!(log.take(), ["its time"]);
+        process.send(2).unwrap();
+        assert_eq!((sim.run_until_idle(), process.waiting()), (0, 2));
+        process.send_high(3).unwrap();
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["command 3", "message 1"]);
+    }
+}
