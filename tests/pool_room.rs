@@ -700,6 +700,12 @@ fn b1_a_full_pool_cannot_be_told_what_has_no_meaning() {
     let pool = || Pool::new(1, workers(&log));
     let no_bound = PoolError::OverflowWithoutBound.to_string();
     assert!(spawn(pool().overflow(Overflow::DropNewest)).contains(&no_bound));
+    let spare = log.clone();
+    let fallback = sim.spawn(move || Spare(spare)).wait().unwrap();
+    let divert = Overflow::divert(fallback.recipient(), "late");
+    assert!(spawn(pool().overflow(divert)).contains(&no_bound));
+    sim.kill(fallback.pid());
+    sim.run_until_idle();
     let oldest = PoolError::DropOldest.to_string();
     assert!(spawn(pool().mailbox(1).overflow(Overflow::DropOldest)).contains(&oldest));
     assert_eq!(sim.stats().processes, 0);

@@ -199,6 +199,21 @@ mod tests {
         assert_eq!(plan.due, seconds(7));
         let busy = Load { size: 1, waiting: 50, busy: 1 };
         assert_eq!((plan.decide(busy, seconds(7)), plan.due), (Change::Grow(1), seconds(10)));
+        // To stay as large as it is is no change.
+        let mut plan = Plan::new(elastic, seconds(4));
+        let calm = Load { size: 1, waiting: 0, busy: 1 };
+        assert_eq!(plan.decide(calm, seconds(7)), Change::Stay);
+        assert_eq!(plan.decide(busy, seconds(8)), Change::Grow(1));
+    }
+
+    #[test]
+    fn out_of_its_range_it_comes_back_at_once_whatever_its_step() {
+        let elastic = Elastic::between(4, 6);
+        let wanted = |size| wanted(elastic, Load { size, waiting: 0, busy: size });
+        assert_eq!(
+            [1, 4, 6, 9].map(wanted),
+            [Change::Grow(3), Change::Stay, Change::Stay, Change::Shrink(3)]
+        );
     }
 
     #[test]
