@@ -5,7 +5,8 @@ mod support;
 use krarup_gen::{Inspection, Pid, Reason, Value};
 use krarup_node::{Fault, Faults};
 use krarup_supervisor::{
-    AutoShutdown, BackOff, ChildTemplate, RestartType, Shutdown, Supervisor, SupervisorCalls,
+    AutoShutdown, BackOff, ChildSpec, ChildTemplate, RestartType, Shutdown, Supervisor,
+    SupervisorCalls,
 };
 use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -356,6 +357,11 @@ fn x3_inspect_shows_what_was_set_and_the_children_of_a_template() {
     assert_eq!(answer.text("auto_shutdown"), Some("all_significant"));
     assert_eq!(answer.value("kill_grace"), Some(&Value::Duration(3 * second)));
     assert_eq!((answer.number("specs"), answer.number("active")), (Some(0), Some(0)));
+    let inner = ChildSpec::supervisor("inner", Supervisor::one_for_one);
+    let inner = inner.restart(RestartType::Transient);
+    supervisor.start_child(inner).wait().unwrap();
+    let shown = format!("{:?}", supervisor.inspect().wait().unwrap());
+    assert!(shown.contains("\"supervisor\""), "{shown}");
 
     let shared = stage.shared();
     let template = ChildTemplate::worker("dynamic", move |id: String| {

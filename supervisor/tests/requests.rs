@@ -9,6 +9,7 @@ use krarup_supervisor::{
     RestartType, SpecError, StartChildError, Supervisor, SupervisorAddress, SupervisorCalls,
     TerminateChildError,
 };
+use std::future::IntoFuture;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::{Do, Habits, Stage, Start, Worker, kids};
@@ -318,6 +319,31 @@ fn d4_a_template_that_panics_when_it_is_dropped_changes_no_reason() {
     supervisor.start_child("a".to_owned()).wait().unwrap();
     supervisor.stop().reason(Reason::Shutdown).wait().unwrap();
     assert_eq!(stage.log(), "start a, stop a");
+}
+
+#[test]
+fn s6_what_comes_while_a_child_is_stopped_is_served_then() {
+    let stage = Stage::new();
+    let second = Duration::from_secs(1);
+    let slow = Habits { trap: true, slow: Some(second) };
+    let (a, b) = (stage.child_with("a", slow), stage.child("b"));
+    let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a).child(b));
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    let mut terminate = supervisor.terminate_child("a").into_future();
+    assert!(terminate.as_mut().poll(&mut cx).is_pending());
+    stage.sim.run_until_idle();
+    let old = stage.pid("b");
+    stage.sim.kill(old);
+    let mut inspect = Box::pin(supervisor.inspect().into_future());
+    assert!(inspect.as_mut().poll(&mut cx).is_pending());
+    stage.sim.run_until_idle();
+    let mut stop = Box::pin(supervisor.stop().into_future());
+    assert!(stop.as_mut().poll(&mut cx).is_pending());
+    stage.pass(second);
+    assert!(terminate.as_mut().poll(&mut cx).is_ready());
+    assert!(inspect.as_mut().poll(&mut cx).is_ready());
+    assert!(stop.as_mut().poll(&mut cx).is_ready());
+    assert_eq!(stage.log(), "stop a, stopped a, start b, stop b");
 }
 
 /// Ends, requests and the supervisor's own retry share one lane: each is served when
