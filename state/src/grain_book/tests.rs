@@ -272,7 +272,11 @@ fn c5_callers_are_told_the_pid_that_a_grain_is_to_have_in_each_of_its_lives() {
         assert_eq!(told, taken);
         assert!(pids.insert(taken), "each is another process");
     };
-    assert!(sends(&tills, 1) && sends(&tills, 2));
+    assert!(sends(&tills, 1));
+    let told = tills.book.lock().entries.get(&1).and_then(Entry::next);
+    assert!(sends(&tills, 2));
+    let told_next = tills.book.lock().entries.get(&1).and_then(Entry::next);
+    assert_eq!(told_next, told, "all that wait for one wait for the same");
     is_new();
     // It could not be made, and then again.
     assert_eq!(tills.give_up(&1).len(), 2);
