@@ -246,9 +246,8 @@ impl Turns {
     /// Who takes the next message, and is the last then.
     fn take(&mut self, given_back: bool) -> std::result::Result<usize, Fate> {
         let has_room = |place: &Place| place.lives && place.waiting < Self::BOUND;
-        let load = |place: &Place| match self.least {
-            true => place.waiting + usize::from(place.hangs.is_some()),
-            false => 0,
+        let load = |place: &Place| {
+            if self.least { place.waiting + usize::from(place.hangs.is_some()) } else { 0 }
         };
         let takers = self.queue.iter().enumerate().filter(|(_, place)| has_room(place));
         let Some((index, _)) = takers.min_by_key(|(_, place)| load(place)) else {
@@ -548,9 +547,10 @@ proptest! {
             let pool = Pool::new(size, move || Frail(noted.clone(), Arc::clone(&failing)));
             pool.mailbox(Turns::BOUND).stuck_limit(seconds(3)).back_off(seconds(1), seconds(1))
         };
-        let pool: PoolAddress = match least {
-            false => sim.spawn(pool).wait().unwrap(),
-            true => sim.spawn(move || pool().routing(krarup::LeastLoaded::new())).wait().unwrap(),
+        let pool: PoolAddress = if least {
+            sim.spawn(move || pool().routing(krarup::LeastLoaded::new())).wait().unwrap()
+        } else {
+            sim.spawn(pool).wait().unwrap()
         };
         let queue = pool.workers().wait().unwrap().into_iter().map(Place::new).collect();
         let mut turns = Turns { queue, least, ..Turns::default() };

@@ -339,9 +339,10 @@ fn p8_a_worker_that_is_missing_is_not_the_least_loaded_one() {
             factory()
         };
         let pool = move || Pool::new(3, factory);
-        let pool: PoolAddress = match two {
-            false => sim.spawn(move || pool().routing(LeastLoaded::new())).wait().unwrap(),
-            true => sim.spawn(move || pool().routing(TwoChoices)).wait().unwrap(),
+        let pool: PoolAddress = if two {
+            sim.spawn(move || pool().routing(TwoChoices)).wait().unwrap()
+        } else {
+            sim.spawn(move || pool().routing(LeastLoaded::new())).wait().unwrap()
         };
         let order = pool.workers().wait().unwrap();
         fails.store(true, Ordering::Relaxed);

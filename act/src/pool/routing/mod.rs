@@ -246,8 +246,14 @@ mod tests {
                 let randoms = (0..count)
                     .flat_map(|one| (0..steps).map(move |step| (one, step)))
                     .map(|(one, step)| part(one, count) << 32 | part(step, steps));
-                let hits = randoms.filter(|n| chosen(&TwoChoices, &loads, *n) == idle).count();
+                let mut hits = 0;
+                let mut from = std::collections::BTreeSet::new();
+                for random in randoms.filter(|n| chosen(&TwoChoices, &loads, *n) == idle) {
+                    hits += 1;
+                    from.insert(random >> 32);
+                }
                 assert_eq!(hits, if count == 1 { 1 } else { 2 * steps }, "{idle} of {count}");
+                assert_eq!(from.len(), count, "{idle} is a choice beside each of {count}");
             }
         }
         // Of equals the first.
