@@ -12,12 +12,14 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often a build is tried again without the faults that broke it.
 const ROUNDS: usize = 12;
+
+/// How many times as long as without a fault a test may take.
+const LONGER: u32 = 10;
 
 /// Between two looks at a test that runs.
 const LOOK: Duration = Duration::from_millis(20);
@@ -48,25 +50,14 @@ pub(crate) fn all(
     let (programs, alone) = build_together(tree, target, &suites, &originals, &mut together)?;
     let runner = Runner { tree, programs: &programs, flags };
     let healthy = runner.controls(together.values().flat_map(|(fault, _)| &fault.catchers));
-    let done = AtomicUsize::new(0);
     let numbers: Vec<Number> = together.keys().copied().collect();
-    let found = Mutex::new(BTreeMap::new());
-    let one = || {
-        while let Some(&number) = numbers.get(done.fetch_add(1, Ordering::Relaxed)) {
-            let fault = &faults[number - 1];
-            let sick = fault.catchers.iter().find_map(|catcher| healthy.get(catcher)?.as_ref());
-            let verdict = match sick {
-                Some(why) => Verdict::Stale(why.clone()),
-                None => runner.run_all(&fault.catchers, number),
-            };
-            tell(fault, &verdict);
-            if let Ok(mut found) = found.lock() {
-                found.insert(number, verdict);
-            }
-        }
+    let judge = |number: &Number| {
+        let fault = &faults[number - 1];
+        let verdict = runner.run_all(&fault.catchers, *number, &healthy);
+        tell(fault, &verdict);
+        verdict
     };
-    std::thread::scope(|scope| (0..flags.jobs).for_each(|_| drop(scope.spawn(one))));
-    verdicts.append(&mut found.into_inner().unwrap_or_default());
+    verdicts.extend(each(flags.jobs, &numbers, judge));
 
     for (number, why) in alone {
         let fault = &faults[number - 1];
@@ -135,7 +126,7 @@ fn by_itself(
     let verdict = match build(tree, target, &suites, &Regions::new()) {
         Ok(Outcome::Built(programs)) => {
             let runner = Runner { tree, programs: &programs, flags };
-            runner.run_all(&fault.catchers, 0)
+            runner.run_all(&fault.catchers, 0, &Controls::new())
         }
         Ok(Outcome::Broken(_)) => Verdict::Stale("it does not compile".to_owned()),
         Err(BuildError::Elsewhere(said)) => {
@@ -148,6 +139,29 @@ fn by_itself(
     Ok(verdict)
 }
 
+/// What came of each catcher without any fault: how long it took, or why it says nothing.
+type Controls = BTreeMap<Catcher, Result<Duration, String>>;
+
+/// Does something with each of these, several at a time.
+fn each<T, R>(jobs: usize, all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<(T, R)>
+where
+    T: Clone + Send + Sync,
+    R: Send,
+{
+    let next = AtomicUsize::new(0);
+    let one = || {
+        let mut done = Vec::new();
+        while let Some(item) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push((item.clone(), work(item)));
+        }
+        done
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(one)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+    })
+}
+
 /// Runs tests of programs that are built.
 struct Runner<'a> {
     tree: &'a Tree,
@@ -156,24 +170,31 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Each catcher without any fault: why it says nothing, if it does.
-    fn controls<'b>(
-        &self,
-        catchers: impl Iterator<Item = &'b Catcher>,
-    ) -> BTreeMap<Catcher, Option<String>> {
-        let catchers: BTreeSet<&Catcher> = catchers.collect();
-        let control = |catcher: &Catcher| match self.run(catcher, 0) {
-            Verdict::Missed | Verdict::Unviable => None,
-            Verdict::Stale(why) => Some(why),
-            Verdict::Caught { by, .. } => Some(format!("{by} fails without any fault")),
+    /// Each catcher without any fault. There it may take long: nothing makes it wait.
+    fn controls<'b>(&self, catchers: impl Iterator<Item = &'b Catcher>) -> Controls {
+        let catchers: Vec<&Catcher> = catchers.collect::<BTreeSet<_>>().into_iter().collect();
+        let control = |catcher: &&Catcher| {
+            let began = Instant::now();
+            match self.run(catcher, 0, self.flags.patience * LONGER) {
+                Verdict::Missed | Verdict::Unviable => Ok(began.elapsed()),
+                Verdict::Stale(why) => Err(why),
+                Verdict::Caught { by, .. } => Err(format!("{by} fails without any fault")),
+            }
         };
-        catchers.into_iter().map(|catcher| (catcher.clone(), control(catcher))).collect()
+        let controls = each(self.flags.jobs, &catchers, control);
+        controls.into_iter().map(|(catcher, control)| (catcher.clone(), control)).collect()
     }
 
-    /// Until one fails.
-    fn run_all(&self, catchers: &[Catcher], number: Number) -> Verdict {
+    /// Until one fails. Each may take much longer than without the fault, and no less than the
+    /// patience that was asked for.
+    fn run_all(&self, catchers: &[Catcher], number: Number, controls: &Controls) -> Verdict {
         for catcher in catchers {
-            match self.run(catcher, number) {
+            let patience = match controls.get(catcher) {
+                Some(Err(why)) => return Verdict::Stale(why.clone()),
+                Some(Ok(took)) => self.flags.patience.max(*took * LONGER),
+                None => self.flags.patience,
+            };
+            match self.run(catcher, number, patience) {
                 Verdict::Missed => {}
                 verdict => return verdict,
             }
@@ -181,9 +202,9 @@ impl Runner<'_> {
         Verdict::Missed
     }
 
-    fn run(&self, catcher: &Catcher, number: Number) -> Verdict {
+    fn run(&self, catcher: &Catcher, number: Number, patience: Duration) -> Verdict {
         let began = Instant::now();
-        let said = match self.output(catcher, number) {
+        let said = match self.output(catcher, number, patience) {
             Ok(said) => said,
             Err(error) => return Verdict::Stale(format!("the test cannot be run: {error}")),
         };
@@ -208,15 +229,18 @@ impl Runner<'_> {
         Verdict::Caught { by, seconds }
     }
 
-    fn output(&self, catcher: &Catcher, number: Number) -> io::Result<Said> {
+    fn output(&self, catcher: &Catcher, number: Number, patience: Duration) -> io::Result<Said> {
         let Some(program) = self.programs.get(&catcher.suite) else {
             return Err(io::Error::other("it was not built"));
         };
         let (Suite::Models { package } | Suite::Lib { package } | Suite::File { package, .. }) =
             &catcher.suite;
         // Not a pipe: a test that prints much would wait for who reads it.
-        let log =
-            self.tree.root.with_file_name(format!("fault-{}-{number}.log", std::process::id()));
+        let log = self.tree.root.with_file_name(format!(
+            "fault-{}-{:?}.log",
+            std::process::id(),
+            std::thread::current().id()
+        ));
         let file = File::create(&log)?;
         let mut child = Command::new(program)
             .arg(&catcher.filter)
@@ -228,7 +252,7 @@ impl Runner<'_> {
             .stderr(file.try_clone()?)
             .stdout(file)
             .spawn()?;
-        let until = Instant::now() + self.flags.patience;
+        let until = Instant::now() + patience;
         let text = || io::Result::Ok(String::from_utf8_lossy(&fs::read(&log)?).into_owned());
         let (mut hangs, mut stopped) = (false, false);
         let status = loop {
