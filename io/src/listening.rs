@@ -487,4 +487,32 @@ mod tests {
         assert!(reason.is_abnormal(), "{reason}");
         assert_eq!(reason.to_string(), "the thread of the sockets has failed");
     }
+
+    #[test]
+    fn i7_an_acceptor_ends_with_its_pool_however_orderly_that_ends() {
+        let reason = simulated(|mut ctx| async move {
+            ctx.trap_exits(true);
+            let listener = TcpListener::bind(([127, 0, 0, 1], 0).into())?;
+            let local = listener.local_addr()?;
+            let mut server = server(&mut ctx, (Socket::new(listener)?, local), None).await?;
+            ctx.link(server.pool.pid());
+            server.pool.finish();
+            Ok(server.serve(&mut ctx).await)
+        });
+        assert_eq!(reason, Reason::Normal);
+    }
+
+    #[test]
+    fn i6_what_an_acceptor_is_asked_comes_before_the_next_connection() {
+        simulated(|mut ctx| async move {
+            let (listener, local, _stream) = sockets();
+            let mut server = server(&mut ctx, (listener, local), None).await?;
+            ctx.address().finish();
+            let first = poll_fn(|cx| server.poll_next(&mut ctx, cx)).await;
+            assert!(matches!(first, Event::Item(Received::Finish)));
+            let second = poll_fn(|cx| server.poll_next(&mut ctx, cx)).await;
+            assert!(matches!(second, Event::Accepted(Ok(_))));
+            Ok(())
+        });
+    }
 }
