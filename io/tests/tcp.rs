@@ -245,7 +245,7 @@ fn i1_a_protocol_that_traps_exits_ends_with_an_abnormal_one_unless_it_says_other
     let client = node.spawn(move || Client::new(address, Trapping(sender))).wait().unwrap();
     let (_peer, _) = listener.accept().unwrap();
     let end = client.monitor();
-    for reason in [Reason::Normal, Reason::error("on purpose")] {
+    for reason in [Reason::Normal, Reason::Shutdown, Reason::error("on purpose")] {
         let given = reason.clone();
         let process = behavior_fn(|mut ctx: Context<()>| async move {
             ctx.receive().await;
@@ -307,6 +307,8 @@ fn i1_an_acceptor_listens_on_addresses_of_either_kind() {
         let frame = Bytes::from_static(b"frame");
         let ask = frame.clone();
         assert_eq!(client.call(move |reply| (ask, reply)).wait().unwrap(), frame);
+        let shown = client.inspect().wait().unwrap();
+        assert_eq!((shown.number("asked"), shown.number("bytes_in")), (Some(0), Some(9)));
     }
     node.stop().wait().unwrap();
 }

@@ -375,7 +375,7 @@ fn i8_a_socket_hears_of_the_processes_it_watches_as_any_other() {
     let state = listened.node.state::<u32>(listened.socket.pid()).wait();
     assert_eq!(state, Err(DebugError::NotOffered(listened.socket.pid())));
     let end = listened.socket.monitor();
-    for reason in [Reason::Normal, broken()] {
+    for reason in [Reason::Normal, Reason::Shutdown, broken()] {
         let linked = fails(reason.clone());
         let pid = linked.pid();
         listened.act(move |channel| {
@@ -387,7 +387,7 @@ fn i8_a_socket_hears_of_the_processes_it_watches_as_any_other() {
         linked.send(()).unwrap();
         gone.wait().unwrap();
         // Unless it says otherwise, only an abnormal one ends it.
-        if reason.is_normal() {
+        if !reason.is_abnormal() {
             listened.socket.inspect().wait().unwrap();
         } else {
             listened.expect(&Heard::Closed(broken()));
