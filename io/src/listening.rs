@@ -341,15 +341,24 @@ mod tests {
     /// An acceptor without a limit, and its pool.
     async fn server(
         ctx: &mut Context<Requests, Requests>,
+        bound: (Socket<TcpListener>, SocketAddr),
+        limit: Option<usize>,
+    ) -> krarup_gen::Result<Server<Infallible>> {
+        server_of(ctx, bound, limit, ConnectionOptions::new()).await
+    }
+
+    async fn server_of(
+        ctx: &mut Context<Requests, Requests>,
         (listener, local): (Socket<TcpListener>, SocketAddr),
         limit: Option<usize>,
+        options: ConnectionOptions,
     ) -> krarup_gen::Result<Server<Infallible>> {
         let tally = Tally::new();
         let worker = {
             let tally = Arc::clone(&tally);
             move || {
-                let (factory, options) = (Arc::new(|| Nothing), ConnectionOptions::new());
-                Worker::<Nothing, _>::new(factory, options, Arc::clone(&tally))
+                let factory = Arc::new(|| Nothing);
+                Worker::<Nothing, _>::new(factory, options.clone(), Arc::clone(&tally))
             }
         };
         let pool = ctx.spawn(move || Pool::new(1, worker)).await?;
@@ -474,6 +483,26 @@ mod tests {
         });
         // As often as the back-off is asked: 10 + 20 + 40 + .. + 1000 ms.
         assert_eq!(took, Duration::from_millis(2270));
+    }
+
+    #[test]
+    fn i1_a_connection_that_cannot_be_made_is_dropped_at_once() {
+        let dropped = logged(|| {
+            let took = simulated(|mut ctx| async move {
+                let (listener, local, stream) = sockets();
+                // A mailbox that no process can have.
+                let none = ConnectionOptions::new().mailbox(0);
+                let mut server = server_of(&mut ctx, (listener, local), None, none).await?;
+                let began = ctx.now();
+                server.hand_on(&mut ctx, stream, local).await;
+                assert_eq!((server.accepted, server.refused), (0, 1));
+                assert_eq!(server.tally.open(), 0);
+                Ok(ctx.now() - began)
+            });
+            // No worker has ended: another one could not make it either.
+            assert_eq!(took, Duration::ZERO);
+        });
+        assert_eq!(dropped, 1);
     }
 
     #[test]
