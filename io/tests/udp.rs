@@ -387,13 +387,12 @@ fn i8_a_socket_hears_of_the_processes_it_watches_as_any_other() {
         linked.send(()).unwrap();
         gone.wait().unwrap();
         // Unless it says otherwise, only an abnormal one ends it.
-        if !reason.is_abnormal() {
-            listened.socket.inspect().wait().unwrap();
-        } else {
+        if reason.is_abnormal() {
             listened.expect(&Heard::Closed(broken()));
             assert_eq!(end.wait().unwrap().reason, broken());
             break;
         }
+        listened.socket.inspect().wait().unwrap();
     }
     listened.node.stop().wait().unwrap();
 }
