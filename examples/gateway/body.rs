@@ -68,7 +68,7 @@ mod tests {
 
     /// A body in pieces, and how it ends.
     struct Pieces {
-        pieces: VecDeque<Frame<Bytes>>,
+        left: VecDeque<Frame<Bytes>>,
         end: End,
         /// Pieces that were read.
         read: Arc<AtomicUsize>,
@@ -88,7 +88,7 @@ mod tests {
             mut self: Pin<&mut Self>,
             _: &mut Context<'_>,
         ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-            match (self.pieces.pop_front(), self.end) {
+            match (self.left.pop_front(), self.end) {
                 (Some(piece), _) => {
                     self.read.fetch_add(1, Ordering::Relaxed);
                     Poll::Ready(Some(Ok(piece)))
@@ -107,8 +107,8 @@ mod tests {
         end: End,
     ) -> (Result<String, Failure>, usize) {
         let count = Arc::new(AtomicUsize::new(0));
-        let pieces = pieces.into_iter().collect();
-        let body = Body::new(Pieces { pieces, end, read: Arc::clone(&count) });
+        let left = pieces.into_iter().collect();
+        let body = Body::new(Pieces { left, end, read: Arc::clone(&count) });
         (text(headers, body).await, count.load(Ordering::Relaxed))
     }
 
@@ -162,8 +162,8 @@ mod tests {
         let none = HeaderMap::new();
         let (text, _) = read(&none, [piece(1)], End::Broken).await;
         assert!(matches!(&text, Err(Failure::Broken(why)) if why.contains("cut off")), "{text:?}");
-        let (pieces, read) = (VecDeque::from([piece(1)]), Arc::default());
-        let body = Body::new(Pieces { pieces, end: End::Never, read });
+        let (left, read) = (VecDeque::from([piece(1)]), Arc::default());
+        let body = Body::new(Pieces { left, end: End::Never, read });
         let limit = Duration::from_millis(1);
         let text = text_within(limit, &none, body).await;
         assert!(matches!(text, Err(Failure::TooSlow(same)) if same == limit), "{text:?}");
