@@ -166,3 +166,114 @@ impl Server {
             .with("accepted", self.accepted)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::routing::get;
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::TcpStream as Client;
+    use std::sync::Mutex;
+    use tokio::sync::oneshot;
+
+    /// Asks over a connection that stays open, and reads the head of the answer.
+    fn ask(client: &mut BufReader<Client>, path: &str) -> String {
+        send(client, path);
+        answer(client)
+    }
+
+    fn send(client: &BufReader<Client>, path: &str) {
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n");
+        client.get_ref().write_all(request.as_bytes()).expect("a request");
+    }
+
+    /// The head of an answer that has two bytes of body.
+    fn answer(client: &mut BufReader<Client>) -> String {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert!(client.read_line(&mut head).expect("a line") > 0, "the end");
+        }
+        client.read_exact(&mut [0; 2]).expect("a body");
+        head
+    }
+
+    fn connect(address: SocketAddr) -> BufReader<Client> {
+        let client = Client::connect(address).expect("a connection");
+        client.set_read_timeout(Some(Duration::from_secs(30))).expect("a time");
+        BufReader::new(client)
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_stop_lets_what_is_under_way_be_answered_and_the_next_listener_has_the_port() {
+        let node = Node::builder("listener").tokio(tokio::runtime::Handle::current()).start();
+        let node = node.expect("a node");
+        let (begun, begins) = oneshot::channel();
+        let (go_on, goes_on) = oneshot::channel::<()>();
+        let once = Arc::new(Mutex::new(Some((begun, goes_on))));
+        let waits = move || {
+            let once = once.lock().expect("no panic").take();
+            async move {
+                let (begun, goes_on) = once.expect("one request");
+                let _ = begun.send(());
+                let _ = goes_on.await;
+                "ok"
+            }
+        };
+        let routes = Router::new().route("/quick", get(|| ready("ok"))).route("/waits", get(waits));
+        let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+        let bound = Arc::new(OnceLock::new());
+        let listener = {
+            let (bound, routes) = (Arc::clone(&bound), routes.clone());
+            move || Listener::new(any_port, bound, routes)
+        };
+        let first = node.spawn(listener).await.expect("a listener");
+        let address = *bound.get().expect("a port");
+        let mut client = connect(address);
+        let (head, mut client) = blocking(move || (ask(&mut client, "/quick"), client)).await;
+        assert!(head.starts_with("HTTP/1.1 200") && !head.contains("connection: close"), "{head}");
+        let shown = first.inspect().await.expect("an inspection");
+        assert_eq!((shown.number("connections"), shown.number("accepted")), (Some(1), Some(1)));
+
+        send(&client, "/waits");
+        begins.await.expect("it is handled");
+        let end = first.monitor();
+        first.process().request_stop(Reason::shutdown("enough"));
+        // It listens no more, and this connection is not forgotten.
+        blocking(move || while Client::connect(address).is_ok() {}).await;
+        assert!(first.is_alive());
+        go_on.send(()).expect("it waits");
+        let (head, rest) = blocking(move || {
+            let head = answer(&mut client);
+            let mut rest = Vec::new();
+            (head, client.read_to_end(&mut rest).map(|_| rest))
+        })
+        .await;
+        assert!(head.starts_with("HTTP/1.1 200") && head.contains("connection: close"), "{head}");
+        assert_eq!(rest.expect("an end"), b"");
+        assert_eq!(end.await.reason, Reason::shutdown("enough"));
+
+        let port = Arc::clone(&bound);
+        let second = node.spawn(move || Listener::new(any_port, port, routes)).await;
+        let second = second.expect("the same port");
+        let head = blocking(move || ask(&mut connect(address), "/quick")).await;
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        second.finish();
+        node.stop().await.expect("an end");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_port_that_is_taken_is_an_error_that_names_it() {
+        let node = Node::builder("taken").tokio(tokio::runtime::Handle::current()).start();
+        let node = node.expect("a node");
+        let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let address = taken.local_addr().expect("an address");
+        let listener = move || Listener::new(address, Arc::default(), Router::new());
+        let Err(SpawnError::Init(reason)) = node.spawn(listener).await else { panic!("it has it") };
+        assert!(reason.to_string().starts_with(&format!("cannot listen on {address}: ")));
+        node.stop().await.expect("an end");
+    }
+
+    async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+        tokio::task::spawn_blocking(work).await.expect("no panic")
+    }
+}

@@ -75,6 +75,18 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
+    /// One more answer, to this text.
+    fn count(&mut self, status: u16, text: &str) {
+        *match status {
+            200 => &mut self.counted,
+            500 if text == CRASHES_ITS_WORKER => &mut self.crashed,
+            503 => &mut self.refused,
+            429 => &mut self.limited,
+            504 => &mut self.late,
+            _ => &mut self.strange,
+        } += 1;
+    }
+
     /// All that were answered.
     pub(crate) fn answered(&self) -> u64 {
         self.counted + self.crashed + self.refused + self.limited + self.late + self.strange
@@ -114,15 +126,7 @@ struct Site {
 impl Load {
     /// Starts the clients.
     pub(crate) fn start(address: SocketAddr, options: &Options) -> Self {
-        let http = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(Duration::from_secs(5))
-            .retry_canceled_requests(false)
-            .build_http();
-        let histogram = || Histogram::new(3).expect("3 digits are between 0 and 5");
-        let seen = Seen { answers: Answers::default(), latency: histogram(), recent: histogram() };
-        let site =
-            Arc::new(Site { http, address, stop: AtomicBool::new(false), seen: Mutex::new(seen) });
+        let site = Arc::new(Site::new(address));
         let mut clients = JoinSet::new();
         for client in 0..QUICK.0 {
             clients.spawn(Arc::clone(&site).quick(client));
@@ -169,6 +173,17 @@ impl Load {
 }
 
 impl Site {
+    fn new(address: SocketAddr) -> Self {
+        let http = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(Duration::from_secs(5))
+            .retry_canceled_requests(false)
+            .build_http();
+        let histogram = || Histogram::new(3).expect("3 digits are between 0 and 5");
+        let seen = Seen { answers: Answers::default(), latency: histogram(), recent: histogram() };
+        Site { http, address, stop: AtomicBool::new(false), seen: Mutex::new(seen) }
+    }
+
     fn seen(&self) -> MutexGuard<'_, Seen> {
         // Numbers are never half written.
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
@@ -247,14 +262,7 @@ impl Site {
         let answers = &mut seen.answers;
         match answer {
             Ok((status, _)) => {
-                *match status {
-                    200 => &mut answers.counted,
-                    500 if text == CRASHES_ITS_WORKER => &mut answers.crashed,
-                    503 => &mut answers.refused,
-                    429 => &mut answers.limited,
-                    504 => &mut answers.late,
-                    _ => &mut answers.strange,
-                } += 1;
+                answers.count(status, text);
                 Some(status)
             }
             Err(NoAnswer::Closed) => {
@@ -293,5 +301,75 @@ impl Site {
         };
         let late = |_| NoAnswer::Lost(format!("no answer within {LOST:?}"));
         timeout(LOST, answer).await.map_err(late)?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::io::{Read, Write};
+    use std::net::{Shutdown, TcpListener};
+
+    #[test]
+    fn each_answer_counts_as_what_it_is() {
+        let mut answers = Answers::default();
+        for status in [200, 500, 503, 503, 429, 429, 429, 504, 404] {
+            answers.count(status, CRASHES_ITS_WORKER);
+        }
+        // A text that should crash nobody.
+        answers.count(500, TEXTS[0]);
+        let Answers { counted, crashed, refused, limited, late, strange, closed, lost, .. } =
+            answers;
+        assert_eq!([counted, crashed, refused, limited, late, strange], [1, 1, 2, 3, 1, 2]);
+        assert_eq!((answers.answered(), closed, lost), (10, 0, 0));
+    }
+
+    /// A server that reads the head of each request and answers with these bytes, which may be
+    /// none.
+    fn server(answers: Vec<&'static str>) -> SocketAddr {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let address = listener.local_addr().expect("an address");
+        std::thread::spawn(move || {
+            for answer in answers {
+                let Ok((mut stream, _)) = listener.accept() else { return };
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    let mut byte = [0];
+                    if stream.read_exact(&mut byte).is_err() {
+                        return;
+                    }
+                    head.push(byte[0]);
+                }
+                let _ = stream.write_all(answer.as_bytes());
+                let _ = stream.shutdown(Shutdown::Write);
+                // Closed with bytes unread it would reset the connection.
+                let _ = stream.read_to_end(&mut head);
+            }
+        });
+        address
+    }
+
+    #[tokio::test]
+    async fn what_was_accepted_and_not_answered_is_lost_and_what_was_not_accepted_is_closed() {
+        let fine = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
+        let cut = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{}";
+        let answers = vec![fine, fine, "", cut];
+        let mut load = Load { site: Arc::new(Site::new(server(answers))), clients: JoinSet::new() };
+        assert_eq!(load.look("/health").await, Some((200, json!({}))));
+        let site = Arc::clone(&load.site);
+        assert_eq!(site.words("/words", TEXTS[0]).await, Some(200));
+        for lost in 1..=2 {
+            assert_eq!(site.words("/words", "").await, None);
+            assert_eq!((load.answers().lost, load.answers().closed), (lost, 0));
+            assert!(load.answers().why_lost.is_some());
+        }
+        // Nobody listens any more.
+        while load.answers().closed == 0 {
+            assert_eq!(site.words("/words", "").await, None);
+        }
+        assert_eq!((load.answers().counted, load.answers().answered()), (1, 1));
+        load.stop().await;
+        assert!(!site.goes_on());
     }
 }

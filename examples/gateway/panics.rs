@@ -27,6 +27,20 @@ struct Second {
     panics: u64,
 }
 
+impl Second {
+    /// One more panic: whether it has a line, and how many of the second before had none if that
+    /// is over.
+    fn count(&mut self, now: Instant) -> (bool, u64) {
+        let mut unsaid = 0;
+        if now.duration_since(self.began) >= Duration::from_secs(1) {
+            unsaid = self.panics.saturating_sub(LINES);
+            *self = Second { began: now, panics: 0 };
+        }
+        self.panics += 1;
+        (self.panics <= LINES, unsaid)
+    }
+}
+
 /// Sets the hook. To be called before the node starts: it puts its own hook, which notes
 /// where the panic was raised, before the one it finds.
 pub(crate) fn report(report: Report) {
@@ -44,19 +58,38 @@ pub(crate) fn report(report: Report) {
 fn one_line(info: &PanicHookInfo<'_>, second: &Mutex<Second>) {
     // Nothing panics while it is held, and if so: no report is better than no service.
     let Ok(mut second) = second.lock() else { return };
-    if second.began.elapsed() >= Duration::from_secs(1) {
-        if second.panics > LINES {
-            eprintln!("gateway: {} more panics in that second", second.panics - LINES);
-        }
-        *second = Second { began: Instant::now(), panics: 0 };
+    let (has_line, unsaid) = second.count(Instant::now());
+    if unsaid > 0 {
+        eprintln!("gateway: {unsaid} more panics in that second");
     }
-    second.panics += 1;
-    if second.panics > LINES {
+    if !has_line {
         return;
     }
     let message = info.payload_as_str().unwrap_or("a value that is no text");
     match info.location() {
         Some(location) => eprintln!("gateway: a process panicked: {message} ({location})"),
         None => eprintln!("gateway: a process panicked: {message}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_panics_of_a_second_have_a_line_and_the_others_are_counted() {
+        let began = Instant::now();
+        let at = |millis| began + Duration::from_millis(millis);
+        let mut second = Second { began, panics: 0 };
+        let lines = |second: &mut Second, panics, millis| {
+            (0..panics).filter(|_| second.count(at(millis)).0).count()
+        };
+        assert_eq!(lines(&mut second, 13, 999), 10);
+        // The next one begins the next second.
+        assert_eq!(second.count(at(1000)), (true, 3));
+        assert_eq!(lines(&mut second, 13, 1999), 9);
+        assert_eq!(second.count(at(2000)), (true, 4));
+        // Nothing was left out.
+        assert_eq!(second.count(at(9000)), (true, 0));
     }
 }

@@ -279,6 +279,7 @@ mod tests {
         assert_eq!(acceptor().workers(most).check(), Ok(()));
         let error = OptionsError::TooMany { option, count: most + 1, most };
         assert_eq!(acceptor().workers(most + 1).check(), Err(error));
+        assert_eq!(acceptor().options, ConnectionOptions::default());
         let least = acceptor().workers(1).limit(1).backlog(1).drain(Duration::ZERO);
         assert_eq!(least.check(), Ok(()));
     }

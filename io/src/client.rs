@@ -114,9 +114,20 @@ async fn connect<M: Send + 'static>(
     address: SocketAddr,
     options: &ConnectionOptions,
 ) -> Result<Arc<Wire>, ConnectError> {
+    let begun = TcpStream::connect(address).and_then(Wire::new);
+    let wire = begun.map_err(|source| ConnectError::Failed { address, source })?;
+    connected(ctx, wire, address, options).await
+}
+
+/// Waits until the connection that has begun stands.
+async fn connected<M: Send + 'static>(
+    ctx: &mut Context<M>,
+    wire: Wire,
+    address: SocketAddr,
+    options: &ConnectionOptions,
+) -> Result<Arc<Wire>, ConnectError> {
     let limit = options.connect;
     let failed = |source: io::Error| ConnectError::Failed { address, source };
-    let wire = TcpStream::connect(address).and_then(Wire::new).map_err(failed)?;
     let due = ctx.now() + limit;
     let mut timer = Timer::default();
     poll_fn(|cx| {
@@ -129,4 +140,56 @@ async fn connect<M: Send + 'static>(
     .await?;
     wire.set_up(options).map_err(failed)?;
     Ok(Arc::new(wire))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codecs::lines::Lines;
+    use crate::protocol::Channel;
+    use crate::wire::tests::to_itself;
+    use krarup_act::behavior_fn;
+    use krarup_node::Simulation;
+    use std::convert::Infallible;
+    use std::io::ErrorKind;
+    use std::sync::mpsc::channel;
+
+    struct Nothing;
+
+    impl Protocol for Nothing {
+        type Message = Infallible;
+        type Codec = Lines;
+        fn codec(&self) -> Lines {
+            Lines::new(80)
+        }
+        async fn received(&mut self, _: &mut Channel<Self>, _: String) -> Result {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn i1_a_client_that_is_connected_to_itself_is_refused() {
+        let sim = Simulation::new(1);
+        let (told, tells) = channel();
+        let process = behavior_fn(move |mut ctx: Context<()>| async move {
+            let wire = to_itself();
+            let address = wire.local()?;
+            let connected = connected(&mut ctx, wire, address, &ConnectionOptions::new()).await;
+            let _ = told.send((address, connected.err()));
+            Ok(())
+        });
+        sim.spawn(move || process).start().unwrap();
+        sim.run_until_idle();
+        let (itself, error) = tells.try_recv().unwrap();
+        let Some(ConnectError::Failed { address, source }) = error else { panic!("connected") };
+        assert_eq!((address, source.kind()), (itself, ErrorKind::ConnectionRefused));
+    }
+
+    #[test]
+    fn i9_a_client_has_the_default_limits_unless_told_otherwise() {
+        let client = || Client::new(([127, 0, 0, 1], 9).into(), Nothing);
+        assert_eq!(client().options, ConnectionOptions::default());
+        let options = ConnectionOptions::new().write_limit(7);
+        assert_eq!(client().options(options.clone()).options, options);
+    }
 }

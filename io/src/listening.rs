@@ -341,15 +341,24 @@ mod tests {
     /// An acceptor without a limit, and its pool.
     async fn server(
         ctx: &mut Context<Requests, Requests>,
+        bound: (Socket<TcpListener>, SocketAddr),
+        limit: Option<usize>,
+    ) -> krarup_gen::Result<Server<Infallible>> {
+        server_of(ctx, bound, limit, ConnectionOptions::new()).await
+    }
+
+    async fn server_of(
+        ctx: &mut Context<Requests, Requests>,
         (listener, local): (Socket<TcpListener>, SocketAddr),
         limit: Option<usize>,
+        options: ConnectionOptions,
     ) -> krarup_gen::Result<Server<Infallible>> {
         let tally = Tally::new();
         let worker = {
             let tally = Arc::clone(&tally);
             move || {
-                let (factory, options) = (Arc::new(|| Nothing), ConnectionOptions::new());
-                Worker::<Nothing, _>::new(factory, options, Arc::clone(&tally))
+                let factory = Arc::new(|| Nothing);
+                Worker::<Nothing, _>::new(factory, options.clone(), Arc::clone(&tally))
             }
         };
         let pool = ctx.spawn(move || Pool::new(1, worker)).await?;
@@ -477,6 +486,26 @@ mod tests {
     }
 
     #[test]
+    fn i1_a_connection_that_cannot_be_made_is_dropped_at_once() {
+        let dropped = logged(|| {
+            let took = simulated(|mut ctx| async move {
+                let (listener, local, stream) = sockets();
+                // A mailbox that no process can have.
+                let none = ConnectionOptions::new().mailbox(0);
+                let mut server = server_of(&mut ctx, (listener, local), None, none).await?;
+                let began = ctx.now();
+                server.hand_on(&mut ctx, stream, local).await;
+                assert_eq!((server.accepted, server.refused), (0, 1));
+                assert_eq!(server.tally.open(), 0);
+                Ok(ctx.now() - began)
+            });
+            // No worker has ended: another one could not make it either.
+            assert_eq!(took, Duration::ZERO);
+        });
+        assert_eq!(dropped, 1);
+    }
+
+    #[test]
     fn i2_an_acceptor_whose_socket_is_told_of_no_more_ends() {
         let reason = simulated(|mut ctx| async move {
             let listener = TcpListener::bind(([127, 0, 0, 1], 0).into())?;
@@ -486,5 +515,33 @@ mod tests {
         });
         assert!(reason.is_abnormal(), "{reason}");
         assert_eq!(reason.to_string(), "the thread of the sockets has failed");
+    }
+
+    #[test]
+    fn i7_an_acceptor_ends_with_its_pool_however_orderly_that_ends() {
+        let reason = simulated(|mut ctx| async move {
+            ctx.trap_exits(true);
+            let listener = TcpListener::bind(([127, 0, 0, 1], 0).into())?;
+            let local = listener.local_addr()?;
+            let mut server = server(&mut ctx, (Socket::new(listener)?, local), None).await?;
+            ctx.link(server.pool.pid());
+            server.pool.finish();
+            Ok(server.serve(&mut ctx).await)
+        });
+        assert_eq!(reason, Reason::Normal);
+    }
+
+    #[test]
+    fn i6_what_an_acceptor_is_asked_comes_before_the_next_connection() {
+        simulated(|mut ctx| async move {
+            let (listener, local, _stream) = sockets();
+            let mut server = server(&mut ctx, (listener, local), None).await?;
+            ctx.address().finish();
+            let first = poll_fn(|cx| server.poll_next(&mut ctx, cx)).await;
+            assert!(matches!(first, Event::Item(Received::Finish)));
+            let second = poll_fn(|cx| server.poll_next(&mut ctx, cx)).await;
+            assert!(matches!(second, Event::Accepted(Ok(_))));
+            Ok(())
+        });
     }
 }

@@ -180,7 +180,7 @@ fn asking_after(time: Duration) -> TcpKeepalive {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::task::Waker;
 
@@ -207,8 +207,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn i1_who_is_connected_to_itself_is_not_connected() {
+    /// A socket that is connected to itself.
+    pub(crate) fn to_itself() -> Wire {
         // Both ends open at once is how a socket comes to have itself as its peer.
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
         let socket = socket.unwrap();
@@ -216,7 +216,12 @@ mod tests {
         let address = socket.local_addr().unwrap();
         socket.connect(&address).unwrap();
         socket.set_nonblocking(true).unwrap();
-        let wire = Wire::new(TcpStream::from_std(socket.into())).unwrap();
+        Wire::new(TcpStream::from_std(socket.into())).unwrap()
+    }
+
+    #[test]
+    fn i1_who_is_connected_to_itself_is_not_connected() {
+        let wire = to_itself();
         let Poll::Ready(Ok(peer)) = wire.poll_connected(&Context::from_waker(Waker::noop())) else {
             panic!("not connected")
         };

@@ -12,8 +12,9 @@ use socket2::SockRef;
 use std::convert::Infallible;
 use std::io::{BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc::channel;
 use std::time::Duration;
-use support::{Peer, any_port};
+use support::{Act, Peer, Puppet, Seen, any_port};
 
 /// Short, and long enough to be no accident.
 const SOON: Duration = Duration::from_millis(40);
@@ -208,6 +209,35 @@ fn i7_when_a_client_is_gone_its_socket_is_closed_however_it_went() {
         end.wait().unwrap();
         assert!(closes.join().unwrap(), "{how}");
     }
+}
+
+#[test]
+fn i1_a_client_knows_both_sides_and_is_asked_to_close_when_it_is_to_stop() {
+    let node = Node::start("polite@localhost").unwrap();
+    let listener = TcpListener::bind(any_port()).unwrap();
+    let address = listener.local_addr().unwrap();
+    let (seen, sees) = channel();
+    let puppet = Puppet { seen, keeps_half: false, stubborn: false };
+    let client = node.spawn(move || Client::new(address, puppet)).wait().unwrap();
+    let (stream, local) = listener.accept().unwrap();
+    let mut peer = Peer(BufReader::new(stream));
+    let (told, tells) = channel();
+    let act = Act(Box::new(move |channel| {
+        let _ = told.send((channel.peer(), channel.local(), format!("{channel:?}")));
+        Ok(())
+    }));
+    client.send(act).unwrap_or_else(|_| panic!("not sent"));
+    let says = format!("Channel({} to {address})", client.pid());
+    assert_eq!(tells.recv().unwrap(), (address, local, says));
+    let behavior = client.info().behavior.to_string();
+    assert!(behavior.ends_with("Puppet") && !behavior.contains("Client"), "{behavior}");
+    client.process().request_stop(Reason::shutdown("enough"));
+    assert_eq!(peer.rest(), b"bye\n");
+    drop(peer);
+    let seen: Vec<_> = sees.iter().skip(1).collect();
+    let closed = Seen::Closed(Closed::Stopped(Reason::shutdown("enough")));
+    assert_eq!(seen, [Seen::Stopping, closed, Seen::Dropped]);
+    node.stop().wait().unwrap();
 }
 
 /// Sends from the beginning on, until it cannot any more.

@@ -7,10 +7,12 @@ use krarup_io::{
     Acceptor, AcceptorRequest, Channel, Closed, CodecError, ConnectionOptions, Lines, Protocol,
     WriteError,
 };
+use krarup_node::Node;
 use socket2::SockRef;
 use std::convert::Infallible;
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 use support::{Act, Peer, Puppet, Seen, Served, any_port};
 
@@ -152,6 +154,59 @@ fn i4_a_connection_is_stopped_like_any_process() {
     assert_eq!(served.closed(), Closed::Stopped(Reason::shutdown("enough")));
     waits.join().unwrap().unwrap();
     served.stop();
+}
+
+#[test]
+fn i4_a_stop_behind_the_end_of_the_peer_is_why_a_connection_is_closed() {
+    let served = Served::half_open();
+    let (mut peer, connection) = served.connect();
+    peer.stream().shutdown(Shutdown::Write).unwrap();
+    served.expect(&Seen::Ended);
+    connection.process().request_stop(Reason::shutdown("enough"));
+    assert_eq!(peer.rest(), b"bye\n");
+    served.expect(&Seen::Stopping);
+    served.expect(&Seen::Closed(Closed::Stopped(Reason::shutdown("enough"))));
+    served.stop();
+}
+
+/// Leaves all to what is done by default, and tells why it is closed.
+struct Plain(Sender<Closed>);
+
+impl Protocol for Plain {
+    type Message = Infallible;
+    type Codec = Lines;
+    fn codec(&self) -> Lines {
+        Lines::new(9)
+    }
+    async fn received(&mut self, _: &mut Channel<Self>, _: String) -> krarup_gen::Result {
+        Ok(())
+    }
+    async fn closed(&mut self, _: &mut Channel<Self>, why: &Closed) {
+        let _ = self.0.send(why.clone());
+    }
+}
+
+#[test]
+fn i4_a_protocol_closes_by_default_with_its_peer_and_when_it_is_to_stop() {
+    let node = Node::start("plain@localhost").unwrap();
+    let (sender, closed) = channel();
+    let plain = move || Plain(sender.clone());
+    // An hour for those that do not close.
+    let server = move || Acceptor::new(any_port(), plain).drain(Duration::from_hours(1));
+    let server = node.spawn(server).wait().unwrap();
+    let address = server.call(AcceptorRequest::Address).wait().unwrap();
+    let next = || closed.recv_timeout(Duration::from_secs(30)).expect("it is open");
+    let mut peer = Peer::connect(address);
+    peer.stream().shutdown(Shutdown::Write).unwrap();
+    assert_eq!(peer.rest(), b"");
+    assert_eq!(next(), Closed::Peer);
+    let mut peer = Peer::connect(address);
+    while server.call(AcceptorRequest::Connections).wait().unwrap().is_empty() {}
+    server.process().request_stop(Reason::Shutdown);
+    assert_eq!(peer.rest(), b"");
+    drop(peer);
+    assert_eq!(next(), Closed::Stopped(Reason::Shutdown));
+    node.stop().wait().unwrap();
 }
 
 #[test]

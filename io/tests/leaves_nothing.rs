@@ -7,9 +7,11 @@ use krarup_io::{Closed, ConnectionOptions};
 use socket2::SockRef;
 use std::io::Write;
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use support::{Seen, Served};
 
+/// How long what must come may take before the test fails.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Connections that come and go.
 const ROUNDS: usize = 3000;
 /// How many of them are there at one time.
@@ -30,7 +32,14 @@ fn threads() -> Option<Vec<String>> {
 /// What is seen last is seen before the socket is closed and the process gone: until then
 /// somebody is at it.
 fn gone(served: &Served, processes: usize) {
-    while served.node.processes().len() > processes {
+    wait_until("no process", || served.node.processes().len() <= processes);
+}
+
+/// Waits for this, and fails if it does not come.
+fn wait_until(what: &str, done: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !done() {
+        assert!(began.elapsed() < PATIENCE, "waits for {what}");
         std::thread::yield_now();
     }
 }
@@ -89,9 +98,9 @@ fn i7_thousands_of_connections_and_two_nodes_leave_nothing() {
         assert_eq!(shown.number("accepted"), Some(ROUNDS as u64 + 1));
         served.stop();
         // The thread of the sockets ends when the last is closed, by itself.
-        while threads().is_some_and(|names| names.iter().any(|name| name.contains("krarup-io"))) {
-            std::thread::yield_now();
-        }
+        wait_until("no thread", || {
+            threads().is_none_or(|names| !names.iter().any(|name| name.contains("krarup-io")))
+        });
     }
     assert_eq!(descriptors(), before);
 }

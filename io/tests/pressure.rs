@@ -407,6 +407,28 @@ fn i2_a_paused_connection_reads_nothing_and_still_takes_messages() {
 }
 
 #[test]
+fn i2_what_came_with_the_frame_that_pauses_waits_as_well() {
+    let served = Served::new();
+    let (mut peer, connection) = served.connect();
+    peer.0.get_mut().write_all(b"pause\nsay one\n").unwrap();
+    served.expect(&Seen::Line("pause".to_owned()));
+    let act = |act: fn(&mut Channel<support::Puppet>) -> Result| {
+        connection.send(Act(Box::new(act))).unwrap_or_else(|_| panic!("not sent"));
+    };
+    for _ in 0..10 {
+        act(|channel| Ok(channel.send("message")?));
+        assert_eq!(peer.hear().as_deref(), Some("message"));
+    }
+    act(|channel| {
+        channel.resume();
+        Ok(channel.send("resumed")?)
+    });
+    assert_eq!(peer.hear().as_deref(), Some("resumed"));
+    assert_eq!(peer.hear().as_deref(), Some("one"));
+    served.stop();
+}
+
+#[test]
 fn i2_a_client_that_floods_delays_nobody() {
     let served = Served::new();
     let (flooder, _) = served.connect();

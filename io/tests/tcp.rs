@@ -14,8 +14,9 @@ use krarup_supervisor::{ChildSpec, RestartType, Supervisor};
 use socket2::SockRef;
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -244,7 +245,7 @@ fn i1_a_protocol_that_traps_exits_ends_with_an_abnormal_one_unless_it_says_other
     let client = node.spawn(move || Client::new(address, Trapping(sender))).wait().unwrap();
     let (_peer, _) = listener.accept().unwrap();
     let end = client.monitor();
-    for reason in [Reason::Normal, Reason::error("on purpose")] {
+    for reason in [Reason::Normal, Reason::Shutdown, Reason::error("on purpose")] {
         let given = reason.clone();
         let process = behavior_fn(|mut ctx: Context<()>| async move {
             ctx.receive().await;
@@ -261,6 +262,53 @@ fn i1_a_protocol_that_traps_exits_ends_with_an_abnormal_one_unless_it_says_other
         // What comes first is handled first.
         process.monitor().wait().unwrap();
         assert!(client.inspect().wait().is_ok());
+    }
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn i1_a_factory_that_panics_is_the_matter_of_that_connection_alone() {
+    let node = Node::start("faulty@localhost").unwrap();
+    let calls = AtomicUsize::new(0);
+    let factory = move || {
+        assert_ne!(calls.fetch_add(1, Ordering::Relaxed), 1, "on purpose");
+        Mirror
+    };
+    let server = node.spawn(move || Acceptor::new(any_port(), factory).workers(1));
+    let server = server.wait().unwrap();
+    let address = server.call(AcceptorRequest::Address).wait().unwrap();
+    let frame = b"\0\0\0\x05frame";
+    let answers = |peer: &mut Peer| {
+        peer.0.get_mut().write_all(frame).unwrap();
+        let mut answer = [0; 9];
+        peer.0.read_exact(&mut answer).unwrap();
+        assert_eq!(&answer, frame);
+    };
+    let mut first = Peer::connect(address);
+    answers(&mut first);
+    assert!(Peer::connect(address).is_over());
+    answers(&mut Peer::connect(address));
+    answers(&mut first);
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn i1_an_acceptor_listens_on_addresses_of_either_kind() {
+    let node = Node::start("both@localhost").unwrap();
+    for any_port in ["127.0.0.1:0", "[::1]:0"] {
+        // A system may have but one of them.
+        let Ok(listener) = TcpListener::bind(any_port) else { continue };
+        let any_port: SocketAddr = any_port.parse().unwrap();
+        drop(listener);
+        let server = node.spawn(move || Acceptor::new(any_port, || Mirror)).wait().unwrap();
+        let address = server.call(AcceptorRequest::Address).wait().unwrap();
+        assert_eq!(address.ip(), any_port.ip());
+        let client = node.spawn(move || Client::new(address, Asking::default())).wait().unwrap();
+        let frame = Bytes::from_static(b"frame");
+        let ask = frame.clone();
+        assert_eq!(client.call(move |reply| (ask, reply)).wait().unwrap(), frame);
+        let shown = client.inspect().wait().unwrap();
+        assert_eq!((shown.number("asked"), shown.number("bytes_in")), (Some(0), Some(9)));
     }
     node.stop().wait().unwrap();
 }

@@ -48,12 +48,15 @@ enum Event {
     Naps,
     /// It was sent, and so much waits now.
     Sent(usize),
+    Drained,
     Closed(Closed),
 }
 
 enum Do {
     Send(usize),
     SendOrWait(usize),
+    /// Sends a byte when this much time has passed.
+    SendAfter(Duration),
     Flush,
     Pause,
     Resume,
@@ -84,6 +87,10 @@ impl Protocol for Told {
                 channel.send_or_wait(&"x".repeat(bytes - 1)).await?;
                 let _ = self.told.send(Event::Sent(channel.waiting()));
             }
+            Do::SendAfter(time) => {
+                channel.context().sleep(time).await;
+                channel.send("")?;
+            }
             Do::Flush => {
                 channel.flush().await?;
                 let _ = self.told.send(Event::Sent(channel.waiting()));
@@ -98,6 +105,10 @@ impl Protocol for Told {
         if !self.stubborn {
             channel.close();
         }
+        Ok(())
+    }
+    async fn drained(&mut self, _: &mut Channel<Self>) -> Result {
+        let _ = self.told.send(Event::Drained);
         Ok(())
     }
     async fn closed(&mut self, _: &mut Channel<Self>, why: &Closed) {
@@ -375,6 +386,21 @@ fn i5_what_is_sent_meanwhile_gives_what_waits_no_more_time() {
 }
 
 #[test]
+fn i5_what_the_peer_takes_during_a_callback_gives_the_rest_its_time() {
+    let timed = Timed::new(no_limits().write_limit(64 << 20).stall_timeout(LIMIT));
+    timed.fill(2 * MUCH + LOT);
+    timed.tell(Do::SendAfter(2 * LIMIT));
+    timed.open_for(LIMIT);
+    timed.read_much();
+    // The callback sends behind what waits, and is done.
+    timed.open_for(LIMIT);
+    timed.open_for(NEARLY);
+    timed.sim.advance(TICK);
+    let closed = timed.closed();
+    assert!(matches!(closed, Some(Closed::Stalled { limit: LIMIT, .. })), "{closed:?}");
+}
+
+#[test]
 fn i5_what_waits_when_a_connection_closes_may_stall() {
     for (close, rounds) in [(None, 0), (Some(100 * LIMIT), 1)] {
         let options = no_limits().write_limit(64 << 20).stall_timeout(LIMIT).close_timeout(close);
@@ -434,17 +460,48 @@ fn i2_who_waits_for_room_goes_on_when_there_is_some() {
     timed.tell(Do::Flush);
     assert_eq!(told(), None, "a lot waits");
     assert_eq!(waiting_then(), 0);
+    // Nobody was refused.
+    timed.sim.run_until_idle();
+    assert_eq!(told(), None);
 }
 
 #[test]
 fn i4_the_end_of_a_peer_is_awaited_for_just_so_long() {
     let timed = Timed::new(ConnectionOptions::new().linger(LIMIT));
     timed.tell(Do::Close);
+    // It is told at once that this was all.
+    timed.peer.set_nonblocking(true).unwrap();
+    run_until(&timed.sim, || (&timed.peer).read(&mut [0]).is_ok_and(|count| count == 0));
     timed.open_for(NEARLY);
     // What it sends now is nobody's.
     (&timed.peer).write_all(b"anybody?\n").unwrap();
     timed.sim.advance(TICK);
     assert_eq!(timed.closed(), Some(Closed::Local));
+}
+
+#[test]
+fn i4_a_peer_that_goes_on_sending_is_not_read_for_longer_than_told() {
+    let timed = Timed::new(no_limits());
+    timed.tell(Do::Pause);
+    // As much as the systems on both sides take: more than is read at once.
+    timed.peer.set_nonblocking(true).unwrap();
+    let line = vec![b'x'; LOT];
+    let (mut sent, mut refused) = (0, 0);
+    while refused < 1000 {
+        match (&timed.peer).write(&line) {
+            Ok(count) => (sent, refused) = (sent + count, 0),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::WouldBlock);
+                refused += 1;
+                thread::yield_now();
+            }
+        }
+    }
+    assert!(sent > LOT, "the systems take {sent} bytes");
+    timed.tell(Do::Close);
+    assert_eq!(timed.closed(), Some(Closed::Local));
+    // Not all of it was read, which resets the connection: behind its end an error without a read.
+    run_until(&timed.sim, || timed.peer.take_error().is_ok_and(|error| error.is_some()));
 }
 
 #[test]

@@ -375,7 +375,7 @@ fn i8_a_socket_hears_of_the_processes_it_watches_as_any_other() {
     let state = listened.node.state::<u32>(listened.socket.pid()).wait();
     assert_eq!(state, Err(DebugError::NotOffered(listened.socket.pid())));
     let end = listened.socket.monitor();
-    for reason in [Reason::Normal, broken()] {
+    for reason in [Reason::Normal, Reason::Shutdown, broken()] {
         let linked = fails(reason.clone());
         let pid = linked.pid();
         listened.act(move |channel| {
@@ -387,13 +387,12 @@ fn i8_a_socket_hears_of_the_processes_it_watches_as_any_other() {
         linked.send(()).unwrap();
         gone.wait().unwrap();
         // Unless it says otherwise, only an abnormal one ends it.
-        if reason.is_normal() {
-            listened.socket.inspect().wait().unwrap();
-        } else {
+        if reason.is_abnormal() {
             listened.expect(&Heard::Closed(broken()));
             assert_eq!(end.wait().unwrap().reason, broken());
             break;
         }
+        listened.socket.inspect().wait().unwrap();
     }
     listened.node.stop().wait().unwrap();
 }

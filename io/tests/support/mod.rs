@@ -46,6 +46,7 @@ pub(crate) enum Seen {
 /// | `say X` | sends X |
 /// | `close`, `abort` | does so |
 /// | `fail`, `panic` | does so |
+/// | `pause` | reads nothing from then on |
 /// | `hang` | waits for ever |
 /// | `pour`, `pour X` | sends until it cannot any more, and fails with why, or with X |
 /// | any other | nothing |
@@ -83,6 +84,7 @@ impl Protocol for Puppet {
             ("say", text) => channel.send_or_wait(text).await?,
             ("close", _) => channel.close(),
             ("abort", _) => channel.abort(),
+            ("pause", _) => channel.pause(),
             ("hang", _) => std::future::pending().await,
             ("pour", why) => {
                 let error = loop {
