@@ -236,6 +236,9 @@ fn x2_a_stop_says_that_blocking_work_does_not_return() {
     let error = node.stop().wait().unwrap_err();
     assert!(error.to_string().contains("1 blocking work"), "{error}");
     assert_eq!((node.stats().processes, node.stats().blocking_threads), (0, 1));
+    // Who awaits it hears the same.
+    let awaited = poll_once(&mut node.stop().into_future());
+    assert!(matches!(awaited, Poll::Ready(Err(again)) if again == error));
     release.send(()).unwrap();
 }
 
@@ -564,4 +567,35 @@ fn x2_blocking_work_of_a_simulation_that_has_stopped_is_a_typed_error() {
     assert_eq!(error.downcast_ref(), Some(&BlockError::NodeStopped));
     sim.run_until_idle();
     assert!(log.lines().is_empty());
+}
+
+#[test]
+fn d4_blocking_work_that_leaves_a_panic_in_a_simulation_ends_nothing() {
+    struct Sore;
+    impl Drop for Sore {
+        fn drop(&mut self) {
+            panic!("sore");
+        }
+    }
+    for seed in 0..10 {
+        let sim = Simulation::new(seed);
+        let begun = Arc::new(Barrier::new(1));
+        let (killed, works) = (Log::new(), Log::new());
+        let (held, noted) = (begun, works.clone());
+        // Who waits for the value has gone when it comes, so it is dropped with the work.
+        let (process, result) = blocker(&sim, move || {
+            held.wait();
+            noted.note("done");
+            Sore
+        });
+        while sim.step().is_some_and(|pid| pid != process.pid()) {}
+        sim.kill(process.pid());
+        killed.note("killed");
+        let (_, other) = blocker(&sim, || 7);
+        sim.run_until_idle();
+        assert_eq!(other.recv().unwrap(), Ok(7));
+        assert!(result.recv().is_err());
+        assert!(!process.is_alive());
+        sim.stop().wait().unwrap();
+    }
 }

@@ -1,7 +1,7 @@
 //! Corners that reviews of the first cut found: each was a hang, a loss or a surprise.
 
 use krarup::prelude::*;
-use krarup::{DispatcherOptions, NodeError, PoolError, StopError, behavior_fn};
+use krarup::{DispatcherOptions, NodeError, PoolError, StopError, Timestamp, behavior_fn};
 use std::fmt;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -102,6 +102,22 @@ fn a_simulation_at_the_end_of_time_stalls_instead_of_spinning() {
     });
     let never = sim.spawn(move || never).wait().unwrap();
     assert!(never.monitor().wait().is_err());
+}
+
+#[test]
+fn a_simulation_at_the_end_of_time_answers_and_stops_as_ever() {
+    let sim = Simulation::new(1);
+    let silent = behavior_fn(|_: Context<Reply<()>>| std::future::pending());
+    let silent = sim.spawn(move || silent).start().unwrap();
+    let echo = sim.spawn(Echo::default).wait().unwrap();
+    sim.advance(Duration::MAX);
+    assert_eq!(sim.now(), Timestamp::MAX);
+    assert_eq!(echo.call(Say::Back).wait(), Ok(1));
+    // No time is left for a timeout.
+    assert_eq!(silent.call(|reply| reply).wait(), Err(CallError::Stalled));
+    assert_eq!(echo.call(Say::Back).wait(), Ok(1));
+    sim.stop().wait().unwrap();
+    assert_eq!((sim.stats().processes, sim.now()), (0, Timestamp::MAX));
 }
 
 #[test]

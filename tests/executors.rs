@@ -209,6 +209,29 @@ fn r1_a_turn_handles_64_messages_unless_told_otherwise() {
 }
 
 #[test]
+fn r1_a_turn_ends_after_the_message_in_which_its_time_is_over() {
+    // A time that is over after each message, so that the last turn finds none, and one that never
+    // is.
+    for (deadline, turns) in [(Duration::from_nanos(1), 6), (Duration::from_hours(1), 1)] {
+        let list = List::default();
+        let options = DispatcherOptions::executor(list.clone()).throughput_deadline(deadline);
+        let node = Node::builder("r1time").dispatcher("list", options).workers(1).start().unwrap();
+        let process = spawn(&node, &Log::new());
+        list.run();
+        for _ in 0..5 {
+            process.tells(|ctx| {
+                let began = ctx.now();
+                while ctx.now() == began {}
+            });
+        }
+        assert_eq!((list.run(), process.info().handled), (turns, 5), "{deadline:?}");
+        node.kill(process.pid());
+        list.run();
+        node.stop().wait().unwrap();
+    }
+}
+
+#[test]
 fn r7_who_is_refused_once_is_offered_again_at_once() {
     let list = List::default();
     let node = node("r7once", list.clone());
@@ -324,6 +347,9 @@ fn r7_a_spawn_that_is_refused_fails_and_a_kill_is_obeyed_here() {
     node.kill(process.pid());
     assert!(support::poll_once(&mut end).is_ready());
     assert_eq!((log.take(), refused(&node)), (vec!["p dropped".to_owned()], 2));
+    // Its first turn was run by the executor; both last ones here.
+    let list = node.stats().dispatcher("list").cloned().unwrap();
+    assert_eq!((list.turns, list.scheduled), (3, 3));
     node.stop().wait().unwrap();
 }
 

@@ -3,7 +3,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{ProcessState, Received, behavior_fn};
+use krarup::{DebugError, Lifecycle, LookupError, ProcessState, Received, Topic, behavior_fn};
 use std::cell::RefCell;
 use std::sync::{Arc, Barrier, mpsc};
 use std::task::Poll;
@@ -89,6 +89,46 @@ fn x1_simulations_are_strangers_too() {
     });
     sims.iter().for_each(|sim| assert!(sim.run_until_idle() > 0));
     assert_eq!(log.take(), ["from None"]);
+}
+
+/// Two processes of one number, of two nodes.
+#[test]
+fn x1_a_pid_of_another_node_is_nobody_whatever_is_done_with_it() {
+    let sims = [Simulation::new(1), Simulation::new(1)];
+    let log = Log::new();
+    let [own, other] = [0, 1].map(|n: usize| puppet(&sims[n], "p", &log));
+    let listen = |sim: &Simulation| {
+        let listens = behavior_fn(|_: Context<Lifecycle>| std::future::pending());
+        let listener = sim.spawn(move || listens).start().unwrap();
+        sim.run_until_idle();
+        listener
+    };
+    let [listener, stranger] = [0, 1].map(|n: usize| listen(&sims[n]));
+    let (node, foreign) = (&sims[0], other.pid());
+    assert_eq!((own.pid(), listener.pid()), (foreign, stranger.pid()));
+    node.subscribe_lifecycle(listener.recipient());
+    assert!(!node.unsubscribe(Topic::Lifecycle, stranger.pid()));
+    assert!(node.unsubscribe(Topic::Lifecycle, listener.pid()));
+    own.suspend().wait().unwrap();
+    assert!(!node.resume(foreign) && !node.trace(foreign, true) && !node.is_alive(foreign));
+    assert!(node.resume(own.pid()));
+    assert_eq!(node.process_info(foreign), None);
+    let found: Result<Address<Act>, _> = node.address(foreign);
+    assert!(matches!(found, Err(LookupError::NoConnection(pid)) if pid == foreign));
+    assert!(node.address::<Act, Act>(own.pid()).is_ok());
+    assert_eq!(node.inspect(foreign).wait(), Err(CallError::NoProcess));
+    assert_eq!(node.inspect_items(foreign, ["a"]).wait(), Err(CallError::NoProcess));
+    assert_eq!(node.state::<u8>(foreign).wait(), Err(DebugError::NoProcess));
+    assert_eq!(node.suspend(foreign).wait(), Err(DebugError::NoProcess));
+    assert_eq!(node.monitor(foreign).wait().unwrap().reason, Reason::NoConnection);
+    assert!(matches!(node.send(foreign, Act::nothing()), Err(SendError::NoConnection(_))));
+    node.exit(foreign, Reason::Kill);
+    node.kill(foreign);
+    node.run_until_idle();
+    assert!(own.is_alive() && own.inspect().wait().is_ok());
+    assert_eq!(log.take(), Vec::<String>::new());
+    // Of a node whose pids it does not say it is one of ours.
+    assert!(node.is_alive(Pid::local(own.pid().id(), 0)));
 }
 
 #[test]
@@ -491,7 +531,9 @@ fn x4_processes_tree_and_stats_show_who_lives() {
     // Children whose parent has ended stand at the top.
     root.dies(Reason::Normal);
     sim.run_until_idle();
-    assert_eq!(sim.tree().len(), 3);
+    let tree = sim.tree();
+    let tops: Vec<_> = tree.iter().map(|tree| (tree.process.pid, tree.children.len())).collect();
+    assert_eq!(tops, [(pids[1], 0), (pids[2], 1), (pids[3], 0)], "{pids:?}");
     assert_eq!((sim.stats().processes, sim.stats().spawned), (5, 6));
 }
 

@@ -327,6 +327,8 @@ fn x6_the_node_stops_with_the_process_that_was_named() {
         sim.stop_with(main.pid()).unwrap();
         // The guard is a process of the system root.
         assert_eq!(sim.tree().last().unwrap().process.root, Root::System);
+        let guard = sim.processes().pop().unwrap();
+        assert_eq!(sim.process_info(guard).unwrap().root, Root::System);
         sim.run_until_idle();
         assert!(!sim.is_stopping());
         end(&sim, &main);

@@ -1,8 +1,9 @@
 //! `.wait()` on threads of a tokio runtime: rule C8.
 
 use krarup::prelude::*;
-use krarup::{CannotWait, DebugError, Simulation, StopError, behavior_fn};
-use tokio::runtime::Builder;
+use krarup::{CannotWait, DebugError, DispatcherOptions, Simulation, StopError, behavior_fn};
+use std::sync::mpsc;
+use tokio::runtime::{Builder, Handle};
 
 struct Echo;
 
@@ -76,4 +77,31 @@ fn c8_a_thread_that_drives_no_runtime_may_wait_wherever_it_is() {
     let asking = ask.clone();
     assert_eq!(several.block_on(several.spawn(async move { asking() })).unwrap(), Ok(7));
     node.stop().wait().unwrap();
+}
+
+#[test]
+fn r5_workers_and_side_threads_run_within_the_runtime_that_the_node_was_given() {
+    let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    for within in [true, false] {
+        let builder = Node::builder("within")
+            .workers(1)
+            .dispatcher("pin", DispatcherOptions::pinned())
+            .blocking_pool("own", 1);
+        let handle = runtime.handle().clone();
+        let node = if within { builder.tokio(handle) } else { builder }.start().unwrap();
+        for dispatcher in ["default", "pin"] {
+            let (seen, sees) = mpsc::channel();
+            let process = behavior_fn(move |ctx: Context<()>| async move {
+                let is_within = || Handle::try_current().is_ok();
+                let here = is_within();
+                let side = ctx.block(is_within).await?;
+                let own = ctx.block_in("own", is_within).await?;
+                seen.send([here, side, own]).unwrap();
+                Ok(())
+            });
+            node.spawn(move || process).dispatcher(dispatcher).start().unwrap();
+            assert_eq!(sees.recv(), Ok([within; 3]), "{dispatcher}");
+        }
+        node.stop().wait().unwrap();
+    }
 }

@@ -1,7 +1,7 @@
 //! Messages that go through a codec on their way, in a simulation.
 
 use krarup::prelude::*;
-use krarup::{CodecFailure, Probe, Received, Recipient, behavior_fn};
+use krarup::{CodecFailure, Dynamic, Probe, Received, Recipient, behavior_fn};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -169,4 +169,73 @@ fn t5_the_first_failures_are_kept_and_what_failed_has_not_come_through() {
     let carried = sim.carried();
     assert_eq!((carried.through["u32"], carried.through["u8"]), (4, 1));
     assert_eq!(carried.failures.len(), 16);
+}
+
+/// Whatever is no message of the process's own, and what somebody watches on its way.
+#[test]
+fn t5_what_travels_in_a_wrapping_is_carried_as_what_it_is() {
+    Simulation::explore(0..4, |sim| {
+        sim.add_codec(|text: &String| Ok::<_, String>(format!("{text}, carried")));
+        let probe = Probe::<String>::spawn(sim);
+        let others = |log: Address<String, String>| {
+            behavior_fn(move |mut ctx: Context<u8>| async move {
+                ctx.take_others(true);
+                loop {
+                    if let Received::Other(other) = ctx.receive().await {
+                        log.send(other.downcast::<String>().unwrap())?;
+                    }
+                }
+            })
+        };
+        let any = |log: Address<String, String>| {
+            behavior_fn(move |mut ctx: Context<Dynamic>| async move {
+                while let Received::Message(any) = ctx.receive().await {
+                    log.send(any.downcast::<String>().unwrap())?;
+                }
+                Ok(())
+            })
+        };
+        let log = probe.address().clone();
+        let others = sim.spawn(move || others(log)).name("others").start()?;
+        let log = probe.address().clone();
+        let any = sim.spawn(move || any(log)).name("any").start()?;
+        let log = probe.address().clone();
+        let watched = sim.spawn(move || {
+            let worker = move || {
+                let log = log.clone();
+                behavior_fn(move |mut ctx: Context<String>| async move {
+                    while let Received::Message(text) = ctx.receive().await {
+                        log.send(text)?;
+                    }
+                    Ok(())
+                })
+            };
+            Pool::new(1, worker).time_to_live(SECOND)
+        });
+        let watched = watched.name("watched").wait()?;
+        sim.run_until_idle();
+        let text = |at: &str| format!("to {at}");
+        sim.send(others.pid(), text("others")).map_err(SendError::without_message)?;
+        sim.send(any.pid(), text("any")).map_err(SendError::without_message)?;
+        any.send(Dynamic::new(text("any"))).map_err(SendError::without_message)?;
+        watched.send(text("watched"))?;
+        watched.reserve()?.send(text("watched"));
+        let mut came = probe.expect_many(SECOND, 5);
+        came.sort();
+        let twice = |at| format!("to {at}, carried, carried");
+        assert_eq!(came, ["any", "any", "others", "watched", "watched"].map(twice));
+        let carried = sim.carried();
+        assert_eq!(
+            (carried.through[std::any::type_name::<String>()], carried.failures),
+            (10, vec![])
+        );
+        assert_eq!(carried.untouched, [].into());
+        // Each stands in the trace as what it is.
+        let steps = sim.last_steps().to_string();
+        for to in ["others", "any", "watched"] {
+            assert!(steps.contains("String"), "{to}: {steps}");
+        }
+        assert!(!steps.contains("Dynamic"), "{steps}");
+        Ok(())
+    });
 }

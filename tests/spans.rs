@@ -3,7 +3,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Behavior, Received, behavior_fn};
+use krarup::{Behavior, DispatcherOptions, Received, behavior_fn};
 use std::fmt::{Debug, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -211,15 +211,19 @@ impl Behavior for Nameless {
 #[test]
 fn d4_a_label_that_panics_harms_nobody() {
     for on in [false, true] {
-        let sim = Simulation::new(1);
-        sim.spans(on);
-        let nameless = sim.spawn(|| Nameless).name("nameless").start().unwrap();
-        sim.run_until_idle();
-        assert!(sim.process_info(nameless.pid()).is_some());
-        let down = nameless.monitor();
-        nameless.send(()).unwrap();
-        assert_eq!(down.wait().unwrap().reason, Reason::Normal, "{on}");
-        assert_eq!(sim.whereis("nameless"), None);
+        // Listened to as all others here: a thread that does not listen may be the first to come
+        // to a span, which is then wanted by nobody.
+        logged("nowhere", || {
+            let sim = Simulation::new(1);
+            sim.spans(on);
+            let nameless = sim.spawn(|| Nameless).name("nameless").start().unwrap();
+            sim.run_until_idle();
+            assert!(sim.process_info(nameless.pid()).is_some());
+            let down = nameless.monitor();
+            nameless.send(()).unwrap();
+            assert_eq!(down.wait().unwrap().reason, Reason::Normal, "{on}");
+            assert_eq!(sim.whereis("nameless"), None);
+        });
     }
 }
 
@@ -286,4 +290,30 @@ fn x5_a_logged_trace_says_what_comes_of_which_type_and_from_whom() {
         _ => format!("none received {kind:?} {of:?}"),
     });
     assert_eq!(logged, expected);
+}
+
+#[test]
+fn x8_the_builder_of_a_node_says_whether_its_turns_run_in_spans() {
+    for on in [true, false] {
+        let (logged, open) = logged("nowhere", || {
+            // Turns run on this thread, which is listened to.
+            let here = DispatcherOptions::calling_thread();
+            let node = Node::builder("spans")
+                .options(here.clone())
+                .dispatcher("other", here)
+                .spans(!on)
+                .spans(on)
+                .start()
+                .unwrap();
+            for dispatcher in ["default", "other"] {
+                let spawn = node.spawn(|| Talker).name("talker").dispatcher(dispatcher);
+                spawn.start().unwrap().send(1).unwrap();
+            }
+            node.stop().wait().unwrap();
+        });
+        let span = if on { "\"talker\" Talker " } else { "none " };
+        let expected = CALLBACKS.map(|call| format!("{span}{call}"));
+        assert_eq!(logged, [expected.clone(), expected].concat());
+        assert_eq!(open, 0);
+    }
 }

@@ -6,9 +6,10 @@ mod support;
 use krarup::prelude::*;
 use krarup::{Fault, Faults, GrainCalls, Grains, Received, behavior_fn};
 use std::panic;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::task::Poll;
+use std::thread;
 use std::time::Duration;
 use support::{Does, Log, Puppet, boom, on_wake, poll_once, poll_with, puppet, simulations};
 use tracing::span;
@@ -349,6 +350,73 @@ fn x2_a_hundred_thousand_wait_for_one_stop() {
     assert!(stops.iter_mut().all(|stop| poll_with(stop, &waker).is_pending()));
     sim.stop().wait().unwrap();
     assert_eq!(woken.load(Ordering::Relaxed), 100_000);
+}
+
+#[test]
+fn x2_a_stop_that_is_awaited_inside_a_process_only_begins_it() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let (node, noted) = (sim.node().clone(), log.clone());
+        let process = behavior_fn(move |mut ctx: Context<()>| async move {
+            ctx.stop_in_order(true);
+            ctx.initialised();
+            let begun = node.stop().await;
+            noted.note(format!("{begun:?} at {}, {}", ctx.now(), node.is_stopping()));
+            if let Received::Stop(reason) = ctx.receive().await {
+                noted.note(reason);
+            }
+            Ok(())
+        });
+        sim.spawn(move || process).start().unwrap();
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["Ok(()) at 0ns, true", "shutdown"]);
+        assert_eq!(sim.stats().processes, 0);
+    }
+}
+
+#[test]
+fn x2_the_first_stop_that_is_begun_decides_how_long_it_takes() {
+    let sim = Simulation::new(1);
+    let stuck = never(&Log::new());
+    sim.spawn(move || stuck).wait().unwrap();
+    // One that is not begun decides nothing.
+    drop(sim.stop().timeout(SECOND));
+    sim.stop().timeout(3 * SECOND).start();
+    sim.stop().timeout(SECOND).start();
+    sim.stop().timeout(10 * SECOND).wait().unwrap();
+    assert_eq!(sim.now().as_nanos(), 3_000_000_000);
+}
+
+/// Takes the 5 s that a process is given which has been killed.
+#[test]
+fn x2_a_stop_says_that_processes_block_their_workers() {
+    let node = Node::builder("x2blocks").workers(2).start().unwrap();
+    let (release, released) = mpsc::channel::<()>();
+    let (begun, begins) = mpsc::channel();
+    let process = puppet(&node, "p", &Log::new());
+    process.tells(move |_| {
+        begun.send(()).unwrap();
+        let _ = released.recv();
+    });
+    begins.recv().unwrap();
+    let left = "1 processes block their workers and live on";
+    let error = node.stop().timeout(Duration::ZERO).wait().unwrap_err();
+    assert_eq!(error.to_string(), left);
+    // Who awaits it hears the same.
+    let awaited = poll_once(&mut node.stop().into_future());
+    assert!(
+        matches!(&awaited, Poll::Ready(Err(error)) if error.to_string() == left),
+        "{awaited:?}"
+    );
+    assert_eq!(node.stats().processes, 1);
+    let end = process.monitor();
+    drop(release);
+    assert_eq!(end.wait().map(|down| down.reason), Ok(Reason::Killed));
+    // When they have ended after all, nobody is left.
+    while node.stats().processes > 0 {
+        thread::yield_now();
+    }
+    assert!(matches!(poll_once(&mut node.stop().into_future()), Poll::Ready(Ok(()))));
 }
 
 /// A log subscriber that panics at every warning and error.

@@ -256,3 +256,26 @@ fn x3_no_time_runs_in_a_simulation() {
         assert_eq!((info.running_time, info.uptime), (Duration::ZERO, Duration::from_mins(1)));
     }
 }
+
+#[test]
+fn x3_a_pinned_process_is_not_charged_with_the_time_before_it_was_there() {
+    let pinned = DispatcherOptions::pinned();
+    let node = Node::builder("x3new").workers(1).dispatcher("pinned", pinned).start().unwrap();
+    let on = || {
+        let puppet = support::Puppet::new("p", &Log::new());
+        node.spawn(move || puppet).dispatcher("pinned").wait().unwrap()
+    };
+    // The watchdog is awake for this one, and does not begin anew for the next.
+    let first = on();
+    let held = hold(&first);
+    until(|| first.info().running_time >= 10 * LOOKS);
+    let second = on();
+    let began = node.now();
+    let also_held = hold(&second);
+    looks_at(&second);
+    let took = node.now().since(began);
+    let ran = second.info().running_time;
+    assert!(ran <= took + 2 * LOOKS, "{ran:?} of {took:?}");
+    drop((held, also_held));
+    node.stop().wait().unwrap();
+}

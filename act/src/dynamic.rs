@@ -36,6 +36,11 @@ impl Dynamic {
         self.value.is::<T>()
     }
 
+    /// The value, to be changed on its way; it stays of its type.
+    pub(crate) fn value_mut(&mut self) -> &mut dyn Any {
+        &mut *self.value
+    }
+
     /// What the value's type is called.
     #[must_use]
     pub fn type_name(&self) -> &'static str {

@@ -85,6 +85,11 @@ impl<M> Job<M> {
         self.message.as_ref()
     }
 
+    /// As [`Job::message`], to be changed on its way.
+    pub(crate) fn message_mut(&mut self) -> Option<&mut M> {
+        self.message.as_mut()
+    }
+
     /// The message alone, which nobody watches any more.
     pub(crate) fn into_message(mut self) -> M {
         // It is taken once, by who takes the job apart.

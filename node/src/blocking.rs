@@ -112,21 +112,28 @@ impl Blocking {
         if state.open.is_none() {
             return Err(BlockError::NodeStopped);
         }
+        let mut missed = None;
         if state.wants_thread(self.limit) {
             // A thread that cannot be started is missed only if there is no other.
             match self.start(&mut state) {
                 Ok(()) => {}
                 Err(error) if state.threads == 0 => return Err(error),
-                Err(error) => tracing::warn!(
-                    target: "krarup", %error, threads = state.threads,
-                    "blocking work has to wait for a thread"
-                ),
+                Err(error) => missed = Some((error, state.threads)),
             }
         }
         state.accepted += 1;
         if let Some(open) = &state.open {
             // It cannot fail: this side holds a receiver too.
             let _ = open.queue.send(work);
+        }
+        drop(state);
+        if let Some((error, threads)) = missed {
+            // What logs is a user's: without the lock.
+            let _ = contain(|| {
+                tracing::warn!(
+                    target: "krarup", %error, threads, "blocking work has to wait for a thread"
+                );
+            });
         }
         Ok(())
     }
@@ -158,7 +165,10 @@ impl Blocking {
                     // Also what the work is made of may panic, when it is dropped.
                     let done = contain(|| if stopped { drop(work) } else { work() });
                     if let Err(reason) = done {
-                        tracing::error!(target: "krarup", %reason, "blocking work left a panic");
+                        // What logs is a user's too.
+                        let _ = contain(|| {
+                            tracing::error!(target: "krarup", %reason, "blocking work left a panic");
+                        });
                     }
                     self.state.lock().accepted -= 1;
                 }
@@ -424,5 +434,24 @@ mod tests {
             .collect();
         assert_eq!(names, ["test-block-0", "test-block-1", "test-block-2"]);
         stop(&blocking, Duration::MAX);
+    }
+
+    #[test]
+    fn r3_a_log_that_panics_ends_no_side_thread() {
+        // Its threads run within this.
+        let around: Around = Arc::new(|work: &mut dyn FnMut()| {
+            assert_eq!(crate::panicking_log::told(work), 2);
+        });
+        let blocking = Arc::new(Blocking::new("test", "block", 1, KEEP_ALIVE, around));
+        let (done, is_done) = mpsc::channel();
+        for _ in 0..2 {
+            blocking.submit(Box::new(|| panic!("work"))).unwrap();
+        }
+        blocking.submit(Box::new(move || done.send(()).unwrap())).unwrap();
+        assert_eq!(is_done.recv(), Ok(()));
+        let handles = blocking.close();
+        blocking.ended.recv().unwrap_err();
+        assert!(handles.into_iter().all(|thread| thread.join().is_ok()));
+        assert_eq!(blocking.load(), (0, 0));
     }
 }

@@ -63,3 +63,44 @@ impl BlockingPools {
         }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::blocking::KEEP_ALIVE;
+    use std::sync::mpsc;
+
+    /// With a grace for each it would take 10 s.
+    #[test]
+    fn x2_all_pools_have_one_grace_together() {
+        let blocking = |role: &str| {
+            Blocking::new("test", role, 1, KEEP_ALIVE, Arc::new(|work: &mut dyn FnMut()| work()))
+        };
+        let pools = BlockingPools::new(blocking("block"));
+        let (release, released) = mpsc::channel::<()>();
+        let released = Arc::new(Mutex::new(released));
+        let (begun, begins) = mpsc::channel();
+        for n in 0..50 {
+            let name = n.to_string();
+            pools.add(&name, blocking(&name));
+            let (released, begun) = (Arc::clone(&released), begun.clone());
+            let work = move || {
+                begun.send(()).unwrap();
+                let _ = released.lock().recv();
+            };
+            pools.named(&name).unwrap().submit(Box::new(work)).unwrap();
+            begins.recv().unwrap();
+        }
+        assert_eq!(pools.load(), (50, 50));
+        let begun = Instant::now();
+        pools.stop(Duration::from_millis(200));
+        assert!((Duration::from_millis(200)..Duration::from_secs(8)).contains(&begun.elapsed()));
+        // They are waited for no longer, and end in their time.
+        assert_eq!(pools.load(), (50, 50));
+        assert_eq!(pools.submit(Box::new(|| {})), Err(BlockError::NodeStopped));
+        drop(release);
+        while pools.load() != (0, 0) {
+            std::thread::yield_now();
+        }
+    }
+}

@@ -30,6 +30,8 @@ mod mailbox_alarm;
 mod models;
 mod node;
 mod options;
+#[cfg(all(test, not(loom)))]
+mod panicking_log;
 mod patience;
 mod probe;
 mod recorder;

@@ -301,16 +301,17 @@ impl Node {
         let processes = self.home().core.registry.all();
         let mut infos: BTreeMap<Pid, ProcessInfo> =
             processes.iter().map(|process| (process.pid(), process.info())).collect();
-        let mut children: BTreeMap<Option<Pid>, Vec<Pid>> = BTreeMap::new();
+        let mut children: BTreeMap<Pid, Vec<Pid>> = BTreeMap::new();
         for (pid, info) in &infos {
-            let parent = info.parent.filter(|parent| infos.contains_key(parent));
-            children.entry(parent).or_default().push(*pid);
+            if let Some(parent) = info.parent {
+                children.entry(parent).or_default().push(*pid);
+            }
         }
         // Children have greater pids than their parents, so from the last to the first
         // every subtree is complete when its root is reached; no recursion.
         let mut trees: BTreeMap<Pid, ProcessTree> = BTreeMap::new();
         while let Some((pid, process)) = infos.pop_last() {
-            let below = children.get(&Some(pid)).into_iter().flatten();
+            let below = children.get(&pid).into_iter().flatten();
             let below = below.filter_map(|child| trees.remove(child)).collect();
             trees.insert(pid, ProcessTree::new(process, below));
         }

@@ -191,7 +191,8 @@ impl Simulation {
     /// it. If that fails, or panics, the message goes on as it was; the failure stands in
     /// [`Simulation::carried`] and in the trace, and a seed that is explored fails by it.
     ///
-    /// Not carried are replies, what a process sends itself by a timer or a pipe, and messages of
+    /// A message that is sent as a [`krarup_act::Dynamic`] is carried as what it is. Not carried are
+    /// replies, what a process sends itself by a timer or a pipe, and messages of
     /// types without a codec, which are listed.
     ///
     /// ```

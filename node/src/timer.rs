@@ -129,7 +129,8 @@ pub(crate) fn ring(alarm: Alarm) {
         Alarm::Run(action) => action(),
     });
     if let Err(reason) = rung {
-        tracing::error!(target: "krarup", %reason, "a timer panicked");
+        // What logs is a user's too.
+        let _ = contain(|| tracing::error!(target: "krarup", %reason, "a timer panicked"));
     }
 }
 
@@ -183,5 +184,19 @@ mod tests {
         assert_eq!(told.try_iter().collect::<Vec<_>>(), [2]);
         assert!(!timers.fire(at(2_999_999)) && timers.fire(at(3_000_000)));
         assert_eq!(told.iter().collect::<Vec<_>>(), [3]);
+    }
+
+    #[test]
+    fn t1_a_log_that_panics_keeps_no_timer_from_its_time_either() {
+        let timers = Timers::new();
+        let (tell, rang) = mpsc::channel();
+        for n in [1, 3] {
+            timers.set(Timestamp::from_nanos(n), Alarm::Run(Box::new(|| panic!("timer"))));
+        }
+        let after = move || tell.send(()).unwrap();
+        timers.set(Timestamp::from_nanos(4), Alarm::Run(Box::new(after)));
+        let fire = || assert!(timers.fire(Timestamp::MAX));
+        assert_eq!(crate::panicking_log::told(fire), 2);
+        assert_eq!(rang.try_iter().count(), 1);
     }
 }

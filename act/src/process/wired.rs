@@ -9,9 +9,10 @@
 //! keeps its order (rule M1), and nothing passes a notice (rule M3).
 
 use super::cell::Cell;
+use crate::dynamic::Dynamic;
 use crate::host::Sending;
 use crate::lock::LockGuard;
-use crate::mailbox::entry::{Body, Control, Entry};
+use crate::mailbox::entry::{Body, Control, Entry, Notice};
 use crate::mailbox::inbox::{Inbox, Phase, Refused};
 use crate::ready::Ready;
 use crate::sync::Ordering;
@@ -61,14 +62,22 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     /// As [`Cell::carried`], of a whole entry.
     #[cold]
-    pub(crate) fn carried_entry(&self, Entry { sender, body }: Entry<M>) -> Entry<M> {
-        let body = match body {
-            Body::Message(message) => {
-                Body::Message(self.carried(message, sender, Priority::Normal))
-            }
-            notice @ Body::Notice(_) => notice,
-        };
-        Entry { sender, body }
+    pub(crate) fn carried_entry(&self, mut entry: Entry<M>) -> Entry<M> {
+        let sender = entry.sender;
+        match &mut entry.body {
+            Body::Message(message) => self.carry(message, sender, Priority::Normal),
+            Body::Notice(notice) => match &mut **notice {
+                Notice::Other(other) => self.carry(other, sender, Priority::Normal),
+                Notice::Job(job) => {
+                    if let Some(message) = job.message_mut() {
+                        self.carry(message, sender, Priority::Normal);
+                    }
+                }
+                // The runtime's own, and what a process sends itself.
+                _ => {}
+            },
+        }
+        entry
     }
 
     /// As [`Cell::fill_by_wire`], of what has come out of the wire: runs nothing of a user's.
@@ -94,12 +103,21 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     /// The message as it comes out of the wire, if there is one.
     fn carried<T: Send + 'static>(&self, mut message: T, sender: u64, priority: Priority) -> T {
-        if let Some(wire) = self.host.wire() {
-            let any: &mut dyn Any = &mut message;
-            let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
-            wire.carry(&Sending { from, to: self.pid, priority, type_name: type_name::<T>() }, any);
-        }
+        self.carry(&mut message, sender, priority);
         message
+    }
+
+    /// What is wrapped in a [`Dynamic`] is carried as what it is.
+    fn carry<T: Send + 'static>(&self, message: &mut T, sender: u64, priority: Priority) {
+        let Some(wire) = self.host.wire() else { return };
+        let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
+        let sending = |type_name| Sending { from, to: self.pid, priority, type_name };
+        let any: &mut dyn Any = message;
+        if let Some(dynamic) = any.downcast_mut::<Dynamic>() {
+            wire.carry(&sending(dynamic.type_name()), dynamic.value_mut());
+        } else {
+            wire.carry(&sending(type_name::<T>()), any);
+        }
     }
 
     fn settle(&self, inbox: &mut Inbox<M, C>, sender: u64) {

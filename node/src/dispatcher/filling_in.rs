@@ -6,7 +6,7 @@ use super::shared::Shared;
 use super::spares::Seat;
 use super::turn;
 use crossbeam_deque::Stealer;
-use krarup_act::Ready;
+use krarup_act::{Ready, contain};
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -44,9 +44,13 @@ impl Shared {
         match started {
             Ok(thread) => threads.push(thread),
             Err(error) => {
-                tracing::warn!(target: "krarup", %error, "no thread for a spare worker");
                 self.spares.miss();
                 seat.lock().take().into_iter().for_each(|seat| self.spares.give_back(seat));
+                drop(threads);
+                // What logs is a user's: without the lock.
+                let _ = contain(|| {
+                    tracing::warn!(target: "krarup", %error, "no thread for a spare worker");
+                });
             }
         }
     }

@@ -72,7 +72,8 @@ impl Shared {
         counters.count_turn();
         let again = contain(|| ready.run_at(&self.setup.limits, counters.seat()));
         let again = again.unwrap_or_else(|reason| {
-            tracing::error!(target: "krarup", %reason, "a turn panicked");
+            // What logs is a user's too.
+            let _ = contain(|| tracing::error!(target: "krarup", %reason, "a turn panicked"));
             None
         });
         // What it owes by now is forgiven: nobody is called so often that it would matter.

@@ -123,11 +123,14 @@ impl Pinned {
 
     /// The process has ended, or was not admitted.
     pub(crate) fn vacate(&self, process: u64) {
-        if let Some(seat) = self.seats.lock().remove(&process) {
-            let turns = seat.counters.glance().turns;
-            self.past_turns.fetch_add(turns, Ordering::Relaxed);
-            seat.end();
-        }
+        let seat = {
+            let mut seats = self.seats.lock();
+            let Some(seat) = seats.remove(&process) else { return };
+            // Under the lock: whoever sums up finds the turns here or at the seat, once.
+            self.past_turns.fetch_add(seat.counters.glance().turns, Ordering::Relaxed);
+            seat
+        };
+        seat.end();
     }
 
     pub(crate) fn schedule(&self, ready: Ready) {
@@ -226,14 +229,63 @@ impl Pinned {
     }
 
     pub(crate) fn stats(&self) -> DispatcherStats {
-        let mut each = Vec::new();
-        self.each_seat(|seat| each.push(seat.counters.stats(0)));
+        let (each, past_turns): (Vec<_>, _) = {
+            let seats = self.seats.lock();
+            let each = seats.values().map(|seat| seat.counters.stats(0)).collect();
+            (each, self.past_turns.load(Ordering::Relaxed))
+        };
         DispatcherStats::new(self.setup.name.clone(), each.len()).with(|stats| {
             stats.set_each(each);
-            stats.turns += self.past_turns.load(Ordering::Relaxed);
+            stats.turns += past_turns;
             stats.scheduled = stats.turns;
             stats.parked = self.idle_seats();
             self.reports.fill(stats);
         })
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::blocking::Blocking;
+    use crate::clock::Clock;
+    use crate::core::Core;
+    use crate::dispatcher::any::Dispatcher;
+    use crate::options::{DEFAULT, DispatcherOptions};
+    use krarup_act::{Address, Context, Host, Spawn, behavior_fn};
+    use krarup_gen::Name;
+    use std::sync::mpsc;
+
+    #[test]
+    fn x2_a_process_that_has_more_to_do_at_a_stop_has_a_last_turn() {
+        let name = Name::new("pinned").unwrap();
+        let core = Core::new(name, 1, Clock::simulated(), Blocking::none());
+        let around = Arc::new(|work: &mut dyn FnMut()| work()) as _;
+        let setup = DispatcherOptions::pinned().throughput(1).setup("pin", &core, &around);
+        let pinned = Pinned::new(setup);
+        let home = core.settle(DEFAULT, DEFAULT, Dispatcher::Pinned(Arc::clone(&pinned)));
+        let (begun, begins) = mpsc::channel();
+        let (release, released) = mpsc::channel::<()>();
+        let process = behavior_fn(move |mut ctx: Context<()>| async move {
+            loop {
+                ctx.receive().await;
+                begun.send(()).unwrap();
+                let _ = released.recv();
+            }
+        });
+        let process: Address<()> =
+            Spawn::outside(home as Arc<dyn Host>, move || process).start().unwrap();
+        (0..3).for_each(|_| process.send(()).unwrap());
+        begins.recv().unwrap();
+        pinned.signal_stop();
+        drop(release);
+        pinned.join();
+        // The thread has ended after the turn that it was in; one turn is run by whoever stops.
+        assert_eq!(process.info().handled, 1);
+        pinned.clear();
+        assert_eq!(process.info().handled, 2);
+        pinned.clear();
+        assert_eq!((process.info().handled, pinned.idle_seats()), (2, 0));
+        core.clear_homes();
     }
 }

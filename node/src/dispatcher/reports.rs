@@ -76,3 +76,39 @@ impl Reports {
         stats.longest_injector = self.longest_injector.load(Ordering::Relaxed);
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    const fn millis(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn r4_a_log_that_panics_keeps_no_other_turn_from_its_report() {
+        let reports = Reports::new("test", Arc::new(|_| None));
+        let look = |turns: &[(usize, u64)], longest| Look {
+            long: turns
+                .iter()
+                .map(|(worker, pid)| LongTurn { worker: *worker, pid: *pid, held: longest })
+                .collect(),
+            longest,
+            ..Look::default()
+        };
+        let told =
+            crate::panicking_log::told(|| reports.tell(&look(&[(0, 7), (1, 8)], millis(300))));
+        assert_eq!(told, 2);
+        // A shorter one later, and none: the longest is that of all times.
+        reports.tell(&look(&[(0, 9)], millis(200)));
+        reports.tell(&Look::default());
+        reports.blocked(3);
+        reports.blocked(2);
+        reports.injector_holds(5);
+        reports.injector_holds(4);
+        let stats = DispatcherStats::new("test".to_owned(), 1).with(|stats| reports.fill(stats));
+        assert_eq!((stats.long_turns, stats.longest_turn), (3, millis(300)));
+        assert_eq!((stats.blocked, stats.longest_injector), (2, 5));
+    }
+}

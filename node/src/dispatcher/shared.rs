@@ -251,7 +251,8 @@ impl Shared {
             // A turn contains what its process does. This is the second line, around all turns:
             // a worker must not be lost to whatever else may panic.
             while let Err(reason) = contain(&mut turns) {
-                tracing::error!(target: "krarup", %reason, "a turn panicked");
+                // What logs is a user's too.
+                let _ = contain(|| tracing::error!(target: "krarup", %reason, "a turn panicked"));
             }
             AT.set(0);
             // What nobody will run is dropped with the injector's, not with the thread.

@@ -156,7 +156,10 @@ impl Simulated {
                     // In no turn: it may wait for others, which then run here.
                     let done = MutexGuard::unlocked(&mut turn, || contain(work));
                     if let Err(reason) = done {
-                        tracing::error!(target: "krarup", %reason, "blocking work left a panic");
+                        // What logs is a user's too.
+                        let _ = contain(|| {
+                            tracing::error!(target: "krarup", %reason, "blocking work left a panic");
+                        });
                     }
                 }
                 Next::Turn(ready, number) => {

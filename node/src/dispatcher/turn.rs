@@ -7,7 +7,8 @@ use krarup_act::{Ready, TurnLimits, contain};
 #[inline]
 pub(crate) fn run(ready: Ready, limits: &TurnLimits) -> Option<Ready> {
     contain(|| ready.run(limits)).unwrap_or_else(|reason| {
-        tracing::error!(target: "krarup", %reason, "a turn panicked");
+        // What logs is a user's too.
+        let _ = contain(|| tracing::error!(target: "krarup", %reason, "a turn panicked"));
         None
     })
 }

@@ -244,6 +244,29 @@ fn r1_a_worker_that_has_nothing_looks_everywhere_before_it_would_park() {
 }
 
 #[test]
+fn x4_a_worker_that_sees_work_at_the_last_look_has_not_parked() {
+    as_worker(options(1), |stepped| {
+        stepped.outside(|from| from.flood(0..1, 1));
+        let mut seeker = Seeker::new(7);
+        LOCAL.with(|local| {
+            let local = local.get().unwrap();
+            let parker = Parker::new();
+            parker.unparker().unpark();
+            let steal = |stealer: &super::Stealer<Ready>| {
+                with_number(stealer.steal_batch_and_pop(&local.queue), || 1 + local.queue.len())
+            };
+            // It has come when it had looked for it everywhere.
+            let found = stepped.shared.search(0, &parker, &mut seeker, || None, steal);
+            assert!(found.is_none());
+        });
+        let stats = stepped.shared.stats();
+        assert_eq!((stats.parks, stats.parked, stats.searching, stats.queued), (0, 0, 1, 1));
+        stepped.run_until_idle();
+        assert_eq!(stepped.taken(), [0]);
+    });
+}
+
+#[test]
 fn r1_who_finds_the_queue_full_spills() {
     as_worker(options(1), |stepped| {
         const ALL: usize = LOCAL_CAPACITY + 44;

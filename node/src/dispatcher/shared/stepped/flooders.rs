@@ -317,6 +317,48 @@ fn r1_who_owes_when_the_dispatcher_stops_ends() {
 }
 
 #[test]
+fn r1_who_owes_and_lives_has_a_last_turn_when_the_dispatcher_stops() {
+    as_worker(options(1), |stepped| {
+        let flood = flood(stepped, 2);
+        begin(stepped, &flood);
+        stepped.shared.signal_stop();
+        stepped.shared.clear();
+        assert_eq!(stepped.shared.number_of_debtors(), 0);
+        assert_eq!(flood.waited.lock().unwrap().len(), 2);
+    });
+}
+
+#[test]
+fn r1_a_worker_does_not_sleep_while_somebody_owes_it_turns() {
+    as_worker(options(1), |stepped| {
+        // Who is flooded soon waits for ever, so there is nothing else to do.
+        let flood = flood_one(stepped, 2, 1);
+        begin(stepped, &flood);
+        let (shared, mut seeker, parker) = (&stepped.shared, Seeker::new(7), Parker::new());
+        for _ in 0..100_000 {
+            if shared.number_of_debtors() == 0 {
+                break;
+            }
+            // It would sleep for ever, had it not this in its pocket.
+            parker.unparker().unpark();
+            LOCAL.with(|local| {
+                let local = local.get().unwrap();
+                let taken = shared.take(local, &parker, &mut seeker, &mut stepped.takes);
+                let Some(ready) = taken else { return };
+                shared.counters[0].count_turn();
+                let again = ready.run_at(&shared.setup.limits, shared.counters[0].seat());
+                if let Some(again) = again {
+                    shared.push_again(local, &mut stepped.takes, again);
+                }
+            });
+            assert_eq!(shared.stats().parks, 0);
+        }
+        assert_eq!(shared.number_of_debtors(), 0);
+        assert_eq!(flood.waited.lock().unwrap().len(), 2);
+    });
+}
+
+#[test]
 fn r1_no_debt_keeps_a_process_for_more_than_32768_takes() {
     as_worker(options(1).throughput(2), |stepped| {
         let idle = stepped.nursery.spawn_with(0, Class::Normal, |_, _| {});
