@@ -2,13 +2,16 @@
 
 #![forbid(unsafe_code)]
 
+pub mod codec;
 mod control;
 pub mod epmd;
 pub mod etf;
 pub mod flags;
+pub mod frame;
 pub mod handshake;
 mod links;
 mod node_name;
+pub mod peers;
 mod reader;
 
 pub use control::{Control, ControlError, Monitored, Recipient};

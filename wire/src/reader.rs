@@ -27,6 +27,11 @@ impl<'a> Reader<'a> {
         Reader { bytes, offset: 0 }
     }
 
+    /// The same input, from this offset on.
+    pub(crate) fn at(&self, offset: usize) -> Self {
+        Reader { bytes: self.bytes, offset: offset.min(self.bytes.len()) }
+    }
+
     /// How far from the beginning of the input the next byte is.
     pub(crate) fn offset(&self) -> usize {
         self.offset
@@ -35,10 +40,6 @@ impl<'a> Reader<'a> {
     /// How many bytes are left.
     pub(crate) fn left(&self) -> usize {
         self.bytes.len() - self.offset
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.left() == 0
     }
 
     /// The bytes left, without taking them.
@@ -113,7 +114,7 @@ mod tests {
         assert_eq!(reader.u32(), Err(Short { offset: 1, wanted: 4, left: 3 }));
         assert_eq!(reader.take(usize::MAX), Err(Short { offset: 1, wanted: usize::MAX, left: 3 }));
         assert_eq!(reader.take(3), Ok(&[5, 1, 2][..]));
-        assert!(reader.is_empty());
+        assert_eq!(reader.left(), 0);
         assert_eq!(reader.peek(), Err(Short { offset: 4, wanted: 1, left: 0 }));
         assert_eq!(reader.since(2), [1, 2]);
     }

@@ -62,10 +62,6 @@ impl Atom {
         }
         Ok(())
     }
-
-    pub(crate) fn empty() -> Self {
-        Atom(Text::Fixed(""))
-    }
 }
 
 impl PartialEq for Atom {

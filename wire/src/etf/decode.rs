@@ -114,7 +114,8 @@ enum Kind {
     Record(Box<RecordHead>),
 }
 
-fn read(tokens: &mut Tokens<'_>) -> Result<Term, DecodeError> {
+/// The next term.
+pub(crate) fn read(tokens: &mut Tokens<'_>) -> Result<Term, DecodeError> {
     let mut values: Vec<Term> = Vec::new();
     let mut open: Vec<Open> = Vec::new();
     loop {

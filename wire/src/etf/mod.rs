@@ -19,7 +19,7 @@
 //! ```
 
 mod atom;
-mod decode;
+pub(crate) mod decode;
 pub(crate) mod encode;
 mod identity;
 mod integer;

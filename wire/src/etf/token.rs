@@ -290,10 +290,6 @@ impl<'a> Tokens<'a> {
         self.reader.left()
     }
 
-    pub(crate) fn rest(&self) -> &'a [u8] {
-        self.reader.rest()
-    }
-
     pub(crate) fn since(&self, offset: usize) -> &'a [u8] {
         self.reader.since(offset)
     }
@@ -302,15 +298,37 @@ impl<'a> Tokens<'a> {
         Ok(self.reader.peek()?)
     }
 
-    /// A reader of the same input at the same place, with an account of its own, to look ahead.
-    pub(crate) fn look_ahead(&self) -> Tokens<'a> {
+    /// Reads the same input again from an offset, with an account of its own, to say what is there.
+    pub(crate) fn again_at(&self, offset: usize) -> Tokens<'a> {
         Tokens {
-            reader: self.reader.clone(),
+            reader: self.reader.at(offset),
             limits: self.limits,
-            terms: self.terms,
+            terms: 0,
             cached: self.cached,
             atoms: None,
         }
+    }
+
+    /// Whether the input may name cached atoms.
+    pub(crate) fn has_cached(&self) -> bool {
+        !self.cached.is_empty()
+    }
+
+    /// Passes over the next term, without recursion.
+    pub(crate) fn skip(&mut self) -> Result<(), DecodeError> {
+        let mut left = 1_usize;
+        while left > 0 {
+            left -= 1;
+            // Each is at most as many as bytes are left, and takes one at least.
+            left += match self.next()? {
+                Token::Tuple(count) | Token::Fun(_, count) => count,
+                Token::List(count) => count + 1,
+                Token::Map(pairs) => pairs * 2,
+                Token::Record(head) => head.fields.len(),
+                _ => 0,
+            };
+        }
+        Ok(())
     }
 
     /// The version byte.

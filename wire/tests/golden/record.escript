@@ -291,7 +291,7 @@ next(Socket) ->
 more(Socket) ->
     case gen_tcp:recv(Socket, 0, 1500) of
         {ok, <<>>} -> more(Socket);
-        {ok, <<First:80/binary, Rest/binary>>} ->
+        {ok, <<First:200/binary, Rest/binary>>} ->
             %% The rest is the same sixteen digits again and again.
             io:format("> ~s *~w~n", [hex(First), byte_size(Rest)]),
             more(Socket);

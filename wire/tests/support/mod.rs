@@ -9,29 +9,29 @@ use proptest::prelude::*;
 use std::sync::Arc;
 
 /// The bytes that a text of hexadecimal digits stands for.
-pub fn hex(text: &str) -> Vec<u8> {
+pub(crate) fn hex(text: &str) -> Vec<u8> {
     assert!(text.len().is_multiple_of(2), "{text}");
     let digits = |at| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
     (0..text.len()).step_by(2).map(digits).collect()
 }
 
 /// The lines of a recording that are no comments.
-pub fn lines(recording: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn lines(recording: &str) -> impl Iterator<Item = &str> {
     recording.lines().filter(|line| !line.starts_with('#') && !line.is_empty())
 }
 
 /// Atoms of every kind, long ones included.
-pub fn atom() -> impl Strategy<Value = Atom> {
+pub(crate) fn atom() -> impl Strategy<Value = Atom> {
     prop_oneof!["[a-z]{1,8}", "\\PC{0,12}", "x{250,255}", "€{85,255}"]
         .prop_map(|text| Atom::new(text).unwrap())
 }
 
-pub fn pid() -> impl Strategy<Value = ExternalPid> {
+pub(crate) fn pid() -> impl Strategy<Value = ExternalPid> {
     let fields = (atom(), any::<u32>(), any::<u32>(), any::<u32>());
     fields.prop_map(|(node, id, serial, creation)| ExternalPid { id, serial, node, creation })
 }
 
-pub fn reference() -> impl Strategy<Value = Reference> {
+pub(crate) fn reference() -> impl Strategy<Value = Reference> {
     let fields = (atom(), any::<u32>(), prop::collection::vec(any::<u32>(), 1..=5));
     fields.prop_map(|(node, creation, words)| Reference::new(node, creation, &words).unwrap())
 }
@@ -72,7 +72,7 @@ fn leaf() -> impl Strategy<Value = Term> {
 }
 
 /// Terms of every kind.
-pub fn term() -> impl Strategy<Value = Term> {
+pub(crate) fn term() -> impl Strategy<Value = Term> {
     leaf().prop_recursive(5, 60, 6, |inner| {
         let several = || prop::collection::vec(inner.clone(), 0..6);
         let identity =
@@ -108,7 +108,7 @@ pub fn term() -> impl Strategy<Value = Term> {
 }
 
 /// Changes a few bytes, cuts, or repeats a part, as the numbers say.
-pub fn mutate(bytes: &mut Vec<u8>, changes: &[(u8, u16, u8)]) {
+pub(crate) fn mutate(bytes: &mut Vec<u8>, changes: &[(u8, u16, u8)]) {
     for &(kind, place, value) in changes {
         if bytes.is_empty() {
             return;
