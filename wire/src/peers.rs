@@ -273,10 +273,9 @@ mod tests {
         Nok,
     }
 
-    /// One connection: who dialled it, and what is under way to each side.
+    /// One connection: what is under way to each side.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     struct Wire {
-        dialler: usize,
         replaces: Option<ConnectionId>,
         pipes: [VecDeque<Message>; 2],
         /// Whether each side still holds it.
@@ -316,10 +315,8 @@ mod tests {
                     Action::Dial { connection, .. } => {
                         let mut pipes = [VecDeque::new(), VecDeque::new()];
                         pipes[1 - side].push_back(Message::Name);
-                        self.wires.insert(
-                            connection,
-                            Wire { dialler: side, replaces: None, pipes, open: [true; 2] },
-                        );
+                        self.wires
+                            .insert(connection, Wire { replaces: None, pipes, open: [true; 2] });
                     }
                     Action::Close(connection) => self.close(side, connection),
                     Action::Down { connection, .. } => {
@@ -402,8 +399,8 @@ mod tests {
                 if self.wants[side] > 0 {
                     let mut world = self.clone();
                     world.wants[side] -= 1;
-                    let action =
-                        world.peers[side].wanted(&name(1 - side), side as ConnectionId, START);
+                    let id = u64::from(world.wants[side]) * 2 + side as u64;
+                    let action = world.peers[side].wanted(&name(1 - side), id, START);
                     world.act(side, action);
                     next.push(world);
                 }
@@ -422,7 +419,7 @@ mod tests {
     #[test]
     fn zhs5_in_every_interleaving_exactly_one_connection_stands_and_on_both_sides_the_same() {
         let mut known = HashSet::new();
-        let mut worlds = vec![World::new(1)];
+        let mut worlds = vec![World::new(3)];
         let mut rests = 0;
         while let Some(world) = worlds.pop() {
             if !known.insert(world.key()) {

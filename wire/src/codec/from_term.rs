@@ -235,6 +235,38 @@ impl<'de> FromTerm<'_, 'de> {
         }
     }
 
+    /// The name of a variant. Not within the generic method: what it needs of the stack is given back before
+    /// what the variant holds is read.
+    fn variant_head(
+        &mut self,
+        name: &'static str,
+        variants: &'static [&'static str],
+    ) -> Result<VariantHead, ReadError> {
+        let offset = self.tokens.offset();
+        let is_result = name == "Result" && *variants == ["Ok", "Err"];
+        // `ok` alone is the variant, and what it holds.
+        if is_result && self.next_is_atom(&["ok"]) {
+            return Ok(VariantHead { left: 1, offset, atom: "ok".into(), variant: Some("Ok") });
+        }
+        let mut token = self.tokens.next()?;
+        let mut left = 0;
+        if let Token::Tuple(count @ 1..) = token {
+            left = count - 1;
+            token = self.tokens.next()?;
+        }
+        let Token::Atom(text) = token else {
+            return Err(self.mismatch(format!("a variant of {name}"), offset));
+        };
+        let atom = text.as_str();
+        let variant = if is_result {
+            let names = [("ok", "Ok"), ("error", "Err")];
+            names.iter().find(|(name, _)| *name == atom).map(|(_, variant)| *variant)
+        } else {
+            variants.iter().copied().find(|variant| self.names.is(variant, atom))
+        };
+        Ok(VariantHead { left, offset, atom: atom.to_owned(), variant })
+    }
+
     fn missing(&self) -> ReadError {
         let (expected, found) = ("one more element".to_owned(), "the end".to_owned());
         ReadError::new(ReadCause::Expected { expected, found })
@@ -523,32 +555,9 @@ impl<'de> Deserializer<'de> for &mut FromTerm<'_, 'de> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ReadError> {
-        let offset = self.tokens.offset();
-        let is_result = name == "Result" && *variants == ["Ok", "Err"];
-        // `ok` alone is the variant, and what it holds.
-        if is_result && self.next_is_atom(&["ok"]) {
-            let access =
-                Variant { reader: self, left: 1, offset, atom: "ok".into(), variant: Some("Ok") };
-            return access.reader_nested(visitor);
-        }
-        let mut token = self.tokens.next()?;
-        let mut left = 0;
-        if let Token::Tuple(count @ 1..) = token {
-            left = count - 1;
-            token = self.tokens.next()?;
-        }
-        let Token::Atom(text) = token else {
-            return Err(self.mismatch(format!("a variant of {name}"), offset));
-        };
-        let atom = text.as_str();
-        let variant = if is_result {
-            let names = [("ok", "Ok"), ("error", "Err")];
-            names.iter().find(|(name, _)| *name == atom).map(|(_, variant)| *variant)
-        } else {
-            variants.iter().copied().find(|variant| self.names.is(variant, atom))
-        };
-        let atom = atom.to_owned();
-        Variant { reader: self, left, offset, atom, variant }.reader_nested(visitor)
+        let head = self.variant_head(name, variants)?;
+        self.enter()?;
+        Variant { reader: self, head: &head }.read(visitor)
     }
 
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
@@ -797,9 +806,8 @@ impl<'de> MapAccess<'de> for &mut PairsAccess<'_, '_, 'de> {
     }
 }
 
-/// A variant of an enum.
-struct Variant<'r, 'x, 'de> {
-    reader: &'r mut FromTerm<'x, 'de>,
+/// What is known of a variant before what it holds is read.
+struct VariantHead {
     /// How many elements follow the name.
     left: usize,
     /// Where the term is.
@@ -810,21 +818,16 @@ struct Variant<'r, 'x, 'de> {
     variant: Option<&'static str>,
 }
 
-impl<'de> Variant<'_, '_, 'de> {
-    fn reader_nested<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
-        self.reader.enter()?;
-        let atom = self.atom.clone();
-        visitor.visit_enum(self).map_err(|error| error.within(Step::Variant(atom)))
-    }
+/// A variant of an enum.
+struct Variant<'r, 'x, 'de> {
+    reader: &'r mut FromTerm<'x, 'de>,
+    head: &'r VariantHead,
+}
 
-    /// Reads what follows the name.
-    fn content<T>(
-        self,
-        read: impl FnOnce(&mut FromTerm<'_, 'de>, usize, usize) -> Result<T, ReadError>,
-    ) -> Result<T, ReadError> {
-        let value = read(self.reader, self.left, self.offset);
-        self.reader.depth -= 1;
-        value
+impl<'de> Variant<'_, '_, 'de> {
+    fn read<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        let head = self.head;
+        visitor.visit_enum(self).map_err(|error| error.within(Step::Variant(head.atom.clone())))
     }
 }
 
@@ -833,12 +836,12 @@ impl<'de> EnumAccess<'de> for Variant<'_, '_, 'de> {
     type Variant = Self;
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), ReadError> {
-        let value = match self.variant {
+        let value = match self.head.variant {
             Some(variant) => {
                 seed.deserialize(BorrowedStrDeserializer::<ReadError>::new(variant))?
             }
             // Unknown, unless there is one for all others.
-            None => seed.deserialize(StrDeserializer::<ReadError>::new(&self.atom))?,
+            None => seed.deserialize(StrDeserializer::<ReadError>::new(&self.head.atom))?,
         };
         Ok((value, self))
     }
@@ -848,28 +851,31 @@ impl<'de> VariantAccess<'de> for Variant<'_, '_, 'de> {
     type Error = ReadError;
 
     fn unit_variant(self) -> Result<(), ReadError> {
-        self.content(|reader, left, offset| match left {
+        self.reader.depth -= 1;
+        match self.head.left {
             0 => Ok(()),
-            _ => Err(reader.mismatch("an atom", offset)),
-        })
+            _ => Err(self.reader.mismatch("an atom", self.head.offset)),
+        }
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, ReadError> {
-        self.content(|reader, mut left, offset| {
-            let element = Element { reader: &mut *reader, left: &mut left, most: 1, offset };
-            let value = seed.deserialize(element)?;
-            match left {
-                0 => Ok(value),
-                _ => Err(reader.mismatch("a variant with 1 value", offset)),
-            }
-        })
+        let (mut left, offset) = (self.head.left, self.head.offset);
+        if left > 1 {
+            return Err(self.reader.mismatch("a variant with 1 value", offset));
+        }
+        let element = Element { reader: &mut *self.reader, left: &mut left, most: 1, offset };
+        let value = seed.deserialize(element)?;
+        self.reader.depth -= 1;
+        match left {
+            0 => Ok(value),
+            _ => Err(self.reader.mismatch("a variant without a value", offset)),
+        }
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, ReadError> {
-        self.content(|reader, left, offset| {
-            let expected = || format!("a variant with {len} values");
-            reader.elements((left, len), visitor, &expected, offset)
-        })
+        let expected = || format!("a variant with {len} values");
+        self.reader.depth -= 1;
+        self.reader.elements((self.head.left, len), visitor, &expected, self.head.offset)
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -877,14 +883,16 @@ impl<'de> VariantAccess<'de> for Variant<'_, '_, 'de> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ReadError> {
-        self.content(|reader, left, offset| match (reader.structs, left) {
-            (Structs::Map, 1) => reader.map(visitor, Some(fields)),
-            (Structs::Map, _) => Err(reader.mismatch("a variant with a map", offset)),
+        let (left, offset) = (self.head.left, self.head.offset);
+        self.reader.depth -= 1;
+        match (self.reader.structs, left) {
+            (Structs::Map, 1) => self.reader.map(visitor, Some(fields)),
+            (Structs::Map, _) => Err(self.reader.mismatch("a variant with a map", offset)),
             (Structs::Tuple | Structs::Record, left) => {
                 let expected = || format!("a variant with {} values", fields.len());
-                reader.elements((left, fields.len()), visitor, &expected, offset)
+                self.reader.elements((left, fields.len()), visitor, &expected, offset)
             }
-        })
+        }
     }
 }
 

@@ -123,10 +123,10 @@ pub(crate) fn read(tokens: &mut Tokens<'_>) -> Result<Term, DecodeError> {
             Token::Tuple(count) => (Kind::Tuple, count),
             Token::List(count) => (Kind::List, count),
             Token::Map(pairs) => (Kind::Map, pairs * 2),
-            Token::Fun(head, free) => (Kind::Fun(Box::new(head)), free),
+            Token::Fun(head, free) => (Kind::Fun(head), free),
             Token::Record(head) => {
                 let count = head.fields.len();
-                (Kind::Record(Box::new(head)), count)
+                (Kind::Record(head), count)
             }
             leaf => {
                 values.push(self::leaf(leaf, tokens)?);

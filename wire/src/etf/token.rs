@@ -195,9 +195,9 @@ pub(crate) enum Token<'a> {
         arity: u8,
     },
     /// So many free variables follow.
-    Fun(FunHead, usize),
+    Fun(Box<FunHead>, usize),
     /// As many values follow as there are fields.
-    Record(RecordHead),
+    Record(Box<RecordHead>),
 }
 
 /// The text of an atom, not yet an [`Atom`].
@@ -555,7 +555,7 @@ impl<'a> Tokens<'a> {
         if free == 0 {
             head.ends_at(self.offset())?;
         }
-        Ok(Token::Fun(head, free))
+        Ok(Token::Fun(Box::new(head), free))
     }
 
     fn record(&mut self, offset: usize) -> Result<Token<'a>, DecodeError> {
@@ -565,7 +565,7 @@ impl<'a> Tokens<'a> {
         // Each field has a name of two bytes and a value.
         self.claim(offset, count, 3, 0)?;
         let fields = (0..count).map(|_| self.atom()).collect::<Result<_, _>>()?;
-        Ok(Token::Record(RecordHead { flags, module, name, fields }))
+        Ok(Token::Record(Box::new(RecordHead { flags, module, name, fields })))
     }
 
     fn arity(&mut self) -> Result<u8, DecodeError> {
