@@ -28,7 +28,7 @@ pub enum Control {
         /// The receiver.
         to: ExternalPid,
     },
-    /// 3: `from`, linked to `to`, has ended. Without EXIT_PAYLOAD.
+    /// 3: `from`, linked to `to`, has ended. Without `EXIT_PAYLOAD`.
     Exit {
         /// Who has ended.
         from: ExternalPid,
@@ -51,7 +51,7 @@ pub enum Control {
         /// Whose it becomes.
         to: ExternalPid,
     },
-    /// 8: `from` asks `to` to end. Without EXIT_PAYLOAD.
+    /// 8: `from` asks `to` to end. Without `EXIT_PAYLOAD`.
     Exit2 {
         /// Who asks.
         from: ExternalPid,
@@ -78,7 +78,7 @@ pub enum Control {
         /// The monitor.
         reference: Reference,
     },
-    /// 21: what `to` monitors has ended. Without EXIT_PAYLOAD.
+    /// 21: what `to` monitors has ended. Without `EXIT_PAYLOAD`.
     MonitorExit {
         /// What has ended, as it was named by the monitor.
         target: Monitored,
@@ -89,7 +89,7 @@ pub enum Control {
         /// Why.
         reason: Term,
     },
-    /// 22: a message, which is the payload. With SEND_SENDER.
+    /// 22: a message, which is the payload. With `SEND_SENDER`.
     SendSender {
         /// The sender.
         from: ExternalPid,
@@ -174,7 +174,7 @@ pub enum Control {
         /// Who has unlinked.
         to: ExternalPid,
     },
-    /// 37: a message or, if `exit`, a request to end; the payload is the message or the reason. With ALTACT_SIG.
+    /// 37: a message or, if `exit`, a request to end; the payload is the message or the reason. With `ALTACT_SIG`.
     AltactSend {
         /// The sender.
         from: ExternalPid,
@@ -305,15 +305,6 @@ impl Control {
     /// # Errors
     /// [`EncodeError`] if a reason or an option cannot be written.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-        let head = |number: u8, arity: usize, out: &mut Vec<u8>| {
-            write_tuple_head(arity, out).map(|()| write_int(number.into(), out))
-        };
-        let two = |number, one: &ExternalPid, other: &ExternalPid, out: &mut Vec<u8>| {
-            head(number, 3, out)?;
-            write_pid(one, out);
-            write_pid(other, out);
-            Ok(())
-        };
         match self {
             Control::Link { from, to } => two(1, from, to, out)?,
             Control::Send { to } => {
@@ -334,29 +325,13 @@ impl Control {
                 write_atom(name.as_str(), out);
             }
             Control::GroupLeader { from, to } => two(7, from, to, out)?,
-            Control::Monitor { from, target, reference }
-            | Control::Demonitor { from, target, reference } => {
-                head(if matches!(self, Control::Monitor { .. }) { 19 } else { 20 }, 4, out)?;
-                write_pid(from, out);
-                write_monitored(target, out);
-                write_reference(reference, out);
-            }
-            Control::MonitorExit { target, to, reference, reason } => {
-                head(21, 5, out)?;
-                write_monitored(target, out);
-                write_pid(to, out);
-                write_reference(reference, out);
-                reason.write(out)?;
-            }
             Control::SendSender { from, to } => two(22, from, to, out)?,
             Control::PayloadExit { from, to } => two(24, from, to, out)?,
             Control::PayloadExit2 { from, to } => two(26, from, to, out)?,
-            Control::PayloadMonitorExit { target, to, reference } => {
-                head(28, 4, out)?;
-                write_monitored(target, out);
-                write_pid(to, out);
-                write_reference(reference, out);
-            }
+            Control::Monitor { .. }
+            | Control::Demonitor { .. }
+            | Control::MonitorExit { .. }
+            | Control::PayloadMonitorExit { .. } => self.write_monitor(out)?,
             Control::SpawnRequest {
                 reference,
                 from,
@@ -415,6 +390,55 @@ impl Control {
         }
         Ok(())
     }
+
+    /// The messages about monitors.
+    fn write_monitor(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        match self {
+            Control::Monitor { from, target, reference }
+            | Control::Demonitor { from, target, reference } => {
+                head(if matches!(self, Control::Monitor { .. }) { 19 } else { 20 }, 4, out)?;
+                write_pid(from, out);
+                write_monitored(target, out);
+                write_reference(reference, out);
+            }
+            Control::MonitorExit { target, to, reference, reason } => {
+                head(21, 5, out)?;
+                write_monitored(target, out);
+                write_pid(to, out);
+                write_reference(reference, out);
+                reason.write(out)?;
+            }
+            Control::PayloadMonitorExit { target, to, reference } => {
+                head(28, 4, out)?;
+                write_monitored(target, out);
+                write_pid(to, out);
+                write_reference(reference, out);
+            }
+            // The others are written above.
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// The tuple and its number.
+fn head(number: u8, arity: usize, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    write_tuple_head(arity, out)?;
+    write_int(number.into(), out);
+    Ok(())
+}
+
+/// A message that is its number and two pids.
+fn two(
+    number: u8,
+    one: &ExternalPid,
+    other: &ExternalPid,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    head(number, 3, out)?;
+    write_pid(one, out);
+    write_pid(other, out);
+    Ok(())
 }
 
 fn write_monitored(target: &Monitored, out: &mut Vec<u8>) {

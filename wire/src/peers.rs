@@ -473,7 +473,7 @@ mod tests {
         assert_eq!(peers.closed(&other, 0), None);
         assert_eq!(peers.wanted(&other, 2, START), dial(2));
         assert_eq!(peers.next_tick(), Some(LIMIT));
-        assert_eq!(peers.tick(LIMIT - Duration::from_nanos(1)), []);
+        assert_eq!(peers.tick(LIMIT.saturating_sub(Duration::from_nanos(1))), []);
         assert_eq!(peers.tick(LIMIT), [Action::Close(2), failed.clone()]);
         // The end of the handshake comes too late.
         assert_eq!(peers.dialled(&other, 2), Action::Close(2));

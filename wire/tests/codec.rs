@@ -1,4 +1,6 @@
 //! Types of Rust as terms: every row of the table, in both directions, and every shape of serde.
+// The tables below read better without references.
+#![allow(clippy::needless_pass_by_value)]
 
 mod support;
 
@@ -18,12 +20,12 @@ const CODEC: Codec = Codec::DEFAULT;
 /// The value is written as this text, and read back from it.
 #[track_caller]
 fn both<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: T, text: &str) {
-    both_with(&CODEC, value, text);
+    both_with(CODEC, value, text);
 }
 
 #[track_caller]
 fn both_with<T: Serialize + DeserializeOwned + PartialEq + Debug>(
-    codec: &Codec,
+    codec: Codec,
     value: T,
     text: &str,
 ) {
@@ -250,7 +252,7 @@ fn zterm9_tuples_tuple_structs_and_arrays_are_tuples_of_that_arity() {
 fn zterm9_maps_are_maps_with_any_keys_and_keys_that_are_atoms_are_strings() {
     both(BTreeMap::from([(1_i64, true), (2, false)]), "#{1 => true,2 => false}");
     both(BTreeMap::from([("a".to_owned(), 1_u8)]), "#{<<\"a\">> => 1}");
-    both(HashMap::from([((1_u8, 2_u8), ())]), "#{{1,2} => ok}");
+    both(HashMap::from([((1_u8, 2_u8), 'a')]), "#{{1,2} => 97}");
     from(map([(atom("a"), Term::Int(1))]), HashMap::from([("a".to_owned(), 1_u8)]));
     refused::<HashMap<u8, u8>>(
         map([(atom("a"), Term::Int(1))]),
@@ -362,20 +364,20 @@ fn zterm10_an_error_tells_the_path_and_cuts_what_it_found() {
 fn zterm9_options_of_the_codec_are_obeyed_in_both_directions() {
     let mut codec = Codec::default();
     codec.names = Names::AsWritten;
-    both_with(&codec, Command::FetchAll, "'FetchAll'");
-    both_with(&codec, Foo, "'Foo'");
+    both_with(codec, Command::FetchAll, "'FetchAll'");
+    both_with(codec, Foo, "'Foo'");
     let mut codec = Codec::default();
     codec.structs = Structs::Tuple;
-    both_with(&codec, Point { x: 1, y: 2 }, "{1,2}");
-    both_with(&codec, Command::Move { x: 1 }, "{move,1}");
+    both_with(codec, Point { x: 1, y: 2 }, "{1,2}");
+    both_with(codec, Command::Move { x: 1 }, "{move,1}");
     codec.structs = Structs::Record;
-    both_with(&codec, Point { x: 1, y: 2 }, "{point,1,2}");
-    both_with(&codec, Command::Move { x: 1 }, "{move,1}");
+    both_with(codec, Point { x: 1, y: 2 }, "{point,1,2}");
+    both_with(codec, Command::Move { x: 1 }, "{move,1}");
     let other = Term::tuple([atom("thing"), Term::Int(1), Term::Int(2)]);
     assert!(codec.from_term::<Point>(&other).is_err());
     let mut codec = Codec::default();
     codec.absent = Absent::Nil;
-    both_with(&codec, None::<u8>, "nil");
+    both_with(codec, None::<u8>, "nil");
 }
 
 #[derive(Serialize, Deserialize, PartialEq, Debug, Clone)]

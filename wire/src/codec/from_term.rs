@@ -217,11 +217,11 @@ impl<'de> FromTerm<'_, 'de> {
                 Token::Atom(text) => Held::Text(text.as_str().to_owned()),
                 _ => return Err(self.mismatch("an atom", offset)),
             },
-            TERM | ATOM => return Err(self.missing()),
+            TERM | ATOM => return Err(missing()),
             name => {
                 let why = |why| ReadError::new(ReadCause::Extension { name, why });
                 let term = match self.extension.has_term(name) {
-                    true if !has_term => return Err(self.missing()),
+                    true if !has_term => return Err(missing()),
                     true => Some(decode::read(&mut self.tokens)?),
                     false => None,
                 };
@@ -266,11 +266,11 @@ impl<'de> FromTerm<'_, 'de> {
         };
         Ok(VariantHead { left, offset, atom: atom.to_owned(), variant })
     }
+}
 
-    fn missing(&self) -> ReadError {
-        let (expected, found) = ("one more element".to_owned(), "the end".to_owned());
-        ReadError::new(ReadCause::Expected { expected, found })
-    }
+fn missing() -> ReadError {
+    let (expected, found) = ("one more element".to_owned(), "the end".to_owned());
+    ReadError::new(ReadCause::Expected { expected, found })
 }
 
 fn is_atom(tag: u8) -> bool {

@@ -309,8 +309,8 @@ mod tests {
         assert_eq!(written(&list(&[-1, -2]))[0], tag::LIST);
         assert_eq!(written(&list(&[255, 256]))[0], tag::LIST);
         assert_eq!(written(&list(&[0, 255])), [107, 0, 2, 0, 255]);
-        assert_eq!(written(&list(&[7; 65_535]))[0], tag::STRING);
-        assert_eq!(written(&list(&[7; 65_536]))[0], tag::LIST);
+        assert_eq!(written(&list(&vec![7; 65_535]))[0], tag::STRING);
+        assert_eq!(written(&list(&vec![7; 65_536]))[0], tag::LIST);
         let improper = Term::list_with_tail([Term::Int(1)], Term::Int(2));
         assert_eq!(written(&improper), [108, 0, 0, 0, 1, 97, 1, 97, 2]);
     }

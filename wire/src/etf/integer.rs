@@ -1,7 +1,7 @@
 //! Integers of any size: a sign and a magnitude, with what terms need of them: order and text.
 
 use std::cmp::Ordering;
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// An integer of any size.
 ///
@@ -156,7 +156,7 @@ impl fmt::Display for BigInt {
         }
         let mut text = groups.pop().unwrap_or_default().to_string();
         for group in groups.iter().rev() {
-            text.push_str(&format!("{group:09}"));
+            write!(text, "{group:09}")?;
         }
         f.pad_integral(!self.negative, "", &text)
     }

@@ -59,6 +59,7 @@ pub struct Frames {
 /// What was read.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
+#[expect(clippy::large_enum_variant, reason = "it is taken apart where it is returned")]
 pub enum FrameRead<'a> {
     /// The bytes are not a whole frame. Nothing was used.
     Incomplete {
