@@ -5,17 +5,17 @@
 
 mod support;
 
-use krarup_wire::epmd::{EPMD_PORT, LookUp};
+use krarup_wire::epmd::{EPMD_PORT, LookUp, Register};
 use krarup_wire::etf::{Atom, ExternalPid, Reference, Term};
 use krarup_wire::frame::{
     FrameFormat, FrameLimits, FrameRead, Frames, Message, Outgoing, write_tick,
 };
-use krarup_wire::handshake::{Cookie, Handshake, Identity, PeerIdentity, Step};
+use krarup_wire::handshake::{Cookie, Decision, Handshake, Identity, PeerIdentity, Step};
 use krarup_wire::{Control, Flags, Monitored};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::num::NonZeroU64;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -116,6 +116,51 @@ impl Connection {
                 step @ Step::Decide { .. } => panic!("{step:?}"),
             };
             input.drain(..used);
+        };
+        let format = FrameFormat::of(peer.flags);
+        let frames = Frames::new(format, FrameLimits::DEFAULT);
+        Connection {
+            socket,
+            input,
+            used: 0,
+            format,
+            frames,
+            me: Atom::fixed(me),
+            peer,
+            sequence: 0,
+        }
+    }
+
+    /// Waits for a dial, and accepts it.
+    fn accept(listener: &TcpListener, me: &'static str, flags: Flags) -> Connection {
+        let (mut socket, _) = listener.accept().unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let mut identity = Identity::new(Atom::fixed(me), 4_711, Cookie::new("secret").unwrap());
+        identity.flags = flags;
+        let (mut room, mut input) = (Vec::new(), Vec::new());
+        let mut handshake = Handshake::accepting(identity, 321);
+        let peer = loop {
+            let step = handshake.read(&input, &mut room).unwrap();
+            let used = match &step {
+                Step::Incomplete => {
+                    let mut bytes = [0; 4096];
+                    let count = socket.read(&mut bytes).unwrap();
+                    assert!(count > 0, "OTP closed the connection");
+                    input.extend(&bytes[..count]);
+                    0
+                }
+                Step::Decide { used, .. } => {
+                    handshake.decide(Decision::Accept, &mut room).unwrap();
+                    *used
+                }
+                Step::Read { used } | Step::Up { used, .. } => *used,
+            };
+            input.drain(..used);
+            socket.write_all(&room).unwrap();
+            room.clear();
+            if let Step::Up { peer, .. } = step {
+                break peer;
+            }
         };
         let format = FrameFormat::of(peer.flags);
         let frames = Frames::new(format, FrameLimits::DEFAULT);
@@ -357,5 +402,68 @@ fn zlink11_monitors_links_and_exits_are_what_otp_takes_and_sends() {
         };
         assert!(control.has_payload());
         assert_eq!(reason, Some(Term::atom("tired")));
+    }
+}
+
+#[test]
+fn zhs1_otp_finds_us_by_epmd_dials_and_its_ping_is_a_pong() {
+    // It starts epmd, too.
+    let Some(_otp) = Otp::start("wire_other") else { return };
+    for (at, (_, flags)) in forms().into_iter().enumerate() {
+        let me = [
+            "wire_ping0@localhost",
+            "wire_ping1@localhost",
+            "wire_ping2@localhost",
+            "wire_ping3@localhost",
+        ][at];
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let register = Register { name: me.split('@').next().unwrap(), port, hidden: true };
+        let mut epmd = TcpStream::connect(("127.0.0.1", EPMD_PORT)).unwrap();
+        let (mut request, mut answer) = (Vec::new(), Vec::new());
+        register.write(&mut request).unwrap();
+        epmd.write_all(&request).unwrap();
+        while register.read_answer(&answer).unwrap().is_none() {
+            let mut byte = [0];
+            epmd.read_exact(&mut byte).unwrap();
+            answer.extend(byte);
+        }
+
+        let ping = format!("io:format(\"~p~n\", [net_adm:ping('{me}')]), halt().");
+        let mut pinging = Command::new("erl")
+            .args(["-noshell", "-hidden", "-sname", &format!("wire_pinging{at}@localhost")])
+            .args(["-setcookie", "secret", "-eval", &ping])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut connection = Connection::accept(&listener, me, flags);
+        // What a ping is, on the wire.
+        let (control, _) = connection.receive();
+        assert!(matches!(control, Control::Monitor { .. }), "{control:?}");
+        let (control, request) = connection.receive();
+        assert!(
+            matches!(&control, Control::RegSend { name, .. } if *name == "net_kernel"),
+            "{control:?}"
+        );
+        let Some(Term::Tuple(request)) = request else { panic!() };
+        assert_eq!(request[0], Term::atom("$gen_call"));
+        let Term::Tuple(from) = &request[1] else { panic!() };
+        let answer = Term::tuple([from[1].clone(), Term::atom("yes")]);
+        let control = match &from[1] {
+            Term::Improper(tag) if connection.peer.flags.contains(Flags::ALIAS) => {
+                let Term::Reference(alias) = tag.tail() else { panic!() };
+                Control::AliasSend { from: connection.pid(1), alias: Reference::clone(alias) }
+            }
+            _ => {
+                let Term::Pid(to) = &from[0] else { panic!() };
+                Control::Send { to: ExternalPid::clone(to) }
+            }
+        };
+        connection.send(&control, Some(&answer));
+        let mut said = String::new();
+        pinging.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!(said, "pong\n");
+        pinging.wait().unwrap();
     }
 }
