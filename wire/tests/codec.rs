@@ -469,6 +469,7 @@ enum Calc {
     Ask(Reply, i64),
     Total(Reply),
     Nested(Vec<Reply>),
+    Take { article: u8, reply: Reply },
 }
 
 /// Lends one token, the outermost; writes all others as `{from, Number}`.
@@ -499,6 +500,10 @@ impl Extension for Tokens {
         self.lent.is_none()
     }
 
+    fn is_field_without_term(&self, field: &str) -> bool {
+        field == "reply" && self.lent.is_some()
+    }
+
     fn read(&mut self, _: &'static str, term: Option<Term>) -> Result<Held, String> {
         match term {
             None => self.lent.take().map(Held::Number).ok_or_else(|| "there is no caller".into()),
@@ -518,6 +523,7 @@ fn zterm9_a_token_takes_no_element_wherever_it_stands() {
         (Calc::Ask(Reply(7), 5), "{ask,5}"),
         (Calc::Total(Reply(7)), "total"),
         (Calc::Nested(vec![Reply(7)]), "{nested,[]}"),
+        (Calc::Take { article: 5, reply: Reply(7) }, "{take,#{article => 5}}"),
     ] {
         let (mut out, mut tokens) = (Vec::new(), Tokens::default());
         CODEC.write_with(&value, &mut out, &mut tokens).unwrap();
@@ -535,6 +541,9 @@ fn zterm9_a_token_takes_no_element_wherever_it_stands() {
     assert_eq!(Decoder::new(&out).last_term().unwrap().to_string(), "{nested,[{from,8},{from,9}]}");
     tokens.lent = None;
     assert_eq!(CODEC.read_with::<Calc>(Decoder::new(&out), &mut tokens).unwrap(), nested);
+    let take = Term::tuple([atom("take"), map([(atom("article"), Term::Int(5))])]);
+    let missing = CODEC.from_term::<Calc>(&take).unwrap_err().to_string();
+    assert_eq!(missing, "take: missing field `reply`");
     // A cast to a variant with a token, and a type that nobody writes.
     let cast = CODEC.from_term::<Calc>(&atom("total")).unwrap_err().to_string();
     assert_eq!(cast, "total: expected a tuple with 1 values, found atom total");

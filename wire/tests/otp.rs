@@ -91,7 +91,7 @@ impl Connection {
 
         let mut socket = TcpStream::connect(("127.0.0.1", found.port)).unwrap();
         socket.set_nodelay(true).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         let mut identity = Identity::new(Atom::fixed(me), 4_711, Cookie::new("secret").unwrap());
         identity.flags = flags;
         let (mut room, mut input) = (Vec::new(), Vec::new());
@@ -134,7 +134,7 @@ impl Connection {
     /// Waits for a dial, and accepts it.
     fn accept(listener: &TcpListener, me: &'static str, flags: Flags) -> Connection {
         let (mut socket, _) = listener.accept().unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         let mut identity = Identity::new(Atom::fixed(me), 4_711, Cookie::new("secret").unwrap());
         identity.flags = flags;
         let (mut room, mut input) = (Vec::new(), Vec::new());
@@ -186,7 +186,9 @@ impl Connection {
 
     fn send(&mut self, control: &Control, payload: Option<&Term>) {
         let (mut bytes, mut out) = (Vec::new(), Vec::new());
-        payload.map(|term| term.write(&mut bytes).unwrap());
+        if let Some(term) = payload {
+            term.write(&mut bytes).unwrap();
+        }
         self.sequence += 1;
         let mut message = Outgoing::new(self.format, control, bytes, self.sequence).unwrap();
         while message.write_frame(&mut out) {}
@@ -221,13 +223,13 @@ impl Connection {
         }
     }
 
-    fn tell(&mut self, name: &'static str, message: Term) {
+    fn tell(&mut self, name: &'static str, message: &Term) {
         let control = Control::RegSend { from: self.pid(1), name: Atom::fixed(name) };
-        self.send(&control, Some(&message));
+        self.send(&control, Some(message));
     }
 
     fn echo(&mut self, term: Term) -> Term {
-        self.tell("echo", Term::tuple([self.pid(1).into(), term]));
+        self.tell("echo", &Term::tuple([self.pid(1).into(), term]));
         let (control, payload) = self.receive();
         assert!(
             matches!(control, Control::Send { .. } | Control::SendSender { .. }),
@@ -247,7 +249,7 @@ impl Connection {
         let [call, module, function] = call;
         let arguments = Term::list([Term::atom(name)]);
         let request = Term::tuple([call, module, function, arguments, Term::atom("user")]);
-        self.tell("rex", Term::tuple([self.pid(1).into(), request]));
+        self.tell("rex", &Term::tuple([self.pid(1).into(), request]));
         let Some(Term::Tuple(answer)) = self.receive().1 else { panic!() };
         let Term::Pid(pid) = &answer[1] else { panic!("{}", answer[1]) };
         assert_eq!(pid.node, to);
@@ -314,7 +316,7 @@ fn zterm3_a_fun_of_otp_goes_home_and_runs() {
         let call = |connection: &mut Connection, module, function, arguments| {
             let [call, module, function] = ["call", module, function].map(Term::atom);
             let request = Term::tuple([call, module, function, arguments, Term::atom("user")]);
-            connection.tell("rex", Term::tuple([connection.pid(1).into(), request]));
+            connection.tell("rex", &Term::tuple([connection.pid(1).into(), request]));
             match connection.receive().1 {
                 Some(Term::Tuple(answer)) => answer[1].clone(),
                 other => panic!("{other:?}"),
@@ -341,7 +343,7 @@ fn zterm3_a_fun_of_otp_goes_home_and_runs() {
         assert!(matches!(fun, Term::Fun(_)), "{fun}");
         let arguments = Term::list([Term::Int(5)]);
         let result = call(&mut connection, "erlang", "apply", Term::list([fun, arguments]));
-        assert_eq!(result.to_string(), "{shop,5,[97,98]}".replace("[97,98]", "[a,b]"), "{me}");
+        assert_eq!(result.to_string(), "{shop,5,[a,b]}", "{me}");
     }
 }
 
@@ -375,10 +377,10 @@ fn zlink11_monitors_links_and_exits_are_what_otp_takes_and_sends() {
         assert_eq!(control, Control::UnlinkIdAck { id, from: echo.clone(), to: from.clone() });
 
         // A link from there, taken back there: it waits for our acknowledgement.
-        connection.tell("echo", Term::tuple([Term::atom("link"), from.clone().into()]));
+        connection.tell("echo", &Term::tuple([Term::atom("link"), from.clone().into()]));
         assert_eq!(connection.receive().0, Control::Link { from: echo.clone(), to: from.clone() });
         let unlink = [Term::atom("unlink"), from.clone().into(), from.clone().into()];
-        connection.tell("echo", Term::tuple(unlink));
+        connection.tell("echo", &Term::tuple(unlink));
         let Control::UnlinkId { id, from: theirs, to } = connection.receive().0 else { panic!() };
         assert_eq!((&theirs, &to), (&echo, &from));
         connection.send(&Control::UnlinkIdAck { id, from: to, to: theirs }, None);

@@ -31,6 +31,12 @@ pub trait Extension {
     /// Whether such a value is read from a term; if not, it took no place where it was written.
     fn has_term(&self, name: &'static str) -> bool;
 
+    /// Whether a field of a struct, which the map that is read does not have, is of a type that has no term now. A map
+    /// says nothing of the types of fields that it does not have, so it is known by its name.
+    fn is_field_without_term(&self, _field: &str) -> bool {
+        false
+    }
+
     /// What such a value is to hold: read from its term, or without one as [`Extension::has_term`] says.
     ///
     /// # Errors

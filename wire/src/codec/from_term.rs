@@ -6,7 +6,7 @@
 use super::error::{ReadCause, ReadError, Step};
 use super::extension::{ATOM, Extension, Held, PREFIX, TERM};
 use super::options::{Names, Structs};
-use crate::etf::token::{Token, Tokens};
+use crate::etf::token::{AtomText, Token, Tokens};
 use crate::etf::{BigInt, Limits, Term, decode, tag};
 use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
 use serde::de::{
@@ -182,8 +182,10 @@ impl<'de> FromTerm<'_, 'de> {
             return Err(self.mismatch("a map", offset));
         };
         self.nested(|this| {
-            let mut pairs =
-                PairsAccess { reader: this, left, is_struct: fields.is_some(), key: None };
+            let is_struct = fields.is_some();
+            let extra = fields.unwrap_or_default().iter().copied();
+            let extra = { extra }.find(|field| this.extension.is_field_without_term(field));
+            let mut pairs = PairsAccess { reader: this, left, is_struct, extra, key: Key::None };
             let value = visitor.visit_map(&mut pairs)?;
             match pairs.left {
                 0 => Ok(value),
@@ -241,12 +243,13 @@ impl<'de> FromTerm<'_, 'de> {
         &mut self,
         name: &'static str,
         variants: &'static [&'static str],
-    ) -> Result<VariantHead, ReadError> {
+    ) -> Result<VariantHead<'de>, ReadError> {
         let offset = self.tokens.offset();
         let is_result = name == "Result" && *variants == ["Ok", "Err"];
         // `ok` alone is the variant, and what it holds.
         if is_result && self.next_is_atom(&["ok"]) {
-            return Ok(VariantHead { left: 1, offset, atom: "ok".into(), variant: Some("Ok") });
+            let atom = AtomText::Text("ok".into());
+            return Ok(VariantHead { left: 1, offset, atom, variant: Some("Ok") });
         }
         let mut token = self.tokens.next()?;
         let mut left = 0;
@@ -264,7 +267,7 @@ impl<'de> FromTerm<'_, 'de> {
         } else {
             variants.iter().copied().find(|variant| self.names.is(variant, atom))
         };
-        Ok(VariantHead { left, offset, atom: atom.to_owned(), variant })
+        Ok(VariantHead { left, offset, atom: text, variant })
     }
 }
 
@@ -761,8 +764,19 @@ struct PairsAccess<'r, 'x, 'de> {
     left: usize,
     /// Whether keys are names of fields: others are passed over.
     is_struct: bool,
-    /// Where the last key is.
-    key: Option<usize>,
+    /// The field of a type of the extension without a term, which the map does not have.
+    extra: Option<&'static str>,
+    key: Key,
+}
+
+/// The last key.
+#[derive(Clone, Copy)]
+enum Key {
+    None,
+    /// It is at this offset.
+    At(usize),
+    /// It is the field without a term.
+    Extra(&'static str),
 }
 
 impl<'de> MapAccess<'de> for &mut PairsAccess<'_, '_, 'de> {
@@ -774,7 +788,10 @@ impl<'de> MapAccess<'de> for &mut PairsAccess<'_, '_, 'de> {
     ) -> Result<Option<K::Value>, ReadError> {
         loop {
             if self.left == 0 {
-                return Ok(None);
+                let Some(field) = self.extra.take() else { return Ok(None) };
+                self.key = Key::Extra(field);
+                let key = BorrowedStrDeserializer::<ReadError>::new(field);
+                return seed.deserialize(key).map(Some);
             }
             self.left -= 1;
             let tag = self.reader.tokens.peek_tag()?;
@@ -784,18 +801,28 @@ impl<'de> MapAccess<'de> for &mut PairsAccess<'_, '_, 'de> {
             self.reader.tokens.skip()?;
             self.reader.tokens.skip()?;
         }
-        self.key = Some(self.reader.tokens.offset());
+        self.key = Key::At(self.reader.tokens.offset());
+        if self.extra.is_some_and(|field| self.reader.next_is_atom(&[field])) {
+            self.extra = None;
+        }
         let key = seed.deserialize(&mut *self.reader);
         key.map(Some).map_err(|error| error.within(Step::Key))
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, ReadError> {
+        if let Key::Extra(field) = self.key {
+            let (mut left, offset) = (0, self.reader.tokens.offset());
+            let value = Element { reader: &mut *self.reader, left: &mut left, most: 1, offset };
+            return seed
+                .deserialize(value)
+                .map_err(|error| error.within(Step::Field(field.to_owned())));
+        }
         seed.deserialize(&mut *self.reader).map_err(|error| {
-            let key = self.key.map(|key| decode::read(&mut self.reader.tokens.again_at(key)));
-            let key = match key {
-                Some(Ok(Term::Atom(atom))) => atom.as_str().to_owned(),
-                Some(Ok(term)) => term.to_string().chars().take(60).collect(),
-                Some(Err(_)) | None => return error,
+            let Key::At(key) = self.key else { return error };
+            let key = match decode::read(&mut self.reader.tokens.again_at(key)) {
+                Ok(Term::Atom(atom)) => atom.as_str().to_owned(),
+                Ok(term) => term.to_string().chars().take(60).collect(),
+                Err(_) => return error,
             };
             error.within(Step::Field(key))
         })
@@ -807,13 +834,13 @@ impl<'de> MapAccess<'de> for &mut PairsAccess<'_, '_, 'de> {
 }
 
 /// What is known of a variant before what it holds is read.
-struct VariantHead {
+struct VariantHead<'de> {
     /// How many elements follow the name.
     left: usize,
     /// Where the term is.
     offset: usize,
     /// The name as it came.
-    atom: String,
+    atom: AtomText<'de>,
     /// The variant with this name, if there is one.
     variant: Option<&'static str>,
 }
@@ -821,13 +848,15 @@ struct VariantHead {
 /// A variant of an enum.
 struct Variant<'r, 'x, 'de> {
     reader: &'r mut FromTerm<'x, 'de>,
-    head: &'r VariantHead,
+    head: &'r VariantHead<'de>,
 }
 
 impl<'de> Variant<'_, '_, 'de> {
     fn read<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let head = self.head;
-        visitor.visit_enum(self).map_err(|error| error.within(Step::Variant(head.atom.clone())))
+        visitor
+            .visit_enum(self)
+            .map_err(|error| error.within(Step::Variant(head.atom.as_str().to_owned())))
     }
 }
 
@@ -841,7 +870,7 @@ impl<'de> EnumAccess<'de> for Variant<'_, '_, 'de> {
                 seed.deserialize(BorrowedStrDeserializer::<ReadError>::new(variant))?
             }
             // Unknown, unless there is one for all others.
-            None => seed.deserialize(StrDeserializer::<ReadError>::new(&self.head.atom))?,
+            None => seed.deserialize(StrDeserializer::<ReadError>::new(self.head.atom.as_str()))?,
         };
         Ok((value, self))
     }
