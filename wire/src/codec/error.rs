@@ -1,0 +1,177 @@
+//! Why a value cannot be written as a term, or read from one.
+
+use crate::etf::{AtomError, DecodeError, EncodeError};
+use std::fmt;
+
+/// A value cannot be written as a term.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// A float is infinite or not a number: Erlang has neither.
+    #[error("{value} is no finite float")]
+    Float {
+        /// The float, as it prints.
+        value: String,
+    },
+    /// A length in it does not fit its field.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+    /// A name is too long for an atom.
+    #[error(transparent)]
+    Atom(#[from] AtomError),
+    /// Two keys of a map are equal.
+    #[error("two keys of a map are equal")]
+    EqualKeys,
+    /// It is nested deeper than what can be read: [`Limits::TYPED_DEPTH`](crate::etf::Limits::TYPED_DEPTH).
+    #[error("nested deeper than {limit}")]
+    Depth {
+        /// The limit.
+        limit: usize,
+    },
+    /// The extension does not write the type with this name, or does not write this value.
+    #[error("{name} cannot be written: {why}")]
+    Extension {
+        /// The name of the type, as `krarup.Pid`.
+        name: &'static str,
+        /// Why not.
+        why: String,
+    },
+    /// The implementation of `Serialize` says so.
+    #[error("{0}")]
+    Custom(String),
+}
+
+impl serde::ser::Error for WriteError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        WriteError::Custom(message.to_string())
+    }
+}
+
+/// A value cannot be read from a term: why, and where in the value (rule Zterm10).
+///
+/// It prints as `add, element 1: expected i64, found atom foo`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ReadError(Box<Inner>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Inner {
+    cause: ReadCause,
+    /// The innermost first.
+    path: Vec<Step>,
+}
+
+/// Why a value cannot be read from a term.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadCause {
+    /// The bytes are no term, or are over a limit.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// The term is another than the type demands.
+    #[error("expected {expected}, found {found}")]
+    Expected {
+        /// What the type demands.
+        expected: String,
+        /// The kind of the term, and its text, cut at 60 characters.
+        found: String,
+    },
+    /// The value is nested deeper than the limit.
+    #[error("nested deeper than {limit}")]
+    Depth {
+        /// The limit.
+        limit: usize,
+    },
+    /// The extension does not read the type with this name, or not from this term.
+    #[error("{name} cannot be read: {why}")]
+    Extension {
+        /// The name of the type, as `krarup.Pid`.
+        name: &'static str,
+        /// Why not.
+        why: String,
+    },
+    /// The implementation of `Deserialize` says so.
+    #[error("{0}")]
+    Custom(String),
+}
+
+/// A step from a value to one that lies in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Step {
+    /// Into a variant: its atom.
+    Variant(String),
+    /// To the element with this number; the first one is 1, and the name of a variant does not count.
+    Element(usize),
+    /// To the value of this field or key.
+    Field(String),
+    /// To a key of a map.
+    Key,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Variant(name) => f.write_str(name),
+            Step::Element(number) => write!(f, "element {number}"),
+            Step::Field(name) => write!(f, "field {name}"),
+            Step::Key => f.write_str("a key"),
+        }
+    }
+}
+
+impl ReadError {
+    pub(super) fn new(cause: ReadCause) -> Self {
+        ReadError(Box::new(Inner { cause, path: Vec::new() }))
+    }
+
+    pub(super) fn within(mut self, step: Step) -> Self {
+        self.0.path.push(step);
+        self
+    }
+
+    /// Why.
+    #[must_use]
+    pub fn cause(&self) -> &ReadCause {
+        &self.0.cause
+    }
+
+    /// The way from the value to the place, the outermost step first.
+    pub fn path(&self) -> impl Iterator<Item = &Step> {
+        self.0.path.iter().rev()
+    }
+}
+
+impl From<DecodeError> for ReadError {
+    fn from(error: DecodeError) -> Self {
+        ReadError::new(error.into())
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut end = "";
+        for (at, step) in self.path().enumerate() {
+            write!(f, "{}{step}", if at == 0 { "" } else { ", " })?;
+            end = ": ";
+        }
+        write!(f, "{end}{}", self.cause())
+    }
+}
+
+impl fmt::Debug for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ReadError").field(&self.to_string()).finish()
+    }
+}
+
+impl std::error::Error for ReadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause().source()
+    }
+}
+
+impl serde::de::Error for ReadError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        ReadError::new(ReadCause::Custom(message.to_string()))
+    }
+}

@@ -1,0 +1,161 @@
+//! Types of Rust as terms: `#[derive(Serialize, Deserialize)]` suffices.
+//!
+//! | Rust | term | and is read from |
+//! |---|---|---|
+//! | `bool`, `()`, unit struct `Foo` | `true` `false`, `ok`, `foo` | the same; `()` also from `undefined`, `nil`, `[]` |
+//! | integers to 128 bits, `char` | integer | integer in range |
+//! | `f32`, `f64`, finite | float | float; an integer that is exact |
+//! | `String`, `&str` | binary | binary in UTF-8; list of characters; atom |
+//! | what serde calls bytes | binary | binary; list of bytes |
+//! | `Vec<T>`, slices, sets | list | list; a binary for bytes |
+//! | tuples, tuple structs, arrays | tuple | tuple of that arity |
+//! | newtype struct | what it wraps | the same |
+//! | `HashMap<K, V>`, `BTreeMap` | map | map with any keys; keys that are atoms are strings |
+//! | struct | map with atoms as keys | map; keys that are not known are skipped |
+//! | `Option<T>` | `undefined` or the value | `undefined`, `nil` or the value |
+//! | `Result<T, E>` | `{ok, V}`, or `ok` where `V` is `ok`; `{error, E}` | the same |
+//! | enum: `Reset`; `Note(5)`; `Add(2, 3)`; `Move { x: 1 }` | `reset`; `{note, 5}`; `{add, 2, 3}`; `{move, #{x => 1}}` | the same |
+//! | [`Term`], [`Atom`](crate::etf::Atom), [`ExternalPid`](crate::etf::ExternalPid), [`Port`](crate::etf::Port), [`Reference`](crate::etf::Reference) | itself | anything; that kind |
+//!
+//! [`Codec`] holds what can be chosen. An [`Extension`] writes and reads types that exist within a cluster only.
+//!
+//! A struct with `#[serde(flatten)]` is a map with binaries as keys, since serde presents it as such.
+//!
+//! ```
+//! use krarup_wire::codec::Codec;
+//! use krarup_wire::etf::{Decoder, Term};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize, Debug, PartialEq)]
+//! enum Calc {
+//!     Add(i64, i64),
+//!     Total,
+//! }
+//!
+//! let codec = Codec::default();
+//! let mut bytes = Vec::new();
+//! codec.write(&Calc::Add(2, 3), &mut bytes)?;
+//! assert_eq!(Decoder::new(&bytes).last_term()?.to_string(), "{add,2,3}");
+//! assert_eq!(codec.read::<Calc>(Decoder::new(&bytes))?, Calc::Add(2, 3));
+//!
+//! let wrong = Term::tuple([Term::atom("add"), Term::atom("foo"), Term::Int(3)]);
+//! let error = codec.from_term::<Calc>(&wrong).unwrap_err();
+//! assert_eq!(error.to_string(), "add, element 1: expected i64, found atom foo");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod extension;
+mod from_term;
+mod held;
+mod names;
+mod options;
+mod to_term;
+mod values;
+
+pub use error::{ReadCause, ReadError, Step, WriteError};
+pub use extension::{Extension, Held, NoExtension};
+pub use options::{Absent, Names, Structs};
+
+use crate::etf::{Decoder, Term};
+use from_term::FromTerm;
+use serde::de::{Deserialize, DeserializeOwned};
+use serde::ser::Serialize;
+use to_term::ToTerm;
+
+/// How types of Rust and terms correspond, where there is a choice; and what writes and reads them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Codec {
+    /// How names of variants and of unit structs become atoms.
+    pub names: Names,
+    /// What structs are.
+    pub structs: Structs,
+    /// What `None` is written as.
+    pub absent: Absent,
+}
+
+impl Codec {
+    /// Maps with atoms in small letters, and `undefined`: what `default` is too.
+    pub const DEFAULT: Codec =
+        Codec { names: Names::Snake, structs: Structs::Map, absent: Absent::Undefined };
+
+    /// Appends a value as a term, without a version.
+    ///
+    /// # Errors
+    /// [`WriteError`] for what no term can be; nothing was appended then.
+    pub fn write<T: Serialize + ?Sized>(
+        &self,
+        value: &T,
+        out: &mut Vec<u8>,
+    ) -> Result<(), WriteError> {
+        self.write_with(value, out, &mut NoExtension)
+    }
+
+    /// As [`Codec::write`], with types that the extension writes.
+    ///
+    /// # Errors
+    /// [`WriteError`] for what no term can be; nothing was appended then.
+    pub fn write_with<T: Serialize + ?Sized>(
+        &self,
+        value: &T,
+        out: &mut Vec<u8>,
+        extension: &mut dyn Extension,
+    ) -> Result<(), WriteError> {
+        let start = out.len();
+        let Codec { names, structs, absent } = *self;
+        let mut writer = ToTerm { out: &mut *out, names, structs, absent, extension, depth: 0 };
+        match value.serialize(&mut writer) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(serde::ser::Error::custom("the value has no term")),
+            Err(error) => {
+                out.truncate(start);
+                Err(error)
+            }
+        }
+    }
+
+    /// Reads the next term, which must be the last, as a value. It may borrow texts and bytes from the input.
+    ///
+    /// # Errors
+    /// [`ReadError`] with the way to the place.
+    pub fn read<'de, T: Deserialize<'de>>(&self, decoder: Decoder<'de>) -> Result<T, ReadError> {
+        self.read_with(decoder, &mut NoExtension)
+    }
+
+    /// As [`Codec::read`], with types that the extension reads.
+    ///
+    /// # Errors
+    /// [`ReadError`] with the way to the place.
+    pub fn read_with<'de, T: Deserialize<'de>>(
+        &self,
+        decoder: Decoder<'de>,
+        extension: &mut dyn Extension,
+    ) -> Result<T, ReadError> {
+        let Codec { names, structs, .. } = *self;
+        let mut reader = FromTerm { tokens: decoder.tokens, names, structs, extension, depth: 0 };
+        let value = T::deserialize(&mut reader)?;
+        reader.tokens.end()?;
+        Ok(value)
+    }
+
+    /// A value as a term: by its bytes.
+    ///
+    /// # Errors
+    /// [`WriteError`] for what no term can be.
+    pub fn to_term<T: Serialize + ?Sized>(&self, value: &T) -> Result<Term, WriteError> {
+        let mut bytes = Vec::new();
+        self.write(value, &mut bytes)?;
+        Decoder::new(&bytes).last_term().map_err(<WriteError as serde::ser::Error>::custom)
+    }
+
+    /// A term as a value: by its bytes.
+    ///
+    /// # Errors
+    /// [`ReadError`] with the way to the place.
+    pub fn from_term<T: DeserializeOwned>(&self, term: &Term) -> Result<T, ReadError> {
+        let mut bytes = Vec::new();
+        term.write(&mut bytes).map_err(<ReadError as serde::de::Error>::custom)?;
+        self.read(Decoder::new(&bytes))
+    }
+}

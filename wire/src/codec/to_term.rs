@@ -1,0 +1,586 @@
+//! Values of Rust as terms: serde's data model written as bytes, without a [`Term`](crate::etf::Term) in between.
+//!
+//! Each method appends one term, and says whether it did: a type of the extension may have none. Lengths that are not
+//! known before are filled in at the end.
+
+use super::error::WriteError;
+use super::extension::{ATOM, Extension, Held, PREFIX, TERM};
+use super::held::HeldSerializer;
+use super::options::{Absent, Names, Structs};
+use crate::etf::encode::{
+    write_atom, write_big, write_binary, write_float, write_int, write_list_head, write_map_head,
+    write_tuple_head, write_u64,
+};
+use crate::etf::{Atom, BigInt, EncodeError, Limits, tag};
+use serde::ser::{self, Serialize, Serializer};
+
+/// Writes values.
+pub(super) struct ToTerm<'o> {
+    pub(super) out: &'o mut Vec<u8>,
+    pub(super) names: Names,
+    pub(super) structs: Structs,
+    pub(super) absent: Absent,
+    pub(super) extension: &'o mut dyn Extension,
+    /// How deep it is nested.
+    pub(super) depth: usize,
+}
+
+impl ToTerm<'_> {
+    fn enter(&mut self) -> Result<(), WriteError> {
+        let limit = Limits::TYPED_DEPTH;
+        if self.depth >= limit {
+            return Err(WriteError::Depth { limit });
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    /// The name of a variant or a unit struct.
+    fn name(&mut self, name: &str) -> Result<(), WriteError> {
+        let mut text = String::with_capacity(name.len());
+        self.names.write(name, &mut text);
+        self.atom(&text)
+    }
+
+    fn atom(&mut self, text: &str) -> Result<(), WriteError> {
+        Atom::check(text)?;
+        write_atom(text, self.out);
+        Ok(())
+    }
+
+    fn float(&mut self, value: f64) -> Result<bool, WriteError> {
+        if !value.is_finite() {
+            return Err(WriteError::Float { value: value.to_string() });
+        }
+        write_float(value, self.out);
+        Ok(true)
+    }
+
+    /// What `Result` is: `{ok, V}`, or `ok` where `V` is that; `{error, E}`.
+    fn result<T: Serialize + ?Sized>(
+        &mut self,
+        is_ok: bool,
+        value: &T,
+    ) -> Result<bool, WriteError> {
+        let start = self.out.len();
+        write_tuple_head(2, self.out)?;
+        write_atom(if is_ok { "ok" } else { "error" }, self.out);
+        let value_start = self.out.len();
+        value.serialize(&mut *self)?;
+        let mut ok = Vec::new();
+        write_atom("ok", &mut ok);
+        if is_ok && (self.out.len() == value_start || self.out[value_start..] == ok) {
+            self.out.truncate(start);
+            self.out.extend(ok);
+        }
+        Ok(true)
+    }
+}
+
+/// A tuple, list or map of which elements are being written.
+pub(super) struct Compound<'w, 'o> {
+    writer: &'w mut ToTerm<'o>,
+    kind: Kind,
+    /// Where the compound begins, its tag included.
+    start: usize,
+    /// Where its elements begin.
+    elements: usize,
+    count: usize,
+    /// Where the keys of a map lie.
+    keys: Vec<(usize, usize)>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    List,
+    Tuple,
+    /// The name, and then elements; the name alone if there are none.
+    Variant,
+    Map,
+    /// The same, as the second element of a tuple with the name.
+    VariantMap,
+    /// A struct that is a tuple: a field that is left out has a place.
+    Positional,
+}
+
+impl<'w, 'o> Compound<'w, 'o> {
+    /// Begins a compound of at most so many elements, in a variant besides the name.
+    fn begin(
+        writer: &'w mut ToTerm<'o>,
+        kind: Kind,
+        most: usize,
+        name: Option<&str>,
+    ) -> Result<Self, WriteError> {
+        writer.enter()?;
+        let start = writer.out.len();
+        match kind {
+            Kind::List => write_list_head(0, writer.out)?,
+            Kind::Map => write_map_head(0, writer.out)?,
+            Kind::VariantMap => {
+                write_tuple_head(2, writer.out)?;
+                name.map(|name| writer.name(name)).transpose()?;
+                write_map_head(0, writer.out)?;
+            }
+            Kind::Tuple | Kind::Variant | Kind::Positional => {
+                // The size of the head depends on the greatest count.
+                let most = most + usize::from(name.is_some());
+                write_tuple_head(most, writer.out)?;
+                name.map(|name| writer.name(name)).transpose()?;
+            }
+        }
+        let elements = writer.out.len();
+        let count = match kind {
+            Kind::Tuple | Kind::Variant | Kind::Positional => usize::from(name.is_some()),
+            Kind::List | Kind::Map | Kind::VariantMap => 0,
+        };
+        Ok(Compound { writer, kind, start, elements, count, keys: Vec::new() })
+    }
+
+    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
+        let written = value.serialize(&mut *self.writer)?;
+        self.count += usize::from(written);
+        Ok(())
+    }
+
+    fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), WriteError> {
+        let start = self.writer.out.len();
+        key.serialize(&mut *self.writer)?;
+        self.keys.push((start, self.writer.out.len()));
+        Ok(())
+    }
+
+    /// The value of the last key. A value without a term takes its key along.
+    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
+        if value.serialize(&mut *self.writer)? {
+            self.count += 1;
+        } else if let Some((start, _)) = self.keys.pop() {
+            self.writer.out.truncate(start);
+        }
+        Ok(())
+    }
+
+    fn field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), WriteError> {
+        if self.kind == Kind::Positional {
+            return self.element(value);
+        }
+        let start = self.writer.out.len();
+        self.writer.atom(name)?;
+        self.keys.push((start, self.writer.out.len()));
+        self.value(value)
+    }
+
+    fn skip_field(&mut self) {
+        if self.kind == Kind::Positional {
+            write_atom(self.writer.absent.atom(), self.writer.out);
+            self.count += 1;
+        }
+    }
+
+    /// Fills in the count.
+    fn finish(self) -> Result<bool, WriteError> {
+        let Compound { writer, kind, start, elements, count, keys } = self;
+        writer.depth -= 1;
+        match kind {
+            Kind::List if count == 0 => {
+                writer.out.truncate(start);
+                writer.out.push(tag::NIL);
+            }
+            Kind::List => finish_list(writer.out, start, elements, count)?,
+            Kind::Variant if count == 1 => {
+                // The name alone: without the head, which has one byte for the count, or four.
+                let head = if writer.out[start] == tag::SMALL_TUPLE { 2 } else { 5 };
+                writer.out.drain(start..start + head);
+            }
+            Kind::Tuple | Kind::Variant | Kind::Positional => match writer.out[start] {
+                tag::SMALL_TUPLE => {
+                    let error = EncodeError { what: "a tuple", length: count };
+                    writer.out[start + 1] = u8::try_from(count).map_err(|_| error)?;
+                }
+                _ => fill_in(writer.out, start + 1, "a tuple", count)?,
+            },
+            Kind::Map | Kind::VariantMap => {
+                check_keys(writer.out, keys)?;
+                fill_in(writer.out, elements - 4, "a map", count)?;
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn fill_in(out: &mut [u8], at: usize, what: &'static str, count: usize) -> Result<(), EncodeError> {
+    let error = EncodeError { what, length: count };
+    let count = u32::try_from(count).map_err(|_| error)?.to_be_bytes();
+    out[at..at + 4].copy_from_slice(&count);
+    Ok(())
+}
+
+/// A list of bytes becomes a string, as OTP writes it: half as long.
+fn finish_list(
+    out: &mut Vec<u8>,
+    start: usize,
+    elements: usize,
+    count: usize,
+) -> Result<(), EncodeError> {
+    let bytes = &out[elements..];
+    let is_string = bytes.len() == count * 2
+        && bytes.chunks_exact(2).all(|element| element[0] == tag::SMALL_INTEGER);
+    match u16::try_from(count) {
+        Ok(count) if is_string => {
+            let bytes: Vec<u8> = bytes.iter().skip(1).step_by(2).copied().collect();
+            out.truncate(start);
+            out.push(tag::STRING);
+            out.extend(count.to_be_bytes());
+            out.extend(bytes);
+        }
+        _ => {
+            fill_in(out, start + 1, "a list", count)?;
+            out.push(tag::NIL);
+        }
+    }
+    Ok(())
+}
+
+/// Equal terms have equal bytes, but for the order of pairs of maps in keys.
+fn check_keys(out: &[u8], keys: Vec<(usize, usize)>) -> Result<(), WriteError> {
+    if keys.len() < 2 {
+        return Ok(());
+    }
+    let mut keys: Vec<_> = keys.into_iter().map(|(start, end)| &out[start..end]).collect();
+    keys.sort_unstable();
+    if keys.windows(2).any(|two| two[0] == two[1]) {
+        return Err(WriteError::EqualKeys);
+    }
+    Ok(())
+}
+
+macro_rules! integers {
+    ($($method:ident($number:ty);)*) => {
+        $(fn $method(self, number: $number) -> Result<bool, WriteError> {
+            write_int(number.into(), self.out);
+            Ok(true)
+        })*
+    };
+}
+
+impl<'w, 'o> Serializer for &'w mut ToTerm<'o> {
+    type Ok = bool;
+    type Error = WriteError;
+    type SerializeSeq = Compound<'w, 'o>;
+    type SerializeTuple = Compound<'w, 'o>;
+    type SerializeTupleStruct = Compound<'w, 'o>;
+    type SerializeTupleVariant = Compound<'w, 'o>;
+    type SerializeMap = Compound<'w, 'o>;
+    type SerializeStruct = Compound<'w, 'o>;
+    type SerializeStructVariant = Compound<'w, 'o>;
+
+    integers! {
+        serialize_i8(i8);
+        serialize_i16(i16);
+        serialize_i32(i32);
+        serialize_i64(i64);
+        serialize_u8(u8);
+        serialize_u16(u16);
+        serialize_u32(u32);
+    }
+
+    fn serialize_u64(self, number: u64) -> Result<bool, WriteError> {
+        write_u64(number, self.out);
+        Ok(true)
+    }
+
+    fn serialize_i128(self, number: i128) -> Result<bool, WriteError> {
+        write_big(&BigInt::from(number), self.out)?;
+        Ok(true)
+    }
+
+    fn serialize_u128(self, number: u128) -> Result<bool, WriteError> {
+        write_big(&BigInt::from(number), self.out)?;
+        Ok(true)
+    }
+
+    fn serialize_bool(self, value: bool) -> Result<bool, WriteError> {
+        write_atom(if value { "true" } else { "false" }, self.out);
+        Ok(true)
+    }
+
+    fn serialize_f32(self, value: f32) -> Result<bool, WriteError> {
+        self.float(value.into())
+    }
+
+    fn serialize_f64(self, value: f64) -> Result<bool, WriteError> {
+        self.float(value)
+    }
+
+    fn serialize_char(self, value: char) -> Result<bool, WriteError> {
+        self.serialize_u32(value.into())
+    }
+
+    fn serialize_str(self, text: &str) -> Result<bool, WriteError> {
+        self.serialize_bytes(text.as_bytes())
+    }
+
+    fn serialize_bytes(self, bytes: &[u8]) -> Result<bool, WriteError> {
+        write_binary(bytes, self.out)?;
+        Ok(true)
+    }
+
+    fn serialize_none(self) -> Result<bool, WriteError> {
+        write_atom(self.absent.atom(), self.out);
+        Ok(true)
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<bool, WriteError> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<bool, WriteError> {
+        write_atom("ok", self.out);
+        Ok(true)
+    }
+
+    fn serialize_unit_struct(self, name: &'static str) -> Result<bool, WriteError> {
+        self.name(name)?;
+        Ok(true)
+    }
+
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<bool, WriteError> {
+        self.name(variant)?;
+        Ok(true)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<bool, WriteError> {
+        if !name.starts_with(PREFIX) {
+            // A type that wraps itself in a box is as deep as one that nests in any other way.
+            self.enter()?;
+            let written = value.serialize(&mut *self);
+            self.depth -= 1;
+            return written;
+        }
+        match (name, value.serialize(HeldSerializer)?) {
+            (TERM, Held::Bytes(term)) => {
+                self.out.extend(term);
+                Ok(true)
+            }
+            (ATOM, Held::Text(text)) => self.atom(&text).map(|()| true),
+            (name, held) => {
+                let why = |why| WriteError::Extension { name, why };
+                self.extension.write(name, &held, self.out).map_err(why)
+            }
+        }
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        index: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<bool, WriteError> {
+        match (name, index, variant) {
+            ("Result", 0, "Ok") => {
+                self.enter()?;
+                let written = self.result(true, value);
+                self.depth -= 1;
+                written
+            }
+            ("Result", 1, "Err") => {
+                self.enter()?;
+                let written = self.result(false, value);
+                self.depth -= 1;
+                written
+            }
+            _ => {
+                let mut compound = Compound::begin(self, Kind::Variant, 1, Some(variant))?;
+                compound.element(value)?;
+                compound.finish()
+            }
+        }
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Compound<'w, 'o>, WriteError> {
+        Compound::begin(self, Kind::List, 0, None)
+    }
+
+    fn serialize_tuple(self, len: usize) -> Result<Compound<'w, 'o>, WriteError> {
+        Compound::begin(self, Kind::Tuple, len, None)
+    }
+
+    fn serialize_tuple_struct(
+        self,
+        _: &'static str,
+        len: usize,
+    ) -> Result<Compound<'w, 'o>, WriteError> {
+        Compound::begin(self, Kind::Tuple, len, None)
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        len: usize,
+    ) -> Result<Compound<'w, 'o>, WriteError> {
+        Compound::begin(self, Kind::Variant, len, Some(variant))
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Compound<'w, 'o>, WriteError> {
+        Compound::begin(self, Kind::Map, 0, None)
+    }
+
+    fn serialize_struct(
+        self,
+        name: &'static str,
+        len: usize,
+    ) -> Result<Compound<'w, 'o>, WriteError> {
+        match self.structs {
+            Structs::Map => Compound::begin(self, Kind::Map, 0, None),
+            Structs::Tuple => Compound::begin(self, Kind::Positional, len, None),
+            Structs::Record => Compound::begin(self, Kind::Positional, len, Some(name)),
+        }
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        len: usize,
+    ) -> Result<Compound<'w, 'o>, WriteError> {
+        match self.structs {
+            Structs::Map => Compound::begin(self, Kind::VariantMap, 0, Some(variant)),
+            Structs::Tuple | Structs::Record => {
+                Compound::begin(self, Kind::Positional, len, Some(variant))
+            }
+        }
+    }
+
+    fn is_human_readable(&self) -> bool {
+        false
+    }
+}
+
+impl ser::SerializeSeq for Compound<'_, '_> {
+    type Ok = bool;
+    type Error = WriteError;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
+        self.element(value)
+    }
+
+    fn end(self) -> Result<bool, WriteError> {
+        self.finish()
+    }
+}
+
+impl ser::SerializeTuple for Compound<'_, '_> {
+    type Ok = bool;
+    type Error = WriteError;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
+        self.element(value)
+    }
+
+    fn end(self) -> Result<bool, WriteError> {
+        self.finish()
+    }
+}
+
+impl ser::SerializeTupleStruct for Compound<'_, '_> {
+    type Ok = bool;
+    type Error = WriteError;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
+        self.element(value)
+    }
+
+    fn end(self) -> Result<bool, WriteError> {
+        self.finish()
+    }
+}
+
+impl ser::SerializeTupleVariant for Compound<'_, '_> {
+    type Ok = bool;
+    type Error = WriteError;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
+        self.element(value)
+    }
+
+    fn end(self) -> Result<bool, WriteError> {
+        self.finish()
+    }
+}
+
+impl ser::SerializeMap for Compound<'_, '_> {
+    type Ok = bool;
+    type Error = WriteError;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), WriteError> {
+        self.key(key)
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
+        self.value(value)
+    }
+
+    fn end(self) -> Result<bool, WriteError> {
+        self.finish()
+    }
+}
+
+impl ser::SerializeStruct for Compound<'_, '_> {
+    type Ok = bool;
+    type Error = WriteError;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), WriteError> {
+        self.field(name, value)
+    }
+
+    fn skip_field(&mut self, _: &'static str) -> Result<(), WriteError> {
+        Compound::skip_field(self);
+        Ok(())
+    }
+
+    fn end(self) -> Result<bool, WriteError> {
+        self.finish()
+    }
+}
+
+impl ser::SerializeStructVariant for Compound<'_, '_> {
+    type Ok = bool;
+    type Error = WriteError;
+
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), WriteError> {
+        self.field(name, value)
+    }
+
+    fn skip_field(&mut self, _: &'static str) -> Result<(), WriteError> {
+        Compound::skip_field(self);
+        Ok(())
+    }
+
+    fn end(self) -> Result<bool, WriteError> {
+        self.finish()
+    }
+}

@@ -1,0 +1,170 @@
+//! Terms, atoms and identities as fields of types that serde writes and reads.
+//!
+//! Within this codec they are themselves. In every other format a term, pid, port or reference is its bytes, and an atom its
+//! text.
+
+use super::extension::{ATOM, TERM};
+use crate::etf::{Atom, Decoder, ExternalPid, Port, Reference, Term};
+use serde::de::{Deserialize, Deserializer, Error as _, Unexpected, Visitor};
+use serde::ser::{Error as _, Serialize, Serializer};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// The bytes of a term without a version.
+struct Bytes(Vec<u8>);
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+
+        impl<'de> Visitor<'de> for Collect {
+            type Value = Bytes;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the bytes of a term")
+            }
+
+            fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Bytes, E> {
+                Ok(Bytes(bytes.to_vec()))
+            }
+
+            fn visit_byte_buf<E: serde::de::Error>(self, bytes: Vec<u8>) -> Result<Bytes, E> {
+                Ok(Bytes(bytes))
+            }
+
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                self,
+                mut bytes: A,
+            ) -> Result<Bytes, A::Error> {
+                let mut all = Vec::new();
+                while let Some(byte) = bytes.next_element()? {
+                    all.push(byte);
+                }
+                Ok(Bytes(all))
+            }
+        }
+
+        deserializer.deserialize_byte_buf(Collect)
+    }
+}
+
+impl Serialize for Term {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::new();
+        self.write(&mut bytes).map_err(S::Error::custom)?;
+        serializer.serialize_newtype_struct(TERM, &Bytes(bytes))
+    }
+}
+
+impl<'de> Deserialize<'de> for Term {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Newtype;
+
+        impl<'de> Visitor<'de> for Newtype {
+            type Value = Term;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a term")
+            }
+
+            fn visit_newtype_struct<D: Deserializer<'de>>(
+                self,
+                inner: D,
+            ) -> Result<Term, D::Error> {
+                let Bytes(bytes) = Bytes::deserialize(inner)?;
+                Decoder::new(&bytes).last_term().map_err(D::Error::custom)
+            }
+        }
+
+        deserializer.deserialize_newtype_struct(TERM, Newtype)
+    }
+}
+
+impl Serialize for Atom {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_newtype_struct(ATOM, self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Atom {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Newtype;
+
+        impl<'de> Visitor<'de> for Newtype {
+            type Value = Atom;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an atom")
+            }
+
+            fn visit_newtype_struct<D: Deserializer<'de>>(
+                self,
+                inner: D,
+            ) -> Result<Atom, D::Error> {
+                Atom::new(String::deserialize(inner)?).map_err(D::Error::custom)
+            }
+        }
+
+        deserializer.deserialize_newtype_struct(ATOM, Newtype)
+    }
+}
+
+/// A type that is one kind of term.
+trait Kind: Sized {
+    const WHAT: &'static str;
+    fn of(term: &Term) -> Option<Self>;
+}
+
+fn deserialize<'de, T: Kind, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    struct What<T>(PhantomData<T>);
+
+    impl<T: Kind> serde::de::Expected for What<T> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(T::WHAT)
+        }
+    }
+
+    let term = Term::deserialize(deserializer)?;
+    let found =
+        || D::Error::invalid_type(Unexpected::Other(&term.to_string()), &What::<T>(PhantomData));
+    T::of(&term).ok_or_else(found)
+}
+
+macro_rules! kinds {
+    ($($kind:ident, $variant:ident, $what:literal;)*) => {
+        $(impl Kind for $kind {
+            const WHAT: &'static str = $what;
+
+            fn of(term: &Term) -> Option<Self> {
+                match term {
+                    Term::$variant(held) => Some($kind::clone(held)),
+                    _ => None,
+                }
+            }
+        }
+
+        impl Serialize for $kind {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                Term::from(self.clone()).serialize(serializer)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $kind {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserialize(deserializer)
+            }
+        })*
+    };
+}
+
+kinds! {
+    ExternalPid, Pid, "a pid";
+    Port, Port, "a port";
+    Reference, Reference, "a reference";
+}

@@ -1,0 +1,381 @@
+//! Reading of terms, with limits and without recursion.
+//!
+//! ```text
+//!  bytes ─► head ─ a leaf ─────────────────────► values  1 2 ..
+//!             └── announces n terms ─► open  {,2 [,3 ..      │
+//!                                        └─ n are there: take them off, put the tuple there
+//! ```
+//!
+//! Values lie on one list, what is open on another. A value allocates when it is complete, never for what
+//! is only announced.
+
+use super::atom::{Atom, Atoms};
+use super::limits::Limits;
+use super::map::EqualKeys;
+use super::tag;
+use super::term::{Bits, Elements, Export, Fun, Improper, Map, Record, Term};
+use super::token::{DecodeError, FunHead, RecordHead, Token, Tokens};
+use std::sync::Arc;
+
+impl Term {
+    /// Reads a term from the bytes that `term_to_binary` makes: the version 131, the term, and nothing else.
+    ///
+    /// # Errors
+    /// [`DecodeError`], with the place, for everything that is no term or is over [`Limits::DEFAULT`].
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        Decoder::new(bytes).version()?.last_term()
+    }
+}
+
+/// Reads terms that follow one another, as those of a frame do.
+#[derive(Debug)]
+pub struct Decoder<'a> {
+    pub(crate) tokens: Tokens<'a>,
+}
+
+impl<'a> Decoder<'a> {
+    /// Reads these bytes, with [`Limits::DEFAULT`].
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Decoder::with_limits(bytes, Limits::DEFAULT)
+    }
+
+    /// Reads these bytes with limits. They hold for all terms together.
+    #[must_use]
+    pub fn with_limits(bytes: &'a [u8], limits: Limits) -> Self {
+        Decoder { tokens: Tokens::new(bytes, limits) }
+    }
+
+    /// With the atoms that the header of the frame lists: cached atoms are read as these.
+    #[must_use]
+    pub fn cached(mut self, cached: &'a [Atom]) -> Self {
+        self.tokens.set_cached(cached);
+        self
+    }
+
+    /// With a table in which atoms are shared.
+    #[must_use]
+    pub fn atoms(mut self, atoms: &'a mut Atoms) -> Self {
+        self.tokens.set_atoms(atoms);
+        self
+    }
+
+    /// Reads the version byte, 131.
+    ///
+    /// # Errors
+    /// [`DecodeError::Version`] if there is another byte.
+    pub fn version(mut self) -> Result<Self, DecodeError> {
+        self.tokens.version()?;
+        Ok(self)
+    }
+
+    /// How far the next term is from the beginning, in bytes.
+    #[must_use]
+    pub fn offset(&self) -> usize {
+        self.tokens.offset()
+    }
+
+    /// Reads the next term.
+    ///
+    /// # Errors
+    /// [`DecodeError`]; the decoder is of no use then.
+    pub fn term(&mut self) -> Result<Term, DecodeError> {
+        read(&mut self.tokens)
+    }
+
+    /// Reads the next term, which must be the last.
+    ///
+    /// # Errors
+    /// [`DecodeError`]; [`DecodeError::Trailing`] if bytes follow.
+    pub fn last_term(mut self) -> Result<Term, DecodeError> {
+        let term = self.term()?;
+        self.tokens.end()?;
+        Ok(term)
+    }
+}
+
+/// A term of which not all elements were read.
+struct Open {
+    kind: Kind,
+    /// Where its elements begin among the values.
+    start: usize,
+    /// How many are still to come.
+    left: usize,
+}
+
+enum Kind {
+    Tuple,
+    /// Its elements; the tail follows.
+    List,
+    /// The tail of a list, if it is no list.
+    Tail,
+    Map,
+    Fun(Box<FunHead>),
+    Record(Box<RecordHead>),
+}
+
+/// The next term.
+pub(crate) fn read(tokens: &mut Tokens<'_>) -> Result<Term, DecodeError> {
+    let mut values: Vec<Term> = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
+    loop {
+        let (kind, left) = match tokens.next()? {
+            Token::Tuple(count) => (Kind::Tuple, count),
+            Token::List(count) => (Kind::List, count),
+            Token::Map(pairs) => (Kind::Map, pairs * 2),
+            Token::Fun(head, free) => (Kind::Fun(head), free),
+            Token::Record(head) => {
+                let count = head.fields.len();
+                (Kind::Record(head), count)
+            }
+            leaf => {
+                values.push(self::leaf(leaf, tokens)?);
+                if let Some(top) = open.last_mut() {
+                    top.left -= 1;
+                }
+                if let Some(term) = close(tokens, &mut values, &mut open)? {
+                    return Ok(term);
+                }
+                continue;
+            }
+        };
+        let limit = tokens.limits().depth;
+        if open.len() >= limit {
+            return Err(DecodeError::Depth { offset: tokens.offset(), limit });
+        }
+        open.push(Open { kind, start: values.len(), left });
+        if left == 0
+            && let Some(term) = close(tokens, &mut values, &mut open)?
+        {
+            return Ok(term);
+        }
+    }
+}
+
+/// Makes values of what is complete. The last one, with nothing open, is the term.
+fn close(
+    tokens: &mut Tokens<'_>,
+    values: &mut Vec<Term>,
+    open: &mut Vec<Open>,
+) -> Result<Option<Term>, DecodeError> {
+    loop {
+        let Some(top) = open.last_mut() else { return Ok(values.pop()) };
+        if top.left > 0 {
+            return Ok(None);
+        }
+        if matches!(top.kind, Kind::List) && !tail(tokens, values, top)? {
+            return Ok(None);
+        }
+        let Some(Open { kind, start, .. }) = open.pop() else { return Ok(values.pop()) };
+        let value = match kind {
+            // A list of no elements and a tail is the tail.
+            Kind::Tail if values.len() == start + 1 => None,
+            kind => {
+                let elements = Elements::from_drain(values.drain(start..));
+                Some(complete(tokens, kind, elements)?)
+            }
+        };
+        values.extend(value);
+        if let Some(outer) = open.last_mut() {
+            outer.left -= 1;
+        }
+    }
+}
+
+/// Reads what follows the elements of a list. Whether the list is complete: the tail can be a list itself, whose
+/// elements are further elements, or a term that is still to be read.
+fn tail(
+    tokens: &mut Tokens<'_>,
+    values: &mut Vec<Term>,
+    list: &mut Open,
+) -> Result<bool, DecodeError> {
+    loop {
+        match tokens.peek_tag()? {
+            tag::NIL | tag::STRING | tag::LIST => match tokens.next()? {
+                Token::List(0) => {}
+                Token::List(count) => {
+                    list.left = count;
+                    return Ok(false);
+                }
+                Token::Text(text) => {
+                    values.extend(text.iter().map(|&byte| Term::Int(byte.into())));
+                    return Ok(true);
+                }
+                _ => return Ok(true),
+            },
+            _ => {
+                list.kind = Kind::Tail;
+                list.left = 1;
+                return Ok(false);
+            }
+        }
+    }
+}
+
+fn complete(tokens: &Tokens<'_>, kind: Kind, elements: Elements) -> Result<Term, DecodeError> {
+    let offset = tokens.offset();
+    Ok(match kind {
+        Kind::Tuple => Term::Tuple(elements),
+        Kind::List => Term::List(elements),
+        // A nested list as the tail was joined to the elements as it came.
+        Kind::Tail => Term::Improper(Improper(elements)),
+        Kind::Map => Term::Map(
+            Map::from_elements(elements).map_err(|EqualKeys| DecodeError::EqualKeys { offset })?,
+        ),
+        Kind::Fun(head) => {
+            head.ends_at(offset)?;
+            let FunHead { arity, uniq, index, module, old_index, old_uniq, pid, .. } = *head;
+            let free = elements;
+            Term::Fun(Arc::new(Fun { arity, uniq, index, module, old_index, old_uniq, pid, free }))
+        }
+        Kind::Record(head) => {
+            let RecordHead { flags, module, name, fields } = *head;
+            let claimed = fields.len() as u64;
+            let record = Record::new(flags, module, name, fields, elements);
+            let record =
+                record.ok_or(DecodeError::Claim { offset, claimed, left: tokens.left() })?;
+            Term::Record(Arc::new(record))
+        }
+    })
+}
+
+/// The term of a head that nothing follows.
+fn leaf(token: Token<'_>, tokens: &mut Tokens<'_>) -> Result<Term, DecodeError> {
+    Ok(match token {
+        Token::Int(number) => Term::Int(number),
+        Token::Big(number) => Term::Big(Arc::new(number)),
+        Token::Float(float) => Term::Float(float),
+        Token::Atom(text) => Term::Atom(tokens.make_atom(text)?),
+        Token::Text(text) => Term::list(text.iter().map(|&byte| Term::Int(byte.into()))),
+        Token::Binary(bytes) => Term::binary(bytes),
+        Token::Bits(bytes, last) => Bits::new(bytes, last)
+            .map_or_else(|| Term::binary(bytes), |bits| Term::Bits(Arc::new(bits))),
+        Token::Pid(pid) => pid.into(),
+        Token::Port(port) => port.into(),
+        Token::Reference(reference) => reference.into(),
+        Token::Export { module, function, arity } => {
+            Term::Export(Arc::new(Export { module, function, arity }))
+        }
+        Token::Nil
+        | Token::List(_)
+        | Token::Tuple(_)
+        | Token::Map(_)
+        | Token::Fun(..)
+        | Token::Record(_) => Term::nil(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decode(bytes: &[u8]) -> Result<Term, DecodeError> {
+        Decoder::new(bytes).last_term()
+    }
+
+    #[test]
+    fn zterm6_nesting_is_limited_and_ten_million_levels_need_no_stack() {
+        for opening in [&[104, 1][..], &[108, 0, 0, 0, 1], &[116, 0, 0, 0, 1]] {
+            let deep = opening.repeat(10_000_000 / opening.len());
+            assert!(matches!(decode(&deep), Err(DecodeError::Depth { limit: 2_048, .. })));
+        }
+        let nested = |depth: usize| [[104, 1].repeat(depth), vec![106]].concat();
+        assert!(decode(&nested(2_048)).is_ok());
+        assert!(matches!(decode(&nested(2_049)), Err(DecodeError::Depth { .. })));
+    }
+
+    #[test]
+    fn a_tail_that_is_a_list_is_joined_and_is_no_depth() {
+        let one_more = [108, 0, 0, 0, 1, 97, 7];
+        let chain = [one_more.repeat(100_000), vec![106]].concat();
+        assert!(matches!(decode(&chain), Ok(Term::List(elements)) if elements.len() == 100_000));
+        let text = [&one_more[..], &[107, 0, 2, 8, 9]].concat();
+        assert_eq!(decode(&text), Ok(Term::list([7, 8, 9].map(Term::Int))));
+        let improper = [&one_more[..], &one_more, &[97, 8]].concat();
+        assert_eq!(decode(&improper).unwrap().to_string(), "[7,7|8]");
+        assert_eq!(decode(&[108, 0, 0, 0, 0, 97, 8]), Ok(Term::Int(8)));
+        assert_eq!(decode(&[108, 0, 0, 0, 0, 104, 1, 97, 8]), Ok(Term::tuple([Term::Int(8)])));
+        assert_eq!(decode(&[108, 0, 0, 0, 0, 108, 0, 0, 0, 0, 106]), Ok(Term::nil()));
+    }
+
+    #[test]
+    fn zterm4_tags_that_nodes_do_not_send_are_errors_with_their_place() {
+        for tag in [80, 99, 101, 102, 103, 114, 117, 121, 0, 1, 68, 69, 131, 255] {
+            let bytes = [&[104, 2, 106, tag][..], &[0; 64]].concat();
+            assert_eq!(decode(&bytes), Err(DecodeError::Tag { offset: 3, tag }));
+        }
+    }
+
+    #[test]
+    fn zterm5_what_is_announced_and_does_not_follow_is_an_error() {
+        for opening in [108, 105, 116, 109, 111, 107, 118] {
+            let bytes = [opening, 255, 255, 255, 255, 1];
+            assert!(decode(&bytes).is_err(), "tag {opening}");
+        }
+        let claim = DecodeError::Claim { offset: 0, claimed: 3, left: 2 };
+        assert_eq!(decode(&[104, 3, 106, 106]), Err(claim));
+    }
+
+    #[test]
+    fn zterm6_terms_and_lengths_of_integers_are_limited() {
+        let limits = Limits { terms: 5, integer_bytes: 2, ..Limits::DEFAULT };
+        let decode = |bytes: &[u8]| Decoder::with_limits(bytes, limits).last_term();
+        assert!(decode(&[104, 4, 106, 106, 106, 106]).is_ok());
+        assert!(matches!(
+            decode(&[104, 5, 106, 106, 106, 106, 106]),
+            Err(DecodeError::Terms { .. })
+        ));
+        assert!(decode(&[107, 0, 4, 1, 2, 3, 4]).is_ok());
+        assert!(matches!(decode(&[107, 0, 5, 1, 2, 3, 4, 5]), Err(DecodeError::Terms { .. })));
+        assert!(decode(&[110, 2, 0, 1, 2]).is_ok());
+        assert!(matches!(
+            decode(&[110, 3, 0, 1, 2, 3]),
+            Err(DecodeError::Integer { bytes: 3, .. })
+        ));
+    }
+
+    #[test]
+    fn zterm7_what_no_erlang_term_can_be_is_an_error() {
+        let nan = [&[70][..], &f64::NAN.to_be_bytes()].concat();
+        let infinite = [&[70][..], &f64::INFINITY.to_be_bytes()].concat();
+        assert!(matches!(decode(&nan), Err(DecodeError::Float { .. })));
+        assert!(matches!(decode(&infinite), Err(DecodeError::Float { .. })));
+        assert!(matches!(decode(&[119, 1, 0xff]), Err(DecodeError::Utf8 { offset: 0 })));
+        let long = [&[118, 1, 0][..], &[b'x'; 256]].concat();
+        assert!(matches!(decode(&long), Err(DecodeError::AtomLength { characters: 256, .. })));
+        for bits in [0, 9, 255] {
+            assert!(matches!(decode(&[77, 0, 0, 0, 1, bits, 7]), Err(DecodeError::Bits { .. })));
+        }
+        assert!(matches!(decode(&[77, 0, 0, 0, 0, 3]), Err(DecodeError::Bits { .. })));
+        assert_eq!(decode(&[77, 0, 0, 0, 1, 8, 7]), Ok(Term::binary([7])));
+        let twice = [116, 0, 0, 0, 2, 97, 1, 97, 2, 97, 1, 97, 3];
+        assert!(matches!(decode(&twice), Err(DecodeError::EqualKeys { .. })));
+        let minus_zero = [&[70][..], &(-0.0_f64).to_be_bytes()].concat();
+        assert_eq!(decode(&minus_zero).unwrap().to_string(), "-0.0");
+    }
+
+    #[test]
+    fn atoms_of_c_nodes_are_latin_1() {
+        assert_eq!(decode(&[115, 2, 0xe5, b'x']), Ok(Term::Atom(Atom::fixed("åx"))));
+        assert_eq!(decode(&[100, 0, 1, 0xff]), Ok(Term::Atom(Atom::fixed("ÿ"))));
+    }
+
+    #[test]
+    fn zmsg7_cached_atoms_are_those_of_the_header() {
+        let cached = [Atom::fixed("a"), Atom::fixed("b")];
+        let read = |bytes: &[u8]| Decoder::new(bytes).cached(&cached).last_term();
+        assert_eq!(read(&[82, 1]), Ok(Term::atom("b")));
+        let error = DecodeError::CachedAtom { offset: 0, index: 2, known: 2 };
+        assert_eq!(read(&[82, 2]), Err(error));
+    }
+
+    #[test]
+    fn zterm3_a_native_record_is_read_with_its_names_and_flags() {
+        let bytes = [67, 0, 0, 0, 1, 1, 119, 1, b'm', 119, 1, b'r', 119, 1, b'x', 97, 5];
+        let term = decode(&bytes).unwrap();
+        let Term::Record(record) = &term else { panic!("{term}") };
+        assert_eq!(record.flags(), 1);
+        assert_eq!(record.fields(), ["x"].map(Atom::fixed));
+        assert_eq!(record.values(), [Term::Int(5)]);
+    }
+}

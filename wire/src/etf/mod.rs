@@ -1,0 +1,42 @@
+//! External terms: the values of Erlang, their bytes and their text.
+//!
+//! | what | where |
+//! |---|---|
+//! | a value | [`Term`] and what it holds: [`Atom`], [`BigInt`], [`Float`], [`Bits`], [`Elements`], [`Improper`], [`Map`], [`ExternalPid`], [`Port`], [`Reference`], [`Fun`], [`Export`], [`Record`] |
+//! | bytes to a value | [`Term::decode`], [`Decoder`] within [`Limits`] |
+//! | a value to bytes | [`Term::encode`], [`Term::write`] |
+//! | a value to text | `Display` |
+//! | Erlang's order | [`Term::compare`]; `==` is `=:=` |
+//!
+//! ```
+//! use krarup_wire::etf::Term;
+//!
+//! let term = Term::tuple([Term::atom("note"), Term::Int(5), Term::binary("text")]);
+//! let bytes = term.encode()?;
+//! assert_eq!(Term::decode(&bytes)?, term);
+//! assert_eq!(term.to_string(), r#"{note,5,<<"text">>}"#);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod atom;
+pub(crate) mod decode;
+pub(crate) mod encode;
+mod identity;
+mod integer;
+mod limits;
+mod map;
+mod order;
+mod print;
+pub(crate) mod tag;
+mod term;
+pub(crate) mod token;
+
+pub use atom::{Atom, AtomError, Atoms};
+pub use decode::Decoder;
+pub use encode::EncodeError;
+pub use identity::{ExternalPid, Port, Reference, ReferenceError};
+pub use integer::BigInt;
+pub use limits::Limits;
+pub use map::EqualKeys;
+pub use term::{Bits, Elements, Export, Float, Fun, Improper, Map, Record, Term};
+pub use token::DecodeError;

@@ -1,0 +1,291 @@
+//! Terms as text: as Erlang prints them on one line where its printable range is Unicode.
+//!
+//! It is what `io_lib:format("~0tp", [Term])` gives under `erl +pc unicode`, but for identities: Erlang prints the node
+//! of a pid as a number of its own table, which a term does not have. Here it is the node's name:
+//! `<shop@host.66.0>`, `#Ref<shop@host.1.2.3>` (words in Erlang's order, the most significant first), `#Port<shop@host.5>`.
+
+use super::atom::Atom;
+use super::identity::{ExternalPid, Port, Reference};
+use super::term::{Export, Float, Fun, Map, Record, Term};
+use std::fmt::{self, Display, Formatter, Write};
+use std::slice::Iter;
+
+impl Display for Term {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut tasks = vec![Task::Term(self)];
+        while let Some(task) = tasks.pop() {
+            match task {
+                Task::Term(term) => head(term, f, &mut tasks)?,
+                Task::Text(text) => f.write_str(text)?,
+                Task::Each(mut terms, between) => {
+                    if let Some(term) = terms.next() {
+                        f.write_str(between)?;
+                        tasks.push(Task::Each(terms, ","));
+                        tasks.push(Task::Term(term));
+                    }
+                }
+                Task::Pairs(map, at) => {
+                    if let Some((key, value)) = map.sorted_pair(at) {
+                        let between = if at == 0 { "" } else { "," };
+                        f.write_str(between)?;
+                        tasks.push(Task::Pairs(map, at + 1));
+                        tasks.extend([Task::Term(value), Task::Text(" => "), Task::Term(key)]);
+                    }
+                }
+                Task::Fields(record, at) => {
+                    if let (Some(name), Some(value)) =
+                        (record.fields().get(at), record.values().get(at))
+                    {
+                        let between = if at == 0 { "" } else { "," };
+                        write!(f, "{between}{name} = ")?;
+                        tasks.push(Task::Fields(record, at + 1));
+                        tasks.push(Task::Term(value));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is still to be printed, the next one last.
+enum Task<'a> {
+    Term(&'a Term),
+    Text(&'static str),
+    /// Terms, and what stands before the next one.
+    Each(Iter<'a, Term>, &'static str),
+    Pairs(&'a Map, usize),
+    Fields(&'a Record, usize),
+}
+
+fn head<'a>(term: &'a Term, f: &mut Formatter<'_>, tasks: &mut Vec<Task<'a>>) -> fmt::Result {
+    match term {
+        Term::Int(number) => write!(f, "{number}"),
+        Term::Big(number) => write!(f, "{number}"),
+        Term::Float(float) => write!(f, "{float}"),
+        Term::Atom(atom) => write!(f, "{atom}"),
+        Term::Binary(bytes) => binary(bytes, f),
+        Term::Bits(bits) => {
+            let (last, bytes) = bits.bytes().split_last().unwrap_or((&0, &[]));
+            f.write_str("<<")?;
+            bytes.iter().try_for_each(|byte| write!(f, "{byte},"))?;
+            let count = bits.last_bits();
+            write!(f, "{}:{count}>>", last >> (8 - count))
+        }
+        Term::Tuple(elements) => {
+            tasks.extend([Task::Text("}"), Task::Each(elements.iter(), "")]);
+            f.write_str("{")
+        }
+        Term::List(elements) => match text_of(elements) {
+            Some(text) => quoted(&text, '"', f),
+            None => {
+                tasks.extend([Task::Text("]"), Task::Each(elements.iter(), "")]);
+                f.write_str("[")
+            }
+        },
+        Term::Improper(list) => {
+            tasks.extend([Task::Text("]"), Task::Term(list.tail()), Task::Text("|")]);
+            tasks.push(Task::Each(list.elements().iter(), ""));
+            f.write_str("[")
+        }
+        Term::Map(map) => {
+            tasks.extend([Task::Text("}"), Task::Pairs(map, 0)]);
+            f.write_str("#{")
+        }
+        Term::Pid(pid) => write!(f, "{pid}"),
+        Term::Port(port) => write!(f, "{port}"),
+        Term::Reference(reference) => write!(f, "{reference}"),
+        Term::Export(export) => write!(f, "{export}"),
+        Term::Fun(fun) => write!(f, "{fun}"),
+        Term::Record(record) => {
+            tasks.extend([Task::Text("}"), Task::Fields(record, 0)]);
+            write!(f, "#{}:{}{{", record.module(), record.name())
+        }
+    }
+}
+
+impl fmt::Debug for Term {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
+    }
+}
+
+/// Quoted where Erlang demands it.
+impl Display for Atom {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if is_bare(self.as_str()) {
+            f.write_str(self.as_str())
+        } else {
+            quoted(self.as_str(), '\'', f)
+        }
+    }
+}
+
+/// The shortest text that is read as the same float, with an exponent where that is shorter or from 2^53 on.
+impl Display for Float {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        let value = self.value();
+        let (decimal, mut scientific) = (format!("{value:?}"), format!("{value:e}"));
+        if !scientific.contains('.') {
+            scientific = scientific.replace('e', ".0e");
+        }
+        // `{:?}` itself has an exponent for the greatest and the smallest, where that is shorter anyway.
+        let is_decimal = !decimal.contains('e') && decimal.len() <= scientific.len();
+        let text = if is_decimal && value.abs() < EXACT { decimal } else { scientific };
+        f.write_str(if value == 0.0 {
+            if value.is_sign_negative() { "-0.0" } else { "0.0" }
+        } else {
+            &text
+        })
+    }
+}
+
+/// `<node.id.serial>`
+impl Display for ExternalPid {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "<{}.{}.{}>", self.node.as_str(), self.id, self.serial)
+    }
+}
+
+/// `#Port<node.id>`
+impl Display for Port {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "#Port<{}.{}>", self.node.as_str(), self.id)
+    }
+}
+
+/// `#Ref<node.words>`
+impl Display for Reference {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "#Ref<{}", self.node().as_str())?;
+        self.words().iter().rev().try_for_each(|word| write!(f, ".{word}"))?;
+        f.write_str(">")
+    }
+}
+
+/// `fun module:function/arity`
+impl Display for Export {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "fun {}:{}/{}", self.module, self.function, self.arity)
+    }
+}
+
+/// `#Fun<module.index.uniq>`
+impl Display for Fun {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "#Fun<{}.{}.{}>", self.module.as_str(), self.old_index, self.old_uniq)
+    }
+}
+
+macro_rules! debug_as_display {
+    ($($named:ty),*) => {
+        $(impl fmt::Debug for $named {
+            fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+                Display::fmt(self, f)
+            }
+        })*
+    };
+}
+
+debug_as_display!(ExternalPid, Port, Reference, Export, Fun);
+
+/// Whether an atom is written without quotes.
+fn is_bare(text: &str) -> bool {
+    // The letters of Latin-1; of others Erlang's scanner knows none.
+    let lower = |c: char| c.is_ascii_lowercase() || ('ß'..='ÿ').contains(&c) && c != '÷';
+    let upper = |c: char| c.is_ascii_uppercase() || ('À'..='Þ').contains(&c) && c != '×';
+    let inner = |c: char| lower(c) || upper(c) || c.is_ascii_digit() || c == '_' || c == '@';
+    text.starts_with(lower) && text.chars().all(inner) && !RESERVED.contains(&text)
+}
+
+const RESERVED: [&str; 26] = [
+    "after", "and", "andalso", "band", "begin", "bnot", "bor", "bsl", "bsr", "bxor", "case",
+    "catch", "div", "end", "fun", "if", "not", "of", "or", "orelse", "receive", "rem", "try",
+    "when", "xor", "cond",
+];
+
+/// The text of a list of printable characters, if it is one.
+fn text_of(elements: &[Term]) -> Option<String> {
+    if elements.is_empty() {
+        return None;
+    }
+    let character = |term: &Term| match term {
+        Term::Int(number) => {
+            char::from_u32(u32::try_from(*number).ok()?).filter(|&c| is_printable(c))
+        }
+        _ => None,
+    };
+    elements.iter().map(character).collect()
+}
+
+fn is_printable(c: char) -> bool {
+    matches!(c, ' '..='~' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..)
+        || matches!(c, '\n' | '\r' | '\t' | '\u{b}' | '\u{8}' | '\u{c}' | '\u{1b}')
+}
+
+fn binary(bytes: &[u8], f: &mut Formatter<'_>) -> fmt::Result {
+    f.write_str("<<")?;
+    let printable = |text: &str| text.chars().all(is_printable);
+    let latin1 = || bytes.iter().map(|&byte| char::from(byte));
+    match str::from_utf8(bytes) {
+        Ok("") => {}
+        Ok(text) if printable(text) => {
+            quoted(text, '"', f)?;
+            f.write_str(if text.is_ascii() { "" } else { "/utf8" })?;
+        }
+        _ if latin1().all(is_printable) => quoted(&latin1().collect::<String>(), '"', f)?,
+        _ => {
+            for (at, byte) in bytes.iter().enumerate() {
+                write!(f, "{}{byte}", if at == 0 { "" } else { "," })?;
+            }
+        }
+    }
+    f.write_str(">>")
+}
+
+fn quoted(text: &str, quote: char, f: &mut Formatter<'_>) -> fmt::Result {
+    f.write_char(quote)?;
+    for c in text.chars() {
+        match c {
+            '\\' => f.write_str("\\\\")?,
+            c if c == quote => write!(f, "\\{c}")?,
+            '\n' => f.write_str("\\n")?,
+            '\r' => f.write_str("\\r")?,
+            '\t' => f.write_str("\\t")?,
+            '\u{b}' => f.write_str("\\v")?,
+            '\u{8}' => f.write_str("\\b")?,
+            '\u{c}' => f.write_str("\\f")?,
+            '\u{1b}' => f.write_str("\\e")?,
+            '\u{7f}' => f.write_str("\\d")?,
+            '\0'..='\u{1f}' | '\u{80}'..='\u{9f}' => write!(f, "\\{:03o}", u32::from(c))?,
+            c => f.write_char(c)?,
+        }
+    }
+    f.write_char(quote)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identities_print_the_name_of_their_node() {
+        let node = Atom::fixed("shop@host");
+        let pid = ExternalPid { node: node.clone(), id: 66, serial: 1, creation: 4 };
+        assert_eq!(Term::from(pid).to_string(), "<shop@host.66.1>");
+        let reference = Reference::new(node.clone(), 4, &[1, 2, 3]).unwrap();
+        assert_eq!(Term::from(reference).to_string(), "#Ref<shop@host.3.2.1>");
+        assert_eq!(Term::from(Port { node, creation: 4, id: 5 }).to_string(), "#Port<shop@host.5>");
+    }
+
+    #[test]
+    fn a_native_record_prints_its_fields() {
+        let (module, name) = (Atom::fixed("shop"), Atom::fixed("Item"));
+        let fields = [Atom::fixed("id"), Atom::fixed("price")];
+        let values = vec![Term::Int(1), Term::nil()];
+        let record = Record::new(0, module, name, fields, values).unwrap();
+        let term = Term::Record(std::sync::Arc::new(record));
+        assert_eq!(term.to_string(), "#shop:'Item'{id = 1,price = []}");
+    }
+}

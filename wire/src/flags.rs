@@ -1,0 +1,252 @@
+//! What a node of the distribution can do: the flags of the handshake.
+//!
+//! Each side sends its own; a connection has what both sent. Without a mandatory one there is no connection.
+
+use std::fmt;
+use std::ops::{BitAnd, BitOr};
+
+/// A set of flags, as OTP numbers them.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Flags(u64);
+
+macro_rules! flags {
+    ($($(#[$doc:meta])* $name:ident = $bits:expr;)*) => {
+        impl Flags {
+            $($(#[$doc])* pub const $name: Flags = Flags($bits);)*
+
+            /// The flags that have a name here, the mandatory sets left out.
+            const NAMED: &'static [(Flags, &'static str)] = &[$((Flags::$name, stringify!($name)),)*];
+        }
+    };
+}
+
+flags! {
+    /// The node is published. A Krarup node never is (rule Zglobal1).
+    PUBLISHED = 1;
+    /// The old atom cache, without headers.
+    ATOM_CACHE = 1 << 1;
+    /// References have several words.
+    EXTENDED_REFERENCES = 1 << 2;
+    /// Monitors of processes.
+    DIST_MONITOR = 1 << 3;
+    /// Funs of old.
+    FUN_TAGS = 1 << 4;
+    /// Monitors of names.
+    DIST_MONITOR_NAME = 1 << 5;
+    /// The old atom cache, for hidden nodes.
+    HIDDEN_ATOM_CACHE = 1 << 6;
+    /// Funs.
+    NEW_FUN_TAGS = 1 << 7;
+    /// Pids and ports have more bits.
+    EXTENDED_PIDS_PORTS = 1 << 8;
+    /// `fun module:function/arity`.
+    EXPORT_PTR_TAG = 1 << 9;
+    /// Bit strings.
+    BIT_BINARIES = 1 << 10;
+    /// Floats of 8 bytes.
+    NEW_FLOATS = 1 << 11;
+    /// Output is in Unicode.
+    UNICODE_IO = 1 << 12;
+    /// Frames have a header with an atom cache.
+    DIST_HDR_ATOM_CACHE = 1 << 13;
+    /// Atoms with a length of one byte.
+    SMALL_ATOM_TAGS = 1 << 14;
+    /// Atoms in UTF-8.
+    UTF8_ATOMS = 1 << 16;
+    /// Maps.
+    MAP_TAG = 1 << 17;
+    /// Creations have 32 bits.
+    BIG_CREATION = 1 << 18;
+    /// A message by pid says who sent it.
+    SEND_SENDER = 1 << 19;
+    /// Labels of sequential traces are terms.
+    BIG_SEQTRACE_LABELS = 1 << 20;
+    /// Reasons are payloads, not part of the control message.
+    EXIT_PAYLOAD = 1 << 22;
+    /// Messages are sent in fragments.
+    FRAGMENTS = 1 << 23;
+    /// The handshake of version 6.
+    HANDSHAKE_23 = 1 << 24;
+    /// Unlinks have numbers and are acknowledged.
+    UNLINK_ID = 1 << 25;
+    /// Stands for what OTP 25 demands.
+    MANDATORY_25_DIGEST = 1 << 26;
+    /// Processes can be spawned.
+    SPAWN = 1 << 32;
+    /// The node asks for a name. Such a peer is refused.
+    NAME_ME = 1 << 33;
+    /// Pids of 64 bits, ports of 64 bits, references of five words.
+    V4_NC = 1 << 34;
+    /// Messages to aliases, OTP 24 to 29.
+    ALIAS = 1 << 35;
+    /// Messages with flags of their own, OTP 28 on.
+    ALTACT_SIG = 1 << 37;
+    /// Native records, OTP 29 on.
+    NATIVE_RECORDS = 1 << 38;
+}
+
+impl Flags {
+    /// What OTP 26 and later demand.
+    pub const MANDATORY: Flags = Flags(0x4_0307_0f94);
+
+    /// What OTP 25 demands: [`Flags::MANDATORY_25_DIGEST`] stands for these.
+    const MANDATORY_25: Flags = Flags(0x107_0f94);
+
+    /// What a Krarup node offers.
+    pub const OFFERED: Flags = Flags(
+        Self::MANDATORY.0
+            | Self::DIST_MONITOR.0
+            | Self::DIST_MONITOR_NAME.0
+            | Self::UNICODE_IO.0
+            | Self::DIST_HDR_ATOM_CACHE.0
+            | Self::SMALL_ATOM_TAGS.0
+            | Self::SEND_SENDER.0
+            | Self::BIG_SEQTRACE_LABELS.0
+            | Self::EXIT_PAYLOAD.0
+            | Self::FRAGMENTS.0
+            | Self::MANDATORY_25_DIGEST.0
+            | Self::SPAWN.0
+            | Self::ALIAS.0
+            | Self::ALTACT_SIG.0,
+    );
+
+    /// The flags with these bits.
+    #[must_use]
+    pub const fn from_bits(bits: u64) -> Self {
+        Flags(bits)
+    }
+
+    /// The bits of the flags.
+    #[must_use]
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// Whether all of these are among them.
+    #[must_use]
+    pub const fn contains(self, others: Flags) -> bool {
+        self.0 & others.0 == others.0
+    }
+
+    /// These without those.
+    #[must_use]
+    pub const fn without(self, others: Flags) -> Self {
+        Flags(self.0 & !others.0)
+    }
+
+    /// With what [`Flags::MANDATORY_25_DIGEST`] stands for, if it is among them: as received flags are to be read.
+    #[must_use]
+    pub const fn expanded(self) -> Self {
+        if self.contains(Self::MANDATORY_25_DIGEST) {
+            Flags(self.0 | Self::MANDATORY_25.0)
+        } else {
+            self
+        }
+    }
+
+    /// What a connection has of these and those of the peer.
+    ///
+    /// # Errors
+    /// [`MissingFlags`] if one of the two lacks a mandatory flag.
+    pub fn negotiate(self, theirs: Flags) -> Result<Flags, MissingFlags> {
+        let both = self.expanded() & theirs.expanded();
+        if both.contains(Self::MANDATORY) {
+            Ok(both)
+        } else {
+            Err(MissingFlags { missing: Self::MANDATORY.without(both) })
+        }
+    }
+}
+
+impl BitAnd for Flags {
+    type Output = Flags;
+
+    fn bitand(self, other: Flags) -> Flags {
+        Flags(self.0 & other.0)
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Flags;
+
+    fn bitor(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+}
+
+/// The names of the flags, and the bits that have none here.
+impl fmt::Display for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = *self;
+        let mut between = "";
+        for (flag, name) in Self::NAMED.iter().filter(|(flag, _)| self.contains(*flag)) {
+            write!(f, "{between}{name}")?;
+            between = " ";
+            rest = rest.without(*flag);
+        }
+        if rest.0 != 0 || self.0 == 0 {
+            write!(f, "{between}{:#x}", rest.0)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// One of the two nodes lacks flags without which there is no connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("mandatory flags are missing: {missing}")]
+pub struct MissingFlags {
+    /// The flags that are missing.
+    pub missing: Flags,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zhs1_what_otp_and_c_nodes_offer_is_taken() {
+        for bits in [0xd_07df_7fbc, 0x6d_07df_7fbc, 0x4_0707_4f9c, 0xd_07df_7fbd] {
+            let both = Flags::OFFERED.negotiate(Flags::from_bits(bits)).unwrap();
+            assert!(both.contains(Flags::MANDATORY));
+            assert!(!both.contains(Flags::PUBLISHED) && !both.contains(Flags::NATIVE_RECORDS));
+        }
+        let c_node = Flags::OFFERED.negotiate(Flags::from_bits(0x4_0707_4f9c)).unwrap();
+        for optional in
+            [Flags::FRAGMENTS, Flags::DIST_HDR_ATOM_CACHE, Flags::EXIT_PAYLOAD, Flags::ALIAS]
+        {
+            assert!(!c_node.contains(optional));
+        }
+    }
+
+    #[test]
+    fn zhs3_each_mandatory_flag_is_missed_by_name() {
+        for (flag, name) in Flags::NAMED.iter().filter(|(flag, _)| Flags::MANDATORY.contains(*flag))
+        {
+            let without = Flags::MANDATORY.without(*flag);
+            let error = Flags::OFFERED.negotiate(without).unwrap_err();
+            assert_eq!(error.missing, *flag);
+            assert!(error.to_string().ends_with(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_digest_of_25_stands_for_its_set() {
+        let digest = Flags::MANDATORY_25_DIGEST | Flags::UNLINK_ID | Flags::V4_NC;
+        assert!(Flags::OFFERED.negotiate(digest).is_ok());
+        assert!(Flags::OFFERED.negotiate(Flags::MANDATORY_25_DIGEST).is_err());
+    }
+
+    #[test]
+    fn what_must_not_be_offered_is_not() {
+        let never = [Flags::PUBLISHED, Flags::ATOM_CACHE, Flags::HIDDEN_ATOM_CACHE, Flags::NAME_ME];
+        assert!(never.iter().all(|flag| !Flags::OFFERED.contains(*flag)));
+        assert!(!Flags::OFFERED.contains(Flags::NATIVE_RECORDS));
+        assert_eq!(Flags::from_bits(1 << 60).to_string(), "0x1000000000000000");
+    }
+}

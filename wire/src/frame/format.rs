@@ -1,0 +1,54 @@
+//! Which of the three forms of frames a connection has, by what was negotiated.
+
+use crate::flags::Flags;
+
+/// The form of the frames of a connection.
+///
+/// | negotiated | a frame is |
+/// |---|---|
+/// | neither | length, 112, 131, control, and 131, payload if there is one |
+/// | FRAGMENTS | length, 131, 68, 0, control, payload; large messages in fragments |
+/// | DIST_HDR_ATOM_CACHE | the same with a list of cached atoms; with FRAGMENTS large messages in fragments |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameFormat {
+    cache: bool,
+    fragments: bool,
+}
+
+impl FrameFormat {
+    /// The form that a connection with these flags has.
+    #[must_use]
+    pub fn of(negotiated: Flags) -> Self {
+        FrameFormat {
+            cache: negotiated.contains(Flags::DIST_HDR_ATOM_CACHE),
+            fragments: negotiated.contains(Flags::FRAGMENTS),
+        }
+    }
+
+    /// Whether frames have a header; if not, they are passed through.
+    #[must_use]
+    pub fn has_headers(self) -> bool {
+        self.cache || self.fragments
+    }
+
+    /// Whether headers may list atoms.
+    #[must_use]
+    pub fn has_cache(self) -> bool {
+        self.cache
+    }
+
+    /// Whether messages may come in fragments.
+    #[must_use]
+    pub fn has_fragments(self) -> bool {
+        self.fragments
+    }
+}
+
+/// The first byte of a frame without a header.
+pub(super) const PASS_THROUGH: u8 = 112;
+/// The second byte of a frame that is a whole message.
+pub(super) const WHOLE: u8 = 68;
+/// The second byte of a frame that is the first fragment of a message.
+pub(super) const FIRST_FRAGMENT: u8 = 69;
+/// The second byte of a frame that is a further fragment.
+pub(super) const FURTHER_FRAGMENT: u8 = 70;

@@ -1,0 +1,183 @@
+//! Messages that come in fragments, put together, within bounds (rule Zmsg6).
+
+use super::error::FrameError;
+use crate::control::Control;
+use crate::etf::Atom;
+use std::collections::HashMap;
+
+/// What the peer may keep under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FragmentLimits {
+    /// How many messages at one time.
+    pub(super) sequences: usize,
+    /// How many bytes all of them have.
+    pub(super) bytes: usize,
+    /// How many bytes one of them has.
+    pub(super) message: usize,
+}
+
+/// Messages of which not all fragments have come.
+#[derive(Debug)]
+pub(super) struct Fragments {
+    limits: FragmentLimits,
+    open: HashMap<u64, Sequence>,
+    /// The bytes of all that are open.
+    bytes: usize,
+}
+
+/// A message: its control message, the atoms that its header lists, and its payload so far.
+#[derive(Debug)]
+pub(super) struct Sequence {
+    pub(super) control: Control,
+    pub(super) cached: Vec<Atom>,
+    pub(super) payload: Vec<u8>,
+    /// The number of the next fragment; the last one is 1.
+    next: u64,
+}
+
+impl Fragments {
+    pub(super) fn new(limits: FragmentLimits) -> Self {
+        Fragments { limits, open: HashMap::new(), bytes: 0 }
+    }
+
+    /// How many messages are under way.
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+
+    /// The first fragment of a message of `left` fragments. The message, if there is only one.
+    pub(super) fn first(
+        &mut self,
+        sequence: u64,
+        left: u64,
+        (control, cached): (Control, Vec<Atom>),
+        part: &[u8],
+    ) -> Result<Option<Sequence>, FrameError> {
+        if self.open.contains_key(&sequence) {
+            return Err(FrameError::BeganTwice { sequence });
+        }
+        let mut message = Sequence { control, cached, payload: Vec::new(), next: 0 };
+        self.account(0, part.len())?;
+        match left {
+            0 => return Err(FrameError::NoFragments { sequence }),
+            1 => {
+                self.bytes -= part.len();
+                message.payload = part.to_vec();
+                return Ok(Some(message));
+            }
+            _ if self.open.len() >= self.limits.sequences => {
+                return Err(FrameError::Sequences { limit: self.limits.sequences });
+            }
+            _ => {}
+        }
+        message.payload.extend(part);
+        message.next = left - 1;
+        self.open.insert(sequence, message);
+        Ok(None)
+    }
+
+    /// A further fragment. The message, if it is the last one.
+    pub(super) fn further(
+        &mut self,
+        sequence: u64,
+        left: u64,
+        part: &[u8],
+    ) -> Result<Option<Sequence>, FrameError> {
+        let (expected, before) = self
+            .open
+            .get(&sequence)
+            .map_or((0, 0), |message| (message.next, message.payload.len()));
+        if left == 0 || left != expected {
+            return Err(FrameError::OutOfTurn { sequence, expected, found: left });
+        }
+        self.account(before, part.len())?;
+        if left == 1 {
+            let mut message = self.open.remove(&sequence);
+            if let Some(message) = &mut message {
+                self.bytes -= message.payload.len() + part.len();
+                message.payload.extend(part);
+            }
+            return Ok(message);
+        }
+        if let Some(message) = self.open.get_mut(&sequence) {
+            message.payload.extend(part);
+            message.next = left - 1;
+        }
+        Ok(None)
+    }
+
+    /// Counts so many bytes more of a message that had `before`.
+    fn account(&mut self, before: usize, more: usize) -> Result<(), FrameError> {
+        if before + more > self.limits.message {
+            return Err(FrameError::Message { limit: self.limits.message });
+        }
+        if self.bytes + more > self.limits.bytes {
+            return Err(FrameError::Fragments { limit: self.limits.bytes });
+        }
+        self.bytes += more;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::etf::ExternalPid;
+
+    fn head() -> (Control, Vec<Atom>) {
+        let to = ExternalPid { node: Atom::fixed("a@b"), id: 1, serial: 0, creation: 4 };
+        (Control::Send { to }, Vec::new())
+    }
+
+    fn fragments() -> Fragments {
+        Fragments::new(FragmentLimits { sequences: 2, bytes: 10, message: 6 })
+    }
+
+    #[test]
+    fn zmsg6_sequences_mixed_are_put_together() {
+        let mut fragments = fragments();
+        assert!(fragments.first(1, 3, head(), b"ab").unwrap().is_none());
+        assert!(fragments.first(2, 2, head(), b"x").unwrap().is_none());
+        assert!(fragments.further(1, 2, b"cd").unwrap().is_none());
+        assert_eq!(fragments.further(2, 1, b"y").unwrap().unwrap().payload, b"xy");
+        assert_eq!(fragments.first(7, 1, head(), b"whole").unwrap().unwrap().payload, b"whole");
+        assert_eq!(fragments.further(1, 1, b"ef").unwrap().unwrap().payload, b"abcdef");
+        assert_eq!((fragments.len(), fragments.bytes), (0, 0));
+    }
+
+    #[test]
+    fn zmsg6_what_is_out_of_turn_repeated_or_unknown_is_an_error() {
+        let mut fragments = fragments();
+        fragments.first(1, 4, head(), b"").unwrap();
+        let turn = |expected, found| FrameError::OutOfTurn { sequence: 1, expected, found };
+        assert_eq!(fragments.further(1, 2, b"").unwrap_err(), turn(3, 2));
+        assert_eq!(fragments.further(1, 4, b"").unwrap_err(), turn(3, 4));
+        assert_eq!(fragments.further(1, 0, b"").unwrap_err(), turn(3, 0));
+        fragments.further(1, 3, b"").unwrap();
+        assert_eq!(fragments.further(1, 3, b"").unwrap_err(), turn(2, 3));
+        let unknown = FrameError::OutOfTurn { sequence: 9, expected: 0, found: 1 };
+        assert_eq!(fragments.further(9, 1, b"").unwrap_err(), unknown);
+        assert_eq!(
+            fragments.further(9, 0, b"").unwrap_err(),
+            FrameError::OutOfTurn { sequence: 9, expected: 0, found: 0 }
+        );
+        let twice = FrameError::BeganTwice { sequence: 1 };
+        assert_eq!(fragments.first(1, 2, head(), b"").unwrap_err(), twice);
+        let none = FrameError::NoFragments { sequence: 3 };
+        assert_eq!(fragments.first(3, 0, head(), b"").unwrap_err(), none);
+    }
+
+    #[test]
+    fn zmsg6_sequences_and_bytes_are_bounded() {
+        let mut fragments = fragments();
+        fragments.first(1, 9, head(), b"12345").unwrap();
+        assert_eq!(fragments.further(1, 8, b"67").unwrap_err(), FrameError::Message { limit: 6 });
+        fragments.first(2, 9, head(), b"1234").unwrap();
+        assert_eq!(
+            fragments.further(2, 8, b"56").unwrap_err(),
+            FrameError::Fragments { limit: 10 }
+        );
+        let error = fragments.first(3, 9, head(), b"").unwrap_err();
+        assert_eq!(error, FrameError::Sequences { limit: 2 });
+    }
+}

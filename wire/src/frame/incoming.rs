@@ -1,0 +1,294 @@
+//! Frames that come in: bytes to messages.
+
+use super::atom_cache::AtomCache;
+use super::error::FrameError;
+use super::format::{FIRST_FRAGMENT, FURTHER_FRAGMENT, FrameFormat, PASS_THROUGH, WHOLE};
+use super::fragments::{FragmentLimits, Fragments};
+use crate::control::Control;
+use crate::etf::{Atom, Atoms, DecodeError, Decoder, Limits, Term, tag};
+use crate::reader::Reader;
+use std::borrow::Cow;
+
+/// What a peer may send, and keep under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FrameLimits {
+    /// The greatest length of a frame, in bytes.
+    pub frame_bytes: usize,
+    /// The greatest length of a payload that comes in fragments, in bytes.
+    pub message_bytes: usize,
+    /// How many bytes all messages may have that are under way in fragments.
+    pub fragment_bytes: usize,
+    /// How many messages may be under way in fragments at one time.
+    pub sequences: usize,
+    /// How many atoms are shared: [`Atoms`].
+    pub atoms: usize,
+    /// What a term may cost: a control message, and a payload.
+    pub terms: Limits,
+}
+
+impl FrameLimits {
+    /// The limits unless told otherwise (rule Zmsg6): frames of 129 MiB, messages of 128 MiB, 256 MiB in all, 64 at one
+    /// time, [`Atoms::DEFAULT_CAPACITY`], [`Limits::DEFAULT`].
+    pub const DEFAULT: FrameLimits = FrameLimits {
+        frame_bytes: 129 << 20,
+        message_bytes: 128 << 20,
+        fragment_bytes: 256 << 20,
+        sequences: 64,
+        atoms: Atoms::DEFAULT_CAPACITY,
+        terms: Limits::DEFAULT,
+    };
+}
+
+impl Default for FrameLimits {
+    fn default() -> Self {
+        FrameLimits::DEFAULT
+    }
+}
+
+/// What a connection has received so far that later frames refer to.
+#[derive(Debug)]
+pub struct Frames {
+    format: FrameFormat,
+    limits: FrameLimits,
+    cache: AtomCache,
+    fragments: Fragments,
+    atoms: Atoms,
+}
+
+/// What was read.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use]
+#[expect(clippy::large_enum_variant, reason = "it is taken apart where it is returned")]
+pub enum FrameRead<'a> {
+    /// The bytes are not a whole frame. Nothing was used.
+    Incomplete {
+        /// How many bytes the frame has, once its length is known; 4 before.
+        wanted: usize,
+    },
+    /// An empty frame: the peer lives.
+    Tick {
+        /// How many bytes were used.
+        used: usize,
+    },
+    /// A fragment, which was kept.
+    Fragment {
+        /// How many bytes were used.
+        used: usize,
+    },
+    /// A message.
+    Message {
+        /// How many bytes were used.
+        used: usize,
+        /// The message.
+        message: Message<'a>,
+    },
+}
+
+/// A control message, and its payload if it has one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message<'a> {
+    /// What is asked.
+    pub control: Control,
+    /// The message, reason or arguments.
+    pub payload: Option<Payload<'a>>,
+}
+
+/// A payload that was not read yet. Whether it is a term is found when it is: a payload that is not costs that
+/// message alone (rule Zmsg8).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Payload<'a> {
+    bytes: Cow<'a, [u8]>,
+    /// The atoms that the header lists.
+    cached: Vec<Atom>,
+    limits: Limits,
+}
+
+impl Payload<'_> {
+    /// What reads the payload.
+    #[must_use]
+    pub fn decoder(&self) -> Decoder<'_> {
+        Decoder::with_limits(&self.bytes, self.limits).cached(&self.cached)
+    }
+
+    /// The payload as a term; its atoms are shared in the table.
+    ///
+    /// # Errors
+    /// [`DecodeError`]
+    pub fn term(&self, atoms: &mut Atoms) -> Result<Term, DecodeError> {
+        self.decoder().atoms(atoms).last_term()
+    }
+
+    /// How many bytes it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether it has no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// The same, with bytes of its own.
+    #[must_use]
+    pub fn into_owned(self) -> Payload<'static> {
+        let Payload { bytes, cached, limits } = self;
+        Payload { bytes: Cow::Owned(bytes.into_owned()), cached, limits }
+    }
+}
+
+impl Frames {
+    /// The length of a frame's length, in bytes.
+    const LENGTH_BYTES: usize = 4;
+
+    /// Nothing received yet.
+    #[must_use]
+    pub fn new(format: FrameFormat, limits: FrameLimits) -> Self {
+        let FrameLimits { sequences, fragment_bytes: bytes, message_bytes: message, .. } = limits;
+        Frames {
+            format,
+            limits,
+            cache: AtomCache::default(),
+            fragments: Fragments::new(FragmentLimits { sequences, bytes, message }),
+            atoms: Atoms::new(limits.atoms),
+        }
+    }
+
+    /// How many messages are under way in fragments.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.fragments.len()
+    }
+
+    /// The atoms that this connection shares: for [`Payload::term`].
+    pub fn atoms(&mut self) -> &mut Atoms {
+        &mut self.atoms
+    }
+
+    /// Reads one frame from the beginning of what came and was not used yet.
+    ///
+    /// # Errors
+    /// [`FrameError`]; the connection is to be closed.
+    pub fn read<'a>(&mut self, bytes: &'a [u8]) -> Result<FrameRead<'a>, FrameError> {
+        let mut reader = Reader::new(bytes);
+        let Ok(length) = reader.u32() else {
+            return Ok(FrameRead::Incomplete { wanted: Self::LENGTH_BYTES });
+        };
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        let limit = self.limits.frame_bytes;
+        if length > limit {
+            return Err(FrameError::TooLong { length, limit });
+        }
+        let Ok(frame) = reader.take(length) else {
+            return Ok(FrameRead::Incomplete { wanted: length.saturating_add(Self::LENGTH_BYTES) });
+        };
+        let used = reader.offset();
+        if frame.is_empty() {
+            return Ok(FrameRead::Tick { used });
+        }
+        Ok(match self.frame(frame)? {
+            Some(message) => FrameRead::Message { used, message },
+            None => FrameRead::Fragment { used },
+        })
+    }
+
+    /// Reads a frame without its length. `None` if it is a fragment that is not the last.
+    fn frame<'a>(&mut self, frame: &'a [u8]) -> Result<Option<Message<'a>>, FrameError> {
+        let mut reader = Reader::new(frame);
+        if !self.format.has_headers() {
+            expect(&mut reader, PASS_THROUGH, "112")?;
+            expect(&mut reader, tag::VERSION, "131")?;
+            return self.passed_through(reader.rest()).map(Some);
+        }
+        expect(&mut reader, tag::VERSION, "131")?;
+        let offset = reader.offset();
+        match reader.u8()? {
+            WHOLE => {
+                let cached = self.listed(&mut reader)?;
+                let (control, payload) = self.control(reader.rest(), &cached)?;
+                Ok(Some(self.message(control, payload.into(), cached)?))
+            }
+            FIRST_FRAGMENT if self.format.has_fragments() => {
+                let (sequence, left) = (reader.u64()?, reader.u64()?);
+                let cached = self.listed(&mut reader)?;
+                let (control, part) = self.control(reader.rest(), &cached)?;
+                if !control.has_payload() {
+                    return Err(FrameError::Payload { bytes: part.len() });
+                }
+                let whole = self.fragments.first(sequence, left, (control, cached), part)?;
+                self.put_together(whole)
+            }
+            FURTHER_FRAGMENT if self.format.has_fragments() => {
+                let (sequence, left) = (reader.u64()?, reader.u64()?);
+                let whole = self.fragments.further(sequence, left, reader.rest())?;
+                self.put_together(whole)
+            }
+            found => Err(FrameError::Header { offset, expected: "the kind of a frame", found }),
+        }
+    }
+
+    /// A frame without a header: each term has a version of its own.
+    fn passed_through<'a>(&self, bytes: &'a [u8]) -> Result<Message<'a>, FrameError> {
+        let (control, rest) = self.control(bytes, &[])?;
+        let mut reader = Reader::new(rest);
+        if control.has_payload() && !rest.is_empty() {
+            expect(&mut reader, tag::VERSION, "131")?;
+        }
+        self.message(control, reader.rest().into(), Vec::new())
+    }
+
+    fn listed(&mut self, reader: &mut Reader<'_>) -> Result<Vec<Atom>, FrameError> {
+        let offset = reader.offset();
+        match reader.u8()? {
+            found if found > 0 && !self.format.has_cache() => {
+                Err(FrameError::Header { offset, expected: "no cached atoms", found })
+            }
+            count => self.cache.read(reader, count, &mut self.atoms),
+        }
+    }
+
+    /// The control message, and what follows it.
+    fn control<'a>(
+        &self,
+        bytes: &'a [u8],
+        cached: &[Atom],
+    ) -> Result<(Control, &'a [u8]), FrameError> {
+        let mut decoder = Decoder::with_limits(bytes, self.limits.terms).cached(cached);
+        let control = Control::read(&mut decoder)?;
+        Ok((control, bytes.get(decoder.offset()..).unwrap_or_default()))
+    }
+
+    fn message<'a>(
+        &self,
+        control: Control,
+        bytes: Cow<'a, [u8]>,
+        cached: Vec<Atom>,
+    ) -> Result<Message<'a>, FrameError> {
+        let payload = match (control.has_payload(), bytes.is_empty()) {
+            (true, true) => return Err(FrameError::NoPayload),
+            (false, false) => return Err(FrameError::Payload { bytes: bytes.len() }),
+            (true, false) => Some(Payload { bytes, cached, limits: self.limits.terms }),
+            (false, true) => None,
+        };
+        Ok(Message { control, payload })
+    }
+
+    fn put_together(
+        &self,
+        whole: Option<super::fragments::Sequence>,
+    ) -> Result<Option<Message<'static>>, FrameError> {
+        whole
+            .map(|whole| self.message(whole.control, whole.payload.into(), whole.cached))
+            .transpose()
+    }
+}
+
+fn expect(reader: &mut Reader<'_>, byte: u8, expected: &'static str) -> Result<(), FrameError> {
+    let offset = reader.offset();
+    match reader.u8()? {
+        found if found == byte => Ok(()),
+        found => Err(FrameError::Header { offset, expected, found }),
+    }
+}

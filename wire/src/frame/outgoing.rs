@@ -1,0 +1,124 @@
+//! Frames that go out: messages to bytes.
+//!
+//! Headers that are written list no atoms: nothing depends on what was written before, so fragments of several messages
+//! can be written in turns, and what was written can be thrown away.
+
+use super::format::{FIRST_FRAGMENT, FURTHER_FRAGMENT, FrameFormat, PASS_THROUGH, WHOLE};
+use crate::control::Control;
+use crate::etf::{EncodeError, tag};
+
+/// A message on its way out: one frame, or a large one in fragments, one after the other.
+///
+/// ```
+/// use krarup_wire::etf::{Atom, ExternalPid, Term};
+/// use krarup_wire::frame::{FrameFormat, Outgoing};
+/// use krarup_wire::{Control, Flags};
+///
+/// let to = ExternalPid { node: Atom::fixed("a@b"), id: 1, serial: 0, creation: 4 };
+/// let mut payload = Vec::new();
+/// Term::binary(vec![0; 100_000]).write(&mut payload)?;
+/// let format = FrameFormat::of(Flags::OFFERED);
+/// let mut message = Outgoing::new(format, &Control::Send { to }, payload, 1)?;
+///
+/// let mut bytes = Vec::new();
+/// let mut frames = 0;
+/// while message.write_frame(&mut bytes) {
+///     frames += 1;                                 // frames of others may be written between
+/// }
+/// assert_eq!(frames, 2);
+/// # Ok::<(), krarup_wire::etf::EncodeError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Outgoing {
+    format: FrameFormat,
+    control: Vec<u8>,
+    payload: Vec<u8>,
+    /// How much of the payload was written.
+    written: usize,
+    sequence: u64,
+    /// How many frames are still to be written.
+    left: u64,
+    is_first: bool,
+}
+
+impl Outgoing {
+    /// How many bytes of a payload are in one fragment at most: with its header it has less than 64 KiB, unless the control
+    /// message is over 900 bytes.
+    pub const PART_BYTES: usize = (64 << 10) - 1024;
+
+    /// A message with the payload as it stands in a frame: a term without a version, or nothing. Where the connection
+    /// has fragments, one of more than [`Outgoing::PART_BYTES`] is written in fragments under this number, which no other
+    /// message under way may have.
+    ///
+    /// # Errors
+    /// [`EncodeError`] if the control message cannot be written, or the frame is longer than 2^32 bytes.
+    pub fn new(
+        format: FrameFormat,
+        control: &Control,
+        payload: Vec<u8>,
+        sequence: u64,
+    ) -> Result<Self, EncodeError> {
+        let mut written = Vec::new();
+        control.write(&mut written)?;
+        let parts =
+            if format.has_fragments() { payload.len().div_ceil(Self::PART_BYTES) } else { 1 };
+        let longest = written.len() + if parts > 1 { Self::PART_BYTES } else { payload.len() };
+        if u32::try_from(longest + 32).is_err() {
+            return Err(EncodeError { what: "a frame", length: longest });
+        }
+        let left = parts.max(1) as u64;
+        let control = written;
+        Ok(Outgoing { format, control, payload, written: 0, sequence, left, is_first: true })
+    }
+
+    /// How many frames are still to be written.
+    #[must_use]
+    pub fn frames_left(&self) -> u64 {
+        self.left
+    }
+
+    /// Appends the next frame. `false` if all were written, and nothing was appended.
+    pub fn write_frame(&mut self, out: &mut Vec<u8>) -> bool {
+        if self.left == 0 {
+            return false;
+        }
+        let start = out.len();
+        // The length is filled in at the end. Until then it is that of a tick, which does no harm.
+        out.extend([0; 4]);
+        let rest = &self.payload[self.written..];
+        let part =
+            &rest[..if self.left > 1 { Self::PART_BYTES.min(rest.len()) } else { rest.len() }];
+        if !self.format.has_headers() {
+            out.extend([PASS_THROUGH, tag::VERSION]);
+            out.extend(&self.control);
+            out.extend((!part.is_empty()).then_some(tag::VERSION));
+        } else if self.is_first && self.left == 1 {
+            out.extend([tag::VERSION, WHOLE, 0]);
+            out.extend(&self.control);
+        } else {
+            out.extend([
+                tag::VERSION,
+                if self.is_first { FIRST_FRAGMENT } else { FURTHER_FRAGMENT },
+            ]);
+            out.extend(self.sequence.to_be_bytes());
+            out.extend(self.left.to_be_bytes());
+            if self.is_first {
+                out.push(0);
+                out.extend(&self.control);
+            }
+        }
+        out.extend(part);
+        self.written += part.len();
+        self.left -= 1;
+        self.is_first = false;
+        // `new` has looked that it fits.
+        let length = u32::try_from(out.len() - start - 4).unwrap_or_default();
+        out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+        true
+    }
+}
+
+/// Appends a tick: what is written when there is nothing else to write.
+pub fn write_tick(out: &mut Vec<u8>) {
+    out.extend([0; 4]);
+}

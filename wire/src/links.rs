@@ -1,0 +1,346 @@
+//! Links to processes of one peer: what each signal does, so that both ends agree (rules Zlink3 to Zlink5).
+//!
+//! For each pair of a process here and one there, an entry is active, or not active with the number of an
+//! unlink that the peer has not acknowledged yet:
+//!
+//! ```text
+//!             link, LINK comes                    unlink (UNLINK_ID goes out)
+//!  no entry ───────────────────► active ───────────────────────────► unlinking
+//!     ▲  ▲                        │    ▲                                │   │
+//!     │  └── UNLINK_ID comes, ────┘    └─────── link (LINK goes out) ───┘   │
+//!     │      an exit comes                                                  │
+//!     └──────────────── UNLINK_ID_ACK with that number comes ───────────────┘
+//! ```
+//!
+//! The number tells an acknowledgement of this unlink from one of an earlier unlink, and an exit or a link that was
+//! sent before the peer knew of the unlink finds no active entry and is ignored.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::num::NonZeroU64;
+
+/// The links of a connection. A key is a pair of a process here and a process there.
+#[derive(Clone, Debug)]
+pub struct Links<K> {
+    entries: HashMap<K, Entry>,
+    last: u64,
+    capacity: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Entry {
+    Active,
+    Unlinking(NonZeroU64),
+}
+
+/// There are as many links as there may be: a peer with more is to be ended as overload (rule Zlink10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the connection has {limit} links, and may not have more")]
+pub struct TooManyLinks {
+    /// The greatest number of entries.
+    pub limit: usize,
+}
+
+/// What a `LINK` of the peer does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkReceived {
+    /// The two are linked now. If the process here is dead, it is answered as an exit, and [`Links::ended`] follows.
+    Linked,
+    /// They are linked already, or an unlink is on its way: nothing changes.
+    Ignored,
+}
+
+impl<K: Eq + Hash> Links<K> {
+    /// No links, and never more than so many.
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
+        Links { entries: HashMap::new(), last: 0, capacity }
+    }
+
+    /// How many entries there are: links, and unlinks not yet acknowledged.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are no entries.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Whether the two are linked.
+    pub fn is_linked(&self, key: &K) -> bool {
+        self.entries.get(key) == Some(&Entry::Active)
+    }
+
+    /// The process here links. Whether `LINK` is to be sent: not if they are linked already.
+    ///
+    /// # Errors
+    /// [`TooManyLinks`]; nothing was changed.
+    pub fn link(&mut self, key: K) -> Result<bool, TooManyLinks> {
+        if self.is_linked(&key) {
+            return Ok(false);
+        }
+        self.room_for(&key)?;
+        self.entries.insert(key, Entry::Active);
+        Ok(true)
+    }
+
+    /// The process here unlinks. The number with which `UNLINK_ID` is to be sent, if they are linked.
+    pub fn unlink(&mut self, key: &K) -> Option<NonZeroU64> {
+        let entry = self.entries.get_mut(key).filter(|entry| **entry == Entry::Active)?;
+        // Numbers are 1 to 2^64 - 1; those not yet acknowledged differ.
+        self.last = self.last.checked_add(1).unwrap_or(1);
+        let number = NonZeroU64::new(self.last).unwrap_or(NonZeroU64::MIN);
+        *entry = Entry::Unlinking(number);
+        Some(number)
+    }
+
+    /// `LINK` comes.
+    ///
+    /// # Errors
+    /// [`TooManyLinks`]; nothing was changed.
+    pub fn link_received(&mut self, key: K) -> Result<LinkReceived, TooManyLinks> {
+        if self.entries.contains_key(&key) {
+            return Ok(LinkReceived::Ignored);
+        }
+        self.room_for(&key)?;
+        self.entries.insert(key, Entry::Active);
+        Ok(LinkReceived::Linked)
+    }
+
+    /// `UNLINK_ID` comes. Whether they were linked. In both cases `UNLINK_ID_ACK` with the number that came is to be
+    /// sent before any other signal to that process (rule Zlink5).
+    pub fn unlink_received(&mut self, key: &K) -> bool {
+        let linked = self.is_linked(key);
+        if linked {
+            self.entries.remove(key);
+        }
+        linked
+    }
+
+    /// `UNLINK_ID_ACK` comes. Whether it is that of the last unlink, which is over now.
+    pub fn acknowledged(&mut self, key: &K, number: NonZeroU64) -> bool {
+        let expected = self.entries.get(key) == Some(&Entry::Unlinking(number));
+        if expected {
+            self.entries.remove(key);
+        }
+        expected
+    }
+
+    /// An exit by link comes. Whether it is to be obeyed: only if they are linked (rule Zsec5). They are not any more.
+    pub fn exit_received(&mut self, key: &K) -> bool {
+        self.unlink_received(key)
+    }
+
+    /// The process here has ended. Whether an exit by link is to be sent; nothing is known of the pair any more.
+    pub fn ended(&mut self, key: &K) -> bool {
+        self.entries.remove(key) == Some(Entry::Active)
+    }
+
+    /// The connection is lost: the pairs that were linked, each of which ends with `noconnection`, in no order.
+    /// Nothing is known any more.
+    pub fn lost(&mut self) -> Vec<K> {
+        let linked = self.entries.drain().filter(|(_, entry)| *entry == Entry::Active);
+        linked.map(|(key, _)| key).collect()
+    }
+
+    fn room_for(&self, key: &K) -> Result<(), TooManyLinks> {
+        if self.entries.len() >= self.capacity && !self.entries.contains_key(key) {
+            return Err(TooManyLinks { limit: self.capacity });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::{HashSet, VecDeque};
+
+    /// What goes over the wire between the two processes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    enum Signal {
+        Link,
+        Unlink(NonZeroU64),
+        Ack(NonZeroU64),
+        Exit,
+    }
+
+    /// Two nodes, each with one process, and what is under way between them.
+    #[derive(Clone)]
+    struct World {
+        links: [Links<()>; 2],
+        pipes: [VecDeque<Signal>; 2],
+        alive: [bool; 2],
+        /// How often each process was told of the end of the other since it linked.
+        told: [u8; 2],
+    }
+
+    impl World {
+        fn new() -> Self {
+            World {
+                links: [Links::new(1), Links::new(1)],
+                pipes: [VecDeque::new(), VecDeque::new()],
+                alive: [true; 2],
+                told: [0; 2],
+            }
+        }
+
+        /// What makes two worlds the same for what can still happen.
+        fn key(&self) -> impl Eq + Hash + use<> {
+            let entries =
+                self.links.clone().map(|links| (links.entries.get(&()).copied(), links.last));
+            (entries, self.pipes.clone(), self.alive, self.told)
+        }
+
+        fn link(&mut self, side: usize) {
+            if self.links[side].link(()).unwrap() {
+                self.pipes[side].push_back(Signal::Link);
+            }
+        }
+
+        fn unlink(&mut self, side: usize) {
+            if let Some(number) = self.links[side].unlink(&()) {
+                self.pipes[side].push_back(Signal::Unlink(number));
+            }
+        }
+
+        fn end(&mut self, side: usize) {
+            self.alive[side] = false;
+            if self.links[side].ended(&()) {
+                self.pipes[side].push_back(Signal::Exit);
+            }
+        }
+
+        fn deliver(&mut self, to: usize) {
+            let Some(signal) = self.pipes[1 - to].pop_front() else { return };
+            match signal {
+                Signal::Link if !self.alive[to] => self.pipes[to].push_back(Signal::Exit),
+                Signal::Link => drop(self.links[to].link_received(()).unwrap()),
+                Signal::Unlink(number) => {
+                    self.links[to].unlink_received(&());
+                    self.pipes[to].push_back(Signal::Ack(number));
+                }
+                Signal::Ack(number) => drop(self.links[to].acknowledged(&(), number)),
+                Signal::Exit => {
+                    if self.links[to].exit_received(&()) {
+                        self.told[to] += 1;
+                    }
+                }
+            }
+        }
+
+        fn lose(&mut self) {
+            for side in 0..2 {
+                self.told[side] += u8::try_from(self.links[side].lost().len()).unwrap();
+                self.pipes[side].clear();
+            }
+        }
+
+        /// All that can happen next.
+        fn next(&self) -> Vec<World> {
+            let mut next = Vec::new();
+            let mut with = |change: &dyn Fn(&mut World)| {
+                let mut world = self.clone();
+                change(&mut world);
+                next.push(world);
+            };
+            for side in 0..2 {
+                if self.alive[side] {
+                    with(&|world| world.link(side));
+                    with(&|world| world.unlink(side));
+                    with(&|world| world.end(side));
+                }
+                if !self.pipes[1 - side].is_empty() {
+                    with(&|world| world.deliver(side));
+                }
+            }
+            with(&|world| world.lose());
+            next
+        }
+
+        fn settle(&mut self) {
+            while self.pipes.iter().any(|pipe| !pipe.is_empty()) {
+                self.deliver(0);
+                self.deliver(1);
+            }
+        }
+    }
+
+    #[test]
+    fn zlink4_of_all_interleavings_to_depth_8_none_leaves_two_opinions_at_rest() {
+        let mut known = HashSet::new();
+        let mut worlds = vec![World::new()];
+        for _ in 0..8 {
+            worlds = worlds
+                .iter()
+                .flat_map(World::next)
+                .filter(|world| known.insert(world.key()))
+                .collect();
+            for world in &worlds {
+                let mut rest = world.clone();
+                rest.settle();
+                let linked = [0, 1].map(|side| rest.links[side].is_linked(&()));
+                assert_eq!(linked[0], linked[1], "{:?}", world.links);
+                // No unlink waits for ever, and nobody is linked to the dead.
+                assert!(linked[0] || rest.links.iter().all(Links::is_empty));
+                assert!(!linked[0] || rest.alive == [true; 2]);
+            }
+        }
+        assert!(known.len() > 1_000, "{}", known.len());
+    }
+
+    #[test]
+    fn zlink3_nothing_of_an_end_on_its_way_comes_after_unlink() {
+        let mut world = World::new();
+        world.link(0);
+        world.deliver(1);
+        world.end(1);
+        world.unlink(0);
+        world.settle();
+        assert_eq!(world.told, [0, 0]);
+    }
+
+    #[test]
+    fn zlink5_a_link_read_while_unlinking_changes_nothing_and_numbers_differ() {
+        let mut links = Links::new(10);
+        assert_eq!(links.link('a'), Ok(true));
+        assert_eq!(links.link('a'), Ok(false));
+        let first = links.unlink(&'a').unwrap();
+        assert_eq!(links.unlink(&'a'), None);
+        assert_eq!(links.link_received('a'), Ok(LinkReceived::Ignored));
+        assert!(!links.is_linked(&'a'));
+        assert_eq!(links.link('a'), Ok(true));
+        let second = links.unlink(&'a').unwrap();
+        assert_ne!(first, second);
+        assert!(!links.acknowledged(&'a', first));
+        assert!(links.acknowledged(&'a', second));
+        assert!(links.is_empty());
+    }
+
+    #[test]
+    fn zsec5_an_exit_is_obeyed_only_where_there_is_a_link() {
+        let mut links = Links::new(10);
+        assert!(!links.exit_received(&1));
+        assert_eq!(links.link_received(1), Ok(LinkReceived::Linked));
+        assert!(links.exit_received(&1));
+        assert!(!links.exit_received(&1));
+    }
+
+    #[test]
+    fn zlink10_links_are_bounded_and_none_leaves_anything() {
+        let mut links = Links::new(2);
+        assert_eq!(links.link_received(1), Ok(LinkReceived::Linked));
+        assert_eq!(links.link(2), Ok(true));
+        assert_eq!(links.link(3), Err(TooManyLinks { limit: 2 }));
+        assert_eq!(links.link_received(3), Err(TooManyLinks { limit: 2 }));
+        // What has an entry is not one more.
+        assert_eq!(links.link(1), Ok(false));
+        let mut lost = links.lost();
+        lost.sort_unstable();
+        assert_eq!(lost, [1, 2]);
+        assert!(links.is_empty());
+    }
+}

@@ -1,0 +1,497 @@
+//! Who dials whom, and which connection to a peer stands: a table that plans, and does nothing itself.
+//!
+//! Events go in, [`Action`]s come out. Two nodes may dial each other at the same time; of the two connections
+//! the one stands that was dialled by the node with the greater name, on both sides (rule Zhs5):
+//!
+//! ```text
+//!  greater                                     lesser
+//!  wants a connection: dials ──── name ──────► dials itself: gives that up, says ok_simultaneous
+//!  says nok: its own dial stands ◄── name ──── wants a connection: dials
+//!                                nok ────────► gives its dial up, waits for the other
+//! ```
+//!
+//! What a peer says of itself before its digest was checked changes nothing but what it is told, and whether this
+//! node goes on with a dial of its own. So a connection that is accepted may come up while this node dials: then
+//! the greater name decides once more.
+
+use crate::etf::Atom;
+use crate::handshake::Decision;
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// The number by which a caller knows a connection, dialled or accepted. The caller deals them out, none twice.
+pub type ConnectionId = u64;
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Action {
+    /// Open a connection to this peer, and begin a handshake under this number.
+    Dial {
+        /// The peer.
+        peer: Atom,
+        /// The number of the new connection.
+        connection: ConnectionId,
+    },
+    /// Close this connection. It was not up.
+    Close(ConnectionId),
+    /// This connection to the peer stands, and messages can be sent.
+    Up {
+        /// The peer.
+        peer: Atom,
+        /// The connection.
+        connection: ConnectionId,
+    },
+    /// This connection was up, and is lost: close it, and tell everybody who is bound to it, before anything else.
+    Down {
+        /// The peer.
+        peer: Atom,
+        /// The connection.
+        connection: ConnectionId,
+    },
+    /// No connection came up: everybody who waits for one has none.
+    Failed {
+        /// The peer.
+        peer: Atom,
+    },
+}
+
+/// What a peer that says its name is to be told, and what is to be done besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Answer {
+    /// What it is to be told.
+    pub decision: Decision,
+    /// The connection that the new one takes the place of, if it comes up: for [`Peers::accepted`].
+    pub replaces: Option<ConnectionId>,
+    /// This node's own dial, which is to be closed.
+    pub close: Option<ConnectionId>,
+}
+
+/// The peers of a node, as far as something is known of them.
+#[derive(Clone, Debug)]
+pub struct Peers {
+    me: Atom,
+    states: HashMap<Atom, State>,
+    /// How long a dial, or the wait for that of a peer, may take.
+    limit: Duration,
+}
+
+/// Peers of which nothing is known have no entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// This node dials.
+    Dialling { connection: ConnectionId, until: Duration },
+    /// This node has given its dial up, and waits for that of the peer.
+    Waiting { until: Duration },
+    /// A connection stands.
+    Up { connection: ConnectionId },
+}
+
+impl Peers {
+    /// A node with this name that knows nobody. A dial may take so long (7 s with OTP).
+    #[must_use]
+    pub fn new(me: Atom, limit: Duration) -> Self {
+        Peers { me, states: HashMap::new(), limit }
+    }
+
+    /// The connection to a peer that stands.
+    #[must_use]
+    pub fn connection(&self, peer: &Atom) -> Option<ConnectionId> {
+        match self.states.get(peer) {
+            Some(State::Up { connection }) => Some(*connection),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing is known of anybody.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.states.is_empty()
+    }
+
+    /// Somebody wants a connection to this peer. It is dialled under this number, unless something is on its way already.
+    /// A node has no connection to itself.
+    pub fn wanted(
+        &mut self,
+        peer: &Atom,
+        connection: ConnectionId,
+        now: Duration,
+    ) -> Option<Action> {
+        if self.states.contains_key(peer) {
+            return None;
+        }
+        if *peer == self.me {
+            return Some(Action::Failed { peer: peer.clone() });
+        }
+        self.states.insert(peer.clone(), State::Dialling { connection, until: now + self.limit });
+        Some(Action::Dial { peer: peer.clone(), connection })
+    }
+
+    /// On a connection that is accepted a peer says its name: what it is to be told.
+    pub fn name_received(&mut self, peer: &Atom, now: Duration) -> Answer {
+        let accept = Answer { decision: Decision::Accept, replaces: None, close: None };
+        match self.states.get(peer) {
+            None | Some(State::Waiting { .. }) => accept,
+            Some(State::Up { connection }) => {
+                Answer { decision: Decision::Alive, replaces: Some(*connection), ..accept }
+            }
+            Some(State::Dialling { .. }) if self.me > *peer => {
+                Answer { decision: Decision::Refuse, ..accept }
+            }
+            Some(State::Dialling { connection, .. }) => {
+                let close = Some(*connection);
+                self.states.insert(peer.clone(), State::Waiting { until: now + self.limit });
+                Answer { decision: Decision::AcceptSimultaneous, close, ..accept }
+            }
+        }
+    }
+
+    /// The handshake of a connection that is accepted has come to its end: the peer has the cookie. `replaces` is that of
+    /// the answer to its name. If the connection is to be closed, the acknowledgement is not to be written.
+    pub fn accepted(
+        &mut self,
+        peer: &Atom,
+        connection: ConnectionId,
+        replaces: Option<ConnectionId>,
+    ) -> Vec<Action> {
+        match self.states.get(peer).copied() {
+            // Both dial, and this node did so after it had heard the name: the greater one's dial stands.
+            Some(State::Dialling { .. }) if self.me > *peer => vec![Action::Close(connection)],
+            Some(State::Dialling { connection: dialled, .. }) => {
+                vec![Action::Close(dialled), self.up(peer, connection)]
+            }
+            // The peer knows nothing of the old one any more, as it said (rule Zhs6).
+            Some(State::Up { connection: old }) if replaces == Some(old) => {
+                let down = Action::Down { peer: peer.clone(), connection: old };
+                vec![down, self.up(peer, connection)]
+            }
+            // One came up since, which the peer knows of: it has given this one up.
+            Some(State::Up { .. }) => vec![Action::Close(connection)],
+            None | Some(State::Waiting { .. }) => vec![self.up(peer, connection)],
+        }
+    }
+
+    /// The handshake of a connection that this node dialled has come to its end.
+    pub fn dialled(&mut self, peer: &Atom, connection: ConnectionId) -> Action {
+        match self.states.get(peer) {
+            Some(State::Dialling { connection: current, .. }) if *current == connection => {
+                self.up(peer, connection)
+            }
+            // It was given up meanwhile.
+            _ => Action::Close(connection),
+        }
+    }
+
+    /// The peer says `nok` to a dial: it dials itself, and that is waited for. The connection is to be closed.
+    pub fn gave_way(&mut self, peer: &Atom, connection: ConnectionId, now: Duration) {
+        if self.is_dialling(peer, connection) {
+            self.states.insert(peer.clone(), State::Waiting { until: now + self.limit });
+        }
+    }
+
+    /// A connection is closed, whatever it was: a dial that failed, a handshake, or one that was up.
+    pub fn closed(&mut self, peer: &Atom, connection: ConnectionId) -> Option<Action> {
+        if self.is_dialling(peer, connection) {
+            self.states.remove(peer);
+            return Some(Action::Failed { peer: peer.clone() });
+        }
+        if self.connection(peer) == Some(connection) {
+            self.states.remove(peer);
+            return Some(Action::Down { peer: peer.clone(), connection });
+        }
+        None
+    }
+
+    /// Time has passed: dials and waits that took too long have failed. In the order of names.
+    pub fn tick(&mut self, now: Duration) -> Vec<Action> {
+        let is_late = |state: &State| state.until().is_some_and(|until| until <= now);
+        let late = self.states.iter().filter(|(_, state)| is_late(state));
+        let mut late: Vec<Atom> = late.map(|(peer, _)| peer.clone()).collect();
+        late.sort_unstable();
+        let mut actions = Vec::new();
+        for peer in late {
+            if let Some(State::Dialling { connection, .. }) = self.states.remove(&peer) {
+                actions.push(Action::Close(connection));
+            }
+            actions.push(Action::Failed { peer });
+        }
+        actions
+    }
+
+    /// When [`Peers::tick`] has something to do, if nothing happens before.
+    #[must_use]
+    pub fn next_tick(&self) -> Option<Duration> {
+        self.states.values().filter_map(|state| state.until()).min()
+    }
+
+    fn up(&mut self, peer: &Atom, connection: ConnectionId) -> Action {
+        self.states.insert(peer.clone(), State::Up { connection });
+        Action::Up { peer: peer.clone(), connection }
+    }
+
+    fn is_dialling(&self, peer: &Atom, connection: ConnectionId) -> bool {
+        let state = self.states.get(peer);
+        matches!(state, Some(State::Dialling { connection: current, .. }) if *current == connection)
+    }
+}
+
+impl State {
+    fn until(self) -> Option<Duration> {
+        match self {
+            State::Dialling { until, .. } | State::Waiting { until } => Some(until),
+            State::Up { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::{BTreeMap, HashSet, VecDeque};
+
+    const LIMIT: Duration = Duration::from_secs(7);
+    const START: Duration = Duration::ZERO;
+
+    fn peers(me: &'static str) -> Peers {
+        Peers::new(Atom::fixed(me), LIMIT)
+    }
+
+    /// What goes over a connection, as far as it matters here.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    enum Message {
+        Name,
+        Status(Status),
+        Reply,
+        Acknowledgement,
+        Closed,
+    }
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    enum Status {
+        Ok,
+        Nok,
+    }
+
+    /// One connection: what is under way to each side.
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct Wire {
+        replaces: Option<ConnectionId>,
+        pipes: [VecDeque<Message>; 2],
+        /// Whether each side still holds it.
+        open: [bool; 2],
+    }
+
+    /// Two nodes that want to talk to each other.
+    #[derive(Clone)]
+    struct World {
+        peers: [Peers; 2],
+        wires: BTreeMap<ConnectionId, Wire>,
+        /// How often each side was told that a connection is up, or lost.
+        told: [(u8, u8); 2],
+        wants: [u8; 2],
+    }
+
+    fn name(side: usize) -> Atom {
+        Atom::fixed(["a@x", "b@x"][side])
+    }
+
+    impl World {
+        fn new(wants: u8) -> Self {
+            let peers = [0, 1].map(|side| Peers::new(name(side), LIMIT));
+            World { peers, wires: BTreeMap::new(), told: [(0, 0); 2], wants: [wants; 2] }
+        }
+
+        fn key(&self) -> impl Eq + std::hash::Hash + use<> {
+            let states = [0, 1].map(|side| {
+                self.peers[side].states.get(&name(1 - side)).map(|state| format!("{state:?}"))
+            });
+            (states, self.wires.clone(), self.told, self.wants)
+        }
+
+        fn act(&mut self, side: usize, actions: impl IntoIterator<Item = Action>) {
+            for action in actions {
+                match action {
+                    Action::Dial { connection, .. } => {
+                        let mut pipes = [VecDeque::new(), VecDeque::new()];
+                        pipes[1 - side].push_back(Message::Name);
+                        self.wires
+                            .insert(connection, Wire { replaces: None, pipes, open: [true; 2] });
+                    }
+                    Action::Close(connection) => self.close(side, connection),
+                    Action::Down { connection, .. } => {
+                        self.told[side].1 += 1;
+                        self.close(side, connection);
+                    }
+                    Action::Up { .. } => self.told[side].0 += 1,
+                    Action::Failed { .. } => {}
+                }
+            }
+        }
+
+        fn close(&mut self, side: usize, connection: ConnectionId) {
+            let Some(wire) = self.wires.get_mut(&connection) else { return };
+            if std::mem::take(&mut wire.open[side]) {
+                wire.pipes[side].clear();
+                if wire.open[1 - side] {
+                    wire.pipes[1 - side].push_back(Message::Closed);
+                }
+            }
+            if wire.open == [false; 2] {
+                self.wires.remove(&connection);
+            }
+        }
+
+        fn send(&mut self, from: usize, connection: ConnectionId, message: Message) {
+            if let Some(wire) = self.wires.get_mut(&connection).filter(|wire| wire.open[1 - from]) {
+                wire.pipes[1 - from].push_back(message);
+            }
+        }
+
+        fn deliver(&mut self, connection: ConnectionId, to: usize) {
+            let Some(wire) = self.wires.get_mut(&connection) else { return };
+            let Some(message) = wire.pipes[to].pop_front() else { return };
+            let other = name(1 - to);
+            match message {
+                Message::Name => {
+                    let answer = self.peers[to].name_received(&other, START);
+                    self.act(to, answer.close.map(Action::Close));
+                    if let Some(wire) = self.wires.get_mut(&connection) {
+                        wire.replaces = answer.replaces;
+                    }
+                    match answer.decision {
+                        Decision::Refuse | Decision::NotAllowed => {
+                            self.send(to, connection, Message::Status(Status::Nok));
+                            self.close(to, connection);
+                        }
+                        // Our own dial answers `alive` with `true`.
+                        _ => self.send(to, connection, Message::Status(Status::Ok)),
+                    }
+                }
+                Message::Status(Status::Ok) => self.send(to, connection, Message::Reply),
+                Message::Status(Status::Nok) => {
+                    self.peers[to].gave_way(&other, connection, START);
+                    self.close(to, connection);
+                }
+                Message::Reply => {
+                    let replaces = self.wires.get(&connection).and_then(|wire| wire.replaces);
+                    let actions = self.peers[to].accepted(&other, connection, replaces);
+                    if !actions.contains(&Action::Close(connection)) {
+                        self.send(to, connection, Message::Acknowledgement);
+                    }
+                    self.act(to, actions);
+                }
+                Message::Acknowledgement => {
+                    let action = self.peers[to].dialled(&other, connection);
+                    self.act(to, [action]);
+                }
+                Message::Closed => {
+                    let action = self.peers[to].closed(&other, connection);
+                    self.act(to, action);
+                    self.close(to, connection);
+                }
+            }
+        }
+
+        fn next(&self) -> Vec<World> {
+            let mut next = Vec::new();
+            for side in 0..2 {
+                if self.wants[side] > 0 {
+                    let mut world = self.clone();
+                    world.wants[side] -= 1;
+                    let id = u64::from(world.wants[side]) * 2 + side as u64;
+                    let action = world.peers[side].wanted(&name(1 - side), id, START);
+                    world.act(side, action);
+                    next.push(world);
+                }
+                for (connection, wire) in &self.wires {
+                    if !wire.pipes[side].is_empty() {
+                        let mut world = self.clone();
+                        world.deliver(*connection, side);
+                        next.push(world);
+                    }
+                }
+            }
+            next
+        }
+    }
+
+    #[test]
+    fn zhs5_in_every_interleaving_exactly_one_connection_stands_and_on_both_sides_the_same() {
+        let mut known = HashSet::new();
+        let mut worlds = vec![World::new(3)];
+        let mut rests = 0;
+        while let Some(world) = worlds.pop() {
+            if !known.insert(world.key()) {
+                continue;
+            }
+            let next = world.next();
+            if next.is_empty() {
+                rests += 1;
+                let standing = [0, 1].map(|side| world.peers[side].connection(&name(1 - side)));
+                assert!(standing[0].is_some(), "none stands: {:?} {:?}", world.wires, world.told);
+                assert_eq!(standing[0], standing[1], "{:?}", world.told);
+                assert_eq!(world.wires.len(), 1, "{:?}", world.wires);
+                // Nobody lost one on the way.
+                assert_eq!(world.told, [(1, 0); 2]);
+            }
+            worlds.extend(next);
+        }
+        assert!(known.len() > 50 && rests > 1, "{} {rests}", known.len());
+    }
+
+    #[test]
+    fn zhs6_one_that_restarted_takes_the_place_of_its_old_connection_which_is_lost_first() {
+        let (mut peers, other) = (peers("b@x"), Atom::fixed("a@x"));
+        assert_eq!(peers.accepted(&other, 1, None).len(), 1);
+        let answer = peers.name_received(&other, START);
+        assert_eq!(
+            (answer.decision, answer.replaces, answer.close),
+            (Decision::Alive, Some(1), None)
+        );
+        // One of which it was not asked does not take the place.
+        assert_eq!(peers.accepted(&other, 2, None), [Action::Close(2)]);
+        assert_eq!(peers.accepted(&other, 2, Some(9)), [Action::Close(2)]);
+        let (peer, connection) = (other.clone(), 3);
+        let expected =
+            [Action::Down { peer: peer.clone(), connection: 1 }, Action::Up { peer, connection }];
+        assert_eq!(peers.accepted(&other, 3, answer.replaces), expected);
+        assert_eq!(peers.closed(&other, 1), None);
+        assert_eq!(peers.connection(&other), Some(3));
+        assert_eq!(peers.closed(&other, 3), Some(Action::Down { peer: other, connection: 3 }));
+        assert!(peers.is_empty());
+    }
+
+    #[test]
+    fn zhs10_a_peer_is_dialled_once_and_a_dial_that_fails_or_takes_too_long_is_told_once() {
+        let (mut peers, other) = (peers("b@x"), Atom::fixed("a@x"));
+        let failed = Action::Failed { peer: other.clone() };
+        let dial = |connection| Some(Action::Dial { peer: other.clone(), connection });
+        assert_eq!(peers.wanted(&other, 0, START), dial(0));
+        assert_eq!(peers.wanted(&other, 1, START), None);
+        assert_eq!(peers.closed(&other, 0), Some(failed.clone()));
+        assert_eq!(peers.closed(&other, 0), None);
+        assert_eq!(peers.wanted(&other, 2, START), dial(2));
+        assert_eq!(peers.next_tick(), Some(LIMIT));
+        assert_eq!(peers.tick(LIMIT.saturating_sub(Duration::from_nanos(1))), []);
+        assert_eq!(peers.tick(LIMIT), [Action::Close(2), failed.clone()]);
+        // The end of the handshake comes too late.
+        assert_eq!(peers.dialled(&other, 2), Action::Close(2));
+        // A wait for the dial of a peer that never comes.
+        assert_eq!(peers.wanted(&other, 4, LIMIT), dial(4));
+        peers.gave_way(&other, 4, LIMIT);
+        assert_eq!(peers.closed(&other, 4), None);
+        assert_eq!(peers.tick(LIMIT * 2), [failed]);
+        assert!(peers.is_empty());
+        let me = Atom::fixed("b@x");
+        assert_eq!(peers.wanted(&me, 5, START), Some(Action::Failed { peer: me }));
+    }
+
+    #[test]
+    fn zhs4_a_name_that_is_never_proved_leaves_nothing() {
+        let (mut peers, other) = (peers("b@x"), Atom::fixed("a@x"));
+        assert_eq!(peers.name_received(&other, START).decision, Decision::Accept);
+        assert!(peers.is_empty());
+        assert!(peers.wanted(&other, 1, START).is_some());
+    }
+}
