@@ -232,6 +232,40 @@ fn n5_nothing_of_another_type_arrives_by_an_alias_that_is_revoked_meanwhile() {
     scene.nothing_arrives(0);
 }
 
+/// Revokes an alias when it is dropped.
+struct Last(Option<(Arc<Mutex<Context<Last>>>, Alias)>);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        if let Some((ctx, alias)) = self.0.take() {
+            assert!(ctx.lock().unwrap().revoke(alias));
+        }
+    }
+}
+
+#[test]
+fn n5_room_that_an_older_message_made_is_free_again_when_its_destructor_revokes_the_alias() {
+    for other in [false, true] {
+        let sim = Simulation::new(1);
+        let (out, moved) = mpsc::channel();
+        let process =
+            moved_out(&sim, move |ctx| out.send(ctx).unwrap(), Some(1), Overflow::DropOldest);
+        sim.run_until_idle();
+        let mut ctx: Context<Last> = moved.recv().unwrap();
+        let alias = ctx.alias();
+        ctx.take_others(true);
+        let by = ctx.recipient_by(alias);
+        process.send(Last(Some((Arc::new(Mutex::new(ctx)), alias)))).ok().unwrap();
+        if other {
+            assert!(matches!(sim.send(alias, "other"), Err(SendError::NoProcess(_))));
+        } else {
+            assert!(matches!(by.send(Last(None)), Err(SendError::NoProcess(_))));
+        }
+        assert_eq!(process.waiting(), 0);
+        assert!(process.reserve().is_ok(), "other: {other}");
+    }
+}
+
 #[test]
 fn n5_nothing_arrives_between_threads_when_revoke_has_returned() {
     let node = Node::builder("revoked").workers(1).start().unwrap();

@@ -281,15 +281,38 @@ fn m12_batches_come_in_the_order_and_an_order_can_be_set_in_init() {
 
 #[test]
 fn m12_workers_of_a_pool_have_their_orders() {
-    let (sim, log) = (Simulation::new(1), Log::new());
-    let noting = log.clone();
-    let pool = sim.spawn(move || Pool::new(1, move || Batching(noting.clone()))).start().unwrap();
-    sim.run_until_idle();
-    for (priority, number) in [(0, 1), (0, 2), (7, 3)] {
-        pool.send(job(priority, number)).unwrap();
+    // What is measured is watched on its way.
+    for measured in [false, true] {
+        let (sim, log) = (Simulation::new(1), Log::new());
+        let noting = log.clone();
+        let pool = Pool::new(1, move || Batching(noting.clone()));
+        let pool = if measured { pool.measured() } else { pool };
+        let pool = sim.spawn(move || pool).start().unwrap();
+        sim.run_until_idle();
+        for (priority, number) in [(0, 1), (0, 2), (7, 3)] {
+            pool.send(job(priority, number)).unwrap();
+        }
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["3 []", "1 []", "2 []"]);
     }
+}
+
+#[test]
+fn m12_a_priority_is_asked_for_once_for_each_message_however_it_comes() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let asked = log.clone();
+    let order = Order::by_priority(move |job: &Job| {
+        asked.note(format!("? {}", job.number));
+        job.priority
+    });
+    let worker = worker(&sim, &log, order);
+    worker.send(job(1, 1)).unwrap();
+    worker.notify(job(2, 2));
+    worker.send(job(3, 3)).unwrap();
     sim.run_until_idle();
-    assert_eq!(log.take(), ["3 []", "1 []", "2 []"]);
+    worker.send(job(4, 4)).unwrap();
+    sim.run_until_idle();
+    assert_eq!(log.take(), ["? 1", "? 2", "? 3", "3", "2", "1", "? 4", "4"]);
 }
 
 #[test]
