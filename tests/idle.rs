@@ -232,3 +232,17 @@ fn d10_neither_a_debugger_nor_an_inspection_is_a_message() {
         assert_eq!(log.take(), ["timeout at 9s"]);
     }
 }
+
+#[test]
+fn d10_an_idle_time_that_is_taken_back_leaves_no_timer() {
+    for times in [Order::Timeout as fn(Option<Duration>) -> Order, Order::Passivate] {
+        let (sim, log) = (Simulation::new(1), Log::new());
+        let sleepy = sleepy(&sim, &log);
+        tell(&sim, &sleepy, times(Some(SECOND)));
+        assert_eq!(sim.stats().timers, 1);
+        tell(&sim, &sleepy, times(None));
+        assert_eq!(sim.stats().timers, 0);
+        sim.advance(10 * SECOND);
+        assert!(log.take().is_empty());
+    }
+}

@@ -256,6 +256,29 @@ fn x3_a_message_is_counted_once_however_it_is_sent() {
     }
 }
 
+#[test]
+fn x3_what_is_sent_to_a_full_mailbox_by_an_alias_is_counted_if_it_is_accepted() {
+    for (overflow, accepted) in
+        [(Overflow::Refuse, 0), (Overflow::DropOldest, 1), (Overflow::DropNewest, 1)]
+    {
+        let (sim, log) = (Simulation::new(1), Log::new());
+        let from = puppet(&sim, "from", &log);
+        let full = bounded(&sim, &log, 1, overflow);
+        let (tell, told) = mpsc::channel();
+        full.tells(move |ctx| {
+            let alias = ctx.alias();
+            tell.send(ctx.recipient_by(alias)).unwrap();
+        });
+        sim.run_until_idle();
+        let by = told.recv().unwrap();
+        full.suspend().wait().unwrap();
+        assert!(full.tells(|_| ()));
+        from.tells(move |_| drop(by.send(Act::nothing())));
+        sim.run_until_idle();
+        assert_eq!(from.info().messages_out, accepted);
+    }
+}
+
 /// Notes what it handles, a second for each; drops its oldest, chosen early or late.
 struct Slow(Log, bool);
 

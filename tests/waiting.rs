@@ -3,7 +3,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Diverted, Overflow, PoolCommand, Received, SendError, behavior_fn};
+use krarup::{Diverted, Overflow, PoolCommand, Received, Recipient, SendError, behavior_fn};
 use std::pin::Pin;
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Barrier};
@@ -249,6 +249,8 @@ fn c5_of_two_pools_that_call_each_other_at_the_same_moment_one_at_most_fails_and
 enum Round {
     /// Sends, and then calls another in one of several ways.
     Begin(Address<Round, PoolCommand>, Address<Round>, u8, Reply<Outcome>),
+    /// Gives out an alias.
+    Alias(Reply<Recipient<Round>>),
     /// Becomes what it is when it is converted: and sends to the pool meanwhile.
     Converted(Reply<&'static str>),
     Answer(Reply<&'static str>),
@@ -270,20 +272,26 @@ struct Rounds;
 impl Actor for Rounds {
     type Message = Round;
 
-    async fn handle_message(&mut self, _: &mut Context<Round>, round: Round) -> Result {
+    async fn handle_message(&mut self, ctx: &mut Context<Round>, round: Round) -> Result {
         match round {
             Round::Begin(pool, other, way, reply) => {
+                let by = other.call(Round::Alias).await.map_err(Reason::from)?;
                 pool.send(Round::Nothing).map_err(SendError::without_message)?;
                 let outcome = match way {
                     0 => other.call(Round::Answer).await,
                     1 => other.call_high(Round::Answer).await,
                     2 => other.call_max(Round::Answer).await,
                     3 => other.recipient::<Round>().call(Round::Answer).await,
+                    4 => by.call(Round::Answer).await,
                     _ => other.recipient::<Sends>().call(move |reply| Sends(pool, reply)).await,
                 };
                 reply.send(outcome);
             }
             Round::Converted(reply) | Round::Answer(reply) => reply.send("answer"),
+            Round::Alias(reply) => {
+                let alias = ctx.alias();
+                reply.send(ctx.recipient_by(alias));
+            }
             Round::Nothing => {}
         }
         Ok(())
@@ -292,7 +300,7 @@ impl Actor for Rounds {
 
 #[test]
 fn c5_to_whom_something_else_was_handed_before_a_request_is_no_part_of_it() {
-    for way in 0..5 {
+    for way in 0..6 {
         let sim = Simulation::new(1);
         let pool = sim.spawn(|| Pool::new(1, || Rounds)).wait().unwrap();
         let other = sim.spawn(|| Rounds).wait().unwrap();
