@@ -9,7 +9,7 @@ use krarup::{
 };
 use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
-use support::{Does, Log, boom, puppet, simulations};
+use support::{Does, Log, boom, puppet, settles, simulations};
 
 /// Adds numbers, and shows its sum.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -404,4 +404,21 @@ fn m7_a_dead_letter_says_for_whom_it_was_from_whom_and_why() {
     let to = Target::Pid(Pid::local(7, 0));
     let letter = DeadLetter::new(to, Some(Pid::local(8, 0)), "u8", DeadLetterCause::Overflow);
     assert_eq!(letter.to_string(), "u8 to <0.7.0> from <0.8.0>: dropped by a full mailbox");
+}
+
+#[test]
+fn x5_a_process_that_is_suspended_rests_whatever_lies_in_its_mailbox() {
+    for sim in simulations(1) {
+        let adder = adder(&sim);
+        adder.suspend().wait().unwrap();
+        adder.send(Add::Number(1)).ok().unwrap();
+        assert!(settles(&sim));
+        adder.send_high(Add::Number(1)).ok().unwrap();
+        assert!(settles(&sim));
+        adder.send_max(Add::Number(1)).ok().unwrap();
+        assert!(settles(&sim));
+        adder.resume();
+        assert!(settles(&sim));
+        assert_eq!(adder.call(Add::Sum).wait(), Ok(3));
+    }
 }

@@ -523,3 +523,23 @@ fn m6_what_is_at_hand_when_the_oldest_is_to_be_dropped_can_be_dropped() {
         assert_eq!(log.take(), ["4", "5", "6"]);
     }
 }
+
+#[test]
+fn m6_what_is_at_hand_keeps_its_order_when_the_oldest_is_to_be_dropped() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let noted = log.clone();
+    let takes = behavior_fn(move |mut ctx: Context<u32>| async move {
+        while let Received::Message(number) = ctx.receive().await {
+            noted.note(number);
+            if number == 0 {
+                ctx.set_overflow(Overflow::DropOldest).map_err(Reason::from)?;
+            }
+        }
+        Ok(())
+    });
+    let to = sim.spawn(move || takes).mailbox(9).start().unwrap();
+    sim.run_until_idle();
+    (0..7).for_each(|number| to.send(number).unwrap());
+    sim.run_until_idle();
+    assert_eq!(log.take(), ["0", "1", "2", "3", "4", "5", "6"]);
+}

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Barrier};
 use std::task::Poll;
 use std::time::Duration;
-use support::{Log, poll_once, simulations};
+use support::{Log, poll_once, settles, simulations};
 
 type Outcome = Result<&'static str, CallError>;
 
@@ -93,7 +93,9 @@ fn c5_a_worker_that_calls_its_own_pool_and_is_its_turn_calls_itself() {
             let pool = sim.spawn(|| Pool::new(1, Asker::default)).wait().unwrap();
             let own = pool.clone();
             let to = if by_recipient { To::PoolByRecipient(own) } else { To::Pool(own) };
-            let outcome = pool.call(move |reply| Order::Ask(to, reply)).wait().unwrap();
+            let mut asked = pool.call(move |reply| Order::Ask(to, reply)).into_future();
+            assert!(poll_once(&mut asked).is_pending() && settles(&sim));
+            let Poll::Ready(Ok(outcome)) = poll_once(&mut asked) else { panic!("it waits") };
             assert!(matches!(outcome, Err(CallError::CallsItself(_))), "{outcome:?}");
             assert_eq!(sim.now(), krarup::Timestamp::ZERO);
         }
@@ -397,8 +399,10 @@ fn c5_a_call_through_a_recipient_that_can_have_no_answer_is_not_made() {
             Ok(())
         });
         let calls = sim.spawn(move || calls).start().unwrap();
-        let outcome = a.call(move |reply| Order::Ask(To::One(calls), reply)).wait();
-        assert_eq!(outcome, Ok(Ok("answer")));
+        assert!(settles(&sim));
+        let mut asked = a.call(move |reply| Order::Ask(To::One(calls), reply)).into_future();
+        assert!(poll_once(&mut asked).is_pending() && settles(&sim));
+        assert_eq!(poll_once(&mut asked), Poll::Ready(Ok(Ok("answer"))));
         assert_eq!(log.take(), ["true", "true"]);
         assert_eq!(sim.now(), krarup::Timestamp::ZERO);
     }
