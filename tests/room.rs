@@ -423,6 +423,30 @@ fn m6_who_gives_up_waiting_for_room_is_in_no_line_that_others_wait_behind() {
 }
 
 #[test]
+fn m6_who_was_given_room_is_in_no_line_any_more() {
+    let node = Node::start("given-room@localhost").unwrap();
+    let (entered, handled) = mpsc::channel();
+    let (gate, held) = mpsc::channel();
+    let actor = Held(entered, held);
+    let to = node.spawn(move || actor).mailbox(1).wait().unwrap();
+    to.send(0).unwrap();
+    assert_eq!(handled.recv(), Ok(0));
+    to.send(1).unwrap();
+    let mut given = to.send_or_wait(2).into_future();
+    assert!(poll_once(&mut given).is_pending());
+    (0..2).for_each(|_| gate.send(()).unwrap());
+    while poll_once(&mut given).is_pending() {
+        std::thread::yield_now();
+    }
+    assert_eq!([handled.recv(), handled.recv()], [Ok(1), Ok(2)]);
+    // The process has taken the message, and will not look at the line before the next one.
+    assert_eq!(poll_once(&mut to.send_or_wait(3).into_future()), Poll::Ready(Ok(())));
+    (0..2).for_each(|_| gate.send(()).unwrap());
+    assert_eq!(handled.recv(), Ok(3));
+    node.stop().wait().unwrap();
+}
+
+#[test]
 fn m6_senders_in_line_get_room_before_the_process_has_a_rest() {
     // A process that is never without a message looks up before each of them.
     for fallback in [false, true] {
