@@ -422,3 +422,23 @@ fn x5_a_process_that_is_suspended_rests_whatever_lies_in_its_mailbox() {
         assert_eq!(adder.call(Add::Sum).wait(), Ok(3));
     }
 }
+
+#[test]
+fn x5_a_tracer_that_panics_when_it_is_replaced_does_no_harm() {
+    struct Sore(Log);
+    impl Drop for Sore {
+        fn drop(&mut self) {
+            self.0.note("dropped");
+            panic!("a tracer that panics when it is dropped");
+        }
+    }
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let adder = adder(&sim);
+    let sore = Sore(log.clone());
+    adder.trace(move |_| sore.0.note("looked"));
+    assert_eq!(adder.call(Add::Sum).wait(), Ok(0));
+    adder.stop_trace();
+    assert_eq!(adder.call(Add::Sum).wait(), Ok(0));
+    assert_eq!(log.take(), ["looked", "dropped"]);
+    assert!(adder.is_alive());
+}

@@ -567,3 +567,24 @@ fn m6_what_is_at_hand_keeps_its_order_when_the_oldest_is_to_be_dropped() {
     sim.run_until_idle();
     assert_eq!(log.take(), ["0", "1", "2", "3", "4", "5", "6"]);
 }
+
+#[test]
+fn x3_what_is_sent_by_an_alias_is_counted_on_threads_too() {
+    let node = Node::start("counted@localhost").unwrap();
+    let log = Log::new();
+    let (to, from) = (puppet(&node, "to", &log), puppet(&node, "from", &log));
+    let (tell, told) = mpsc::channel();
+    to.tells(move |ctx| {
+        let alias = ctx.alias();
+        tell.send(ctx.recipient_by(alias)).unwrap();
+    });
+    let by = told.recv().unwrap();
+    let end = from.monitor();
+    from.does(move |_| {
+        by.send(Act::nothing()).ok().unwrap();
+        Err(boom())
+    });
+    end.wait().unwrap();
+    assert_eq!(from.info().messages_out, 1);
+    node.stop().wait().unwrap();
+}
