@@ -7,8 +7,9 @@ use krarup::{
     DeadLetter, DeadLetterCause, DebugError, Dynamic, Lifecycle, ProcessState, Received, Target,
     Topic, behavior_fn,
 };
+use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
-use support::{Does, Log, boom, puppet, simulations};
+use support::{Does, Log, boom, puppet, settles, simulations};
 
 /// Adds numbers, and shows its sum.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -217,7 +218,8 @@ fn x5_a_tracer_that_panics_is_taken_away_and_does_no_harm() {
         adder.send(Add::Number(number)).ok().unwrap();
     }
     assert_eq!(adder.call(Add::Sum).wait(), Ok(45));
-    assert_eq!(looks.iter().count(), 1, "it looked once, and is gone");
+    assert_eq!(looks.try_iter().count(), 1, "it looked once");
+    assert_eq!(looks.try_recv(), Err(TryRecvError::Disconnected), "and is gone");
     assert!(sim.trace(adder.pid(), true) && sim.trace(adder.pid(), false));
     assert!(!sim.trace(krarup::Pid::local(99, 0), true));
     assert_eq!(adder.call(Add::Sum).wait(), Ok(45));
@@ -402,4 +404,41 @@ fn m7_a_dead_letter_says_for_whom_it_was_from_whom_and_why() {
     let to = Target::Pid(Pid::local(7, 0));
     let letter = DeadLetter::new(to, Some(Pid::local(8, 0)), "u8", DeadLetterCause::Overflow);
     assert_eq!(letter.to_string(), "u8 to <0.7.0> from <0.8.0>: dropped by a full mailbox");
+}
+
+#[test]
+fn x5_a_process_that_is_suspended_rests_whatever_lies_in_its_mailbox() {
+    for sim in simulations(1) {
+        let adder = adder(&sim);
+        adder.suspend().wait().unwrap();
+        adder.send(Add::Number(1)).ok().unwrap();
+        assert!(settles(&sim));
+        adder.send_high(Add::Number(1)).ok().unwrap();
+        assert!(settles(&sim));
+        adder.send_max(Add::Number(1)).ok().unwrap();
+        assert!(settles(&sim));
+        adder.resume();
+        assert!(settles(&sim));
+        assert_eq!(adder.call(Add::Sum).wait(), Ok(3));
+    }
+}
+
+#[test]
+fn x5_a_tracer_that_panics_when_it_is_replaced_does_no_harm() {
+    struct Sore(Log);
+    impl Drop for Sore {
+        fn drop(&mut self) {
+            self.0.note("dropped");
+            panic!("a tracer that panics when it is dropped");
+        }
+    }
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let adder = adder(&sim);
+    let sore = Sore(log.clone());
+    adder.trace(move |_| sore.0.note("looked"));
+    assert_eq!(adder.call(Add::Sum).wait(), Ok(0));
+    adder.stop_trace();
+    assert_eq!(adder.call(Add::Sum).wait(), Ok(0));
+    assert_eq!(log.take(), ["looked", "dropped"]);
+    assert!(adder.is_alive());
 }

@@ -425,6 +425,8 @@ fn r1_an_executor_that_runs_tasks_at_once_runs_none_within_another_turn() {
     let count = node.spawn(move || count).dispatcher("list").start().unwrap();
     count.send(100_000).unwrap();
     assert!(!count.is_alive());
+    // Who is stopped ends within the request, and that is heard of.
+    assert_eq!(spawn(&node, &log).stop().wait(), Ok(()));
     // Nor within a send to a pool.
     let pool = node.spawn(|| Pool::new(2, || Named)).dispatcher("list").wait().unwrap();
     (0..10).for_each(|_| assert!(pool.call(|r| r).wait().is_ok()));

@@ -232,3 +232,49 @@ fn d10_neither_a_debugger_nor_an_inspection_is_a_message() {
         assert_eq!(log.take(), ["timeout at 9s"]);
     }
 }
+
+#[test]
+fn d10_an_idle_time_that_is_taken_back_leaves_no_timer() {
+    for times in [Order::Timeout as fn(Option<Duration>) -> Order, Order::Passivate] {
+        let (sim, log) = (Simulation::new(1), Log::new());
+        let sleepy = sleepy(&sim, &log);
+        tell(&sim, &sleepy, times(Some(SECOND)));
+        assert_eq!(sim.stats().timers, 1);
+        tell(&sim, &sleepy, times(None));
+        assert_eq!(sim.stats().timers, 0);
+        sim.advance(10 * SECOND);
+        assert!(log.take().is_empty());
+    }
+}
+
+#[test]
+fn d10_nobody_is_passivated_with_what_it_has_set_aside() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let noted = log.clone();
+    let stashes = behavior_fn(move |mut ctx: Context<u32>| async move {
+        ctx.passivate_after(Some(SECOND));
+        while let Received::Message(number) = ctx.receive().await {
+            noted.note(number);
+            match number {
+                1 if log_is_short(&noted) => ctx.stash(number)?,
+                2 => drop(ctx.unstash_all()),
+                _ => {}
+            }
+        }
+        Ok(())
+    });
+    let stashes = sim.spawn(move || stashes).start().unwrap();
+    stashes.send(1).unwrap();
+    sim.advance(10 * SECOND);
+    assert!(stashes.is_alive());
+    stashes.send(2).unwrap();
+    sim.run_until_idle();
+    assert_eq!(log.lines(), ["1", "2", "1"]);
+    sim.advance(10 * SECOND);
+    assert!(!stashes.is_alive());
+}
+
+/// Whether this is the first line.
+fn log_is_short(log: &Log) -> bool {
+    log.lines().len() == 1
+}

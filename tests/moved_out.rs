@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::task::Poll;
 use std::thread;
-use support::{Log, on_wake, poll_once, poll_with};
+use support::{Act, Log, on_wake, poll_once, poll_with, puppet};
 
 type Shared<M> = Arc<Mutex<Context<M>>>;
 
@@ -232,6 +232,40 @@ fn n5_nothing_of_another_type_arrives_by_an_alias_that_is_revoked_meanwhile() {
     scene.nothing_arrives(0);
 }
 
+/// Revokes an alias when it is dropped.
+struct Last(Option<(Arc<Mutex<Context<Last>>>, Alias)>);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        if let Some((ctx, alias)) = self.0.take() {
+            assert!(ctx.lock().unwrap().revoke(alias));
+        }
+    }
+}
+
+#[test]
+fn n5_room_that_an_older_message_made_is_free_again_when_its_destructor_revokes_the_alias() {
+    for other in [false, true] {
+        let sim = Simulation::new(1);
+        let (out, moved) = mpsc::channel();
+        let process =
+            moved_out(&sim, move |ctx| out.send(ctx).unwrap(), Some(1), Overflow::DropOldest);
+        sim.run_until_idle();
+        let mut ctx: Context<Last> = moved.recv().unwrap();
+        let alias = ctx.alias();
+        ctx.take_others(true);
+        let by = ctx.recipient_by(alias);
+        process.send(Last(Some((Arc::new(Mutex::new(ctx)), alias)))).ok().unwrap();
+        if other {
+            assert!(matches!(sim.send(alias, "other"), Err(SendError::NoProcess(_))));
+        } else {
+            assert!(matches!(by.send(Last(None)), Err(SendError::NoProcess(_))));
+        }
+        assert_eq!(process.waiting(), 0);
+        assert!(process.reserve().is_ok(), "other: {other}");
+    }
+}
+
 #[test]
 fn n5_nothing_arrives_between_threads_when_revoke_has_returned() {
     let node = Node::builder("revoked").workers(1).start().unwrap();
@@ -271,4 +305,79 @@ fn n5_nothing_arrives_between_threads_when_revoke_has_returned() {
         node.kill(process.pid());
     }
     node.stop().wait().unwrap();
+}
+
+#[test]
+fn n5_what_a_destructor_sends_by_an_alias_of_its_process_at_the_end_is_a_dead_letter() {
+    /// Sends another by an alias when it is dropped.
+    struct Parting(Option<(Recipient<Parting>, mpsc::Sender<bool>)>);
+    impl Drop for Parting {
+        fn drop(&mut self) {
+            if let Some((by, tell)) = self.0.take() {
+                let sent = by.send(Parting(None));
+                tell.send(matches!(sent, Err(SendError::NoProcess(_)))).unwrap();
+            }
+        }
+    }
+    let sim = Simulation::new(1);
+    let (out, moved) = mpsc::channel();
+    let process = moved_out(&sim, move |ctx| out.send(ctx).unwrap(), None, Overflow::Refuse);
+    sim.run_until_idle();
+    let mut ctx: Context<Parting> = moved.recv().unwrap();
+    let alias = ctx.alias();
+    let (tell, told) = mpsc::channel();
+    process.send(Parting(Some((ctx.recipient_by(alias), tell)))).ok().unwrap();
+    sim.kill(process.pid());
+    sim.run_until_idle();
+    assert_eq!(told.try_recv(), Ok(true));
+    // What lay in the mailbox, and what came when that was closed.
+    assert_eq!(sim.stats().dead_letters, 2);
+}
+
+#[test]
+fn t1_a_context_that_outlives_its_process_acts_on_others_no_more() {
+    let sim = Simulation::new(1);
+    let (out, moved) = mpsc::channel();
+    let process = moved_out::<u32>(&sim, move |ctx| out.send(ctx).unwrap(), None, Overflow::Refuse);
+    let log = Log::new();
+    let other = puppet(&sim, "other", &log);
+    sim.run_until_idle();
+    let mut ctx: Context<u32> = moved.recv().unwrap();
+    let told = log.clone();
+    let act = |word: &'static str| {
+        let told = told.clone();
+        Act::new(move |_| {
+            told.note(word);
+            Ok(())
+        })
+    };
+    let second = std::time::Duration::from_secs(1);
+    ctx.send_after_to(second, &other.recipient(), act("before"));
+    sim.kill(process.pid());
+    sim.run_until_idle();
+    ctx.send_after_to(second, &other.recipient(), act("after"));
+    ctx.exit_after(second, other.pid(), Reason::Kill);
+    sim.advance(10 * second);
+    assert!(log.lines().is_empty() && other.is_alive());
+}
+
+#[test]
+fn n5_a_call_that_is_lost_by_a_revoked_alias_has_nothing_to_do_with_who_sent_it() {
+    let sim = Simulation::new(1);
+    let (out, moved) = mpsc::channel();
+    moved_out::<Ask>(&sim, move |ctx| out.send(ctx).unwrap(), None, Overflow::Refuse);
+    sim.run_until_idle();
+    let mut ctx: Context<Ask> = moved.recv().unwrap();
+    let alias = ctx.alias();
+    let permit = ctx.recipient_by(alias).reserve().unwrap();
+    ctx.revoke(alias);
+    // It fills the room with somebody's request, and fails.
+    let sends = behavior_fn(move |mut ctx: Context<Ask>| async move {
+        if let Received::Message(ask) = ctx.receive().await {
+            permit.send(ask);
+        }
+        Err(Reason::error("boom"))
+    });
+    let sends = sim.spawn(move || sends).start().unwrap();
+    assert_eq!(sends.call(Ask::This).wait(), Err(CallError::NoReply));
 }

@@ -7,7 +7,9 @@ use krarup::{LookupError, Name, NameError, Ref, RegisterError, behavior_fn};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
-use support::{Does, Guard, Log, Puppet, boom, on_wake, poll_with, puppet, simulations, trapper};
+use support::{
+    Does, Guard, Log, Puppet, asked, boom, on_wake, poll_with, puppet, simulations, trapper,
+};
 
 /// Its `init` does what it is told.
 struct Fails(fn() -> Result);
@@ -366,4 +368,22 @@ fn n4_concurrent_spawns_by_processes_have_one_winner_for_every_seed() {
         assert_eq!(log.take_sorted(), ["false", "false", "false", "false", "true"]);
         assert_eq!(sim.stats().names, 1);
     }
+}
+
+#[test]
+fn n2_a_name_is_taken_away_only_from_the_process_that_is_named_with_it() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let (holder, other) = (puppet(&sim, "holder", &log), puppet(&sim, "other", &log));
+    let pid = holder.pid();
+    assert_eq!(asked(&sim, &holder, |ctx| ctx.register("held")), Ok(()));
+    let not_its = other.pid();
+    assert!(!asked(&sim, &other, move |ctx| ctx.unregister_from("held", not_its)));
+    assert!(!asked(&sim, &other, move |ctx| ctx.unregister_from("none", pid)));
+    assert_eq!(sim.whereis("held"), Some(pid));
+    assert!(asked(&sim, &other, move |ctx| ctx.unregister_from("held", pid)));
+    assert!(!asked(&sim, &other, move |ctx| ctx.unregister_from("held", pid)));
+    // The process knows it too, and takes another.
+    assert_eq!((sim.whereis("held"), holder.info().name), (None, None));
+    assert_eq!(asked(&sim, &holder, |ctx| ctx.register("next")), Ok(()));
 }

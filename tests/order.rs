@@ -7,7 +7,7 @@ use krarup::{
     Diverted, Order, OrderError, Overflow, OverflowError, Received, Recipient, SendError,
     behavior_fn,
 };
-use support::Log;
+use support::{Act, Does, Log, puppet};
 
 /// From this number on a job is to monitor the process of the rest.
 const MONITOR: u32 = 1_000_000;
@@ -281,15 +281,38 @@ fn m12_batches_come_in_the_order_and_an_order_can_be_set_in_init() {
 
 #[test]
 fn m12_workers_of_a_pool_have_their_orders() {
-    let (sim, log) = (Simulation::new(1), Log::new());
-    let noting = log.clone();
-    let pool = sim.spawn(move || Pool::new(1, move || Batching(noting.clone()))).start().unwrap();
-    sim.run_until_idle();
-    for (priority, number) in [(0, 1), (0, 2), (7, 3)] {
-        pool.send(job(priority, number)).unwrap();
+    // What is measured is watched on its way.
+    for measured in [false, true] {
+        let (sim, log) = (Simulation::new(1), Log::new());
+        let noting = log.clone();
+        let pool = Pool::new(1, move || Batching(noting.clone()));
+        let pool = if measured { pool.measured() } else { pool };
+        let pool = sim.spawn(move || pool).start().unwrap();
+        sim.run_until_idle();
+        for (priority, number) in [(0, 1), (0, 2), (7, 3)] {
+            pool.send(job(priority, number)).unwrap();
+        }
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["3 []", "1 []", "2 []"]);
     }
+}
+
+#[test]
+fn m12_a_priority_is_asked_for_once_for_each_message_however_it_comes() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let asked = log.clone();
+    let order = Order::by_priority(move |job: &Job| {
+        asked.note(format!("? {}", job.number));
+        job.priority
+    });
+    let worker = worker(&sim, &log, order);
+    worker.send(job(1, 1)).unwrap();
+    worker.notify(job(2, 2));
+    worker.send(job(3, 3)).unwrap();
     sim.run_until_idle();
-    assert_eq!(log.take(), ["3 []", "1 []", "2 []"]);
+    worker.send(job(4, 4)).unwrap();
+    sim.run_until_idle();
+    assert_eq!(log.take(), ["? 1", "? 2", "? 3", "3", "2", "1", "? 4", "4"]);
 }
 
 #[test]
@@ -424,4 +447,62 @@ fn d4_an_order_that_panics_when_it_is_dropped_loses_no_count_and_no_message() {
     }
     sim.run_until_idle();
     assert_eq!(log.take(), ["true", "2", "1"]);
+}
+
+/// Notes what it handles, a second for each.
+fn slow(sim: &Simulation, log: &Log) -> Address<u32> {
+    let log = log.clone();
+    let run = behavior_fn(move |mut ctx: Context<u32>| async move {
+        while let Received::Message(number) = ctx.receive().await {
+            log.note(number);
+            ctx.sleep(std::time::Duration::from_secs(1)).await;
+        }
+        Ok(())
+    });
+    let slow = sim.spawn(move || run).order(Order::fair()).start().unwrap();
+    sim.run_until_idle();
+    slow
+}
+
+/// Has a puppet send these.
+fn sends(sim: &Simulation, from: &Address<Act>, to: &Address<u32>, numbers: &'static [u32]) {
+    let to = to.clone();
+    assert!(from.tells(move |_| numbers.iter().for_each(|number| to.send(*number).unwrap())));
+    sim.run_until_idle();
+}
+
+#[test]
+fn m12_a_sender_that_has_had_its_turn_in_a_round_has_its_next_in_the_next() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let slow = slow(&sim, &log);
+    let [s, t, u, v, w] = ["s", "t", "u", "v", "w"].map(|name| puppet(&sim, name, &Log::new()));
+    for one in [&s, &t, &u, &v, &w] {
+        sends(&sim, one, &slow, &[0]);
+    }
+    sim.advance(std::time::Duration::from_secs(9));
+    assert_eq!(log.take().len(), 5);
+    slow.suspend().wait().unwrap();
+    sends(&sim, &s, &slow, &[1]);
+    sends(&sim, &t, &slow, &[2, 3]);
+    slow.resume();
+    sim.run_until_idle();
+    assert_eq!(log.lines(), ["1"]);
+    sends(&sim, &s, &slow, &[4]);
+    sim.advance(std::time::Duration::from_secs(9));
+    assert_eq!(log.take(), ["1", "2", "3", "4"]);
+}
+
+#[test]
+fn m12_whoever_sent_last_a_process_finishes_when_all_before_is_handled() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let slow = slow(&sim, &log);
+    let [s, t] = ["s", "t"].map(|name| puppet(&sim, name, &Log::new()));
+    slow.suspend().wait().unwrap();
+    sends(&sim, &t, &slow, &[1, 2, 3]);
+    sends(&sim, &s, &slow, &[4]);
+    slow.finish();
+    slow.resume();
+    sim.advance(std::time::Duration::from_secs(9));
+    assert_eq!(log.take(), ["1", "4", "2", "3"]);
+    assert!(!slow.is_alive());
 }

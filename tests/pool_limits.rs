@@ -578,3 +578,20 @@ fn b1_limits_that_cannot_be_are_typed_errors_and_nothing_is_started() {
         assert_eq!(sim.stats().processes, 0);
     }
 }
+
+#[test]
+fn p9_a_job_that_has_waited_too_long_leaves_its_room_to_the_next() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let pool = Pool::new(1, workers(&log)).mailbox(2).time_to_live(seconds(1));
+    let pool = spawn(&sim, pool);
+    for _ in 0..3 {
+        pool.send(Job::Slow(1, seconds(5))).unwrap();
+        sim.run_until_idle();
+        pool.send(Job::Note(2)).unwrap();
+        pool.send(Job::Note(3)).unwrap();
+        assert!(pool.send(Job::Note(4)).unwrap_err().is_full());
+        sim.advance(seconds(9));
+    }
+    assert_eq!(done(&log), [1, 1, 1]);
+    assert_eq!(numbers(&pool).expired, 6);
+}

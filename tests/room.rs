@@ -6,6 +6,7 @@ use krarup::prelude::*;
 use krarup::{DeadLetter, Diverted, Dynamic, Overflow, Permit, Received, behavior_fn};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
+use std::task::Poll;
 use std::time::Duration;
 use support::{Act, Does, Log, Puppet, boom, on_wake, poll_once, poll_with, puppet, simulations};
 
@@ -255,6 +256,29 @@ fn x3_a_message_is_counted_once_however_it_is_sent() {
     }
 }
 
+#[test]
+fn x3_what_is_sent_to_a_full_mailbox_by_an_alias_is_counted_if_it_is_accepted() {
+    for (overflow, accepted) in
+        [(Overflow::Refuse, 0), (Overflow::DropOldest, 1), (Overflow::DropNewest, 1)]
+    {
+        let (sim, log) = (Simulation::new(1), Log::new());
+        let from = puppet(&sim, "from", &log);
+        let full = bounded(&sim, &log, 1, overflow);
+        let (tell, told) = mpsc::channel();
+        full.tells(move |ctx| {
+            let alias = ctx.alias();
+            tell.send(ctx.recipient_by(alias)).unwrap();
+        });
+        sim.run_until_idle();
+        let by = told.recv().unwrap();
+        full.suspend().wait().unwrap();
+        assert!(full.tells(|_| ()));
+        from.tells(move |_| drop(by.send(Act::nothing())));
+        sim.run_until_idle();
+        assert_eq!(from.info().messages_out, accepted);
+    }
+}
+
 /// Notes what it handles, a second for each; drops its oldest, chosen early or late.
 struct Slow(Log, bool);
 
@@ -360,6 +384,8 @@ fn m6_who_would_wait_does_not_take_the_room_that_another_waits_for() {
     assert_eq!(handled.recv(), Ok(1));
     let mut second = to.send_or_wait(3).into_future();
     assert!(poll_once(&mut second).is_pending());
+    let mut third = Box::pin(to.reserve_or_wait());
+    assert!(poll_once(&mut third).is_pending());
     for (number, mut send) in [(2, first), (3, second)] {
         gate.send(()).unwrap();
         while poll_once(&mut send).is_pending() {
@@ -368,7 +394,89 @@ fn m6_who_would_wait_does_not_take_the_room_that_another_waits_for() {
         assert_eq!(handled.recv(), Ok(number));
     }
     gate.send(()).unwrap();
+    while poll_once(&mut third).is_pending() {
+        std::thread::yield_now();
+    }
     node.stop().wait().unwrap();
+}
+
+#[test]
+fn m6_who_gives_up_waiting_for_room_is_in_no_line_that_others_wait_behind() {
+    let node = Node::start("left-line@localhost").unwrap();
+    let (entered, handled) = mpsc::channel();
+    let (gate, held) = mpsc::channel();
+    let actor = Held(entered, held);
+    let to = node.spawn(move || actor).mailbox(1).wait().unwrap();
+    to.send(0).unwrap();
+    assert_eq!(handled.recv(), Ok(0));
+    to.send(1).unwrap();
+    let mut given_up = to.send_or_wait(2).into_future();
+    assert!(poll_once(&mut given_up).is_pending());
+    drop(given_up);
+    gate.send(()).unwrap();
+    // The process has taken the message, and will not look at the line before the next one.
+    assert_eq!(handled.recv(), Ok(1));
+    assert_eq!(poll_once(&mut to.send_or_wait(3).into_future()), Poll::Ready(Ok(())));
+    (0..2).for_each(|_| gate.send(()).unwrap());
+    assert_eq!(handled.recv(), Ok(3));
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn m6_who_was_given_room_is_in_no_line_any_more() {
+    let node = Node::start("given-room@localhost").unwrap();
+    let (entered, handled) = mpsc::channel();
+    let (gate, held) = mpsc::channel();
+    let actor = Held(entered, held);
+    let to = node.spawn(move || actor).mailbox(1).wait().unwrap();
+    to.send(0).unwrap();
+    assert_eq!(handled.recv(), Ok(0));
+    to.send(1).unwrap();
+    let mut given = to.send_or_wait(2).into_future();
+    assert!(poll_once(&mut given).is_pending());
+    (0..2).for_each(|_| gate.send(()).unwrap());
+    while poll_once(&mut given).is_pending() {
+        std::thread::yield_now();
+    }
+    assert_eq!([handled.recv(), handled.recv()], [Ok(1), Ok(2)]);
+    // The process has taken the message, and will not look at the line before the next one.
+    assert_eq!(poll_once(&mut to.send_or_wait(3).into_future()), Poll::Ready(Ok(())));
+    (0..2).for_each(|_| gate.send(()).unwrap());
+    assert_eq!(handled.recv(), Ok(3));
+    node.stop().wait().unwrap();
+}
+
+#[test]
+fn m6_senders_in_line_get_room_before_the_process_has_a_rest() {
+    // A process that is never without a message looks up before each of them.
+    for fallback in [false, true] {
+        let sim = Simulation::with_throughput(1, 100);
+        let log = Log::new();
+        let noted = log.clone();
+        let overflow = if fallback {
+            let nobody = behavior_fn(|_: Context<Diverted<u32>>| async { Ok(()) });
+            let nobody = sim.spawn(|| nobody).start().unwrap();
+            Overflow::divert(nobody.recipient(), "nobody")
+        } else {
+            Overflow::Refuse
+        };
+        let takes = behavior_fn(move |mut ctx: Context<u32>| async move {
+            ctx.sleep(Duration::from_secs(1)).await;
+            while let Received::Message(number) = ctx.receive().await {
+                noted.note(number);
+            }
+            Ok(())
+        });
+        let to = sim.spawn(move || takes).mailbox(4).overflow(overflow).start().unwrap();
+        sim.run_until_idle();
+        (0..4).for_each(|number| to.send(number).unwrap());
+        let noted = log.clone();
+        let told = on_wake(move || noted.note("room"));
+        let mut first = to.send_or_wait(4).into_future();
+        assert!(poll_with(&mut first, &told).is_pending());
+        sim.advance(Duration::from_secs(1));
+        assert_eq!(log.take(), ["0", "room", "1", "2", "3"], "fallback: {fallback}");
+    }
 }
 
 #[test]
@@ -438,4 +546,45 @@ fn m6_what_is_at_hand_when_the_oldest_is_to_be_dropped_can_be_dropped() {
         sim.advance(Duration::from_secs(1));
         assert_eq!(log.take(), ["4", "5", "6"]);
     }
+}
+
+#[test]
+fn m6_what_is_at_hand_keeps_its_order_when_the_oldest_is_to_be_dropped() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let noted = log.clone();
+    let takes = behavior_fn(move |mut ctx: Context<u32>| async move {
+        while let Received::Message(number) = ctx.receive().await {
+            noted.note(number);
+            if number == 0 {
+                ctx.set_overflow(Overflow::DropOldest).map_err(Reason::from)?;
+            }
+        }
+        Ok(())
+    });
+    let to = sim.spawn(move || takes).mailbox(9).start().unwrap();
+    sim.run_until_idle();
+    (0..7).for_each(|number| to.send(number).unwrap());
+    sim.run_until_idle();
+    assert_eq!(log.take(), ["0", "1", "2", "3", "4", "5", "6"]);
+}
+
+#[test]
+fn x3_what_is_sent_by_an_alias_is_counted_on_threads_too() {
+    let node = Node::start("counted@localhost").unwrap();
+    let log = Log::new();
+    let (to, from) = (puppet(&node, "to", &log), puppet(&node, "from", &log));
+    let (tell, told) = mpsc::channel();
+    to.tells(move |ctx| {
+        let alias = ctx.alias();
+        tell.send(ctx.recipient_by(alias)).unwrap();
+    });
+    let by = told.recv().unwrap();
+    let end = from.monitor();
+    from.does(move |_| {
+        by.send(Act::nothing()).ok().unwrap();
+        Err(boom())
+    });
+    end.wait().unwrap();
+    assert_eq!(from.info().messages_out, 1);
+    node.stop().wait().unwrap();
 }

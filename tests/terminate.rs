@@ -332,3 +332,18 @@ fn d5_a_stop_that_a_handler_receives_is_obeyed_when_the_handler_is_done() {
         assert_eq!(log.take(), ["1", "took shutdown: enough", "terminate shutdown: enough"]);
     }
 }
+
+#[test]
+fn d5_a_stop_with_a_reason_is_not_done_by_a_normal_end() {
+    let sim = Simulation::new(1);
+    // It hears of the stop as an exit, and ends as it likes.
+    let ends = behavior_fn(|mut ctx: Context<()>| async move {
+        ctx.trap_exits(true);
+        ctx.receive().await;
+        Ok(())
+    });
+    let process = sim.spawn(|| ends).start().unwrap();
+    sim.run_until_idle();
+    let stopped = process.stop().reason(boom()).wait();
+    assert_eq!(stopped, Err(StopError::Other(Reason::Normal)));
+}

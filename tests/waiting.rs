@@ -3,13 +3,13 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Diverted, Overflow, PoolCommand, behavior_fn};
+use krarup::{Diverted, Overflow, PoolCommand, Received, Recipient, SendError, behavior_fn};
 use std::pin::Pin;
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Barrier};
 use std::task::Poll;
 use std::time::Duration;
-use support::simulations;
+use support::{Log, poll_once, settles, simulations};
 
 type Outcome = Result<&'static str, CallError>;
 
@@ -93,7 +93,9 @@ fn c5_a_worker_that_calls_its_own_pool_and_is_its_turn_calls_itself() {
             let pool = sim.spawn(|| Pool::new(1, Asker::default)).wait().unwrap();
             let own = pool.clone();
             let to = if by_recipient { To::PoolByRecipient(own) } else { To::Pool(own) };
-            let outcome = pool.call(move |reply| Order::Ask(to, reply)).wait().unwrap();
+            let mut asked = pool.call(move |reply| Order::Ask(to, reply)).into_future();
+            assert!(poll_once(&mut asked).is_pending() && settles(&sim));
+            let Poll::Ready(Ok(outcome)) = poll_once(&mut asked) else { panic!("it waits") };
             assert!(matches!(outcome, Err(CallError::CallsItself(_))), "{outcome:?}");
             assert_eq!(sim.now(), krarup::Timestamp::ZERO);
         }
@@ -243,4 +245,165 @@ fn c5_of_two_pools_that_call_each_other_at_the_same_moment_one_at_most_fails_and
         assert!(failed == 0 || (failed == 1 && found), "round {round}: {outcomes:?}");
     }
     node.stop().wait().unwrap();
+}
+
+/// What a worker does that has sent to its own pool, which has no other worker.
+enum Round {
+    /// Sends, and then calls another in one of several ways.
+    Begin(Address<Round, PoolCommand>, Address<Round>, u8, Reply<Outcome>),
+    /// Gives out an alias.
+    Alias(Reply<Recipient<Round>>),
+    /// Becomes what it is when it is converted: and sends to the pool meanwhile.
+    Converted(Reply<&'static str>),
+    Answer(Reply<&'static str>),
+    Nothing,
+}
+
+/// A request whose conversion sends to a pool.
+struct Sends(Address<Round, PoolCommand>, Reply<&'static str>);
+
+impl From<Sends> for Round {
+    fn from(Sends(pool, reply): Sends) -> Self {
+        drop(pool.send(Round::Nothing));
+        Round::Converted(reply)
+    }
+}
+
+struct Rounds;
+
+impl Actor for Rounds {
+    type Message = Round;
+
+    async fn handle_message(&mut self, ctx: &mut Context<Round>, round: Round) -> Result {
+        match round {
+            Round::Begin(pool, other, way, reply) => {
+                let by = other.call(Round::Alias).await.map_err(Reason::from)?;
+                pool.send(Round::Nothing).map_err(SendError::without_message)?;
+                let outcome = match way {
+                    0 => other.call(Round::Answer).await,
+                    1 => other.call_high(Round::Answer).await,
+                    2 => other.call_max(Round::Answer).await,
+                    3 => other.recipient::<Round>().call(Round::Answer).await,
+                    4 => by.call(Round::Answer).await,
+                    _ => other.recipient::<Sends>().call(move |reply| Sends(pool, reply)).await,
+                };
+                reply.send(outcome);
+            }
+            Round::Converted(reply) | Round::Answer(reply) => reply.send("answer"),
+            Round::Alias(reply) => {
+                let alias = ctx.alias();
+                reply.send(ctx.recipient_by(alias));
+            }
+            Round::Nothing => {}
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn c5_to_whom_something_else_was_handed_before_a_request_is_no_part_of_it() {
+    for way in 0..6 {
+        let sim = Simulation::new(1);
+        let pool = sim.spawn(|| Pool::new(1, || Rounds)).wait().unwrap();
+        let other = sim.spawn(|| Rounds).wait().unwrap();
+        let own = pool.clone();
+        let outcome = pool.call(move |reply| Round::Begin(own, other, way, reply)).wait();
+        assert_eq!(outcome, Ok(Ok("answer")), "way {way}");
+    }
+}
+
+/// Has a mailbox that diverts.
+enum Middle {
+    Fill,
+    Ask(Address<Order>, Reply<Outcome>),
+    Other(Diverted<Order>),
+}
+
+impl From<Diverted<Order>> for Middle {
+    fn from(diverted: Diverted<Order>) -> Self {
+        Middle::Other(diverted)
+    }
+}
+
+struct Diverts;
+
+impl Actor for Diverts {
+    type Message = Middle;
+
+    async fn handle_message(&mut self, ctx: &mut Context<Middle>, middle: Middle) -> Result {
+        if let Middle::Ask(first, reply) = middle {
+            ctx.address().send(Middle::Fill).map_err(SendError::without_message)?;
+            reply.send(first.call(Order::Answer).await);
+        }
+        Ok(())
+    }
+}
+
+/// Where all ends that the others have no room for.
+struct LastOne;
+
+impl Actor for LastOne {
+    type Message = Diverted<Middle>;
+
+    async fn handle_message(
+        &mut self,
+        _: &mut Context<Diverted<Middle>>,
+        diverted: Diverted<Middle>,
+    ) -> Result {
+        if let Middle::Other(Diverted { message: Order::Answer(reply), .. }) = diverted.message {
+            reply.send("the last");
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn c5_a_request_that_is_diverted_twice_is_waited_for_where_it_lies() {
+    for sim in simulations(3) {
+        let last = sim.spawn(|| LastOne).wait().unwrap();
+        let divert = Overflow::divert(last.recipient(), "last");
+        let middle = sim.spawn(|| Diverts).mailbox(1).overflow(divert).wait().unwrap();
+        let divert = Overflow::divert(middle.recipient(), "middle");
+        let first = sim.spawn(Asker::default).mailbox(1).overflow(divert).wait().unwrap();
+        first.suspend().wait().unwrap();
+        let one = first.clone();
+        let mut fills = first.call(Order::Keep).into_future();
+        assert!(poll_once(&mut fills).is_pending());
+        // It calls one whose request comes to itself, where there is no room either.
+        let outcome = middle.call(move |reply| Middle::Ask(one, reply)).wait().unwrap();
+        assert_eq!(outcome, Ok("the last"));
+    }
+}
+
+#[test]
+fn c5_a_call_through_a_recipient_that_can_have_no_answer_is_not_made() {
+    for sim in simulations(5) {
+        let (a, log) = (asker(&sim), Log::new());
+        let (noted, caller) = (log.clone(), a.recipient::<Order>());
+        let calls = behavior_fn(move |mut ctx: Context<Order>| async move {
+            let note = noted.clone();
+            let to_itself = ctx.address().recipient::<Order>().call(move |reply| {
+                note.note("made");
+                Order::Answer(reply)
+            });
+            noted.note(matches!(to_itself.await, Err(CallError::CallsItself(_))));
+            if let Received::Message(Order::Answer(reply)) = ctx.receive().await {
+                let note = noted.clone();
+                let to_its_caller = caller.call(move |reply| {
+                    note.note("made");
+                    Order::Answer(reply)
+                });
+                noted.note(matches!(to_its_caller.await, Err(CallError::Deadlock(_))));
+                reply.send("answer");
+            }
+            Ok(())
+        });
+        let calls = sim.spawn(move || calls).start().unwrap();
+        assert!(settles(&sim));
+        let mut asked = a.call(move |reply| Order::Ask(To::One(calls), reply)).into_future();
+        assert!(poll_once(&mut asked).is_pending() && settles(&sim));
+        assert_eq!(poll_once(&mut asked), Poll::Ready(Ok(Ok("answer"))));
+        assert_eq!(log.take(), ["true", "true"]);
+        assert_eq!(sim.now(), krarup::Timestamp::ZERO);
+    }
 }

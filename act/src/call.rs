@@ -126,6 +126,7 @@ fn refused<M>(error: &SendError<M>) -> CallError {
         SendError::NoWorkers(_) => CallError::NoWorkers,
         SendError::RateLimited { retry_after, .. } => CallError::RateLimited(*retry_after),
         SendError::Draining(_) => CallError::Draining,
+        SendError::NotReservable(_) => CallError::NotReservable,
         _ => CallError::NoProcess,
     }
 }

@@ -102,6 +102,11 @@ pub(crate) fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     poll_with(future, Waker::noop())
 }
 
+/// Runs what is ready, for a bounded number of turns; whether there was an end to it.
+pub(crate) fn settles(sim: &Simulation) -> bool {
+    (0..10_000).any(|_| sim.step().is_none())
+}
+
 /// A waker that runs a function: it sees the world as it is at the very moment when
 /// somebody is told something.
 pub(crate) fn on_wake(look: impl Fn() + Send + Sync + 'static) -> Waker {
