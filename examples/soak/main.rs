@@ -18,7 +18,7 @@
 //! | timers | each that was set has rung, or went with its process; none rang early |
 //! | names, aliases | as many as the living have |
 //! | processes | every one is idle, has a living parent, and every bond has two ends |
-//! | memory | what is resident stays flat: see [`memory`] |
+//! | memory | what is allocated stays flat: see [`memory`] |
 //!
 //! At the end the tree is stopped, and nothing may be left. Anything lost ends the program with
 //! exit code 1, what was lost, and the seed. The seed draws what the threads do; in what
