@@ -5,7 +5,7 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    Commands, Completion, DeadLetter, Received, StepEvent, StepOutput, StepProcess, Stepped,
+    Commands, Completion, DeadLetter, Received, StepEvent, StepOutput, StepProcess, Stepped, Tag,
     behavior_fn,
 };
 use std::collections::VecDeque;
@@ -13,19 +13,9 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 use support::journal::Journal;
-use support::{Guard, Log, boom, simulations};
+use support::{Leaves, Log, boom, leaves, simulations};
 
 const SECOND: Duration = Duration::from_secs(1);
-
-/// Notes that it was dropped, and may panic then.
-struct Leaves(Guard, bool);
-
-impl Drop for Leaves {
-    fn drop(&mut self) {
-        let _ = &self.0;
-        assert!(!self.1, "sore");
-    }
-}
 
 /// A value of the language: a number, and what it leaves.
 struct Item(
@@ -41,6 +31,8 @@ struct Machine {
     step: Step,
     /// `close` panics.
     sore: bool,
+    /// `init` panics.
+    unready: bool,
     leaves: Leaves,
 }
 
@@ -49,6 +41,7 @@ impl StepProcess for Machine {
     type Message = u64;
 
     fn init(&mut self, _: &Context<u64>, _: &str, _: Vec<Item>) -> Result {
+        assert!(!self.unready, "init");
         Ok(())
     }
 
@@ -119,7 +112,8 @@ impl World {
         &self,
         step: impl FnMut(&mut Events, &mut Output) -> Result + Send + 'static,
     ) -> Machine {
-        Machine { step: Box::new(step), sore: false, leaves: leaves(&self.log, "machine", false) }
+        let leaves = leaves(&self.log, "machine", false);
+        Machine { step: Box::new(step), sore: false, unready: false, leaves }
     }
 
     fn stepped(&self, machine: Machine) -> Stepped<Machine> {
@@ -140,10 +134,6 @@ impl World {
     fn complete(&self, item: Item) {
         self.kept.lock().unwrap().remove(0).complete(Ok(item));
     }
-}
-
-fn leaves(log: &Log, line: &str, sore: bool) -> Leaves {
-    Leaves(Guard::new(log, line), sore)
 }
 
 fn item(number: u64) -> Item {
@@ -390,7 +380,9 @@ fn w4_an_end_says_what_went_wrong_first_and_a_close_that_panics_is_logged() {
                 }
                 Ok(())
             });
-            (machine.sore, machine.leaves.1) = (true, true);
+            machine.sore = true;
+            machine.leaves = leaves(&world.log, "machine", true);
+            world.log.take();
             let stepped = world.stepped(machine);
             let stepped = sim.spawn(move || stepped).wait().unwrap();
             let known_as = stepped.info().behavior.to_string();
@@ -453,5 +445,71 @@ fn w5_what_a_step_leaves_is_lost_from_its_sender_and_what_is_beyond_the_bound_ha
         assert_eq!(lines.iter().filter(|line| line.contains(&format!("from {sender}"))).count(), 1);
         // It is blocked again, and there is room for two.
         assert_eq!((0..5).filter(|n| stepped.send(*n).is_ok()).count(), 2);
+    }
+}
+
+#[test]
+fn w2_what_is_left_of_commands_that_were_given_up_may_panic_and_ends_nothing() {
+    for sim in simulations(3) {
+        let world = World::new();
+        let (log, mut given_up) = (world.log.clone(), None::<[Tag; 3]>);
+        let stepped = world.start(&sim, move |events, out| {
+            match &given_up {
+                None => given_up = Some([0, 1, 2].map(|_| out.dispatch("keep", item(0)))),
+                Some([first, second, _]) => {
+                    out.cancel(*first);
+                    out.cancel(*second);
+                }
+            }
+            notes(&log, events);
+            out.idle();
+            Ok(())
+        });
+        stepped.send(1).unwrap();
+        sim.run_until_idle();
+        // Both are taken in together, and what was not given up with them.
+        for line in ["one", "other"] {
+            world.complete(Item(0, Some(leaves(&world.log, line, true))));
+        }
+        world.complete(item(7));
+        sim.run_until_idle();
+        assert_eq!(world.log.take(), ["message 1", "one", "other", "#3 7"]);
+        assert!(stepped.is_alive());
+    }
+}
+
+#[test]
+fn w4_all_that_an_end_leaves_behind_may_panic_together() {
+    for sim in simulations(3) {
+        for (unready, failure) in [(true, "init"), (false, "boom")] {
+            let world = World::new();
+            let log = world.log.clone();
+            let mut machine = world.machine(move |_, out| {
+                // Not begun, and no result: the step fails.
+                for line in ["argument 1", "argument 2"] {
+                    out.dispatch("note", Item(0, Some(leaves(&log, line, true))));
+                }
+                out.done(Item(0, Some(leaves(&log, "result", true))));
+                Err(boom())
+            });
+            machine.unready = unready;
+            machine.leaves = leaves(&world.log, "machine", true);
+            world.log.take();
+            let then = leaves(&world.log, "then", true);
+            let stepped = world.stepped(machine).then(move |_| drop(then));
+            let end = sim.spawn(move || stepped).start().unwrap().monitor();
+            sim.run_until_idle();
+            let reason = end.wait().unwrap().reason;
+            let mut lines = world.log.take();
+            lines.sort();
+            if unready {
+                assert!(reason.to_string().contains(failure), "{reason}");
+                assert_eq!(lines, ["machine", "then"]);
+            } else {
+                assert!(reason.is_abnormal());
+                let all = ["argument 1", "argument 2", "machine", "result", "then"];
+                assert_eq!(lines, all);
+            }
+        }
     }
 }

@@ -278,14 +278,14 @@ fn c5_callers_are_told_the_pid_that_a_grain_is_to_have_in_each_of_its_lives() {
     let told_next = tills.book.lock().entries.get(&1).and_then(Entry::next);
     assert_eq!(told_next, told, "all that wait for one wait for the same");
     is_new();
-    // It could not be made, and then again.
+    // It could not be made, and then again. Somebody has a place all the while, so the key is not
+    // forgotten.
+    let place = at_once(&tills).unwrap();
     assert_eq!(tills.give_up(&1).len(), 2);
     assert!(sends(&tills, 3));
     assert_eq!(tills.give_up(&1).len(), 1);
-    let place = at_once(&tills).unwrap();
     assert!(sends(&tills, 4));
     is_new();
-    // Somebody has a place to take all the while, so the key is not forgotten.
     assert!(sends(&tills, 5));
     let (mut line, _) = a_line(&tills, 1);
     drop(place);
