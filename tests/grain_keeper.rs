@@ -238,3 +238,24 @@ fn k2_a_key_that_panics_as_it_is_compared_costs_its_sender_the_message_and_nobod
     grains.stop().wait().unwrap();
     assert_eq!(log.count("terminate shutdown"), 2);
 }
+
+#[test]
+fn k2_who_has_waited_for_room_is_known_as_the_sender_whether_the_grain_was_there_or_came() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let grains = puppets(&sim, &Log::new());
+    for key in [1, 1, 2] {
+        let (grains, noted) = (grains.clone(), log.clone());
+        let sends = sim.spawn(move || {
+            behavior_fn(move |_: Context<()>| async move {
+                let act = Act::new(move |ctx| {
+                    noted.note(format!("{:?}", ctx.sender()));
+                    Ok(())
+                });
+                grains.send_or_wait_to(key, act).await.map_err(|_| boom())
+            })
+        });
+        let sender = sends.start().unwrap().pid();
+        sim.run_until_idle();
+        assert_eq!(log.take(), [format!("{:?}", Some(sender))]);
+    }
+}

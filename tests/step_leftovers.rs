@@ -513,3 +513,26 @@ fn w4_all_that_an_end_leaves_behind_may_panic_together() {
         }
     }
 }
+
+#[test]
+fn w3_a_command_that_a_step_completes_itself_is_the_next_steps() {
+    for sim in simulations(3) {
+        let world = World::new();
+        let (log, kept, mut begun) = (world.log.clone(), Arc::clone(&world.kept), false);
+        let stepped = world.start(&sim, move |events, out| {
+            if !std::mem::replace(&mut begun, true) {
+                out.dispatch("keep", item(0));
+            }
+            notes(&log, events);
+            let completion = kept.lock().unwrap().pop();
+            if let Some(completion) = completion {
+                completion.complete(Ok(item(5)));
+            }
+            out.idle();
+            Ok(())
+        });
+        stepped.send(1).unwrap();
+        sim.run_until_idle();
+        assert_eq!(world.log.take(), ["message 1", "#1 5"]);
+    }
+}

@@ -355,3 +355,5 @@ impl<K, M: Send + 'static, C: Send + 'static> Shared<K, M, C> {
 mod model;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod waiting;

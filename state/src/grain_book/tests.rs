@@ -18,16 +18,16 @@ fn room(grain: &Address<u64>) -> Permit<u64> {
 }
 
 /// Ends a process of whose end the book has not heard.
-fn dies(sim: &Simulation, grain: &Address<u64>) {
+pub(super) fn dies(sim: &Simulation, grain: &Address<u64>) {
     sim.kill(grain.pid());
     sim.run_until_idle();
 }
 
-fn wanted(tills: &Tills) -> Vec<u32> {
+pub(super) fn wanted(tills: &Tills) -> Vec<u32> {
     tills.book.lock().wanted.clone()
 }
 
-fn stages(tills: &Tills) -> [Option<u64>; 3] {
+pub(super) fn stages(tills: &Tills) -> [Option<u64>; 3] {
     let inspected = tills.inspect();
     ["present", "coming", "leaving"].map(|stage| inspected.number(stage))
 }
