@@ -448,3 +448,27 @@ fn o1_the_sender_of_a_batch_is_that_of_its_first() {
         assert_eq!(log.take(), of_first);
     }
 }
+
+#[test]
+fn what_is_shown_of_a_state_actor_and_its_asks_tells_them_apart() {
+    let state = Stateful::new(Batches(Log::new())).most_in_flight(3);
+    assert_eq!(format!("{state:?}"), "Stateful { window: None, most_in_flight: 3, .. }");
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let (plain, noted) = (plain(&sim), log.clone());
+    let (_tokens, other) = keeps(&sim);
+    let look = order(move |scope| {
+        let promises = [0, 1].map(|_| scope.call(&other, |reply| reply));
+        let asks = [0, 1].map(|_| scope.ask_then(&other, |reply| reply, |()| ()));
+        noted.note(format!("{scope:?}"));
+        noted.note(format!("{promises:?}"));
+        noted.note(format!("{}, {}", asks[0], asks[1]));
+        Ok(())
+    });
+    tells(&sim, &plain, look);
+    let expected = [
+        format!("Scope({})", plain.pid()),
+        "[Promise<()>(0), Promise<()>(1)]".to_owned(),
+        "ask 2, ask 3".to_owned(),
+    ];
+    assert_eq!(log.take(), expected);
+}

@@ -5,8 +5,8 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    Commands, Completion, DeadLetter, Received, StepEvent, StepOutput, StepProcess, Stepped, Tag,
-    behavior_fn,
+    Commands, Completion, DeadLetter, Overflow, Received, StepEvent, StepOutput, StepProcess,
+    Stepped, Tag, behavior_fn,
 };
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -534,5 +534,28 @@ fn w3_a_command_that_a_step_completes_itself_is_the_next_steps() {
         stepped.send(1).unwrap();
         sim.run_until_idle();
         assert_eq!(world.log.take(), ["message 1", "#1 5"]);
+    }
+}
+
+#[test]
+fn m6_a_step_process_that_drops_its_oldest_takes_one_message_after_the_other() {
+    for sim in simulations(3) {
+        let world = World::new();
+        let log = world.log.clone();
+        let stepped = world.stepped(world.machine(move |events, out| {
+            notes(&log, events);
+            out.idle();
+            Ok(())
+        }));
+        let spawn = sim.spawn(move || stepped).mailbox(2).overflow(Overflow::DropOldest);
+        let stepped = spawn.start().unwrap();
+        for n in 0..5 {
+            stepped.send(n).unwrap();
+            sim.run_until_idle();
+            assert_eq!(world.log.take(), [format!("message {n}")]);
+        }
+        (5..9).for_each(|n| stepped.send(n).unwrap());
+        sim.run_until_idle();
+        assert_eq!(world.log.take(), ["message 7", "message 8"]);
     }
 }
