@@ -264,6 +264,8 @@ fn k2_who_has_waited_for_room_is_known_as_the_sender_whether_the_grain_was_there
 fn what_is_shown_of_grains_to_be_says_how_they_are_kept() {
     let grains = Grains::new(|_: &u32| Puppet::new("", &Log::new())).idle(SECOND).mailbox(7);
     assert_eq!(format!("{grains:?}"), "Grains { idle: Some(1s), mailbox: 7, .. }");
+    let shortest = format!("{:?}", grains.idle(Duration::ZERO));
+    assert_eq!(shortest, "Grains { idle: Some(1ms), mailbox: 7, .. }");
 }
 
 #[test]

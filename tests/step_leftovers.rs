@@ -157,7 +157,7 @@ fn notes(log: &Log, events: &mut Events) {
     for event in events.drain(..) {
         match event {
             StepEvent::Completed { tag, outcome: Ok(item) } => {
-                log.note(format!("{tag} {}", item.0))
+                log.note(format!("{tag} {}", item.0));
             }
             StepEvent::Completed { tag, outcome: Err(error) } => log.note(format!("{tag} {error}")),
             StepEvent::Message { message, .. } => log.note(format!("message {message}")),
@@ -374,9 +374,9 @@ fn w4_an_end_says_what_went_wrong_first_and_a_close_that_panics_is_logged() {
                     return Err(boom());
                 }
                 if events.is_empty() {
-                    out.idle()
+                    out.idle();
                 } else {
-                    out.done(item(1))
+                    out.done(item(1));
                 }
                 Ok(())
             });
