@@ -290,11 +290,13 @@ fn k2_waiting_for_room_at_a_grain_ends_with_the_time_and_with_the_keeper_and_lea
 
 #[test]
 fn k2_a_grain_does_not_wait_for_room_in_its_own_mailbox() {
-    let sim = Simulation::new(1);
-    let grains = slow(&sim, &World::default());
+    let (sim, world) = (Simulation::new(1), World::default());
+    let grains = slow(&sim, &world);
     let to_itself = grains.clone();
     let refused = grains.call_to(1, |reply| Do::SendToMyself(to_itself, reply)).wait();
     assert_eq!(refused, Ok(true));
+    sim.run_until_idle();
+    assert_eq!(*world.seen.lock().unwrap(), [(1, 0), (1, 1)], "there was room for two");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{GrainAddress, GrainCalls, Grains, behavior_fn};
+use krarup::{DeadLetter, GrainAddress, GrainCalls, Grains, Received, behavior_fn};
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -237,4 +237,66 @@ fn k2_a_key_that_panics_as_it_is_compared_costs_its_sender_the_message_and_nobod
     assert_eq!(grains.inspect().wait().unwrap().number("present"), Some(2));
     grains.stop().wait().unwrap();
     assert_eq!(log.count("terminate shutdown"), 2);
+}
+
+#[test]
+fn k2_who_has_waited_for_room_is_known_as_the_sender_whether_the_grain_was_there_or_came() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let grains = puppets(&sim, &Log::new());
+    for key in [1, 1, 2] {
+        let (grains, noted) = (grains.clone(), log.clone());
+        let sends = sim.spawn(move || {
+            behavior_fn(move |_: Context<()>| async move {
+                let act = Act::new(move |ctx| {
+                    noted.note(format!("{:?}", ctx.sender()));
+                    Ok(())
+                });
+                grains.send_or_wait_to(key, act).await.map_err(|_| boom())
+            })
+        });
+        let sender = sends.start().unwrap().pid();
+        sim.run_until_idle();
+        assert_eq!(log.take(), [format!("{:?}", Some(sender))]);
+    }
+}
+
+#[test]
+fn what_is_shown_of_grains_to_be_says_how_they_are_kept() {
+    let grains = Grains::new(|_: &u32| Puppet::new("", &Log::new())).idle(SECOND).mailbox(7);
+    assert_eq!(format!("{grains:?}"), "Grains { idle: Some(1s), mailbox: 7, .. }");
+    let shortest = format!("{:?}", grains.idle(Duration::ZERO));
+    assert_eq!(shortest, "Grains { idle: Some(1ms), mailbox: 7, .. }");
+}
+
+#[test]
+fn k3_what_was_held_for_a_grain_is_a_dead_letter_of_its_sender_whatever_kept_it_from_being_made() {
+    for ends in [false, true] {
+        let (sim, log) = (Simulation::new(1), Log::new());
+        let noted = log.clone();
+        let hears = sim.spawn(move || {
+            behavior_fn(move |mut ctx: Context<DeadLetter>| async move {
+                ctx.subscribe_dead_letters();
+                while let Received::Message(letter) = ctx.receive().await {
+                    noted.note(letter);
+                }
+                Ok(())
+            })
+        });
+        hears.start().unwrap();
+        let grains = puppets(&sim, &Log::new());
+        // There is none for 13; and a keeper that is stopped makes none.
+        let key = if ends { 1 } else { 13 };
+        let to = grains.clone();
+        let sends = sim.spawn(move || {
+            behavior_fn(move |_: Context<()>| async move {
+                if ends {
+                    to.process().request_stop(Reason::Shutdown);
+                }
+                to.send_to(key, Act::nothing()).map_err(|_| boom())
+            })
+        });
+        let sender = sends.start().unwrap().pid();
+        sim.run_until_idle();
+        assert_eq!((log.count(&format!("from {sender}")), log.lines().len()), (1, 1));
+    }
 }

@@ -97,6 +97,33 @@ fn o8_more_than_two_replies_left_at_the_end_of_a_turn_make_it_high() {
 }
 
 #[test]
+fn o8_replies_that_the_last_handler_of_a_turn_has_brought_are_of_its_load() {
+    for (more, next) in [(2, Class::Normal), (3, Class::High)] {
+        let (sim, log) = (Simulation::with_throughput(1, 1), Log::new());
+        let doer = varying(&sim, &log);
+        let mut last = asking(&sim, &doer, more + 1);
+        let _one_is_outstanding = last.pop();
+        let tokens = asking(&sim, &doer, 63);
+        let probe = Probe::<Kept>::spawn(&sim);
+        let other = probe.address();
+        doer.notice(job("answers").doing(move |scope| {
+            Box::pin(async move {
+                let _ = scope.call_within(&other, HOUR, |reply| reply).await;
+                last.into_iter().for_each(|token| token.send(1));
+                Ok(())
+            })
+        }))
+        .unwrap();
+        let token = probe.expect(SECOND);
+        sim.run_until_idle();
+        log.take();
+        tokens.into_iter().chain([token]).for_each(|token| token.send(1));
+        sim.step();
+        assert_eq!((log.lines().len(), doer.info().class), (64, next));
+    }
+}
+
+#[test]
 fn o8_more_than_four_events_left_at_the_end_of_a_turn_make_it_high() {
     let (sim, log) = (Simulation::with_throughput(1, 1), Log::new());
     let doer = varying(&sim, &log);

@@ -303,7 +303,8 @@ fn o5_an_exception_says_which_ask_has_failed_who_was_asked_and_why() {
         assert_eq!((*ask, *from), (asks[0], Err(others[0].0.pid())));
         assert_eq!(*error, CallError::NoReply);
         // Five seconds, unless told otherwise.
-        sim.advance(5 * SECOND - (sim.now() - began) - Duration::from_millis(1));
+        let left = Duration::from_millis(4999);
+        sim.advance(left.saturating_sub(sim.now() - began));
         assert!(heard.lock().unwrap().is_empty());
         sim.advance(Duration::from_millis(1));
         let timeout = (asks[2], Err(others[2].0.pid()), Some(CallError::Timeout(5 * SECOND)));
@@ -363,13 +364,12 @@ fn o5_a_call_and_an_ask_wait_for_five_seconds_or_for_as_long_as_they_are_told() 
 struct Batches(Log);
 
 impl Batches {
-    fn note(scope: &mut Scope<Self>, what: &str, numbers: &[u32]) -> Result {
+    fn note(scope: &mut Scope<Self>, what: &str, numbers: &[u32]) {
         let sender = scope.sender();
         scope.with(|batches| match sender {
             Some(sender) => batches.0.note(format!("{what} {numbers:?} of {sender}")),
             None => batches.0.note(format!("{what} {}", numbers.len())),
         });
-        Ok(())
     }
 }
 
@@ -401,11 +401,13 @@ impl StateActor for Batches {
     }
 
     async fn handle_asks(scope: &mut Scope<Self>, asks: Vec<u32>) -> Result {
-        Batches::note(scope, "asks", &asks)
+        Batches::note(scope, "asks", &asks);
+        Ok(())
     }
 
     async fn handle_notices(scope: &mut Scope<Self>, notices: Vec<u32>) -> Result {
-        Batches::note(scope, "notices", &notices)
+        Batches::note(scope, "notices", &notices);
+        Ok(())
     }
 }
 
@@ -447,4 +449,28 @@ fn o1_the_sender_of_a_batch_is_that_of_its_first() {
         let of_first = ["asks", "notices"].map(|what| format!("{what} [1, 2, 3] of {first}"));
         assert_eq!(log.take(), of_first);
     }
+}
+
+#[test]
+fn what_is_shown_of_a_state_actor_and_its_asks_tells_them_apart() {
+    let state = Stateful::new(Batches(Log::new())).most_in_flight(3);
+    assert_eq!(format!("{state:?}"), "Stateful { window: None, most_in_flight: 3, .. }");
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let (plain, noted) = (plain(&sim), log.clone());
+    let (_tokens, other) = keeps(&sim);
+    let look = order(move |scope| {
+        let promises = [0, 1].map(|_| scope.call(&other, |reply| reply));
+        let asks = [0, 1].map(|_| scope.ask_then(&other, |reply| reply, |()| ()));
+        noted.note(format!("{scope:?}"));
+        noted.note(format!("{promises:?}"));
+        noted.note(format!("{}, {}", asks[0], asks[1]));
+        Ok(())
+    });
+    tells(&sim, &plain, look);
+    let expected = [
+        format!("Scope({})", plain.pid()),
+        "[Promise<()>(0), Promise<()>(1)]".to_owned(),
+        "ask 2, ask 3".to_owned(),
+    ];
+    assert_eq!(log.take(), expected);
 }

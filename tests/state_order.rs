@@ -9,7 +9,8 @@ use krarup::{Letter, Letters, Overflow, Probe, Stateful, behavior_fn};
 use state_support::{
     COUNTS, Doer, DoerAddress, HOUR, Kept, SECOND, asks, doer, job, limited, numbers,
 };
-use support::{Log, simulations};
+use std::sync::{Arc, Mutex};
+use support::{Log, poll_once, simulations};
 
 /// Has it ask so often, and not wait, and once with a short time; the tokens of its asks.
 fn asking(sim: &Simulation, doer: &DoerAddress, asks: usize) -> Vec<Kept> {
@@ -323,5 +324,55 @@ fn m6_the_oldest_letter_is_dropped_whatever_the_actor_does_meanwhile() {
             lines.retain(|line| line.starts_with("notice"));
             assert_eq!(lines, ["notice 7", "notice 8", "notice 9"]);
         }
+    }
+}
+
+#[test]
+fn o7_one_that_finishes_and_is_suspended_goes_on_when_it_is_resumed() {
+    for at_its_end in [false, true] {
+        let (sim, log) = (Simulation::new(1), Log::new());
+        let doer = doer(&sim, &log);
+        let (itself, kept) = (doer.clone(), Arc::new(Mutex::new(None)));
+        let suspension = Arc::clone(&kept);
+        asks(
+            &sim,
+            &log,
+            &doer,
+            job("barrier").barrier().doing(move |scope| {
+                Box::pin(async move {
+                    scope.sleep(SECOND).await;
+                    if at_its_end {
+                        // Somebody else does it, just before the handler ends.
+                        let other = std::thread::spawn(move || {
+                            let mut suspends = Box::pin(itself.suspend());
+                            assert!(poll_once(&mut suspends).is_pending());
+                            *suspension.lock().unwrap() = Some(suspends);
+                        });
+                        other.join().unwrap();
+                    }
+                    Ok(())
+                })
+            }),
+        );
+        sim.run_until_idle();
+        doer.notice(job("later")).unwrap();
+        sim.run_until_idle();
+        doer.finish();
+        sim.run_until_idle();
+        if !at_its_end {
+            doer.suspend().wait().unwrap();
+        }
+        log.take();
+        sim.advance(2 * SECOND);
+        let done: &[&str] =
+            if at_its_end { &["barrier done", "barrier answered barrier"] } else { &[] };
+        assert_eq!(log.take(), done);
+        assert!(doer.is_alive(), "it has a letter to handle");
+        doer.resume();
+        sim.run_until_idle();
+        let lines = log.take();
+        assert!(lines.contains(&"notice later".to_owned()), "{lines:?}");
+        assert!(!doer.is_alive() && lines.contains(&"terminate normal".to_owned()), "{lines:?}");
+        assert_eq!(sim.stats().dead_letters, 0);
     }
 }

@@ -1,16 +1,18 @@
 //! A state actor that panics, in whatever it has (rules O7, O9): the end of its process, and
 //! nothing else.
 
+mod state_support;
 mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    Cleaner, Dynamic, Ended, Exception, Letters, Scope, StateActor, StateAddress, StateContext,
-    Stateful,
+    CallError, Cleaner, Dynamic, Ended, Exception, Letter, Letters, Scope, StateActor,
+    StateAddress, StateContext, Stateful,
 };
+use state_support::{HOUR, job, restarting};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use support::{Guard, Log, simulations};
+use support::{Guard, Leaves, Log, boom, leaves, simulations};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -310,5 +312,183 @@ fn o4_a_filter_that_panics_costs_the_ask_whose_batch_it_was_and_no_other() {
         }
         sim.advance(2 * SECOND);
         assert_eq!(log.take_sorted(), ["0: 0", "1: true", "2: 22", "3: 32"]);
+    }
+}
+
+#[test]
+fn o5_what_a_handler_and_its_promises_leave_may_panic_together() {
+    for guard_first in [true, false] {
+        for how in ["kill", "fail", "restart"] {
+            let (sim, log) = (Simulation::new(3), Log::new());
+            let doer = restarting(&sim, &log, u32::from(how == "restart"), Ok(()));
+            let notes = log.clone();
+            let holds = job("holds").doing(move |scope| {
+                Box::pin(async move {
+                    let sore = |line: &str| leaves(&notes, line, true);
+                    let (work, value) = (sore("work"), sore("value"));
+                    let before = guard_first.then(|| sore("guard"));
+                    let waits = scope.promise(async move {
+                        let _work = work;
+                        std::future::pending::<Result<(), CallError>>().await
+                    });
+                    let settled = scope.promise(async move { Ok(value) });
+                    let after = (!guard_first).then(|| sore("guard"));
+                    std::future::pending::<()>().await;
+                    drop((before, waits, settled, after));
+                    Ok(())
+                })
+            });
+            doer.notice(holds).unwrap();
+            sim.run_until_idle();
+            assert_eq!(log.take(), ["notice holds"]);
+            let end = doer.monitor();
+            if how == "kill" {
+                sim.kill(doer.pid());
+            } else {
+                doer.event(job("fails").failing(boom())).unwrap();
+            }
+            sim.run_until_idle();
+            let lines = log.take();
+            for line in ["guard", "work", "value"] {
+                assert_eq!(lines.iter().filter(|it| *it == line).count(), 1, "{line}, {lines:?}");
+            }
+            if how == "restart" {
+                assert!(doer.is_alive());
+                sim.kill(doer.pid());
+                sim.run_until_idle();
+            } else {
+                let expected = if how == "kill" { Reason::Killed } else { boom() };
+                assert_eq!(end.wait().unwrap().reason, expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn o5_a_handler_goes_on_though_what_it_takes_back_panics_as_it_goes() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let doer = restarting(&sim, &log, 0, Ok(()));
+        let notes = log.clone();
+        let takes_back = job("takes back").doing(move |scope| {
+            Box::pin(async move {
+                let sore = |line: &str| leaves(&notes, line, true);
+                let _guard = leaves(&notes, "guard", false);
+                let (work, event) = (sore("work"), sore("event"));
+                drop(scope.promise(async move {
+                    let _work = work;
+                    std::future::pending::<Result<(), CallError>>().await
+                }));
+                let event = job("late").doing(move |_| {
+                    Box::pin(async move {
+                        drop(event);
+                        Ok(())
+                    })
+                });
+                let timer = scope.after(HOUR, event);
+                assert!(scope.cancel(timer) && !scope.cancel(timer));
+                notes.note(format!("goes on, {} pending", scope.pending()));
+                Ok(())
+            })
+        });
+        doer.notice(takes_back).unwrap();
+        sim.run_until_idle();
+        let done = ["notice takes back", "work", "event", "goes on, 0 pending", "guard"];
+        assert_eq!(log.take(), [&done[..], &["takes back done"]].concat());
+        assert!(doer.is_alive());
+    }
+}
+
+/// Panics in whatever it is asked, and has things that panic as they go.
+struct Edgy {
+    at: &'static str,
+    _leaves: Leaves,
+}
+
+impl Edgy {
+    fn touch(&self, callback: &str) {
+        assert_ne!(self.at, callback, "edgy");
+    }
+}
+
+impl StateActor for Edgy {
+    type Notice = Leaves;
+    type Ask = Leaves;
+    type Reply = ();
+    type Event = ();
+
+    async fn after_mount(&mut self, _: &mut StateContext<Self>) -> Result {
+        self.touch("after_mount");
+        if self.at == "after_mount fails" { Err(boom()) } else { Ok(()) }
+    }
+
+    async fn handle_notice(scope: &mut Scope<Self>, notice: Leaves) -> Result {
+        if scope.with(|edgy| edgy.at == "waits") {
+            std::future::pending::<()>().await;
+        }
+        drop(notice);
+        Ok(())
+    }
+
+    async fn handle_ask(scope: &mut Scope<Self>, ask: Leaves) -> Result {
+        Self::handle_notice(scope, ask).await
+    }
+
+    fn is_barrier(&self, _: &Leaves) -> bool {
+        self.touch("is_barrier");
+        false
+    }
+
+    fn batches_ask(&self, _: &Leaves) -> bool {
+        self.touch("batches_ask");
+        true
+    }
+
+    fn batches_notice(&self, _: &Leaves) -> bool {
+        self.touch("batches_notice");
+        true
+    }
+
+    fn most_in_batch(&self) -> usize {
+        self.touch("most_in_batch");
+        3
+    }
+
+    fn cleaner(&self) -> Option<Cleaner> {
+        self.touch("cleaner");
+        None
+    }
+}
+
+#[test]
+fn o7_a_state_and_what_it_was_sent_may_panic_together_as_they_go() {
+    for at in ["after_mount", "after_mount fails", "cleaner", "period", "in flight"] {
+        let (sim, log) = (Simulation::new(3), Log::new());
+        let (edgy, first) =
+            (Edgy { at, _leaves: leaves(&log, "state", true) }, leaves(&log, "first", true));
+        let mut edgy = Stateful::new(edgy).first(first);
+        if at == "period" {
+            edgy = edgy.restarts(1, Duration::ZERO);
+        } else if at == "in flight" {
+            edgy = edgy.most_in_flight(0);
+        }
+        let error = sim.spawn(move || edgy).wait().unwrap_err().to_string();
+        assert!(!at.starts_with("after_mount") || !error.contains("sore"), "{at}: {error}");
+        assert_eq!(log.take_sorted(), ["first", "state"], "{at}");
+    }
+    for at in ["is_barrier", "batches_ask", "batches_notice", "most_in_batch", "goes on", "waits"] {
+        for asks in [true, false] {
+            let (sim, log) = (Simulation::new(3), Log::new());
+            let edgy = Edgy { at, _leaves: leaves(&log, "state", true) };
+            let edgy = sim.spawn(move || Stateful::new(edgy)).wait().unwrap();
+            for line in ["1", "2", "3"] {
+                let letter = leaves(&log, line, true);
+                edgy.send(if asks { Letter::Ask(letter) } else { Letter::Notice(letter) }).unwrap();
+            }
+            sim.run_until_idle();
+            sim.kill(edgy.pid());
+            sim.run_until_idle();
+            assert_eq!(log.take_sorted(), ["1", "2", "3", "state"], "{at}, {asks}");
+        }
     }
 }

@@ -373,6 +373,18 @@ fn o6_one_that_restarts_again_and_again_shares_its_worker_and_can_be_killed() {
 }
 
 #[test]
+fn o6_tries_to_restart_take_many_turns() {
+    let (sim, log) = (Simulation::with_throughput(1, 1), Log::new());
+    let doer = restarting(&sim, &log, 20, Err(boom()));
+    doer.notice(job("fails").failing(boom())).unwrap();
+    let mut tries = Vec::new();
+    while sim.step().is_some() {
+        tries.push(log.lines().iter().filter(|line| *line == "restart").count());
+    }
+    assert!(tries.len() > 5 && tries.last() == Some(&20), "{tries:?}");
+}
+
+#[test]
 fn o6_a_restart_is_logged_with_its_reason() {
     let journal = Log::new();
     let noted = journal.clone();

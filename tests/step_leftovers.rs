@@ -5,27 +5,17 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    Commands, Completion, DeadLetter, Received, StepEvent, StepOutput, StepProcess, Stepped,
-    behavior_fn,
+    Commands, Completion, DeadLetter, Overflow, Received, StepEvent, StepOutput, StepProcess,
+    Stepped, Tag, behavior_fn,
 };
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 use support::journal::Journal;
-use support::{Guard, Log, boom, simulations};
+use support::{Leaves, Log, boom, leaves, simulations};
 
 const SECOND: Duration = Duration::from_secs(1);
-
-/// Notes that it was dropped, and may panic then.
-struct Leaves(Guard, bool);
-
-impl Drop for Leaves {
-    fn drop(&mut self) {
-        let _ = &self.0;
-        assert!(!self.1, "sore");
-    }
-}
 
 /// A value of the language: a number, and what it leaves.
 struct Item(
@@ -41,6 +31,8 @@ struct Machine {
     step: Step,
     /// `close` panics.
     sore: bool,
+    /// `init` panics.
+    unready: bool,
     leaves: Leaves,
 }
 
@@ -49,6 +41,7 @@ impl StepProcess for Machine {
     type Message = u64;
 
     fn init(&mut self, _: &Context<u64>, _: &str, _: Vec<Item>) -> Result {
+        assert!(!self.unready, "init");
         Ok(())
     }
 
@@ -119,7 +112,8 @@ impl World {
         &self,
         step: impl FnMut(&mut Events, &mut Output) -> Result + Send + 'static,
     ) -> Machine {
-        Machine { step: Box::new(step), sore: false, leaves: leaves(&self.log, "machine", false) }
+        let leaves = leaves(&self.log, "machine", false);
+        Machine { step: Box::new(step), sore: false, unready: false, leaves }
     }
 
     fn stepped(&self, machine: Machine) -> Stepped<Machine> {
@@ -140,10 +134,6 @@ impl World {
     fn complete(&self, item: Item) {
         self.kept.lock().unwrap().remove(0).complete(Ok(item));
     }
-}
-
-fn leaves(log: &Log, line: &str, sore: bool) -> Leaves {
-    Leaves(Guard::new(log, line), sore)
 }
 
 fn item(number: u64) -> Item {
@@ -167,7 +157,7 @@ fn notes(log: &Log, events: &mut Events) {
     for event in events.drain(..) {
         match event {
             StepEvent::Completed { tag, outcome: Ok(item) } => {
-                log.note(format!("{tag} {}", item.0))
+                log.note(format!("{tag} {}", item.0));
             }
             StepEvent::Completed { tag, outcome: Err(error) } => log.note(format!("{tag} {error}")),
             StepEvent::Message { message, .. } => log.note(format!("message {message}")),
@@ -384,13 +374,15 @@ fn w4_an_end_says_what_went_wrong_first_and_a_close_that_panics_is_logged() {
                     return Err(boom());
                 }
                 if events.is_empty() {
-                    out.idle()
+                    out.idle();
                 } else {
-                    out.done(item(1))
+                    out.done(item(1));
                 }
                 Ok(())
             });
-            (machine.sore, machine.leaves.1) = (true, true);
+            machine.sore = true;
+            machine.leaves = leaves(&world.log, "machine", true);
+            world.log.take();
             let stepped = world.stepped(machine);
             let stepped = sim.spawn(move || stepped).wait().unwrap();
             let known_as = stepped.info().behavior.to_string();
@@ -453,5 +445,117 @@ fn w5_what_a_step_leaves_is_lost_from_its_sender_and_what_is_beyond_the_bound_ha
         assert_eq!(lines.iter().filter(|line| line.contains(&format!("from {sender}"))).count(), 1);
         // It is blocked again, and there is room for two.
         assert_eq!((0..5).filter(|n| stepped.send(*n).is_ok()).count(), 2);
+    }
+}
+
+#[test]
+fn w2_what_is_left_of_commands_that_were_given_up_may_panic_and_ends_nothing() {
+    for sim in simulations(3) {
+        let world = World::new();
+        let (log, mut given_up) = (world.log.clone(), None::<[Tag; 3]>);
+        let stepped = world.start(&sim, move |events, out| {
+            match &given_up {
+                None => given_up = Some([0, 1, 2].map(|_| out.dispatch("keep", item(0)))),
+                Some([first, second, _]) => {
+                    out.cancel(*first);
+                    out.cancel(*second);
+                }
+            }
+            notes(&log, events);
+            out.idle();
+            Ok(())
+        });
+        stepped.send(1).unwrap();
+        sim.run_until_idle();
+        // Both are taken in together, and what was not given up with them.
+        for line in ["one", "other"] {
+            world.complete(Item(0, Some(leaves(&world.log, line, true))));
+        }
+        world.complete(item(7));
+        sim.run_until_idle();
+        assert_eq!(world.log.take(), ["message 1", "one", "other", "#3 7"]);
+        assert!(stepped.is_alive());
+    }
+}
+
+#[test]
+fn w4_all_that_an_end_leaves_behind_may_panic_together() {
+    for sim in simulations(3) {
+        for (unready, failure) in [(true, "init"), (false, "boom")] {
+            let world = World::new();
+            let log = world.log.clone();
+            let mut machine = world.machine(move |_, out| {
+                // Not begun, and no result: the step fails.
+                for line in ["argument 1", "argument 2"] {
+                    out.dispatch("note", Item(0, Some(leaves(&log, line, true))));
+                }
+                out.done(Item(0, Some(leaves(&log, "result", true))));
+                Err(boom())
+            });
+            machine.unready = unready;
+            machine.leaves = leaves(&world.log, "machine", true);
+            world.log.take();
+            let then = leaves(&world.log, "then", true);
+            let stepped = world.stepped(machine).then(move |_| drop(then));
+            let end = sim.spawn(move || stepped).start().unwrap().monitor();
+            sim.run_until_idle();
+            let reason = end.wait().unwrap().reason;
+            let mut lines = world.log.take();
+            lines.sort();
+            if unready {
+                assert!(reason.to_string().contains(failure), "{reason}");
+                assert_eq!(lines, ["machine", "then"]);
+            } else {
+                assert!(reason.is_abnormal());
+                let all = ["argument 1", "argument 2", "machine", "result", "then"];
+                assert_eq!(lines, all);
+            }
+        }
+    }
+}
+
+#[test]
+fn w3_a_command_that_a_step_completes_itself_is_the_next_steps() {
+    for sim in simulations(3) {
+        let world = World::new();
+        let (log, kept, mut begun) = (world.log.clone(), Arc::clone(&world.kept), false);
+        let stepped = world.start(&sim, move |events, out| {
+            if !std::mem::replace(&mut begun, true) {
+                out.dispatch("keep", item(0));
+            }
+            notes(&log, events);
+            let completion = kept.lock().unwrap().pop();
+            if let Some(completion) = completion {
+                completion.complete(Ok(item(5)));
+            }
+            out.idle();
+            Ok(())
+        });
+        stepped.send(1).unwrap();
+        sim.run_until_idle();
+        assert_eq!(world.log.take(), ["message 1", "#1 5"]);
+    }
+}
+
+#[test]
+fn m6_a_step_process_that_drops_its_oldest_takes_one_message_after_the_other() {
+    for sim in simulations(3) {
+        let world = World::new();
+        let log = world.log.clone();
+        let stepped = world.stepped(world.machine(move |events, out| {
+            notes(&log, events);
+            out.idle();
+            Ok(())
+        }));
+        let spawn = sim.spawn(move || stepped).mailbox(2).overflow(Overflow::DropOldest);
+        let stepped = spawn.start().unwrap();
+        for n in 0..5 {
+            stepped.send(n).unwrap();
+            sim.run_until_idle();
+            assert_eq!(world.log.take(), [format!("message {n}")]);
+        }
+        (5..9).for_each(|n| stepped.send(n).unwrap());
+        sim.run_until_idle();
+        assert_eq!(world.log.take(), ["message 7", "message 8"]);
     }
 }

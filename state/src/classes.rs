@@ -13,6 +13,7 @@
 //! that of one stack, and only the end of that stack takes it away (rule O3). Asks and notices may be
 //! begun if there is no barrier and not as many are in flight as may be (rule O1).
 
+use crate::apart::Apart;
 use crate::table::Key;
 use std::collections::VecDeque;
 
@@ -101,11 +102,13 @@ impl<R, X, A, N, E> Classes<R, X, A, N, E> {
     }
 
     fn begin_ask(&mut self, ask: A, sorting: &impl Sorting<A, N>) -> Next<R, X, A, N, E> {
+        // What sorts it is a user's, and may panic.
+        let ask = Apart::new(ask);
         if sorting.is_barrier(&ask) {
-            return Next::Barrier(ask);
+            return Next::Barrier(ask.into_inner());
         }
         if !sorting.batches_ask(&ask) {
-            return Next::Ask(ask);
+            return Next::Ask(ask.into_inner());
         }
         // A barrier stands alone, whatever the filter says.
         let wanted = |ask: &A| !sorting.is_barrier(ask) && sorting.batches_ask(ask);
@@ -113,8 +116,9 @@ impl<R, X, A, N, E> Classes<R, X, A, N, E> {
     }
 
     fn begin_notice(&mut self, notice: N, sorting: &impl Sorting<A, N>) -> Next<R, X, A, N, E> {
+        let notice = Apart::new(notice);
         if !sorting.batches_notice(&notice) {
-            return Next::Notice(notice);
+            return Next::Notice(notice.into_inner());
         }
         let wanted = |notice: &N| sorting.batches_notice(notice);
         Next::Notices(batch(notice, &mut self.notices, sorting.most(), wanted))
@@ -161,9 +165,14 @@ impl<R, X, A, N, E> Classes<R, X, A, N, E> {
 }
 
 /// `first` and those at the front of the queue that are wanted with it.
-fn batch<T>(first: T, queue: &mut VecDeque<T>, most: usize, wanted: impl Fn(&T) -> bool) -> Vec<T> {
+fn batch<T>(
+    first: Apart<T>,
+    queue: &mut VecDeque<T>,
+    most: usize,
+    wanted: impl Fn(&T) -> bool,
+) -> Vec<T> {
     let more = queue.iter().take(most.saturating_sub(1)).take_while(|item| wanted(item)).count();
-    std::iter::once(first).chain(queue.drain(..more)).collect()
+    std::iter::once(first.into_inner()).chain(queue.drain(..more)).collect()
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@
 //! Here is the loop, and when it ends; how things come in is in [`crate::gathering`], what is
 //! done with the next in [`crate::handling`].
 
+use crate::apart::drop_each;
 use crate::classes::{Classes, Next};
 use crate::items::{By, Event, Failure, Posted, Reply};
 use crate::kinds::StateContext;
@@ -307,13 +308,5 @@ fn places<R, X, A, N, E>(next: &Next<R, X, Posted<A>, Posted<N>, E>) -> usize {
         Next::Notice(notice) => usize::from(notice.keeps_room),
         Next::Notices(notices) => notices.iter().filter(|notice| notice.keeps_room).count(),
         Next::Reply(_) | Next::Exception(_) | Next::Event(_) => 0,
-    }
-}
-
-/// Drops what may be a user's, one by one: a destructor that panics must not keep the next from
-/// running.
-fn drop_each<I: IntoIterator>(items: I) {
-    for item in items {
-        let _ = contain(|| drop(item));
     }
 }

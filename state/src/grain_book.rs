@@ -10,6 +10,7 @@
 //! Of a user's code only the key's `Hash` and `Eq` run while it is locked. Keys are cloned and
 //! dropped, and wakers cloned, woken and dropped, when it is free.
 
+use crate::apart::drop_each;
 use crate::grain_after::After;
 use crate::grain_calls::ToGrain;
 use crate::grain_entry::{Entry, Held, Stage};
@@ -341,7 +342,8 @@ impl<K, M: Send + 'static, C: Send + 'static> Shared<K, M, C> {
                 book.sleeper.take(),
             )
         };
-        drop((wanted, sleeper));
+        drop(sleeper);
+        drop_each(wanted);
         let mut entries: Vec<_> = entries.into_iter().collect();
         // A map has another order in each run.
         entries.sort_by_key(|(_, entry)| entry.number);
@@ -350,4 +352,8 @@ impl<K, M: Send + 'static, C: Send + 'static> Shared<K, M, C> {
 }
 
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod waiting;

@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+mod apart;
 mod belfry;
 mod classes;
 mod commands;

@@ -10,6 +10,7 @@
 //! handler before its turn has come: that is what gives replies, exceptions and timeouts
 //! their places in the order (rule O2).
 
+use crate::apart::drop_each;
 use crate::belfry::{Belfry, Bell, Of};
 use crate::table::{Key, Table};
 use krarup_act::contain;
@@ -137,7 +138,7 @@ impl<R, E> Ledger<R, E> {
         let waker = Waker::from(bell);
         let polled = work.as_mut().poll(&mut Context::from_waker(&waker));
         // It may have been withdrawn meanwhile: then what is left of it goes when the lock is free.
-        let _left = {
+        let (settled, work) = {
             let mut book = self.book.lock();
             match (polled, book.pledges.get_mut(key)) {
                 (Poll::Ready(settled), Some(_)) => {
@@ -151,6 +152,9 @@ impl<R, E> Ledger<R, E> {
                 (polled, None) => (Some(polled), Some(work)),
             }
         };
+        // It may be polled in a handler, which has values of its own to drop.
+        let _ = contain(|| drop(settled));
+        let _ = contain(|| drop(work));
     }
 
     /// What has settled since the last time this was asked.
@@ -177,7 +181,9 @@ impl<R, E> Ledger<R, E> {
 
     /// Takes something back; whether it was open or settled and not delivered.
     pub(crate) fn withdraw(&self, key: Key) -> bool {
-        self.remove(key).is_some()
+        let Some(pledge) = self.remove(key) else { return false };
+        let _ = contain(|| drop(pledge));
+        true
     }
 
     /// How many asks have been made and not heard of.
@@ -194,16 +200,10 @@ impl<R, E> Ledger<R, E> {
         };
         // One by one: a destructor that panics must not keep the next from running.
         for pledge in pledges {
-            let _ = contain(|| {
-                if let Some(share) = &pledge.share {
-                    share.abandon();
-                }
-                drop(pledge);
-            });
+            let _ = contain(|| pledge.share.as_ref().map(|share| share.abandon()));
+            let _ = contain(|| drop(pledge));
         }
-        for item in settled {
-            let _ = contain(|| drop(item));
-        }
+        drop_each(settled);
     }
 }
 
@@ -316,6 +316,9 @@ impl<T> Future for Promise<T> {
 impl<T> Drop for Promise<T> {
     fn drop(&mut self) {
         self.ledger.withdraw(self.key);
+        // As what was done for it: whoever drops the promise has values of its own to drop.
+        let outcome = self.share.0.lock().value.take();
+        let _ = contain(|| drop(outcome));
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a handler of a state actor has in hand.
 
+use crate::apart::Apart;
 use crate::belfry::Belfry;
 use crate::kinds::{Kinds, StateContext};
 use crate::letter::{Letter, Letters};
@@ -209,11 +210,11 @@ impl<A: Kinds> Scope<A> {
         F: FnOnce(Reply<T>) -> M + Send + 'static,
         G: FnOnce(T) -> A::Reply + Send + 'static,
     {
-        let (callee, from) = (callee.clone(), callee.pid());
+        let (callee, from, answer) = (callee.clone(), callee.pid(), Apart::new(answer));
         let key = self.desk.ledger.open(&self.desk.belfry, None, true, |key| {
             Box::pin(async move {
                 match callee.call(request).timeout(timeout).await {
-                    Ok(value) => Settled::Reply(answer(value)),
+                    Ok(value) => Settled::Reply(answer.into_inner()(value)),
                     Err(error) => {
                         Settled::Exception(Exception { ask: AskId(key.number()), from, error })
                     }

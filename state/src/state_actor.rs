@@ -1,5 +1,6 @@
 //! What a state actor is.
 
+use crate::apart::Apart;
 use crate::kinds::{Kinds, StateContext};
 use crate::promise::Exception;
 use crate::scope::Scope;
@@ -99,8 +100,8 @@ pub trait StateActor: Sized + Send + 'static {
         asks: Vec<Self::Ask>,
     ) -> impl Future<Output = Result> + Send {
         async move {
-            for ask in asks {
-                Self::handle_ask(scope, ask).await?;
+            for ask in asks.into_iter().map(Apart::new).collect::<Vec<_>>() {
+                Self::handle_ask(scope, ask.into_inner()).await?;
             }
             Ok(())
         }
@@ -113,8 +114,8 @@ pub trait StateActor: Sized + Send + 'static {
         notices: Vec<Self::Notice>,
     ) -> impl Future<Output = Result> + Send {
         async move {
-            for notice in notices {
-                Self::handle_notice(scope, notice).await?;
+            for notice in notices.into_iter().map(Apart::new).collect::<Vec<_>>() {
+                Self::handle_notice(scope, notice.into_inner()).await?;
             }
             Ok(())
         }

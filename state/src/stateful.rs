@@ -10,6 +10,7 @@
 //!                     after_restart ◄── restart ◄── before_restart
 //! ```
 
+use crate::apart::Apart;
 use crate::engine::{End, Engine};
 use crate::kinds::StateContext;
 use crate::scope::House;
@@ -124,7 +125,8 @@ impl<A: StateActor> Behavior for Stateful<A> {
     type Command = A::Event;
 
     async fn run(self, mut ctx: StateContext<A>) -> Result {
-        let Stateful { mut actor, first, mut window, most_in_flight } = self;
+        let Stateful { actor, first, mut window, most_in_flight } = self;
+        let (mut actor, first) = (Apart::new(actor), first.map(Apart::new));
         if window.as_ref().is_some_and(|window| window.period().is_zero()) {
             return Err(InPlaceError::ZeroPeriod.into());
         }
@@ -136,12 +138,12 @@ impl<A: StateActor> Behavior for Stateful<A> {
             ctx.on_end(cleaner);
         }
         if let Err(reason) = actor.after_mount(&mut ctx).await {
-            return Err(first_failure(reason, contain(|| drop(actor))));
+            return Err(first_failure(reason, contain(|| drop((actor, first)))));
         }
         ctx.initialised();
-        let mut engine = Engine::new(actor, ctx, most_in_flight);
+        let mut engine = Engine::new(actor.into_inner(), ctx, most_in_flight);
         if let Some(notice) = first {
-            engine.put_first(notice);
+            engine.put_first(notice.into_inner());
         }
         loop {
             let reason = match poll_fn(|cx| engine.poll(cx)).await {

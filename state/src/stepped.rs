@@ -11,6 +11,7 @@
 //! A poll is at most one step, so a process that always goes on shares its worker as any
 //! other does.
 
+use crate::apart::{Apart, drop_each};
 use crate::belfry::{Belfry, Bell, Of};
 use crate::commands::{CommandResult, Commands, Completion, Counter, Handler, Work};
 use crate::step_process::{CommandError, Next, StepEvent, StepOutput, StepProcess, Tag};
@@ -120,6 +121,7 @@ impl<P: StepProcess> Behavior for Stepped<P> {
 
     async fn run(self, mut ctx: Context<P::Message>) -> Result {
         let Stepped { process, commands, method, inputs, then } = self;
+        let then = then.map(Apart::new);
         ctx.stop_in_order(true);
         let mut machine = Machine::new(process, commands, ctx);
         machine.closing.process.init(&machine.ctx, &method, inputs)?;
@@ -138,7 +140,7 @@ impl<P: StepProcess> Behavior for Stepped<P> {
             (end, Ok(())) => end,
         };
         if let Some(then) = then {
-            then(end?);
+            then.into_inner()(end?);
         } else {
             end?;
         }
@@ -152,7 +154,7 @@ impl<P: StepProcess> Behavior for Stepped<P> {
 
 /// Closes the process when it goes: exactly once, whatever made it go.
 struct Closing<P: StepProcess> {
-    process: P,
+    process: Apart<P>,
 }
 
 impl<P: StepProcess> Drop for Closing<P> {
@@ -207,7 +209,7 @@ impl<P: StepProcess> Machine<P> {
             running: Table::default(),
             outstanding: HashMap::new(),
             commands,
-            closing: Closing { process },
+            closing: Closing { process: Apart::new(process) },
             events: VecDeque::new(),
             out: StepOutput::new(),
             next: Next::Again,
@@ -335,6 +337,8 @@ impl<P: StepProcess> Machine<P> {
         if self.outstanding.remove(&tag).is_some() {
             self.events.push_back(StepEvent::Completed { tag, outcome });
             self.due = true;
+        } else {
+            let _ = contain(|| drop(outcome));
         }
     }
 
@@ -414,12 +418,11 @@ impl<P: StepProcess> Machine<P> {
 /// completes nothing.
 impl<P: StepProcess> Drop for Machine<P> {
     fn drop(&mut self) {
-        for running in self.running.drain() {
-            let _ = contain(|| drop(running));
-        }
-        for outcome in self.counter.close() {
-            let _ = contain(|| drop(outcome));
-        }
+        drop_each(self.running.drain());
+        drop_each(self.counter.close());
         self.lose_events();
+        // What the last step wanted done, and its result if it failed all the same.
+        drop_each(std::mem::take(&mut self.out.dispatched));
+        drop_each(self.out.next.take());
     }
 }

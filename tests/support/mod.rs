@@ -71,6 +71,20 @@ impl Drop for Guard {
     }
 }
 
+/// Notes that it was dropped, and may panic then.
+pub(crate) struct Leaves(Guard, bool);
+
+impl Drop for Leaves {
+    fn drop(&mut self) {
+        let _ = &self.0;
+        assert!(!self.1, "sore");
+    }
+}
+
+pub(crate) fn leaves(log: &Log, line: &str, sore: bool) -> Leaves {
+    Leaves(Guard::new(log, line), sore)
+}
+
 /// Notes that its thread has ended, after a while: whoever does not wait for the thread does
 /// not see the note.
 pub(crate) struct ThreadEnd(Guard);

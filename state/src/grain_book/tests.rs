@@ -18,16 +18,16 @@ fn room(grain: &Address<u64>) -> Permit<u64> {
 }
 
 /// Ends a process of whose end the book has not heard.
-fn dies(sim: &Simulation, grain: &Address<u64>) {
+pub(super) fn dies(sim: &Simulation, grain: &Address<u64>) {
     sim.kill(grain.pid());
     sim.run_until_idle();
 }
 
-fn wanted(tills: &Tills) -> Vec<u32> {
+pub(super) fn wanted(tills: &Tills) -> Vec<u32> {
     tills.book.lock().wanted.clone()
 }
 
-fn stages(tills: &Tills) -> [Option<u64>; 3] {
+pub(super) fn stages(tills: &Tills) -> [Option<u64>; 3] {
     let inspected = tills.inspect();
     ["present", "coming", "leaving"].map(|stage| inspected.number(stage))
 }
@@ -278,14 +278,14 @@ fn c5_callers_are_told_the_pid_that_a_grain_is_to_have_in_each_of_its_lives() {
     let told_next = tills.book.lock().entries.get(&1).and_then(Entry::next);
     assert_eq!(told_next, told, "all that wait for one wait for the same");
     is_new();
-    // It could not be made, and then again.
+    // It could not be made, and then again. Somebody has a place all the while, so the key is not
+    // forgotten.
+    let place = at_once(&tills).unwrap();
     assert_eq!(tills.give_up(&1).len(), 2);
     assert!(sends(&tills, 3));
     assert_eq!(tills.give_up(&1).len(), 1);
-    let place = at_once(&tills).unwrap();
     assert!(sends(&tills, 4));
     is_new();
-    // Somebody has a place to take all the while, so the key is not forgotten.
     assert!(sends(&tills, 5));
     let (mut line, _) = a_line(&tills, 1);
     drop(place);

@@ -160,3 +160,23 @@ fn o5_who_holds_a_promise_of_a_ledger_that_is_given_up_hears_of_it() {
     assert_eq!(ledger.pending(), 0);
     assert_eq!(outcome(&mut promise), Poll::Ready(Err(CallError::NoReply)));
 }
+
+#[test]
+fn o5_a_waker_that_panics_keeps_nobody_else_from_hearing_that_a_ledger_is_given_up() {
+    struct Sore;
+    impl std::task::Wake for Sore {
+        fn wake(self: Arc<Self>) {
+            panic!("a waker that panics");
+        }
+    }
+    let (ledger, belfry): (Arc<Tested>, Arc<Belfry>) = (Arc::default(), Arc::default());
+    let mut promises = [0, 1, 2].map(|_| Promise::open(&ledger, &belfry, Later::default()));
+    let waker = Waker::from(Arc::new(Sore));
+    for promise in &mut promises[..2] {
+        assert!(Pin::new(promise).poll(&mut Context::from_waker(&waker)).is_pending());
+    }
+    ledger.clear();
+    for promise in &mut promises {
+        assert_eq!(outcome(promise), Poll::Ready(Err(CallError::NoReply)));
+    }
+}
