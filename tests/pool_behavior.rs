@@ -633,3 +633,52 @@ fn p14_what_a_behaviour_can_do_with_the_workers_depends_on_what_the_pool_does() 
         assert_eq!(log.take(), [at("stopping", 0)]);
     }
 }
+
+/// The behaviour of a pool that panics in `terminate`, or when it is dropped.
+struct Brittle {
+    in_terminate: bool,
+    in_drop: bool,
+}
+
+impl PoolBehavior for Brittle {
+    type Job = Job;
+    type Command = Reason;
+
+    async fn handle_command(
+        &mut self,
+        _: &mut PoolContext<'_, Job, Reason>,
+        reason: Reason,
+    ) -> Result {
+        Err(reason)
+    }
+
+    async fn terminate(&mut self, _: &mut PoolContext<'_, Job, Reason>, _: &Reason) {
+        assert!(!self.in_terminate, "in terminate");
+    }
+}
+
+impl Drop for Brittle {
+    fn drop(&mut self) {
+        assert!(!self.in_drop, "in drop");
+    }
+}
+
+#[test]
+fn p14_a_pool_ends_with_the_first_failure_on_its_way_out() {
+    for (in_terminate, in_drop) in [(true, false), (false, true), (true, true)] {
+        for (reason, first) in [
+            (boom(), "boom"),
+            (Reason::Normal, if in_terminate { "in terminate" } else { "in drop" }),
+        ] {
+            let sim = Simulation::new(1);
+            let factory = workers(&Log::new());
+            let pool = move || Pool::new(1, factory).behavior(Brittle { in_terminate, in_drop });
+            let pool = sim.spawn(pool).wait().unwrap();
+            let end = pool.monitor();
+            pool.command(reason).unwrap();
+            let ended = end.wait().unwrap().reason.to_string();
+            assert!(ended.contains(first), "{ended}, not {first}");
+            assert_eq!(sim.stats().processes, 0);
+        }
+    }
+}
