@@ -682,3 +682,47 @@ fn p14_a_pool_ends_with_the_first_failure_on_its_way_out() {
         }
     }
 }
+
+/// What a pool is to be told of the life of others, and cannot be.
+struct Untold;
+
+impl From<Lifecycle> for Untold {
+    fn from(_: Lifecycle) -> Self {
+        panic!("of a conversion")
+    }
+}
+
+struct Listens;
+
+impl PoolBehavior for Listens {
+    type Job = Job;
+    type Command = Untold;
+
+    async fn init(&mut self, pool: &mut PoolContext<'_, Job, Untold>) -> Result {
+        pool.watch_lifecycle();
+        Ok(())
+    }
+
+    async fn handle_command(&mut self, _: &mut PoolContext<'_, Job, Untold>, _: Untold) -> Result {
+        Ok(())
+    }
+
+    fn handle_inspect(&self, _: &krarup::InspectRequest) -> Inspection {
+        Inspection::new().with("asked", 7_u64)
+    }
+}
+
+#[test]
+fn p14_an_event_that_cannot_be_converted_harms_nobody() {
+    for sim in simulations(5) {
+        let (log, factory) = (Log::new(), workers(&Log::new()));
+        let pool = sim.spawn(move || Pool::new(2, factory).behavior(Listens)).wait().unwrap();
+        let other = puppet(&sim, "other", &log);
+        sim.kill(other.pid());
+        sim.run_until_idle();
+        assert!(!other.is_alive() && pool.is_alive());
+        assert_eq!(pool.statistics().wait().unwrap().workers, 2);
+        // It says of itself what is asked for.
+        assert_eq!(pool.inspect().wait().unwrap().number("asked"), Some(7));
+    }
+}

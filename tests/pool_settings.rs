@@ -247,3 +247,13 @@ fn b1_a_time_under_a_millisecond_counts_as_one() {
     sim.advance(millis(1));
     assert_eq!(numbers(&pool).stuck, 1);
 }
+
+#[test]
+fn b1_a_bound_of_the_mailbox_of_a_pool_itself_is_an_error() {
+    let sim = Simulation::new(1);
+    let factory = workers(&Log::new());
+    let pool = sim.spawn(move || Pool::new(1, factory)).mailbox(5).wait();
+    let Err(SpawnError::Init(reason)) = pool else { panic!("it holds no work") };
+    assert_eq!(reason.downcast_ref(), Some(&PoolError::MailboxOfPool(5)));
+    assert_eq!(sim.stats().processes, 0);
+}
