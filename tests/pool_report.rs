@@ -89,6 +89,7 @@ fn reported(during: impl FnOnce(&Log)) {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one history, and every number of it")]
 fn p6_each_number_is_its_own_in_the_statistics_the_inspection_and_the_report() {
     reported(|journal| {
         let sim = Simulation::new(1);
