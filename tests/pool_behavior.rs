@@ -633,3 +633,96 @@ fn p14_what_a_behaviour_can_do_with_the_workers_depends_on_what_the_pool_does() 
         assert_eq!(log.take(), [at("stopping", 0)]);
     }
 }
+
+/// The behaviour of a pool that panics in `terminate`, or when it is dropped.
+struct Brittle {
+    in_terminate: bool,
+    in_drop: bool,
+}
+
+impl PoolBehavior for Brittle {
+    type Job = Job;
+    type Command = Reason;
+
+    async fn handle_command(
+        &mut self,
+        _: &mut PoolContext<'_, Job, Reason>,
+        reason: Reason,
+    ) -> Result {
+        Err(reason)
+    }
+
+    async fn terminate(&mut self, _: &mut PoolContext<'_, Job, Reason>, _: &Reason) {
+        assert!(!self.in_terminate, "in terminate");
+    }
+}
+
+impl Drop for Brittle {
+    fn drop(&mut self) {
+        assert!(!self.in_drop, "in drop");
+    }
+}
+
+#[test]
+fn p14_a_pool_ends_with_the_first_failure_on_its_way_out() {
+    for (in_terminate, in_drop) in [(true, false), (false, true), (true, true)] {
+        for (reason, first) in [
+            (boom(), "boom"),
+            (Reason::Normal, if in_terminate { "in terminate" } else { "in drop" }),
+        ] {
+            let sim = Simulation::new(1);
+            let factory = workers(&Log::new());
+            let pool = move || Pool::new(1, factory).behavior(Brittle { in_terminate, in_drop });
+            let pool = sim.spawn(pool).wait().unwrap();
+            let end = pool.monitor();
+            pool.command(reason).unwrap();
+            let ended = end.wait().unwrap().reason.to_string();
+            assert!(ended.contains(first), "{ended}, not {first}");
+            assert_eq!(sim.stats().processes, 0);
+        }
+    }
+}
+
+/// What a pool is to be told of the life of others, and cannot be.
+struct Untold;
+
+impl From<Lifecycle> for Untold {
+    fn from(_: Lifecycle) -> Self {
+        panic!("of a conversion")
+    }
+}
+
+struct Listens;
+
+impl PoolBehavior for Listens {
+    type Job = Job;
+    type Command = Untold;
+
+    async fn init(&mut self, pool: &mut PoolContext<'_, Job, Untold>) -> Result {
+        pool.watch_lifecycle();
+        Ok(())
+    }
+
+    async fn handle_command(&mut self, _: &mut PoolContext<'_, Job, Untold>, _: Untold) -> Result {
+        Ok(())
+    }
+
+    fn handle_inspect(&self, _: &krarup::InspectRequest) -> Inspection {
+        Inspection::new().with("asked", 7_u64)
+    }
+}
+
+#[test]
+fn p14_an_event_that_cannot_be_converted_harms_nobody() {
+    for sim in simulations(5) {
+        let (log, factory) = (Log::new(), workers(&Log::new()));
+        let pool = sim.spawn(move || Pool::new(2, factory).behavior(Listens)).wait().unwrap();
+        let other = puppet(&sim, "other", &log);
+        sim.kill(other.pid());
+        sim.run_until_idle();
+        assert!(!other.is_alive() && pool.is_alive());
+        assert_eq!(pool.statistics().wait().unwrap().workers, 2);
+        // It says of itself what is asked for.
+        assert_eq!(pool.inspect().wait().unwrap().number("asked"), Some(7));
+    }
+}

@@ -384,3 +384,29 @@ fn p11_who_waits_at_a_pool_of_pools_is_served_when_the_inner_one_takes_jobs_agai
         }
     }
 }
+
+#[test]
+fn p11_a_worker_that_is_stuck_in_a_drained_pool_is_replaced_and_takes_nothing_before_it_is_reopened()
+ {
+    for sim in simulations(10) {
+        let factory = workers(&Log::new());
+        let pool = move || Pool::new(3, factory).mailbox(5).stuck_limit(seconds(3));
+        let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+        let before = pool.workers().wait().unwrap();
+        pool.send(Job::Hang).unwrap();
+        sim.run_until_idle();
+        let mut drained = drain!(sim, pool);
+        sim.advance(millis(2_999));
+        assert!(poll_once(&mut drained).is_pending());
+        sim.advance(millis(1));
+        assert_eq!(poll_once(&mut drained), Poll::Ready(Ok(())));
+        assert!(matches!(pool.send(Job::Note(1)), Err(SendError::Draining(_))));
+        // It stands last.
+        let now = pool.workers().wait().unwrap();
+        assert_eq!((now.len(), &now[..2]), (3, &before[1..]));
+        assert!(!before.contains(&now[2]));
+        assert!(pool.reopen().wait().unwrap());
+        let served: Vec<_> = (0..3).map(|_| pool_support::who(&pool)).collect();
+        assert_eq!(served, now);
+    }
+}

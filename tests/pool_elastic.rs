@@ -3,8 +3,8 @@
 mod pool_support;
 mod support;
 
-use krarup::Elastic;
 use krarup::prelude::*;
+use krarup::{ByKey, Choice, Elastic, Received, Routing, Workers, behavior_fn};
 use pool_support::{Job, PoolAddress, Worker, done, inspect, millis, numbers, seconds, workers};
 use std::task::Poll;
 use support::{Log, poll_once, simulations};
@@ -151,4 +151,73 @@ fn p13_a_drained_pool_keeps_its_size_and_changes_again_when_it_is_reopened() {
         // What the drain has laid its mark behind is not moved past it.
         assert_eq!((done(&log).len(), poll_once(&mut drained)), (9, Poll::Ready(Ok(()))));
     }
+}
+
+#[test]
+fn p13_the_jobs_of_a_key_are_not_moved() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let elastic = Elastic::between(3, 3).every(millis(100));
+        let factory = workers(&log);
+        let keyed = move || Pool::new(3, factory).elastic(elastic).routing(ByKey::new(|_: &Job| 0));
+        let pool: PoolAddress = sim.spawn(keyed).wait().unwrap();
+        (0..6).for_each(|n| pool.send(Job::Slow(n, seconds(1))).unwrap());
+        sim.advance(seconds(3));
+        assert_eq!(done(&log), [0, 1, 2]);
+        sim.advance(seconds(3));
+        assert_eq!(done(&log), [0, 1, 2, 3, 4, 5]);
+    }
+}
+
+#[test]
+fn p13_a_job_that_is_moved_keeps_its_sender() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let noted = log.clone();
+        let factory = move || {
+            let log = noted.clone();
+            behavior_fn(move |mut ctx: Context<u32>| async move {
+                while let Received::Message(_) = ctx.receive().await {
+                    let sender = ctx.sender();
+                    ctx.sleep(seconds(1)).await;
+                    log.note(sender.expect("a process has sent it"));
+                }
+                Ok(())
+            })
+        };
+        let elastic = Elastic::between(1, 3).grow_at(1).every(millis(100)).cool_down(seconds(0));
+        let pool = sim.spawn(move || Pool::new(1, factory).elastic(elastic)).wait().unwrap();
+        let to = pool.clone();
+        let sender = sim.spawn(move || {
+            behavior_fn(move |mut ctx: Context<()>| async move {
+                (0..6).for_each(|n| to.send(n).unwrap());
+                while let Received::Message(()) = ctx.receive().await {}
+                Ok(())
+            })
+        });
+        let sender = sender.start().unwrap().pid();
+        sim.advance(seconds(4));
+        assert_eq!(log.take(), vec![sender.to_string(); 6], "three have done the work of one");
+    }
+}
+
+/// Everything goes to the first, as long as it has room.
+struct ToFirst;
+
+impl Routing<Job> for ToFirst {
+    fn choose(&self, _: u64, _: &Workers<'_>) -> Choice<Job> {
+        Choice::After(0)
+    }
+}
+
+#[test]
+fn p13_who_has_nothing_in_hand_can_go_though_others_have_a_queue() {
+    let sim = Simulation::new(1);
+    let factory = workers(&Log::new());
+    let elastic = Elastic::between(1, 4).shrink_at(2).step(3).every(millis(100));
+    let pool = move || Pool::new(4, factory).elastic(elastic).routing(ToFirst);
+    let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+    (0..3).for_each(|n| pool.send(Job::Slow(n, seconds(1))).unwrap());
+    sim.advance(millis(100));
+    assert_eq!(numbers(&pool).places, 1);
 }

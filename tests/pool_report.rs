@@ -29,7 +29,11 @@ fn p6_a_pool_reports_its_numbers_at_its_interval_and_only_if_it_is_told_to() {
             let log = Log::new();
             let (loud, silent) = (workers(&log), workers(&log));
             let pool: PoolAddress = sim
-                .spawn(move || Pool::new(1, loud).mailbox(2).measured().report_every(seconds(60)))
+                .spawn(move || {
+                    let pool = Pool::new(1, loud).mailbox(2).measured();
+                    // It looks for one that is stuck at other times.
+                    pool.stuck_limit(seconds(45)).report_every(seconds(60))
+                })
                 .wait()
                 .unwrap();
             let other: PoolAddress = sim.spawn(move || Pool::new(1, silent)).wait().unwrap();
@@ -85,6 +89,7 @@ fn reported(during: impl FnOnce(&Log)) {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one history, and every number of it")]
 fn p6_each_number_is_its_own_in_the_statistics_the_inspection_and_the_report() {
     reported(|journal| {
         let sim = Simulation::new(1);

@@ -66,12 +66,19 @@ fn p8_a_replacement_has_the_keys_of_a_worker_that_was_stuck() {
         fails.store(true, Ordering::Relaxed);
         pool.send(Keyed(7, Task::Hang)).unwrap();
         sim.advance(seconds(3));
-        // Its keys are served by the others meanwhile, whose own keys stay with them.
-        let meanwhile = owners(&sim, &pool, &log);
-        let moved = |(key, owner): (&u64, &String)| (before[key] != *owner).then_some(*key);
-        let moved: BTreeSet<_> = meanwhile.iter().filter_map(moved).collect();
-        let of_old = |(key, owner): (&u64, &String)| (*owner == old).then_some(*key);
-        assert_eq!(moved, before.iter().filter_map(of_old).collect());
+        // Its keys have no worker meanwhile; those of the others stay with them.
+        for (key, owner) in &before {
+            let job = || Keyed(*key, Task::Note(0));
+            if *owner == old {
+                assert!(matches!(pool.send(job()), Err(SendError::NoWorkers(_))));
+                let waits = pool.send_or_wait(job()).wait();
+                assert!(matches!(waits, Err(SendError::NoWorkers(_))));
+            } else {
+                pool.send(job()).unwrap();
+                sim.run_until_idle();
+                assert_eq!(log.take(), [format!("{key} {owner} 0")]);
+            }
+        }
         // Others come and go, and the place is still its own.
         pool.add_workers(0).wait().unwrap();
         fails.store(false, Ordering::Relaxed);

@@ -231,3 +231,29 @@ fn a_pool_says_in_a_debug_format_how_large_it_is() {
     let pool = Pool::new(3, workers(&Log::new())).mailbox(7);
     assert_eq!(format!("{pool:?}"), "Pool { size: 3, mailbox: Some(7), .. }");
 }
+
+#[test]
+fn b1_a_time_under_a_millisecond_counts_as_one() {
+    let sim = Simulation::new(1);
+    let factory = workers(&Log::new());
+    let pool = move || Pool::new(1, factory).stuck_limit(Duration::from_micros(1));
+    let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+    pool.send(Job::Hang).unwrap();
+    sim.run_until_idle();
+    for _ in 0..9 {
+        sim.advance(Duration::from_micros(100));
+        assert_eq!(numbers(&pool).stuck, 0);
+    }
+    sim.advance(millis(1));
+    assert_eq!(numbers(&pool).stuck, 1);
+}
+
+#[test]
+fn b1_a_bound_of_the_mailbox_of_a_pool_itself_is_an_error() {
+    let sim = Simulation::new(1);
+    let factory = workers(&Log::new());
+    let pool = sim.spawn(move || Pool::new(1, factory)).mailbox(5).wait();
+    let Err(SpawnError::Init(reason)) = pool else { panic!("it holds no work") };
+    assert_eq!(reason.downcast_ref(), Some(&PoolError::MailboxOfPool(5)));
+    assert_eq!(sim.stats().processes, 0);
+}

@@ -85,6 +85,32 @@ fn p5_exit_signals_of_a_removed_worker_that_still_works_change_nothing() {
     }
 }
 
+#[test]
+fn p5_exit_signals_of_a_removed_worker_that_has_ended_are_stale() {
+    for sim in simulations(50) {
+        let slow = || {
+            behavior_fn(|mut ctx: Context<Pid>| async move {
+                let krarup::Received::Message(pool) = ctx.receive().await else { return Ok(()) };
+                ctx.sleep(seconds(1)).await;
+                (0..3).for_each(|_| ctx.exit(pool, boom()));
+                Err(boom())
+            })
+        };
+        let pool = sim.spawn(move || Pool::new(2, slow)).wait().unwrap();
+        pool.send(pool.pid()).unwrap();
+        sim.run_until_idle();
+        assert_eq!(pool.workers().wait().unwrap().len(), 2);
+        // The one that is busy is the next again when the other has had its turn.
+        let busy = pool.workers().wait().unwrap()[1];
+        assert_eq!(pool.remove_workers(2).wait().unwrap().size, 0);
+        sim.run_until_idle();
+        assert!(sim.is_alive(busy));
+        sim.advance(seconds(2));
+        assert!(pool.is_alive());
+        assert_eq!((pool.info().links, sim.stats().processes), (vec![], 1));
+    }
+}
+
 /// A worker whose later starts take time, or fail.
 struct Slow {
     started: Arc<AtomicU32>,
@@ -535,8 +561,13 @@ fn p4_a_worker_that_never_gives_its_thread_back_does_not_hold_up_its_pool() {
     assert!(pool.call(Job::Who).wait().is_ok());
     // What it does when it has its thread back is nobody's business.
     drop(blocks);
-    assert_eq!(pool.add_workers(1).wait().unwrap().size, 2);
-    assert!(pool.is_alive());
+    // On a busy machine the next may be late too.
+    let added = loop {
+        if let Ok(resized) = pool.add_workers(1).wait() {
+            break resized.size;
+        }
+    };
+    assert_eq!((added, pool.is_alive()), (2, true));
     node.stop().wait().unwrap();
 }
 
@@ -604,11 +635,28 @@ fn p12_a_worker_that_is_stuck_when_it_is_removed_is_killed_and_not_replaced() {
         assert_eq!(pool.workers().wait().unwrap().len(), 2);
         // The one that hangs is the next again.
         assert_eq!(pool.remove_workers(1).wait().unwrap().size, 1);
-        let drained = pool.drain();
+        let mut drained = pool.drain().into_future();
+        assert!(support::poll_once(&mut drained).is_pending());
         sim.advance(seconds(4));
-        assert_eq!(drained.wait(), Ok(()));
+        assert_eq!(support::poll_once(&mut drained), std::task::Poll::Ready(Ok(())));
         let numbers = numbers(&pool);
         assert_eq!((numbers.stuck, numbers.restarts, numbers.workers), (1, 0, 1));
         assert_eq!(sim.stats().processes, 2);
+    }
+}
+
+#[test]
+fn m6_who_waits_at_a_pool_hears_when_the_last_place_goes_whose_worker_has_died() {
+    for sim in simulations(10) {
+        let pool: PoolAddress = sim.spawn(|| Pool::new(1, slow(1, 60)).mailbox(1)).wait().unwrap();
+        pool.send(Job::End(boom())).unwrap();
+        let mut wait = pool.send_or_wait(Job::Note(1)).into_future();
+        assert!(support::poll_once(&mut wait).is_pending());
+        sim.run_until_idle();
+        assert!(support::poll_once(&mut wait).is_pending(), "there will be a replacement");
+        assert_eq!(pool.remove_workers(1).wait().unwrap(), Resized { size: 0, changed: 1 });
+        sim.run_until_idle();
+        let heard = support::poll_once(&mut wait);
+        assert!(matches!(heard, std::task::Poll::Ready(Err(SendError::NoWorkers(_)))), "{heard:?}");
     }
 }

@@ -10,6 +10,7 @@
 //! ```
 
 use super::intake::Intake;
+use super::line::Paid;
 use super::ring::{Gate, View, Worker};
 use super::routing::{Choice, Routing, Workers};
 use super::ticket::Kept;
@@ -82,10 +83,11 @@ where
         let Some(routing) = ring.routing.as_deref().filter(|_| count > 0) else {
             return Err(ring.refusal(message));
         };
-        let view = View { workers, host: &*self.host };
+        let view = View { workers, empty: &ring.vacant, host: &*self.host };
         let (first, tries) = match routing.choose(hint, &Workers::new(count, &view)) {
             Choice::After(first) => (first, count),
             Choice::Only(only) => (only, 1),
+            Choice::Nobody => return Err(ring.refusal(message)),
             Choice::Every(copy) => {
                 // Copies are made, and room is given back, without the lock.
                 let each = reserve_each(workers);
@@ -344,7 +346,7 @@ where
     }
 
     fn enlist(&self, line: &Arc<Waiter<M>>) {
-        self.0.line.join(line);
+        self.0.line.join(line, Paid::No);
         self.0.send_scouts();
         if self.0.gate() == Gate::Closed {
             self.0.clear_line();

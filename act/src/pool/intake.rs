@@ -26,7 +26,7 @@ use crate::mailbox::permit::{Line, Waiter};
 use krarup_gen::{DeadLetterCause, Pid};
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -63,6 +63,8 @@ pub(super) struct Intake<M: Send + 'static, C: Send + 'static, R> {
     /// `None` when the pool has ended.
     rules: RwLock<Option<Arc<Rules<M>>>>,
     pub(super) line: Queue<M>,
+    /// The line will stand at the workers again when there is a token of the rate.
+    pub(super) recalls: AtomicBool,
     /// Senders that wait for room at one worker, in its own line: known here to be sent away.
     pub(super) at_workers: Queue<M>,
     /// Workers that were let go and have not ended: what they have accepted is still the pool's.
@@ -109,6 +111,7 @@ where
             rate_limited: AtomicU64::new(0),
             rules: RwLock::new(Some(Arc::new(rules))),
             line: Queue::new(),
+            recalls: AtomicBool::new(false),
             at_workers: Queue::new(),
             leaving: Mutex::new(BTreeMap::new()),
             eras: Eras::default(),

@@ -26,9 +26,18 @@ use crate::mailbox::permit::Waiter;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
+/// Whether somebody in line has taken a token of the pool's rate. One that has come by itself has;
+/// one that stands in line at another pool, which this one works for, has not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Paid {
+    Yes,
+    No,
+}
+
 /// Somebody in line.
 pub(super) enum Standing<M> {
-    Sender(Arc<Waiter<M>>),
+    /// Whether it has a token of the pool's rate, if it needs one.
+    Sender(Arc<Waiter<M>>, Paid),
     Heir(Heir<M>),
 }
 
@@ -48,7 +57,7 @@ pub(super) struct Queue<M>(Lock<Places<M>>);
 struct Places<M> {
     heirs: VecDeque<Heir<M>>,
     /// By the number of its place.
-    senders: BTreeMap<u64, Arc<Waiter<M>>>,
+    senders: BTreeMap<u64, (Arc<Waiter<M>>, Paid)>,
     /// The number of each sender's place, by where it lies in memory: while it is in line it stays
     /// there.
     numbers: HashMap<usize, u64>,
@@ -63,7 +72,7 @@ fn place_in_memory<M>(waiter: &Arc<Waiter<M>>) -> usize {
 impl<M> Places<M> {
     fn remove(&mut self, waiter: &Arc<Waiter<M>>) -> Option<Arc<Waiter<M>>> {
         let number = self.numbers.remove(&place_in_memory(waiter))?;
-        self.senders.remove(&number)
+        self.senders.remove(&number).map(|(waiter, _)| waiter)
     }
 }
 
@@ -74,14 +83,14 @@ impl<M> Queue<M> {
     }
 
     /// Joins as the last, once.
-    pub(super) fn join(&self, waiter: &Arc<Waiter<M>>) {
+    pub(super) fn join(&self, waiter: &Arc<Waiter<M>>, paid: Paid) {
         let mut line = self.0.lock();
         let number = line.next;
         if let std::collections::hash_map::Entry::Vacant(place) =
             line.numbers.entry(place_in_memory(waiter))
         {
             place.insert(number);
-            line.senders.insert(number, Arc::clone(waiter));
+            line.senders.insert(number, (Arc::clone(waiter), paid));
             line.next += 1;
         }
     }
@@ -111,9 +120,9 @@ impl<M> Queue<M> {
         if !senders_too {
             return None;
         }
-        let (_, waiter) = line.senders.pop_first()?;
+        let (_, (waiter, paid)) = line.senders.pop_first()?;
         line.numbers.remove(&place_in_memory(&waiter));
-        Some(Standing::Sender(waiter))
+        Some(Standing::Sender(waiter, paid))
     }
 
     /// Whether anybody still waits. One that gives up leaves at once, so the first to be looked at
@@ -127,7 +136,7 @@ impl<M> Queue<M> {
                     return true;
                 }
                 let first = line.senders.range(from..).next();
-                first.map(|(number, waiter)| (*number, Arc::clone(waiter)))
+                first.map(|(number, (waiter, _))| (*number, Arc::clone(waiter)))
             };
             match first {
                 None => return false,
@@ -149,13 +158,14 @@ impl<M> Queue<M> {
         let dismissed = {
             let mut line = self.0.lock();
             let Places { senders, numbers, .. } = &mut *line;
-            let dismissed: Vec<_> = senders.extract_if(.., |_, waiter| !waiter.is_line()).collect();
-            for (_, waiter) in &dismissed {
+            let dismissed: Vec<_> =
+                senders.extract_if(.., |_, (waiter, _)| !waiter.is_line()).collect();
+            for (_, (waiter, _)) in &dismissed {
                 numbers.remove(&place_in_memory(waiter));
             }
             dismissed
         };
-        dismissed.into_iter().for_each(|(_, waiter)| waiter.refuse());
+        dismissed.into_iter().for_each(|(_, (waiter, _))| waiter.refuse());
     }
 }
 
@@ -192,7 +202,7 @@ mod tests {
     fn next(queue: &Queue<u32>, senders: &[Arc<Waiter<u32>>], senders_too: bool) -> Option<usize> {
         match queue.next(senders_too)? {
             Standing::Heir(heir) => Some(heir.message as usize),
-            Standing::Sender(sender) => senders.iter().position(|one| Arc::ptr_eq(one, &sender)),
+            Standing::Sender(sender, _) => senders.iter().position(|one| Arc::ptr_eq(one, &sender)),
         }
     }
 
@@ -204,7 +214,7 @@ mod tests {
             .map(|(sender, place)| (Arc::new(Waiter::new(sender)), place))
             .unzip();
         for sender in senders.iter().chain(&senders) {
-            queue.join(sender);
+            queue.join(sender, Paid::Yes);
         }
         (10..13).for_each(|message| queue.inherit(heir(message)));
         assert_eq!(queue.heirs(), 3);
@@ -216,8 +226,8 @@ mod tests {
         queue.leave(&senders[1]);
         queue.leave(&senders[1]);
         assert_eq!(next(&queue, &senders, true), Some(0));
-        queue.join(&senders[0]);
-        queue.join(&senders[1]);
+        queue.join(&senders[0], Paid::Yes);
+        queue.join(&senders[1], Paid::Yes);
         let rest = [(); 5].map(|()| next(&queue, &senders, true));
         assert_eq!(rest, [Some(2), Some(3), Some(0), Some(1), None]);
         drop(places);
@@ -232,14 +242,14 @@ mod tests {
         let (gone, sender) = (Arc::new(Waiter::new(gone)), Arc::new(Waiter::new(sender)));
         drop(left);
         assert!(!queue.is_waiting());
-        queue.join(&gone);
-        queue.join(&idle_line);
+        queue.join(&gone, Paid::Yes);
+        queue.join(&idle_line, Paid::Yes);
         assert!(!queue.is_waiting(), "nobody there waits any more");
-        queue.join(&sender);
+        queue.join(&sender, Paid::Yes);
         assert!(queue.is_waiting());
         queue.leave(&sender);
         assert!(!queue.is_waiting());
-        queue.join(&busy_line);
+        queue.join(&busy_line, Paid::Yes);
         assert!(queue.is_waiting());
         queue.leave(&busy_line);
         queue.inherit(heir(1));
@@ -259,15 +269,15 @@ mod tests {
             senders.push(Arc::new(Waiter::new(sender)));
             places.push(place);
         }
-        queue.join(&senders[0]);
-        queue.join(&lines);
-        queue.join(&senders[1]);
+        queue.join(&senders[0], Paid::Yes);
+        queue.join(&lines, Paid::Yes);
+        queue.join(&senders[1], Paid::Yes);
         queue.inherit(heir(7));
         queue.dismiss();
         assert!(senders.iter().all(|sender| !sender.is_waiting()), "each has been told");
         senders.push(lines);
         assert_eq!([(); 3].map(|()| next(&queue, &senders, true)), [Some(7), Some(2), None]);
-        queue.join(&senders[1]);
+        queue.join(&senders[1], Paid::Yes);
         assert_eq!(next(&queue, &senders, true), Some(1));
         drop(places);
     }

@@ -3,12 +3,13 @@
 
 use super::handing::{Times, reserve_each};
 use super::intake::Intake;
-use super::line::{Heir, Standing};
+use super::line::{Heir, Paid, Standing};
 use super::ring::{Gate, View};
 use super::routing::{Choice, Routing, Workers};
 use super::ticket::{Era, Honour, Kept, Ticket};
 use crate::address::Address;
 use crate::deadline::Sleep;
+use crate::host::Alarm;
 use crate::job::{Job, Watch};
 use crate::mailbox::entry::{Body, Notice};
 use crate::mailbox::permit::{Line, Permit, Waiter};
@@ -16,8 +17,9 @@ use crate::process::room::send_diverted;
 use crate::process::{current, later};
 use crate::slot::slot;
 use krarup_gen::{DeadLetterCause, Pid, SendError};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 /// Where one may wait for room.
 enum Wait<M, C> {
@@ -25,8 +27,8 @@ enum Wait<M, C> {
     AtAny,
     /// In the line of this worker alone.
     At(Address<M, C>),
-    /// Nowhere.
-    Not,
+    /// Nowhere, for this reason.
+    Not(SendError<()>),
 }
 
 impl<M, C, R> Intake<M, C, R>
@@ -82,10 +84,11 @@ where
             }
             None => 0,
         };
-        let view = View { workers, host: &*self.host };
+        let view = View { workers, empty: &ring.vacant, host: &*self.host };
         let (first, tries) = match routing.choose(hint, &Workers::new(count, &view)) {
             Choice::After(first) => (first % count, count),
             Choice::Only(only) => (only % count, 1),
+            Choice::Nobody => return Err(ring.refusal(())),
             Choice::Every(_) => {
                 let each = reserve_each(workers);
                 drop(ring);
@@ -159,11 +162,11 @@ where
         }
         match self.where_to_wait(hint) {
             Wait::At(worker) => self.wait_at(&worker).await,
-            Wait::Not => Err(SendError::Full(())),
+            Wait::Not(why) => Err(why),
             Wait::AtAny => {
                 let (sender, place) = slot();
                 let standing = InLine { intake: self, waiter: Arc::new(Waiter::new(sender)) };
-                self.line.join(&standing.waiter);
+                self.line.join(&standing.waiter, Paid::Yes);
                 self.send_scouts();
                 if self.is_shut() {
                     return Err(self.refusal());
@@ -179,11 +182,12 @@ where
         let Some(routing) = ring.routing.as_deref().filter(|_| !workers.is_empty()) else {
             return Wait::AtAny;
         };
-        let view = View { workers, host: &*self.host };
+        let view = View { workers, empty: &ring.vacant, host: &*self.host };
         match routing.choose(hint, &Workers::new(workers.len(), &view)) {
             Choice::After(_) => Wait::AtAny,
             Choice::Only(only) => Wait::At(workers[only % workers.len()].address.clone()),
-            Choice::Every(_) => Wait::Not,
+            Choice::Every(_) => Wait::Not(SendError::Full(())),
+            Choice::Nobody => Wait::Not(ring.refusal(())),
         }
     }
 
@@ -191,12 +195,12 @@ where
     async fn wait_at(&self, worker: &Address<M, C>) -> Result<Permit<M>, SendError<()>> {
         let (sender, place) = slot();
         let standing = AtWorker { intake: self, worker, waiter: Arc::new(Waiter::new(sender)) };
-        self.at_workers.join(&standing.waiter);
+        self.at_workers.join(&standing.waiter, Paid::Yes);
         if self.is_shut() {
             return Err(self.refusal());
         }
         let room = match worker.reserve_in_line(&standing.waiter) {
-            Err(SendError::Full(())) => {
+            Err(SendError::Full(()) | SendError::RateLimited { .. }) => {
                 if worker.is_routed() {
                     // Nobody stands in a route's line by asking it for room.
                     worker.enlist(&standing.waiter);
@@ -234,6 +238,22 @@ where
         if self.line.is_waiting() {
             self.send_scouts();
         }
+    }
+
+    /// Has the line stand at the workers again after this time, when there is a token for those
+    /// in it that have none.
+    fn recall_in(&self, wait: Duration) {
+        if self.recalls.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let myself = Weak::clone(&self.myself);
+        let recall = move || {
+            if let Some(intake) = myself.upgrade() {
+                intake.recalls.store(false, Ordering::Release);
+                intake.recall_scouts();
+            }
+        };
+        self.host.set_timer(self.host.now() + wait, Alarm::Run(Box::new(recall)));
     }
 
     /// Has the line stand at a new worker, if anybody is in it.
@@ -433,9 +453,10 @@ where
             let Some(routing) = ring.routing.as_deref().filter(|_| !workers.is_empty()) else {
                 return Chosen::None;
             };
-            let view = View { workers, host: &*self.host };
+            let view = View { workers, empty: &ring.vacant, host: &*self.host };
             match routing.choose(hint, &Workers::new(workers.len(), &view)) {
                 Choice::Every(copy) => return Chosen::Every(each, copy),
+                Choice::Nobody => return Chosen::None,
                 Choice::After(index) | Choice::Only(index) => workers[index % workers.len()].place,
             }
         };
@@ -466,6 +487,8 @@ where
         }
         // The lines of other pools stay while this one is drained.
         let open = self.gate() == Gate::Open;
+        // Those for whom there is no token yet; they go on standing in line.
+        let mut later = Later { intake: self, waiters: Vec::new(), wait: Duration::ZERO };
         loop {
             match self.line.next(open) {
                 None => return Err(permit),
@@ -478,16 +501,59 @@ where
                     }
                     return Ok(());
                 }
-                Some(Standing::Sender(waiter)) if !waiter.is_waiting() => {}
-                Some(Standing::Sender(waiter)) => {
+                Some(Standing::Sender(waiter, _)) if !waiter.is_waiting() => {}
+                Some(Standing::Sender(waiter, paid)) => {
+                    let charged = match (&self.bucket, paid) {
+                        (Some(bucket), Paid::No) => match bucket.take(self.host.now()) {
+                            Ok(()) => true,
+                            Err(wait) => {
+                                later.waiters.push(waiter);
+                                later.wait = wait;
+                                continue;
+                            }
+                        },
+                        _ => false,
+                    };
+                    let mut ticket = self.ticket(Kept::One(permit));
+                    if charged {
+                        ticket.charge();
+                    }
                     // One that gives up at this very moment gives its room back.
-                    let _ = waiter.offer(self.ticket(Kept::One(permit)));
+                    let _ = waiter.offer(ticket);
                     if waiter.wants_more() {
-                        self.line.join(&waiter);
+                        self.line.join(&waiter, paid);
                     }
                     return Ok(());
                 }
             }
+        }
+    }
+}
+
+/// Those in line that have no token; they stand in line again when this is dropped.
+struct Later<'a, M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    intake: &'a Intake<M, C, R>,
+    waiters: Vec<Arc<Waiter<M>>>,
+    /// Until there is a token.
+    wait: Duration,
+}
+
+impl<M, C, R> Drop for Later<'_, M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    fn drop(&mut self) {
+        self.waiters.iter().for_each(|waiter| self.intake.line.join(waiter, Paid::No));
+        // Last: or they could be sent for while they do not stand in line.
+        if !self.waiters.is_empty() {
+            self.intake.recall_in(self.wait);
         }
     }
 }

@@ -41,7 +41,7 @@ pub(super) struct Ring<M, C, R> {
     resting: Vec<Worker<M, C>>,
     pub(super) gate: Gate,
     /// Places whose worker was given up and not yet replaced.
-    vacant: Vec<Worker<M, C>>,
+    pub(super) vacant: Vec<Worker<M, C>>,
     places: u64,
     /// `None` when the pool has ended.
     pub(super) routing: Option<Arc<R>>,
@@ -148,6 +148,8 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
 /// A ring and its node, for a routing to look at.
 pub(super) struct View<'a, M, C> {
     pub(super) workers: &'a [Worker<M, C>],
+    /// Places without a worker.
+    pub(super) empty: &'a [Worker<M, C>],
     pub(super) host: &'a dyn Host,
 }
 
@@ -159,6 +161,10 @@ impl<M: Send + 'static, C: Send + 'static> Look for View<'_, M, C> {
 
     fn place(&self, index: usize) -> u64 {
         self.workers.get(index).map_or(0, |worker| worker.place)
+    }
+
+    fn empty(&self, index: usize) -> Option<u64> {
+        self.empty.get(index).map(|worker| worker.place)
     }
 
     fn random(&self) -> u64 {

@@ -13,10 +13,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// worker whose place it takes.
 ///
 /// A key whose worker is full is refused with `Full`, though others may have room; one whose
-/// worker has died and is not yet replaced, with `NoWorkers`. While a pool is resized a
+/// worker has died, or was stuck, and is not yet replaced, with `NoWorkers`. While a pool is resized a
 /// key's old worker may still be busy with its last messages when the new one gets the first.
-/// The place of a worker that was stuck is empty until its replacement has started: meanwhile
-/// its keys belong to the others.
 ///
 /// ```
 /// # use krarup_act::{behavior_fn, ByKey, Context, Pool};
@@ -53,8 +51,18 @@ impl<M: 'static> Routing<M> for ByKey<M> {
     }
 
     fn choose(&self, hint: u64, workers: &Workers<'_>) -> Choice<M> {
-        let rank = |index: &usize| mixed(hint ^ mixed(workers.place(*index)));
-        Choice::Only((0..workers.count()).max_by_key(rank).unwrap_or(0))
+        let rank = |place: u64| mixed(hint ^ mixed(place));
+        let (index, best) = (0..workers.count())
+            .map(|index| (index, rank(workers.place(index))))
+            .max_by_key(|(_, rank)| *rank)
+            .unwrap_or_default();
+        // Another worker would have the key only until there is a replacement: the two could do
+        // messages of one key at the same time, or in another order.
+        if workers.empty().any(|place| rank(place) > best) {
+            Choice::Nobody
+        } else {
+            Choice::Only(index)
+        }
     }
 
     fn needs_message(&self) -> bool {

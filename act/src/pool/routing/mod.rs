@@ -75,6 +75,9 @@ pub enum Choice<M> {
     Only(usize),
     /// Every worker, each with a copy made by this function.
     Every(fn(&M) -> M),
+    /// None of the workers: the message is refused with
+    /// [`NoWorkers`](krarup_gen::SendError::NoWorkers).
+    Nobody,
 }
 
 impl<M> fmt::Debug for Choice<M> {
@@ -83,6 +86,7 @@ impl<M> fmt::Debug for Choice<M> {
             Choice::After(index) => write!(f, "After({index})"),
             Choice::Only(index) => write!(f, "Only({index})"),
             Choice::Every(_) => f.write_str("Every(..)"),
+            Choice::Nobody => f.write_str("Nobody"),
         }
     }
 }
@@ -98,6 +102,7 @@ pub struct Workers<'a> {
 pub(crate) trait Look {
     fn load(&self, index: usize) -> usize;
     fn place(&self, index: usize) -> u64;
+    fn empty(&self, index: usize) -> Option<u64>;
     fn random(&self) -> u64;
 }
 
@@ -125,6 +130,12 @@ impl<'a> Workers<'a> {
     #[must_use]
     pub fn place(&self, index: usize) -> u64 {
         self.look.place(index)
+    }
+
+    /// The numbers of the places that have no worker now, for theirs was stuck; they are not
+    /// among those that are counted.
+    pub fn empty(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..).map_while(|index| self.look.empty(index))
     }
 
     /// A random number; in a simulation it comes from the seed.
@@ -155,6 +166,10 @@ mod tests {
 
         fn place(&self, index: usize) -> u64 {
             index as u64
+        }
+
+        fn empty(&self, _: usize) -> Option<u64> {
+            None
         }
 
         fn random(&self) -> u64 {

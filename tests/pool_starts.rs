@@ -1,0 +1,215 @@
+//! Workers that start late, or in vain, or do not end: while a pool is resized, finishes, or ends
+//! (rules P4, P5, P7).
+
+mod pool_support;
+mod support;
+
+use krarup::prelude::*;
+use krarup::{PoolState, Received, ResizeError, Resized, behavior_fn};
+use pool_support::{Job, PoolAddress, millis, numbers, seconds};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Poll;
+use support::{Log, boom, poll_once, simulations};
+
+/// A worker that takes 1 s to initialise, but for the first ones; or fails then.
+struct Late(bool, Arc<AtomicBool>);
+
+impl Actor for Late {
+    type Message = Job;
+
+    async fn init(&mut self, ctx: &mut Context<Job>) -> Result {
+        if !self.0 {
+            ctx.sleep(seconds(1)).await;
+        }
+        if self.1.load(Ordering::Relaxed) { Err(boom()) } else { Ok(()) }
+    }
+
+    async fn handle_message(&mut self, _: &mut Context<Job>, job: Job) -> Result {
+        if let Job::End(reason) = job { Err(reason) } else { Ok(()) }
+    }
+}
+
+/// A pool of so many whose later workers start late, and what makes them fail.
+fn late(sim: &Simulation, size: usize) -> (PoolAddress, Arc<AtomicBool>) {
+    let (made, fails) = (AtomicUsize::new(0), Arc::new(AtomicBool::new(false)));
+    let failing = Arc::clone(&fails);
+    let factory = move || Late(made.fetch_add(1, Ordering::Relaxed) < size, Arc::clone(&failing));
+    (sim.spawn(move || Pool::new(size, factory)).wait().unwrap(), fails)
+}
+
+#[test]
+fn p5_all_who_add_workers_hear_that_the_pool_stops() {
+    let ends: [fn(&PoolAddress); 2] =
+        [|pool| pool.finish(), |pool| drop(poll_once(&mut pool.stop().into_future()))];
+    for end in ends {
+        for sim in simulations(5) {
+            let (pool, _) = late(&sim, 1);
+            let mut asked: Vec<_> = (1..4).map(|n| pool.add_workers(n).into_future()).collect();
+            asked.iter_mut().for_each(|asked| assert!(poll_once(asked).is_pending()));
+            sim.advance(millis(500));
+            assert_eq!(sim.stats().processes, 3, "one starts at a time");
+            end(&pool);
+            sim.run_until_idle();
+            let state = PoolState::Stopping;
+            for mut asked in asked {
+                let refused = ResizeError::NotRunning { pool: pool.pid(), state };
+                assert_eq!(poll_once(&mut asked), Poll::Ready(Err(refused)));
+            }
+            sim.advance(seconds(9));
+            assert_eq!((sim.stats().processes, pool.is_alive()), (0, false));
+        }
+    }
+}
+
+#[test]
+fn p5_the_one_whose_worker_does_not_start_hears_of_it_and_others_are_served() {
+    for sim in simulations(5) {
+        let (pool, fails) = late(&sim, 1);
+        let mut first = pool.add_workers(3).into_future();
+        let mut second = pool.add_workers(2).into_future();
+        assert!(poll_once(&mut first).is_pending() && poll_once(&mut second).is_pending());
+        sim.advance(seconds(1));
+        fails.store(true, Ordering::Relaxed);
+        sim.advance(seconds(1));
+        fails.store(false, Ordering::Relaxed);
+        let (resized, error) = (Resized { size: 2, changed: 1 }, SpawnError::Init(boom()));
+        let failed = ResizeError::NotStarted { asked: 3, resized, error };
+        assert_eq!(poll_once(&mut first), Poll::Ready(Err(failed)));
+        sim.advance(millis(1_999));
+        assert!(poll_once(&mut second).is_pending());
+        sim.advance(millis(1));
+        assert_eq!(poll_once(&mut second), Poll::Ready(Ok(Resized { size: 4, changed: 2 })));
+    }
+}
+
+#[test]
+fn p5_workers_that_are_still_to_be_added_count_for_the_most_that_a_pool_can_have() {
+    const MOST: usize = 1 << 20;
+    let sim = Simulation::new(1);
+    let (pool, _) = late(&sim, 1);
+    let too_many = |asked| {
+        let size = numbers(&pool).places;
+        Err(ResizeError::TooMany { size, asked, most: MOST })
+    };
+    assert_eq!(pool.add_workers(MOST).wait(), too_many(MOST));
+    let mut many = pool.add_workers(MOST - 1).into_future();
+    assert!(poll_once(&mut many).is_pending());
+    assert_eq!(pool.add_workers(1).wait(), too_many(1));
+    sim.advance(seconds(2));
+    assert_eq!(numbers(&pool).places, 3);
+    assert_eq!(pool.add_workers(1).wait(), too_many(1));
+    assert_eq!(pool.remove_workers(2).wait().unwrap(), Resized { size: 1, changed: 2 });
+    assert_eq!(pool.add_workers(3).wait(), too_many(3));
+    let mut more = pool.add_workers(2).into_future();
+    assert!(poll_once(&mut more).is_pending());
+    sim.run_until_idle();
+    assert!(poll_once(&mut more).is_pending(), "there is room for two again");
+    pool.stop().wait().unwrap();
+    assert_eq!(sim.stats().processes, 0);
+}
+
+#[test]
+fn p4_replacements_do_not_wait_for_workers_that_are_added_nor_they_for_them() {
+    for sim in simulations(5) {
+        let (pool, _) = late(&sim, 2);
+        let mut added = pool.add_workers(1).into_future();
+        assert!(poll_once(&mut added).is_pending());
+        sim.advance(millis(250));
+        (0..2).for_each(|_| pool.send(Job::End(boom())).unwrap());
+        sim.advance(millis(250));
+        let mut more = pool.add_workers(1).into_future();
+        assert!(poll_once(&mut more).is_pending());
+        sim.advance(millis(500));
+        assert_eq!(poll_once(&mut added), Poll::Ready(Ok(Resized { size: 3, changed: 1 })));
+        assert_eq!(numbers(&pool).workers, 1);
+        sim.advance(millis(250));
+        assert_eq!((numbers(&pool).workers, numbers(&pool).restarts), (3, 2));
+        sim.advance(millis(750));
+        assert_eq!(poll_once(&mut more), Poll::Ready(Ok(Resized { size: 4, changed: 1 })));
+    }
+}
+
+/// A worker that takes 1 s to initialise, but for the first one, and notes how it ends.
+struct Ends(bool, Log);
+
+impl Actor for Ends {
+    type Message = Job;
+
+    async fn init(&mut self, ctx: &mut Context<Job>) -> Result {
+        if !self.0 {
+            ctx.sleep(seconds(1)).await;
+        }
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, _: &mut Context<Job>, _: Job) -> Result {
+        Ok(())
+    }
+
+    async fn terminate(&mut self, _: &mut Context<Job>, reason: &Reason) {
+        self.1.note(reason);
+    }
+}
+
+#[test]
+fn p5_a_worker_that_starts_while_its_pool_finishes_ends_like_the_others() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let (made, noted) = (AtomicUsize::new(0), log.clone());
+        let factory = move || Ends(made.fetch_add(1, Ordering::Relaxed) == 0, noted.clone());
+        let pool: PoolAddress = sim.spawn(move || Pool::new(1, factory)).wait().unwrap();
+        let mut added = pool.add_workers(1).into_future();
+        assert!(poll_once(&mut added).is_pending());
+        sim.advance(millis(500));
+        pool.finish();
+        sim.advance(millis(499));
+        assert_eq!((pool.is_alive(), log.take()), (true, vec!["normal".to_owned()]));
+        sim.advance(millis(1));
+        assert_eq!((sim.stats().processes, log.take()), (0, vec!["normal".to_owned()]));
+    }
+}
+
+#[test]
+fn p5_a_worker_that_comes_too_late_for_its_place_is_let_go_like_one_that_is_removed() {
+    for (finishes, sim) in [false, true].into_iter().zip(simulations(2)) {
+        let log = Log::new();
+        let (made, noted) = (AtomicUsize::new(0), log.clone());
+        // The replacement takes 2 s to start, and 3 s to end; then it fails.
+        let factory = move || {
+            let (late, log) = (made.fetch_add(1, Ordering::Relaxed) >= 2, noted.clone());
+            behavior_fn(move |mut ctx: Context<Job>| async move {
+                if late {
+                    ctx.sleep(seconds(2)).await;
+                }
+                ctx.initialised();
+                loop {
+                    match ctx.receive().await {
+                        Received::Message(Job::End(reason)) => return Err(reason),
+                        Received::Finish if late => {
+                            ctx.sleep(seconds(3)).await;
+                            log.note("late");
+                            return Err(boom());
+                        }
+                        Received::Finish | Received::Stop(_) => return Ok(()),
+                        _ => {}
+                    }
+                }
+            })
+        };
+        let pool: PoolAddress = sim.spawn(move || Pool::new(2, factory)).wait().unwrap();
+        pool.send(Job::End(boom())).unwrap();
+        sim.run_until_idle();
+        let removed = Resized { size: 1, changed: 1 };
+        assert_eq!(pool.remove_workers(1).wait(), Ok(removed));
+        sim.advance(seconds(3));
+        if finishes {
+            pool.finish();
+        }
+        sim.advance(millis(1_999));
+        assert_eq!((pool.is_alive(), log.lines().len()), (true, 0));
+        sim.advance(millis(1));
+        assert_eq!((pool.is_alive(), log.take()), (!finishes, vec!["late".to_owned()]));
+        assert_eq!(sim.stats().processes, if finishes { 0 } else { 2 });
+    }
+}
