@@ -149,7 +149,7 @@ fn x1_an_alias_of_another_node_that_nobody_has_here_is_nobodys() {
     let sims = [Simulation::new(1), Simulation::new(1)];
     let log = Log::new();
     let [own, other] = [0, 1].map(|n: usize| puppet(&sims[n], "p", &log));
-    let ours = asked(&sims[0], &own, |ctx| ctx.alias());
+    let ours = asked(&sims[0], &own, Context::alias);
     // Of some number that has not been given here.
     let foreign = asked(&sims[1], &other, |ctx| (0..99).map(|_| ctx.alias()).last().unwrap());
     assert_eq!(sims[0].monitor_alias(foreign).wait().unwrap().reason, Reason::NoProcess);
