@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::sync::{Arc, Barrier, mpsc};
 use std::task::Poll;
 use std::thread;
-use support::{Act, Does, Guard, Log, ThreadEnd, poll_once, puppet};
+use support::{Act, Does, Guard, Log, ThreadEnd, poll_once, puppet, simulations};
 
 /// A process that does one blocking work and reports what came of it.
 fn blocker<T: Send + 'static>(
@@ -481,6 +481,29 @@ fn r4_a_simulation_runs_blocking_work_in_an_order_of_its_seed() {
     let orders: std::collections::BTreeSet<_> = (0..20).map(order).collect();
     assert!(orders.len() > 10);
     assert_eq!(order(3), order(3));
+}
+
+#[test]
+fn r4_work_that_has_not_begun_when_a_simulation_stops_is_dropped_and_never_runs() {
+    let ran = simulations(10).map(|sim| {
+        let log = Log::new();
+        for _ in 0..20 {
+            let (unrun, noted) = (Guard::new(&log, "dropped"), log.clone());
+            drop(blocker(&sim, move || {
+                let _unrun = unrun;
+                noted.note("ran");
+            }));
+        }
+        // All wait for their work, if it has not been done by then.
+        sim.stop().wait().unwrap();
+        assert_eq!(log.count("dropped"), 20);
+        let ran = log.count("ran");
+        sim.run_until_idle();
+        assert_eq!(log.count("ran"), ran);
+        ran
+    });
+    let ran: Vec<usize> = ran.collect();
+    assert!(ran.iter().any(|ran| (1..20).contains(ran)), "{ran:?}");
 }
 
 #[test]

@@ -268,8 +268,18 @@ fn x4_the_turns_of_pinned_processes_that_have_ended_stay_counted() {
 
 #[test]
 fn r3_there_are_as_many_spares_as_workers_unless_fewer_are_asked_for() {
-    for (workers, spares, each) in [(1, Some(5), 2), (2, Some(1), 3), (2, Some(0), 2), (2, None, 4)]
-    {
+    // Other numbers than that of the cores, which are the workers unless told otherwise.
+    let more = thread::available_parallelism().map_or(1, usize::from) + 1;
+    for (workers, spares, each) in [
+        (1, Some(5), 2),
+        (1, None, 2),
+        (2, Some(1), 3),
+        (2, Some(0), 2),
+        (2, None, 4),
+        (more, None, 2 * more),
+        (more + 1, Some(more), 2 * more + 1),
+        (more + 1, Some(more + 9), 2 * more + 2),
+    ] {
         let options = DispatcherOptions::new().workers(workers);
         let options = spares.into_iter().fold(options, DispatcherOptions::spare_workers);
         let node = Node::builder("r3spares").options(options).start().unwrap();

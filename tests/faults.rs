@@ -1,7 +1,7 @@
 //! Faults in a simulation: at chosen steps, and from the seed.
 
 use krarup::prelude::*;
-use krarup::{Fault, Faults, Probe, Recipient, Timestamp, Victim, behavior_fn};
+use krarup::{CannotWait, Fault, Faults, Probe, Recipient, Timestamp, Victim, behavior_fn};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -505,6 +505,22 @@ fn t3_who_is_held_up_is_not_held_up_twice_and_then_may_be_again() {
     sim.faults(Faults::new().delay_one_in(1, SECOND).only("echo"));
     (0..9).for_each(|_| one_turn(&sim));
     assert_eq!(faults_of(&sim).len(), 5, "{:?}", faults_of(&sim));
+}
+
+/// A probe's own turns come whatever holds it up, so it can end meanwhile.
+#[test]
+fn t3_nobody_waits_for_who_was_held_up_and_has_ended() {
+    let sim = Simulation::new(1);
+    let probe = Probe::<u32>::spawn(&sim);
+    let never = idlers(&sim, 1);
+    sim.faults(Faults::new().at_step(0, Fault::Delay(9 * SECOND), probe.pid()));
+    one_turn(&sim);
+    assert_eq!(faults_of(&sim).len(), 1);
+    probe.run(|ctx| ctx.exit(ctx.pid(), Reason::Kill));
+    assert!(!sim.is_alive(probe.pid()));
+    // Nothing is to come, so time does not move.
+    assert_eq!(sim.monitor(never[0].pid()).wait(), Err(CannotWait::Stalled));
+    assert_eq!(sim.now(), Timestamp::ZERO);
 }
 
 #[test]

@@ -9,7 +9,9 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::task::Poll;
 use std::thread;
 use std::time::Duration;
-use support::{Act, Does, Guard, Log, Puppet, boom, poll_once, puppet, simulations, trapper};
+use support::{
+    Act, Does, Guard, Log, Puppet, asked, boom, poll_once, puppet, simulations, trapper,
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -122,13 +124,51 @@ fn x1_a_pid_of_another_node_is_nobody_whatever_is_done_with_it() {
     assert_eq!(node.suspend(foreign).wait(), Err(DebugError::NoProcess));
     assert_eq!(node.monitor(foreign).wait().unwrap().reason, Reason::NoConnection);
     assert!(matches!(node.send(foreign, Act::nothing()), Err(SendError::NoConnection(_))));
+    // It lives, where it is: no reason to stop, and nothing that waits for its end.
+    let refused = node.stop_with(foreign).unwrap_err();
+    assert!(matches!(refused, SpawnError::NoConnection(pid) if pid.is_same_process(foreign)));
+    assert_eq!(refused.to_string(), "no connection to the node of process <0.1.0>");
+    assert_eq!(node.processes(), [own.pid(), listener.pid()]);
     node.exit(foreign, Reason::Kill);
     node.kill(foreign);
     node.run_until_idle();
     assert!(own.is_alive() && own.inspect().wait().is_ok());
     assert_eq!(log.take(), Vec::<String>::new());
+    assert!(!node.is_stopping());
     // Of a node whose pids it does not say it is one of ours.
-    assert!(node.is_alive(Pid::local(own.pid().id(), 0)));
+    let unsaid = Pid::local(own.pid().id(), 0);
+    assert!(node.is_alive(unsaid));
+    node.stop_with(unsaid).unwrap();
+    node.kill(own.pid());
+    node.run_until_idle();
+    assert!(node.is_stopping() && !sims[1].is_stopping());
+}
+
+#[test]
+fn x1_an_alias_of_another_node_that_nobody_has_here_is_nobodys() {
+    let sims = [Simulation::new(1), Simulation::new(1)];
+    let log = Log::new();
+    let [own, other] = [0, 1].map(|n: usize| puppet(&sims[n], "p", &log));
+    let ours = asked(&sims[0], &own, Context::alias);
+    // Of some number that has not been given here.
+    let foreign = asked(&sims[1], &other, |ctx| (0..99).map(|_| ctx.alias()).last().unwrap());
+    assert_eq!(sims[0].monitor_alias(foreign).wait().unwrap().reason, Reason::NoProcess);
+    assert!(matches!(sims[0].send(foreign, Act::nothing()), Err(SendError::NoProcess(_))));
+    let end = sims[0].monitor_alias(ours);
+    sims[0].kill(own.pid());
+    assert_eq!(end.wait().unwrap().reason, Reason::Killed);
+    assert!(other.is_alive() && !sims[0].is_stopping());
+}
+
+#[test]
+fn l3_an_exit_from_outside_comes_from_the_node_and_not_from_its_receiver() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let traps = trapper(&sim, "traps", &log);
+    sim.exit(traps.pid(), boom());
+    sim.run_until_idle();
+    assert_eq!(log.take(), ["traps exit <0.0.0> boom"]);
+    assert!(traps.is_alive());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use krarup::{
 use state_support::{doer, job};
 use std::sync::Arc;
 use std::time::Duration;
-use support::{Act, Does, Log, Puppet, puppet};
+use support::{Act, Does, Log, Puppet, asked, puppet};
 
 const MILLI: Duration = Duration::from_millis(1);
 
@@ -236,6 +236,62 @@ fn t2_the_trace_names_processes_as_they_are_called_by_then() {
     assert_eq!(all.clone().last(count + 1), all);
     assert!(all.last(0).is_empty());
     drop(child);
+}
+
+#[test]
+fn t2_the_trace_forgets_a_name_that_is_taken_away() {
+    let sim = Simulation::new(1);
+    let log = Log::new();
+    let (one, other) = (puppet(&sim, "one", &log), puppet(&sim, "other", &log));
+    let turn_of_one = || {
+        asked(&sim, &one, |_| ());
+        let line = lines(&sim.last_steps()).pop().unwrap();
+        line.split_once("<0.1.0> ").unwrap().1.to_owned()
+    };
+    for (name, whose) in [("anna", &one), ("bert", &other)] {
+        for from in [false, true] {
+            asked(&sim, &one, move |ctx| ctx.register(name).unwrap());
+            assert_eq!(turn_of_one(), format!("{name:?} Puppet: 1 message"));
+            let pid = one.pid();
+            let had = asked(&sim, whose, move |ctx| {
+                if from {
+                    ctx.unregister_from(name, pid)
+                } else {
+                    ctx.unregister(name) == Some(pid)
+                }
+            });
+            assert!(had);
+            assert_eq!(turn_of_one(), "Puppet: 1 message");
+        }
+    }
+}
+
+#[test]
+fn t2_the_trace_and_who_listens_are_told_of_parents_and_of_names_that_were_given_later() {
+    let sim = Simulation::new(1);
+    let (heard, log) = (Log::new(), Log::new());
+    listener(&sim, &heard);
+    let parent = puppet(&sim, "parent", &log);
+    let noted = log.clone();
+    let spawn = move |ctx: &mut Context<Act>| {
+        ctx.spawn(move || Puppet::new("child", &noted)).start().unwrap()
+    };
+    let child = asked(&sim, &parent, spawn);
+    asked(&sim, &child, |ctx| ctx.register("late").unwrap());
+    assert!(child.dies(support::boom()));
+    sim.run_until_idle();
+    let trace = lines(&sim.last_steps());
+    let has = |line: &str| assert!(trace.iter().any(|other| other == line), "{line}: {trace:?}");
+    has("0ns spawned    <0.2.0> Puppet");
+    has("0ns spawned    <0.3.0> Puppet by <0.2.0>");
+    has("0ns ended      <0.3.0> \"late\" Puppet: boom");
+    let told = |start: &str, end: &str| {
+        let is = |line: &String| line.starts_with(start) && line.contains(end);
+        assert!(heard.lines().iter().any(is), "{start} {end}: {:?}", heard.lines());
+    };
+    told("Spawned { pid: <0.2.0>, name: None, parent: None", "");
+    told("Spawned { pid: <0.3.0>, name: None, parent: Some(<0.2.0>)", "");
+    told("Ended { pid: <0.3.0>, name: Some(", "late");
 }
 
 /// The alarm of a mailbox is a timer that is set in the turn of whoever sends.

@@ -92,6 +92,27 @@ fn t5_what_cannot_fails_the_seed_with_its_type_and_the_trace() {
 }
 
 #[test]
+fn t5_what_the_body_fails_with_goes_before_what_did_not_come_through() {
+    let ends: [fn() -> Result; 2] =
+        [|| Err(Reason::error("the body's own")), || panic!("the body's own")];
+    for end in ends {
+        let failing = Simulation::try_explore(0..3, |sim| {
+            sim.add_codec(|_: &u32| Err::<u32, _>("lost"));
+            let probe = Probe::<u32>::spawn(sim);
+            probe.address().send(1)?;
+            assert_eq!(sim.carried().failures.len(), 1);
+            end()
+        });
+        let failing = failing.unwrap_err();
+        let reason = failing.reason().to_string();
+        assert!(reason.contains("the body's own") && !reason.contains("codec"), "{reason}");
+        // The other stands in the trace.
+        let trace = failing.last_steps().to_string();
+        assert!(trace.contains("codec      u32: lost"), "{trace}");
+    }
+}
+
+#[test]
 fn t5_what_comes_out_changed_is_found_if_asked_for() {
     let sim = Simulation::new(1);
     let probe = Probe::<Parcel>::spawn(&sim);

@@ -551,6 +551,44 @@ fn x7_what_a_dispatcher_does_not_say_is_as_of_whom_it_is_like_and_then_of_the_de
 }
 
 #[test]
+fn x7_like_leads_through_other_names_and_on_from_there() {
+    let chain = "
+        dispatcher.name-of-b = 'b'
+        dispatcher.b.throughput = 2
+        dispatcher.b.like = 'name-of-c'
+        dispatcher.name-of-c = 'another'
+        dispatcher.another = 'c'
+        dispatcher.c.like = 'd'
+        dispatcher.d.throughput = 4
+        dispatcher.d.workers = 4
+        dispatcher.a.like = 'name-of-b'
+        ";
+    let builder = NodeBuilder::from_toml(chain).unwrap();
+    let printed = format!("{builder:?}");
+    let a = format!("(\"a\", Own({:?}))", DispatcherOptions::new().throughput(2).workers(4));
+    assert!(printed.contains(&a), "{printed}");
+}
+
+/// The way is told to where it closes, and no further.
+#[test]
+fn x7_a_circle_is_found_where_it_closes_through_other_names_and_the_default_too() {
+    let cases = [
+        ("a.like = 'b'\nb = 'a'", 1, "a.like", "a -> b -> a"),
+        ("a.like = 'b'\nb.like = 'c'\nc = 'a'", 2, "b.like", "a -> b -> c -> a"),
+        ("a.like = 'b'\nb = 'c'\nc.like = 'a'", 3, "c.like", "a -> b -> c -> a"),
+        ("a.like = 'b'\nb = 'c'\nc.like = 'b'", 3, "c.like", "a -> b -> c -> b"),
+        ("a.like = 'default'\ndefault.like = 'a'", 2, "default.like", "a -> default -> a"),
+        ("default.like = 'z'\nz = 'default'", 1, "default.like", "default -> z -> default"),
+    ];
+    for (text, line, key, way) in cases {
+        let error =
+            NodeBuilder::from_toml(&format!("dispatcher.{}", text.replace('\n', "\ndispatcher.")));
+        let says = format!("line {line}: dispatcher.{key} leads back to where it began: {way}");
+        assert_eq!(error.unwrap_err().to_string(), says, "{text}");
+    }
+}
+
+#[test]
 fn x7_one_file_lies_over_another_key_by_key() {
     let settings = |text| Settings::from_toml(text).unwrap();
     let base = "

@@ -157,6 +157,19 @@ fn t4_what_a_probe_does_it_does_at_once_and_in_its_own_name() {
     assert!(panic_of(|| Probe::<u32>::named(&sim, "till")).contains("taken by <0.1.0>"));
 }
 
+/// Each of its turns has one message, and the order comes after two.
+#[test]
+fn t4_a_probe_runs_as_many_turns_as_it_takes_to_come_to_an_act() {
+    let sim = Simulation::with_throughput(1, 1);
+    let probe = Probe::<u32>::spawn(&sim);
+    let twice = twice(&sim, &probe);
+    probe.address().send(1).unwrap();
+    probe.address().send(2).unwrap();
+    assert_eq!(probe.run(|ctx| ctx.pid()), probe.pid());
+    // Nobody else has run.
+    assert_eq!((probe.take_messages(), twice.info().handled), (vec![1, 2], 0));
+}
+
 #[test]
 fn t4_fishing_passes_over_what_is_not_meant() {
     let sim = Simulation::new(3);

@@ -351,6 +351,10 @@ pub enum SpawnError {
     /// The simulation has nothing left to do, so `init` can never return.
     #[error("the simulation ran out of events before init returned")]
     Stalled,
+    /// It was to watch this process, which is of another node, and this one talks to none
+    /// (`Node::stop_with`; rule X1).
+    #[error("no connection to the node of process {0}")]
+    NoConnection(Pid),
 }
 
 /// Blocking work was not run; it has been dropped.
@@ -639,6 +643,7 @@ mod tests {
             SpawnError::UnknownDispatcher(text("disk")).to_string(),
             SpawnError::NoThread(text("no memory")).to_string(),
             SpawnError::Timeout(TIME).to_string(),
+            SpawnError::NoConnection(by).to_string(),
             BlockError::NoThread(text("no memory")).to_string(),
             BlockError::UnknownPool(text("disk")).to_string(),
             RegisterError::NameTaken { name: name(), by }.to_string(),
@@ -667,6 +672,7 @@ mod tests {
             "unknown dispatcher \"disk\"",
             "cannot start a thread: no memory",
             "init did not return within 3s",
+            "no connection to the node of process <0.7.0>",
             "cannot start a thread for blocking work: no memory",
             "the node has no blocking pool named \"disk\": the blocking work was not run",
             "name stock is taken by <0.7.0>",

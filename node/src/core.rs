@@ -168,8 +168,12 @@ impl Core {
 
     /// The process, unless the pid is of another node.
     pub(crate) fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
-        let ours = pid.node() == 0 && (pid.creation() == 0 || pid.creation() == self.creation);
-        if ours { self.registry.process(pid) } else { None }
+        if self.is_ours(pid) { self.registry.process(pid) } else { None }
+    }
+
+    /// Whether the pid is of this node, or does not say of which.
+    pub(crate) fn is_ours(&self, pid: Pid) -> bool {
+        pid.node() == 0 && (pid.creation() == 0 || pid.creation() == self.creation)
     }
 
     pub(crate) fn process_by_number(&self, number: u64) -> Option<Arc<dyn Process>> {

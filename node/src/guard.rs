@@ -16,6 +16,10 @@ pub(crate) fn stop_with(
     stopper: &Arc<Stopper>,
     pid: Pid,
 ) -> Result<(), SpawnError> {
+    // Such a process may well live, so this node must not stop as if it had ended.
+    if !home.core.is_ours(pid) {
+        return Err(SpawnError::NoConnection(pid));
+    }
     let end = watch(Arc::clone(home) as Arc<dyn Host>, Target::Pid(pid));
     // Not a handle on the node: the last one of the program's stops it.
     let (node, stopper) = (Arc::clone(home), Arc::clone(stopper));

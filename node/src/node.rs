@@ -125,7 +125,8 @@ impl Node {
     /// It costs a process below the system root, which watches.
     ///
     /// # Errors
-    /// [`SpawnError::NodeStopping`]. There is nothing left to do then.
+    /// [`SpawnError::NodeStopping`]: there is nothing left to do then.
+    /// [`SpawnError::NoConnection`]: the process is of another node, and nothing watches it.
     pub fn stop_with(&self, pid: Pid) -> Result<(), SpawnError> {
         guard::stop_with(self.home(), &self.inner.stopper, pid)
     }
@@ -217,7 +218,8 @@ impl Node {
         Ok(watch(self.host(), Target::Name(name, pid)))
     }
 
-    /// Monitors the process that has this alias now.
+    /// Monitors the process that has this alias now. An alias does not say of which node it is:
+    /// one of another node is nobody's here, or that of the process whose alias has its number.
     pub fn monitor_alias(&self, alias: Alias) -> Monitor {
         let pid = self.home().by_alias(alias).map(|process| process.pid());
         watch(self.host(), Target::Alias(alias, pid))
