@@ -475,19 +475,20 @@ fn sends(sim: &Simulation, from: &Address<Act>, to: &Address<u32>, numbers: &'st
 fn m12_a_sender_that_has_had_its_turn_in_a_round_has_its_next_in_the_next() {
     let (sim, log) = (Simulation::new(1), Log::new());
     let slow = slow(&sim, &log);
-    let [s, t, u, v, w] = ["s", "t", "u", "v", "w"].map(|name| puppet(&sim, name, &Log::new()));
-    for one in [&s, &t, &u, &v, &w] {
-        sends(&sim, one, &slow, &[0]);
+    let senders = ["s", "t", "u", "v", "w"].map(|name| puppet(&sim, name, &Log::new()));
+    for sender in &senders {
+        sends(&sim, sender, &slow, &[0]);
     }
+    let [s, t, ..] = &senders;
     sim.advance(std::time::Duration::from_secs(9));
     assert_eq!(log.take().len(), 5);
     slow.suspend().wait().unwrap();
-    sends(&sim, &s, &slow, &[1]);
-    sends(&sim, &t, &slow, &[2, 3]);
+    sends(&sim, s, &slow, &[1]);
+    sends(&sim, t, &slow, &[2, 3]);
     slow.resume();
     sim.run_until_idle();
     assert_eq!(log.lines(), ["1"]);
-    sends(&sim, &s, &slow, &[4]);
+    sends(&sim, s, &slow, &[4]);
     sim.advance(std::time::Duration::from_secs(9));
     assert_eq!(log.take(), ["1", "2", "3", "4"]);
 }

@@ -521,7 +521,7 @@ fn p14_a_pool_hears_nothing_of_its_own_dead_letters() {
             pool.behavior(manager)
         };
         let pool: ManagedPool = sim.spawn(pool).wait().unwrap();
-        pool.ask(|reply| Order::Drain(reply)).wait().unwrap();
+        pool.ask(Order::Drain).wait().unwrap();
         assert!(pool.reopen().wait().unwrap());
         pool.command(Order::Listen).unwrap();
         sim.run_until_idle();
