@@ -5,8 +5,8 @@
 //! back and given to those that have too few. What a worker has begun it keeps; the order between
 //! workers was never promised.
 
-use super::handing::Times;
 use super::intake::Intake;
+use super::job_times::JobTimes;
 use super::line::Heir;
 use super::ring::{Gate, Worker};
 use super::routing::Routing;
@@ -61,7 +61,7 @@ where
             (Body::Notice(notice), desk) => match *notice {
                 Notice::Job(job) => {
                     let (accepted, due) = job.times();
-                    times = Some(Times { accepted, due });
+                    times = Some(JobTimes { accepted, due });
                     let job = match desk {
                         Some(desk) => job.handed_to(Arc::clone(desk) as Arc<dyn Watch<M>>),
                         None => job,

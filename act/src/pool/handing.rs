@@ -10,6 +10,7 @@
 //! ```
 
 use super::intake::Intake;
+use super::job_times::JobTimes;
 use super::line::Paid;
 use super::ring::{Gate, View, Worker};
 use super::routing::{Choice, Routing, Workers};
@@ -25,13 +26,6 @@ use std::any::type_name;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// When a watched job was accepted, and when its time to live is over.
-#[derive(Clone, Copy)]
-pub(super) struct Times {
-    pub(super) accepted: Timestamp,
-    pub(super) due: Timestamp,
-}
-
 impl<M, C, R> Intake<M, C, R>
 where
     M: Send + 'static,
@@ -39,7 +33,7 @@ where
     R: Routing<M>,
 {
     /// When a message is accepted now, if its way is watched.
-    pub(super) fn times(&self, message: &M) -> Option<Times> {
+    pub(super) fn times(&self, message: &M) -> Option<JobTimes> {
         if !self.attends {
             return None;
         }
@@ -48,7 +42,7 @@ where
         let limit = rules.time_to_live.as_ref().and_then(|limit| limit(message));
         let accepted = self.host.now();
         let due = limit.map_or(Timestamp::MAX, |limit| accepted + limit);
-        Some(Times { accepted, due })
+        Some(JobTimes { accepted, due })
     }
 
     /// Gives a message to the worker that the routing chooses, or gives it back. It has been
@@ -59,7 +53,7 @@ where
         hint: u64,
         message: M,
         sender: u64,
-        times: Option<Times>,
+        times: Option<JobTimes>,
     ) -> Result<(), SendError<M>> {
         self.hand_out_by(hint, message, sender, |worker, message| {
             hand_to(worker, message, sender, times)
@@ -251,14 +245,14 @@ fn hand_to<M, C>(
     worker: &Worker<M, C>,
     message: M,
     sender: u64,
-    times: Option<Times>,
+    times: Option<JobTimes>,
 ) -> Result<(), SendError<M>>
 where
     M: Send + 'static,
     C: Send + 'static,
 {
     match (times, &worker.desk) {
-        (Some(Times { accepted, due }), Some(desk)) => {
+        (Some(JobTimes { accepted, due }), Some(desk)) => {
             let watch = Arc::clone(desk) as Arc<dyn Watch<M>>;
             worker.address.forward_job(Job::new(message, watch, accepted, due), sender)
         }

@@ -19,7 +19,7 @@
 //! Senders have numbers, in the order in which they came, so that one that leaves is found among
 //! any number of others: to join, to leave and to be the next takes the logarithm of their number.
 
-use super::handing::Times;
+use super::job_times::JobTimes;
 use super::ticket::Era;
 use crate::lock::Lock;
 use crate::mailbox::permit::Waiter;
@@ -46,7 +46,7 @@ pub(super) struct Heir<M> {
     pub(super) message: M,
     pub(super) sender: u64,
     /// When it was accepted, if its way is watched.
-    pub(super) times: Option<Times>,
+    pub(super) times: Option<JobTimes>,
     /// Keeps the end of a drain away until it is handled.
     pub(super) era: Arc<Era>,
 }

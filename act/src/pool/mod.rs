@@ -75,6 +75,7 @@ mod handing;
 mod hands;
 pub(crate) mod histogram;
 mod intake;
+mod job_times;
 mod lent;
 mod line;
 mod numbers;

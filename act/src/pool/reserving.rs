@@ -1,8 +1,9 @@
 //! Room at a pool: reserved before the message is there, or waited for in line; and what
 //! becomes of a message whose room went down with its worker.
 
-use super::handing::{Times, reserve_each};
+use super::handing::reserve_each;
 use super::intake::Intake;
+use super::job_times::JobTimes;
 use super::line::{Heir, Paid, Standing};
 use super::ring::{Gate, View};
 use super::routing::{Choice, Routing, Workers};
@@ -279,7 +280,7 @@ where
         permit: Permit<M>,
         message: M,
         sender: u64,
-        times: Option<Times>,
+        times: Option<JobTimes>,
     ) -> Result<Pid, M> {
         let pid = permit.holder();
         let _held = later::hold();
@@ -290,7 +291,7 @@ where
             return Err(message);
         };
         let body = match (times, &worker.desk) {
-            (Some(Times { accepted, due }), Some(desk)) => {
+            (Some(JobTimes { accepted, due }), Some(desk)) => {
                 let watch = Arc::clone(desk) as Arc<dyn Watch<M>>;
                 Body::Notice(Box::new(Notice::Job(Job::new(message, watch, accepted, due))))
             }
@@ -320,7 +321,7 @@ where
         copy: fn(&M) -> M,
         message: M,
         sender: u64,
-        times: Option<Times>,
+        times: Option<JobTimes>,
     ) {
         let last = each.len() - 1;
         let mut message = Some(message);
@@ -337,7 +338,7 @@ where
 
     /// A message was accepted, and its room went down with a worker: it goes to another, and if
     /// all are full it is the first in line.
-    fn bequeath(&self, era: &Arc<Era>, message: M, sender: u64, times: Option<Times>) {
+    fn bequeath(&self, era: &Arc<Era>, message: M, sender: u64, times: Option<JobTimes>) {
         let hint = self.hint(&message);
         let message = match self.hand_out(hint, message, sender, times) {
             Ok(()) => return self.mark_behind_all(era),
