@@ -224,7 +224,7 @@ impl Blocking {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::sync::{Barrier, mpsc};
