@@ -178,6 +178,20 @@ mod tests {
     }
 
     #[test]
+    fn s10_the_quiet_time_begins_when_the_wait_is_over_that_chance_has_shortened() {
+        let back_off = BackOff::new(seconds(8), seconds(64)).jitter(0.5);
+        for random in [0, u64::MAX / 2, u64::MAX] {
+            let first = Streak::default().lengthen(&back_off, at(10), random);
+            let end = at(10) + first + seconds(64);
+            for (now, anew) in [(end, true), (Timestamp::from_nanos(end.as_nanos() - 1), false)] {
+                let mut streak = Streak::default();
+                streak.lengthen(&back_off, at(10), random);
+                assert_eq!(streak.lengthen(&back_off, now, random) == first, anew, "{random}");
+            }
+        }
+    }
+
+    #[test]
     fn b1_a_back_off_without_meaning_is_refused() {
         let good = BackOff::new(seconds(1), seconds(1));
         assert_eq!(good.jitter(1.0).reset_after(Duration::MAX).check(), Ok(()));
