@@ -1,6 +1,8 @@
 //! Types of Rust as terms: every row of the table, in both directions, and every shape of serde.
-// The tables below read better without references.
-#![allow(clippy::needless_pass_by_value)]
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "the tables below read better without references"
+)]
 
 mod support;
 
