@@ -20,13 +20,15 @@ pub(crate) struct Flags {
     pub(crate) by: String,
     /// Only say which.
     pub(crate) list: bool,
+    /// Only see that each fits its file and compiles.
+    pub(crate) check: bool,
     /// How long one test may take before the fault has made it hang.
     pub(crate) patience: Duration,
     /// How many tests run at a time.
     pub(crate) jobs: usize,
 }
 
-const USAGE: &str = "faults [--sample COUNT [--seed TEXT]] [--from PATH | --mutants FILE] [--by TESTS] [--list] [--patience SECONDS] [--jobs COUNT] [FILTER]";
+const USAGE: &str = "faults [--sample COUNT [--seed TEXT]] [--from PATH | --mutants FILE] [--by TESTS] [--list | --check] [--patience SECONDS] [--jobs COUNT] [FILTER]";
 
 impl Flags {
     pub(crate) fn parse() -> Result<Self, lexopt::Error> {
@@ -38,6 +40,7 @@ impl Flags {
             mutants: None,
             by: String::new(),
             list: false,
+            check: false,
             patience: Duration::from_mins(1),
             jobs: std::thread::available_parallelism().map_or(2, usize::from),
         };
@@ -50,6 +53,7 @@ impl Flags {
                 Long("mutants") => flags.mutants = Some(arguments.value()?.into()),
                 Long("by") => flags.by = arguments.value()?.string()?,
                 Long("list") => flags.list = true,
+                Long("check") => flags.check = true,
                 Long("patience") => {
                     flags.patience = Duration::from_secs(arguments.value()?.parse()?);
                 }

@@ -16,6 +16,7 @@
 //! ```sh
 //! .ci/faults                      # all of faults/list
 //! .ci/faults 'wakes nobody'       # those with this in their name, file or area
+//! .ci/faults --check              # only sees that all of them fit their files and compile
 //! .ci/faults --sample 20          # that many, drawn by the day (--seed draws others)
 //! .ci/faults --from FILE --by 'lib krarup-act, test pool'  # another list, and who must catch it
 //! .ci/faults --mutants FILE --by 'lib krarup-supervisor, test krarup-supervisor/restarts'

@@ -15,6 +15,8 @@ pub(crate) enum Verdict {
     Stale(String),
     /// A mutant that is no program.
     Unviable,
+    /// It fits its file and compiles; no test was run.
+    Fits,
 }
 
 /// One line for one fault.
@@ -25,26 +27,28 @@ pub(crate) fn tell(fault: &Fault, verdict: &Verdict) {
         }
         Verdict::Missed => println!("MISSED  {} ({})", fault.name, fault.file),
         Verdict::Stale(why) => println!("STALE   {}: {why}", fault.name),
-        Verdict::Unviable => {}
+        Verdict::Unviable | Verdict::Fits => {}
     }
 }
 
 /// Prints a table, and who was not caught; whether all were.
 pub(crate) fn print(faults: &[Fault], verdicts: &[Verdict]) -> bool {
-    let mut areas: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
+    let mut areas: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
     for (fault, verdict) in faults.iter().zip(verdicts) {
         let column = match verdict {
             Verdict::Caught { .. } => 0,
             Verdict::Missed => 1,
             Verdict::Stale(_) => 2,
+            Verdict::Fits => 3,
             Verdict::Unviable => continue,
         };
         areas.entry(fault.area).or_default()[column] += 1;
     }
-    println!("\n{:<12} {:>6} {:>6} {:>6}", "area", "caught", "missed", "stale");
-    let mut sum = [0; 3];
+    println!("\n{:<12} {:>6} {:>6} {:>6} {:>6}", "area", "caught", "missed", "stale", "fit");
+    let mut sum = [0; 4];
     for (area, counts) in &areas {
-        println!("{area:<12} {:>6} {:>6} {:>6}", counts[0], counts[1], counts[2]);
+        let [caught, missed, stale, fit] = counts;
+        println!("{area:<12} {caught:>6} {missed:>6} {stale:>6} {fit:>6}");
         sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
     for (fault, verdict) in faults.iter().zip(verdicts) {
@@ -52,6 +56,7 @@ pub(crate) fn print(faults: &[Fault], verdicts: &[Verdict]) -> bool {
             tell(fault, verdict);
         }
     }
-    println!("\nfaults: {} caught, {} missed, {} stale", sum[0], sum[1], sum[2]);
-    sum[1] + sum[2] == 0
+    let [caught, missed, stale, fit] = sum;
+    println!("\nfaults: {caught} caught, {missed} missed, {stale} stale, {fit} fit");
+    missed + stale == 0
 }

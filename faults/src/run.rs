@@ -45,15 +45,26 @@ pub(crate) fn all(
         }
     }
 
-    let suites: BTreeSet<Suite> =
-        faults.iter().flat_map(|fault| &fault.catchers).map(|it| it.suite.clone()).collect();
+    let suites: BTreeSet<Suite> = if flags.check {
+        faults.iter().map(|fault| Suite::Lib { package: package_of(&fault.file) }).collect()
+    } else {
+        faults.iter().flat_map(|fault| &fault.catchers).map(|it| it.suite.clone()).collect()
+    };
     let (programs, alone) = build_together(tree, target, &suites, &originals, &mut together)?;
     let runner = Runner { tree, programs: &programs, flags };
-    let healthy = runner.controls(together.values().flat_map(|(fault, _)| &fault.catchers));
+    let healthy = if flags.check {
+        Controls::new()
+    } else {
+        runner.controls(together.values().flat_map(|(fault, _)| &fault.catchers))
+    };
     let numbers: Vec<Number> = together.keys().copied().collect();
     let judge = |number: &Number| {
         let fault = &faults[number - 1];
-        let verdict = runner.run_all(&fault.catchers, *number, &healthy);
+        let verdict = if flags.check {
+            Verdict::Fits
+        } else {
+            runner.run_all(&fault.catchers, *number, &healthy)
+        };
         tell(fault, &verdict);
         verdict
     };
@@ -120,10 +131,12 @@ fn by_itself(
     };
     tree.put(&fault.file, &text)?;
     let wanted = |suite: &&Suite| {
-        fault.catchers.iter().any(|it| it.suite.is_under_loom() == suite.is_under_loom())
+        flags.check
+            || fault.catchers.iter().any(|it| it.suite.is_under_loom() == suite.is_under_loom())
     };
     let suites = suites.iter().filter(wanted).cloned().collect();
     let verdict = match build(tree, target, &suites, &Regions::new()) {
+        Ok(Outcome::Built(_)) if flags.check => Verdict::Fits,
         Ok(Outcome::Built(programs)) => {
             let runner = Runner { tree, programs: &programs, flags };
             runner.run_all(&fault.catchers, 0, &Controls::new())
@@ -162,6 +175,14 @@ where
     })
 }
 
+/// The crate that a source file belongs to.
+fn package_of(file: &str) -> String {
+    match file.split_once("/src/") {
+        Some((folder, _)) => format!("krarup-{folder}"),
+        None => "krarup".to_owned(),
+    }
+}
+
 /// Runs tests of programs that are built.
 struct Runner<'a> {
     tree: &'a Tree,
@@ -176,7 +197,7 @@ impl Runner<'_> {
         let control = |catcher: &&Catcher| {
             let began = Instant::now();
             match self.run(catcher, 0, self.flags.patience * LONGER) {
-                Verdict::Missed | Verdict::Unviable => Ok(began.elapsed()),
+                Verdict::Missed | Verdict::Unviable | Verdict::Fits => Ok(began.elapsed()),
                 Verdict::Stale(why) => Err(why),
                 Verdict::Caught { by, .. } => Err(format!("{by} fails without any fault")),
             }
