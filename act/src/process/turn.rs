@@ -337,7 +337,7 @@ where
         inbox.park(phase, Ready::new(self));
         if mail_waits {
             drop(inbox);
-            waits::rouse_cycle(&**cell);
+            waits::rouse_cycle(&*cell.host, &**cell);
         }
         Parked::Done
     }

@@ -25,7 +25,6 @@
 //! go on without the answer. And a callee that has passed the token on is not the one who is
 //! waited for: it says so with [`crate::Reply::pass_on`].
 
-use super::cell::Cell;
 use super::current;
 use super::process::Process;
 use crate::host::Host;
@@ -123,10 +122,9 @@ pub(crate) fn deadlock(host: &dyn Host, callee: Pid) -> Option<CallError> {
 /// This process has parked and waits for an answer, while mail waits for it: if that is from one
 /// whom it waits for, that one has a look.
 #[cold]
-pub(crate) fn rouse_cycle<M: Send + 'static, C: Send + 'static>(parked: &Cell<M, C>) {
-    let host = &*parked.host;
+pub(crate) fn rouse_cycle(host: &dyn Host, parked: &impl Process) {
     if let Some(callee) = parked.waits_for()
-        && let Some(cycle) = cycle(host, parked.pid, callee)
+        && let Some(cycle) = cycle(host, parked.pid(), callee)
         && let Some(closer) = cycle.pids().last().and_then(|pid| host.process(*pid))
     {
         Arc::clone(&closer).nudge();
