@@ -107,7 +107,7 @@ fn o2_events_of_all_kinds_are_handled_in_the_order_in_which_they_came() {
             Box::pin(async move {
                 for rings in 1..3 {
                     let timeout = 2 * rings * SECOND;
-                    scope.after(timeout - SECOND, job(format!("timer {rings}")));
+                    scope.after((2 * rings - 1) * SECOND, job(format!("timer {rings}")));
                     scope.ask_then_within(&asked, timeout, |reply| reply, |n| n.to_string());
                 }
                 Ok(())
@@ -144,12 +144,54 @@ fn o2_events_of_all_kinds_are_handled_in_the_order_in_which_they_came() {
 }
 
 #[test]
-fn o7_one_that_is_told_to_end_begins_no_event_of_any_kind() {
+fn o2_silence_is_an_event_behind_those_before_it() {
+    for sim in (0..3).map(Simulation::new) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        doer.notice(job("sets").doing(|scope| {
+            Box::pin(async move {
+                scope.with_context(|_, ctx| ctx.set_idle_timeout(Some(SECOND)));
+                scope.after(SECOND, job("timer"));
+                Ok(())
+            })
+        }))
+        .unwrap();
+        sim.run_until_idle();
+        log.take();
+        sim.advance(SECOND);
+        assert_eq!(log.take(), ["event timer", "silence"]);
+    }
+}
+
+#[test]
+fn o2_a_second_look_finds_an_ask_behind_notices() {
+    for sim in (0..3).map(Simulation::new) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        let itself = doer.clone();
+        doer.notice(job("sends").doing(move |_| {
+            Box::pin(async move {
+                (0..2).for_each(|n| itself.notice(job(n.to_string())).unwrap());
+                itself.send(Letter::Ask(job("a"))).unwrap();
+                Ok(())
+            })
+        }))
+        .unwrap();
+        doer.event(job("e")).unwrap();
+        sim.run_until_idle();
+        let lines = log.take();
+        assert_eq!(lines[2..], ["ask a", "notice 0", "notice 1", "event e"], "{lines:?}");
+    }
+}
+
+#[test]
+fn o7_one_that_is_told_to_end_begins_no_event_of_any_kind_and_waits_for_those_begun() {
     for sim in simulations(3) {
         let log = Log::new();
         let doer = doer(&sim, &log);
         let others = Others::of(&sim, &doer);
         asks(&sim, &log, &doer, job("slow").waiting(2 * SECOND));
+        doer.event(job("begun").waiting(3 * SECOND)).unwrap();
         doer.event(job("sets").doing(|scope| {
             Box::pin(async move {
                 scope.after(SECOND, job("timer"));
@@ -166,9 +208,15 @@ fn o7_one_that_is_told_to_end_begins_no_event_of_any_kind() {
         others.linked.send(()).unwrap();
         others.monitored.send(()).unwrap();
         sim.send(doer.pid(), 5_u8).unwrap();
-        sim.advance(3 * SECOND);
-        let ends =
-            ["cleaned normal", "dropped", "slow answered slow", "slow done", "terminate normal"];
+        sim.advance(4 * SECOND);
+        let ends = [
+            "begun done",
+            "cleaned normal",
+            "dropped",
+            "slow answered slow",
+            "slow done",
+            "terminate normal",
+        ];
         assert_eq!(log.take_sorted(), ends);
         assert_eq!(sim.stats().dead_letters, dead + 2, "those that somebody has sent");
     }

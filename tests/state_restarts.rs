@@ -461,3 +461,22 @@ fn o7_what_was_taken_in_and_not_begun_is_a_dead_letter_when_a_handler_fails() {
         assert_eq!(log.count("event event"), 0);
     }
 }
+
+#[test]
+fn o6_one_that_is_to_finish_and_restarts_serves_what_waits_and_finishes() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let doer = restarting(&sim, &log, 1, Ok(()));
+        asks(&sim, &log, &doer, job("barrier").barrier().waiting(SECOND));
+        sim.run_until_idle();
+        doer.notice(job("fails").failing(boom())).unwrap();
+        doer.notice(job("behind")).unwrap();
+        sim.run_until_idle();
+        let end = doer.monitor();
+        doer.finish();
+        sim.advance(2 * SECOND);
+        assert_eq!(end.wait().unwrap().reason, Reason::Normal);
+        assert_eq!((log.count("after_restart boom"), log.count("notice behind")), (1, 1));
+        assert_eq!(sim.stats().dead_letters, 0);
+    }
+}
