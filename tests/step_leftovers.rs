@@ -561,31 +561,6 @@ fn m6_a_step_process_that_drops_its_oldest_takes_one_message_after_the_other() {
 }
 
 #[test]
-fn m6_what_comes_while_a_step_runs_drops_what_no_step_has_had() {
-    for sim in simulations(3) {
-        let world = World::new();
-        let (log, itself) = (world.log.clone(), Arc::new(Mutex::new(None::<Address<u64>>)));
-        let sends = Arc::clone(&itself);
-        let stepped = world.stepped(world.machine(move |events, out| {
-            let is_first = matches!(events.front(), Some(StepEvent::Message { message: 0, .. }));
-            notes(&log, events);
-            if is_first && let Some(itself) = &*sends.lock().unwrap() {
-                (2..4).for_each(|n| itself.send(n).unwrap());
-            }
-            out.idle();
-            Ok(())
-        }));
-        let spawn = sim.spawn(move || stepped).mailbox(2).overflow(Overflow::DropOldest);
-        let stepped = spawn.start().unwrap();
-        sim.run_until_idle();
-        *itself.lock().unwrap() = Some(stepped.clone());
-        (0..2).for_each(|n| stepped.send(n).unwrap());
-        sim.run_until_idle();
-        assert_eq!(world.log.take(), ["message 0", "message 2", "message 3"]);
-    }
-}
-
-#[test]
 fn m6_a_blocked_step_process_that_drops_its_oldest_has_the_newest_when_it_goes_on() {
     for sim in simulations(3) {
         let world = World::new();
