@@ -269,6 +269,25 @@ fn what_is_shown_of_grains_to_be_says_how_they_are_kept() {
 }
 
 #[test]
+fn k3_a_grain_whose_name_is_taken_does_not_count_as_made_until_it_is() {
+    for sim in simulations(3) {
+        let grains = puppets(&sim, &Log::new());
+        let other = behavior_fn(|mut ctx: Context<()>| async move {
+            ctx.receive().await;
+            Ok(())
+        });
+        let other = sim.spawn(move || other).name("puppet/1").start().unwrap();
+        assert!(asks(&grains, 1).is_err());
+        let counts = || ["made", "present", "coming"].map(|item| number(&grains, item));
+        assert_eq!(counts(), [0, 0, 0].map(Some));
+        other.send(()).unwrap();
+        sim.run_until_idle();
+        assert!(asks(&grains, 1).is_ok());
+        assert_eq!(counts(), [1, 1, 0].map(Some));
+    }
+}
+
+#[test]
 fn k3_what_was_held_for_a_grain_is_a_dead_letter_of_its_sender_whatever_kept_it_from_being_made() {
     for ends in [false, true] {
         let (sim, log) = (Simulation::new(1), Log::new());

@@ -320,14 +320,30 @@ fn x5_a_suspended_state_actor_handles_nothing_and_can_be_stopped() {
         sim.run_until_idle();
         let all = ["event e", "event timer", "notice n", "waits done"];
         assert_eq!(log.take_sorted(), all);
-        // One that is to end has its handlers in flight go on.
-        asks(&sim, &log, &doer, job("slow").waiting(SECOND));
-        sim.run_until_idle();
-        doer.suspend().wait().unwrap();
-        doer.process().request_stop(Reason::Normal);
-        sim.advance(2 * SECOND);
-        assert!(!doer.is_alive());
-        assert_eq!(log.count("slow answered slow"), 1);
+    }
+}
+
+#[test]
+fn x5_a_state_actor_that_is_to_end_does_though_it_is_suspended_before_or_after_it_was_told() {
+    for before in [false, true] {
+        for sim in simulations(3) {
+            let log = Log::new();
+            let doer = doer(&sim, &log);
+            asks(&sim, &log, &doer, job("slow").waiting(SECOND));
+            sim.run_until_idle();
+            if before {
+                doer.suspend().wait().unwrap();
+            }
+            doer.process().request_stop(Reason::Normal);
+            sim.run_until_idle();
+            if !before {
+                doer.suspend().wait().unwrap();
+            }
+            assert!(doer.is_alive());
+            sim.advance(2 * SECOND);
+            assert!(!doer.is_alive());
+            assert_eq!(log.count("slow answered slow"), 1);
+        }
     }
 }
 

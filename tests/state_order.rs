@@ -7,7 +7,7 @@ mod support;
 use krarup::prelude::*;
 use krarup::{Letter, Letters, Overflow, Probe, Stateful, behavior_fn};
 use state_support::{
-    COUNTS, Doer, DoerAddress, HOUR, Kept, SECOND, asks, doer, job, limited, numbers,
+    COUNTS, Doer, DoerAddress, HOUR, Kept, Others, SECOND, asks, doer, job, limited, numbers,
 };
 use std::sync::{Arc, Mutex};
 use support::{Log, poll_once, simulations};
@@ -91,6 +91,134 @@ fn o2_outcomes_are_handled_in_their_classes_and_in_the_order_in_which_they_came(
             "event e",
         ];
         assert_eq!(lines, expected);
+    }
+}
+
+#[test]
+fn o2_events_of_all_kinds_are_handled_in_the_order_in_which_they_came() {
+    // One turn takes in all of them.
+    for sim in (0..5).map(Simulation::new) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        let others = [Others::of(&sim, &doer), Others::of(&sim, &doer)];
+        let probe = Probe::<Kept>::spawn(&sim);
+        let asked = probe.address();
+        doer.notice(job("sets").doing(move |scope| {
+            Box::pin(async move {
+                for rings in 1..3 {
+                    let timeout = 2 * rings * SECOND;
+                    scope.after((2 * rings - 1) * SECOND, job(format!("timer {rings}")));
+                    scope.ask_then_within(&asked, timeout, |reply| reply, |n| n.to_string());
+                }
+                Ok(())
+            })
+        }))
+        .unwrap();
+        let _late = [probe.expect(SECOND), probe.expect(SECOND)];
+        doer.suspend().wait().unwrap();
+        log.take();
+        for (others, round) in others.iter().zip(1..) {
+            doer.event(job(format!("event {round}"))).unwrap();
+            others.linked.send(()).unwrap();
+            sim.run_until_idle();
+            others.monitored.send(()).unwrap();
+            sim.run_until_idle();
+        }
+        sim.send(doer.pid(), 5_u8).unwrap();
+        sim.advance(4 * SECOND);
+        assert_eq!(log.take(), Vec::<String>::new());
+        doer.resume();
+        sim.run_until_idle();
+        // Its own are in its hands already; what is sent lies in its lane of the mailbox.
+        let mut expected = Vec::new();
+        for round in [1, 2] {
+            let timeout = CallError::Timeout(2 * round * SECOND);
+            expected.extend([format!("event timer {round}"), format!("exception {timeout}")]);
+        }
+        let sent = ["event event 1", "event event 2", "exit boom", "down boom", "exit boom"];
+        expected.extend(sent.into_iter().chain(["down boom", "other u8"]).map(String::from));
+        let mut lines = log.take();
+        lines.retain(|line| !line.ends_with("done"));
+        assert_eq!(lines, expected);
+    }
+}
+
+#[test]
+fn o2_silence_is_an_event_behind_those_before_it() {
+    for sim in (0..3).map(Simulation::new) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        doer.notice(job("sets").doing(|scope| {
+            Box::pin(async move {
+                scope.with_context(|_, ctx| ctx.set_idle_timeout(Some(SECOND)));
+                scope.after(SECOND, job("timer"));
+                Ok(())
+            })
+        }))
+        .unwrap();
+        sim.run_until_idle();
+        log.take();
+        sim.advance(SECOND);
+        assert_eq!(log.take(), ["event timer", "silence"]);
+    }
+}
+
+#[test]
+fn o2_a_second_look_finds_an_ask_behind_notices() {
+    for sim in (0..3).map(Simulation::new) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        let itself = doer.clone();
+        doer.notice(job("sends").doing(move |_| {
+            Box::pin(async move {
+                (0..2).for_each(|n| itself.notice(job(n.to_string())).unwrap());
+                itself.send(Letter::Ask(job("a"))).unwrap();
+                Ok(())
+            })
+        }))
+        .unwrap();
+        doer.event(job("e")).unwrap();
+        sim.run_until_idle();
+        let lines = log.take();
+        assert_eq!(lines[2..], ["ask a", "notice 0", "notice 1", "event e"], "{lines:?}");
+    }
+}
+
+#[test]
+fn o7_one_that_is_told_to_end_begins_no_event_of_any_kind_and_waits_for_those_begun() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        let others = Others::of(&sim, &doer);
+        asks(&sim, &log, &doer, job("slow").waiting(2 * SECOND));
+        doer.event(job("begun").waiting(3 * SECOND)).unwrap();
+        doer.event(job("sets").doing(|scope| {
+            Box::pin(async move {
+                scope.after(SECOND, job("timer"));
+                Ok(())
+            })
+        }))
+        .unwrap();
+        sim.run_until_idle();
+        doer.process().request_stop(Reason::Normal);
+        sim.run_until_idle();
+        log.take();
+        let dead = sim.stats().dead_letters;
+        doer.event(job("event")).unwrap();
+        others.linked.send(()).unwrap();
+        others.monitored.send(()).unwrap();
+        sim.send(doer.pid(), 5_u8).unwrap();
+        sim.advance(4 * SECOND);
+        let ends = [
+            "begun done",
+            "cleaned normal",
+            "dropped",
+            "slow answered slow",
+            "slow done",
+            "terminate normal",
+        ];
+        assert_eq!(log.take_sorted(), ends);
+        assert_eq!(sim.stats().dead_letters, dead + 2, "those that somebody has sent");
     }
 }
 
@@ -236,6 +364,8 @@ fn m5_the_first_notice_and_what_an_actor_sends_itself_leave_the_bound_as_it_is()
                 })
             }))
             .unwrap();
+            // It looks for letters once more before this.
+            doer.event(job("e")).unwrap();
             sim.run_until_idle();
             assert_eq!((log.count("notice own"), doer.waiting()), (4, 0));
             log.take();
@@ -288,6 +418,9 @@ fn o1_handlers_of_events_are_not_among_those_that_are_limited() {
         doer.notice(job("n")).unwrap();
         sim.run_until_idle();
         assert_eq!((log.count("ask a"), log.count("notice n")), (1, 0));
+        // What it holds back is behind no barrier.
+        let inspected = doer.inspect().wait().unwrap();
+        assert_eq!(inspected.value("barrier"), Some(&false.into()));
         sim.advance(SECOND);
         assert_eq!(log.count("notice n"), 1);
     }
@@ -296,7 +429,7 @@ fn o1_handlers_of_events_are_not_among_those_that_are_limited() {
 #[test]
 fn m6_the_oldest_letter_is_dropped_whatever_the_actor_does_meanwhile() {
     for sim in simulations(5) {
-        for most in [1, 10] {
+        for (most, is_ask) in [(1, true), (10, true), (1, false)] {
             let log = Log::new();
             let state = Doer::new(&log);
             let doer = sim
@@ -307,7 +440,8 @@ fn m6_the_oldest_letter_is_dropped_whatever_the_actor_does_meanwhile() {
                 .unwrap();
             // Three come together; the first holds the others back.
             let holds = job("holds").barrier_if(most > 1).waiting(SECOND);
-            doer.send(Letter::Ask(holds)).unwrap();
+            let holds = if is_ask { Letter::Ask(holds) } else { Letter::Notice(holds) };
+            doer.send(holds).unwrap();
             (0..2).for_each(|number| doer.notice(job(number.to_string())).unwrap());
             sim.run_until_idle();
             for number in 2..10 {
@@ -321,7 +455,7 @@ fn m6_the_oldest_letter_is_dropped_whatever_the_actor_does_meanwhile() {
             sim.advance(2 * SECOND);
             let mut lines = log.take();
             assert_eq!(lines.iter().filter(|line| *line == "event e").count(), 8);
-            lines.retain(|line| line.starts_with("notice"));
+            lines.retain(|line| line.starts_with("notice") && line != "notice holds");
             assert_eq!(lines, ["notice 7", "notice 8", "notice 9"]);
         }
     }
@@ -329,7 +463,7 @@ fn m6_the_oldest_letter_is_dropped_whatever_the_actor_does_meanwhile() {
 
 #[test]
 fn o7_one_that_finishes_and_is_suspended_goes_on_when_it_is_resumed() {
-    for at_its_end in [false, true] {
+    for (at_its_end, is_event) in [(false, false), (true, false), (true, true)] {
         let (sim, log) = (Simulation::new(1), Log::new());
         let doer = doer(&sim, &log);
         let (itself, kept) = (doer.clone(), Arc::new(Mutex::new(None)));
@@ -344,6 +478,9 @@ fn o7_one_that_finishes_and_is_suspended_goes_on_when_it_is_resumed() {
                     if at_its_end {
                         // Somebody else does it, just before the handler ends.
                         let other = std::thread::spawn(move || {
+                            if is_event {
+                                itself.event(job("later")).unwrap();
+                            }
                             let mut suspends = Box::pin(itself.suspend());
                             assert!(poll_once(&mut suspends).is_pending());
                             *suspension.lock().unwrap() = Some(suspends);
@@ -355,8 +492,10 @@ fn o7_one_that_finishes_and_is_suspended_goes_on_when_it_is_resumed() {
             }),
         );
         sim.run_until_idle();
-        doer.notice(job("later")).unwrap();
-        sim.run_until_idle();
+        if !is_event {
+            doer.notice(job("later")).unwrap();
+            sim.run_until_idle();
+        }
         doer.finish();
         sim.run_until_idle();
         if !at_its_end {
@@ -367,11 +506,12 @@ fn o7_one_that_finishes_and_is_suspended_goes_on_when_it_is_resumed() {
         let done: &[&str] =
             if at_its_end { &["barrier done", "barrier answered barrier"] } else { &[] };
         assert_eq!(log.take(), done);
-        assert!(doer.is_alive(), "it has a letter to handle");
+        assert!(doer.is_alive(), "it has something to handle");
         doer.resume();
         sim.run_until_idle();
         let lines = log.take();
-        assert!(lines.contains(&"notice later".to_owned()), "{lines:?}");
+        let later = if is_event { "event later" } else { "notice later" };
+        assert!(lines.contains(&later.to_owned()), "{lines:?}");
         assert!(!doer.is_alive() && lines.contains(&"terminate normal".to_owned()), "{lines:?}");
         assert_eq!(sim.stats().dead_letters, 0);
     }

@@ -4,7 +4,7 @@ mod state_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Letter, Letters, Probe, Stateful, behavior_fn};
+use krarup::{Letter, Letters, Probe, Promise, Stateful, behavior_fn};
 use state_support::{Doer, HOUR, Kept, SECOND, asks, doer, job};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -312,6 +312,80 @@ async fn yields() {
         std::task::Poll::Pending
     })
     .await;
+}
+
+#[test]
+fn o5_a_promise_that_one_handler_has_looked_at_and_another_awaits_wakes_that_other() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        let probe = Probe::<Kept>::spawn(&sim);
+        let other = probe.address();
+        let shared: Arc<Mutex<Option<Promise<u32>>>> = Arc::default();
+        let (looked_at, awaited) = (Arc::clone(&shared), shared);
+        doer.notice(job("looks").doing(move |scope| {
+            Box::pin(async move {
+                let mut promise = scope.call_within(&other, HOUR, |reply| reply);
+                let looks = |cx: &mut std::task::Context<'_>| {
+                    std::task::Poll::Ready(Pin::new(&mut promise).poll(cx).is_pending())
+                };
+                assert!(std::future::poll_fn(looks).await);
+                *looked_at.lock().unwrap() = Some(promise);
+                Ok(())
+            })
+        }))
+        .unwrap();
+        let token = probe.expect(SECOND);
+        let noted = log.clone();
+        doer.notice(job("awaits").doing(move |_| {
+            Box::pin(async move {
+                let promise = awaited.lock().unwrap().take().unwrap();
+                noted.note(promise.await?);
+                Ok(())
+            })
+        }))
+        .unwrap();
+        sim.run_until_idle();
+        log.take();
+        token.send(7);
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["7", "awaits done"]);
+    }
+}
+
+#[test]
+fn o5_those_that_yield_take_turns_and_one_that_has_yielded_is_not_behind_for_good() {
+    // One turn takes in all of them.
+    for sim in (0..3).map(Simulation::new) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        for name in ["a", "b", "c"] {
+            let noted = log.clone();
+            doer.notice(job(name).doing(move |scope| {
+                Box::pin(async move {
+                    for round in 0..3 {
+                        noted.note(format!("{round} {name}"));
+                        yields().await;
+                    }
+                    scope.sleep(SECOND).await;
+                    Ok(())
+                })
+            }))
+            .unwrap();
+        }
+        sim.run_until_idle();
+        let mut rounds = log.take();
+        rounds.retain(|line| !line.starts_with("notice"));
+        let turns = ["0 a", "0 b", "0 c", "1 a", "1 b", "1 c", "2 a", "2 b", "2 c"];
+        assert_eq!(rounds, turns);
+        // What they wait for now goes before an event.
+        doer.suspend().wait().unwrap();
+        sim.advance(SECOND);
+        doer.event(job("e")).unwrap();
+        doer.resume();
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["a done", "b done", "c done", "event e"]);
+    }
 }
 
 #[test]

@@ -4,8 +4,12 @@ mod state_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Dynamic, InPlaceError, Letters, Probe, Scope, StateActor, StateContext, Stateful};
-use state_support::{Doer, HOUR, Job, Kept, SECOND, asks, doer, job, restarting};
+use krarup::{
+    Dynamic, InPlaceError, Letter, Letters, Probe, Promise, Scope, StateActor, StateContext,
+    Stateful,
+};
+use state_support::{Doer, HOUR, Job, Kept, Others, SECOND, asks, doer, job, numbers, restarting};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::journal::Journal;
@@ -221,27 +225,43 @@ fn o6_what_waits_for_the_old_state_goes_with_it_and_what_others_have_sent_stays(
         let log = Log::new();
         let doer = restarting(&sim, &log, 1, Ok(()));
         let probe = Probe::<Kept>::spawn(&sim);
-        let other = probe.address();
+        let (other, itself) = (probe.address(), doer.clone());
+        let shared: Arc<Mutex<Option<Promise<u32>>>> = Arc::default();
+        let (made, awaited) = (Arc::clone(&shared), Arc::clone(&shared));
         doer.notice(job("asks").doing(move |scope| {
             Box::pin(async move {
+                *made.lock().unwrap() = Some(scope.promise(std::future::pending()));
                 let first = scope.call_within(&other, HOUR, |reply| reply);
                 let later = scope.call_within(&other, HOUR, |reply| reply);
                 for _ in 0..2 {
                     scope.ask_then_within(&other, HOUR, |reply| reply, |n: u32| n.to_string());
                 }
-                scope.ask_then_within(&other, SECOND, |reply| reply, |n: u32| n.to_string());
+                for _ in 0..2 {
+                    scope.ask_then_within(&other, SECOND, |reply| reply, |n: u32| n.to_string());
+                }
                 scope.after(SECOND, job("timer"));
                 first.await?;
                 drop(later);
+                // It has come to something, and the actor has not looked yet.
+                let asks = |reply| Letter::Ask(job("itself").answering(reply));
+                scope.ask_then(&itself, asks, |answer| answer);
                 Err(boom())
             })
         }))
         .unwrap();
-        let mut tokens: Vec<_> = (0..5).map(|_| probe.expect(SECOND)).collect();
+        // One that awaits a promise that outlives it.
+        doer.notice(job("awaits").doing(move |_| {
+            Box::pin(std::future::poll_fn(move |cx| {
+                let mut awaited = awaited.lock().unwrap();
+                Pin::new(awaited.as_mut().unwrap()).poll(cx).map(|_| Ok(()))
+            }))
+        }))
+        .unwrap();
+        let mut tokens: Vec<_> = (0..6).map(|_| probe.expect(SECOND)).collect();
         // All of it comes while nothing is handled.
         doer.suspend().wait().unwrap();
         log.take();
-        let _late = tokens.pop();
+        let _late = [tokens.pop(), tokens.pop()];
         drop(tokens.pop());
         tokens.into_iter().for_each(|token| token.send(1));
         sim.advance(2 * SECOND);
@@ -251,6 +271,14 @@ fn o6_what_waits_for_the_old_state_goes_with_it_and_what_others_have_sent_stays(
         sim.run_until_idle();
         assert_eq!(log.take(), Vec::<String>::new());
         doer.resume();
+        // What is left of the old state is not seen by the new one, not even among what waits.
+        while log.count("before_restart") == 0 {
+            assert!(sim.step().is_some());
+        }
+        let items = ["replies", "exceptions", "pending_promises", "in_flight", "events"];
+        let [own @ .., events] = numbers(&doer, items);
+        assert_eq!(own, [0; 4].map(Some));
+        assert!(events <= Some(1), "that was sent");
         sim.advance(HOUR);
         let lines = log.take();
         let hooks = ["before_restart boom", "restart", "after_restart boom"];
@@ -258,10 +286,8 @@ fn o6_what_waits_for_the_old_state_goes_with_it_and_what_others_have_sent_stays(
         let mut rest = lines[3..].to_vec();
         rest.sort();
         assert_eq!(rest, ["a answered a", "ask a", "event e", "notice n"]);
-        let inspected = doer.inspect().wait().unwrap();
-        for item in ["replies", "exceptions", "events", "pending_promises", "in_flight"] {
-            assert_eq!(inspected.number(item), Some(0), "{item}");
-        }
+        assert_eq!(numbers(&doer, items), [0; 5].map(Some));
+        assert!(shared.lock().unwrap().is_some());
     }
 }
 
@@ -315,7 +341,7 @@ fn o6_destructors_that_panic_keep_nothing_of_the_old_state_and_are_no_failure() 
             } else {
                 // An ask goes before events, such as timers.
                 let fails = job("fails").failing(boom());
-                doer.send(krarup::Letter::Ask(fails)).unwrap();
+                doer.send(Letter::Ask(fails)).unwrap();
                 doer.resume();
             }
             sim.run_until_idle();
@@ -414,5 +440,43 @@ fn o6_an_end_that_is_normal_is_none_to_restart_after() {
         sim.run_until_idle();
         let ends = [format!("terminate {reason}"), "dropped".into(), format!("cleaned {reason}")];
         assert_eq!(log.take()[1..], ends);
+    }
+}
+
+#[test]
+fn o7_what_was_taken_in_and_not_begun_is_a_dead_letter_when_a_handler_fails() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        Others::of(&sim, &doer);
+        let dead = sim.stats().dead_letters;
+        doer.event(job("fails").failing(boom())).unwrap();
+        (0..3).for_each(|_| doer.event(job("event")).unwrap());
+        sim.send(doer.pid(), 5_u8).unwrap();
+        doer.notice(job("notice")).unwrap();
+        sim.run_until_idle();
+        assert!(!doer.is_alive());
+        let handled = log.count("other u8") + log.count("notice notice") + log.count("event event");
+        assert_eq!(sim.stats().dead_letters, dead + 5 - u64::try_from(handled).unwrap());
+        assert_eq!(log.count("event event"), 0);
+    }
+}
+
+#[test]
+fn o6_one_that_is_to_finish_and_restarts_serves_what_waits_and_finishes() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let doer = restarting(&sim, &log, 1, Ok(()));
+        asks(&sim, &log, &doer, job("barrier").barrier().waiting(SECOND));
+        sim.run_until_idle();
+        doer.notice(job("fails").failing(boom())).unwrap();
+        doer.notice(job("behind")).unwrap();
+        sim.run_until_idle();
+        let end = doer.monitor();
+        doer.finish();
+        sim.advance(2 * SECOND);
+        assert_eq!(end.wait().unwrap().reason, Reason::Normal);
+        assert_eq!((log.count("after_restart boom"), log.count("notice behind")), (1, 1));
+        assert_eq!(sim.stats().dead_letters, 0);
     }
 }

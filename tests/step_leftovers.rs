@@ -559,3 +559,29 @@ fn m6_a_step_process_that_drops_its_oldest_takes_one_message_after_the_other() {
         assert_eq!(world.log.take(), ["message 7", "message 8"]);
     }
 }
+
+#[test]
+fn m6_a_blocked_step_process_that_drops_its_oldest_has_the_newest_when_it_goes_on() {
+    for sim in simulations(3) {
+        let world = World::new();
+        let log = world.log.clone();
+        let stepped = world.stepped(world.machine(move |events, out| {
+            if events.is_empty() {
+                out.dispatch("keep", item(0));
+            }
+            notes(&log, events);
+            Ok(())
+        }));
+        let spawn = sim.spawn(move || stepped).mailbox(2).overflow(Overflow::DropOldest);
+        let stepped = spawn.start().unwrap();
+        sim.run_until_idle();
+        for n in 0..5 {
+            stepped.send(n).unwrap();
+            sim.run_until_idle();
+        }
+        assert_eq!(world.log.take(), Vec::<String>::new());
+        world.complete(item(7));
+        sim.run_until_idle();
+        assert_eq!(world.log.take(), ["#1 7", "message 3", "message 4"]);
+    }
+}

@@ -906,3 +906,30 @@ fn x5_a_suspended_step_process_takes_no_step_until_it_is_resumed_or_to_end() {
         assert_eq!(log.take()[..2], ["cancel normal", "step"]);
     }
 }
+
+#[test]
+fn x5_a_step_process_that_is_to_end_steps_on_though_it_is_suspended_after_it_was_told() {
+    for sim in simulations(3) {
+        let (log, kept) = (Log::new(), Kept::default());
+        let mut first = true;
+        let running = start(&sim, &log, &kept, move |_, events, out| {
+            if std::mem::take(&mut first) {
+                out.dispatch("sleep", 1000);
+            }
+            if events.iter().any(|event| matches!(event, StepEvent::Completed { .. })) {
+                out.done(1);
+            }
+            Ok(())
+        });
+        sim.run_until_idle();
+        for reason in [boom(), Reason::Shutdown] {
+            running.process().request_stop(reason);
+            sim.run_until_idle();
+        }
+        running.suspend().wait().unwrap();
+        log.take();
+        sim.advance(2 * SECOND);
+        assert!(!running.is_alive());
+        assert_eq!(log.take()[..2], ["#1 1000", "close"]);
+    }
+}

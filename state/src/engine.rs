@@ -155,8 +155,13 @@ impl<A: StateActor> Engine<A> {
         if let Some(reason) = self.told.clone() {
             return Some(End::Told(reason));
         }
-        (self.finishing && self.desk.ledger.pending() == 0 && self.classes.letters() == 0)
+        // What has come to one that is suspended may wait, in here or in the mailbox.
+        (self.finishing && self.desk.ledger.pending() == 0 && !self.is_suspended())
             .then_some(End::Told(Reason::Normal))
+    }
+
+    fn is_suspended(&self) -> bool {
+        self.desk.house.lock().as_ref().is_some_and(|house| house.ctx.is_suspended())
     }
 
     /// Nothing is begun from now on.

@@ -74,4 +74,17 @@ mod tests {
         assert!(!is_high(0, 0, 1));
         assert!(!is_high(2, 4, 7));
     }
+
+    #[test]
+    fn o8_a_description_says_what_the_load_is_and_whether_it_is_high() {
+        for (replies, events, pending) in [(3, 0, 1), (0, 5, 1), (2, 4, 7), (0, 0, 0)] {
+            let mut inspection = Inspection::new();
+            Load { replies, events, pending }.describe(&mut inspection);
+            let numbers =
+                ["replies", "events", "pending_promises"].map(|item| inspection.number(item));
+            assert_eq!(numbers, [replies, events, pending].map(|number| Some(number as u64)));
+            let high = is_high(replies, events, pending);
+            assert_eq!(inspection.value("high"), Some(&high.into()));
+        }
+    }
 }

@@ -9,7 +9,7 @@ use krarup_supervisor::{
     SupervisorCalls,
 };
 use std::fmt::{self, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use support::{Do, Habits, Stage, Start, Worker};
 use tracing::field::{Field, Visit};
@@ -18,8 +18,21 @@ use tracing::span;
 const HOUR: Duration = Duration::from_hours(1);
 
 /// Keeps the events of the supervisor as lines of text.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Journal(Arc<Mutex<Vec<String>>>);
+
+/// While a program has one subscriber, `tracing` asks the thread that is the first to come to an
+/// event whether anybody hears it there, and keeps the answer for all threads: a test without a
+/// journal would make the one of another deaf. Of two it asks each, so there is always this one too.
+static ANOTHER: OnceLock<tracing::Dispatch> = OnceLock::new();
+
+impl Default for Journal {
+    fn default() -> Self {
+        ANOTHER
+            .get_or_init(|| tracing::Dispatch::new(tracing::subscriber::NoSubscriber::default()));
+        Journal(Arc::default())
+    }
+}
 
 struct Line {
     message: String,

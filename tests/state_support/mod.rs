@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses its own part of this")]
 
-use crate::support::{Guard, Log};
+use crate::support::{Guard, Log, boom};
 use krarup::prelude::*;
 use krarup::{
     Dynamic, Ended, Exception, Letters, Scope, StateActor, StateAddress, StateContext, Stateful,
@@ -296,3 +296,38 @@ pub(crate) fn asks(sim: &Simulation, log: &Log, doer: &DoerAddress, job: Job) {
 
 /// A request whose token the test keeps.
 pub(crate) type Kept = Reply<u32>;
+
+/// Others of which a doer hears: each fails when it is told anything.
+pub(crate) struct Others {
+    pub(crate) monitored: Address<()>,
+    pub(crate) linked: Address<()>,
+}
+
+impl Others {
+    /// It monitors one and is linked to the other, and hears of messages of other types too.
+    pub(crate) fn of(sim: &Simulation, doer: &DoerAddress) -> Self {
+        let spawn = || {
+            let other = behavior_fn(|mut ctx: Context<()>| async move {
+                ctx.receive().await;
+                Err(boom())
+            });
+            sim.spawn(move || other).start().unwrap()
+        };
+        let others = Others { monitored: spawn(), linked: spawn() };
+        let (monitored, linked) = (others.monitored.pid(), others.linked.pid());
+        doer.event(job("hears").doing(move |scope| {
+            Box::pin(async move {
+                scope.with_context(|_, ctx| {
+                    ctx.trap_exits(true);
+                    ctx.take_others(true);
+                    ctx.monitor(monitored);
+                    ctx.link(linked);
+                });
+                Ok(())
+            })
+        }))
+        .unwrap();
+        sim.run_until_idle();
+        others
+    }
+}

@@ -1,8 +1,11 @@
 //! What the node tells `tracing`, for tests to look at.
 
 use std::fmt::Debug;
+use std::sync::OnceLock;
+use tracing::Dispatch;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::NoSubscriber;
 use tracing::{Event, Metadata, Subscriber};
 
 /// Tells of each event that is wanted, with its fields as they print themselves, in their order.
@@ -11,12 +14,18 @@ pub(crate) struct Journal<W, T> {
     tell: T,
 }
 
+/// While a program has one subscriber, `tracing` asks the thread that is the first to come to an
+/// event whether anybody hears it there, and keeps the answer for all threads: a test that runs
+/// beside a journal would make that deaf. Of two it asks each, so there is always this one too.
+static ANOTHER: OnceLock<Dispatch> = OnceLock::new();
+
 impl<W, T> Journal<W, T>
 where
     W: Fn(&Metadata<'_>) -> bool + Send + Sync + 'static,
     T: Fn(&[(&'static str, String)]) + Send + Sync + 'static,
 {
     pub(crate) fn new(wants: W, tell: T) -> Self {
+        ANOTHER.get_or_init(|| Dispatch::new(NoSubscriber::default()));
         Journal { wants, tell }
     }
 }

@@ -33,6 +33,17 @@ pub(super) fn stages(tills: &Tills) -> [Option<u64>; 3] {
 }
 
 #[test]
+fn k1_grains_are_made_in_the_order_in_which_they_were_wanted() {
+    let sim = Simulation::new(1);
+    let tills = Tills::new(2, world(&sim).0);
+    for key in [3, 1, 2, 1] {
+        assert!(tills.send(key, 5, 0).is_ok());
+    }
+    assert_eq!(tills.take_wanted(Waker::noop().clone()), [3, 1, 2]);
+    assert_eq!(tills.take_wanted(Waker::noop().clone()), []);
+}
+
+#[test]
 fn k2_what_is_sent_with_a_place_when_grains_are_kept_no_more_is_a_dead_letter() {
     let sim = Simulation::new(1);
     let tills = Tills::new(2, world(&sim).0);

@@ -180,3 +180,36 @@ fn o5_a_waker_that_panics_keeps_nobody_else_from_hearing_that_a_ledger_is_given_
         assert_eq!(outcome(promise), Poll::Ready(Err(CallError::NoReply)));
     }
 }
+
+/// Gives up its own promise as it is polled, and panics as it is dropped.
+struct Sore(Arc<Mutex<Option<Promise<u32>>>>);
+
+impl Future for Sore {
+    type Output = Result<u32, CallError>;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        let promise = self.0.lock().take();
+        drop(promise);
+        Poll::Pending
+    }
+}
+
+impl Drop for Sore {
+    fn drop(&mut self) {
+        panic!("sore");
+    }
+}
+
+#[test]
+fn o5_work_that_gives_up_its_own_promise_may_panic_as_it_goes() {
+    let ledger: Arc<Tested> = Arc::default();
+    let belfry: Arc<Belfry> = Arc::default();
+    let own = Arc::default();
+    let promise = Promise::open(&ledger, &belfry, Sore(Arc::clone(&own)));
+    let key = promise.key;
+    *own.lock() = Some(promise);
+    assert_eq!(ledger.pending(), 1);
+    ledger.poll(key);
+    assert!(own.lock().is_none());
+    assert_eq!(ledger.pending(), 0);
+}
