@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use support::journal::Journal;
 use support::{
-    Act, Does, Log, Puppet, Unheard, asked, boom, on_wake, poll_once, poll_with, puppet, trapper,
+    Act, Does, Guard, Log, Puppet, Unheard, asked, boom, on_wake, poll_once, poll_with, puppet,
+    trapper,
 };
 
 /// Panics when it is dropped.
@@ -404,4 +405,26 @@ fn m7_a_send_to_the_dead_is_an_error_whatever_a_subscriber_of_events_does() {
         assert!(sender.is_alive());
         assert_eq!(sim.stats().dead_letters, 1);
     });
+}
+
+#[test]
+fn d6_what_is_left_goes_lane_by_lane_and_in_the_order_in_which_it_came() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let process = puppet(&sim, "p", &Log::new());
+    process.suspend().wait().unwrap();
+    let act = |line: &str| {
+        let guard = Guard::new(&log, line);
+        Act::new(move |_| {
+            drop(guard);
+            Ok(())
+        })
+    };
+    for line in ["first", "second", "third"] {
+        process.send(act(line)).ok().unwrap();
+    }
+    process.send_high(act("high")).ok().unwrap();
+    process.send_max(act("max")).ok().unwrap();
+    sim.kill(process.pid());
+    sim.run_until_idle();
+    assert_eq!(log.take(), ["max", "high", "first", "second", "third"]);
 }
