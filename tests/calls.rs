@@ -527,7 +527,7 @@ fn c1_a_call_whose_token_outlives_the_node_ends_with_the_node() {
         Ok(())
     });
     let gives = sim.spawn(move || gives).start().unwrap();
-    let mut call = gives.call(|reply| reply).timeout(Duration::from_secs(60)).into_future();
+    let mut call = gives.call(|reply| reply).timeout(Duration::from_mins(1)).into_future();
     assert!(poll_once(&mut call).is_pending());
     sim.run_until_idle();
     let _token = token.recv().unwrap();

@@ -862,3 +862,21 @@ fn m6_another_message_that_a_full_mailbox_drops_is_counted_by_its_own_type() {
     assert_eq!(refused.to_string(), "wrong message type &str: the receiver takes u32");
     assert_eq!(refused.into_message().downcast::<&str>().unwrap(), "text");
 }
+
+#[test]
+fn x3_what_is_sent_by_a_process_that_wakes_itself_is_counted() {
+    for sim in simulations(2) {
+        let other = puppet(&sim, "other", &Log::new());
+        let restless = behavior_fn(move |mut ctx: Context<()>| async move {
+            for _ in 0..5 {
+                other.tells(|_| {});
+                krarup_act::yield_now().await;
+            }
+            ctx.receive().await;
+            Ok(())
+        });
+        let restless = sim.spawn(move || restless).start().unwrap();
+        sim.run_until_idle();
+        assert_eq!(restless.info().messages_out, 5);
+    }
+}

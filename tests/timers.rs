@@ -494,7 +494,7 @@ fn t1_a_sleep_ends_with_its_node() {
     let sim = Simulation::new(1);
     let (out, moved) = std::sync::mpsc::channel();
     let sleepy = krarup::behavior_fn(move |mut ctx: Context<()>| async move {
-        out.send(ctx.sleep(Duration::from_secs(60))).unwrap();
+        out.send(ctx.sleep(Duration::from_mins(1))).unwrap();
         ctx.receive().await;
         Ok(())
     });

@@ -10,6 +10,7 @@ use crate::mailbox::inbox::UNBOUNDED;
 use crate::process::current;
 use crate::process::process::Process;
 use crate::received::Received;
+use crate::seat::{Debt, Seat};
 use krarup_gen::Priority;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -301,6 +302,30 @@ fn a_process_sits_out_the_turns_it_owes_unless_it_is_called() {
                 cell.kill();
                 drop(ready);
             }
+            house.clear();
+        });
+    }
+}
+
+/// A process that was called in the turn in which it took too much owes nothing: nobody would fetch it.
+#[test]
+fn a_process_that_is_called_leaves_no_debt() {
+    for called in [false, true] {
+        model(move || {
+            let (house, seat) = (House::new(), Seat::default());
+            let (cell, ready) = house.spawn(UNBOUNDED, move |ctx| async move {
+                if called {
+                    assert!(ctx.address().send_high(1).is_ok());
+                }
+                current::charge(100 + 3 * 64, 9);
+                yield_now().await;
+                Ok(())
+            });
+            let ready = ready.run_at(&LIMITS, &seat).expect("it goes on");
+            let debt = (!called).then_some(Debt { turns: 3, creditor: 9 });
+            assert_eq!(seat.take_debt(), debt);
+            assert!(ready.run_at(&LIMITS, &seat).is_none());
+            assert!(!cell.is_alive());
             house.clear();
         });
     }
