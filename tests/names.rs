@@ -129,6 +129,7 @@ fn n1_a_process_is_never_taken_for_that_of_another_node_with_its_number() {
     let run = move |mut ctx: Context<()>| async move {
         ctx.trap_exits(true);
         noted.note(format!("called: {:?}", to.call(Said::Ask).await));
+        noted.note(format!("called: {:?}", to.recipient().call(Said::Ask).await));
         noted.note(format!("inspected: {}", to.inspect().await.is_ok()));
         noted.note(format!("suspended: {:?}", to.suspend().await));
         to.send(Said::More).unwrap();
@@ -165,8 +166,9 @@ fn n1_a_process_is_never_taken_for_that_of_another_node_with_its_number() {
     let said = log.take();
     let (from, said): (Vec<_>, Vec<_>) = said.iter().partition(|line| line.starts_with("from"));
     // What comes from another node is from outside.
-    assert_eq!(from, ["from None"; 4]);
+    assert_eq!(from, ["from None"; 5]);
     let expected = [
+        "called: Ok(7)",
         "called: Ok(7)",
         "inspected: true",
         "suspended: Ok(())",
