@@ -4,6 +4,7 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{Received, behavior_fn};
+use krarup_act::DroppedCalls;
 use std::pin::Pin;
 use std::sync::mpsc;
 use std::task::Poll;
@@ -471,4 +472,65 @@ fn c2_a_call_in_hand_fails_with_the_reason_though_terminate_takes_its_time() {
         assert_eq!(sim.whereis("tidy"), None);
         assert_eq!(sim.now().as_nanos(), 1_000_000_000);
     }
+}
+
+/// What a behaviour does with the calls whose tokens it has dropped.
+#[derive(Clone, Copy)]
+enum Taken {
+    Fails,
+    GivesBack,
+    GivesAway,
+}
+
+#[test]
+fn c2_calls_that_were_dropped_and_taken_hear_what_becomes_of_them() {
+    for sim in simulations(3) {
+        let (away, given) = mpsc::channel();
+        let takes = behavior_fn(move |mut ctx: Context<(Taken, Reply<u64>)>| async move {
+            loop {
+                let Received::Message((taken, reply)) = ctx.receive().await else { return Ok(()) };
+                drop(reply);
+                let calls = DroppedCalls::take();
+                // There are none any more.
+                DroppedCalls::take().fail(&Reason::Killed);
+                match taken {
+                    Taken::Fails => calls.fail(&boom()),
+                    Taken::GivesBack => drop(calls),
+                    Taken::GivesAway => away.send(calls).unwrap(),
+                }
+            }
+        });
+        let takes = sim.spawn(move || takes).start().unwrap();
+        let call = |taken| takes.call(move |reply| (taken, reply));
+        assert_eq!(call(Taken::Fails).wait(), Err(CallError::Terminated(boom())));
+        assert_eq!(call(Taken::GivesBack).wait(), Err(CallError::NoReply));
+        let mut called = call(Taken::GivesAway).no_timeout().into_future();
+        assert!(poll_once(&mut called).is_pending());
+        sim.run_until_idle();
+        assert!(poll_once(&mut called).is_pending());
+        // Outside of any turn there is none they could go back to.
+        drop(given.recv().unwrap());
+        assert_eq!(poll_once(&mut called), Poll::Ready(Err(CallError::NoReply)));
+        DroppedCalls::take().fail(&boom());
+    }
+}
+
+/// The token lies where no process holds it, so nothing but the stop itself ends the wait.
+#[test]
+fn c1_a_call_whose_token_outlives_the_node_ends_with_the_node() {
+    let sim = Simulation::new(1);
+    let (out, token) = mpsc::channel();
+    let gives = behavior_fn(move |mut ctx: Context<Reply<u64>>| async move {
+        while let Received::Message(reply) = ctx.receive().await {
+            out.send(reply).unwrap();
+        }
+        Ok(())
+    });
+    let gives = sim.spawn(move || gives).start().unwrap();
+    let mut call = gives.call(|reply| reply).timeout(Duration::from_mins(1)).into_future();
+    assert!(poll_once(&mut call).is_pending());
+    sim.run_until_idle();
+    let _token = token.recv().unwrap();
+    sim.stop().wait().unwrap();
+    assert_eq!(poll_once(&mut call), Poll::Ready(Err(CallError::NodeStopped)));
 }

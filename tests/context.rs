@@ -5,8 +5,8 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    DeadLetter, InPlace, NoBound, Order, Overflow, Permit, ProcessState, Received, Route, Stop,
-    behavior_fn,
+    DeadLetter, Dynamic, InPlace, NoBound, Order, Overflow, Permit, ProcessState, Received, Route,
+    Stop, behavior_fn,
 };
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -94,6 +94,22 @@ fn d10_who_decides_whether_a_process_goes_is_asked_after_each_whole_time() {
         assert!(process.is_alive());
         sim.advance(MILLISECOND);
         assert_eq!(log.lines(), ["5s", "12s", "19s"]);
+        assert!(!process.is_alive());
+    }
+}
+
+#[test]
+fn d10_of_several_who_decide_whether_a_process_goes_the_last_is_asked() {
+    for sim in simulations(3) {
+        let process = puppet(&sim, "p", &Log::new());
+        process.tells(|ctx| {
+            ctx.passivate_if(5 * SECOND, || true);
+            ctx.passivate_if(5 * SECOND, || false);
+        });
+        sim.advance(7 * SECOND);
+        assert!(process.is_alive());
+        process.tells(|ctx| ctx.passivate_if(5 * SECOND, || true));
+        sim.advance(7 * SECOND);
         assert!(!process.is_alive());
     }
 }
@@ -233,10 +249,63 @@ fn d7_what_a_behaviour_loses_is_counted_from_its_sender() {
     process.tells(|ctx| {
         ctx.lose(7_u8, Some(ctx.pid()));
         ctx.lose(7_u16, None);
+        ctx.lose_other(Dynamic::new(7_u32), Some(ctx.pid()));
     });
     sim.run_until_idle();
     let from = process.pid();
-    assert_eq!(letters.take(), [format!("u8 Some({from}) Unhandled"), "u16 None Unhandled".into()]);
+    let [own, other] = ["u8", "u32"].map(|lost| format!("{lost} Some({from}) Unhandled"));
+    assert_eq!(letters.take(), [own, "u16 None Unhandled".into(), other]);
+}
+
+/// Messages that it holds are no silence, though they still take their room.
+#[test]
+fn d10_what_is_received_and_keeps_its_room_begins_the_time_anew() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let noted = log.clone();
+        let holds = behavior_fn(move |mut ctx: Context<u32>| async move {
+            ctx.hold_room()?;
+            ctx.set_idle_timeout(Some(5 * SECOND));
+            loop {
+                let item = std::future::poll_fn(|_| ctx.poll_holding()).await;
+                match item {
+                    (Received::Message(number), true) => noted.note(number),
+                    (Received::Timeout, false) => noted.note(format!("timeout at {}", ctx.now())),
+                    other => noted.note(format!("{other:?}")),
+                }
+            }
+        });
+        let holds = sim.spawn(move || holds).mailbox(2).start().unwrap();
+        sim.advance(3 * SECOND);
+        holds.send(1).unwrap();
+        sim.advance(4 * SECOND);
+        assert_eq!(log.take(), ["1"]);
+        assert_eq!(holds.waiting(), 1);
+        sim.advance(2 * SECOND);
+        assert_eq!(log.take(), ["timeout at 8s"]);
+    }
+}
+
+#[test]
+fn m5_that_room_is_held_is_not_forgotten_with_a_timer() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let noted = log.clone();
+    let holds = behavior_fn(move |mut ctx: Context<u32>| async move {
+        ctx.hold_room()?;
+        let timer = ctx.send_after(SECOND, 9);
+        ctx.cancel(timer);
+        while let (Received::Message(number), holds) =
+            std::future::poll_fn(|_| ctx.poll_holding()).await
+        {
+            noted.note(format!("{number} {holds}"));
+        }
+        Ok(())
+    });
+    let holds = sim.spawn(move || holds).mailbox(2).start().unwrap();
+    (1..3).for_each(|number| holds.send(number).unwrap());
+    sim.run_until_idle();
+    assert_eq!(log.take(), ["1 true", "2 true"]);
+    assert!(holds.send(3).unwrap_err().is_full());
 }
 
 #[test]
@@ -405,6 +474,27 @@ async fn take_batches(log: Log, mut ctx: Context<u32>) -> Result {
         let batch = ctx.take_batch(9);
         let senders = (first.map(Pid::id), ctx.sender().map(Pid::id));
         log.note(format!("{number} {batch:?} {senders:?}"));
+    }
+}
+
+#[test]
+fn m10_a_batch_of_what_came_during_the_handler_is_in_its_order() {
+    for seed in 0..3 {
+        let (sim, log) = (Simulation::new(seed), Log::new());
+        let noted = log.clone();
+        let takes = behavior_fn(move |mut ctx: Context<u32>| async move {
+            while let Received::Message(first) = ctx.receive().await {
+                ctx.sleep(SECOND).await;
+                noted.note(format!("{first} {:?}", ctx.take_batch(9)));
+            }
+            Ok(())
+        });
+        let takes = sim.spawn(move || takes).start().unwrap();
+        takes.send(1).unwrap();
+        sim.run_until_idle();
+        (2..6).for_each(|number| takes.send(number).unwrap());
+        sim.advance(SECOND);
+        assert_eq!(log.take(), ["1 [2, 3, 4, 5]"]);
     }
 }
 
@@ -665,6 +755,27 @@ fn p2_a_process_has_one_route_and_a_second_is_refused() {
     assert_eq!(routes.waiting(), 42);
 }
 
+/// What lies in the mailbox when Main becomes a route goes along it; one of another type cannot.
+#[test]
+fn d7_another_message_that_a_new_route_cannot_take_is_a_dead_letter() {
+    let sim = Simulation::new(1);
+    let letters = letters(&sim);
+    let routes = behavior_fn(move |mut ctx: Context<u32>| async move {
+        ctx.take_others(true);
+        ctx.sleep(SECOND).await;
+        ctx.route_main(Nowhere);
+        ctx.receive().await;
+        Ok(())
+    });
+    let routes = sim.spawn(move || routes).start().unwrap();
+    sim.run_until_idle();
+    assert!(sim.send(routes.pid(), 7_u8).is_ok());
+    routes.send(1).unwrap();
+    sim.advance(SECOND);
+    assert_eq!(letters.take(), ["u8 None Unhandled", "u32 None Unhandled"]);
+    assert!(routes.is_alive());
+}
+
 #[test]
 fn x3_a_picture_shows_everything_of_a_process_that_is_suspended() {
     let sim = Simulation::new(1);
@@ -750,4 +861,22 @@ fn m6_another_message_that_a_full_mailbox_drops_is_counted_by_its_own_type() {
     let refused = sim.send(process.pid(), "text").unwrap_err();
     assert_eq!(refused.to_string(), "wrong message type &str: the receiver takes u32");
     assert_eq!(refused.into_message().downcast::<&str>().unwrap(), "text");
+}
+
+#[test]
+fn x3_what_is_sent_by_a_process_that_wakes_itself_is_counted() {
+    for sim in simulations(2) {
+        let other = puppet(&sim, "other", &Log::new());
+        let restless = behavior_fn(move |mut ctx: Context<()>| async move {
+            for _ in 0..5 {
+                other.tells(|_| {});
+                krarup_act::yield_now().await;
+            }
+            ctx.receive().await;
+            Ok(())
+        });
+        let restless = sim.spawn(move || restless).start().unwrap();
+        sim.run_until_idle();
+        assert_eq!(restless.info().messages_out, 5);
+    }
 }

@@ -336,6 +336,17 @@ fn x4_the_life_of_every_process_is_told_to_who_subscribed() {
         sim.run_until_idle();
         let lines = log.take();
         assert!(lines.len() == 2 && lines[1].ends_with("ended boom"), "{lines:?}");
+        // It starts once, however often it says so.
+        let starts = behavior_fn(|mut ctx: Context<()>| async move {
+            ctx.initialised();
+            ctx.initialised();
+            ctx.receive().await;
+            Ok(())
+        });
+        let started = sim.spawn(move || starts).wait().unwrap().pid();
+        sim.run_until_idle();
+        let lines = log.take();
+        assert!(lines.len() == 2 && lines[1] == format!("{started} started"), "{lines:?}");
         listener.send(Heard::Unsubscribe(Topic::Lifecycle)).ok().unwrap();
         sim.run_until_idle();
         listener.send(Heard::Unsubscribe(Topic::Lifecycle)).ok().unwrap();
@@ -359,6 +370,10 @@ fn m7_a_send_to_the_dead_is_an_error_and_a_dead_letter_to_who_subscribed() {
     assert!(sim.send(pid, 1_u8).is_err());
     assert!(sim.send("nobody", 1_u8).is_err());
     assert_eq!(adder.call(Add::Sum).wait(), Err(CallError::NoProcess));
+    // What is no message is no letter.
+    assert_eq!(adder.inspect().wait(), Err(CallError::NoProcess));
+    assert_eq!(adder.suspend().wait(), Err(DebugError::NoProcess));
+    assert_eq!(adder.state::<u64>().wait(), Err(DebugError::NoProcess));
     sim.run_until_idle();
     let lines = log.take();
     assert_eq!(lines.len(), 5, "{lines:?}");

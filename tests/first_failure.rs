@@ -256,6 +256,17 @@ fn d4_a_panic_keeps_its_place_though_others_are_caught_meanwhile() {
     let place = first.1.expect("a place");
     assert_eq!(first.0, "first");
     assert!(place.contains(&format!("first_failure.rs:{here}")), "{place}, not {here}");
+    // Nor does it matter what was caught before, how often, and whether it said the same.
+    let here = line!() + 6;
+    let after = panic_of(&sim, || {
+        for _ in 0..20 {
+            assert!(catch_unwind(|| panic!("after others")).is_err());
+        }
+        let _fuse = Fuse;
+        panic!("after others")
+    });
+    assert_eq!(after.0, "after others");
+    assert!(after.1.is_some_and(|place| place.contains(&format!("first_failure.rs:{here}"))));
     // What is raised again without the hook is not taken for another's.
     let resumed = panic_of(&sim, || {
         assert!(catch_unwind(|| panic!("another")).is_err());

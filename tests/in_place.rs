@@ -3,12 +3,12 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Failure, InPlace, InPlaceError, Judge};
+use krarup::{DebugError, Dynamic, Failure, InPlace, InPlaceError, Judge};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
-use support::{Guard, Log, boom, poll_once, simulations};
+use support::{Does, Guard, Log, boom, poll_once, puppet, simulations};
 
 const HOUR: Duration = Duration::from_hours(1);
 
@@ -483,4 +483,129 @@ fn s10_pictures_show_the_actor() {
     let counter = counter(&sim, &Log::new(), Script::default(), 1);
     let info = sim.process_info(counter.pid()).unwrap();
     assert_eq!(info.behavior.full(), std::any::type_name::<Counter>());
+}
+
+/// Fails in whatever it is to handle.
+struct Fragile {
+    log: Log,
+    watches: Option<Pid>,
+}
+
+impl Actor for Fragile {
+    type Message = ();
+
+    async fn init(&mut self, ctx: &mut Context<()>) -> Result {
+        self.log.note("init");
+        ctx.trap_exits(true);
+        ctx.take_others(true);
+        ctx.set_idle_timeout(Some(HOUR));
+        if let Some(pid) = self.watches.take() {
+            ctx.monitor(pid);
+        }
+        Ok(())
+    }
+
+    async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+        Err(Reason::error("message"))
+    }
+
+    async fn handle_exit(&mut self, _: &mut Context<()>, _: Exit) -> Result {
+        Err(Reason::error("exit"))
+    }
+
+    async fn handle_down(&mut self, _: &mut Context<()>, _: Down) -> Result {
+        Err(Reason::error("down"))
+    }
+
+    async fn handle_timeout(&mut self, _: &mut Context<()>) -> Result {
+        Err(Reason::error("timeout"))
+    }
+
+    async fn handle_other(&mut self, _: &mut Context<()>, _: Dynamic) -> Result {
+        Err(Reason::error("other"))
+    }
+
+    fn state(&self) -> Option<Dynamic> {
+        panic!("state")
+    }
+
+    fn inspect(&self) -> krarup::Inspection {
+        panic!("inspect")
+    }
+
+    async fn after_restart(&mut self, _: &mut Context<()>, reason: &Reason) -> Result {
+        self.log.note(match reason {
+            Reason::Panic(panic) => panic.message().to_owned(),
+            reason => reason.to_string(),
+        });
+        Ok(())
+    }
+
+    async fn terminate(&mut self, _: &mut Context<()>, _: &Reason) {
+        self.log.note("terminate");
+    }
+}
+
+#[test]
+fn s10_a_failure_of_whatever_handler_is_one() {
+    for sim in simulations(3) {
+        let (log, other) = (Log::new(), puppet(&sim, "other", &Log::new()));
+        let (noted, watched) = (log.clone(), Mutex::new(Some(other.pid())));
+        let fragile =
+            move || Fragile { log: noted.clone(), watches: watched.lock().unwrap().take() };
+        let process = sim.spawn(move || InPlace::new(fragile).intensity(100, HOUR)).wait().unwrap();
+        let pid = process.pid();
+        assert_eq!(log.take(), ["init"]);
+        let fails = |handler: &str| {
+            sim.run_until_idle();
+            assert_eq!(log.take(), ["init", handler]);
+            assert!(process.is_alive());
+        };
+        process.send(()).unwrap();
+        fails("message");
+        process.send_high(()).unwrap();
+        fails("message");
+        other.tells(move |ctx| ctx.exit(pid, boom()));
+        fails("exit");
+        other.dies(boom());
+        fails("down");
+        assert!(sim.send(pid, 7_u8).is_ok());
+        fails("other");
+        assert!(matches!(process.inspect().wait(), Err(CallError::Terminated(Reason::Panic(_)))));
+        fails("inspect");
+        let state = process.state::<u8>().wait();
+        assert!(matches!(state, Err(DebugError::Terminated(Reason::Panic(_)))));
+        fails("state");
+        sim.advance(HOUR);
+        fails("timeout");
+        sim.kill(pid);
+    }
+}
+
+#[test]
+fn s10_a_factory_that_panics_is_another_failure() {
+    for sim in simulations(3) {
+        let (log, script) = (Log::new(), Script::default());
+        let (noted, panics) = (factory(&log, script), Arc::new(Mutex::new(0)));
+        let left = Arc::clone(&panics);
+        let factory = move || {
+            let mut left = left.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if *left > 0 {
+                *left -= 1;
+                panic!("factory");
+            }
+            noted()
+        };
+        let process = sim.spawn(move || InPlace::new(factory).intensity(3, HOUR)).wait().unwrap();
+        *panics.lock().unwrap() = 2;
+        let end = process.monitor();
+        process.send(Say::Fail(None, None)).ok().unwrap();
+        assert_eq!(process.call(Say::Sum).wait(), Ok(0));
+        let lines = log.take();
+        let after = "after panic: factory at ";
+        assert!(lines.last().is_some_and(|line| line.starts_with(after)), "{lines:?}");
+        // All three are counted.
+        process.send(Say::Fail(None, None)).ok().unwrap();
+        assert_eq!(end.wait().unwrap().reason, boom());
+    }
 }

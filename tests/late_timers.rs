@@ -178,3 +178,32 @@ fn t1_a_call_alone_times_out_at_its_exact_time() {
         assert_eq!(log.take(), timed_out_at(2));
     }
 }
+
+/// The timer of a call is set when its process is poked: each time, whatever it was poked for
+/// before.
+#[test]
+fn c1_each_of_several_calls_of_a_process_times_out_in_its_time() {
+    for sim in simulations(5) {
+        let keeper = sim.spawn(Keeper::default).wait().unwrap();
+        let log = Log::new();
+        let noted = log.clone();
+        let run = move |mut ctx: Context<u64>| async move {
+            while let Received::Message(calls) = ctx.receive().await {
+                for _ in 0..calls {
+                    let kept = keeper.call(|token| token).timeout(Duration::from_secs(2)).await;
+                    noted.note(format!("{kept:?} at {:?}", ctx.now()));
+                }
+            }
+            Ok(())
+        };
+        let caller = sim.spawn(|| behavior_fn(run)).start().unwrap();
+        // For several at once it keeps memory, until it is poked.
+        for _ in 0..8 {
+            caller.send(0).unwrap();
+        }
+        sim.advance(Duration::from_secs(1));
+        caller.send(2).unwrap();
+        sim.advance(Duration::from_secs(9));
+        assert_eq!(log.take(), [timed_out_at(3), timed_out_at(5)].concat());
+    }
+}

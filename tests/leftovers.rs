@@ -7,12 +7,13 @@ use krarup::prelude::*;
 use krarup::{Behavior, Overflow, Permit, Received, Recipient, Route, SendError, behavior_fn};
 use std::cell::Cell;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use support::journal::Journal;
 use support::{
-    Act, Does, Log, Puppet, Unheard, asked, boom, on_wake, poll_once, poll_with, puppet, trapper,
+    Act, Does, Guard, Log, Puppet, Unheard, asked, boom, on_wake, poll_once, poll_with, puppet,
+    trapper,
 };
 
 /// Panics when it is dropped.
@@ -404,4 +405,60 @@ fn m7_a_send_to_the_dead_is_an_error_whatever_a_subscriber_of_events_does() {
         assert!(sender.is_alive());
         assert_eq!(sim.stats().dead_letters, 1);
     });
+}
+
+#[test]
+fn d6_what_is_left_goes_lane_by_lane_and_in_the_order_in_which_it_came() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let process = puppet(&sim, "p", &Log::new());
+    process.suspend().wait().unwrap();
+    let act = |line: &str| {
+        let guard = Guard::new(&log, line);
+        Act::new(move |_| {
+            drop(guard);
+            Ok(())
+        })
+    };
+    for line in ["first", "second", "third"] {
+        process.send(act(line)).ok().unwrap();
+    }
+    process.send_high(act("high")).ok().unwrap();
+    process.send_max(act("max")).ok().unwrap();
+    sim.kill(process.pid());
+    sim.run_until_idle();
+    assert_eq!(log.take(), ["max", "high", "first", "second", "third"]);
+}
+
+/// An error with the token of a call in it.
+struct Holds(#[allow(dead_code, reason = "made to be dropped")] Mutex<Reply<()>>);
+
+impl fmt::Debug for Holds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Holds")
+    }
+}
+
+impl fmt::Display for Holds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("holds")
+    }
+}
+
+impl std::error::Error for Holds {}
+
+#[test]
+fn c2_a_call_whose_token_lies_in_the_reason_of_an_end_hears_of_it_at_once() {
+    let sim = Simulation::new(1);
+    let ends = behavior_fn(|mut ctx: Context<Reply<()>>| async move {
+        match ctx.receive().await {
+            Received::Message(reply) => Err(Reason::from(Holds(Mutex::new(reply)))),
+            _ => Ok(()),
+        }
+    });
+    let ends = sim.spawn(move || ends).start().unwrap();
+    let mut call = ends.call(|reply| reply).no_timeout().into_future();
+    assert!(poll_once(&mut call).is_pending());
+    sim.run_until_idle();
+    assert!(!ends.is_alive());
+    assert_eq!(poll_once(&mut call), Poll::Ready(Err(CallError::NoReply)));
 }

@@ -410,8 +410,13 @@ fn l6_a_monitor_on_oneself_never_tells() {
     let log = Log::new();
     let a = puppet(&sim, "a", &log);
     a.tells(|ctx| {
-        let itself = ctx.monitor(ctx.pid());
-        assert!(!ctx.demonitor(itself));
+        let alias = ctx.alias();
+        ctx.register("a").unwrap();
+        let by_name = ctx.monitor_name("a").unwrap();
+        for itself in [ctx.monitor(ctx.pid()), ctx.monitor_alias(alias), by_name] {
+            assert!(!ctx.demonitor(itself));
+        }
+        ctx.monitor_alias(alias);
     });
     sim.run_until_idle();
     a.dies(boom());
@@ -568,4 +573,37 @@ fn l9_a_ring_that_is_killed_from_two_threads_ends_and_tells_everyone_once() {
         assert!(matches!(reason, Reason::Normal | Reason::NoProcess), "{reason}");
     }
     node.stop().wait().unwrap();
+}
+
+/// Whoever waits for the start hears of its failure by that alone, whatever the reason.
+#[test]
+fn l1_a_child_that_ends_in_its_init_is_heard_of_once() {
+    struct Ends(Reason);
+    impl Actor for Ends {
+        type Message = ();
+        async fn init(&mut self, _: &mut Context<()>) -> Result {
+            Err(self.0.clone())
+        }
+        async fn handle_message(&mut self, _: &mut Context<()>, (): ()) -> Result {
+            Ok(())
+        }
+    }
+    for sim in simulations(3) {
+        for reason in [Reason::Normal, Reason::Shutdown, boom()] {
+            let (log, ends) = (Log::new(), reason.clone());
+            let noted = log.clone();
+            let parent = behavior_fn(move |mut ctx: Context<()>| async move {
+                ctx.trap_exits(true);
+                let spawned = ctx.spawn(move || Ends(ends)).link().await;
+                noted.note(format!("{:?}", spawned.unwrap_err()));
+                while let Received::Exit(exit) = ctx.receive().await {
+                    noted.note(exit.reason);
+                }
+                Ok(())
+            });
+            sim.spawn(move || parent).start().unwrap();
+            sim.run_until_idle();
+            assert_eq!(log.take(), [format!("{:?}", SpawnError::Init(reason))]);
+        }
+    }
 }

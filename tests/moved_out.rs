@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::task::Poll;
 use std::thread;
-use support::{Act, Log, on_wake, poll_once, poll_with, puppet};
+use support::{Act, Guard, Log, on_wake, poll_once, poll_with, puppet};
 
 type Shared<M> = Arc<Mutex<Context<M>>>;
 
@@ -380,4 +380,45 @@ fn n5_a_call_that_is_lost_by_a_revoked_alias_has_nothing_to_do_with_who_sent_it(
     });
     let sends = sim.spawn(move || sends).start().unwrap();
     assert_eq!(sends.call(Ask::This).wait(), Err(CallError::NoReply));
+}
+
+/// A route that is seen to go, and by it the last handle on its process.
+fn gone_with(node: &Node, guard: Guard) -> Recipient<Diverted<u32>> {
+    let hook = Hook(move || -> Result<Permit<Diverted<u32>>, SendError<()>> {
+        let _ = &guard;
+        Err(SendError::Full(()))
+    });
+    let run = |mut ctx: Context<Diverted<u32>>| async move {
+        ctx.route_main(hook);
+        Ok(())
+    };
+    node.spawn(move || behavior_fn(run)).start().unwrap().recipient()
+}
+
+#[test]
+fn d6_what_is_given_to_a_process_that_has_ended_is_not_kept() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let (out, moved) = mpsc::channel();
+    let process =
+        moved_out::<u32>(&sim, move |ctx| out.send(ctx).unwrap(), Some(1), Overflow::Refuse);
+    sim.run_until_idle();
+    let mut ctx: Context<u32> = moved.recv().unwrap();
+    let fallback = gone_with(&sim, Guard::new(&log, "overflow"));
+    sim.kill(process.pid());
+    sim.run_until_idle();
+    assert!(!process.is_alive() && log.lines().is_empty());
+    let guard = Guard::new(&log, "tracer");
+    process.trace(move |_| {
+        let _ = &guard;
+    });
+    assert_eq!(log.take(), ["tracer"]);
+    assert_eq!(ctx.set_overflow(Overflow::divert(fallback, "late")), Ok(()));
+    assert_eq!(log.take(), ["overflow"]);
+    let guard = Guard::new(&log, "waker");
+    let waker = on_wake(move || {
+        let _ = &guard;
+    });
+    assert!(poll_with(&mut Box::pin(ctx.receive()), &waker).is_pending());
+    drop(waker);
+    assert_eq!(log.take(), ["waker"]);
 }

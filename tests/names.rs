@@ -3,12 +3,17 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{LookupError, Name, NameError, Ref, RegisterError, behavior_fn};
+use krarup::{
+    DeadLetter, Diverted, LookupError, Name, NameError, Overflow, Received, Ref, RegisterError,
+    behavior_fn,
+};
 use std::collections::BTreeSet;
+use std::marker::PhantomData;
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 use support::{
-    Does, Guard, Log, Puppet, asked, boom, on_wake, poll_with, puppet, simulations, trapper,
+    Does, Guard, Log, Puppet, asked, boom, on_wake, poll_once, poll_with, puppet, simulations,
+    trapper,
 };
 
 /// Its `init` does what it is told.
@@ -76,6 +81,135 @@ fn n1_a_printed_pid_parses_back_to_the_same_living_process() {
     sim.kill(parsed);
     sim.run_until_idle();
     assert!(!process.is_alive());
+}
+
+/// A request, or one message more.
+enum Said {
+    Ask(Reply<u32>),
+    More,
+}
+
+/// Answers, and notes who sent it something.
+struct Namesake(Log);
+
+impl Actor for Namesake {
+    type Message = Said;
+
+    async fn handle_message(&mut self, ctx: &mut Context<Said>, said: Said) -> Result {
+        self.0.note(format!("from {:?}", ctx.sender()));
+        if let Said::Ask(reply) = said {
+            reply.send(7);
+        }
+        Ok(())
+    }
+}
+
+/// Notes from whom dead letters are.
+struct Letters(Log);
+
+impl Actor for Letters {
+    type Message = DeadLetter;
+
+    async fn handle_message(&mut self, _: &mut Context<DeadLetter>, letter: DeadLetter) -> Result {
+        self.0.note(format!("from {:?}", letter.from));
+        Ok(())
+    }
+}
+
+/// Of two nodes in one program each has a process of the same number.
+#[test]
+fn n1_a_process_is_never_taken_for_that_of_another_node_with_its_number() {
+    let (sim, other, log) = (Simulation::new(1), Simulation::new(2), Log::new());
+    let noted = log.clone();
+    let peer = other.spawn(move || Namesake(noted)).mailbox(1).wait().unwrap();
+    let reader = Letters(log.clone());
+    let reader = other.spawn(move || reader).wait().unwrap();
+    other.subscribe_dead_letters(reader.recipient());
+    let (to, noted, node) = (peer.clone(), log.clone(), other.node().clone());
+    let run = move |mut ctx: Context<()>| async move {
+        ctx.trap_exits(true);
+        noted.note(format!("called: {:?}", to.call(Said::Ask).await));
+        noted.note(format!("called: {:?}", to.recipient().call(Said::Ask).await));
+        noted.note(format!("inspected: {}", to.inspect().await.is_ok()));
+        noted.note(format!("suspended: {:?}", to.suspend().await));
+        to.send(Said::More).unwrap();
+        let mut sending = to.send_or_wait(Said::More).into_future();
+        assert!(poll_once(&mut sending).is_pending());
+        to.resume();
+        noted.note(format!("sent: {:?}", sending.await));
+        // What was sent last still lies there.
+        to.suspend().await.unwrap();
+        let mut reserving = Box::pin(to.reserve_or_wait());
+        assert!(poll_once(&mut reserving).is_pending());
+        to.resume();
+        noted.note(format!("reserved: {}", reserving.await.is_ok()));
+        ctx.link(to.pid());
+        if let Received::Exit(exit) = ctx.receive().await {
+            noted.note(format!("linked: {}", exit.reason));
+        }
+        ctx.monitor(to.pid());
+        if let Received::Down(down) = ctx.receive().await {
+            noted.note(format!("monitored: {}", down.reason));
+        }
+        noted.note(format!("stopped: {:?}", to.stop().await));
+        assert!(node.send("nobody", 7_u8).is_err());
+        Ok(())
+    };
+    let process = sim.spawn(move || behavior_fn(run)).start().unwrap();
+    assert_eq!(process.pid(), peer.pid());
+    // Each has its turns, as often as the one waits for the other.
+    for _ in 0..20 {
+        sim.run_until_idle();
+        other.run_until_idle();
+    }
+    assert!(!process.is_alive() && !peer.is_alive());
+    let said = log.take();
+    let (from, said): (Vec<_>, Vec<_>) = said.iter().partition(|line| line.starts_with("from"));
+    // What comes from another node is from outside.
+    assert_eq!(from, ["from None"; 5]);
+    let expected = [
+        "called: Ok(7)",
+        "called: Ok(7)",
+        "inspected: true",
+        "suspended: Ok(())",
+        "sent: Ok(())",
+        "reserved: true",
+        "linked: no connection",
+        "monitored: no connection",
+        "stopped: Ok(())",
+    ];
+    assert_eq!(said, expected);
+}
+
+/// Takes whatever it is sent.
+struct Takes<M>(PhantomData<fn(M)>);
+
+impl<M: Send + 'static> Actor for Takes<M> {
+    type Message = M;
+
+    async fn handle_message(&mut self, _: &mut Context<M>, _: M) -> Result {
+        Ok(())
+    }
+}
+
+#[test]
+fn n1_a_fallback_on_another_node_is_asked_though_it_has_the_number_of_who_is_full() {
+    fn takes<M: Send + 'static>(node: &Node, overflow: Overflow<M>) -> Address<M> {
+        node.spawn(|| Takes::<M>(PhantomData)).mailbox(1).overflow(overflow).start().unwrap()
+    }
+
+    let (sim, other) = (Simulation::new(1), Simulation::new(2));
+    puppet(&sim, "the first", &Log::new());
+    let last: Address<Diverted<Diverted<u32>>> = takes(&other, Overflow::Refuse);
+    let fallback = takes(&other, Overflow::divert(last.recipient(), "last"));
+    let process = takes(&sim, Overflow::divert(fallback.recipient(), "fallback"));
+    assert_eq!(process.pid(), fallback.pid());
+    // Nobody has had a turn.
+    for message in 0..3 {
+        assert_eq!(process.send(message), Ok(()));
+    }
+    assert_eq!((process.waiting(), fallback.waiting(), last.waiting()), (1, 1, 1));
+    assert_eq!(process.send(3), Err(SendError::Full(3)));
 }
 
 #[test]

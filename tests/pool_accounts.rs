@@ -541,3 +541,37 @@ fn p9_an_on_discard_that_panics_harms_nobody() {
         assert_eq!(who(&pool), pool.workers().wait().unwrap()[0]);
     }
 }
+
+/// In a job it takes up and gives back whatever a process may have beside its mailbox.
+struct Fidgets;
+
+impl Actor for Fidgets {
+    type Message = u32;
+
+    async fn handle_message(&mut self, ctx: &mut Context<u32>, job: u32) -> Result {
+        let timer = ctx.send_after(seconds(60), job);
+        assert!(ctx.cancel(timer).is_some());
+        ctx.set_idle_timeout(Some(seconds(60)));
+        ctx.set_idle_timeout(None);
+        ctx.unstash_all();
+        ctx.hibernate();
+        ctx.sleep(seconds(2)).await;
+        Ok(())
+    }
+}
+
+#[test]
+fn a_job_is_in_hand_until_it_is_done_whatever_its_worker_does_meanwhile() {
+    for sim in simulations(5) {
+        let pool: Address<u32, PoolCommand> =
+            sim.spawn(|| Pool::new(1, || Fidgets).measured()).wait().unwrap();
+        for job in 0..3 {
+            pool.send(job).unwrap();
+            sim.advance(seconds(10));
+        }
+        let numbers = pool.statistics().wait().unwrap();
+        assert_eq!((numbers.forwarded, numbers.crashed, numbers.lost), (3, 0, 0));
+        let service = numbers.service.unwrap();
+        assert_eq!((service.count, service.mean, service.max), (3, seconds(2), seconds(2)));
+    }
+}

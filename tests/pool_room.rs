@@ -710,3 +710,22 @@ fn b1_a_full_pool_cannot_be_told_what_has_no_meaning() {
     assert!(spawn(pool().mailbox(1).overflow(Overflow::DropOldest)).contains(&oldest));
     assert_eq!(sim.stats().processes, 0);
 }
+
+#[test]
+fn m6_room_that_nobody_waits_for_any_more_is_free_again() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let pool = pool(&sim, 1, 1, &log);
+        occupy(&sim, &pool, seconds(1));
+        pool.send(Job::Note(1)).unwrap();
+        let mut wait = pool.send_or_wait(Job::Note(2)).into_future();
+        assert!(poll_once(&mut wait).is_pending());
+        drop(wait);
+        sim.advance(seconds(2));
+        occupy(&sim, &pool, seconds(1));
+        pool.send(Job::Note(3)).unwrap();
+        assert!(pool.send(Job::Note(4)).unwrap_err().is_full());
+        sim.advance(seconds(2));
+        assert_eq!(done(&log), [999, 1, 999, 3]);
+    }
+}

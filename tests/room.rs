@@ -474,8 +474,10 @@ fn m6_senders_in_line_get_room_before_the_process_has_a_rest() {
         let told = on_wake(move || noted.note("room"));
         let mut first = to.send_or_wait(4).into_future();
         assert!(poll_with(&mut first, &told).is_pending());
+        let mut second = to.send_or_wait(5).into_future();
+        assert!(poll_with(&mut second, &told).is_pending());
         sim.advance(Duration::from_secs(1));
-        assert_eq!(log.take(), ["0", "room", "1", "2", "3"], "fallback: {fallback}");
+        assert_eq!(log.take(), ["0", "room", "1", "room", "2", "3"], "fallback: {fallback}");
     }
 }
 

@@ -220,6 +220,8 @@ fn x2_a_root_that_has_stopped_is_closed_while_the_services_still_stop() {
         sim.run_until_idle();
         assert!(log.count("never asked") == 1 && !doubles.is_alive());
         assert_eq!(doubles.call(|reply| Double(4, reply)).wait(), Err(CallError::NodeStopped));
+        let called = doubles.recipient().call(|reply| Double(4, reply)).wait();
+        assert_eq!(called, Err(CallError::NodeStopped));
         sim.stop().wait().unwrap();
     }
 }

@@ -347,3 +347,16 @@ fn d5_a_stop_with_a_reason_is_not_done_by_a_normal_end() {
     let stopped = process.stop().reason(boom()).wait();
     assert_eq!(stopped, Err(StopError::Other(Reason::Normal)));
 }
+
+#[test]
+fn d5_a_stop_that_is_done_when_its_time_is_over_is_done() {
+    for sim in simulations(3) {
+        let (limit, slow) = (Duration::from_secs(5), slow(&sim, &Log::new()));
+        let mut stop = slow.stop().timeout(limit).into_future();
+        assert!(poll_once(&mut stop).is_pending());
+        // Both have come when it is looked at.
+        sim.advance(limit);
+        assert!(!slow.is_alive());
+        assert_eq!(poll_once(&mut stop), std::task::Poll::Ready(Ok(())));
+    }
+}

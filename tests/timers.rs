@@ -488,3 +488,20 @@ fn t1_an_interval_keeps_its_times_though_one_was_received_late() {
     sim.advance(Duration::from_secs(10));
     assert_eq!(log.take(), ["4s", "6s", "9s"]);
 }
+
+#[test]
+fn t1_a_sleep_ends_with_its_node() {
+    let sim = Simulation::new(1);
+    let (out, moved) = std::sync::mpsc::channel();
+    let sleepy = krarup::behavior_fn(move |mut ctx: Context<()>| async move {
+        out.send(ctx.sleep(Duration::from_mins(1))).unwrap();
+        ctx.receive().await;
+        Ok(())
+    });
+    sim.spawn(move || sleepy).start().unwrap();
+    sim.run_until_idle();
+    let mut sleep = moved.recv().unwrap();
+    assert!(support::poll_once(&mut sleep).is_pending());
+    sim.stop().wait().unwrap();
+    assert!(support::poll_once(&mut sleep).is_ready());
+}

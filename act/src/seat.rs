@@ -77,3 +77,19 @@ impl Seat {
         !self.unattended
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r1_a_debt_is_left_where_somebody_sees_to_it_and_taken_once() {
+        let (seat, debt) = (Seat::default(), Debt { turns: 3, creditor: 7 });
+        assert_eq!(seat.take_debt(), None);
+        assert!(seat.leave(debt));
+        assert_eq!((seat.take_debt(), seat.take_debt()), (Some(debt), None));
+        let unattended = Seat::unattended();
+        assert!(!unattended.leave(debt));
+        assert_eq!(unattended.take_debt(), None);
+    }
+}

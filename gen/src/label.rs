@@ -98,6 +98,7 @@ mod tests {
             ("dyn a::B + core::marker::Send", "dyn B + Send"),
             ("fn(a::B) -> c::D", "fn(B) -> D"),
             ("shop::main::{{closure}}", "main::{{closure}}"),
+            ("main::{{closure}}", "main::{{closure}}"),
             ("shop::main::{{closure}}::{{closure}}", "main::{{closure}}::{{closure}}"),
             ("<a::B as c::D>::E", "<B as D>::E"),
             ("", ""),

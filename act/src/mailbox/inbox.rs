@@ -460,3 +460,45 @@ impl<M, C> Inbox<M, C> {
         Remains { first: self.first.take(), main: self.main.take(), rare: self.rare.take() }
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Messages by their senders, 0 for a notice, and then the last goes before some of them.
+    fn overtakes(senders: &[u64], places: usize) -> (usize, Vec<u64>) {
+        let mut inbox = Inbox::<u64, ()>::new(UNBOUNDED, Overflow::Refuse);
+        for sender in senders {
+            match sender {
+                0 => drop(inbox.push_notice(Box::new(Notice::Finish), |_| ())),
+                sender => inbox.put_in(*sender, *sender, 99, |_| ()),
+            }
+        }
+        let passed = inbox.overtake(places);
+        let mut batch = None;
+        let first = inbox.take_main(&mut batch);
+        let entries = first.into_iter().chain(batch.into_iter().flat_map(|batch| *batch));
+        (passed, entries.map(|entry| entry.sender).collect())
+    }
+
+    #[test]
+    fn m1_what_is_late_overtakes_messages_of_others_and_nothing_else() {
+        for (senders, places, passed, order) in [
+            (&[1, 2, 3][..], 1, 1, &[1, 3, 2][..]),
+            (&[1, 2, 3], 2, 2, &[3, 1, 2]),
+            (&[1, 2, 3], 9, 2, &[3, 1, 2]),
+            (&[1, 2, 3], 0, 0, &[1, 2, 3]),
+            // Not its own sender's.
+            (&[3, 2, 3], 9, 1, &[3, 3, 2]),
+            (&[1, 3, 3], 9, 0, &[1, 3, 3]),
+            // Not a notice, wherever it lies.
+            (&[1, 0, 2, 3], 9, 1, &[1, 0, 3, 2]),
+            (&[0, 1, 3], 9, 1, &[0, 3, 1]),
+            (&[1, 0, 3], 9, 0, &[1, 0, 3]),
+            (&[1], 9, 0, &[1]),
+        ] {
+            let expected = (passed, order.to_vec());
+            assert_eq!(overtakes(senders, places), expected, "{senders:?} by {places}");
+        }
+    }
+}

@@ -10,8 +10,9 @@ use crate::mailbox::inbox::UNBOUNDED;
 use crate::monitor::watch;
 use crate::process::process::{Process, Via};
 use crate::received::Received;
+use crate::reply::Reply;
 use crate::spawn::Spawn;
-use krarup_gen::{Exit, Pid, Reason, Result, Target};
+use krarup_gen::{CallError, Exit, Pid, Reason, Result, Target};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -213,6 +214,29 @@ fn a_signal_and_a_stop_are_one_end() {
 #[test]
 fn two_stops_and_a_failure_are_one_end() {
     two_causes(stop, stop, true);
+}
+
+/// Each stage of an end is contained: though the host panics when a name is to be freed, and again
+/// when subscribers are to be told, the call in hand fails, who watches hears, and the worker
+/// lives on.
+#[test]
+fn an_end_comes_to_its_end_though_its_host_panics() {
+    model(|| {
+        let house = House::failing();
+        let (token, answer) = Reply::<u32>::new(None);
+        let cell = house.start(UNBOUNDED, |mut ctx| async move {
+            ctx.receive().await;
+            drop((ctx, token));
+            Err(Reason::error("failed"))
+        });
+        let end = watch(house.host(), Target::Pid(cell.pid));
+        assert!(cell.send(1).is_ok());
+        house.settle();
+        assert_eq!(block_on(answer), Some(Err(CallError::Terminated(Reason::error("failed")))));
+        assert_eq!(block_on(end).reason, Reason::error("failed"));
+        assert!(!cell.is_alive());
+        house.clear();
+    });
 }
 
 /// An end in two steps, where the real one is decided by whoever holds the process.

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::host::{Alarm, Host, Poke, Stalled, TimerKey};
 use crate::mailbox::overflow::Overflow;
 use crate::process::cell::{Birth, Cell};
+use crate::process::crash::raise;
 use crate::process::process::Process;
 use crate::process::turn::Life;
 use crate::ready::{Ready, TurnLimits};
@@ -44,6 +45,8 @@ pub(super) struct House {
     panicked: Mutex<Option<String>>,
     /// How many ends close the house.
     ends: u64,
+    /// Its tables panic when a process ends.
+    fails: bool,
 }
 
 #[derive(Default)]
@@ -84,7 +87,15 @@ impl House {
             retired: AtomicU64::new(0),
             panicked: Mutex::default(),
             ends,
+            fails: false,
         })
+    }
+
+    /// As [`House::new`]; what it is told of an end it panics at.
+    pub(super) fn failing() -> Arc<Self> {
+        let mut house = Self::new();
+        Arc::get_mut(&mut house).expect("nobody else has it").fails = true;
+        house
     }
 
     /// This house as processes see it.
@@ -228,6 +239,12 @@ impl House {
         self.late_replies.load(Ordering::Relaxed)
     }
 
+    fn fail(&self) {
+        if self.fails {
+            raise("a host");
+        }
+    }
+
     /// How many processes have ended.
     pub(super) fn retired(&self) -> u64 {
         self.retired.load(Ordering::Relaxed)
@@ -289,6 +306,7 @@ impl Host for House {
             self.listed.notify_all();
             drop(listed);
         }
+        self.fail();
     }
 
     fn register(&self, _: &Name, _: Arc<dyn Process>) -> Result<(), Pid> {
@@ -399,6 +417,7 @@ impl Host for House {
         if let Reason::Panic(panic) = reason {
             *self.panicked.lock() = Some(panic.to_string());
         }
+        self.fail();
     }
 
     fn count_late_reply(&self) {

@@ -1,13 +1,15 @@
 //! A process that is put back into its mailbox because nobody will run it, against who sends to
 //! it and who kills it (rule R7).
 
+use super::bell::block_on;
 use super::checker::{joined, model, thread};
 use super::house::{House, Inhabitant, LIMITS};
 use crate::mailbox::inbox::UNBOUNDED;
+use crate::monitor::watch;
 use crate::process::process::Process;
 use crate::ready::Ready;
 use crate::received::Received;
-use krarup_gen::Reason;
+use krarup_gen::{Reason, Target};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -59,4 +61,24 @@ fn a_process_that_is_killed_while_it_is_put_back_ends_once() {
         assert_eq!((house.retired(), house.dead_letters()), (1, 1));
         house.clear();
     });
+}
+
+/// One that has never run ends for the reason that came first.
+#[test]
+fn a_process_that_was_killed_before_nobody_will_run_it_was_killed() {
+    for kills in [false, true] {
+        model(move || {
+            let house = House::new();
+            let (cell, ready) = house.spawn(UNBOUNDED, |_| async { Ok(()) });
+            let end = watch(house.host(), Target::Pid(cell.pid));
+            if kills {
+                cell.kill();
+            }
+            let doomed = ready.put_back(|| Reason::Shutdown).expect_err("it has never run");
+            assert!(doomed.run(&LIMITS).is_none());
+            let reason = if kills { Reason::Killed } else { Reason::Shutdown };
+            assert_eq!(block_on(end).reason, reason);
+            house.clear();
+        });
+    }
 }

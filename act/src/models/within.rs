@@ -6,9 +6,12 @@ use super::house::House;
 use crate::host::Host;
 use crate::mailbox::inbox::UNBOUNDED;
 use crate::process::current;
+use crate::process::wait::Wait;
 use crate::received::Received;
 use crate::reply::Reply;
-use krarup_gen::{CallError, Reason};
+use krarup_gen::{CallError, Pid, Reason};
+use std::future::poll_fn;
+use std::task::Poll;
 
 /// After it the process is who it was, and has left of its turn what it had.
 #[test]
@@ -49,4 +52,46 @@ fn a_turn_within_another_leaves_that_as_it_was() {
             house.clear();
         });
     }
+}
+
+/// What a turn knows of itself it knows after another: whom it waits for, whom it owes turns, what it
+/// has sent, and that it drops what nobody has begun.
+#[test]
+fn a_turn_within_another_makes_that_forget_nothing() {
+    model(|| {
+        let (house, other) = (House::new(), House::new());
+        let _ = house.next_pid();
+        let (reply, mut answer) = Reply::<u32>::new(None);
+        let mut reply = Some(reply);
+        let cell = house.start(UNBOUNDED, move |ctx| async move {
+            let callee = Pid::local(7, ctx.pid().creation());
+            poll_fn(|cx| {
+                current::note_wait(callee, Wait::on(callee), cx.waker());
+                current::charge(1_000, 9);
+                current::count_sent();
+                current::look();
+                current::not_begun(|| {
+                    let inner = other.start(UNBOUNDED, |_| async move {
+                        current::charge(2_000, 8);
+                        current::count_sent();
+                        Ok(())
+                    });
+                    other.settle();
+                    assert!(!inner.is_alive());
+                    drop(reply.take());
+                });
+                assert_eq!(current::wait(), Wait::on(callee));
+                assert_eq!(current::debt().map(|debt| debt.creditor), Some(9));
+                assert_eq!(current::take_sent(), 1);
+                assert!(current::has_looked());
+                other.clear();
+                Poll::Ready(Ok(()))
+            })
+            .await
+        });
+        house.settle();
+        assert!(!cell.is_alive());
+        assert_eq!(answer.close(|| ()), Some(Err(CallError::NotBegun(Reason::Normal))));
+        house.clear();
+    });
 }

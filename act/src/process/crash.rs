@@ -170,3 +170,25 @@ impl<F> fmt::Debug for Contained<F> {
         f.write_str("Contained")
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_contained_quietly_is_quiet_to_its_end_and_no_longer() {
+        let outcome = contain_quietly(|| {
+            assert!(contain_quietly(|| panic!("within")).is_err());
+            QUIET.get()
+        });
+        assert_eq!((outcome, QUIET.get()), (Ok(true), false));
+    }
+
+    #[test]
+    fn what_is_raised_has_no_place_though_a_panic_has_said_the_same() {
+        note_panic_locations();
+        assert!(catch_unwind(|| panic!("the same")).is_err());
+        let Err(Reason::Panic(raised)) = contain(|| raise("the same")) else { panic!("no panic") };
+        assert_eq!((raised.message(), raised.location()), ("the same", None));
+    }
+}

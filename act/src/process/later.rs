@@ -111,5 +111,11 @@ mod tests {
         // And nothing is held from then on.
         tell();
         assert_eq!(told.get(), 4);
+        // What panics itself keeps nothing else from its turn.
+        holding(|| {
+            when_free(|| panic!("what waited"));
+            tell();
+        });
+        assert_eq!(told.get(), 5);
     }
 }
