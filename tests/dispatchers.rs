@@ -494,14 +494,24 @@ fn m4_who_owes_turns_hears_of_a_kill_a_stop_and_a_message_ahead_at_once_on_threa
         let log = Arc::<Mutex<Vec<usize>>>::default();
         let idle = behavior_fn(|_: Context<u64>| std::future::pending());
         let idle = node.spawn(move || idle).dispatcher("one").start().unwrap();
-        let (flooded, floods) = mpsc::channel();
+        // A turn in which the worker waits. The flooder asks for it in the turn by which it owes, so it
+        // still owes when that comes, however slow this thread is.
+        let (begun, begins) = mpsc::channel();
+        let (release, released) = mpsc::channel::<()>();
+        let gate = behavior_fn(move |mut ctx: Context<()>| async move {
+            ctx.receive().await;
+            begun.send(()).unwrap();
+            let _ = released.recv();
+            Ok(())
+        });
+        let gate = node.spawn(move || gate).dispatcher("one").start().unwrap();
         let heard = Arc::clone(&log);
         let flooder = behavior_fn(move |mut ctx: Context<()>| async move {
             let _gone = Gone(Arc::clone(&heard), HEARD);
             while let Received::Message(()) = ctx.receive().await {
                 (0..10_000).for_each(|number| idle.send(number).unwrap());
                 ctx.address().send(()).unwrap();
-                flooded.send(()).unwrap();
+                let _ = gate.send(());
             }
             Ok(())
         });
@@ -519,18 +529,6 @@ fn m4_who_owes_turns_hears_of_a_kill_a_stop_and_a_message_ahead_at_once_on_threa
             busy.send(()).unwrap();
         }
         flooder.send(()).unwrap();
-        floods.recv().unwrap();
-        // A turn in which the worker waits.
-        let (begun, begins) = mpsc::channel();
-        let (release, released) = mpsc::channel::<()>();
-        let gate = behavior_fn(move |mut ctx: Context<()>| async move {
-            ctx.receive().await;
-            begun.send(()).unwrap();
-            let _ = released.recv();
-            Ok(())
-        });
-        let gate = node.spawn(move || gate).dispatcher("one").start().unwrap();
-        gate.send(()).unwrap();
         begins.recv().unwrap();
         let before = log.lock().unwrap().len();
         call(&flooder);
