@@ -5,8 +5,8 @@ mod pool_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{PoolState, Received, ResizeError, Resized, behavior_fn};
-use pool_support::{Job, PoolAddress, millis, numbers, seconds};
+use krarup::{PoolBehavior, PoolContext, PoolState, Received, ResizeError, Resized, behavior_fn};
+use pool_support::{Job, PoolAddress, done, millis, numbers, seconds, workers};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
@@ -211,5 +211,41 @@ fn p5_a_worker_that_comes_too_late_for_its_place_is_let_go_like_one_that_is_remo
         sim.advance(millis(1));
         assert_eq!((pool.is_alive(), log.take()), (!finishes, vec!["late".to_owned()]));
         assert_eq!(sim.stats().processes, if finishes { 0 } else { 2 });
+    }
+}
+
+/// Wants to stop, when it is told to.
+struct Stops;
+
+impl PoolBehavior for Stops {
+    type Job = Job;
+    type Command = ();
+
+    async fn handle_command(&mut self, pool: &mut PoolContext<'_, Job, ()>, (): ()) -> Result {
+        pool.stop();
+        Ok(())
+    }
+}
+
+#[test]
+fn p5_a_callback_that_wants_to_stop_cuts_nothing_off_when_the_pool_finishes() {
+    for (finishes, sim) in [true, false].into_iter().cycle().zip(simulations(4)) {
+        let log = Log::new();
+        let factory = workers(&log);
+        let pool = sim.spawn(move || Pool::new(1, factory).behavior(Stops)).wait().unwrap();
+        let mut end = pool.monitor().into_future();
+        (1..3).for_each(|n| pool.send(Job::Slow(n, seconds(2))).unwrap());
+        sim.run_until_idle();
+        if finishes {
+            pool.finish();
+            sim.run_until_idle();
+        }
+        pool.command(()).unwrap();
+        sim.advance(millis(3_999));
+        assert_eq!((pool.is_alive(), log.lines().len()), (finishes, 1));
+        sim.advance(millis(1));
+        assert_eq!((pool.is_alive(), done(&log).len()), (false, if finishes { 2 } else { 1 }));
+        let told = poll_once(&mut end);
+        assert!(matches!(told, Poll::Ready(down) if down.reason == Reason::Normal));
     }
 }
