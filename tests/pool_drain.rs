@@ -394,6 +394,8 @@ fn p11_a_worker_that_is_stuck_in_a_drained_pool_is_replaced_and_takes_nothing_be
         let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
         let before = pool.workers().wait().unwrap();
         pool.send(Job::Hang).unwrap();
+        // Its turn is neither the first nor the last.
+        pool.send(Job::Note(0)).unwrap();
         sim.run_until_idle();
         let mut drained = drain!(sim, pool);
         sim.advance(millis(2_999));
@@ -403,10 +405,33 @@ fn p11_a_worker_that_is_stuck_in_a_drained_pool_is_replaced_and_takes_nothing_be
         assert!(matches!(pool.send(Job::Note(1)), Err(SendError::Draining(_))));
         // It stands last.
         let now = pool.workers().wait().unwrap();
-        assert_eq!((now.len(), &now[..2]), (3, &before[1..]));
+        assert_eq!((now.len(), [now[0], now[1]]), (3, [before[2], before[1]]));
         assert!(!before.contains(&now[2]));
         assert!(pool.reopen().wait().unwrap());
         let served: Vec<_> = (0..3).map(|_| pool_support::who(&pool)).collect();
         assert_eq!(served, now);
+    }
+}
+
+#[test]
+fn p11_a_drain_waits_for_permits_from_before_the_one_before_it() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let pool = pool(&sim, 1, 9, &log);
+        let oldest = pool.reserve().unwrap();
+        let mut first = drain!(sim, pool);
+        assert!(pool.reopen().wait().unwrap());
+        let between = pool.reserve().unwrap();
+        let mut second = drain!(sim, pool);
+        drop(between);
+        sim.run_until_idle();
+        assert!(poll_once(&mut first).is_pending() && poll_once(&mut second).is_pending());
+        oldest.send(Job::Slow(1, seconds(1)));
+        sim.advance(millis(999));
+        assert!(poll_once(&mut first).is_pending() && poll_once(&mut second).is_pending());
+        sim.advance(millis(1));
+        for drained in [&mut first, &mut second] {
+            assert_eq!(poll_once(drained), Poll::Ready(Ok(())));
+        }
     }
 }

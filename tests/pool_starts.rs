@@ -214,16 +214,20 @@ fn p5_a_worker_that_comes_too_late_for_its_place_is_let_go_like_one_that_is_remo
     }
 }
 
-/// Wants to stop, when it is told to.
+/// Wants to stop, or fails with a call in hand.
 struct Stops;
 
 impl PoolBehavior for Stops {
     type Job = Job;
-    type Command = ();
+    type Command = Option<Reply<u32>>;
 
-    async fn handle_command(&mut self, pool: &mut PoolContext<'_, Job, ()>, (): ()) -> Result {
+    async fn handle_command(
+        &mut self,
+        pool: &mut PoolContext<'_, Job, Self::Command>,
+        call: Self::Command,
+    ) -> Result {
         pool.stop();
-        Ok(())
+        if call.is_some() { Err(boom()) } else { Ok(()) }
     }
 }
 
@@ -240,12 +244,29 @@ fn p5_a_callback_that_wants_to_stop_cuts_nothing_off_when_the_pool_finishes() {
             pool.finish();
             sim.run_until_idle();
         }
-        pool.command(()).unwrap();
+        pool.command(None).unwrap();
         sim.advance(millis(3_999));
         assert_eq!((pool.is_alive(), log.lines().len()), (finishes, 1));
         sim.advance(millis(1));
         assert_eq!((pool.is_alive(), done(&log).len()), (false, if finishes { 2 } else { 1 }));
         let told = poll_once(&mut end);
         assert!(matches!(told, Poll::Ready(down) if down.reason == Reason::Normal));
+    }
+}
+
+#[test]
+fn p7_a_call_in_hand_hears_of_the_end_of_a_pool_when_its_workers_have_ended() {
+    for sim in simulations(5) {
+        let factory = workers(&Log::new());
+        let pool = sim.spawn(move || Pool::new(1, factory).behavior(Stops)).wait().unwrap();
+        pool.send(Job::Slow(1, seconds(2))).unwrap();
+        sim.run_until_idle();
+        let mut asked = pool.ask(Some).into_future();
+        assert!(poll_once(&mut asked).is_pending());
+        sim.advance(millis(1_999));
+        assert!(pool.is_alive() && poll_once(&mut asked).is_pending());
+        sim.advance(millis(1));
+        assert_eq!(poll_once(&mut asked), Poll::Ready(Err(CallError::Terminated(boom()))));
+        assert_eq!(sim.stats().processes, 0);
     }
 }
