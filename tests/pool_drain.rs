@@ -5,7 +5,7 @@ mod pool_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Broadcast, ByKey, Resized};
+use krarup::{Broadcast, ByKey, Resized, behavior_fn};
 use pool_support::{Job, PoolAddress, done, inspect, millis, numbers, occupy, seconds, workers};
 use std::task::Poll;
 use support::{Log, poll_once, simulations};
@@ -434,4 +434,33 @@ fn p11_a_drain_waits_for_permits_from_before_the_one_before_it() {
             assert_eq!(poll_once(drained), Poll::Ready(Ok(())));
         }
     }
+}
+
+#[test]
+fn p11_a_drain_does_not_wait_for_a_removed_worker_that_blocks_its_thread() {
+    let node = Node::builder("p11").workers(2).start().unwrap();
+    let (blocks, free) = std::sync::mpsc::channel::<()>();
+    let free = std::sync::Arc::new(std::sync::Mutex::new(free));
+    let factory = move || {
+        let free = std::sync::Arc::clone(&free);
+        behavior_fn(move |mut ctx: Context<()>| async move {
+            ctx.receive().await;
+            let _ = free.lock().unwrap().recv();
+            Ok(())
+        })
+    };
+    let pool = node.spawn(move || Pool::new(1, factory).stuck_limit(millis(20))).wait().unwrap();
+    pool.send(()).unwrap();
+    assert_eq!(pool.remove_workers(1).wait(), Ok(Resized { size: 0, changed: 1 }));
+    while pool.statistics().wait().unwrap().stuck == 0 {
+        std::thread::yield_now();
+    }
+    let mut drained = pool.drain().into_future();
+    let early = poll_once(&mut drained);
+    // The pool has come to what was asked after it.
+    pool.statistics().wait().unwrap();
+    let drained = if early.is_ready() { early } else { poll_once(&mut drained) };
+    drop(blocks);
+    assert_eq!(drained, Poll::Ready(Ok(())));
+    node.stop().wait().unwrap();
 }

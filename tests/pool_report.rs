@@ -354,3 +354,59 @@ fn p12_what_is_due_is_done_though_the_pool_is_always_told_something() {
         assert_eq!((numbers.stuck, numbers.restarts, numbers.workers), (1, 1, 1));
     }
 }
+
+/// Notes which workers have ended, and why.
+struct Hears(Log);
+
+impl PoolBehavior for Hears {
+    type Job = ();
+    type Command = ();
+
+    async fn handle_command(&mut self, _: &mut PoolContext<'_, (), ()>, (): ()) -> Result {
+        Ok(())
+    }
+
+    async fn handle_worker_exit(&mut self, _: &mut PoolContext<'_, (), ()>, exit: &Exit) -> Result {
+        self.0.note(&exit.reason);
+        Ok(())
+    }
+}
+
+#[test]
+fn p14_a_signal_of_a_worker_that_was_given_up_and_blocks_its_thread_is_not_its_end() {
+    let node = Node::builder("p14").workers(2).start().unwrap();
+    let (log, (to, told)) = (Log::new(), std::sync::mpsc::channel::<Pid>());
+    let (signalled, signals) = std::sync::mpsc::channel();
+    let told = Arc::new(std::sync::Mutex::new(told));
+    let factory = move || {
+        let (told, signalled) = (Arc::clone(&told), signalled.clone());
+        behavior_fn(move |mut ctx: Context<()>| async move {
+            ctx.receive().await;
+            let next = || told.lock().unwrap().recv();
+            if let Ok(pool) = next() {
+                ctx.exit(pool, boom());
+                signalled.send(()).unwrap();
+                let _ = next();
+            }
+            std::future::pending::<Result>().await
+        })
+    };
+    let hears = Hears(log.clone());
+    let pool = move || Pool::new(1, factory).stuck_limit(millis(20)).behavior(hears);
+    let pool = node.spawn(pool).wait().unwrap();
+    pool.send(()).unwrap();
+    while pool.statistics().wait().unwrap().stuck == 0 {
+        std::thread::yield_now();
+    }
+    to.send(pool.pid()).unwrap();
+    signals.recv().unwrap();
+    pool.statistics().wait().unwrap();
+    let early = log.take();
+    drop(to);
+    assert_eq!(early, [""; 0], "it has sent a signal, and has not ended");
+    while log.lines().is_empty() {
+        std::thread::yield_now();
+    }
+    assert_eq!(log.take(), ["killed"]);
+    node.stop().wait().unwrap();
+}

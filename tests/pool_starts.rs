@@ -1,11 +1,13 @@
 //! Workers that start late, or in vain, or do not end: while a pool is resized, finishes, or ends
-//! (rules P4, P5, P7).
+//! (rules P4, P5, P7, P14).
 
 mod pool_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{PoolBehavior, PoolContext, PoolState, Received, ResizeError, Resized, behavior_fn};
+use krarup::{
+    Lifecycle, PoolBehavior, PoolContext, PoolState, Received, ResizeError, Resized, behavior_fn,
+};
 use pool_support::{Job, PoolAddress, done, millis, numbers, seconds, workers};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -268,5 +270,48 @@ fn p7_a_call_in_hand_hears_of_the_end_of_a_pool_when_its_workers_have_ended() {
         sim.advance(millis(1));
         assert_eq!(poll_once(&mut asked), Poll::Ready(Err(CallError::Terminated(boom()))));
         assert_eq!(sim.stats().processes, 0);
+    }
+}
+
+/// Notes of whose life it hears, from its init on.
+struct Watches(Log);
+
+struct Lived(Lifecycle);
+
+impl From<Lifecycle> for Lived {
+    fn from(event: Lifecycle) -> Self {
+        Lived(event)
+    }
+}
+
+impl PoolBehavior for Watches {
+    type Job = Job;
+    type Command = Lived;
+
+    async fn init(&mut self, pool: &mut PoolContext<'_, Job, Lived>) -> Result {
+        pool.watch_lifecycle();
+        Ok(())
+    }
+
+    async fn handle_command(
+        &mut self,
+        _: &mut PoolContext<'_, Job, Lived>,
+        Lived(event): Lived,
+    ) -> Result {
+        self.0.note(event.pid());
+        Ok(())
+    }
+}
+
+#[test]
+fn p14_a_pool_that_watches_from_its_init_on_hears_of_its_workers_and_not_of_itself() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let (watches, factory) = (Watches(log.clone()), workers(&Log::new()));
+        let pool = sim.spawn(move || Pool::new(2, factory).behavior(watches)).wait().unwrap();
+        sim.run_until_idle();
+        let [one, other] = pool.workers().wait().unwrap()[..] else { panic!("of two") };
+        // Each was spawned, and has initialised.
+        assert_eq!(log.take(), [one, one, other, other].map(|worker| worker.to_string()));
     }
 }
