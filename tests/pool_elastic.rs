@@ -248,26 +248,3 @@ fn p13_a_copy_stays_with_the_worker_that_it_is_for() {
         assert_eq!((done(&log), pool.waiting()), (vec![0, 1, 2, 3, 4], 4));
     }
 }
-
-#[test]
-fn p13_a_job_that_is_moved_where_no_room_is_left_keeps_its_time() {
-    for sim in simulations(5) {
-        let log = Log::new();
-        let factory = workers(&log);
-        let elastic = Elastic::between(2, 2).every(millis(100));
-        let pool = move || {
-            let pool = Pool::new(2, factory).mailbox(2).time_to_live(seconds(3));
-            pool.elastic(elastic).routing(ToFirst)
-        };
-        let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
-        // The second has nothing to do, and its room is reserved.
-        let mut permits: Vec<_> = (0..4).map(|_| pool.reserve().unwrap()).collect();
-        permits.drain(..2).for_each(drop);
-        pool.send(Job::Slow(0, seconds(20))).unwrap();
-        sim.run_until_idle();
-        (1..3).for_each(|n| pool.send(Job::Note(n)).unwrap());
-        sim.advance(seconds(30));
-        assert_eq!((done(&log), numbers(&pool).expired), (vec![0], 2));
-        drop(permits);
-    }
-}
