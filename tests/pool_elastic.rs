@@ -233,7 +233,7 @@ fn p13_a_copy_stays_with_the_worker_that_it_is_for() {
             behavior_fn(move |mut ctx: Context<u32>| async move {
                 while let Received::Message(number) = ctx.receive().await {
                     if hangs {
-                        std::future::pending().await
+                        std::future::pending::<()>().await;
                     }
                     log.note(number);
                 }
