@@ -5,7 +5,7 @@ mod pool_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Broadcast, ByKey, Resized};
+use krarup::{Broadcast, ByKey, Resized, behavior_fn};
 use pool_support::{Job, PoolAddress, done, inspect, millis, numbers, occupy, seconds, workers};
 use std::task::Poll;
 use support::{Log, poll_once, simulations};
@@ -394,6 +394,8 @@ fn p11_a_worker_that_is_stuck_in_a_drained_pool_is_replaced_and_takes_nothing_be
         let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
         let before = pool.workers().wait().unwrap();
         pool.send(Job::Hang).unwrap();
+        // Its turn is neither the first nor the last.
+        pool.send(Job::Note(0)).unwrap();
         sim.run_until_idle();
         let mut drained = drain!(sim, pool);
         sim.advance(millis(2_999));
@@ -403,10 +405,62 @@ fn p11_a_worker_that_is_stuck_in_a_drained_pool_is_replaced_and_takes_nothing_be
         assert!(matches!(pool.send(Job::Note(1)), Err(SendError::Draining(_))));
         // It stands last.
         let now = pool.workers().wait().unwrap();
-        assert_eq!((now.len(), &now[..2]), (3, &before[1..]));
+        assert_eq!((now.len(), [now[0], now[1]]), (3, [before[2], before[1]]));
         assert!(!before.contains(&now[2]));
         assert!(pool.reopen().wait().unwrap());
         let served: Vec<_> = (0..3).map(|_| pool_support::who(&pool)).collect();
         assert_eq!(served, now);
     }
+}
+
+#[test]
+fn p11_a_drain_waits_for_permits_from_before_the_one_before_it() {
+    for sim in simulations(10) {
+        let log = Log::new();
+        let pool = pool(&sim, 1, 9, &log);
+        let oldest = pool.reserve().unwrap();
+        let mut first = drain!(sim, pool);
+        assert!(pool.reopen().wait().unwrap());
+        let between = pool.reserve().unwrap();
+        let mut second = drain!(sim, pool);
+        drop(between);
+        sim.run_until_idle();
+        assert!(poll_once(&mut first).is_pending() && poll_once(&mut second).is_pending());
+        oldest.send(Job::Slow(1, seconds(1)));
+        sim.advance(millis(999));
+        assert!(poll_once(&mut first).is_pending() && poll_once(&mut second).is_pending());
+        sim.advance(millis(1));
+        for drained in [&mut first, &mut second] {
+            assert_eq!(poll_once(drained), Poll::Ready(Ok(())));
+        }
+    }
+}
+
+#[test]
+fn p11_a_drain_does_not_wait_for_a_removed_worker_that_blocks_its_thread() {
+    let node = Node::builder("p11").workers(2).start().unwrap();
+    let (blocks, free) = std::sync::mpsc::channel::<()>();
+    let free = std::sync::Arc::new(std::sync::Mutex::new(free));
+    let factory = move || {
+        let free = std::sync::Arc::clone(&free);
+        behavior_fn(move |mut ctx: Context<()>| async move {
+            ctx.receive().await;
+            let _ = free.lock().unwrap().recv();
+            Ok(())
+        })
+    };
+    let pool = node.spawn(move || Pool::new(1, factory).stuck_limit(millis(20))).wait().unwrap();
+    pool.send(()).unwrap();
+    assert_eq!(pool.remove_workers(1).wait(), Ok(Resized { size: 0, changed: 1 }));
+    while pool.statistics().wait().unwrap().stuck == 0 {
+        std::thread::yield_now();
+    }
+    let mut drained = pool.drain().into_future();
+    let early = poll_once(&mut drained);
+    // The pool has come to what was asked after it.
+    pool.statistics().wait().unwrap();
+    let drained = if early.is_ready() { early } else { poll_once(&mut drained) };
+    drop(blocks);
+    assert_eq!(drained, Poll::Ready(Ok(())));
+    node.stop().wait().unwrap();
 }

@@ -4,8 +4,9 @@ mod pool_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{ByKey, Choice, Elastic, Received, Routing, Workers, behavior_fn};
+use krarup::{Broadcast, ByKey, Choice, Elastic, Received, Routing, Workers, behavior_fn};
 use pool_support::{Job, PoolAddress, Worker, done, inspect, millis, numbers, seconds, workers};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use support::{Log, poll_once, simulations};
 
@@ -220,4 +221,30 @@ fn p13_who_has_nothing_in_hand_can_go_though_others_have_a_queue() {
     (0..3).for_each(|n| pool.send(Job::Slow(n, seconds(1))).unwrap());
     sim.advance(millis(100));
     assert_eq!(numbers(&pool).places, 1);
+}
+
+#[test]
+fn p13_a_copy_stays_with_the_worker_that_it_is_for() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let (noted, hangs) = (log.clone(), AtomicBool::new(true));
+        let factory = move || {
+            let (log, hangs) = (noted.clone(), hangs.swap(false, Ordering::Relaxed));
+            behavior_fn(move |mut ctx: Context<u32>| async move {
+                while let Received::Message(number) = ctx.receive().await {
+                    if hangs {
+                        std::future::pending::<()>().await;
+                    }
+                    log.note(number);
+                }
+                Ok(())
+            })
+        };
+        let elastic = Elastic::between(2, 2).every(millis(100));
+        let pool = move || Pool::new(2, factory).elastic(elastic).routing(Broadcast);
+        let pool = sim.spawn(pool).wait().unwrap();
+        (0..5).for_each(|number| pool.send(number).unwrap());
+        sim.advance(seconds(1));
+        assert_eq!((done(&log), pool.waiting()), (vec![0, 1, 2, 3, 4], 4));
+    }
 }

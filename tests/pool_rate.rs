@@ -7,6 +7,7 @@ mod support;
 use krarup::prelude::*;
 use krarup::{ByKey, Rate};
 use pool_support::{Job, PoolAddress, done, millis, numbers, seconds, workers};
+use std::task::Poll;
 use support::{Log, poll_once, simulations};
 
 /// A pool with 3 tokens, of which one comes back in an hour.
@@ -184,12 +185,14 @@ fn p10_who_waits_at_a_pool_of_pools_takes_a_token_of_the_inner_one() {
         // One that has room and does not use it gives it back, with the token.
         sim.advance(millis(1));
         drop(waits.remove(0));
+        pool.send(Job::Note(5)).unwrap();
+        assert!(poll_once(&mut waits[0]).is_pending());
         sim.advance(seconds(1));
         assert!(poll_once(&mut waits[0]).is_ready());
         sim.advance(seconds(9));
         let mut all = done(&log);
         all.sort_unstable();
-        assert_eq!(all, [0, 1, 2, 3, 4, 6]);
+        assert_eq!(all, [0, 1, 2, 3, 4, 5, 6]);
         (7..9).for_each(|n| pool.send(Job::Note(n)).unwrap());
         assert!(pool.send(Job::Note(9)).unwrap_err().is_full(), "no token was lost or made");
     }
@@ -220,5 +223,34 @@ fn p10_who_waits_for_a_token_of_an_inner_pool_waits_while_that_is_drained() {
         assert!(poll_once(&mut wait).is_ready());
         sim.run_until_idle();
         assert_eq!((done(&log), inside.lines().len()), (vec![0, 1], 1));
+    }
+}
+
+#[test]
+fn p10_a_pool_that_ends_leaves_no_timer_for_those_that_have_waited_for_a_token() {
+    let ends: [fn(&Simulation, &PoolAddress, Pid); 3] = [
+        |sim, pool, _| sim.kill(pool.pid()),
+        |_, pool, _| drop(poll_once(&mut pool.stop().into_future())),
+        |sim, _, inner| sim.kill(inner),
+    ];
+    for (end, sim) in ends.into_iter().cycle().zip(simulations(9)) {
+        let log = Log::new();
+        let factory = workers(&log);
+        let rate = Rate::per_second(1.0 / 3_600.0);
+        let inner = move || Pool::new(1, factory.clone()).mailbox(5).rate(rate);
+        let pool: PoolAddress = sim.spawn(move || Pool::new(1, inner)).wait().unwrap();
+        pool.send(Job::Note(0)).unwrap();
+        let mut wait = pool.send_or_wait(Job::Note(1)).into_future();
+        assert!(poll_once(&mut wait).is_pending());
+        sim.run_until_idle();
+        assert_eq!(sim.stats().timers, 1, "an hour from now there is a token");
+        let inner = pool.workers().wait().unwrap()[0];
+        end(&sim, &pool, inner);
+        sim.run_until_idle();
+        // The replacement has a token of its own.
+        let told = poll_once(&mut wait);
+        assert_eq!(matches!(told, Poll::Ready(Ok(()))), pool.is_alive());
+        assert!(told.is_ready());
+        assert_eq!(sim.stats().timers, 0);
     }
 }

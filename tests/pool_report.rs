@@ -4,7 +4,7 @@ mod pool_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Elastic, Inspection, Overflow, Rate, behavior_fn};
+use krarup::{Elastic, Inspection, Overflow, PoolBehavior, PoolContext, Rate, behavior_fn};
 use pool_support::{Job, PoolAddress, millis, numbers, seconds, workers};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -302,4 +302,111 @@ fn p4_a_back_off_is_kept_while_reports_are_made_and_workers_are_looked_at() {
             journal.take();
         }
     });
+}
+
+#[test]
+fn p12_a_worker_that_has_ended_with_a_job_in_hand_is_not_stuck() {
+    for sim in simulations(5) {
+        let fails = Arc::new(AtomicBool::new(false));
+        let failing = Arc::clone(&fails);
+        let factory = move || Frail(Log::new(), Arc::clone(&failing));
+        let pool = Pool::new(1, factory).stuck_limit(seconds(5));
+        let pool = pool.back_off(seconds(60), seconds(60));
+        let pool: PoolAddress = sim.spawn(move || pool).wait().unwrap();
+        fails.store(true, Ordering::Relaxed);
+        pool.send(Job::End(boom())).unwrap();
+        sim.advance(seconds(59));
+        let of = |pool| {
+            let numbers = numbers(pool);
+            (numbers.places, numbers.workers, numbers.restarts, numbers.stuck, numbers.crashed)
+        };
+        assert_eq!(of(&pool), (1, 0, 0, 0, 1));
+        fails.store(false, Ordering::Relaxed);
+        sim.advance(seconds(1));
+        assert_eq!(of(&pool), (1, 1, 1, 0, 1));
+    }
+}
+
+/// Always has something to do.
+struct Busy;
+
+impl PoolBehavior for Busy {
+    type Job = Job;
+    type Command = ();
+
+    async fn handle_command(&mut self, pool: &mut PoolContext<'_, Job, ()>, (): ()) -> Result {
+        pool.address().command(())?;
+        pool.sleep(millis(100)).await;
+        Ok(())
+    }
+}
+
+#[test]
+fn p12_what_is_due_is_done_though_the_pool_is_always_told_something() {
+    for sim in simulations(5) {
+        let factory = workers(&Log::new());
+        let pool = move || Pool::new(1, factory).stuck_limit(seconds(2)).behavior(Busy);
+        let pool = sim.spawn(pool).wait().unwrap();
+        pool.send(Job::Hang).unwrap();
+        pool.command(()).unwrap();
+        sim.advance(seconds(3));
+        let numbers = pool.statistics().wait().unwrap();
+        assert_eq!((numbers.stuck, numbers.restarts, numbers.workers), (1, 1, 1));
+    }
+}
+
+/// Notes which workers have ended, and why.
+struct Hears(Log);
+
+impl PoolBehavior for Hears {
+    type Job = ();
+    type Command = ();
+
+    async fn handle_command(&mut self, _: &mut PoolContext<'_, (), ()>, (): ()) -> Result {
+        Ok(())
+    }
+
+    async fn handle_worker_exit(&mut self, _: &mut PoolContext<'_, (), ()>, exit: &Exit) -> Result {
+        self.0.note(&exit.reason);
+        Ok(())
+    }
+}
+
+#[test]
+fn p14_a_signal_of_a_worker_that_was_given_up_and_blocks_its_thread_is_not_its_end() {
+    let node = Node::builder("p14").workers(2).start().unwrap();
+    let (log, (to, told)) = (Log::new(), std::sync::mpsc::channel::<Pid>());
+    let (signalled, signals) = std::sync::mpsc::channel();
+    let told = Arc::new(std::sync::Mutex::new(told));
+    let factory = move || {
+        let (told, signalled) = (Arc::clone(&told), signalled.clone());
+        behavior_fn(move |mut ctx: Context<()>| async move {
+            ctx.receive().await;
+            let next = || told.lock().unwrap().recv();
+            if let Ok(pool) = next() {
+                ctx.exit(pool, boom());
+                signalled.send(()).unwrap();
+                let _ = next();
+            }
+            std::future::pending::<Result>().await
+        })
+    };
+    let hears = Hears(log.clone());
+    let pool = move || Pool::new(1, factory).stuck_limit(millis(20)).behavior(hears);
+    let pool = node.spawn(pool).wait().unwrap();
+    pool.send(()).unwrap();
+    while pool.statistics().wait().unwrap().stuck == 0 {
+        std::thread::yield_now();
+    }
+    to.send(pool.pid()).unwrap();
+    signals.recv().unwrap();
+    pool.statistics().wait().unwrap();
+    let early = log.take();
+    drop(to);
+    assert_eq!(early, [""; 0], "it has sent a signal, and has not ended");
+    while log.lines().is_empty() {
+        std::thread::yield_now();
+    }
+    assert_eq!(log.take(), ["killed"]);
+    node.stop().wait().unwrap();
 }

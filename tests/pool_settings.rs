@@ -115,6 +115,7 @@ fn b1_a_setting_without_meaning_is_an_error_that_names_it() {
         (setting(move |pool| pool.init_timeout(zero)), PoolError::ZeroInitTimeout),
         (setting(move |pool| pool.report_every(zero)), PoolError::ZeroReportPeriod),
         (setting(move |pool| pool.intensity(1, zero)), PoolError::ZeroPeriod),
+        (setting(move |pool| pool.intensity(0, zero)), PoolError::ZeroPeriod),
         (long(zero), PoolError::BackOff { first: zero, most: seconds(1) }),
         (long(Duration::MAX), PoolError::BackOff { first: Duration::MAX, most: seconds(1) }),
         (elastic(Elastic::between(0, 3)), PoolError::ElasticRange { min: 0, max: 3 }),

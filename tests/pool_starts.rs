@@ -1,12 +1,14 @@
 //! Workers that start late, or in vain, or do not end: while a pool is resized, finishes, or ends
-//! (rules P4, P5, P7).
+//! (rules P4, P5, P7, P14).
 
 mod pool_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{PoolState, Received, ResizeError, Resized, behavior_fn};
-use pool_support::{Job, PoolAddress, millis, numbers, seconds};
+use krarup::{
+    Lifecycle, PoolBehavior, PoolContext, PoolState, Received, ResizeError, Resized, behavior_fn,
+};
+use pool_support::{Job, PoolAddress, done, millis, numbers, seconds, workers};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
@@ -211,5 +213,105 @@ fn p5_a_worker_that_comes_too_late_for_its_place_is_let_go_like_one_that_is_remo
         sim.advance(millis(1));
         assert_eq!((pool.is_alive(), log.take()), (!finishes, vec!["late".to_owned()]));
         assert_eq!(sim.stats().processes, if finishes { 0 } else { 2 });
+    }
+}
+
+/// Wants to stop, or fails with a call in hand.
+struct Stops;
+
+impl PoolBehavior for Stops {
+    type Job = Job;
+    type Command = Option<Reply<u32>>;
+
+    async fn handle_command(
+        &mut self,
+        pool: &mut PoolContext<'_, Job, Self::Command>,
+        call: Self::Command,
+    ) -> Result {
+        pool.stop();
+        if call.is_some() { Err(boom()) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn p5_a_callback_that_wants_to_stop_cuts_nothing_off_when_the_pool_finishes() {
+    for (finishes, sim) in [true, false].into_iter().cycle().zip(simulations(4)) {
+        let log = Log::new();
+        let factory = workers(&log);
+        let pool = sim.spawn(move || Pool::new(1, factory).behavior(Stops)).wait().unwrap();
+        let mut end = pool.monitor().into_future();
+        (1..3).for_each(|n| pool.send(Job::Slow(n, seconds(2))).unwrap());
+        sim.run_until_idle();
+        if finishes {
+            pool.finish();
+            sim.run_until_idle();
+        }
+        pool.command(None).unwrap();
+        sim.advance(millis(3_999));
+        assert_eq!((pool.is_alive(), log.lines().len()), (finishes, 1));
+        sim.advance(millis(1));
+        assert_eq!((pool.is_alive(), done(&log).len()), (false, if finishes { 2 } else { 1 }));
+        let told = poll_once(&mut end);
+        assert!(matches!(told, Poll::Ready(down) if down.reason == Reason::Normal));
+    }
+}
+
+#[test]
+fn p7_a_call_in_hand_hears_of_the_end_of_a_pool_when_its_workers_have_ended() {
+    for sim in simulations(5) {
+        let factory = workers(&Log::new());
+        let pool = sim.spawn(move || Pool::new(1, factory).behavior(Stops)).wait().unwrap();
+        pool.send(Job::Slow(1, seconds(2))).unwrap();
+        sim.run_until_idle();
+        let mut asked = pool.ask(Some).into_future();
+        assert!(poll_once(&mut asked).is_pending());
+        sim.advance(millis(1_999));
+        assert!(pool.is_alive() && poll_once(&mut asked).is_pending());
+        sim.advance(millis(1));
+        assert_eq!(poll_once(&mut asked), Poll::Ready(Err(CallError::Terminated(boom()))));
+        assert_eq!(sim.stats().processes, 0);
+    }
+}
+
+/// Notes of whose life it hears, from its init on.
+struct Watches(Log);
+
+struct Lived(Lifecycle);
+
+impl From<Lifecycle> for Lived {
+    fn from(event: Lifecycle) -> Self {
+        Lived(event)
+    }
+}
+
+impl PoolBehavior for Watches {
+    type Job = Job;
+    type Command = Lived;
+
+    async fn init(&mut self, pool: &mut PoolContext<'_, Job, Lived>) -> Result {
+        pool.watch_lifecycle();
+        Ok(())
+    }
+
+    async fn handle_command(
+        &mut self,
+        _: &mut PoolContext<'_, Job, Lived>,
+        Lived(event): Lived,
+    ) -> Result {
+        self.0.note(event.pid());
+        Ok(())
+    }
+}
+
+#[test]
+fn p14_a_pool_that_watches_from_its_init_on_hears_of_its_workers_and_not_of_itself() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let (watches, factory) = (Watches(log.clone()), workers(&Log::new()));
+        let pool = sim.spawn(move || Pool::new(2, factory).behavior(watches)).wait().unwrap();
+        sim.run_until_idle();
+        let [one, other] = pool.workers().wait().unwrap()[..] else { panic!("of two") };
+        // Each was spawned, and has initialised.
+        assert_eq!(log.take(), [one, one, other, other].map(|worker| worker.to_string()));
     }
 }

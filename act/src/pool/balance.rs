@@ -75,7 +75,9 @@ where
         if let Err(error) = refused {
             // It was accepted, when it was: it goes to the first that has room.
             let message = SendError::into_message(error);
-            self.line.inherit(Heir { message, sender, times, era: self.eras.current() });
+            // Jobs of a key are not moved: any worker may have this one.
+            let (hint, era) = (0, self.eras.current());
+            self.line.inherit(Heir { message, sender, hint, times, era });
             self.send_scouts();
         }
     }

@@ -127,6 +127,11 @@ mod tests {
         endless.record(Duration::MAX);
         let most = Duration::from_nanos(u64::MAX);
         assert_eq!((endless.latency().max, endless.latency().p50), (most, most));
+        let single = Histogram::new();
+        let exact = Duration::from_nanos(1_000_001);
+        single.record(exact);
+        let Latency { count, mean, p50, p90, p99, max } = single.latency();
+        assert_eq!((count, [mean, p50, p90, p99, max]), (1, [exact; 5]), "none is too long");
         (1..=100).for_each(|n| histogram.record(Duration::from_millis(n)));
         let latency = histogram.latency();
         assert_eq!((latency.count, latency.max), (100, Duration::from_millis(100)));

@@ -19,14 +19,14 @@ use super::ring::{Gate, Ring, Worker};
 use super::routing::Routing;
 use super::ticket::Eras;
 use crate::address::Address;
-use crate::host::Host;
+use crate::host::{Host, TimerKey};
 use crate::job::Mark;
 use crate::mailbox::overflow::Overflow;
 use crate::mailbox::permit::{Line, Waiter};
 use krarup_gen::{DeadLetterCause, Pid};
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -63,8 +63,9 @@ pub(super) struct Intake<M: Send + 'static, C: Send + 'static, R> {
     /// `None` when the pool has ended.
     rules: RwLock<Option<Arc<Rules<M>>>>,
     pub(super) line: Queue<M>,
-    /// The line will stand at the workers again when there is a token of the rate.
-    pub(super) recalls: AtomicBool,
+    /// The timer by which the line will stand at the workers again, when there is a token of the
+    /// rate.
+    pub(super) recall: Mutex<Option<TimerKey>>,
     /// Senders that wait for room at one worker, in its own line: known here to be sent away.
     pub(super) at_workers: Queue<M>,
     /// Workers that were let go and have not ended: what they have accepted is still the pool's.
@@ -111,7 +112,7 @@ where
             rate_limited: AtomicU64::new(0),
             rules: RwLock::new(Some(Arc::new(rules))),
             line: Queue::new(),
-            recalls: AtomicBool::new(false),
+            recall: Mutex::new(None),
             at_workers: Queue::new(),
             leaving: Mutex::new(BTreeMap::new()),
             eras: Eras::default(),
@@ -163,6 +164,7 @@ where
             taken
         };
         self.dismiss_if_empty();
+        self.recall_for_keys();
         taken
     }
 
@@ -180,6 +182,7 @@ where
             ring.remove(pid);
         }
         self.dismiss_if_empty();
+        self.recall_for_keys();
     }
 
     fn bring_next_to_front(ring: &mut Ring<M, C, R>) {
@@ -265,6 +268,7 @@ where
         let workers = self.ring.write().close();
         let leaving = std::mem::take(&mut *self.leaving.lock());
         drop(leaving);
+        self.cancel_recall();
         self.clear_line();
         workers.into_iter().map(|worker| worker.address).collect()
     }
@@ -272,7 +276,7 @@ where
     /// Nobody is served any more.
     pub(super) fn clear_line(&self) {
         self.dismiss();
-        while let Some(standing) = self.line.next(true) {
+        while let Some(standing) = self.line.next(true, |_| true) {
             if let Standing::Heir(heir) = standing {
                 self.lose(heir.message, heir.sender, DeadLetterCause::Unhandled);
             }

@@ -23,7 +23,7 @@ use super::job_times::JobTimes;
 use super::ticket::Era;
 use crate::lock::Lock;
 use crate::mailbox::permit::Waiter;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// Whether somebody in line has taken a token of the pool's rate. One that has come by itself has;
@@ -45,6 +45,8 @@ pub(super) enum Standing<M> {
 pub(super) struct Heir<M> {
     pub(super) message: M,
     pub(super) sender: u64,
+    /// What the routing is to know of it.
+    pub(super) hint: u64,
     /// When it was accepted, if its way is watched.
     pub(super) times: Option<JobTimes>,
     /// Keeps the end of a drain away until it is handled.
@@ -111,10 +113,16 @@ impl<M> Queue<M> {
         self.0.lock().heirs.push_front(heir);
     }
 
-    /// The next in line; if it is no sender's turn, only one whose message was accepted.
-    pub(super) fn next(&self, senders_too: bool) -> Option<Standing<M>> {
+    /// The next in line; if it is no sender's turn, only one whose message was accepted. Of
+    /// those only the ones that may go where the room is, by their hints.
+    pub(super) fn next(
+        &self,
+        senders_too: bool,
+        may_go: impl Fn(u64) -> bool,
+    ) -> Option<Standing<M>> {
         let mut line = self.0.lock();
-        if let Some(heir) = line.heirs.pop_front() {
+        let first = line.heirs.iter().position(|heir| may_go(heir.hint));
+        if let Some(heir) = first.and_then(|index| line.heirs.remove(index)) {
             return Some(Standing::Heir(heir));
         }
         if !senders_too {
@@ -150,6 +158,11 @@ impl<M> Queue<M> {
     /// Messages that were accepted.
     pub(super) fn heirs(&self) -> usize {
         self.0.lock().heirs.len()
+    }
+
+    /// The hints of the messages that were accepted.
+    pub(super) fn hints(&self) -> HashSet<u64> {
+        self.0.lock().heirs.iter().map(|heir| heir.hint).collect()
     }
 
     /// Sends those senders away that only wait. A line of another pool stays: its senders wait at
@@ -195,12 +208,12 @@ mod tests {
     }
 
     fn heir(message: u32) -> Heir<u32> {
-        Heir { message, sender: 0, times: None, era: Arc::default() }
+        Heir { message, sender: 0, hint: 0, times: None, era: Arc::default() }
     }
 
     /// The next in line: a message, or which of the senders.
     fn next(queue: &Queue<u32>, senders: &[Arc<Waiter<u32>>], senders_too: bool) -> Option<usize> {
-        match queue.next(senders_too)? {
+        match queue.next(senders_too, |_| true)? {
             Standing::Heir(heir) => Some(heir.message as usize),
             Standing::Sender(sender, _) => senders.iter().position(|one| Arc::ptr_eq(one, &sender)),
         }
@@ -231,6 +244,29 @@ mod tests {
         let rest = [(); 5].map(|()| next(&queue, &senders, true));
         assert_eq!(rest, [Some(2), Some(3), Some(0), Some(1), None]);
         drop(places);
+    }
+
+    #[test]
+    fn a_message_that_may_not_go_where_the_room_is_holds_up_nobody_and_keeps_its_turn() {
+        let queue = Queue::new();
+        let (sender, place) = slot();
+        let sender = Arc::new(Waiter::new(sender));
+        queue.join(&sender, Paid::Yes);
+        for message in [10, 20, 11, 21, 12] {
+            queue.inherit(Heir { hint: u64::from(message / 10), ..heir(message) });
+        }
+        assert_eq!(queue.hints(), [1, 2].into());
+        let next = |hint: u64, senders_too| match queue.next(senders_too, |of| of == hint)? {
+            Standing::Heir(heir) => Some(heir.message),
+            Standing::Sender(..) => Some(0),
+        };
+        assert_eq!([(); 2].map(|()| next(2, false)), [Some(20), Some(21)]);
+        assert_eq!((next(2, false), queue.heirs()), (None, 3));
+        assert_eq!((queue.hints(), queue.is_waiting()), ([1].into(), true));
+        assert_eq!((next(2, true), next(2, true)), (Some(0), None), "a sender may go anywhere");
+        assert_eq!([(); 4].map(|()| next(1, true)), [Some(10), Some(11), Some(12), None]);
+        assert!(queue.hints().is_empty());
+        drop(place);
     }
 
     #[test]

@@ -43,7 +43,8 @@
 //!
 //! **Room that outlives its worker.** A permit promises that a message will be taken. If its worker
 //! has died or was removed by the time it is used, the message goes to another; if all are
-//! full it stands first in the [`line`] and takes the first room there is. So the bound
+//! full it stands first in the [`line`] and takes the first room there is, and that of a key the
+//! first at the worker of its key. So the bound
 //! holds, and what was promised is done, unless the pool itself ends.
 //!
 //! **What costs what.** A pool that is only given a size and a bound pays for the ring's lock and two

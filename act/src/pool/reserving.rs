@@ -18,6 +18,7 @@ use crate::process::room::send_diverted;
 use crate::process::{current, later};
 use crate::slot::slot;
 use krarup_gen::{DeadLetterCause, Pid, SendError};
+use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -244,17 +245,41 @@ where
     /// Has the line stand at the workers again after this time, when there is a token for those
     /// in it that have none.
     fn recall_in(&self, wait: Duration) {
-        if self.recalls.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let myself = Weak::clone(&self.myself);
-        let recall = move || {
-            if let Some(intake) = myself.upgrade() {
-                intake.recalls.store(false, Ordering::Release);
-                intake.recall_scouts();
+        {
+            let mut recall = self.recall.lock();
+            if recall.is_some() {
+                return;
             }
-        };
-        self.host.set_timer(self.host.now() + wait, Alarm::Run(Box::new(recall)));
+            let myself = Weak::clone(&self.myself);
+            let run = move || {
+                if let Some(intake) = myself.upgrade() {
+                    intake.recall.lock().take();
+                    intake.recall_scouts();
+                }
+            };
+            // Set under the lock: or it could have fired before its key is here.
+            let due = self.host.now() + wait;
+            *recall = Some(self.host.set_timer(due, Alarm::Run(Box::new(run))));
+        }
+        // The pool may have ended since its line was looked at.
+        if self.gate() == Gate::Closed {
+            self.cancel_recall();
+        }
+    }
+
+    /// Nobody in line is to have a token any more.
+    pub(super) fn cancel_recall(&self) {
+        let recall = self.recall.lock().take();
+        if let Some(key) = recall {
+            self.host.cancel_timer(key);
+        }
+    }
+
+    /// The workers have changed: a key whose messages are in line may have another one now.
+    pub(super) fn recall_for_keys(&self) {
+        if self.needs_message && self.line.heirs() > 0 {
+            self.send_scouts();
+        }
     }
 
     /// Has the line stand at a new worker, if anybody is in it.
@@ -337,17 +362,23 @@ where
     }
 
     /// A message was accepted, and its room went down with a worker: it goes to another, and if
-    /// all are full it is the first in line.
+    /// all are full it is the first in line. The message of a key goes to the worker that has the
+    /// key, and is the first in line for room there.
     fn bequeath(&self, era: &Arc<Era>, message: M, sender: u64, times: Option<JobTimes>) {
         let hint = self.hint(&message);
-        let message = match self.hand_out(hint, message, sender, times) {
-            Ok(()) => return self.mark_behind_all(era),
-            Err(SendError::NoProcess(message)) => {
-                return self.lose(message, sender, DeadLetterCause::Unhandled);
+        // The messages of a key stay in their order: those that stand in line go first.
+        let message = if self.needs_message && self.line.hints().contains(&hint) {
+            message
+        } else {
+            match self.hand_out(hint, message, sender, times) {
+                Ok(()) => return self.mark_behind_all(era),
+                Err(SendError::NoProcess(message)) => {
+                    return self.lose(message, sender, DeadLetterCause::Unhandled);
+                }
+                Err(error) => error.into_message(),
             }
-            Err(error) => error.into_message(),
         };
-        self.line.inherit(Heir { message, sender, times, era: Arc::clone(era) });
+        self.line.inherit(Heir { message, sender, hint, times, era: Arc::clone(era) });
         self.send_scouts();
         if self.ring.read().gate == Gate::Closed {
             self.clear_line();
@@ -391,6 +422,13 @@ where
         // Accepted now, wherever it goes and however often it is moved.
         let times = self.times(&message);
         let permit = match kept {
+            // The key may have another worker by now, or may not have been known.
+            Kept::One(permit)
+                if self.needs_message && !self.may_have(permit.holder(), self.hint(&message)) =>
+            {
+                drop(permit);
+                return self.bequeath(era, message, sender, times);
+            }
             Kept::One(permit) => permit,
             Kept::Each(each) => {
                 let hint = self.hint(&message);
@@ -468,6 +506,36 @@ where
     }
 }
 
+impl<M, C, R> Intake<M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    /// Whether a message with this hint may go to this worker, of a pool whose routing chooses by
+    /// the message.
+    fn may_have(&self, worker: Pid, hint: u64) -> bool {
+        let ring = self.ring.read();
+        let workers = ring.all();
+        let Some(routing) = ring.routing.as_deref().filter(|_| !workers.is_empty()) else {
+            return false;
+        };
+        let view = View { workers, empty: &ring.vacant, host: &*self.host };
+        match routing.choose(hint, &Workers::new(workers.len(), &view)) {
+            Choice::After(_) | Choice::Every(_) => true,
+            Choice::Only(index) => workers[index % workers.len()].address.pid() == worker,
+            Choice::Nobody => false,
+        }
+    }
+
+    /// The hints of the messages in line that may go to this worker; `None`: all of them.
+    fn hints_for(&self, worker: Pid) -> Option<HashSet<u64>> {
+        let mut hints = self.needs_message.then(|| self.line.hints())?;
+        hints.retain(|hint| self.may_have(worker, *hint));
+        Some(hints)
+    }
+}
+
 impl<M, C, R> Line<M> for Intake<M, C, R>
 where
     M: Send + 'static,
@@ -490,14 +558,16 @@ where
         let open = self.gate() == Gate::Open;
         // Those for whom there is no token yet; they go on standing in line.
         let mut later = Later { intake: self, waiters: Vec::new(), wait: Duration::ZERO };
+        let hints = self.hints_for(permit.holder());
+        let may_go = |hint| hints.as_ref().is_none_or(|hints| hints.contains(&hint));
         loop {
-            match self.line.next(open) {
+            match self.line.next(open, may_go) {
                 None => return Err(permit),
-                Some(Standing::Heir(Heir { message, sender, times, era })) => {
+                Some(Standing::Heir(Heir { message, sender, hint, times, era })) => {
                     match self.fill_one(permit, message, sender, times) {
                         Ok(worker) => self.mark_behind(worker, &era),
                         Err(message) => {
-                            self.line.put_back(Heir { message, sender, times, era });
+                            self.line.put_back(Heir { message, sender, hint, times, era });
                         }
                     }
                     return Ok(());

@@ -327,6 +327,25 @@ mod tests {
                 PoolError::TooManyWorkers { workers: 9, most: 8 },
                 "a pool of 9 workers is too large: 8 is the most",
             ),
+            (
+                PoolError::MailboxOfPool(5),
+                "a mailbox bound of 5 is set on the pool itself; Pool::mailbox bounds its workers'",
+            ),
+            (PoolError::ZeroMailbox, "a worker mailbox bound of 0 would refuse every message"),
+            (
+                PoolError::OverflowWithoutBound,
+                "workers without a mailbox bound are never full: an overflow would mean nothing",
+            ),
+            (
+                PoolError::DropOldest,
+                "a pool cannot drop the oldest message: its workers have a mailbox each",
+            ),
+            (PoolError::ZeroBurst, "a burst of 0 jobs would refuse every message"),
+            (PoolError::ZeroTimeToLive, "a time to live of 0 s would refuse every job that waits"),
+            (PoolError::ZeroStuckLimit, "a stuck limit of 0 s would kill every worker"),
+            (PoolError::ZeroInitTimeout, "an init timeout of 0 s would kill every worker"),
+            (PoolError::ZeroReportPeriod, "a pool cannot report every 0 s"),
+            (PoolError::ZeroPeriod, "a replacement period of 0 s would never count a replacement"),
             (PoolError::Rate(0.5), "a rate of 0.5 jobs in a second is not from 1e-9 to 1e9"),
             (
                 PoolError::LongBurst { jobs: 0.25, burst: 7 },

@@ -15,6 +15,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// A key whose worker is full is refused with `Full`, though others may have room; one whose
 /// worker has died, or was stuck, and is not yet replaced, with `NoWorkers`. While a pool is resized a
 /// key's old worker may still be busy with its last messages when the new one gets the first.
+/// A message whose permit was for room that is gone waits for room at the worker of its key,
+/// as the first in line.
 ///
 /// ```
 /// # use krarup_act::{behavior_fn, ByKey, Context, Pool};

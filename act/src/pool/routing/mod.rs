@@ -228,6 +228,8 @@ mod tests {
         assert_eq!(Routing::<()>::turn(&least), 2);
         Routing::<()>::rewind(&least);
         assert_eq!((Routing::<()>::turn(&least), chosen(&least, &[1, 1], 0)), (0, 0));
+        // A small load is not the least.
+        assert_eq!(chosen(&LeastLoaded::new(), &[2, 1, 0], 0), 2);
         // One without a worker has no load to be the least.
         assert_eq!(chosen(&least, &[usize::MAX, 7, 9], 0), 1);
     }
