@@ -46,6 +46,16 @@ fn names(node: &Node) -> Vec<String> {
 }
 
 #[test]
+fn r5_the_number_of_workers_changes_no_other_option_of_the_default_dispatcher() {
+    let here = DispatcherOptions::calling_thread();
+    let node = Node::builder("r5here").options(here).workers(2).start().unwrap();
+    let (_, id) = thread_and_id_of(&puppet(&node, "p", &Log::new()));
+    assert_eq!(id, thread::current().id());
+    assert_eq!(node.stats().dispatchers[0].workers, 0);
+    node.stop().wait().unwrap();
+}
+
+#[test]
 fn r5_a_dispatcher_starts_with_its_first_process_and_once() {
     for kind in [DispatcherOptions::new().workers(2), DispatcherOptions::pinned()] {
         let node = Node::builder("r5lazy").workers(1).dispatcher("io", kind).start().unwrap();

@@ -435,6 +435,50 @@ fn r1_an_executor_that_runs_tasks_at_once_runs_none_within_another_turn() {
     node.stop().wait().unwrap();
 }
 
+/// Makes a process ready each time before it runs a task at once, and counts how deep it gets.
+#[derive(Clone, Default)]
+struct Nested {
+    other: Arc<Mutex<Option<Address<Act>>>>,
+    depth: Arc<AtomicUsize>,
+    deepest: Arc<AtomicUsize>,
+}
+
+impl Executor for Nested {
+    fn execute(&self, task: Task) -> Result<(), Task> {
+        let depth = self.depth.fetch_add(1, Ordering::SeqCst) + 1;
+        self.deepest.fetch_max(depth, Ordering::SeqCst);
+        let other = self.other.lock().unwrap().clone();
+        if let Some(other) = other.filter(|other| other.pid() != task.pid()) {
+            assert!(other.send(Act::nothing()).is_ok());
+        }
+        task.run();
+        self.depth.fetch_sub(1, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+#[test]
+fn r1_an_executor_that_makes_others_ready_and_runs_tasks_at_once_goes_no_deeper_with_each_turn() {
+    let nested = Nested::default();
+    let node = node("r1nested", nested.clone());
+    let other = spawn(&node, &Log::new());
+    *nested.other.lock().unwrap() = Some(other.clone());
+    let count = behavior_fn(|mut ctx: Context<u32>| async move {
+        while let krarup::Received::Message(left @ 1..) = ctx.receive().await {
+            ctx.address().send(left - 1)?;
+        }
+        Ok(())
+    });
+    let count = node.spawn(move || count).dispatcher("list").start().unwrap();
+    count.send(400).unwrap();
+    assert!(!count.is_alive());
+    assert!(other.info().handled >= 2);
+    assert_eq!(nested.deepest.load(Ordering::SeqCst), 2, "its own and the one it caused");
+    *nested.other.lock().unwrap() = None;
+    drop(other);
+    node.stop().wait().unwrap();
+}
+
 /// A thread for each residue of a process's number.
 #[derive(Clone)]
 struct ByProcess(Vec<mpsc::Sender<Task>>);

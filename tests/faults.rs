@@ -190,15 +190,21 @@ fn t3_a_supervisor_tries_again_when_a_restart_fails_to_start() {
 fn t3_a_chosen_fault_that_finds_nobody_says_so() {
     let sim = Simulation::new(1);
     let listener = Probe::<String>::spawn(&sim);
-    let chosen = Faults::new().at_step(0, Fault::Kill, "nobody").at_step(
-        0,
-        Fault::Fill(SECOND),
-        Victim::Anyone,
-    );
+    // A mailbox without a bound is never full.
+    let roomy = behavior_fn(|mut ctx: Context<()>| async move {
+        ctx.receive().await;
+        Ok(())
+    });
+    let roomy = sim.spawn(move || roomy).name("roomy").wait().unwrap();
+    let fill = Fault::Fill(SECOND);
+    let chosen = Faults::new().at_step(0, Fault::Kill, "nobody").fill_one_in(1, SECOND);
+    let chosen = chosen.at_step(0, fill, Victim::Anyone).at_step(0, fill, "roomy");
     sim.faults(chosen);
     listener.address().send("go".to_owned()).unwrap();
     listener.expect(SECOND);
-    assert_eq!(faults_of(&sim), ["Kill does not find \"nobody\"", "Fill(1s) finds nobody"]);
+    assert!(roomy.is_alive());
+    let nobody = ["Kill does not find \"nobody\"", "Fill(1s) finds nobody"];
+    assert_eq!(faults_of(&sim), [nobody[0], nobody[1], "Fill(1s) does not find \"roomy\""]);
 }
 
 /// Two echoes that a supervisor starts again, under many faults of one kind.

@@ -77,9 +77,14 @@ fn x4_who_subscribes_twice_is_told_once_and_unsubscribes_once() {
         assert!(dead.send(Act::nothing()).is_err());
         sim.run_until_idle();
         assert!(log.take().is_empty());
-        // Of a dead listener nothing is kept.
+        // Of a dead listener nothing is kept, of before its end and of after it.
+        sim.subscribe_dead_letters(listener.recipient());
+        sim.subscribe_lifecycle(listener.recipient());
         sim.kill(listener.pid());
         sim.run_until_idle();
+        for topic in [Topic::DeadLetters, Topic::Lifecycle] {
+            assert!(!sim.unsubscribe(topic, listener.pid()));
+        }
         sim.subscribe_dead_letters(listener.recipient());
         assert!(dead.send(Act::nothing()).is_err());
         assert!(!sim.unsubscribe(Topic::DeadLetters, listener.pid()));

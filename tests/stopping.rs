@@ -4,7 +4,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Fault, Faults, GrainCalls, Grains, Received, behavior_fn};
+use krarup::{DispatcherOptions, Fault, Faults, GrainCalls, Grains, Received, behavior_fn};
 use std::panic;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -103,6 +103,27 @@ fn x2_those_who_are_left_are_asked_when_four_fifths_of_the_time_are_over() {
         }
         assert_eq!(sim.stats().processes, 0);
     }
+}
+
+/// Where each runs on the thread that asks it, they end in the order in which they are asked.
+#[test]
+fn x2_those_who_are_left_are_asked_together_the_last_started_first() {
+    let here = DispatcherOptions::calling_thread();
+    let node = Node::builder("x2together").options(here).start().unwrap();
+    let log = Log::new();
+    for name in ["first", "second", "third"] {
+        puppet(&node, name, &log);
+    }
+    let hangs = never(&log);
+    node.spawn(move || hangs).start().unwrap();
+    node.stop().timeout(Duration::ZERO).wait().unwrap();
+    let lines = log.take();
+    let asked: Vec<_> = lines.iter().filter(|line| line.contains("terminate")).collect();
+    assert_eq!(
+        asked,
+        ["third terminate shutdown", "second terminate shutdown", "first terminate shutdown"]
+    );
+    assert!(lines[0].starts_with("never asked"), "{lines:?}");
 }
 
 #[test]

@@ -376,6 +376,10 @@ mod tests {
                     self.fill(channel);
                     return Err(Reason::error("on purpose"));
                 }
+                "shut down" => {
+                    self.fill(channel);
+                    return Err(Reason::Shutdown);
+                }
                 _ => {}
             }
             Ok(())
@@ -473,9 +477,11 @@ mod tests {
 
     #[test]
     fn i8_a_socket_that_stops_sends_before_what_waits_and_one_that_fails_waits_for_nothing() {
-        for (what, note, got) in
-            [("stop", "closed: normal, 0 wait", "123"), ("fail", "closed: on purpose, 3 wait", "")]
-        {
+        for (what, note, got) in [
+            ("stop", "closed: normal, 0 wait", "123"),
+            ("shut down", "closed: shutdown, 0 wait", "123"),
+            ("fail", "closed: on purpose, 3 wait", ""),
+        ] {
             let noted = Noted::new();
             assert_eq!(noted.tell(what), [note]);
             assert_eq!(noted.got(), got);

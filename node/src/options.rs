@@ -267,6 +267,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn r4_long_turns_are_reported_of_shared_dispatchers_and_of_others_if_that_is_asked_for() {
+        struct Drops;
+        impl Executor for Drops {
+            fn execute(&self, task: crate::Task) -> Result<(), crate::Task> {
+                Err(task)
+            }
+        }
+        let limit = Duration::from_millis(7);
+        assert_eq!(DispatcherOptions::new().long_turn, Some(Duration::from_millis(100)));
+        assert_eq!(DispatcherOptions::new().no_long_turn().long_turn, None);
+        for other in [
+            DispatcherOptions::pinned(),
+            DispatcherOptions::executor(Drops),
+            DispatcherOptions::calling_thread(),
+        ] {
+            assert_eq!(other.long_turn, None);
+            assert_eq!(other.long_turn(limit).long_turn, Some(limit));
+        }
+    }
+
+    #[test]
     fn r3_there_are_as_many_workers_as_cores_at_least_two_and_no_more_than_may_be_asked_for() {
         assert_eq!([0, 1, 2, 3, 64].map(workers_for), [2, 2, 2, 3, 64]);
         assert_eq!([1024, 1025, usize::MAX].map(workers_for), [1024, 1024, 1024]);

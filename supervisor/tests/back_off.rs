@@ -101,6 +101,26 @@ fn s10_a_group_is_stopped_and_waits_together() {
 }
 
 #[test]
+fn s10_a_child_that_waits_waits_no_more_when_its_group_is_stopped_for_one_before_it() {
+    let stage = Stage::new();
+    let wait = |id, time| stage.child(id).back_off(BackOff::new(time, time));
+    let (a, b) = (wait("a", 5 * SECOND), wait("b", 2 * SECOND));
+    let supervisor =
+        stage.supervisor(|| Supervisor::rest_for_one().intensity(9, HOUR).child(a).child(b));
+    stage.log();
+    stage.crash("b");
+    stage.pass(SECOND);
+    stage.crash("a");
+    assert_eq!(kids(&supervisor), "a:restarting b:undefined");
+    stage.log();
+    // The time of b comes, but not that of a, which it depends on.
+    stage.pass(4 * SECOND);
+    assert_eq!(stage.log(), "");
+    stage.pass(SECOND);
+    assert_eq!(stage.log(), "start a, start b");
+}
+
+#[test]
 fn s10_restarts_that_wait_still_count() {
     let stage = Stage::new();
     let a = stage.child("a").back_off(BackOff::new(SECOND, SECOND));

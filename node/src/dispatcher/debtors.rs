@@ -213,3 +213,36 @@ impl<T: Waits> HandedOver<T> {
         self.number.load(Relaxed)
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// The number of a process that nobody calls.
+    struct Number(u64);
+
+    impl Waits for Number {
+        fn number(&self) -> u64 {
+            self.0
+        }
+
+        fn is_called(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn r1_a_worker_looks_when_the_first_of_its_debtors_has_paid_in_whatever_order_they_came() {
+        let debtors = Debtors::new();
+        let add = |number, due| {
+            let added = debtors.add(Debtor { due, creditor: 0, ready: Number(number) });
+            added.map_err(|called| called.0)
+        };
+        assert_eq!([add(1, 20), add(2, 30), add(3, 10), add(4, 20)], [20, 20, 10, 10].map(Ok));
+        let mut paid = Vec::new();
+        let mut look = |take| debtors.take_paid(take, |ready| paid.push(ready.0));
+        assert_eq!([look(9), look(10), look(29), look(30)], [10, 20, 30, NEVER]);
+        assert_eq!(paid, [3, 1, 4, 2]);
+        assert_eq!(debtors.len(), 0);
+    }
+}

@@ -56,7 +56,7 @@ impl Shared {
     }
 
     /// A spare worker, until it is not needed any more.
-    fn fill_in(self: &Arc<Self>, seat: &Seat) {
+    pub(super) fn fill_in(self: &Arc<Self>, seat: &Seat) {
         // What a spare takes it takes one by one, and whether that pays is no question.
         let mut seeker = Seeker::new(seat.index);
         let steal = |stealer: &Stealer<Ready>| with_number(stealer.steal(), || 0);

@@ -176,3 +176,29 @@ impl Sleep {
         self.parked.load(Ordering::Relaxed)
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_dozed_and_is_awake_hides_no_sleeper_from_those_who_queue() {
+        let parkers = [Parker::new(), Parker::new()];
+        let sleep = Sleep::new(&parkers);
+        let mut seen = Vec::new();
+        for limit in [Some(Duration::ZERO), None] {
+            let index = seen.len();
+            sleep.start_searching();
+            let looks = || {
+                seen.push((sleep.parked(), sleep.searching(), sleep.could_wake()));
+                limit.is_none()
+            };
+            assert_eq!(sleep.park(index, &parkers[index], limit, looks), limit.is_some());
+            assert_eq!((sleep.parked(), sleep.searching()), (0, 1));
+            sleep.found();
+        }
+        // For one that will wake by itself nobody need be woken; for the other somebody.
+        assert_eq!(seen, [(1, 0, false), (1, 0, true)]);
+        assert_eq!(sleep.wakes(), 0);
+    }
+}

@@ -245,3 +245,17 @@ fn a_pace_is_known_for_a_while_only() {
     // It watches.
     assert_eq!(thief.patience(|| at(11_100), busy(9_100)), Some(Duration::from_micros(16)));
 }
+
+#[test]
+fn who_lets_go_while_it_watches_watches_no_more_and_holds_back() {
+    let mut thief = Thief::default();
+    thief.has_stolen(theft(1, at(20_000), 0), idle());
+    // Short turns, and nobody has seen the sibling alone: it holds back to see its pace.
+    thief.has_run_dry(0, || at(20_025), busy(20));
+    assert_eq!(thief.patience(|| at(20_025), busy(20)), Some(WATCH));
+    thief.has_let_go(at(20_026), busy(20));
+    let wait = 2 * WATCH;
+    assert_eq!(thief.patience(|| at(20_026), busy(20)), Some(wait));
+    // The sibling's turns are short all the while.
+    assert_eq!(thief.patience(|| at(20_026) + wait, busy(120)), Some(2 * wait));
+}

@@ -311,3 +311,24 @@ fn r1_who_is_flooded_and_sends_to_itself_takes_turns_like_any() {
         });
     }
 }
+
+/// It goes right after a turn, where it is one too many by then.
+#[test]
+fn r4_a_spare_that_goes_after_its_turn_is_in_none_any_more() {
+    as_worker(options(1).spare_workers(1), |stepped| {
+        let shared = Arc::clone(&stepped.shared);
+        let seat = shared.spares.enter().unwrap();
+        assert!(!shared.spares.want(1));
+        let spares = Arc::downgrade(&shared);
+        let last = move |_: &Address<()>, _: &crate::core::Core| {
+            assert!(spares.upgrade().unwrap().spares.want(0));
+        };
+        stepped.nursery.spawn_with(7, Class::Normal, last).send(()).unwrap();
+        shared.fill_in(&seat);
+        assert_eq!(*stepped.nursery.log.lock().unwrap(), [7]);
+        let glance = shared.counters[seat.index].glance();
+        assert_eq!((glance.turns, glance.pid), (1, 0));
+        assert_eq!((shared.spares.live(), shared.sleep.searching()), (0, 0));
+        shared.spares.give_back(seat);
+    });
+}
