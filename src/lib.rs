@@ -9,11 +9,11 @@
 pub use krarup_act::{
     Actor, Address, AddressOf, Behavior, BehaviorFn, Block, Broadcast, ByKey, Call, CannotWait,
     Choice, Context, DEFAULT_CALL_TIMEOUT, Discarded, Divert, Diverted, Dynamic, Elastic, Ended,
-    Failure, InPlace, InPlaceError, InspectRequest, Judge, KILL_GRACE, Latency, LeastLoaded,
+    EventTopic, InPlace, InPlaceError, InspectRequest, Judge, KILL_GRACE, Latency, LeastLoaded,
     Monitor, Order, Overflow, Pending, Permit, Plain, Pool, PoolBehavior, PoolCommand, PoolContext,
     PoolError, PoolState, PoolStatistics, Rate, Received, Recipient, Reply, ResizeError, Resized,
-    Room, RoundRobin, Route, Routing, SendOrWait, Sleep, Spawn, Stop, Topic, Traced, TwoChoices,
-    Workers, behavior_fn, is_in_process,
+    RoomFuture, RoundRobin, Route, Routing, SendOrWait, Sleep, Spawn, StateFailure, Stop, Traced,
+    TwoChoices, Workers, behavior_fn, is_in_process,
 };
 pub use krarup_gen::{
     Alias, BlockError, CallCycle, CallError, Class, DeadLetter, DeadLetterCause, DebugError,
@@ -24,8 +24,8 @@ pub use krarup_gen::{
     Timestamp, Value, WorkerStats,
 };
 pub use krarup_node::{
-    Carried, CodecFailure, DispatcherOptions, Executor, FailingSeed, Fault, Faults, Node,
-    NodeBuilder, NodeError, NodeStop, Probe, Simulation, Task, Trace, Victim,
+    Carried, CodecFailure, DispatcherOptions, Executor, ExecutorTask, FailingSeed, Fault, Faults,
+    Node, NodeBuilder, NodeError, NodeStop, Probe, Simulation, Trace, Victim,
 };
 #[cfg(feature = "settings")]
 pub use krarup_node::{Settings, SettingsError, SettingsFault};

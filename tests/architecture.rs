@@ -1,9 +1,9 @@
 //! `docs/architecture.md` says that arrows only go down: no files import each other in a circle. And the
-//! files that the documents name are there.
+//! files that the documents name are there, and one type name means one thing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The modules of a crate that are files of their own, and their text.
 fn modules(below: &Path, path: &str, found: &mut BTreeMap<String, String>) {
@@ -206,4 +206,49 @@ fn every_path_that_the_documents_name_exists() {
     }
     assert!(found > 200, "only {found} paths were found");
     assert_eq!(missing, Vec::<String>::new());
+}
+
+/// The types that a text defines where nothing is indented: those of a module itself.
+fn types_of(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| {
+        let line = match line.strip_prefix("pub") {
+            Some(rest) if rest.starts_with('(') => rest.split_once(") ")?.1,
+            Some(rest) => rest.trim_start(),
+            None => line,
+        };
+        let (keyword, rest) = line.split_once(' ')?;
+        let name = rest.split(|c: char| !c.is_alphanumeric()).next()?;
+        ["struct", "enum", "trait", "type", "union"].contains(&keyword).then_some(name)
+    })
+}
+
+/// Every source file below a folder.
+fn sources(below: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(below).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn no_type_name_is_defined_twice() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    for name in ["gen", "act", "node", "supervisor", "state", "io", "wire", "bench", "faults"] {
+        sources(&root.join(name).join("src"), &mut files);
+    }
+    sources(&root.join("src"), &mut files);
+    let mut defined: BTreeMap<String, Vec<&Path>> = BTreeMap::new();
+    for file in &files {
+        for name in types_of(&fs::read_to_string(file).unwrap()) {
+            defined.entry(name.to_owned()).or_default().push(file);
+        }
+    }
+    let twice: Vec<_> = defined.iter().filter(|(_, places)| places.len() > 1).collect();
+    assert!(twice.is_empty(), "{twice:#?}");
+    assert!(defined.len() > 600, "only {} types were found", defined.len());
 }

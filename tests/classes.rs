@@ -4,7 +4,9 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{ChildSpec, Class, DispatcherOptions, Executor, Supervisor, Task, behavior_fn};
+use krarup::{
+    ChildSpec, Class, DispatcherOptions, Executor, ExecutorTask, Supervisor, behavior_fn,
+};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use support::{Act, Does, Log, Puppet, puppet, simulations};
@@ -222,10 +224,10 @@ fn r6_high_and_varying_ones_are_run_by_one_worker_at_a_time_and_lose_no_wake_up(
 }
 
 /// Tasks for a thread of its own.
-struct Loop(mpsc::Sender<Task>);
+struct Loop(mpsc::Sender<ExecutorTask>);
 
 impl Executor for Loop {
-    fn execute(&self, task: Task) -> Result<(), Task> {
+    fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask> {
         self.0.send(task).map_err(|refused| refused.0)
     }
 }
@@ -234,8 +236,8 @@ impl Executor for Loop {
 /// tells, and its children vary too.
 #[test]
 fn r6_who_varies_runs_on_any_dispatcher_and_says_its_class_there_for_nothing() {
-    let (tasks, waiting) = mpsc::channel::<Task>();
-    let looping = thread::spawn(move || waiting.iter().for_each(Task::run));
+    let (tasks, waiting) = mpsc::channel::<ExecutorTask>();
+    let looping = thread::spawn(move || waiting.iter().for_each(ExecutorTask::run));
     let node = Node::builder("r6kinds")
         .workers(1)
         .dispatcher("pin", DispatcherOptions::pinned().throughput(4))

@@ -4,8 +4,8 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    DeadLetter, DeadLetterCause, DebugError, Dynamic, Lifecycle, ProcessState, Received, Target,
-    Topic, behavior_fn,
+    DeadLetter, DeadLetterCause, DebugError, Dynamic, EventTopic, Lifecycle, ProcessState,
+    Received, Target, behavior_fn,
 };
 use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
@@ -261,7 +261,7 @@ enum Heard {
     Letter(DeadLetter),
     Life(Lifecycle),
     Subscribe,
-    Unsubscribe(Topic),
+    Unsubscribe(EventTopic),
 }
 
 impl From<DeadLetter> for Heard {
@@ -347,9 +347,9 @@ fn x4_the_life_of_every_process_is_told_to_who_subscribed() {
         sim.run_until_idle();
         let lines = log.take();
         assert!(lines.len() == 2 && lines[1] == format!("{started} started"), "{lines:?}");
-        listener.send(Heard::Unsubscribe(Topic::Lifecycle)).ok().unwrap();
+        listener.send(Heard::Unsubscribe(EventTopic::Lifecycle)).ok().unwrap();
         sim.run_until_idle();
-        listener.send(Heard::Unsubscribe(Topic::Lifecycle)).ok().unwrap();
+        listener.send(Heard::Unsubscribe(EventTopic::Lifecycle)).ok().unwrap();
         sim.spawn(Adder::default).wait().unwrap();
         sim.run_until_idle();
         assert_eq!(log.take(), ["true", "false"]);

@@ -4,7 +4,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{DispatcherOptions, Executor, ProcessState, Task, behavior_fn};
+use krarup::{DispatcherOptions, Executor, ExecutorTask, ProcessState, behavior_fn};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -24,13 +24,13 @@ enum Next {
 /// Tasks lie in a list until the test runs them.
 #[derive(Clone, Default)]
 struct List {
-    tasks: Arc<Mutex<VecDeque<Task>>>,
+    tasks: Arc<Mutex<VecDeque<ExecutorTask>>>,
     will: Arc<Mutex<VecDeque<Next>>>,
     asked: Arc<AtomicUsize>,
 }
 
 impl Executor for List {
-    fn execute(&self, task: Task) -> Result<(), Task> {
+    fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let next = self.will.lock().unwrap().pop_front();
         match next {
@@ -51,7 +51,7 @@ impl List {
     /// Runs tasks until there are none; how many.
     fn run(&self) -> usize {
         let next = || self.tasks.lock().unwrap().pop_front();
-        std::iter::from_fn(next).map(Task::run).count()
+        std::iter::from_fn(next).map(ExecutorTask::run).count()
     }
 }
 
@@ -110,20 +110,20 @@ fn r5_an_executor_runs_each_turn_as_a_task_one_of_a_process_at_a_time() {
 
 #[test]
 fn r5_processes_of_an_executor_call_link_and_stop_like_any() {
-    struct Loop(mpsc::Sender<Task>);
+    struct Loop(mpsc::Sender<ExecutorTask>);
     impl Executor for Loop {
-        fn execute(&self, task: Task) -> Result<(), Task> {
+        fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask> {
             self.0.send(task).map_err(|refused| refused.0)
         }
     }
-    let (tasks, waiting) = mpsc::channel::<Task>();
+    let (tasks, waiting) = mpsc::channel::<ExecutorTask>();
     let waiting = Arc::new(Mutex::new(waiting));
     let threads: Vec<_> = (0..3)
         .map(|_| {
             let waiting = Arc::clone(&waiting);
             thread::spawn(move || {
                 let next = || waiting.lock().unwrap().recv().ok();
-                std::iter::from_fn(next).for_each(Task::run);
+                std::iter::from_fn(next).for_each(ExecutorTask::run);
             })
         })
         .collect();
@@ -359,7 +359,7 @@ fn r7_a_spawn_that_is_refused_fails_and_a_kill_is_obeyed_here() {
 fn r7_an_executor_that_has_gone_does_not_hold_up_a_stop() {
     struct Gone;
     impl Executor for Gone {
-        fn execute(&self, task: Task) -> Result<(), Task> {
+        fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask> {
             Err(task)
         }
     }
@@ -401,7 +401,7 @@ impl Actor for Named {
 fn r1_an_executor_that_runs_tasks_at_once_runs_none_within_another_turn() {
     struct AtOnce;
     impl Executor for AtOnce {
-        fn execute(&self, task: Task) -> Result<(), Task> {
+        fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask> {
             task.run();
             Ok(())
         }
@@ -444,7 +444,7 @@ struct Nested {
 }
 
 impl Executor for Nested {
-    fn execute(&self, task: Task) -> Result<(), Task> {
+    fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask> {
         let depth = self.depth.fetch_add(1, Ordering::SeqCst) + 1;
         self.deepest.fetch_max(depth, Ordering::SeqCst);
         let other = self.other.lock().unwrap().clone();
@@ -481,10 +481,10 @@ fn r1_an_executor_that_makes_others_ready_and_runs_tasks_at_once_goes_no_deeper_
 
 /// A thread for each residue of a process's number.
 #[derive(Clone)]
-struct ByProcess(Vec<mpsc::Sender<Task>>);
+struct ByProcess(Vec<mpsc::Sender<ExecutorTask>>);
 
 impl Executor for ByProcess {
-    fn execute(&self, task: Task) -> Result<(), Task> {
+    fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask> {
         let thread = usize::try_from(task.pid().id()).unwrap() % self.0.len();
         self.0[thread].send(task).map_err(|refused| refused.0)
     }
@@ -495,9 +495,9 @@ fn r5_an_executor_can_keep_each_process_on_a_thread_of_its_own_choice() {
     const THREADS: usize = 3;
     let (channels, threads): (Vec<_>, Vec<_>) = (0..THREADS)
         .map(|number| {
-            let (tasks, waiting) = mpsc::channel::<Task>();
+            let (tasks, waiting) = mpsc::channel::<ExecutorTask>();
             let thread = thread::Builder::new().name(format!("core-{number}"));
-            (tasks, thread.spawn(move || waiting.iter().for_each(Task::run)).unwrap())
+            (tasks, thread.spawn(move || waiting.iter().for_each(ExecutorTask::run)).unwrap())
         })
         .unzip();
     let node = node("r5affine", ByProcess(channels));
@@ -561,11 +561,11 @@ struct Asks {
     node: Arc<Mutex<Option<Node>>>,
     how: How,
     asked: Arc<AtomicUsize>,
-    threads: mpsc::Sender<Task>,
+    threads: mpsc::Sender<ExecutorTask>,
 }
 
 impl Executor for Asks {
-    fn execute(&self, task: Task) -> Result<(), Task> {
+    fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask> {
         let node = self.node.lock().unwrap().clone();
         if let Some(node) = node {
             ask_all(&node, task.pid());
@@ -604,8 +604,8 @@ fn r7_an_executor_may_ask_the_node_for_anything_at_the_end_of_a_process() {
 
 fn each_way(happens: fn(&Node, &Log)) {
     for how in [How::Queue, How::Inline, How::OtherThread, How::Refuse, How::Drop, How::Panic] {
-        let (threads, tasks) = mpsc::channel::<Task>();
-        let runs = thread::spawn(move || tasks.iter().for_each(Task::run));
+        let (threads, tasks) = mpsc::channel::<ExecutorTask>();
+        let runs = thread::spawn(move || tasks.iter().for_each(ExecutorTask::run));
         let known = Arc::<Mutex<Option<Node>>>::default();
         let asked = Arc::<AtomicUsize>::default();
         let asks = Asks { node: Arc::clone(&known), how, asked: Arc::clone(&asked), threads };

@@ -5,8 +5,8 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    Alias, DeadLetter, DebugError, Diverted, Dynamic, Lifecycle, LookupError, Overflow, Permit,
-    Received, Recipient, Route, Topic, behavior_fn,
+    Alias, DeadLetter, DebugError, Diverted, Dynamic, EventTopic, Lifecycle, LookupError, Overflow,
+    Permit, Received, Recipient, Route, behavior_fn,
 };
 use std::sync::mpsc;
 use std::time::Duration;
@@ -59,7 +59,7 @@ fn letters(sim: &Simulation) -> Log {
     let noter = sim.spawn(move || Noter(noted)).wait().unwrap();
     sim.run_until_idle();
     assert!(log.take().is_empty(), "it hears of others alone");
-    sim.unsubscribe(Topic::Lifecycle, noter.pid());
+    sim.unsubscribe(EventTopic::Lifecycle, noter.pid());
     log
 }
 
@@ -270,7 +270,7 @@ fn x4_who_subscribes_by_an_alias_hears_nothing_more_when_it_is_revoked() {
     }
     assert_eq!(log.take(), ["u16"]);
     assert!(hears.is_alive());
-    assert!(!sim.unsubscribe(Topic::DeadLetters, hears.pid()));
+    assert!(!sim.unsubscribe(EventTopic::DeadLetters, hears.pid()));
 }
 
 #[test]
@@ -286,8 +286,8 @@ fn x4_a_context_that_outlives_its_process_subscribes_nobody() {
     let mut ctx = contexts.recv().unwrap();
     ctx.subscribe_lifecycle();
     ctx.subscribe_dead_letters();
-    assert!(!sim.unsubscribe(Topic::Lifecycle, pid));
-    assert!(!ctx.unsubscribe(Topic::DeadLetters));
+    assert!(!sim.unsubscribe(EventTopic::Lifecycle, pid));
+    assert!(!ctx.unsubscribe(EventTopic::DeadLetters));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{DebugError, Dynamic, Failure, InPlace, InPlaceError, Judge};
+use krarup::{DebugError, Dynamic, InPlace, InPlaceError, Judge, StateFailure};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
@@ -413,7 +413,7 @@ fn s10_a_kill_in_the_midst_of_a_restart_ends_it() {
 struct Slow(bool);
 
 impl Judge for Slow {
-    async fn may_restart(&mut self, failure: &Failure<'_>) -> bool {
+    async fn may_restart(&mut self, failure: &StateFailure<'_>) -> bool {
         let mut polls = 0;
         assert_eq!(failure.reason, &boom());
         std::future::poll_fn(|cx| {

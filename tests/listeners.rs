@@ -4,7 +4,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{DeadLetter, Lifecycle, Topic, behavior_fn};
+use krarup::{DeadLetter, EventTopic, Lifecycle, behavior_fn};
 use std::cell::RefCell;
 use support::{Act, Does, Log, boom, puppet, simulations};
 
@@ -70,7 +70,7 @@ fn x4_who_subscribes_twice_is_told_once_and_unsubscribes_once() {
         let spawned = lines.iter().filter(|line| line.starts_with("Spawned")).count();
         assert_eq!((spawned, lines.len()), (1, 3), "{lines:?}");
         assert!(born.is_alive());
-        for topic in [Topic::DeadLetters, Topic::Lifecycle] {
+        for topic in [EventTopic::DeadLetters, EventTopic::Lifecycle] {
             assert!(sim.unsubscribe(topic, listener.pid()));
             assert!(!sim.unsubscribe(topic, listener.pid()));
         }
@@ -82,12 +82,12 @@ fn x4_who_subscribes_twice_is_told_once_and_unsubscribes_once() {
         sim.subscribe_lifecycle(listener.recipient());
         sim.kill(listener.pid());
         sim.run_until_idle();
-        for topic in [Topic::DeadLetters, Topic::Lifecycle] {
+        for topic in [EventTopic::DeadLetters, EventTopic::Lifecycle] {
             assert!(!sim.unsubscribe(topic, listener.pid()));
         }
         sim.subscribe_dead_letters(listener.recipient());
         assert!(dead.send(Act::nothing()).is_err());
-        assert!(!sim.unsubscribe(Topic::DeadLetters, listener.pid()));
+        assert!(!sim.unsubscribe(EventTopic::DeadLetters, listener.pid()));
     }
 }
 
@@ -152,7 +152,7 @@ fn m7_a_listener_that_sends_to_the_dead_causes_letters_and_starves_nobody() {
     let noted = log.clone();
     other.tells(move |_| noted.note("served"));
     assert!((0..1_000).any(|_| sim.step().is_none() || !log.lines().is_empty()));
-    assert!(sim.unsubscribe(Topic::DeadLetters, listener.pid()));
+    assert!(sim.unsubscribe(EventTopic::DeadLetters, listener.pid()));
     sim.run_until_idle();
 }
 
@@ -222,12 +222,12 @@ fn m7_a_listener_that_panics_or_goes_keeps_no_other_from_hearing() {
         };
         assert_eq!(told(), [1, 1]);
         assert!(unheard.is_alive());
-        assert!(sim.unsubscribe(Topic::DeadLetters, all[1].pid()));
+        assert!(sim.unsubscribe(EventTopic::DeadLetters, all[1].pid()));
         assert_eq!((told(), told()), ([1, 0], [1, 0]));
         // Only of what it is asked to be told no more.
         sim.subscribe_lifecycle(all[0].recipient());
-        assert!(sim.unsubscribe(Topic::DeadLetters, all[0].pid()));
-        assert!(!sim.unsubscribe(Topic::DeadLetters, all[0].pid()));
+        assert!(sim.unsubscribe(EventTopic::DeadLetters, all[0].pid()));
+        assert!(!sim.unsubscribe(EventTopic::DeadLetters, all[0].pid()));
         assert_eq!(told(), [0, 0]);
         sim.kill(puppet(&sim, "p", &Log::new()).pid());
         sim.run_until_idle();

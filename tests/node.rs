@@ -3,7 +3,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{DebugError, Lifecycle, LookupError, ProcessState, Received, Topic, behavior_fn};
+use krarup::{DebugError, EventTopic, Lifecycle, LookupError, ProcessState, Received, behavior_fn};
 use std::cell::RefCell;
 use std::sync::{Arc, Barrier, mpsc};
 use std::task::Poll;
@@ -109,8 +109,8 @@ fn x1_a_pid_of_another_node_is_nobody_whatever_is_done_with_it() {
     let (node, foreign) = (&sims[0], other.pid());
     assert_eq!((own.pid(), listener.pid()), (foreign, stranger.pid()));
     node.subscribe_lifecycle(listener.recipient());
-    assert!(!node.unsubscribe(Topic::Lifecycle, stranger.pid()));
-    assert!(node.unsubscribe(Topic::Lifecycle, listener.pid()));
+    assert!(!node.unsubscribe(EventTopic::Lifecycle, stranger.pid()));
+    assert!(node.unsubscribe(EventTopic::Lifecycle, listener.pid()));
     own.suspend().wait().unwrap();
     assert!(!node.resume(foreign) && !node.trace(foreign, true) && !node.is_alive(foreign));
     assert!(node.resume(own.pid()));

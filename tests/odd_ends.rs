@@ -4,7 +4,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{DeadLetter, InPlace, Lifecycle, Received, Recipient, Topic, behavior_fn};
+use krarup::{DeadLetter, EventTopic, InPlace, Lifecycle, Received, Recipient, behavior_fn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -86,8 +86,8 @@ fn x4_subscriptions_end_with_their_process() {
     let reader = sim.spawn(|| Reader).wait().unwrap();
     sim.kill(reader.pid());
     sim.run_until_idle();
-    assert!(!sim.unsubscribe(Topic::DeadLetters, reader.pid()));
-    assert!(!sim.unsubscribe(Topic::Lifecycle, reader.pid()));
+    assert!(!sim.unsubscribe(EventTopic::DeadLetters, reader.pid()));
+    assert!(!sim.unsubscribe(EventTopic::Lifecycle, reader.pid()));
 }
 
 #[test]

@@ -5,7 +5,8 @@ mod support;
 
 use krarup::prelude::*;
 use krarup::{
-    DispatcherOptions, Executor, GrainAddress, GrainCalls, Grains, Recipient, Task, behavior_fn,
+    DispatcherOptions, Executor, ExecutorTask, GrainAddress, GrainCalls, Grains, Recipient,
+    behavior_fn,
 };
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,7 +21,7 @@ struct Curious(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    tasks: Mutex<VecDeque<Task>>,
+    tasks: Mutex<VecDeque<ExecutorTask>>,
     world: Mutex<Option<Arc<World>>>,
     asked: AtomicUsize,
     asks: AtomicBool,
@@ -62,7 +63,7 @@ impl World {
 }
 
 impl Executor for Curious {
-    fn execute(&self, task: Task) -> Result<(), Task> {
+    fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask> {
         let world = self.0.world.lock().unwrap().clone();
         // Not in what this makes ready itself.
         if let Some(world) = world
@@ -81,7 +82,7 @@ impl Curious {
     /// Runs tasks until there are none.
     fn run(&self) {
         let next = || self.0.tasks.lock().unwrap().pop_front();
-        std::iter::from_fn(next).for_each(Task::run);
+        std::iter::from_fn(next).for_each(ExecutorTask::run);
     }
 
     /// How often it has asked since this was asked.

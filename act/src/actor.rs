@@ -1,9 +1,9 @@
 //! The actor: a process that serves messages one after the other.
 
+use crate::addressing::dynamic::Dynamic;
 use crate::behavior::Behavior;
 use crate::context::Context;
-use crate::dynamic::Dynamic;
-use crate::inspect_request::InspectRequest;
+use crate::observe::inspect_request::InspectRequest;
 use crate::process::crash::{Contained, contain, first_failure};
 use crate::process::current;
 use crate::received::{Delivery, Received};
@@ -183,7 +183,7 @@ impl<A: Actor> Behavior for A {
 pub(crate) fn serve<A: Actor>(
     actor: &mut A,
     ctx: &mut Context<A::Message>,
-) -> impl Future<Output = End> + Send {
+) -> impl Future<Output = ActorEnd> + Send {
     async move {
         while !ctx.is_stopping() {
             let next = ctx.next_message().await;
@@ -192,7 +192,7 @@ pub(crate) fn serve<A: Actor>(
                 return end;
             }
         }
-        ctx.take_stop().map_or(End::Finished, End::Told)
+        ctx.take_stop().map_or(ActorEnd::Finished, ActorEnd::Told)
     }
 }
 
@@ -203,7 +203,7 @@ pin_project_lite::pin_project! {
     enum Handling<'a, F> {
         Message { #[pin] future: F },
         // Boxed, so that what is rare needs no room in every process.
-        Other { future: Pin<Box<dyn Future<Output = Result<(), End>> + Send + 'a>> },
+        Other { future: Pin<Box<dyn Future<Output = Result<(), ActorEnd>> + Send + 'a>> },
     }
 }
 
@@ -227,19 +227,19 @@ impl<'a, F> Handling<'a, F> {
 }
 
 impl<F: Future<Output = Result>> Future for Handling<'_, F> {
-    type Output = Result<(), End>;
+    type Output = Result<(), ActorEnd>;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         match self.project() {
-            HandlingProjection::Message { future } => future.poll(cx).map_err(End::Failed),
+            HandlingProjection::Message { future } => future.poll(cx).map_err(ActorEnd::Failed),
             HandlingProjection::Other { future } => future.as_mut().poll(cx),
         }
     }
 }
 
 /// Why an actor is to end.
-pub(crate) enum End {
+pub(crate) enum ActorEnd {
     /// A handler returned this.
     Failed(Reason),
     /// It was told to, with this reason.
@@ -248,11 +248,11 @@ pub(crate) enum End {
     Finished,
 }
 
-impl End {
+impl ActorEnd {
     pub(crate) fn reason(self) -> Reason {
         match self {
-            End::Failed(reason) | End::Told(reason) => reason,
-            End::Finished => Reason::Normal,
+            ActorEnd::Failed(reason) | ActorEnd::Told(reason) => reason,
+            ActorEnd::Finished => Reason::Normal,
         }
     }
 }
@@ -262,12 +262,14 @@ async fn handle<A: Actor>(
     actor: &mut A,
     ctx: &mut Context<A::Message>,
     item: Received<A::Message>,
-) -> Result<(), End> {
+) -> Result<(), ActorEnd> {
     match item {
-        Received::Exit(exit) => actor.handle_exit(ctx, exit).await.map_err(End::Failed),
-        Received::Down(down) => actor.handle_down(ctx, down).await.map_err(End::Failed),
-        Received::Timeout => actor.handle_timeout(ctx).await.map_err(End::Failed),
-        Received::Other(message) => actor.handle_other(ctx, message).await.map_err(End::Failed),
+        Received::Exit(exit) => actor.handle_exit(ctx, exit).await.map_err(ActorEnd::Failed),
+        Received::Down(down) => actor.handle_down(ctx, down).await.map_err(ActorEnd::Failed),
+        Received::Timeout => actor.handle_timeout(ctx).await.map_err(ActorEnd::Failed),
+        Received::Other(message) => {
+            actor.handle_other(ctx, message).await.map_err(ActorEnd::Failed)
+        }
         Received::State(reply) => {
             reply.send(actor.state());
             Ok(())
@@ -277,10 +279,10 @@ async fn handle<A: Actor>(
             request.send(inspection);
             Ok(())
         }
-        Received::Stop(reason) => Err(End::Told(reason)),
-        Received::Finish => Err(End::Finished),
+        Received::Stop(reason) => Err(ActorEnd::Told(reason)),
+        Received::Finish => Err(ActorEnd::Finished),
         Received::Message(message) | Received::Command(message) => {
-            actor.handle_message(ctx, message).await.map_err(End::Failed)
+            actor.handle_message(ctx, message).await.map_err(ActorEnd::Failed)
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What a process receives.
 
-use crate::dynamic::Dynamic;
-use crate::inspect_request::InspectRequest;
-use crate::reply::Reply;
+use crate::addressing::dynamic::Dynamic;
+use crate::calls::reply::Reply;
+use crate::observe::inspect_request::InspectRequest;
 use krarup_gen::{Down, Exit, Reason};
 
 /// One item from a process's mailbox, as [`crate::Context::receive`] returns it.

@@ -1,6 +1,6 @@
 //! What the command line asks for.
 
-use crate::failure::Failure;
+use crate::failure::WorkloadFailure;
 
 /// A workload, with its size and count if they are not to be the default ones.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,14 +12,14 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     /// Reads `WORKLOAD [SIZE] [COUNT]`.
-    pub(crate) fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, Failure> {
+    pub(crate) fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, WorkloadFailure> {
         let mut words = words.into_iter();
-        let workload = words.next().ok_or(Failure::Usage)?;
+        let workload = words.next().ok_or(WorkloadFailure::Usage)?;
         let size = words.next().map(|word| word.parse()).transpose()?;
         let count = words.next().map(|word| word.parse()).transpose()?;
         match words.next() {
             None => Ok(Arguments { workload, size, count }),
-            Some(_) => Err(Failure::Usage),
+            Some(_) => Err(WorkloadFailure::Usage),
         }
     }
 
@@ -38,7 +38,7 @@ impl Arguments {
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Result<Arguments, Failure> {
+    fn parse(line: &str) -> Result<Arguments, WorkloadFailure> {
         Arguments::parse(line.split_whitespace().map(str::to_owned))
     }
 
@@ -52,12 +52,12 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_refused() {
-        assert!(matches!(parse("fanin many"), Err(Failure::Number(_))));
+        assert!(matches!(parse("fanin many"), Err(WorkloadFailure::Number(_))));
     }
 
     #[test]
     fn a_workload_is_needed_and_a_fourth_word_is_too_much() {
-        assert!(matches!(parse(""), Err(Failure::Usage)));
-        assert!(matches!(parse("fanin 1 2 3"), Err(Failure::Usage)));
+        assert!(matches!(parse(""), Err(WorkloadFailure::Usage)));
+        assert!(matches!(parse("fanin 1 2 3"), Err(WorkloadFailure::Usage)));
     }
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 /// Why a workload was not measured; each has its exit code.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub(crate) enum Failure {
+pub(crate) enum WorkloadFailure {
     #[error("usage: bench-krarup WORKLOAD [SIZE] [COUNT]")]
     Usage,
     #[error("SIZE and COUNT are numbers: {0}")]
@@ -28,12 +28,12 @@ pub(crate) enum Failure {
     Histogram(#[from] hdrhistogram::CreationError),
 }
 
-impl Failure {
+impl WorkloadFailure {
     /// 1 for bad arguments, 2 for a workload that did not end, 3 for one there is not.
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
-            Failure::Timeout { .. } | Failure::Ended => 2,
-            Failure::Unsupported(_) => 3,
+            WorkloadFailure::Timeout { .. } | WorkloadFailure::Ended => 2,
+            WorkloadFailure::Unsupported(_) => 3,
             _ => 1,
         })
     }

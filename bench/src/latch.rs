@@ -1,6 +1,6 @@
 //! The end signal of a workload.
 
-use crate::failure::Failure;
+use crate::failure::WorkloadFailure;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, Thread};
@@ -12,10 +12,10 @@ const PATIENCE: Duration = Duration::from_mins(2);
 /// Counts down to zero and then wakes the thread that made it.
 #[derive(Clone)]
 pub(crate) struct Latch {
-    shared: Arc<Shared>,
+    shared: Arc<LatchState>,
 }
 
-struct Shared {
+struct LatchState {
     left: AtomicU64,
     waiter: Thread,
 }
@@ -23,7 +23,7 @@ struct Shared {
 impl Latch {
     /// A latch that this many signals open.
     pub(crate) fn new(signals: u64) -> Self {
-        let shared = Shared { left: AtomicU64::new(signals), waiter: thread::current() };
+        let shared = LatchState { left: AtomicU64::new(signals), waiter: thread::current() };
         Latch { shared: Arc::new(shared) }
     }
 
@@ -35,7 +35,7 @@ impl Latch {
     }
 
     /// Waits for the last signal; only for the thread that made the latch.
-    pub(crate) fn wait(&self) -> Result<(), Failure> {
+    pub(crate) fn wait(&self) -> Result<(), WorkloadFailure> {
         let begin = Instant::now();
         loop {
             let left = self.shared.left.load(Ordering::Acquire);
@@ -43,7 +43,7 @@ impl Latch {
                 return Ok(());
             }
             let Some(patience) = PATIENCE.checked_sub(begin.elapsed()) else {
-                return Err(Failure::Timeout { left, seconds: PATIENCE.as_secs() });
+                return Err(WorkloadFailure::Timeout { left, seconds: PATIENCE.as_secs() });
             };
             thread::park_timeout(patience);
         }
@@ -52,8 +52,8 @@ impl Latch {
     /// How long it takes from the start of `start` to the last signal.
     pub(crate) fn time(
         &self,
-        start: impl FnOnce() -> Result<(), Failure>,
-    ) -> Result<Duration, Failure> {
+        start: impl FnOnce() -> Result<(), WorkloadFailure>,
+    ) -> Result<Duration, WorkloadFailure> {
         let begin = Instant::now();
         start()?;
         self.wait()?;

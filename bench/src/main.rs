@@ -28,7 +28,7 @@ mod peers;
 mod workloads;
 
 use crate::arguments::Arguments;
-use crate::failure::Failure;
+use crate::failure::WorkloadFailure;
 use krarup::Node;
 use std::process::ExitCode;
 
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn measure() -> Result<(), Failure> {
+fn measure() -> Result<(), WorkloadFailure> {
     let arguments = Arguments::parse(std::env::args().skip(1))?;
     let node = Node::builder("bench@localhost").workers(WORKERS).start()?;
     for measurement in workloads::run(&node, &arguments)? {

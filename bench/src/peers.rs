@@ -1,33 +1,33 @@
 //! How the actors of a workload are spawned and come to know each other.
 
-use crate::failure::Failure;
-use crate::message::Message;
+use crate::failure::WorkloadFailure;
+use crate::message::BenchMessage;
 use krarup::{Actor, Address, Node};
 use std::sync::{Arc, OnceLock};
 
 /// The addresses of all actors of a workload, by their number. Empty until all of them
 /// have been spawned, which is before the first of them gets a message.
 #[derive(Clone, Default)]
-pub(crate) struct Peers(Arc<OnceLock<Vec<Address<Message>>>>);
+pub(crate) struct ActorTable(Arc<OnceLock<Vec<Address<BenchMessage>>>>);
 
-impl Peers {
+impl ActorTable {
     /// Spawns actors that know each other.
     pub(crate) fn spawn<A>(
         node: &Node,
         count: usize,
-        make: impl Fn(u32, Peers) -> A,
-    ) -> Result<Self, Failure>
+        make: impl Fn(u32, ActorTable) -> A,
+    ) -> Result<Self, WorkloadFailure>
     where
-        A: Actor<Message = Message>,
+        A: Actor<Message = BenchMessage>,
     {
-        let peers = Peers::default();
+        let peers = ActorTable::default();
         let actors = spawn_many(node, count, |number| make(number, peers.clone()))?;
         peers.0.get_or_init(|| actors);
         Ok(peers)
     }
 
     /// All actors of the workload.
-    pub(crate) fn all(&self) -> &[Address<Message>] {
+    pub(crate) fn all(&self) -> &[Address<BenchMessage>] {
         self.0.get().map_or(&[], Vec::as_slice)
     }
 }
@@ -37,7 +37,7 @@ pub(crate) fn spawn_many<A: Actor>(
     node: &Node,
     count: usize,
     make: impl Fn(u32) -> A,
-) -> Result<Vec<Address<A::Message>>, Failure> {
+) -> Result<Vec<Address<A::Message>>, WorkloadFailure> {
     let spawn = |number| {
         let actor = make(number);
         Ok(node.spawn(move || actor).start()?)
@@ -47,7 +47,9 @@ pub(crate) fn spawn_many<A: Actor>(
 
 /// Tells actors to begin.
 pub(crate) fn start<'a>(
-    actors: impl IntoIterator<Item = &'a Address<Message>>,
-) -> Result<(), Failure> {
-    actors.into_iter().try_for_each(|actor| actor.send(Message::Start).map_err(|_| Failure::Ended))
+    actors: impl IntoIterator<Item = &'a Address<BenchMessage>>,
+) -> Result<(), WorkloadFailure> {
+    actors
+        .into_iter()
+        .try_for_each(|actor| actor.send(BenchMessage::Start).map_err(|_| WorkloadFailure::Ended))
 }

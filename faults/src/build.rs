@@ -22,7 +22,7 @@ pub(crate) enum BuildError {
 }
 
 /// What came of a build.
-pub(crate) enum Outcome {
+pub(crate) enum BuildOutcome {
     Built(Programs),
     /// Faults that do not compile beside the others, or at all, each with what the compiler says.
     Broken(BTreeMap<Number, String>),
@@ -34,7 +34,7 @@ pub(crate) fn build(
     target: &Path,
     suites: &BTreeSet<Suite>,
     regions: &Regions,
-) -> Result<Outcome, BuildError> {
+) -> Result<BuildOutcome, BuildError> {
     let (models, plain): (Vec<&Suite>, Vec<&Suite>) =
         suites.iter().partition(|suite| suite.is_under_loom());
     let mut programs = Programs::new();
@@ -43,13 +43,13 @@ pub(crate) fn build(
             continue;
         }
         match run(tree, target, &suites, under_loom, regions)? {
-            Outcome::Built(built) => programs.extend(built),
-            broken @ Outcome::Broken(_) => return Ok(broken),
+            BuildOutcome::Built(built) => programs.extend(built),
+            broken @ BuildOutcome::Broken(_) => return Ok(broken),
         }
     }
     match suites.iter().find(|suite| !programs.contains_key(suite)) {
         Some(suite) => Err(BuildError::NoProgram(suite.clone())),
-        None => Ok(Outcome::Built(programs)),
+        None => Ok(BuildOutcome::Built(programs)),
     }
 }
 
@@ -59,7 +59,7 @@ fn run(
     suites: &[&Suite],
     under_loom: bool,
     regions: &Regions,
-) -> Result<Outcome, BuildError> {
+) -> Result<BuildOutcome, BuildError> {
     let mut cargo = Command::new("cargo");
     cargo.args(["test", "--no-run", "--message-format", "json"]).current_dir(&tree.root);
     let mut words = BTreeSet::new();
@@ -98,9 +98,9 @@ fn run(
     let messages: Vec<Value> =
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     if output.status.success() {
-        return Ok(Outcome::Built(programs(&messages, tree, suites)));
+        return Ok(BuildOutcome::Built(programs(&messages, tree, suites)));
     }
-    broken(&messages, regions).map(Outcome::Broken)
+    broken(&messages, regions).map(BuildOutcome::Broken)
 }
 
 /// The programs that the messages of cargo tell of.

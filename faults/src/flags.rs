@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The arguments of one run.
-pub(crate) struct Flags {
+pub(crate) struct FaultFlags {
     /// Only faults with this in their name, their file or their area; empty: all.
     pub(crate) filter: String,
     /// How many of them, drawn by the seed; none: all.
@@ -30,9 +30,9 @@ pub(crate) struct Flags {
 
 const USAGE: &str = "faults [--sample COUNT [--seed TEXT]] [--from PATH | --mutants FILE] [--by TESTS] [--list | --check] [--patience SECONDS] [--jobs COUNT] [FILTER]";
 
-impl Flags {
+impl FaultFlags {
     pub(crate) fn parse() -> Result<Self, lexopt::Error> {
-        let mut flags = Flags {
+        let mut flags = FaultFlags {
             filter: String::new(),
             sample: None,
             seed: today(),

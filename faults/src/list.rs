@@ -24,19 +24,19 @@ use std::path::Path;
 
 /// One change of a source file that must not go unnoticed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct PlantedFault {
     pub(crate) name: String,
     /// The source file, from the root of the workspace.
     pub(crate) file: String,
     /// The part of the workspace that the file belongs to.
     pub(crate) area: &'static str,
     pub(crate) catchers: Vec<Catcher>,
-    pub(crate) change: Change,
+    pub(crate) change: SourceChange,
 }
 
 /// How a fault changes its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum SourceChange {
     /// What stands there, once, and what is put in its place; in order.
     Texts(Vec<(String, String)>),
     /// A range of bytes, and what is put in its place.
@@ -76,7 +76,7 @@ pub(crate) enum ListError {
 }
 
 /// The faults of one list, or of all in a folder, in the order of the files' names.
-pub(crate) fn read(path: &Path) -> Result<Vec<Fault>, ListError> {
+pub(crate) fn read(path: &Path) -> Result<Vec<PlantedFault>, ListError> {
     let unread = |path: &Path| {
         let path = path.display().to_string();
         move |source| ListError::Read { path, source }
@@ -124,7 +124,11 @@ pub(crate) fn area(file: &str) -> &'static str {
 }
 
 /// Adds the faults of one list, which is called `list` in errors, to those before it.
-pub(crate) fn parse(text: &str, list: &str, faults: &mut Vec<Fault>) -> Result<(), ListError> {
+pub(crate) fn parse(
+    text: &str,
+    list: &str,
+    faults: &mut Vec<PlantedFault>,
+) -> Result<(), ListError> {
     let first = faults.len();
     let mut last = ' ';
     for (index, content) in text.lines().enumerate() {
@@ -155,7 +159,7 @@ pub(crate) fn parse(text: &str, list: &str, faults: &mut Vec<Fault>) -> Result<(
         }
         last = kind;
     }
-    match faults.iter().find(|fault| fault.change == Change::Texts(Vec::new())) {
+    match faults.iter().find(|fault| fault.change == SourceChange::Texts(Vec::new())) {
         Some(fault) => Err(ListError::Line {
             list: list.to_owned(),
             line: 0,
@@ -166,8 +170,8 @@ pub(crate) fn parse(text: &str, list: &str, faults: &mut Vec<Fault>) -> Result<(
 }
 
 /// Adds a line of a change.
-fn add(fault: &mut Fault, last: char, content: &str) -> Result<(), String> {
-    let Change::Texts(edits) = &mut fault.change else { return Ok(()) };
+fn add(fault: &mut PlantedFault, last: char, content: &str) -> Result<(), String> {
+    let SourceChange::Texts(edits) = &mut fault.change else { return Ok(()) };
     let (kind, line) = content.split_at(1);
     match (kind, last, edits.last_mut()) {
         ("-", '-', Some((old, _))) => {
@@ -185,17 +189,17 @@ fn add(fault: &mut Fault, last: char, content: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn headed(head: &str) -> Result<Fault, String> {
+fn headed(head: &str) -> Result<PlantedFault, String> {
     let parts: Vec<&str> = head.split('|').map(str::trim).collect();
     let [name, file, catcher] = parts[..] else {
         return Err(format!("{head:?} is not \"name | file | who catches it\""));
     };
-    Ok(Fault {
+    Ok(PlantedFault {
         name: name.to_owned(),
         file: file.to_owned(),
         area: area(file),
         catchers: catchers(catcher)?,
-        change: Change::Texts(Vec::new()),
+        change: SourceChange::Texts(Vec::new()),
     })
 }
 
@@ -248,7 +252,7 @@ mod tests {
         );
         let edits = [("one\ntwo", "three"), ("four", "five\nsix")];
         let edits = edits.map(|(old, new)| (old.to_owned(), new.to_owned()));
-        assert_eq!(faults[0].change, Change::Texts(edits.to_vec()));
+        assert_eq!(faults[0].change, SourceChange::Texts(edits.to_vec()));
     }
 
     #[test]

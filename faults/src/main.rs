@@ -36,8 +36,8 @@ mod sample;
 mod tree;
 mod weave;
 
-use flags::Flags;
-use list::Fault;
+use flags::FaultFlags;
+use list::PlantedFault;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
 
 /// Whether every fault was caught.
 fn plant() -> Result<bool, Trouble> {
-    let flags = Flags::parse()?;
+    let flags = FaultFlags::parse()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
     let target = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| root.join("target"), PathBuf::from)
@@ -86,12 +86,12 @@ fn plant() -> Result<bool, Trouble> {
         let catchers = list::catchers(&flags.by).map_err(Trouble::By)?;
         all.iter_mut().for_each(|fault| fault.catchers.clone_from(&catchers));
     }
-    let wanted = |fault: &Fault| {
+    let wanted = |fault: &PlantedFault| {
         [fault.name.as_str(), &fault.file, fault.area]
             .iter()
             .any(|text| text.contains(&flags.filter))
     };
-    let mut chosen: Vec<Fault> = all.into_iter().filter(wanted).collect();
+    let mut chosen: Vec<PlantedFault> = all.into_iter().filter(wanted).collect();
     if chosen.is_empty() {
         return Err(Trouble::NoneSuch(flags.filter));
     }

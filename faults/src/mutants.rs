@@ -3,7 +3,7 @@
 //! `cargo mutants --list --json > mutants.json` says what it would change and where. Planted here, a
 //! mutant costs the run of the tests and not a build.
 
-use crate::list::{Change, Fault, area};
+use crate::list::{PlantedFault, SourceChange, area};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(crate) enum MutantsError {
 }
 
 /// The mutants that a file lists; by whom they must be caught, it does not say.
-pub(crate) fn read(path: &Path, root: &Path) -> Result<Vec<Fault>, MutantsError> {
+pub(crate) fn read(path: &Path, root: &Path) -> Result<Vec<PlantedFault>, MutantsError> {
     let read = |path: &Path| {
         fs::read_to_string(path)
             .map_err(|source| MutantsError::Read { path: path.display().to_string(), source })
@@ -39,12 +39,12 @@ pub(crate) fn read(path: &Path, root: &Path) -> Result<Vec<Fault>, MutantsError>
         let (Some(start), Some(end)) = (place("start"), place("end")) else {
             return Err(wrong("a span is not in its file"));
         };
-        faults.push(Fault {
+        faults.push(PlantedFault {
             name: text("name")?.to_owned(),
             file: file.to_owned(),
             area: area(file),
             catchers: Vec::new(),
-            change: Change::Range(start..end, text("replacement")?.to_owned()),
+            change: SourceChange::Range(start..end, text("replacement")?.to_owned()),
         });
     }
     Ok(faults)

@@ -1,10 +1,10 @@
 //! What came of the faults, by area.
 
-use crate::list::Fault;
+use crate::list::PlantedFault;
 use std::collections::BTreeMap;
 
 /// What came of one fault.
-pub(crate) enum Verdict {
+pub(crate) enum FaultVerdict {
     Caught {
         by: String,
         seconds: u64,
@@ -20,27 +20,27 @@ pub(crate) enum Verdict {
 }
 
 /// One line for one fault.
-pub(crate) fn tell(fault: &Fault, verdict: &Verdict) {
+pub(crate) fn tell(fault: &PlantedFault, verdict: &FaultVerdict) {
     match verdict {
-        Verdict::Caught { by, seconds } => {
+        FaultVerdict::Caught { by, seconds } => {
             println!("caught  {}: by {by} ({seconds} s)", fault.name);
         }
-        Verdict::Missed => println!("MISSED  {} ({})", fault.name, fault.file),
-        Verdict::Stale(why) => println!("STALE   {}: {why}", fault.name),
-        Verdict::Unviable | Verdict::Fits => {}
+        FaultVerdict::Missed => println!("MISSED  {} ({})", fault.name, fault.file),
+        FaultVerdict::Stale(why) => println!("STALE   {}: {why}", fault.name),
+        FaultVerdict::Unviable | FaultVerdict::Fits => {}
     }
 }
 
 /// Prints a table, and who was not caught; whether all were.
-pub(crate) fn print(faults: &[Fault], verdicts: &[Verdict]) -> bool {
+pub(crate) fn print(faults: &[PlantedFault], verdicts: &[FaultVerdict]) -> bool {
     let mut areas: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
     for (fault, verdict) in faults.iter().zip(verdicts) {
         let column = match verdict {
-            Verdict::Caught { .. } => 0,
-            Verdict::Missed => 1,
-            Verdict::Stale(_) => 2,
-            Verdict::Fits => 3,
-            Verdict::Unviable => continue,
+            FaultVerdict::Caught { .. } => 0,
+            FaultVerdict::Missed => 1,
+            FaultVerdict::Stale(_) => 2,
+            FaultVerdict::Fits => 3,
+            FaultVerdict::Unviable => continue,
         };
         areas.entry(fault.area).or_default()[column] += 1;
     }
@@ -52,7 +52,7 @@ pub(crate) fn print(faults: &[Fault], verdicts: &[Verdict]) -> bool {
         sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
     for (fault, verdict) in faults.iter().zip(verdicts) {
-        if !matches!(verdict, Verdict::Caught { .. }) {
+        if !matches!(verdict, FaultVerdict::Caught { .. }) {
             tell(fault, verdict);
         }
     }

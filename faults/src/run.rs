@@ -1,10 +1,10 @@
 //! Runs the test that is named for each fault, with the fault switched on.
 
 use crate::Trouble;
-use crate::build::{BuildError, Outcome, Programs, build, folder_of};
-use crate::flags::Flags;
-use crate::list::{Catcher, Change, Fault, Suite};
-use crate::report::{Verdict, tell};
+use crate::build::{BuildError, BuildOutcome, Programs, build, folder_of};
+use crate::flags::FaultFlags;
+use crate::list::{Catcher, PlantedFault, SourceChange, Suite};
+use crate::report::{FaultVerdict, tell};
 use crate::tree::{Originals, Regions, Tree};
 use crate::weave::Number;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,19 +28,19 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(crate) fn all(
     tree: &Tree,
     target: &Path,
-    faults: &[Fault],
-    flags: &Flags,
-) -> Result<Vec<Verdict>, Trouble> {
+    faults: &[PlantedFault],
+    flags: &FaultFlags,
+) -> Result<Vec<FaultVerdict>, Trouble> {
     let originals = Originals::of(tree, faults);
-    let mut verdicts: BTreeMap<Number, Verdict> = BTreeMap::new();
-    let mut together: BTreeMap<Number, (&Fault, String)> = BTreeMap::new();
+    let mut verdicts: BTreeMap<Number, FaultVerdict> = BTreeMap::new();
+    let mut together: BTreeMap<Number, (&PlantedFault, String)> = BTreeMap::new();
     for (index, fault) in faults.iter().enumerate() {
         match originals.with(fault) {
             Ok(text) => {
                 together.insert(index + 1, (fault, text));
             }
             Err(why) => {
-                verdicts.insert(index + 1, Verdict::Stale(why));
+                verdicts.insert(index + 1, FaultVerdict::Stale(why));
             }
         }
     }
@@ -61,7 +61,7 @@ pub(crate) fn all(
     let judge = |number: &Number| {
         let fault = &faults[number - 1];
         let verdict = if flags.check {
-            Verdict::Fits
+            FaultVerdict::Fits
         } else {
             runner.run_all(&fault.catchers, *number, &healthy)
         };
@@ -72,9 +72,9 @@ pub(crate) fn all(
 
     for (number, why) in alone {
         let fault = &faults[number - 1];
-        if matches!(fault.change, Change::Range(..)) {
+        if matches!(fault.change, SourceChange::Range(..)) {
             // Mutants are made without a look at types; that one does not compile says nothing.
-            verdicts.insert(number, Verdict::Unviable);
+            verdicts.insert(number, FaultVerdict::Unviable);
             continue;
         }
         println!("alone   {}: {why}", fault.name);
@@ -82,7 +82,7 @@ pub(crate) fn all(
         tell(fault, &verdict);
         verdicts.insert(number, verdict);
     }
-    let missing = || Verdict::Stale("it was not looked at".to_owned());
+    let missing = || FaultVerdict::Stale("it was not looked at".to_owned());
     Ok((1..=faults.len()).map(|number| verdicts.remove(&number).unwrap_or_else(missing)).collect())
 }
 
@@ -92,7 +92,7 @@ fn build_together(
     target: &Path,
     suites: &BTreeSet<Suite>,
     originals: &Originals,
-    together: &mut BTreeMap<Number, (&Fault, String)>,
+    together: &mut BTreeMap<Number, (&PlantedFault, String)>,
 ) -> Result<(Programs, BTreeMap<Number, String>), Trouble> {
     let mut alone = BTreeMap::new();
     for _ in 0..ROUNDS {
@@ -102,8 +102,8 @@ fn build_together(
             alone.insert(number, why);
         }
         match build(tree, target, suites, &regions)? {
-            Outcome::Built(programs) => return Ok((programs, alone)),
-            Outcome::Broken(broken) => {
+            BuildOutcome::Built(programs) => return Ok((programs, alone)),
+            BuildOutcome::Broken(broken) => {
                 for (number, why) in broken {
                     together.remove(&number);
                     alone.insert(number, why);
@@ -121,13 +121,13 @@ fn by_itself(
     target: &Path,
     suites: &BTreeSet<Suite>,
     originals: &Originals,
-    fault: &Fault,
-    flags: &Flags,
-) -> Result<Verdict, Trouble> {
+    fault: &PlantedFault,
+    flags: &FaultFlags,
+) -> Result<FaultVerdict, Trouble> {
     let woven = tree.read(&fault.file)?;
     let text = match originals.with(fault) {
         Ok(text) => text,
-        Err(why) => return Ok(Verdict::Stale(why)),
+        Err(why) => return Ok(FaultVerdict::Stale(why)),
     };
     tree.put(&fault.file, &text)?;
     let wanted = |suite: &&Suite| {
@@ -136,15 +136,15 @@ fn by_itself(
     };
     let suites = suites.iter().filter(wanted).cloned().collect();
     let verdict = match build(tree, target, &suites, &Regions::new()) {
-        Ok(Outcome::Built(_)) if flags.check => Verdict::Fits,
-        Ok(Outcome::Built(programs)) => {
+        Ok(BuildOutcome::Built(_)) if flags.check => FaultVerdict::Fits,
+        Ok(BuildOutcome::Built(programs)) => {
             let runner = Runner { tree, programs: &programs, flags };
             runner.run_all(&fault.catchers, 0, &Controls::new())
         }
-        Ok(Outcome::Broken(_)) => Verdict::Stale("it does not compile".to_owned()),
+        Ok(BuildOutcome::Broken(_)) => FaultVerdict::Stale("it does not compile".to_owned()),
         Err(BuildError::Elsewhere(said)) => {
             let first = said.lines().next().unwrap_or_default();
-            Verdict::Stale(format!("it does not compile: {first}"))
+            FaultVerdict::Stale(format!("it does not compile: {first}"))
         }
         Err(error) => return Err(error.into()),
     };
@@ -187,7 +187,7 @@ fn package_of(file: &str) -> String {
 struct Runner<'a> {
     tree: &'a Tree,
     programs: &'a Programs,
-    flags: &'a Flags,
+    flags: &'a FaultFlags,
 }
 
 impl Runner<'_> {
@@ -197,9 +197,11 @@ impl Runner<'_> {
         let control = |catcher: &&Catcher| {
             let began = Instant::now();
             match self.run(catcher, 0, self.flags.patience * LONGER) {
-                Verdict::Missed | Verdict::Unviable | Verdict::Fits => Ok(began.elapsed()),
-                Verdict::Stale(why) => Err(why),
-                Verdict::Caught { by, .. } => Err(format!("{by} fails without any fault")),
+                FaultVerdict::Missed | FaultVerdict::Unviable | FaultVerdict::Fits => {
+                    Ok(began.elapsed())
+                }
+                FaultVerdict::Stale(why) => Err(why),
+                FaultVerdict::Caught { by, .. } => Err(format!("{by} fails without any fault")),
             }
         };
         let controls = each(self.flags.jobs, &catchers, control);
@@ -208,34 +210,34 @@ impl Runner<'_> {
 
     /// Until one fails. Each may take much longer than without the fault, and no less than the
     /// patience that was asked for.
-    fn run_all(&self, catchers: &[Catcher], number: Number, controls: &Controls) -> Verdict {
+    fn run_all(&self, catchers: &[Catcher], number: Number, controls: &Controls) -> FaultVerdict {
         for catcher in catchers {
             let patience = match controls.get(catcher) {
-                Some(Err(why)) => return Verdict::Stale(why.clone()),
+                Some(Err(why)) => return FaultVerdict::Stale(why.clone()),
                 Some(Ok(took)) => self.flags.patience.max(*took * LONGER),
                 None => self.flags.patience,
             };
             match self.run(catcher, number, patience) {
-                Verdict::Missed => {}
+                FaultVerdict::Missed => {}
                 verdict => return verdict,
             }
         }
-        Verdict::Missed
+        FaultVerdict::Missed
     }
 
-    fn run(&self, catcher: &Catcher, number: Number, patience: Duration) -> Verdict {
+    fn run(&self, catcher: &Catcher, number: Number, patience: Duration) -> FaultVerdict {
         let began = Instant::now();
         let said = match self.output(catcher, number, patience) {
             Ok(said) => said,
-            Err(error) => return Verdict::Stale(format!("the test cannot be run: {error}")),
+            Err(error) => return FaultVerdict::Stale(format!("the test cannot be run: {error}")),
         };
         let seconds = began.elapsed().as_secs();
         if said.passed {
             // A filter that fits no test finds nothing.
             return if said.text.contains("test result: ok. 0 passed") {
-                Verdict::Stale(format!("no test has {:?} in its name", catcher.filter))
+                FaultVerdict::Stale(format!("no test has {:?} in its name", catcher.filter))
             } else {
-                Verdict::Missed
+                FaultVerdict::Missed
             };
         }
         let mut failed: Vec<&str> = said.text.lines().filter_map(failed).collect();
@@ -247,10 +249,15 @@ impl Runner<'_> {
             ([], true) => "a test that waits for ever".to_owned(),
             ([], false) => "an abort".to_owned(),
         };
-        Verdict::Caught { by, seconds }
+        FaultVerdict::Caught { by, seconds }
     }
 
-    fn output(&self, catcher: &Catcher, number: Number, patience: Duration) -> io::Result<Said> {
+    fn output(
+        &self,
+        catcher: &Catcher,
+        number: Number,
+        patience: Duration,
+    ) -> io::Result<TestOutput> {
         let Some(program) = self.programs.get(&catcher.suite) else {
             return Err(io::Error::other("it was not built"));
         };
@@ -291,7 +298,7 @@ impl Runner<'_> {
         };
         let text = text()?;
         fs::remove_file(&log)?;
-        Ok(Said { passed: status.success() && !stopped, hangs, text })
+        Ok(TestOutput { passed: status.success() && !stopped, hangs, text })
     }
 }
 
@@ -301,7 +308,7 @@ fn preemptions() -> String {
 }
 
 /// What a test said.
-struct Said {
+struct TestOutput {
     passed: bool,
     hangs: bool,
     text: String,

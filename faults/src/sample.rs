@@ -1,9 +1,9 @@
 //! A sample of the faults that is the same for the same seed.
 
-use crate::list::Fault;
+use crate::list::PlantedFault;
 
 /// So many of the faults, in their order: those whose names, with the seed, hash lowest.
-pub(crate) fn draw(faults: Vec<Fault>, count: usize, seed: &str) -> Vec<Fault> {
+pub(crate) fn draw(faults: Vec<PlantedFault>, count: usize, seed: &str) -> Vec<PlantedFault> {
     let mut ranks: Vec<u64> = faults.iter().map(|fault| rank(&fault.name, seed)).collect();
     ranks.sort_unstable();
     let Some(&last) = ranks.get(count.min(ranks.len()).wrapping_sub(1)) else { return Vec::new() };
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
     use crate::list::parse;
 
-    fn faults(count: usize) -> Vec<Fault> {
+    fn faults(count: usize) -> Vec<PlantedFault> {
         let one = |n| format!("@ fault {n} | gen/src/a.rs | lib krarup-gen\n-a\n+b\n");
         let text = (0..count).map(one).collect::<Vec<_>>().concat();
         let mut faults = Vec::new();

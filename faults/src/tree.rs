@@ -1,6 +1,6 @@
 //! The copy of the workspace into which faults are put.
 
-use crate::list::{Change, Fault};
+use crate::list::{PlantedFault, SourceChange};
 use crate::weave::{Number, Region, weave};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -110,7 +110,7 @@ fn failed(path: &Path, source: io::Error) -> TreeError {
 pub(crate) struct Originals(BTreeMap<String, String>);
 
 impl Originals {
-    pub(crate) fn of(tree: &Tree, faults: &[Fault]) -> Self {
+    pub(crate) fn of(tree: &Tree, faults: &[PlantedFault]) -> Self {
         let files: BTreeSet<&String> = faults.iter().map(|fault| &fault.file).collect();
         let texts =
             files.into_iter().filter_map(|file| Some((file.clone(), tree.read(file).ok()?)));
@@ -118,12 +118,12 @@ impl Originals {
     }
 
     /// The source with this fault in it; an error says why there can be none.
-    pub(crate) fn with(&self, fault: &Fault) -> Result<String, String> {
+    pub(crate) fn with(&self, fault: &PlantedFault) -> Result<String, String> {
         let original =
             self.0.get(&fault.file).ok_or_else(|| format!("there is no {}", fault.file))?;
         let text = match &fault.change {
-            Change::Texts(edits) => edited(original, edits, &fault.file)?,
-            Change::Range(range, new) => {
+            SourceChange::Texts(edits) => edited(original, edits, &fault.file)?,
+            SourceChange::Range(range, new) => {
                 let (Some(before), Some(after)) =
                     (original.get(..range.start), original.get(range.end..))
                 else {
@@ -140,7 +140,7 @@ impl Originals {
     pub(crate) fn weave_in(
         &self,
         tree: &Tree,
-        faults: &BTreeMap<Number, (&Fault, String)>,
+        faults: &BTreeMap<Number, (&PlantedFault, String)>,
     ) -> Result<(Regions, Vec<(Number, String)>), TreeError> {
         let (mut regions, mut alone) = (Regions::new(), Vec::new());
         for (file, original) in &self.0 {

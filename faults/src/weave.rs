@@ -86,7 +86,7 @@ pub(crate) fn weave(original: &str, faulty: &[(Number, String)], switch: &str) -
 }
 
 /// The inside of a function's body, in bytes of the text.
-struct Body {
+struct FunctionBody {
     open: usize,
     close: usize,
     /// Why it cannot be one of two.
@@ -96,7 +96,7 @@ struct Body {
 /// The bodies in which `text` differs, with what stands there.
 fn changed<'a>(
     original: &str,
-    bodies: &[Body],
+    bodies: &[FunctionBody],
     text: &'a str,
 ) -> Result<Vec<(usize, &'a str)>, String> {
     let others = self::bodies(text).map_err(|error| format!("it is no Rust: {error}"))?;
@@ -117,7 +117,7 @@ fn changed<'a>(
 }
 
 /// What a text is without the bodies of its functions.
-fn shell(text: &str, bodies: &[Body]) -> String {
+fn shell(text: &str, bodies: &[FunctionBody]) -> String {
     let mut shell = String::new();
     let mut from = 0;
     for body in bodies {
@@ -127,16 +127,16 @@ fn shell(text: &str, bodies: &[Body]) -> String {
     shell + &text[from..]
 }
 
-fn bodies(text: &str) -> syn::Result<Vec<Body>> {
-    let mut found = Found(Vec::new());
+fn bodies(text: &str) -> syn::Result<Vec<FunctionBody>> {
+    let mut found = FunctionScan(Vec::new());
     found.visit_file(&syn::parse_file(text)?);
     Ok(found.0)
 }
 
 /// Functions that are in no other function, in the order of the text.
-struct Found(Vec<Body>);
+struct FunctionScan(Vec<FunctionBody>);
 
-impl Found {
+impl FunctionScan {
     fn add(&mut self, signature: &syn::Signature, block: &syn::Block) {
         let returned = Returned::of(&signature.output);
         let single = if signature.constness.is_some() {
@@ -148,11 +148,11 @@ impl Found {
         };
         let brace = block.brace_token.span;
         let (open, close) = (brace.open().byte_range().end, brace.close().byte_range().start);
-        self.0.push(Body { open, close, single });
+        self.0.push(FunctionBody { open, close, single });
     }
 }
 
-impl<'ast> Visit<'ast> for Found {
+impl<'ast> Visit<'ast> for FunctionScan {
     fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
         self.add(&function.sig, &function.block);
     }

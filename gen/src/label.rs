@@ -18,10 +18,10 @@ use std::fmt;
 /// assert_eq!(Label::given(Name::new("saga").unwrap()).to_string(), "saga");
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Label(Kind);
+pub struct Label(LabelKind);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Kind {
+enum LabelKind {
     Type(&'static str),
     Given(Name),
 }
@@ -30,21 +30,21 @@ impl Label {
     /// The name of a type, as [`std::any::type_name`] gives it.
     #[must_use]
     pub const fn of_type(path: &'static str) -> Self {
-        Label(Kind::Type(path))
+        Label(LabelKind::Type(path))
     }
 
     /// A text that was chosen.
     #[must_use]
     pub const fn given(label: Name) -> Self {
-        Label(Kind::Given(label))
+        Label(LabelKind::Given(label))
     }
 
     /// All of it, with the modules.
     #[must_use]
     pub fn full(&self) -> &str {
         match &self.0 {
-            Kind::Type(path) => path,
-            Kind::Given(label) => label.as_str(),
+            LabelKind::Type(path) => path,
+            LabelKind::Given(label) => label.as_str(),
         }
     }
 }
@@ -52,8 +52,8 @@ impl Label {
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest = match &self.0 {
-            Kind::Given(label) => return f.write_str(label.as_str()),
-            Kind::Type(path) => *path,
+            LabelKind::Given(label) => return f.write_str(label.as_str()),
+            LabelKind::Type(path) => *path,
         };
         let between = |sign: char| "<>()[],;&*+= ".contains(sign);
         while let Some(sign) = rest.chars().next() {

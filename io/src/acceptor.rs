@@ -13,12 +13,12 @@
 //! only the end of the pool is one of the acceptor.
 
 use crate::error::BindError;
-use crate::listening::{AcceptorRequest, AtLimit, Server};
+use crate::listening::{AcceptorRequest, AcceptorServer, AtLimit};
 use crate::options::{ConnectionOptions, OptionsError};
 use crate::protocol::Protocol;
 use crate::reactor::Socket;
-use crate::tally::Tally;
-use crate::worker::Worker;
+use crate::tally::ConnectionTally;
+use crate::worker::ConnectionWorker;
 use krarup_act::{Address, Behavior, Context, Pool};
 use krarup_gen::{Result, SpawnError};
 use mio::net::TcpListener;
@@ -214,11 +214,17 @@ where
         ctx.trap_exits(true);
         ctx.stop_in_order(true);
         let bound = self.bind()?;
-        let tally = Tally::new();
+        let tally = ConnectionTally::new();
         let worker = {
             let (factory, options) = (Arc::clone(&self.factory), self.options.clone());
             let tally = Arc::clone(&tally);
-            move || Worker::<P, F>::new(Arc::clone(&factory), options.clone(), Arc::clone(&tally))
+            move || {
+                ConnectionWorker::<P, F>::new(
+                    Arc::clone(&factory),
+                    options.clone(),
+                    Arc::clone(&tally),
+                )
+            }
         };
         let workers = self.workers;
         let pool = ctx.spawn(move || Pool::new(workers, worker)).link_urgent().await;
@@ -227,7 +233,7 @@ where
             error => error.into(),
         })?;
         ctx.initialised();
-        let mut server = Server::new(bound, tally, pool, self.limit, self.at_limit);
+        let mut server = AcceptorServer::new(bound, tally, pool, self.limit, self.at_limit);
         let reason = server.serve(&mut ctx).await;
         server.stop(&mut ctx, self.drain).await;
         if reason.is_normal() { Ok(()) } else { Err(reason) }

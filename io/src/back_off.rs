@@ -9,11 +9,11 @@ const LONGEST: Duration = Duration::from_secs(1);
 
 /// Twice as long after each refusal, and as at first when something was accepted.
 #[derive(Debug)]
-pub(crate) struct BackOff(Duration);
+pub(crate) struct AcceptBackOff(Duration);
 
-impl BackOff {
+impl AcceptBackOff {
     pub(crate) fn new() -> Self {
-        BackOff(FIRST)
+        AcceptBackOff(FIRST)
     }
 
     /// Whether nothing was refused since something was last accepted.
@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn i6_the_waits_of_an_acceptor_double_up_to_a_second() {
-        let mut back_off = BackOff::new();
+        let mut back_off = AcceptBackOff::new();
         assert!(back_off.is_fresh());
         let waits: Vec<_> = (0..10).map(|_| back_off.next().as_millis()).collect();
         assert_eq!(waits, [10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000]);

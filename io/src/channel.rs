@@ -3,8 +3,8 @@
 use crate::codecs::codec::Codec;
 use crate::error::{Closed, WriteError};
 use crate::options::ConnectionOptions;
-use crate::timer::Timer;
-use crate::wire::Wire;
+use crate::timer::MovingTimer;
+use crate::wire::SocketStream;
 use krarup_act::{Address, Context};
 use krarup_gen::Inspection;
 use std::fmt;
@@ -22,10 +22,10 @@ use std::time::Duration;
 /// [`write_limit`](ConnectionOptions::write_limit) bytes wait.
 pub struct FrameChannel<M, C> {
     pub(crate) ctx: Context<M>,
-    pub(crate) wire: Arc<Wire>,
+    pub(crate) wire: Arc<SocketStream>,
     pub(crate) codec: C,
     pub(crate) options: ConnectionOptions,
-    pub(crate) wish: Wish,
+    pub(crate) wish: ChannelRequest,
     pub(crate) paused: bool,
     peer: SocketAddr,
     local: SocketAddr,
@@ -33,7 +33,7 @@ pub struct FrameChannel<M, C> {
 
 /// What a protocol wants of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum ChannelRequest {
     Open,
     Close,
     Abort,
@@ -42,13 +42,13 @@ pub(crate) enum Wish {
 impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
     pub(crate) fn new(
         ctx: Context<M>,
-        wire: Arc<Wire>,
+        wire: Arc<SocketStream>,
         codec: C,
         options: ConnectionOptions,
         peer: SocketAddr,
         local: SocketAddr,
     ) -> Self {
-        let wish = Wish::Open;
+        let wish = ChannelRequest::Open;
         FrameChannel { ctx, wire, codec, options, wish, paused: false, peer, local }
     }
 
@@ -94,15 +94,15 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
     /// Closes the connection when the callback is done: nothing more is read, what was sent is
     /// written, and the peer is told that it was all.
     pub fn close(&mut self) {
-        if self.wish == Wish::Open {
-            self.wish = Wish::Close;
+        if self.wish == ChannelRequest::Open {
+            self.wish = ChannelRequest::Close;
         }
     }
 
     /// Breaks the connection off when the callback is done: what waits is dropped, and the peer
     /// gets a reset.
     pub fn abort(&mut self) {
-        self.wish = Wish::Abort;
+        self.wish = ChannelRequest::Abort;
     }
 
     /// Reads nothing until [`FrameChannel::resume`]: the peer is slowed down, and what it has sent
@@ -151,7 +151,7 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
     /// there: so nothing is left of a frame that fails or panics, what waits is not in its hands,
     /// and it runs under no lock.
     fn put(&mut self, item: &C::Item) -> Result<(), WriteError> {
-        if self.wish != Wish::Open {
+        if self.wish != ChannelRequest::Open {
             return Err(WriteError::Closed);
         }
         let mut frame = {
@@ -188,7 +188,7 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
     ) -> Result<(), WriteError> {
         let FrameChannel { ctx, wire, options, .. } = self;
         let unsent = within.map(|limit| (ctx.now() + limit, limit));
-        let mut timer = Timer::default();
+        let mut timer = MovingTimer::default();
         poll_fn(|cx| {
             let _ = wire.poll_flush(cx);
             let (waiting, since) = {

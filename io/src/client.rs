@@ -5,8 +5,8 @@ use crate::connection::Connection;
 use crate::error::ConnectError;
 use crate::options::ConnectionOptions;
 use crate::protocol::Protocol;
-use crate::timer::Timer;
-use crate::wire::Wire;
+use crate::timer::MovingTimer;
+use crate::wire::SocketStream;
 use krarup_act::{Behavior, Context};
 use krarup_gen::Result;
 use mio::net::TcpStream;
@@ -113,8 +113,8 @@ async fn connect<M: Send + 'static>(
     ctx: &mut Context<M>,
     address: SocketAddr,
     options: &ConnectionOptions,
-) -> Result<Arc<Wire>, ConnectError> {
-    let begun = TcpStream::connect(address).and_then(Wire::new);
+) -> Result<Arc<SocketStream>, ConnectError> {
+    let begun = TcpStream::connect(address).and_then(SocketStream::new);
     let wire = begun.map_err(|source| ConnectError::Failed { address, source })?;
     connected(ctx, wire, address, options).await
 }
@@ -122,14 +122,14 @@ async fn connect<M: Send + 'static>(
 /// Waits until the connection that has begun stands.
 async fn connected<M: Send + 'static>(
     ctx: &mut Context<M>,
-    wire: Wire,
+    wire: SocketStream,
     address: SocketAddr,
     options: &ConnectionOptions,
-) -> Result<Arc<Wire>, ConnectError> {
+) -> Result<Arc<SocketStream>, ConnectError> {
     let limit = options.connect;
     let failed = |source: io::Error| ConnectError::Failed { address, source };
     let due = ctx.now() + limit;
-    let mut timer = Timer::default();
+    let mut timer = MovingTimer::default();
     poll_fn(|cx| {
         if let Poll::Ready(connected) = wire.poll_connected(cx) {
             let stands = connected.and_then(|peer| wire.check_peer(peer));

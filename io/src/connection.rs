@@ -14,13 +14,13 @@
 //! wait.
 
 use crate::callback::{contained, driven};
-use crate::channel::{FrameChannel, Wish};
+use crate::channel::{ChannelRequest, FrameChannel};
 use crate::error::{Closed, WriteError};
-use crate::incoming::{Came, Incoming};
+use crate::incoming::{Arrival, Incoming};
 use crate::protocol::{Channel, Frame, Protocol};
-use crate::timer::Timer;
+use crate::timer::MovingTimer;
 use crate::times::Times;
-use crate::wire::Wire;
+use crate::wire::SocketStream;
 use bytes::BytesMut;
 use krarup_act::Received;
 use krarup_gen::{Reason, Result};
@@ -38,9 +38,9 @@ const DISCARD: usize = 16;
 pub(crate) struct Connection<P: Protocol> {
     protocol: P,
     channel: Channel<P>,
-    wire: Arc<Wire>,
+    wire: Arc<SocketStream>,
     incoming: Incoming,
-    timer: Timer,
+    timer: MovingTimer,
     is_client: bool,
     mail_first: bool,
     /// Of [`BUDGET`], what is left of this turn.
@@ -52,8 +52,8 @@ pub(crate) struct Connection<P: Protocol> {
 }
 
 /// What is next.
-enum Event<P: Protocol> {
-    Came(Came<Frame<P>>),
+enum ConnectionEvent<P: Protocol> {
+    Came(Arrival<Frame<P>>),
     Item(Received<P::Message>),
     Drained,
     Over(Closed),
@@ -69,7 +69,7 @@ impl<P: Protocol> Connection<P> {
             wire: Arc::clone(&channel.wire),
             channel,
             incoming: Incoming::new(now),
-            timer: Timer::default(),
+            timer: MovingTimer::default(),
             is_client,
             mail_first: true,
             budget: BUDGET,
@@ -85,7 +85,7 @@ impl<P: Protocol> Connection<P> {
         let why = self.close(why).await;
         let reason = why.reason(self.is_client);
         // Whatever comes of it, it is closed.
-        self.channel.wish = Wish::Abort;
+        self.channel.wish = ChannelRequest::Abort;
         contained(self.protocol.closed(&mut self.channel, &why)).await?;
         if reason.is_normal() { Ok(()) } else { Err(reason) }
     }
@@ -99,12 +99,12 @@ impl<P: Protocol> Connection<P> {
         self.channel.ctx.initialised();
         loop {
             match self.channel.wish {
-                Wish::Open if self.channel.ctx.is_stopping() && self.stop.is_none() => {
+                ChannelRequest::Open if self.channel.ctx.is_stopping() && self.stop.is_none() => {
                     return Closed::Local;
                 }
-                Wish::Open => {}
-                Wish::Abort => return Closed::Aborted,
-                Wish::Close => {
+                ChannelRequest::Open => {}
+                ChannelRequest::Abort => return Closed::Aborted,
+                ChannelRequest::Close => {
                     return match self.stop.take() {
                         Some(reason) => Closed::Stopped(reason),
                         None if self.incoming.has_ended() => Closed::Peer,
@@ -132,24 +132,28 @@ impl<P: Protocol> Connection<P> {
         Closed::Crashed(reason)
     }
 
-    async fn handle(&mut self, event: Event<P>) -> Result<Option<Closed>> {
+    async fn handle(&mut self, event: ConnectionEvent<P>) -> Result<Option<Closed>> {
         let Connection { protocol, channel, wire, incoming, .. } = self;
         if channel.options.frame.is_some() {
             incoming.reads_not(|| channel.ctx.now());
         }
         match event {
-            Event::Came(Came::Frame(frame)) => {
+            ConnectionEvent::Came(Arrival::Frame(frame)) => {
                 driven(flush(wire), protocol.received(channel, frame)).await?;
             }
-            Event::Came(Came::Malformed(error)) => {
+            ConnectionEvent::Came(Arrival::Malformed(error)) => {
                 driven(flush(wire), protocol.malformed(channel, &error)).await?;
                 return Ok(Some(Closed::Malformed(error)));
             }
-            Event::Came(Came::End) => driven(flush(wire), protocol.ended(channel)).await?,
-            Event::Came(Came::Failed(error)) => return Ok(Some(Closed::failed(&error))),
-            Event::Drained => driven(flush(wire), protocol.drained(channel)).await?,
-            Event::Over(closed) => return Ok(Some(closed)),
-            Event::Item(item) => self.handle_item(item).await?,
+            ConnectionEvent::Came(Arrival::End) => {
+                driven(flush(wire), protocol.ended(channel)).await?;
+            }
+            ConnectionEvent::Came(Arrival::Failed(error)) => {
+                return Ok(Some(Closed::failed(&error)));
+            }
+            ConnectionEvent::Drained => driven(flush(wire), protocol.drained(channel)).await?,
+            ConnectionEvent::Over(closed) => return Ok(Some(closed)),
+            ConnectionEvent::Item(item) => self.handle_item(item).await?,
         }
         Ok(None)
     }
@@ -188,7 +192,7 @@ impl<P: Protocol> Connection<P> {
         }
     }
 
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Event<P>> {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<ConnectionEvent<P>> {
         let Some(left) = self.budget.checked_sub(1) else {
             self.budget = BUDGET;
             self.flooded = true;
@@ -206,27 +210,27 @@ impl<P: Protocol> Connection<P> {
             && let Poll::Ready(item) = self.poll_mailbox(cx)
         {
             self.mail_first = false;
-            return Poll::Ready(Event::Item(item));
+            return Poll::Ready(ConnectionEvent::Item(item));
         }
         if let Poll::Ready(came) = self.poll_incoming(cx) {
             self.mail_first = true;
-            return Poll::Ready(Event::Came(came));
+            return Poll::Ready(ConnectionEvent::Came(came));
         }
         if self.wire.poll_flush(cx).is_ready() {
             let mut outgoing = self.wire.outgoing();
             if let Some(failure) = outgoing.failure.take() {
-                return Poll::Ready(Event::Over(failure));
+                return Poll::Ready(ConnectionEvent::Over(failure));
             }
             if outgoing.takes_again() {
-                return Poll::Ready(Event::Drained);
+                return Poll::Ready(ConnectionEvent::Drained);
             }
         }
         // Looked at last, if not first: so its wish to be woken is what the process waits with.
         if let Poll::Ready(item) = self.poll_mailbox(cx) {
-            return Poll::Ready(Event::Item(item));
+            return Poll::Ready(ConnectionEvent::Item(item));
         }
         if let Poll::Ready(closed) = self.poll_times(cx) {
-            return Poll::Ready(Event::Over(closed));
+            return Poll::Ready(ConnectionEvent::Over(closed));
         }
         self.budget = BUDGET;
         Poll::Pending
@@ -234,18 +238,18 @@ impl<P: Protocol> Connection<P> {
 
     /// What comes behind frames and messages, and without this would never come in a flood of
     /// them. What the peer has sent before it went is handled first nevertheless.
-    fn poll_overdue(&mut self, cx: &mut Context<'_>) -> Poll<Event<P>> {
+    fn poll_overdue(&mut self, cx: &mut Context<'_>) -> Poll<ConnectionEvent<P>> {
         if self.wire.poll_flush(cx).is_ready() && self.wire.outgoing().takes_again() {
-            return Poll::Ready(Event::Drained);
+            return Poll::Ready(ConnectionEvent::Drained);
         }
-        self.poll_times(cx).map(Event::Over)
+        self.poll_times(cx).map(ConnectionEvent::Over)
     }
 
     fn poll_mailbox(&mut self, cx: &mut Context<'_>) -> Poll<Received<P::Message>> {
         pin!(self.channel.ctx.receive()).poll(cx)
     }
 
-    fn poll_incoming(&mut self, cx: &mut Context<'_>) -> Poll<Came<Frame<P>>> {
+    fn poll_incoming(&mut self, cx: &mut Context<'_>) -> Poll<Arrival<Frame<P>>> {
         if self.channel.paused {
             return Poll::Pending;
         }
@@ -325,7 +329,7 @@ async fn is_orphan<M: Send + 'static>(ctx: &mut krarup_act::Context<M>) -> bool 
 }
 
 /// Writes what waits as far as it can be written now.
-fn flush(wire: &Wire) -> impl FnMut(&mut Context<'_>) {
+fn flush(wire: &SocketStream) -> impl FnMut(&mut Context<'_>) {
     move |cx| {
         let _ = wire.poll_flush(cx);
     }

@@ -2,7 +2,7 @@
 
 use crate::callback::log;
 use crate::reactor::Socket;
-use crate::readiness::Way;
+use crate::readiness::Direction;
 use bytes::Bytes;
 use krarup_act::{Address, Context};
 use krarup_gen::{Down, Exit, Inspection, Reason, Result};
@@ -228,11 +228,11 @@ impl<M: Send + 'static> fmt::Debug for DatagramChannel<M> {
 /// A UDP socket, and what waits to be sent.
 pub(crate) struct DatagramWire {
     socket: Socket<UdpSocket>,
-    outgoing: Mutex<Outgoing>,
+    outgoing: Mutex<OutgoingDatagrams>,
 }
 
 #[derive(Default)]
-struct Outgoing {
+struct OutgoingDatagrams {
     queue: VecDeque<(Bytes, SocketAddr)>,
     sent: u64,
     /// Datagrams that had waited and could not be sent then.
@@ -242,7 +242,7 @@ struct Outgoing {
 }
 
 /// Why not everything was sent.
-enum Halt {
+enum SendStopped {
     Blocked,
     Lost(SocketAddr, io::Error),
 }
@@ -294,12 +294,12 @@ impl DatagramWire {
             match self.send_out() {
                 Ok(()) => return Poll::Ready(()),
                 // Neither the waker nor who hears of the loss is called with the lock held.
-                Err(Halt::Blocked) => {
-                    if self.socket.poll_ready(Way::Write, cx).is_pending() {
+                Err(SendStopped::Blocked) => {
+                    if self.socket.poll_ready(Direction::Write, cx).is_pending() {
                         return Poll::Pending;
                     }
                 }
-                Err(Halt::Lost(to, error)) => {
+                Err(SendStopped::Lost(to, error)) => {
                     log(|| tracing::debug!(target: "krarup", %to, %error, "a datagram was lost"));
                 }
             }
@@ -307,13 +307,15 @@ impl DatagramWire {
     }
 
     /// Sends what waits until there is no more, or something stands in the way.
-    fn send_out(&self) -> Result<(), Halt> {
+    fn send_out(&self) -> Result<(), SendStopped> {
         let mut outgoing = self.outgoing.lock();
         while let Some((datagram, to)) = outgoing.queue.front() {
             let to = *to;
-            let sent = self.socket.try_io(Way::Write, |socket| socket.send_to(datagram, to));
+            let sent = self.socket.try_io(Direction::Write, |socket| socket.send_to(datagram, to));
             match sent {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(Halt::Blocked),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return Err(SendStopped::Blocked);
+                }
                 Ok(_) => {
                     outgoing.sent += 1;
                     outgoing.queue.pop_front();
@@ -321,7 +323,7 @@ impl DatagramWire {
                 Err(error) => {
                     outgoing.lost += 1;
                     outgoing.queue.pop_front();
-                    return Err(Halt::Lost(to, error));
+                    return Err(SendStopped::Lost(to, error));
                 }
             }
         }
@@ -338,6 +340,6 @@ impl DatagramWire {
         room: &mut [u8],
         cx: &task::Context<'_>,
     ) -> Poll<io::Result<(usize, SocketAddr)>> {
-        self.socket.poll_io(Way::Read, cx, |socket| socket.recv_from(room))
+        self.socket.poll_io(Direction::Read, cx, |socket| socket.recv_from(room))
     }
 }

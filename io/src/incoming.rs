@@ -3,7 +3,7 @@
 
 use crate::codecs::codec::{Codec, CodecError};
 use crate::options::ConnectionOptions;
-use crate::wire::Wire;
+use crate::wire::SocketStream;
 use bytes::BytesMut;
 use krarup_gen::Timestamp;
 use std::io;
@@ -24,11 +24,11 @@ pub(crate) struct Incoming {
     pub(crate) received: u64,
     /// When something last came.
     pub(crate) last: Timestamp,
-    end: End,
+    end: StreamEnd,
 }
 
 #[derive(Default, PartialEq, Eq)]
-enum End {
+enum StreamEnd {
     #[default]
     Open,
     /// The peer sends no more; what came before may hold frames.
@@ -38,7 +38,7 @@ enum End {
 }
 
 /// What came.
-pub(crate) enum Came<F> {
+pub(crate) enum Arrival<F> {
     Frame(F),
     Malformed(CodecError),
     End,
@@ -53,7 +53,7 @@ impl Incoming {
 
     /// Whether the peer sends no more, and everything it sent has been handled.
     pub(crate) fn has_ended(&self) -> bool {
-        self.end == End::Told
+        self.end == StreamEnd::Told
     }
 
     /// From now on nothing is read, whatever comes.
@@ -77,27 +77,27 @@ impl Incoming {
     pub(crate) fn poll_next<C: Codec>(
         &mut self,
         codec: &mut C,
-        wire: &Wire,
+        wire: &SocketStream,
         options: &ConnectionOptions,
         budget: &mut u32,
         now: impl Fn() -> Timestamp,
         cx: &Context<'_>,
-    ) -> Poll<Came<C::Frame>> {
+    ) -> Poll<Arrival<C::Frame>> {
         loop {
             if self.may_hold {
                 match self.decode(codec, options, &now) {
-                    Ok(Some(frame)) => return Poll::Ready(Came::Frame(frame)),
+                    Ok(Some(frame)) => return Poll::Ready(Arrival::Frame(frame)),
                     Ok(None) => {}
-                    Err(error) => return Poll::Ready(Came::Malformed(error)),
+                    Err(error) => return Poll::Ready(Arrival::Malformed(error)),
                 }
             }
             match self.end {
-                End::Open => {}
-                End::Reached => {
-                    self.end = End::Told;
-                    return Poll::Ready(Came::End);
+                StreamEnd::Open => {}
+                StreamEnd::Reached => {
+                    self.end = StreamEnd::Told;
+                    return Poll::Ready(Arrival::End);
                 }
-                End::Told => return Poll::Pending,
+                StreamEnd::Told => return Poll::Pending,
             }
             // A large frame is many reads, and others wait for their turn.
             let Some(left) = budget.checked_sub(1) else {
@@ -106,8 +106,8 @@ impl Incoming {
             };
             match wire.poll_read(&mut self.buffer, cx) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(Err(error)) => return Poll::Ready(Came::Failed(error)),
-                Poll::Ready(Ok(0)) => self.end = End::Reached,
+                Poll::Ready(Err(error)) => return Poll::Ready(Arrival::Failed(error)),
+                Poll::Ready(Ok(0)) => self.end = StreamEnd::Reached,
                 Poll::Ready(Ok(count)) => {
                     *budget = left;
                     self.received += count as u64;
@@ -125,7 +125,7 @@ impl Incoming {
         options: &ConnectionOptions,
         now: impl Fn() -> Timestamp,
     ) -> Result<Option<C::Frame>, CodecError> {
-        let frame = if self.end == End::Open {
+        let frame = if self.end == StreamEnd::Open {
             codec.decode(&mut self.buffer)?
         } else {
             codec.decode_end(&mut self.buffer)?
@@ -177,7 +177,7 @@ mod tests {
         let mut peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (stream, _) = listener.accept().unwrap();
         stream.set_nonblocking(true).unwrap();
-        let wire = Wire::new(TcpStream::from_std(stream)).unwrap();
+        let wire = SocketStream::new(TcpStream::from_std(stream)).unwrap();
         let sends = std::thread::spawn(move || {
             peer.write_all(&u32::try_from(FRAME).unwrap().to_be_bytes()).unwrap();
             peer.write_all(&vec![7; FRAME]).unwrap();
@@ -201,7 +201,7 @@ mod tests {
             // What a read takes at once is no more than this.
             assert!(incoming.received - before <= 3 * (16 << 10));
             match came {
-                Poll::Ready(Came::Frame(frame)) => break assert_eq!(frame.len(), FRAME),
+                Poll::Ready(Arrival::Frame(frame)) => break assert_eq!(frame.len(), FRAME),
                 Poll::Ready(_) => panic!("no frame"),
                 Poll::Pending if budget == 0 => {
                     turns += 1;

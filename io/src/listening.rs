@@ -1,11 +1,11 @@
 //! An acceptor at work: what it accepts, what it answers, how it stops.
 
-use crate::back_off::BackOff;
+use crate::back_off::AcceptBackOff;
 use crate::callback::log;
 use crate::reactor::Socket;
-use crate::readiness::{Way, is_lost};
-use crate::tally::{Peer, Tally};
-use crate::timer::Timer;
+use crate::readiness::{Direction, is_lost};
+use crate::tally::{ConnectionTally, Peer};
+use crate::timer::MovingTimer;
 use crate::worker::{Accepted, Handed};
 use krarup_act::{Address, Context, PoolCommand, Received, Reply};
 use krarup_gen::{Exit, Inspection, Reason, Timestamp, Value};
@@ -52,17 +52,17 @@ pub enum AcceptorRequest<M: Send + 'static> {
 }
 
 /// The acceptor at work.
-pub(crate) struct Server<M: Send + 'static> {
+pub(crate) struct AcceptorServer<M: Send + 'static> {
     listener: Option<Socket<TcpListener>>,
     local: SocketAddr,
-    tally: Arc<Tally<M>>,
+    tally: Arc<ConnectionTally<M>>,
     pool: Address<Accepted<M>, PoolCommand>,
     limit: Option<usize>,
     at_limit: AtLimit,
     /// When to try again after the system has refused.
     retry: Option<Timestamp>,
-    back_off: BackOff,
-    timer: Timer,
+    back_off: AcceptBackOff,
+    timer: MovingTimer,
     spent: u32,
     accepted: u64,
     refused: u64,
@@ -70,20 +70,20 @@ pub(crate) struct Server<M: Send + 'static> {
 }
 
 /// What is next.
-enum Event<M: Send + 'static> {
+enum ListenerEvent<M: Send + 'static> {
     Item(Received<AcceptorRequest<M>>),
     Accepted(io::Result<(TcpStream, SocketAddr)>),
 }
 
-impl<M: Send + 'static> Server<M> {
+impl<M: Send + 'static> AcceptorServer<M> {
     pub(crate) fn new(
         (listener, local): (Socket<TcpListener>, SocketAddr),
-        tally: Arc<Tally<M>>,
+        tally: Arc<ConnectionTally<M>>,
         pool: Address<Accepted<M>, PoolCommand>,
         limit: Option<usize>,
         at_limit: AtLimit,
     ) -> Self {
-        Server {
+        AcceptorServer {
             listener: Some(listener),
             local,
             tally,
@@ -91,8 +91,8 @@ impl<M: Send + 'static> Server<M> {
             limit,
             at_limit,
             retry: None,
-            back_off: BackOff::new(),
-            timer: Timer::default(),
+            back_off: AcceptBackOff::new(),
+            timer: MovingTimer::default(),
             spent: 0,
             accepted: 0,
             refused: 0,
@@ -104,11 +104,13 @@ impl<M: Send + 'static> Server<M> {
     pub(crate) async fn serve(&mut self, ctx: &mut Context<AcceptorRequest<M>>) -> Reason {
         loop {
             match poll_fn(|cx| self.poll_next(ctx, cx)).await {
-                Event::Accepted(Ok((stream, peer))) => self.hand_on(ctx, stream, peer).await,
+                ListenerEvent::Accepted(Ok((stream, peer))) => {
+                    self.hand_on(ctx, stream, peer).await;
+                }
                 // Another socket would be told of again: whoever restarts this has one.
-                Event::Accepted(Err(error)) if is_lost(&error) => return error.into(),
-                Event::Accepted(Err(error)) => self.wait_after(ctx, &error),
-                Event::Item(item) => {
+                ListenerEvent::Accepted(Err(error)) if is_lost(&error) => return error.into(),
+                ListenerEvent::Accepted(Err(error)) => self.wait_after(ctx, &error),
+                ListenerEvent::Item(item) => {
                     if let Some(reason) = self.handle(ctx, item) {
                         return reason;
                     }
@@ -121,7 +123,7 @@ impl<M: Send + 'static> Server<M> {
         &mut self,
         ctx: &mut Context<AcceptorRequest<M>>,
         cx: &mut task::Context<'_>,
-    ) -> Poll<Event<M>> {
+    ) -> Poll<ListenerEvent<M>> {
         if self.spent >= BUDGET {
             self.spent = 0;
             cx.waker().wake_by_ref();
@@ -129,10 +131,10 @@ impl<M: Send + 'static> Server<M> {
         }
         self.spent += 1;
         if let Poll::Ready(item) = pin!(ctx.receive()).poll(cx) {
-            return Poll::Ready(Event::Item(item));
+            return Poll::Ready(ListenerEvent::Item(item));
         }
         if let Poll::Ready(accepted) = self.poll_accept(ctx, cx) {
-            return Poll::Ready(Event::Accepted(accepted));
+            return Poll::Ready(ListenerEvent::Accepted(accepted));
         }
         self.spent = 0;
         Poll::Pending
@@ -157,7 +159,7 @@ impl<M: Send + 'static> Server<M> {
             return Poll::Pending;
         }
         match &self.listener {
-            Some(listener) => listener.poll_io(Way::Read, cx, TcpListener::accept),
+            Some(listener) => listener.poll_io(Direction::Read, cx, TcpListener::accept),
             None => Poll::Pending,
         }
     }
@@ -169,7 +171,7 @@ impl<M: Send + 'static> Server<M> {
         stream: TcpStream,
         peer: SocketAddr,
     ) {
-        self.back_off = BackOff::new();
+        self.back_off = AcceptBackOff::new();
         if self.limit.is_some_and(|limit| self.tally.open() >= limit) {
             self.refused += 1;
             // If this fails, the client sees an end instead.
@@ -178,7 +180,7 @@ impl<M: Send + 'static> Server<M> {
         }
         let handed = Handed::new(stream, peer, self.tally.take());
         let mut error = self.hand_to_one(&handed).await.err();
-        let mut pause = BackOff::new();
+        let mut pause = AcceptBackOff::new();
         for _ in 0..HANDED_AGAIN {
             // The worker has ended before it took it: it is the next one's.
             if error.is_none() || !handed.is_there() {
@@ -309,7 +311,7 @@ mod tests {
     use crate::codecs::lines::Lines;
     use crate::options::ConnectionOptions;
     use crate::protocol::{Channel, Protocol};
-    use crate::worker::Worker;
+    use crate::worker::ConnectionWorker;
     use krarup_act::{Pool, behavior_fn};
     use krarup_node::Simulation;
     use std::convert::Infallible;
@@ -343,7 +345,7 @@ mod tests {
         ctx: &mut Context<Requests, Requests>,
         bound: (Socket<TcpListener>, SocketAddr),
         limit: Option<usize>,
-    ) -> krarup_gen::Result<Server<Infallible>> {
+    ) -> krarup_gen::Result<AcceptorServer<Infallible>> {
         server_of(ctx, bound, limit, ConnectionOptions::new()).await
     }
 
@@ -352,22 +354,22 @@ mod tests {
         (listener, local): (Socket<TcpListener>, SocketAddr),
         limit: Option<usize>,
         options: ConnectionOptions,
-    ) -> krarup_gen::Result<Server<Infallible>> {
-        let tally = Tally::new();
+    ) -> krarup_gen::Result<AcceptorServer<Infallible>> {
+        let tally = ConnectionTally::new();
         let worker = {
             let tally = Arc::clone(&tally);
             move || {
                 let factory = Arc::new(|| Nothing);
-                Worker::<Nothing, _>::new(factory, options.clone(), Arc::clone(&tally))
+                ConnectionWorker::<Nothing, _>::new(factory, options.clone(), Arc::clone(&tally))
             }
         };
         let pool = ctx.spawn(move || Pool::new(1, worker)).await?;
-        Ok(Server::new((listener, local), tally, pool, limit, AtLimit::Refuse))
+        Ok(AcceptorServer::new((listener, local), tally, pool, limit, AtLimit::Refuse))
     }
 
     /// What an acceptor waits after an error.
     fn wait(
-        server: &mut Server<Infallible>,
+        server: &mut AcceptorServer<Infallible>,
         ctx: &Context<Requests, Requests>,
         kind: ErrorKind,
     ) -> u128 {
@@ -538,9 +540,9 @@ mod tests {
             let mut server = server(&mut ctx, (listener, local), None).await?;
             ctx.address().finish();
             let first = poll_fn(|cx| server.poll_next(&mut ctx, cx)).await;
-            assert!(matches!(first, Event::Item(Received::Finish)));
+            assert!(matches!(first, ListenerEvent::Item(Received::Finish)));
             let second = poll_fn(|cx| server.poll_next(&mut ctx, cx)).await;
-            assert!(matches!(second, Event::Accepted(Ok(_))));
+            assert!(matches!(second, ListenerEvent::Accepted(Ok(_))));
             Ok(())
         });
     }

@@ -17,7 +17,7 @@
 //! an error from then on ([`is_lost`](crate::readiness::is_lost)), and the next that is opened starts another thread.
 
 use crate::callback::log;
-use crate::readiness::{Lost, Readiness, Way};
+use crate::readiness::{Direction, Lost, Readiness};
 use crate::sources::{Sources, WAKE_UP};
 use krarup_act::contain;
 use mio::event::Source;
@@ -191,7 +191,7 @@ impl<S: Source> Socket<S> {
     /// Tries something. `WouldBlock` says that it would block, and nobody will be woken for it.
     pub(crate) fn try_io<T>(
         &self,
-        way: Way,
+        way: Direction,
         mut attempt: impl FnMut(&S) -> io::Result<T>,
     ) -> io::Result<T> {
         loop {
@@ -208,14 +208,14 @@ impl<S: Source> Socket<S> {
 
     /// Ready when it may be tried again; wakes the task when that is so. To be called with no
     /// lock held, for the waker may be a user's.
-    pub(crate) fn poll_ready(&self, way: Way, cx: &Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_ready(&self, way: Direction, cx: &Context<'_>) -> Poll<()> {
         self.readiness.poll_ready(way, cx)
     }
 
     /// Tries something; if it would block, wakes the task when it may be tried again.
     pub(crate) fn poll_io<T>(
         &self,
-        way: Way,
+        way: Direction,
         cx: &Context<'_>,
         mut attempt: impl FnMut(&S) -> io::Result<T>,
     ) -> Poll<io::Result<T>> {
@@ -277,7 +277,9 @@ mod tests {
 
     fn waits(socket: &Socket<UdpSocket>, bell: Bell) -> Poll<io::Result<usize>> {
         let waker = Waker::from(Arc::new(bell));
-        socket.poll_io(Way::Read, &Context::from_waker(&waker), |socket| socket.recv(&mut [0; 9]))
+        socket.poll_io(Direction::Read, &Context::from_waker(&waker), |socket| {
+            socket.recv(&mut [0; 9])
+        })
     }
 
     fn open() -> UdpSocket {

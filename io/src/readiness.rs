@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 /// Which way bytes go.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     Read,
     Write,
 }
@@ -60,7 +60,7 @@ impl Readiness {
     }
 
     /// The tick of a side that may be tried; `WouldBlock` if it may not.
-    pub(crate) fn tick(&self, way: Way) -> io::Result<u64> {
+    pub(crate) fn tick(&self, way: Direction) -> io::Result<u64> {
         let side = &self.0.lock()[way as usize];
         if side.lost {
             Err(io::Error::other(Lost))
@@ -72,7 +72,7 @@ impl Readiness {
     }
 
     /// Ready when a side may be tried, or will never be told of again.
-    pub(crate) fn poll_ready(&self, way: Way, cx: &Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_ready(&self, way: Direction, cx: &Context<'_>) -> Poll<()> {
         {
             let side = &self.0.lock()[way as usize];
             if side.lost || side.ready {
@@ -93,7 +93,7 @@ impl Readiness {
     }
 
     /// A try of this tick would have blocked.
-    pub(crate) fn exhausted(&self, way: Way, tick: u64) {
+    pub(crate) fn exhausted(&self, way: Direction, tick: u64) {
         let side = &mut self.0.lock()[way as usize];
         if side.tick == tick {
             side.ready = false;
@@ -156,11 +156,11 @@ mod tests {
                 wakers.into_iter().for_each(Waker::wake);
             } else {
                 reader = match reader {
-                    Reader::Looks => match readiness.tick(Way::Read) {
+                    Reader::Looks => match readiness.tick(Direction::Read) {
                         Ok(tick) => Reader::Tries(tick),
                         Err(_) => Reader::Parks,
                     },
-                    Reader::Parks => match readiness.poll_ready(Way::Read, &cx) {
+                    Reader::Parks => match readiness.poll_ready(Direction::Read, &cx) {
                         Poll::Ready(()) => Reader::Looks,
                         Poll::Pending => Reader::Parked,
                     },
@@ -170,7 +170,7 @@ mod tests {
                         Reader::Looks
                     }
                     Reader::FoundNothing(tick) => {
-                        readiness.exhausted(Way::Read, tick);
+                        readiness.exhausted(Direction::Read, tick);
                         Reader::Looks
                     }
                     Reader::Parked => {
@@ -194,10 +194,10 @@ mod tests {
     fn i2_what_is_told_of_one_side_wakes_nobody_at_the_other() {
         let readiness = Readiness::new();
         let cx = Context::from_waker(Waker::noop());
-        let tick = readiness.tick(Way::Read).unwrap();
-        readiness.exhausted(Way::Read, tick);
-        assert!(readiness.poll_ready(Way::Read, &cx).is_pending());
-        assert!(readiness.poll_ready(Way::Write, &cx).is_ready());
+        let tick = readiness.tick(Direction::Read).unwrap();
+        readiness.exhausted(Direction::Read, tick);
+        assert!(readiness.poll_ready(Direction::Read, &cx).is_pending());
+        assert!(readiness.poll_ready(Direction::Write, &cx).is_ready());
         let mut wakers = Vec::new();
         readiness.tell(false, true, &mut wakers);
         assert!(wakers.is_empty());
@@ -225,13 +225,15 @@ mod tests {
     #[test]
     fn i2_a_waker_that_gives_way_to_another_is_dropped_under_no_lock() {
         let readiness = Arc::new(Readiness::new());
-        readiness.exhausted(Way::Read, readiness.tick(Way::Read).unwrap());
+        readiness.exhausted(Direction::Read, readiness.tick(Direction::Read).unwrap());
         let locked = Arc::new(AtomicBool::new(true));
         let heavy = Heavy { readiness: Arc::downgrade(&readiness), locked: Arc::clone(&locked) };
         let waker = Waker::from(Arc::new(heavy));
-        assert!(readiness.poll_ready(Way::Read, &Context::from_waker(&waker)).is_pending());
+        assert!(readiness.poll_ready(Direction::Read, &Context::from_waker(&waker)).is_pending());
         drop(waker);
-        assert!(readiness.poll_ready(Way::Read, &Context::from_waker(Waker::noop())).is_pending());
+        assert!(
+            readiness.poll_ready(Direction::Read, &Context::from_waker(Waker::noop())).is_pending()
+        );
         assert!(!locked.load(Ordering::Relaxed));
     }
 }

@@ -25,9 +25,9 @@ impl<M> Clone for Peer<M> {
 
 /// Counts places, each from before its connection is accepted until its process is gone,
 /// however it ends.
-pub(crate) struct Tally<M>(Mutex<Open<M>>);
+pub(crate) struct ConnectionTally<M>(Mutex<ConnectionCount<M>>);
 
-struct Open<M> {
+struct ConnectionCount<M> {
     /// By number of the place; `None` until the process is there.
     places: BTreeMap<u64, Option<Peer<M>>>,
     next: u64,
@@ -35,9 +35,13 @@ struct Open<M> {
     waker: Option<Waker>,
 }
 
-impl<M> Tally<M> {
+impl<M> ConnectionTally<M> {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Tally(Mutex::new(Open { places: BTreeMap::new(), next: 0, waker: None })))
+        Arc::new(ConnectionTally(Mutex::new(ConnectionCount {
+            places: BTreeMap::new(),
+            next: 0,
+            waker: None,
+        })))
     }
 
     pub(crate) fn open(&self) -> usize {
@@ -45,12 +49,12 @@ impl<M> Tally<M> {
     }
 
     /// Takes a place.
-    pub(crate) fn take(self: &Arc<Self>) -> Place<M> {
+    pub(crate) fn take(self: &Arc<Self>) -> ConnectionSlot<M> {
         let mut open = self.0.lock();
         let number = open.next;
         open.next += 1;
         open.places.insert(number, None);
-        Place { tally: Arc::clone(self), number }
+        ConnectionSlot { tally: Arc::clone(self), number }
     }
 
     /// Notes who is in a place, unless it is free again.
@@ -83,18 +87,18 @@ impl<M> Tally<M> {
 }
 
 /// One place; free again when it is dropped.
-pub(crate) struct Place<M> {
-    tally: Arc<Tally<M>>,
+pub(crate) struct ConnectionSlot<M> {
+    tally: Arc<ConnectionTally<M>>,
     number: u64,
 }
 
-impl<M> Place<M> {
+impl<M> ConnectionSlot<M> {
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 }
 
-impl<M> Drop for Place<M> {
+impl<M> Drop for ConnectionSlot<M> {
     fn drop(&mut self) {
         let (peer, waker) = {
             let mut open = self.tally.0.lock();
@@ -138,7 +142,7 @@ mod tests {
 
     #[test]
     fn i6_whoever_waits_for_a_place_is_woken_by_each_that_is_free() {
-        let tally = Tally::<()>::new();
+        let tally = ConnectionTally::<()>::new();
         let mut places: Vec<_> = (0..3).map(|_| tally.take()).collect();
         assert_eq!(tally.open(), 3);
         let (bell, waker) = bell(false);
@@ -155,7 +159,7 @@ mod tests {
 
     #[test]
     fn i6_a_waker_that_panics_is_no_matter_of_the_connection_that_ends() {
-        let tally = Tally::<()>::new();
+        let tally = ConnectionTally::<()>::new();
         let place = tally.take();
         let (bell, waker) = bell(true);
         assert!(tally.poll_below(1, &Context::from_waker(&waker)).is_pending());
@@ -170,7 +174,7 @@ mod tests {
         let connection = process.unwrap();
         let peer =
             |port| Peer { peer: ([127, 0, 0, 1], port).into(), connection: connection.clone() };
-        let tally = Tally::new();
+        let tally = ConnectionTally::new();
         let [first, second, third] = [(); 3].map(|()| tally.take());
         let ports = || tally.peers().iter().map(|open| open.peer.port()).collect::<Vec<_>>();
         // In the order of accepting, whichever process is there first.

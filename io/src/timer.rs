@@ -9,9 +9,9 @@ use std::task::{self, Poll};
 /// timer is set once and again when it rings, not with every move: so what is moved with every
 /// read costs nothing there.
 #[derive(Default)]
-pub(crate) struct Timer(Option<(Timestamp, Sleep)>);
+pub(crate) struct MovingTimer(Option<(Timestamp, Sleep)>);
 
-impl Timer {
+impl MovingTimer {
     /// Ready when `due` has come. The context is borrowed as whoever awaits this may hold it:
     /// a shared one could not go from thread to thread with its process.
     pub(crate) fn poll<M, C>(

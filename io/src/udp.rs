@@ -107,7 +107,7 @@ impl<P: DatagramProtocol> Behavior for Udp<P> {
             local,
         };
         let room = vec![0; ROOM].into_boxed_slice();
-        Server { protocol, channel, wire, room, mail_first: true, spent: 0, flooded: false }
+        UdpServer { protocol, channel, wire, room, mail_first: true, spent: 0, flooded: false }
             .serve()
             .await
     }
@@ -118,7 +118,7 @@ impl<P: DatagramProtocol> Behavior for Udp<P> {
 }
 
 /// The socket at work.
-struct Server<P: DatagramProtocol> {
+struct UdpServer<P: DatagramProtocol> {
     protocol: P,
     channel: DatagramChannel<P::Message>,
     wire: Arc<DatagramWire>,
@@ -130,14 +130,14 @@ struct Server<P: DatagramProtocol> {
 }
 
 /// What is next.
-enum Event<M> {
+enum UdpEvent<M> {
     Datagram(SocketAddr, Bytes),
     Item(Received<M>),
     Drained,
     Failed(io::Error),
 }
 
-impl<P: DatagramProtocol> Server<P> {
+impl<P: DatagramProtocol> UdpServer<P> {
     /// The whole life of the process.
     async fn serve(mut self) -> Result {
         let reason = contained(self.open()).await.unwrap_or_else(|panic| panic);
@@ -164,44 +164,44 @@ impl<P: DatagramProtocol> Server<P> {
     }
 
     async fn start(&mut self) -> Result {
-        let Server { protocol, channel, wire, .. } = self;
+        let UdpServer { protocol, channel, wire, .. } = self;
         driven(flush(wire), protocol.bound(channel)).await
     }
 
-    async fn handle(&mut self, event: Event<P::Message>) -> Result {
-        let Server { protocol, channel, wire, .. } = self;
+    async fn handle(&mut self, event: UdpEvent<P::Message>) -> Result {
+        let UdpServer { protocol, channel, wire, .. } = self;
         match event {
-            Event::Datagram(from, datagram) => {
+            UdpEvent::Datagram(from, datagram) => {
                 channel.received += 1;
                 driven(flush(wire), protocol.received(channel, from, datagram)).await
             }
-            Event::Drained => driven(flush(wire), protocol.drained(channel)).await,
-            Event::Failed(error) => Err(error.into()),
-            Event::Item(Received::Message(message) | Received::Command(message)) => {
+            UdpEvent::Drained => driven(flush(wire), protocol.drained(channel)).await,
+            UdpEvent::Failed(error) => Err(error.into()),
+            UdpEvent::Item(Received::Message(message) | Received::Command(message)) => {
                 driven(flush(wire), protocol.handle_message(channel, message)).await
             }
-            Event::Item(Received::Down(down)) => {
+            UdpEvent::Item(Received::Down(down)) => {
                 driven(flush(wire), protocol.handle_down(channel, down)).await
             }
-            Event::Item(Received::Exit(exit)) => {
+            UdpEvent::Item(Received::Exit(exit)) => {
                 driven(flush(wire), protocol.handle_exit(channel, exit)).await
             }
-            Event::Item(Received::Stop(reason)) => Err(reason),
-            Event::Item(Received::Finish) => Err(Reason::Normal),
-            Event::Item(Received::Inspect(reply)) => {
+            UdpEvent::Item(Received::Stop(reason)) => Err(reason),
+            UdpEvent::Item(Received::Finish) => Err(Reason::Normal),
+            UdpEvent::Item(Received::Inspect(reply)) => {
                 reply.send(channel.describe(protocol.inspect()));
                 Ok(())
             }
-            Event::Item(Received::State(reply)) => {
+            UdpEvent::Item(Received::State(reply)) => {
                 reply.send(None);
                 Ok(())
             }
             // It takes no others and sets no idle timeout.
-            Event::Item(_) => Ok(()),
+            UdpEvent::Item(_) => Ok(()),
         }
     }
 
-    fn poll_next(&mut self, cx: &mut task::Context<'_>) -> Poll<Event<P::Message>> {
+    fn poll_next(&mut self, cx: &mut task::Context<'_>) -> Poll<UdpEvent<P::Message>> {
         if self.spent >= BUDGET {
             self.spent = 0;
             self.flooded = true;
@@ -215,39 +215,39 @@ impl<P: DatagramProtocol> Server<P> {
             && self.wire.poll_flush(cx).is_ready()
             && self.wire.takes_again()
         {
-            return Poll::Ready(Event::Drained);
+            return Poll::Ready(UdpEvent::Drained);
         }
         if self.mail_first
             && let Poll::Ready(item) = pin!(self.channel.ctx.receive()).poll(cx)
         {
             self.mail_first = false;
-            return Poll::Ready(Event::Item(item));
+            return Poll::Ready(UdpEvent::Item(item));
         }
         self.mail_first = true;
         if let Poll::Ready(event) = self.poll_datagram(cx) {
             return Poll::Ready(event);
         }
         if self.wire.poll_flush(cx).is_ready() && self.wire.takes_again() {
-            return Poll::Ready(Event::Drained);
+            return Poll::Ready(UdpEvent::Drained);
         }
         if let Poll::Ready(item) = pin!(self.channel.ctx.receive()).poll(cx) {
-            return Poll::Ready(Event::Item(item));
+            return Poll::Ready(UdpEvent::Item(item));
         }
         self.spent = 0;
         Poll::Pending
     }
 
-    fn poll_datagram(&mut self, cx: &task::Context<'_>) -> Poll<Event<P::Message>> {
+    fn poll_datagram(&mut self, cx: &task::Context<'_>) -> Poll<UdpEvent<P::Message>> {
         while !self.channel.paused {
             return match self.wire.poll_receive(&mut self.room, cx) {
                 Poll::Pending => Poll::Pending,
                 Poll::Ready(Ok((length, from))) => {
                     let datagram = Bytes::copy_from_slice(&self.room[..length]);
-                    Poll::Ready(Event::Datagram(from, datagram))
+                    Poll::Ready(UdpEvent::Datagram(from, datagram))
                 }
                 // Tells of one that was sent before and had no receiver: no matter of this socket.
                 Poll::Ready(Err(error)) if is_of_another(&error) => continue,
-                Poll::Ready(Err(error)) => Poll::Ready(Event::Failed(error)),
+                Poll::Ready(Err(error)) => Poll::Ready(UdpEvent::Failed(error)),
             };
         }
         Poll::Pending

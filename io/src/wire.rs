@@ -8,7 +8,7 @@
 use crate::error::Closed;
 use crate::options::ConnectionOptions;
 use crate::reactor::Socket;
-use crate::readiness::Way;
+use crate::readiness::Direction;
 use bytes::{Buf, BytesMut};
 use krarup_gen::Timestamp;
 use mio::net::TcpStream;
@@ -23,14 +23,14 @@ use std::time::Duration;
 const READ: usize = 16 << 10;
 
 /// A connected socket.
-pub(crate) struct Wire {
+pub(crate) struct SocketStream {
     socket: Socket<TcpStream>,
-    outgoing: Mutex<Outgoing>,
+    outgoing: Mutex<OutgoingBytes>,
 }
 
 /// What waits to be written.
 #[derive(Default)]
-pub(crate) struct Outgoing {
+pub(crate) struct OutgoingBytes {
     pub(crate) buffer: BytesMut,
     /// Bytes the system took.
     pub(crate) written: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Outgoing {
     pub(crate) refused: bool,
 }
 
-impl Outgoing {
+impl OutgoingBytes {
     /// Whether somebody was refused, and nothing waits any more; asked once all is written.
     pub(crate) fn takes_again(&mut self) -> bool {
         self.failure.is_none() && std::mem::take(&mut self.refused)
@@ -59,10 +59,10 @@ impl Outgoing {
     }
 }
 
-impl Wire {
+impl SocketStream {
     /// Takes a connected stream over.
     pub(crate) fn new(stream: TcpStream) -> io::Result<Self> {
-        Ok(Wire { socket: Socket::new(stream)?, outgoing: Mutex::default() })
+        Ok(SocketStream { socket: Socket::new(stream)?, outgoing: Mutex::default() })
     }
 
     /// Sets what the system does by itself.
@@ -91,13 +91,13 @@ impl Wire {
         self.socket.source()
     }
 
-    pub(crate) fn outgoing(&self) -> MutexGuard<'_, Outgoing> {
+    pub(crate) fn outgoing(&self) -> MutexGuard<'_, OutgoingBytes> {
         self.outgoing.lock()
     }
 
     /// Ready when the connection stands.
     pub(crate) fn poll_connected(&self, cx: &Context<'_>) -> Poll<io::Result<SocketAddr>> {
-        self.socket.poll_io(Way::Write, cx, |stream| {
+        self.socket.poll_io(Direction::Write, cx, |stream| {
             if let Some(error) = stream.take_error()? {
                 return Err(error);
             }
@@ -117,7 +117,7 @@ impl Wire {
         buffer: &mut BytesMut,
         cx: &Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        self.socket.poll_io(Way::Read, cx, |mut stream| {
+        self.socket.poll_io(Direction::Read, cx, |mut stream| {
             // On the stack of this try: a connection that waits has no room for it.
             let mut room = [0; READ];
             let count = stream.read(&mut room)?;
@@ -127,11 +127,11 @@ impl Wire {
     }
 
     /// Writes what waits; ready when nothing does any more. A failure is kept in
-    /// [`Outgoing::failure`].
+    /// [`OutgoingBytes::failure`].
     pub(crate) fn poll_flush(&self, cx: &Context<'_>) -> Poll<()> {
         while !self.write_out() {
             // The lock is not held: the waker may be a user's.
-            if self.socket.poll_ready(Way::Write, cx).is_pending() {
+            if self.socket.poll_ready(Direction::Write, cx).is_pending() {
                 return Poll::Pending;
             }
         }
@@ -144,7 +144,7 @@ impl Wire {
         let mut outgoing = self.outgoing();
         while outgoing.failure.is_none() && !outgoing.buffer.is_empty() {
             let waiting = &outgoing.buffer;
-            match self.socket.try_io(Way::Write, |mut stream| stream.write(waiting)) {
+            match self.socket.try_io(Direction::Write, |mut stream| stream.write(waiting)) {
                 Ok(count) => {
                     outgoing.buffer.advance(count);
                     outgoing.written += count as u64;
@@ -193,7 +193,7 @@ pub(crate) mod tests {
         let listener = std::net::TcpListener::bind(any_port()).unwrap();
         let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         stream.set_nonblocking(true).unwrap();
-        let wire = Wire::new(TcpStream::from_std(stream)).unwrap();
+        let wire = SocketStream::new(TcpStream::from_std(stream)).unwrap();
         let socket = || SockRef::from(wire.stream());
         for (nodelay, keepalive) in [(true, None), (false, Some(Duration::from_secs(7)))] {
             let options = ConnectionOptions::new().nodelay(nodelay).keepalive(keepalive);
@@ -208,7 +208,7 @@ pub(crate) mod tests {
     }
 
     /// A socket that is connected to itself.
-    pub(crate) fn to_itself() -> Wire {
+    pub(crate) fn to_itself() -> SocketStream {
         // Both ends open at once is how a socket comes to have itself as its peer.
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
         let socket = socket.unwrap();
@@ -216,7 +216,7 @@ pub(crate) mod tests {
         let address = socket.local_addr().unwrap();
         socket.connect(&address).unwrap();
         socket.set_nonblocking(true).unwrap();
-        Wire::new(TcpStream::from_std(socket.into())).unwrap()
+        SocketStream::new(TcpStream::from_std(socket.into())).unwrap()
     }
 
     #[test]
@@ -232,8 +232,11 @@ pub(crate) mod tests {
 
     #[test]
     fn i2_who_was_refused_is_told_once_and_not_of_a_broken_connection() {
-        let mut outgoing =
-            Outgoing { refused: true, failure: Some(Closed::Local), ..Outgoing::default() };
+        let mut outgoing = OutgoingBytes {
+            refused: true,
+            failure: Some(Closed::Local),
+            ..OutgoingBytes::default()
+        };
         assert!(!outgoing.takes_again());
         outgoing.failure = None;
         assert!(outgoing.takes_again());
@@ -243,7 +246,7 @@ pub(crate) mod tests {
     #[test]
     fn i5_bytes_stand_still_from_when_they_were_last_seen_to_move() {
         let at = |seconds| Timestamp::ZERO + Duration::from_secs(seconds);
-        let mut outgoing = Outgoing { moved: true, ..Outgoing::default() };
+        let mut outgoing = OutgoingBytes { moved: true, ..OutgoingBytes::default() };
         assert_eq!(outgoing.still_since(|| at(3)), at(3));
         assert_eq!(outgoing.still_since(|| at(5)), at(3));
         outgoing.moved = true;

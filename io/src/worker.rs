@@ -5,8 +5,8 @@ use crate::channel::FrameChannel;
 use crate::connection::Connection;
 use crate::options::ConnectionOptions;
 use crate::protocol::Protocol;
-use crate::tally::{Peer, Place, Tally};
-use crate::wire::Wire;
+use crate::tally::{ConnectionSlot, ConnectionTally, Peer};
+use crate::wire::SocketStream;
 use krarup_act::{Actor, Behavior, Context, Reply};
 use krarup_gen::{Exit, Inspection, Result, SpawnError};
 use mio::net::TcpStream;
@@ -26,11 +26,11 @@ pub(crate) struct Accepted<M> {
 /// that has not taken it, another gets it.
 pub(crate) struct Handed<M> {
     pub(crate) peer: SocketAddr,
-    socket: Mutex<Option<(TcpStream, Place<M>)>>,
+    socket: Mutex<Option<(TcpStream, ConnectionSlot<M>)>>,
 }
 
 impl<M> Handed<M> {
-    pub(crate) fn new(stream: TcpStream, peer: SocketAddr, place: Place<M>) -> Arc<Self> {
+    pub(crate) fn new(stream: TcpStream, peer: SocketAddr, place: ConnectionSlot<M>) -> Arc<Self> {
         Arc::new(Handed { peer, socket: Mutex::new(Some((stream, place))) })
     }
 
@@ -39,21 +39,21 @@ impl<M> Handed<M> {
         self.socket.lock().is_some()
     }
 
-    fn take(&self) -> Option<(TcpStream, Place<M>)> {
+    fn take(&self) -> Option<(TcpStream, ConnectionSlot<M>)> {
         self.socket.lock().take()
     }
 }
 
 /// Makes processes of accepted connections.
-pub(crate) struct Worker<P: Protocol, F> {
+pub(crate) struct ConnectionWorker<P: Protocol, F> {
     factory: Arc<F>,
     options: ConnectionOptions,
-    tally: Arc<Tally<P::Message>>,
+    tally: Arc<ConnectionTally<P::Message>>,
     mounted: u64,
     crashed: u64,
 }
 
-impl<P, F> Worker<P, F>
+impl<P, F> ConnectionWorker<P, F>
 where
     P: Protocol,
     F: Fn() -> P + Send + Sync + 'static,
@@ -61,13 +61,13 @@ where
     pub(crate) fn new(
         factory: Arc<F>,
         options: ConnectionOptions,
-        tally: Arc<Tally<P::Message>>,
+        tally: Arc<ConnectionTally<P::Message>>,
     ) -> Self {
-        Worker { factory, options, tally, mounted: 0, crashed: 0 }
+        ConnectionWorker { factory, options, tally, mounted: 0, crashed: 0 }
     }
 }
 
-impl<P, F> Actor for Worker<P, F>
+impl<P, F> Actor for ConnectionWorker<P, F>
 where
     P: Protocol,
     F: Fn() -> P + Send + Sync + 'static,
@@ -93,7 +93,8 @@ where
         let factory = Arc::clone(&self.factory);
         let options = self.options.clone();
         let mailbox = options.mailbox;
-        let make = move || Mounted { make: move || factory(), stream, peer, options, place };
+        let make =
+            move || AcceptedConnection { make: move || factory(), stream, peer, options, place };
         // That one cannot be had is no reason to end, and with it those that are there.
         let made = ctx.spawn(make).link().mailbox(mailbox).start();
         mounted.send(made.map(|connection| {
@@ -115,15 +116,15 @@ where
 
 /// The process of an accepted connection. Its socket is registered in its own first turn, so
 /// nothing comes before it can be handled.
-struct Mounted<M, F> {
+struct AcceptedConnection<M, F> {
     make: F,
     stream: TcpStream,
     peer: SocketAddr,
     options: ConnectionOptions,
-    place: Place<M>,
+    place: ConnectionSlot<M>,
 }
 
-impl<P, F> Behavior for Mounted<P::Message, F>
+impl<P, F> Behavior for AcceptedConnection<P::Message, F>
 where
     P: Protocol,
     F: FnOnce() -> P + Send + 'static,
@@ -132,8 +133,8 @@ where
     type Command = P::Message;
 
     async fn run(self, ctx: Context<P::Message>) -> Result {
-        let Mounted { make, stream, peer, options, place } = self;
-        let wire = Arc::new(Wire::new(stream)?);
+        let AcceptedConnection { make, stream, peer, options, place } = self;
+        let wire = Arc::new(SocketStream::new(stream)?);
         // They fail if the peer is gone already, which reading will tell.
         let _ = wire.set_up(&options);
         let local = wire.local()?;

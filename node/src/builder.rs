@@ -1,16 +1,16 @@
 //! Setting up a node.
 
-use crate::blocking::{Blocking, KEEP_ALIVE};
-use crate::clock::Clock;
-use crate::core::{Core, Home};
+use crate::core::{Core, DispatcherHost};
 use crate::dispatchers::{Dispatchers, Named};
 use crate::error::NodeError;
 use crate::mailbox_alarm::{self, FIRST};
 use crate::node::Node;
 use crate::options::{DEFAULT, DispatcherOptions, MOST_BLOCKING_THREADS};
-use crate::shutdown::stop_machine;
-use crate::stop::{NodeStop, Stopper};
+use crate::side_threads::blocking::{Blocking, KEEP_ALIVE};
+use crate::stop::shutdown::stop_machine;
+use crate::stop::stop::{NodeStop, Stopper};
 use crate::threads::{self, Around, ThreadName};
+use crate::timers::clock::Clock;
 use krarup_act::note_panic_locations;
 use krarup_gen::{Name, NameError};
 use std::collections::BTreeSet;
@@ -295,7 +295,7 @@ fn start_threads(
     default: &DispatcherOptions,
     others: &Dispatchers,
     around: &Around,
-) -> io::Result<(Arc<Home>, thread::JoinHandle<()>)> {
+) -> io::Result<(Arc<DispatcherHost>, thread::JoinHandle<()>)> {
     for (name, options) in &others.own {
         core.plan(name, options.plan(name, core, around));
     }

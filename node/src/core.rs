@@ -1,16 +1,18 @@
 //! What all parts of a node share, and the node as its processes see it.
 
-use crate::blocking::Blocking;
-use crate::blocking_pools::BlockingPools;
-use crate::clock::Clock;
+use crate::block_on::block_on;
 use crate::dispatcher::any::Dispatcher;
 use crate::events::Events;
 use crate::mailbox_alarm::MailboxAlarm;
 use crate::registry::Registry;
 use crate::runtime;
-use crate::timer::Timers;
-use crate::waiting::block_on;
-use krarup_act::{Alarm, Host, Poke, Process, Ready, Stalled, Subscription, TimerKey, Topic, Wire};
+use crate::side_threads::blocking::Blocking;
+use crate::side_threads::pools::BlockingPools;
+use crate::timers::clock::Clock;
+use crate::timers::timer::NodeTimers;
+use krarup_act::{
+    Alarm, EventTopic, Host, Poke, Process, Ready, SimulatedLink, Stalled, Subscription, TimerKey,
+};
 use krarup_gen::{
     Alias, BlockError, Class, DeadLetter, DispatcherStats, Lifecycle, Name, NodeStats, Pid, Reason,
     Ref, Root, SpawnError, Timestamp,
@@ -28,7 +30,7 @@ pub(crate) struct Core {
     creation: u32,
     pub(crate) clock: Arc<Clock>,
     pub(crate) registry: Registry,
-    pub(crate) timers: Arc<Timers>,
+    pub(crate) timers: Arc<NodeTimers>,
     pub(crate) blocking: BlockingPools,
     next_pid: AtomicU64,
     next_ref: AtomicU64,
@@ -40,25 +42,25 @@ pub(crate) struct Core {
     /// The machine stands still.
     halted: AtomicBool,
     /// One home per dispatcher. Emptied when the node has stopped, for a home holds its core.
-    homes: Mutex<Homes>,
+    homes: Mutex<DispatcherHosts>,
 }
 
 /// The dispatchers that run, and those that will when they are used, by name.
 #[derive(Default)]
-struct Homes {
-    started: BTreeMap<String, Arc<Home>>,
+struct DispatcherHosts {
+    started: BTreeMap<String, Arc<DispatcherHost>>,
     /// Those of them again for processes of another class or root, where there are such.
-    beside: BTreeMap<(String, Class, Root), Arc<Home>>,
-    planned: BTreeMap<String, Plan>,
+    beside: BTreeMap<(String, Class, Root), Arc<DispatcherHost>>,
+    planned: BTreeMap<String, DispatcherStart>,
     /// Other names of those.
     aliases: BTreeMap<String, String>,
 }
 
 /// Starts a dispatcher.
-pub(crate) type Plan = Box<dyn Fn() -> io::Result<Dispatcher> + Send>;
+pub(crate) type DispatcherStart = Box<dyn Fn() -> io::Result<Dispatcher> + Send>;
 
 /// The node with one of its dispatchers: the host of every process that runs there.
-pub(crate) struct Home {
+pub(crate) struct DispatcherHost {
     pub(crate) core: Arc<Core>,
     /// What the dispatcher was asked for by.
     name: String,
@@ -74,7 +76,7 @@ impl Core {
             creation,
             clock: Arc::new(clock),
             registry: Registry::default(),
-            timers: Arc::new(Timers::new()),
+            timers: Arc::new(NodeTimers::new()),
             blocking: BlockingPools::new(blocking),
             next_pid: AtomicU64::new(1),
             next_ref: AtomicU64::new(1),
@@ -83,7 +85,7 @@ impl Core {
             mailbox_alarm: MailboxAlarm::default(),
             spans: AtomicBool::new(false),
             halted: AtomicBool::new(false),
-            homes: Mutex::new(Homes::default()),
+            homes: Mutex::new(DispatcherHosts::default()),
         })
     }
 
@@ -93,7 +95,7 @@ impl Core {
         name: &str,
         called: &str,
         dispatcher: Dispatcher,
-    ) -> Arc<Home> {
+    ) -> Arc<DispatcherHost> {
         let home = self.make_home(called, dispatcher, (Class::Normal, Root::User));
         self.homes.lock().started.insert(name.to_owned(), Arc::clone(&home));
         home
@@ -104,12 +106,23 @@ impl Core {
         name: &str,
         dispatcher: Dispatcher,
         (class, root): (Class, Root),
-    ) -> Arc<Home> {
-        Arc::new(Home { core: Arc::clone(self), name: name.to_owned(), dispatcher, class, root })
+    ) -> Arc<DispatcherHost> {
+        Arc::new(DispatcherHost {
+            core: Arc::clone(self),
+            name: name.to_owned(),
+            dispatcher,
+            class,
+            root,
+        })
     }
 
     /// The home beside this one for processes of another class or root.
-    fn beside(self: &Arc<Self>, home: &Home, class: Class, root: Root) -> Arc<Home> {
+    fn beside(
+        self: &Arc<Self>,
+        home: &DispatcherHost,
+        class: Class,
+        root: Root,
+    ) -> Arc<DispatcherHost> {
         let make = || self.make_home(&home.name, home.dispatcher.of_class(class), (class, root));
         let mut homes = self.homes.lock();
         // When the homes have been cleared none may be kept, for it holds its core. Nobody is
@@ -122,7 +135,7 @@ impl Core {
     }
 
     /// A dispatcher that is started when it is first used.
-    pub(crate) fn plan(&self, name: &str, plan: Plan) {
+    pub(crate) fn plan(&self, name: &str, plan: DispatcherStart) {
         self.homes.lock().planned.insert(name.to_owned(), plan);
     }
 
@@ -133,7 +146,7 @@ impl Core {
 
     /// The home with this dispatcher, which is started if nobody has used it yet; under
     /// the lock, so that there is one however many come first (rule R5).
-    pub(crate) fn home(self: &Arc<Self>, name: &str) -> Result<Arc<Home>, SpawnError> {
+    pub(crate) fn home(self: &Arc<Self>, name: &str) -> Result<Arc<DispatcherHost>, SpawnError> {
         let mut homes = self.homes.lock();
         let alias = homes.aliases.get(name).cloned();
         let name = alias.as_deref().unwrap_or(name);
@@ -153,7 +166,7 @@ impl Core {
         Ok(home)
     }
 
-    pub(crate) fn homes(&self) -> Vec<Arc<Home>> {
+    pub(crate) fn homes(&self) -> Vec<Arc<DispatcherHost>> {
         self.homes.lock().started.values().cloned().collect()
     }
 
@@ -204,14 +217,14 @@ impl Core {
     }
 }
 
-impl Home {
+impl DispatcherHost {
     /// The same dispatcher for services of the node (rule X6).
-    pub(crate) fn of_system(&self) -> Arc<Home> {
+    pub(crate) fn of_system(&self) -> Arc<DispatcherHost> {
         self.core.beside(self, self.class, Root::System)
     }
 }
 
-impl Host for Home {
+impl Host for DispatcherHost {
     fn node_name(&self) -> &str {
         self.core.name.as_str()
     }
@@ -423,7 +436,7 @@ impl Host for Home {
         self.core.events.subscribe(subscription);
     }
 
-    fn unsubscribe(&self, topic: Topic, pid: Pid) -> bool {
+    fn unsubscribe(&self, topic: EventTopic, pid: Pid) -> bool {
         self.core.events.unsubscribe(topic, pid)
     }
 
@@ -439,7 +452,7 @@ impl Host for Home {
         self.core.events.lifecycle(|| Lifecycle::Ended { pid, name, reason: reason.clone() });
     }
 
-    fn wire(&self) -> Option<&dyn Wire> {
+    fn wire(&self) -> Option<&dyn SimulatedLink> {
         match &self.dispatcher {
             Dispatcher::Simulated(simulated) => Some(&**simulated),
             _ => None,

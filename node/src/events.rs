@@ -2,7 +2,7 @@
 //!
 //! Nobody subscribed is the usual case, and costs one look at a flag.
 
-use krarup_act::{Subscription, Tell, Topic, contain};
+use krarup_act::{EventTopic, Subscription, Tell, contain};
 use krarup_gen::{DeadLetter, Lifecycle, Pid, Timestamp};
 use parking_lot::{Mutex, RwLock};
 use std::cell::Cell;
@@ -23,19 +23,19 @@ thread_local! {
 }
 
 /// Somebody is told.
-struct Telling;
+struct EventDepth;
 
-impl Telling {
+impl EventDepth {
     fn begin() -> Option<Self> {
         let depth = DEPTH.get();
         (depth < DEEPEST).then(|| {
             DEPTH.set(depth + 1);
-            Telling
+            EventDepth
         })
     }
 }
 
-impl Drop for Telling {
+impl Drop for EventDepth {
     fn drop(&mut self) {
         DEPTH.set(DEPTH.get() - 1);
     }
@@ -47,12 +47,12 @@ pub(crate) struct Events {
     /// Whether there are any.
     any: AtomicBool,
     dead_letters: AtomicU64,
-    log: Mutex<Log>,
+    log: Mutex<LogRate>,
 }
 
 /// How much has been logged of late.
 #[derive(Default)]
-struct Log {
+struct LogRate {
     since: Timestamp,
     logged: u32,
     left_out: u64,
@@ -68,7 +68,7 @@ impl Events {
         drop(before);
     }
 
-    pub(crate) fn unsubscribe(&self, topic: Topic, pid: Pid) -> bool {
+    pub(crate) fn unsubscribe(&self, topic: EventTopic, pid: Pid) -> bool {
         let mut subscriptions = self.subscriptions.write();
         let before = remove(&mut subscriptions, topic, pid);
         self.any.store(!subscriptions.is_empty(), Ordering::Release);
@@ -82,8 +82,8 @@ impl Events {
             return;
         }
         if self.subscriptions.read().iter().any(|other| is_of(other, pid)) {
-            self.unsubscribe(Topic::DeadLetters, pid);
-            self.unsubscribe(Topic::Lifecycle, pid);
+            self.unsubscribe(EventTopic::DeadLetters, pid);
+            self.unsubscribe(EventTopic::Lifecycle, pid);
         }
     }
 
@@ -92,7 +92,7 @@ impl Events {
         if !self.any.load(Ordering::Acquire) {
             return;
         }
-        let Some(_telling) = Telling::begin() else { return };
+        let Some(_telling) = EventDepth::begin() else { return };
         let subscriptions = self.subscriptions.read().clone();
         let gone: Vec<_> = subscriptions
             .iter()
@@ -157,7 +157,7 @@ impl Events {
 /// handle on a process, and what that holds of a user's.
 fn remove(
     subscriptions: &mut Vec<Arc<Subscription>>,
-    topic: Topic,
+    topic: EventTopic,
     pid: Pid,
 ) -> Vec<Arc<Subscription>> {
     let gone = |other: &mut Arc<Subscription>| is_of(other, pid) && other.topic() == topic;

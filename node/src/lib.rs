@@ -6,25 +6,13 @@
 
 #![forbid(unsafe_code)]
 
-mod arrivals;
-mod blocking;
-mod blocking_pools;
+mod block_on;
 mod builder;
-mod clock;
-mod codecs;
 mod core;
 mod dispatcher;
 mod dispatchers;
-mod due;
 mod error;
 mod events;
-mod expect;
-mod explore;
-mod failure;
-mod faults;
-mod guard;
-mod keeper;
-mod lives;
 mod mailbox_alarm;
 #[cfg(test)]
 mod models;
@@ -32,37 +20,29 @@ mod node;
 mod options;
 #[cfg(all(test, not(loom)))]
 mod panicking_log;
-mod patience;
-mod probe;
-mod recorder;
 mod registry;
 mod runtime;
-mod seeded;
-#[cfg(feature = "serde")]
-mod serializing;
 #[cfg(feature = "settings")]
 mod settings;
-mod shutdown;
+mod side_threads;
 mod simulation;
 mod stop;
 mod sync;
+mod testkit;
 mod threads;
-mod timer;
-mod trace;
-mod waiting;
-mod wheel;
+mod timers;
 
 pub use builder::NodeBuilder;
-pub use codecs::{Carried, CodecFailure};
-pub use dispatcher::executor::{Executor, Task};
+pub use dispatcher::executor::{Executor, ExecutorTask};
 pub use error::NodeError;
-pub use explore::FailingSeed;
-pub use faults::{Fault, Faults, Victim};
 pub use node::Node;
 pub use options::DispatcherOptions;
-pub use probe::Probe;
 #[cfg(feature = "settings")]
 pub use settings::{Settings, SettingsError, SettingsFault};
-pub use simulation::Simulation;
-pub use stop::NodeStop;
-pub use trace::Trace;
+pub use simulation::codecs::{Carried, CodecFailure};
+pub use simulation::explore::FailingSeed;
+pub use simulation::faults::{Fault, Faults, Victim};
+pub use simulation::simulation::Simulation;
+pub use simulation::trace::Trace;
+pub use stop::stop::NodeStop;
+pub use testkit::probe::Probe;

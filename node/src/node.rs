@@ -1,11 +1,11 @@
 //! The node.
 
-use crate::core::Home;
-use crate::guard;
-use crate::stop::{NodeStop, Stopper};
+use crate::core::DispatcherHost;
+use crate::stop::guard;
+use crate::stop::stop::{NodeStop, Stopper};
 use krarup_act::{
-    Address, Behavior, Dynamic, Host, Monitor, Outside, Pending, Process, Recipient, Spawn,
-    Subscription, Topic, Via, address_of, inspect, inspect_items, lookup, send_dynamic, state,
+    Address, Behavior, Dynamic, EventTopic, Host, Monitor, Outside, Pending, Process, Recipient,
+    Spawn, Subscription, Via, address_of, inspect, inspect_items, lookup, send_dynamic, state,
     suspend, watch,
 };
 use krarup_gen::{
@@ -26,26 +26,26 @@ use std::sync::Arc;
 /// processes need none, for a [`krarup_act::Context`] spawns, looks up and sends.
 #[derive(Clone)]
 pub struct Node {
-    inner: Arc<Inner>,
+    inner: Arc<NodeInner>,
 }
 
-struct Inner {
-    home: Arc<Home>,
+struct NodeInner {
+    home: Arc<DispatcherHost>,
     stopper: Arc<Stopper>,
 }
 
-impl Drop for Inner {
+impl Drop for NodeInner {
     fn drop(&mut self) {
         self.stopper.begin(&self.home, self.stopper.timeout);
     }
 }
 
 impl Node {
-    pub(crate) fn on(home: Arc<Home>, stopper: Stopper) -> Self {
-        Node { inner: Arc::new(Inner { home, stopper: Arc::new(stopper) }) }
+    pub(crate) fn on(home: Arc<DispatcherHost>, stopper: Stopper) -> Self {
+        Node { inner: Arc::new(NodeInner { home, stopper: Arc::new(stopper) }) }
     }
 
-    fn home(&self) -> &Arc<Home> {
+    fn home(&self) -> &Arc<DispatcherHost> {
         &self.inner.home
     }
 
@@ -285,7 +285,7 @@ impl Node {
     }
 
     /// Ends a subscription; whether there was one.
-    pub fn unsubscribe(&self, topic: Topic, pid: Pid) -> bool {
+    pub fn unsubscribe(&self, topic: EventTopic, pid: Pid) -> bool {
         self.home().unsubscribe(topic, pid)
     }
 

@@ -1,12 +1,12 @@
 //! How a dispatcher is set up.
 
-use crate::core::{Core, Plan};
+use crate::core::{Core, DispatcherStart};
 use crate::dispatcher::any::Dispatcher;
-use crate::dispatcher::calling::Calling;
+use crate::dispatcher::calling_thread::Calling;
 use crate::dispatcher::executor::{Executed, Executor};
 use crate::dispatcher::pinned::Pinned;
 use crate::dispatcher::setup::{Setup, Time};
-use crate::dispatcher::shared::Shared;
+use crate::dispatcher::shared::SharedDispatcher;
 use crate::error::NodeError;
 use crate::threads::Around;
 use krarup_act::TurnLimits;
@@ -41,7 +41,7 @@ fn workers_for(cores: usize) -> usize {
 pub(crate) const DEFAULT: &str = "default";
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum DispatcherKind {
     Shared,
     Pinned,
     Executed(Threads),
@@ -68,7 +68,7 @@ impl fmt::Debug for Threads {
 /// | [`DispatcherOptions::calling_thread`] | calling-thread | none: whoever makes a process ready runs it |
 #[derive(Clone, Debug)]
 pub struct DispatcherOptions {
-    kind: Kind,
+    kind: DispatcherKind,
     workers: Option<usize>,
     throughput: u32,
     deadline: Option<Duration>,
@@ -83,7 +83,7 @@ impl Default for DispatcherOptions {
     /// messages, however long, and a warning about those of 100 ms.
     fn default() -> Self {
         DispatcherOptions {
-            kind: Kind::Shared,
+            kind: DispatcherKind::Shared,
             workers: None,
             throughput: THROUGHPUT,
             deadline: None,
@@ -108,7 +108,7 @@ impl DispatcherOptions {
     /// unless [`DispatcherOptions::long_turn`] says so. It has no workers and no spares.
     #[must_use]
     pub fn pinned() -> Self {
-        DispatcherOptions { kind: Kind::Pinned, long_turn: None, ..Self::default() }
+        DispatcherOptions { kind: DispatcherKind::Pinned, long_turn: None, ..Self::default() }
     }
 
     /// A dispatcher that runs its processes on threads that are not the node's, turn by turn
@@ -117,7 +117,7 @@ impl DispatcherOptions {
     /// until the node has stopped: stop the node first.
     #[must_use]
     pub fn executor(executor: impl Executor) -> Self {
-        let kind = Kind::Executed(Threads(Arc::new(executor)));
+        let kind = DispatcherKind::Executed(Threads(Arc::new(executor)));
         DispatcherOptions { kind, long_turn: None, ..Self::default() }
     }
 
@@ -128,7 +128,7 @@ impl DispatcherOptions {
     /// spares, its turns are not reported, and running time is not measured.
     #[must_use]
     pub fn calling_thread() -> Self {
-        DispatcherOptions { kind: Kind::Calling, long_turn: None, ..Self::default() }
+        DispatcherOptions { kind: DispatcherKind::Calling, long_turn: None, ..Self::default() }
     }
 
     /// Worker threads, 1 to 1024 (rule R3). Only shared dispatchers have them: for the other kinds
@@ -198,18 +198,20 @@ impl DispatcherOptions {
     }
 
     /// How to start it.
-    pub(crate) fn plan(&self, name: &str, core: &Arc<Core>, around: &Around) -> Plan {
+    pub(crate) fn plan(&self, name: &str, core: &Arc<Core>, around: &Around) -> DispatcherStart {
         let setup = self.setup(name, core, around);
         let kind = self.kind.clone();
         Box::new(move || {
             let setup = setup.clone();
             Ok(match &kind {
-                Kind::Shared => Dispatcher::Shared(Shared::start(setup)?),
-                Kind::Pinned => Dispatcher::Pinned(Pinned::new(setup)),
-                Kind::Executed(threads) => {
+                DispatcherKind::Shared => Dispatcher::Shared(SharedDispatcher::start(setup)?),
+                DispatcherKind::Pinned => Dispatcher::Pinned(Pinned::new(setup)),
+                DispatcherKind::Executed(threads) => {
                     Dispatcher::Executed(Executed::new(setup, Arc::clone(&threads.0)))
                 }
-                Kind::Calling => Dispatcher::Calling(Calling::new(setup.name, setup.limits)),
+                DispatcherKind::Calling => {
+                    Dispatcher::Calling(Calling::new(setup.name, setup.limits))
+                }
             })
         })
     }
@@ -270,7 +272,7 @@ mod tests {
     fn r4_long_turns_are_reported_of_shared_dispatchers_and_of_others_if_that_is_asked_for() {
         struct Drops;
         impl Executor for Drops {
-            fn execute(&self, task: crate::Task) -> Result<(), crate::Task> {
+            fn execute(&self, task: crate::ExecutorTask) -> Result<(), crate::ExecutorTask> {
                 Err(task)
             }
         }

@@ -14,11 +14,11 @@ const SHARDS: usize = 16;
 /// and little more, where a table of all would keep its room for growth for each.
 const PAGE: usize = 16;
 
-type Shard = RwLock<HashMap<u64, Box<Page>, BuildHasherDefault<NumberHasher>>>;
+type Shard = RwLock<HashMap<u64, Box<PidPage>, BuildHasherDefault<NumberHasher>>>;
 
 /// The living among the processes with numbers from a multiple of [`PAGE`] on.
 #[derive(Default)]
-struct Page {
+struct PidPage {
     living: usize,
     places: [Option<Arc<dyn Process>>; PAGE],
 }
@@ -263,12 +263,12 @@ impl Registry {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::blocking::Blocking;
-    use crate::clock::Clock;
     use crate::core::Core;
     use crate::dispatcher::any::Dispatcher;
-    use crate::dispatcher::calling::Calling;
+    use crate::dispatcher::calling_thread::Calling;
     use crate::options::{DEFAULT, DispatcherOptions};
+    use crate::side_threads::blocking::Blocking;
+    use crate::timers::clock::Clock;
     use krarup_act::{Address, Context, Host, Spawn, behavior_fn};
 
     #[test]

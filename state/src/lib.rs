@@ -12,47 +12,25 @@
 
 #![forbid(unsafe_code)]
 
-mod apart;
-mod belfry;
-mod classes;
-mod commands;
-mod engine;
-mod gathering;
-mod grain_after;
-mod grain_book;
-mod grain_calls;
-mod grain_entry;
-mod grain_line;
-mod grain_room;
-mod grain_route;
+mod contained_drop;
 mod grains;
-mod grains_error;
-mod handling;
-mod items;
-mod kinds;
-mod letter;
-mod load;
-mod promise;
-mod scope;
-mod stacks;
 mod state_actor;
-mod stateful;
-mod stateful_error;
 mod step_process;
-mod stepped;
 mod table;
 
-pub use commands::{CommandResult, Commands, Completion};
-pub use grain_calls::{GrainAddress, GrainCalls, GrainCommand, ToGrain};
-pub use grains::Grains;
-pub use grains_error::GrainsError;
-pub use kinds::{Kinds, StateAddress, StateContext};
-pub use letter::{Letter, Letters};
-pub use load::{HIGH_EVENTS, HIGH_REPLIES, Load};
-pub use promise::{AskId, Exception, Promise};
-pub use scope::{EventTimer, Scope};
-pub use state_actor::{Cleaner, StateActor};
-pub use stateful::Stateful;
-pub use stateful_error::StatefulError;
-pub use step_process::{CommandError, StepEvent, StepOutput, StepProcess, Tag, UnknownMethod};
-pub use stepped::Stepped;
+pub use grains::calls::{GrainAddress, GrainCalls, GrainCommand, ToGrain};
+pub use grains::error::GrainsError;
+pub use grains::grains::Grains;
+pub use state_actor::kinds::{Kinds, StateAddress, StateContext};
+pub use state_actor::letter::{Letter, Letters};
+pub use state_actor::load::{HIGH_EVENTS, HIGH_REPLIES, Load};
+pub use state_actor::promise::{AskId, Exception, Promise};
+pub use state_actor::scope::{EventTimer, Scope};
+pub use state_actor::state_actor::{Cleaner, StateActor};
+pub use state_actor::stateful::Stateful;
+pub use state_actor::stateful_error::StatefulError;
+pub use step_process::commands::{CommandResult, Commands, Completion};
+pub use step_process::step_process::{
+    CommandError, StepEvent, StepOutput, StepProcess, Tag, UnknownMethod,
+};
+pub use step_process::stepped::Stepped;

@@ -5,12 +5,12 @@
 
 /// Where something lies in a [`Table`], and which of those that lay there in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
+pub(crate) struct TableKey {
     place: u32,
     generation: u32,
 }
 
-impl Key {
+impl TableKey {
     /// A number that no other key of the same table has.
     pub(crate) fn number(self) -> u64 {
         u64::from(self.generation) << 32 | u64::from(self.place)
@@ -19,12 +19,12 @@ impl Key {
 
 /// Values under keys that are never used twice.
 pub(crate) struct Table<V> {
-    places: Vec<Place<V>>,
+    places: Vec<TableSlot<V>>,
     free: Vec<u32>,
     len: usize,
 }
 
-struct Place<V> {
+struct TableSlot<V> {
     generation: u32,
     value: Option<V>,
 }
@@ -37,25 +37,25 @@ impl<V> Default for Table<V> {
 
 impl<V> Table<V> {
     /// Puts a value in that knows its own key.
-    pub(crate) fn insert_with(&mut self, value: impl FnOnce(Key) -> V) -> Key {
+    pub(crate) fn insert_with(&mut self, value: impl FnOnce(TableKey) -> V) -> TableKey {
         let place = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place { generation: 0, value: None });
+            self.places.push(TableSlot { generation: 0, value: None });
             u32::try_from(self.places.len() - 1).expect("memory holds fewer than 2^32 of them")
         });
         let slot = &mut self.places[place as usize];
-        let key = Key { place, generation: slot.generation };
+        let key = TableKey { place, generation: slot.generation };
         slot.value = Some(value(key));
         self.len += 1;
         key
     }
 
-    pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut V> {
+    pub(crate) fn get_mut(&mut self, key: TableKey) -> Option<&mut V> {
         let slot = self.places.get_mut(key.place as usize)?;
         slot.value.as_mut().filter(|_| slot.generation == key.generation)
     }
 
     /// Takes a value out; its key finds nothing from now on.
-    pub(crate) fn remove(&mut self, key: Key) -> Option<V> {
+    pub(crate) fn remove(&mut self, key: TableKey) -> Option<V> {
         let slot = self.places.get_mut(key.place as usize)?;
         if slot.generation != key.generation {
             return None;
@@ -80,10 +80,10 @@ impl<V> Table<V> {
 
     /// Takes everything out.
     pub(crate) fn drain(&mut self) -> Vec<V> {
-        let keys: Vec<Key> = (0_u32..)
+        let keys: Vec<TableKey> = (0_u32..)
             .zip(&self.places)
             .filter(|(_, slot)| slot.value.is_some())
-            .map(|(place, slot)| Key { place, generation: slot.generation })
+            .map(|(place, slot)| TableKey { place, generation: slot.generation })
             .collect();
         keys.into_iter().filter_map(|key| self.remove(key)).collect()
     }

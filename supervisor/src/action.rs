@@ -9,14 +9,14 @@ use std::time::Duration;
 
 /// When something happened, and what chance says to it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Moment {
+pub(crate) struct EventTime {
     pub(crate) now: Timestamp,
     pub(crate) random: u64,
 }
 
 /// What happened.
 #[derive(Clone, Debug)]
-pub(crate) enum Event<F> {
+pub(crate) enum PlanEvent<F> {
     /// The supervisor starts; its static children have been added.
     Begin,
     /// An exit notice came, from whomever.
@@ -24,7 +24,7 @@ pub(crate) enum Event<F> {
     /// The message of an earlier [`Action::TryAgain`] came.
     TryAgain(ChildKey),
     /// An API call that changes something came.
-    Request(Request<F>),
+    Request(ChildRequest<F>),
     /// The parent, or somebody by an orderly stop, ends the supervisor.
     Stop(Reason),
     /// The child of [`Action::Start`] runs.
@@ -40,7 +40,7 @@ pub(crate) enum Event<F> {
 
 /// An API call that changes something (rule S8).
 #[derive(Clone, Debug)]
-pub(crate) enum Request<F> {
+pub(crate) enum ChildRequest<F> {
     Start(ChildRules, F),
     Terminate(ChildId),
     /// By pid, for dynamic children. Whether that process is alive decides the answer
@@ -67,14 +67,14 @@ pub(crate) enum Action {
     /// when this time has passed. An earlier wait of the child is void.
     TryAgain { key: ChildKey, wait: Option<Duration> },
     /// Answer the request.
-    Reply(Answer),
+    Reply(RequestOutcome),
     /// End, for this reason. All children have ended.
     End(Reason),
 }
 
-/// The answer to a [`Request`]; `None` for a child whose `init` was ignored.
+/// The answer to a [`ChildRequest`]; `None` for a child whose `init` was ignored.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Answer {
+pub(crate) enum RequestOutcome {
     Start(Result<Option<Pid>, StartChildError>),
     Terminate(Result<(), TerminateChildError>),
     Restart(Result<Option<Pid>, RestartChildError>),
@@ -83,7 +83,7 @@ pub(crate) enum Answer {
 
 /// Why a supervisor ends.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Ending {
+pub(crate) enum SupervisorEnd {
     /// This child failed in the supervisor's own start.
     StartFailed(ChildId),
     /// The restart of this child would have been one too many.

@@ -111,14 +111,14 @@ impl BackOff {
 
 /// The failures of a child that came one soon after the other.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Streak {
+pub(crate) struct FailureStreak {
     /// The last wait, before chance had its part.
     longest: Option<Duration>,
     /// When that was over.
     due: Timestamp,
 }
 
-impl Streak {
+impl FailureStreak {
     /// The child has failed once more: how long it waits.
     pub(crate) fn lengthen(&mut self, back_off: &BackOff, now: Timestamp, random: u64) -> Duration {
         let quiet = back_off.reset_after.unwrap_or(back_off.max);
@@ -127,7 +127,7 @@ impl Streak {
             _ => back_off.min,
         };
         let wait = back_off.shortened(longest, random);
-        *self = Streak { longest: Some(longest), due: now + wait };
+        *self = FailureStreak { longest: Some(longest), due: now + wait };
         wait
     }
 
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn s10_waits_double_from_min_to_max() {
         let back_off = BackOff::new(seconds(3), seconds(20));
-        let mut streak = Streak::default();
+        let mut streak = FailureStreak::default();
         let mut now = at(100);
         let mut waits = Vec::new();
         for _ in 0..6 {
@@ -169,7 +169,7 @@ mod tests {
     fn s10_a_quiet_time_begins_the_waits_anew() {
         let back_off = BackOff::new(seconds(1), seconds(8));
         for (back_off, quiet) in [(back_off, 8), (back_off.reset_after(seconds(3)), 3)] {
-            let mut streak = Streak::default();
+            let mut streak = FailureStreak::default();
             assert_eq!(streak.lengthen(&back_off, at(10), 0), seconds(1));
             // It ran from 11 on, and not long enough.
             assert_eq!(streak.lengthen(&back_off, at(10 + quiet), 0), seconds(2));
@@ -181,10 +181,10 @@ mod tests {
     fn s10_the_quiet_time_begins_when_the_wait_is_over_that_chance_has_shortened() {
         let back_off = BackOff::new(seconds(8), seconds(64)).jitter(0.5);
         for random in [0, u64::MAX / 2, u64::MAX] {
-            let first = Streak::default().lengthen(&back_off, at(10), random);
+            let first = FailureStreak::default().lengthen(&back_off, at(10), random);
             let end = at(10) + first + seconds(64);
             for (now, anew) in [(end, true), (Timestamp::from_nanos(end.as_nanos() - 1), false)] {
-                let mut streak = Streak::default();
+                let mut streak = FailureStreak::default();
                 streak.lengthen(&back_off, at(10), random);
                 assert_eq!(streak.lengthen(&back_off, now, random) == first, anew, "{random}");
             }
@@ -213,7 +213,7 @@ mod tests {
     fn s10_endless_waits_are_legal() {
         let endless = BackOff::new(Duration::MAX, Duration::MAX);
         for (jitter, random) in [(0.0, 0), (0.0, u64::MAX), (1.0, 0), (0.5, u64::MAX)] {
-            let mut streak = Streak::default();
+            let mut streak = FailureStreak::default();
             let wait = streak.lengthen(&endless.jitter(jitter), Timestamp::ZERO, random);
             assert!(wait >= Duration::MAX / 3, "{wait:?}");
         }
@@ -229,7 +229,7 @@ mod tests {
         ) {
             let (min, max) = (Duration::from_nanos(min), Duration::from_nanos(min + more));
             let back_off = BackOff::new(min, max).jitter(jitter);
-            let mut streak = Streak::default();
+            let mut streak = FailureStreak::default();
             let mut longest = min;
             let mut now = Timestamp::ZERO;
             for random in randoms {

@@ -1,7 +1,7 @@
 //! What one asks of a supervisor (rule S8).
 
 use crate::child_spec::ChildSpec;
-use crate::command::{Answer, ChildRef, Command, SupervisorCommand};
+use crate::command::{ChildRef, Command, CommandReply, SupervisorCommand};
 use crate::error::{
     DeleteChildError, GetChildSpecError, RestartChildError, StartChildError, TerminateChildError,
 };
@@ -242,7 +242,7 @@ pub struct SupervisorCall<'a, T, R: Send + 'static, E: Send + 'static> {
     timeout: Option<Duration>,
 }
 
-type MakeCommand<T, R, E> = Box<dyn FnOnce(Answer<R, E>) -> SupervisorCommand<T> + Send>;
+type MakeCommand<T, R, E> = Box<dyn FnOnce(CommandReply<R, E>) -> SupervisorCommand<T> + Send>;
 
 impl<'a, T, R, E> SupervisorCall<'a, T, R, E>
 where
@@ -252,7 +252,7 @@ where
 {
     fn new(
         address: &'a SupervisorAddress<T>,
-        request: impl FnOnce(Answer<R, E>) -> Command<T> + Send + 'static,
+        request: impl FnOnce(CommandReply<R, E>) -> Command<T> + Send + 'static,
     ) -> Self {
         let request = Box::new(|reply| SupervisorCommand(request(reply)));
         SupervisorCall { address, request, timeout: None }

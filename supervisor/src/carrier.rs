@@ -1,15 +1,15 @@
 //! Carrying out what the plan decides.
 
-use crate::action::{Action, Answer, Event, Moment};
-use crate::child_spec::{Init, RunningChild, Start};
+use crate::action::{Action, EventTime, PlanEvent, RequestOutcome};
+use crate::child_spec::{ChildInit, ChildStart, RunningChild};
 use crate::children::{Child, ChildKey};
-use crate::command::{Command, Plea, SupervisorCommand, SupervisorContext};
-use crate::first::{First, Item, first_of, within};
+use crate::command::{Command, InPlaceRequest, SupervisorCommand, SupervisorContext};
+use crate::first::{First, SupervisorMail, first_of, within};
 use crate::ignore::Ignore;
 use crate::plan::Plan;
 use crate::report::Reporter;
 use crate::spec::{ChildId, Shutdown};
-use crate::waits::Waits;
+use crate::waits::ChildWaits;
 use krarup_act::{Received, Sleep};
 use krarup_gen::{Exit, Pid, Reason, SpawnError};
 use std::collections::{HashMap, VecDeque};
@@ -17,37 +17,37 @@ use std::pin::pin;
 use std::time::Duration;
 
 /// The plan of a supervisor, and the processes it is about.
-pub(crate) struct Carrier<T> {
-    pub(crate) plan: Plan<Start<T>>,
+pub(crate) struct PlanExecutor<T> {
+    pub(crate) plan: Plan<ChildStart<T>>,
     running: HashMap<Pid, Box<dyn RunningChild>>,
     /// The child whose `init` is under way: the plan does not know its process yet.
     starting: Option<(Pid, ChildKey)>,
     /// What came while an action was under way, in the order it came. It is served before
     /// anything that still lies in the mailbox.
-    held: VecDeque<Item<T>>,
-    waits: Waits,
+    held: VecDeque<SupervisorMail<T>>,
+    waits: ChildWaits,
     report: Reporter,
 }
 
 /// What came of an event, after all that follows from it was done.
 #[derive(Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum EventOutcome {
     /// The supervisor goes on.
     GoesOn,
     /// The supervisor goes on, and this is the answer to the request.
-    Answer(Answer),
+    Answer(RequestOutcome),
     /// The supervisor ends for this reason.
     Ends(Reason),
 }
 
-impl<T: Send + 'static> Carrier<T> {
-    pub(crate) fn new(plan: Plan<Start<T>>, supervisor: Pid) -> Self {
-        Carrier {
+impl<T: Send + 'static> PlanExecutor<T> {
+    pub(crate) fn new(plan: Plan<ChildStart<T>>, supervisor: Pid) -> Self {
+        PlanExecutor {
             plan,
             running: HashMap::new(),
             starting: None,
             held: VecDeque::new(),
-            waits: Waits::default(),
+            waits: ChildWaits::default(),
             report: Reporter::new(supervisor),
         }
     }
@@ -58,7 +58,7 @@ impl<T: Send + 'static> Carrier<T> {
     }
 
     /// The next item to be served.
-    pub(crate) async fn receive(&mut self, ctx: &mut SupervisorContext<T>) -> Item<T> {
+    pub(crate) async fn receive(&mut self, ctx: &mut SupervisorContext<T>) -> SupervisorMail<T> {
         if let Some(item) = self.held.pop_front() {
             return item;
         }
@@ -75,8 +75,8 @@ impl<T: Send + 'static> Carrier<T> {
     }
 
     /// A child's state has failed (rule S10).
-    pub(crate) fn judge(&mut self, ctx: &SupervisorContext<T>, plea: Plea) {
-        let Plea { pid, reason, reply } = plea;
+    pub(crate) fn judge(&mut self, ctx: &SupervisorContext<T>, plea: InPlaceRequest) {
+        let InPlaceRequest { pid, reason, reply } = plea;
         let starting = || self.starting.filter(|&(of, _)| of == pid).map(|(_, key)| key);
         let key = self.plan.children().running(pid).or_else(starting);
         // What is no child any more is on its way out.
@@ -89,19 +89,23 @@ impl<T: Send + 'static> Carrier<T> {
     }
 
     /// An exit notice came.
-    pub(crate) async fn exited(&mut self, ctx: &mut SupervisorContext<T>, exit: Exit) -> Outcome {
+    pub(crate) async fn exited(
+        &mut self,
+        ctx: &mut SupervisorContext<T>,
+        exit: Exit,
+    ) -> EventOutcome {
         let Exit { pid, reason } = exit;
         // A signal that a child sent, as anybody may. OTP takes it for the child's end
         // and starts a second process beside the first, which it then knows no more. One that is
         // on its way out has its name until it is forgotten by the node: its end is told then.
         if ctx.is_alive(pid) {
-            return Outcome::GoesOn;
+            return EventOutcome::GoesOn;
         }
         self.running.remove(&pid);
-        let Some(key) = self.plan.children().running(pid) else { return Outcome::GoesOn };
+        let Some(key) = self.plan.children().running(pid) else { return EventOutcome::GoesOn };
         let before = self.plan.restarts();
         self.report.ended(&self.id(key), pid, &reason, before);
-        let event = Event::Exited { pid, reason: reason.clone() };
+        let event = PlanEvent::Exited { pid, reason: reason.clone() };
         let next = self.plan.step(event, moment(ctx));
         self.report_restart(key, before, Some((pid, &reason)));
         self.carry_on(ctx, next).await
@@ -112,9 +116,9 @@ impl<T: Send + 'static> Carrier<T> {
         &mut self,
         ctx: &mut SupervisorContext<T>,
         key: ChildKey,
-    ) -> Outcome {
+    ) -> EventOutcome {
         let before = self.plan.restarts();
-        let next = self.plan.step(Event::TryAgain(key), moment(ctx));
+        let next = self.plan.step(PlanEvent::TryAgain(key), moment(ctx));
         self.report_restart(key, before, None);
         self.carry_on(ctx, next).await
     }
@@ -123,8 +127,8 @@ impl<T: Send + 'static> Carrier<T> {
     pub(crate) async fn carry_out(
         &mut self,
         ctx: &mut SupervisorContext<T>,
-        event: Event<Start<T>>,
-    ) -> Outcome {
+        event: PlanEvent<ChildStart<T>>,
+    ) -> EventOutcome {
         let next = self.plan.step(event, moment(ctx));
         self.carry_on(ctx, next).await
     }
@@ -133,7 +137,7 @@ impl<T: Send + 'static> Carrier<T> {
         &mut self,
         ctx: &mut SupervisorContext<T>,
         mut next: Option<Action>,
-    ) -> Outcome {
+    ) -> EventOutcome {
         let mut ending_is_told = false;
         while let Some(action) = next {
             if !ending_is_told && let Some(ending) = self.plan.ending() {
@@ -153,22 +157,26 @@ impl<T: Send + 'static> Carrier<T> {
                 }
                 Action::TryAgain { key, wait: None } => {
                     send_try_again(ctx, key);
-                    return Outcome::GoesOn;
+                    return EventOutcome::GoesOn;
                 }
                 Action::TryAgain { key, wait: Some(wait) } => {
                     self.waits.set(key, ctx.now() + wait);
                     self.report.waiting(&self.id(key), wait, self.plan.restarts());
-                    return Outcome::GoesOn;
+                    return EventOutcome::GoesOn;
                 }
-                Action::Reply(answer) => return Outcome::Answer(answer),
-                Action::End(reason) => return Outcome::Ends(reason),
+                Action::Reply(answer) => return EventOutcome::Answer(answer),
+                Action::End(reason) => return EventOutcome::Ends(reason),
             };
             next = self.plan.step(done, moment(ctx));
         }
-        Outcome::GoesOn
+        EventOutcome::GoesOn
     }
 
-    async fn start(&mut self, ctx: &mut SupervisorContext<T>, key: ChildKey) -> Event<Start<T>> {
+    async fn start(
+        &mut self,
+        ctx: &mut SupervisorContext<T>,
+        key: ChildKey,
+    ) -> PlanEvent<ChildStart<T>> {
         let mut outcome = self.spawn(ctx, key).await;
         let mut patience = Some(ctx.sleep(self.patience(key)));
         // A supervisor that was killed leaves children behind that are on their way out,
@@ -186,16 +194,16 @@ impl<T: Send + 'static> Carrier<T> {
                 let pid = child.pid();
                 self.running.insert(pid, child);
                 self.report.started(&id, pid, count);
-                Event::Started(pid)
+                PlanEvent::Started(pid)
             }
             Err(error) => {
                 let reason = reason_of(error);
                 if reason.downcast_ref::<Ignore>().is_some() {
                     self.report.ignored(&id, count);
-                    return Event::Ignored;
+                    return PlanEvent::Ignored;
                 }
                 self.report.failed(&id, &reason, count);
-                Event::Failed(reason)
+                PlanEvent::Failed(reason)
             }
         }
     }
@@ -234,10 +242,10 @@ impl<T: Send + 'static> Carrier<T> {
         ctx: &mut SupervisorContext<T>,
         key: ChildKey,
         pid: Pid,
-        init: &mut Init,
+        init: &mut ChildInit,
     ) -> Result<(), SpawnError> {
         let patience = self.patience(key);
-        let is_stop = |item: &Item<T>| matches!(item, Received::Stop(_));
+        let is_stop = |item: &SupervisorMail<T>| matches!(item, Received::Stop(_));
         let mut is_stopping = self.held.iter().any(is_stop);
         let mut limit = is_stopping.then(|| ctx.sleep(patience));
         let mut is_killed = false;
@@ -279,7 +287,7 @@ impl<T: Send + 'static> Carrier<T> {
 
     /// Something came while an action is under way. It is served afterwards, unless that
     /// may be what the action waits for.
-    fn hold(&mut self, ctx: &SupervisorContext<T>, item: Item<T>) {
+    fn hold(&mut self, ctx: &SupervisorContext<T>, item: SupervisorMail<T>) {
         match item {
             Received::Command(SupervisorCommand(Command::MayGoOn(plea))) => self.judge(ctx, plea),
             item => self.held.push_back(item),
@@ -308,7 +316,7 @@ impl<T: Send + 'static> Carrier<T> {
         id: &ChildId,
         pids: Vec<Pid>,
         shutdown: Shutdown,
-    ) -> Event<Start<T>> {
+    ) -> PlanEvent<ChildStart<T>> {
         let mut is_killed = shutdown == Shutdown::BrutalKill;
         let signal = if is_killed { Reason::Kill } else { Reason::Shutdown };
         let mut ends = Vec::with_capacity(pids.len());
@@ -345,7 +353,7 @@ impl<T: Send + 'static> Carrier<T> {
             ctx.unlink(pid);
             self.report.stopped(id, pid, &down.reason, shutdown, self.plan.restarts());
         }
-        Event::Stopped
+        PlanEvent::Stopped
     }
 
     /// A child was killed and has not ended within the grace: it blocks its thread. Whatever
@@ -386,8 +394,8 @@ fn send_try_again<T: Send + 'static>(ctx: &SupervisorContext<T>, key: ChildKey) 
     ctx.address().send_max(again).expect("a supervisor that runs has its mailbox");
 }
 
-fn moment<T: Send + 'static>(ctx: &SupervisorContext<T>) -> Moment {
-    Moment { now: ctx.now(), random: ctx.random() }
+fn moment<T: Send + 'static>(ctx: &SupervisorContext<T>) -> EventTime {
+    EventTime { now: ctx.now(), random: ctx.random() }
 }
 
 /// Whether the process that spawned this one has ended.

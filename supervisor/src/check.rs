@@ -1,14 +1,14 @@
 //! What makes a specification one: checked whole, before any child is started (rule B1).
 
 use crate::error::SpecError;
-use crate::spec::{AutoShutdown, ChildRules, Flags, RestartType, Strategy};
+use crate::spec::{AutoShutdown, ChildRules, RestartType, Strategy, SupervisorFlags};
 use krarup_gen::Name;
 use std::collections::HashSet;
 
 impl ChildRules {
     /// Whether such a child may stand under a supervisor with these settings.
-    pub(crate) fn check(&self, flags: &Flags) -> Result<(), SpecError> {
-        let Flags { strategy, auto_shutdown, .. } = *flags;
+    pub(crate) fn check(&self, flags: &SupervisorFlags) -> Result<(), SpecError> {
+        let SupervisorFlags { strategy, auto_shutdown, .. } = *flags;
         let is_group = matches!(strategy, Strategy::OneForAll | Strategy::RestForOne);
         let id = || self.id.clone();
         if self.significant && auto_shutdown == AutoShutdown::Never {
@@ -31,13 +31,13 @@ impl ChildRules {
     }
 }
 
-impl Flags {
+impl SupervisorFlags {
     /// Checks the flags and the specs of the children before any child is started.
     pub(crate) fn check<'a>(
         &self,
         children: impl IntoIterator<Item = &'a ChildRules>,
     ) -> Result<(), SpecError> {
-        let Flags { strategy, auto_shutdown, .. } = *self;
+        let SupervisorFlags { strategy, auto_shutdown, .. } = *self;
         if self.period.is_zero() {
             return Err(SpecError::ZeroPeriod);
         }
@@ -64,8 +64,8 @@ mod tests {
     use krarup_gen::NameError;
     use std::time::Duration;
 
-    fn with(auto_shutdown: AutoShutdown) -> Flags {
-        Flags { auto_shutdown, ..Flags::new(Strategy::OneForOne) }
+    fn with(auto_shutdown: AutoShutdown) -> SupervisorFlags {
+        SupervisorFlags { auto_shutdown, ..SupervisorFlags::new(Strategy::OneForOne) }
     }
 
     fn rules(id: &str) -> ChildRules {
@@ -103,11 +103,11 @@ mod tests {
     fn b1_a_child_that_is_restarted_in_place_is_restarted_alone_and_at_once() {
         let child = ChildRules { in_place: true, ..rules("a") };
         for strategy in [Strategy::OneForOne, Strategy::SimpleOneForOne] {
-            assert_eq!(child.check(&Flags::new(strategy)), Ok(()));
+            assert_eq!(child.check(&SupervisorFlags::new(strategy)), Ok(()));
         }
         for strategy in [Strategy::OneForAll, Strategy::RestForOne] {
             let error = SpecError::InPlaceInGroup { id: "a".into(), strategy };
-            assert_eq!(child.check(&Flags::new(strategy)), Err(error));
+            assert_eq!(child.check(&SupervisorFlags::new(strategy)), Err(error));
         }
         let second = Duration::from_secs(1);
         let child = ChildRules { back_off: Some(BackOff::new(second, second)), ..child };
@@ -125,14 +125,15 @@ mod tests {
 
     #[test]
     fn b1_a_bad_supervisor_is_refused_before_anything_starts() {
-        let flags = Flags::new(Strategy::OneForOne);
+        let flags = SupervisorFlags::new(Strategy::OneForOne);
         assert_eq!(flags.check(&[rules("a"), rules("b")]), Ok(()));
         let duplicate = SpecError::DuplicateId { id: "a".into() };
         assert_eq!(flags.check(&[rules("a"), rules("b"), rules("a")]), Err(duplicate));
-        let zero = Flags { period: Duration::ZERO, ..flags };
+        let zero = SupervisorFlags { period: Duration::ZERO, ..flags };
         assert_eq!(zero.check([]), Err(SpecError::ZeroPeriod));
         for auto_shutdown in [AutoShutdown::AnySignificant, AutoShutdown::AllSignificant] {
-            let simple = Flags { strategy: Strategy::SimpleOneForOne, auto_shutdown, ..flags };
+            let simple =
+                SupervisorFlags { strategy: Strategy::SimpleOneForOne, auto_shutdown, ..flags };
             let refused = SpecError::AutoShutdownOfSimpleOneForOne { auto_shutdown };
             assert_eq!(simple.check([]), Err(refused));
             assert_eq!(with(auto_shutdown).check([]), Ok(()));

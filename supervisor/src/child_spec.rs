@@ -27,7 +27,7 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct ChildSpec {
     pub(crate) rules: ChildRules,
-    pub(crate) start: Start<ChildSpec>,
+    pub(crate) start: ChildStart<ChildSpec>,
 }
 
 impl ChildSpec {
@@ -64,7 +64,7 @@ impl ChildSpec {
     {
         let rules = ChildRules::new(id.into(), ChildKind::Worker, A::label());
         let factory = Arc::new(FactoryInPlace(Arc::new(factory)));
-        let start = Start { factory: Some(factory), options: Options::new() };
+        let start = ChildStart { factory: Some(factory), options: Options::new() };
         ChildSpec { rules: ChildRules { in_place: true, ..rules }, start }
     }
 
@@ -74,7 +74,7 @@ impl ChildSpec {
         F: Fn() -> B + Send + Sync + 'static,
     {
         let factory = Arc::new(Factory(Arc::new(factory)));
-        let start = Start { factory: Some(factory), options: Options::new() };
+        let start = ChildStart { factory: Some(factory), options: Options::new() };
         ChildSpec { rules: ChildRules::new(id, kind, B::label()), start }
     }
 }
@@ -179,8 +179,8 @@ impl<A: Clone + Send + Sync + 'static> ChildTemplate<A> {
 }
 
 impl<A> ChildTemplate<A> {
-    pub(crate) fn start(&self, arguments: A) -> Start<A> {
-        Start { factory: Some((self.factory)(arguments)), options: self.options.clone() }
+    pub(crate) fn start(&self, arguments: A) -> ChildStart<A> {
+        ChildStart { factory: Some((self.factory)(arguments)), options: self.options.clone() }
     }
 }
 
@@ -301,33 +301,33 @@ impl Options {
 
 /// What a supervisor whose `start_child` takes a `T` needs to start one of its
 /// children, again and again.
-pub(crate) struct Start<T> {
+pub(crate) struct ChildStart<T> {
     /// There until it is dropped.
     factory: Option<Arc<dyn StartChild<T>>>,
     options: Options,
 }
 
-impl<T> Start<T> {
+impl<T> ChildStart<T> {
     /// Spawns the child, linked.
     pub(crate) fn start(
         &self,
         ctx: &SupervisorContext<T>,
         rules: &ChildRules,
         grace: Duration,
-    ) -> Begun {
+    ) -> StartingChild {
         let factory = self.factory.as_ref().expect("what is started is not dropped");
-        factory.start(ctx, &Birth { rules, grace, options: &self.options })
+        factory.start(ctx, &Incarnation { rules, grace, options: &self.options })
     }
 }
 
-impl<T> Clone for Start<T> {
+impl<T> Clone for ChildStart<T> {
     fn clone(&self) -> Self {
-        Start { factory: self.factory.clone(), options: self.options.clone() }
+        ChildStart { factory: self.factory.clone(), options: self.options.clone() }
     }
 }
 
 /// A factory and its arguments are a user's: how they are dropped is nothing to the supervisor.
-impl<T> Drop for Start<T> {
+impl<T> Drop for ChildStart<T> {
     fn drop(&mut self) {
         let factory = self.factory.take();
         let _ = contain(|| drop(factory));
@@ -335,16 +335,16 @@ impl<T> Drop for Start<T> {
 }
 
 /// A child whose `init` has not returned, and what waits for that.
-pub(crate) type Begun = Result<(Box<dyn RunningChild>, Init), SpawnError>;
-pub(crate) type Init = Pin<Box<dyn Future<Output = Result<(), SpawnError>> + Send>>;
+pub(crate) type StartingChild = Result<(Box<dyn RunningChild>, ChildInit), SpawnError>;
+pub(crate) type ChildInit = Pin<Box<dyn Future<Output = Result<(), SpawnError>> + Send>>;
 
 /// A factory of any behaviour.
 trait StartChild<T>: Send + Sync {
-    fn start(&self, ctx: &SupervisorContext<T>, birth: &Birth<'_>) -> Begun;
+    fn start(&self, ctx: &SupervisorContext<T>, birth: &Incarnation<'_>) -> StartingChild;
 }
 
 /// How one incarnation of a child is spawned.
-struct Birth<'a> {
+struct Incarnation<'a> {
     rules: &'a ChildRules,
     /// How long it has to end if it was killed because its `init` took too long.
     grace: Duration,
@@ -359,7 +359,7 @@ where
     B: Behavior,
     F: Fn() -> B + Send + Sync + 'static,
 {
-    fn start(&self, ctx: &SupervisorContext<T>, birth: &Birth<'_>) -> Begun {
+    fn start(&self, ctx: &SupervisorContext<T>, birth: &Incarnation<'_>) -> StartingChild {
         let factory = Arc::clone(&self.0);
         birth.begin(ctx, move || factory())
     }
@@ -374,15 +374,15 @@ where
     A: Actor,
     F: Fn() -> A + Send + Sync + 'static,
 {
-    fn start(&self, ctx: &SupervisorContext<T>, birth: &Birth<'_>) -> Begun {
+    fn start(&self, ctx: &SupervisorContext<T>, birth: &Incarnation<'_>) -> StartingChild {
         let factory = Arc::clone(&self.0);
         let supervisor = AskSupervisor(ctx.address());
         birth.begin(ctx, || InPlace::new(move || factory()).judged_by(supervisor))
     }
 }
 
-impl Birth<'_> {
-    fn begin<T, B, F>(&self, ctx: &SupervisorContext<T>, factory: F) -> Begun
+impl Incarnation<'_> {
+    fn begin<T, B, F>(&self, ctx: &SupervisorContext<T>, factory: F) -> StartingChild
     where
         T: Send + 'static,
         B: Behavior,

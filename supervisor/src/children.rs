@@ -1,6 +1,6 @@
 //! What a supervisor knows of its children, in start order.
 
-use crate::back_off::Streak;
+use crate::back_off::FailureStreak;
 use crate::info::{ChildInfo, ChildState};
 use crate::spec::{ChildId, ChildRules, RestartType};
 use krarup_gen::{Pid, Timestamp};
@@ -19,7 +19,7 @@ impl ChildKey {
 
 /// The process of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Process {
+pub(crate) enum ChildProcess {
     /// None (OTP's `undefined`).
     None,
     /// This one.
@@ -36,27 +36,27 @@ pub(crate) struct Child<F> {
     /// Gone once a temporary dynamic child runs: it is never started again, and what
     /// its arguments hold need not live as long as it does (as in OTP).
     pub(crate) start: Option<F>,
-    process: Process,
+    process: ChildProcess,
     pub(crate) restarts: u64,
     /// Its failures, if it has a back-off.
-    pub(crate) streak: Streak,
+    pub(crate) streak: FailureStreak,
 }
 
 impl<F> Child<F> {
-    pub(crate) fn process(&self) -> Process {
+    pub(crate) fn process(&self) -> ChildProcess {
         self.process
     }
 
     pub(crate) fn pid(&self) -> Option<Pid> {
         match self.process {
-            Process::Running(pid) => Some(pid),
-            Process::None | Process::Restarting(_) => None,
+            ChildProcess::Running(pid) => Some(pid),
+            ChildProcess::None | ChildProcess::Restarting(_) => None,
         }
     }
 
     /// Whether its restart is to be tried now.
     pub(crate) fn is_due(&self, now: Timestamp) -> bool {
-        matches!(self.process, Process::Restarting(_)) && self.streak.is_over(now)
+        matches!(self.process, ChildProcess::Restarting(_)) && self.streak.is_over(now)
     }
 
     pub(crate) fn is_temporary(&self) -> bool {
@@ -65,9 +65,9 @@ impl<F> Child<F> {
 
     pub(crate) fn info(&self) -> ChildInfo {
         let state = match self.process {
-            Process::None => ChildState::Undefined,
-            Process::Running(pid) => ChildState::Running(pid),
-            Process::Restarting(_) => ChildState::Restarting,
+            ChildProcess::None => ChildState::Undefined,
+            ChildProcess::Running(pid) => ChildState::Running(pid),
+            ChildProcess::Restarting(_) => ChildState::Restarting,
         };
         let ChildRules { ref id, kind, behavior, .. } = self.rules;
         ChildInfo { id: id.clone(), state, kind, behavior, restarts: self.restarts }
@@ -97,13 +97,13 @@ impl<F> Children<F> {
         let key = ChildKey(self.next);
         self.next += 1;
         self.by_id.insert(rules.id.clone(), key);
-        let (start, process, streak) = (Some(start), Process::None, Streak::default());
+        let (start, process, streak) = (Some(start), ChildProcess::None, FailureStreak::default());
         self.in_order.insert(key, Child { rules, start, process, restarts: 0, streak });
         key
     }
 
     pub(crate) fn remove(&mut self, key: ChildKey) {
-        self.set(key, Process::None);
+        self.set(key, ChildProcess::None);
         if let Some(child) = self.in_order.remove(&key)
             && self.by_id.get(&child.rules.id) == Some(&key)
         {
@@ -134,13 +134,13 @@ impl<F> Children<F> {
         self.by_pid(pid).filter(|&key| self.get(key).and_then(Child::pid) == Some(pid))
     }
 
-    pub(crate) fn set(&mut self, key: ChildKey, process: Process) {
+    pub(crate) fn set(&mut self, key: ChildKey, process: ChildProcess) {
         let Some(child) = self.in_order.get_mut(&key) else { return };
-        if let Process::Running(pid) | Process::Restarting(Some(pid)) = child.process {
+        if let ChildProcess::Running(pid) | ChildProcess::Restarting(Some(pid)) = child.process {
             self.by_pid.remove(&pid);
         }
         child.process = process;
-        if let Process::Running(pid) | Process::Restarting(Some(pid)) = process {
+        if let ChildProcess::Running(pid) | ChildProcess::Restarting(Some(pid)) = process {
             self.by_pid.insert(pid, key);
         }
     }
@@ -185,11 +185,11 @@ mod tests {
     fn s9_an_exit_finds_only_the_current_incarnation() {
         let mut children = Children::new();
         let key = children.add(ChildRules::new("a".into(), ChildKind::Worker, "test"), ());
-        children.set(key, Process::Running(pid(1)));
+        children.set(key, ChildProcess::Running(pid(1)));
         assert_eq!(children.running(pid(1)), Some(key));
-        children.set(key, Process::Restarting(Some(pid(1))));
+        children.set(key, ChildProcess::Restarting(Some(pid(1))));
         assert_eq!((children.running(pid(1)), children.by_pid(pid(1))), (None, Some(key)));
-        children.set(key, Process::Running(pid(2)));
+        children.set(key, ChildProcess::Running(pid(2)));
         assert_eq!((children.running(pid(1)), children.by_pid(pid(1))), (None, None));
         assert_eq!(children.running(pid(2)), Some(key));
         children.remove(key);

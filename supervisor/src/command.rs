@@ -18,24 +18,24 @@ pub(crate) type SupervisorContext<T> = Context<Infallible, SupervisorCommand<T>>
 pub struct SupervisorCommand<T>(pub(crate) Command<T>);
 
 /// `Reply` of a fallible request.
-pub(crate) type Answer<R, E> = Reply<Result<R, E>>;
+pub(crate) type CommandReply<R, E> = Reply<Result<R, E>>;
 
 pub(crate) enum Command<T> {
-    StartChild(T, Answer<Option<Pid>, StartChildError>),
-    TerminateChild(ChildRef, Answer<(), TerminateChildError>),
-    RestartChild(ChildId, Answer<Option<Pid>, RestartChildError>),
-    DeleteChild(ChildId, Answer<(), DeleteChildError>),
-    WhichChildren(Answer<Vec<ChildInfo>, CallError>),
-    CountChildren(Answer<ChildCounts, CallError>),
-    GetChildSpec(ChildRef, Answer<ChildSpecInfo, GetChildSpecError>),
+    StartChild(T, CommandReply<Option<Pid>, StartChildError>),
+    TerminateChild(ChildRef, CommandReply<(), TerminateChildError>),
+    RestartChild(ChildId, CommandReply<Option<Pid>, RestartChildError>),
+    DeleteChild(ChildId, CommandReply<(), DeleteChildError>),
+    WhichChildren(CommandReply<Vec<ChildInfo>, CallError>),
+    CountChildren(CommandReply<ChildCounts, CallError>),
+    GetChildSpec(ChildRef, CommandReply<ChildSpecInfo, GetChildSpecError>),
     /// From the supervisor to itself (rule S6).
     TryAgain(ChildKey),
     /// From a child whose state has failed (rule S10).
-    MayGoOn(Plea),
+    MayGoOn(InPlaceRequest),
 }
 
 /// The state of a child has failed: may its process go on with a fresh one?
-pub(crate) struct Plea {
+pub(crate) struct InPlaceRequest {
     pub(crate) pid: Pid,
     pub(crate) reason: Reason,
     pub(crate) reply: Reply<bool>,
@@ -122,7 +122,7 @@ mod tests {
         let _ = supervisor.call_max(|it| show(Command::CountChildren(it))).wait();
         let _ = supervisor.call_max(|it| show(Command::GetChildSpec(id().into(), it))).wait();
         let (pid, reason) = (supervisor.pid(), Reason::Normal);
-        let plea = |reply| show(Command::MayGoOn(Plea { pid, reason, reply }));
+        let plea = |reply| show(Command::MayGoOn(InPlaceRequest { pid, reason, reply }));
         let _ = supervisor.call_max(plea).wait();
         let names = "StartChild TerminateChild RestartChild DeleteChild WhichChildren \
                      CountChildren GetChildSpec MayGoOn";

@@ -8,12 +8,12 @@ use std::pin::{Pin, pin};
 use std::task::Poll;
 
 /// What a supervisor receives.
-pub(crate) type Item<T> = Received<Infallible, SupervisorCommand<T>>;
+pub(crate) type SupervisorMail<T> = Received<Infallible, SupervisorCommand<T>>;
 
 /// What comes first: what is waited for, or something else.
 pub(crate) enum First<O, T> {
     Done(O),
-    Item(Item<T>),
+    Item(SupervisorMail<T>),
 }
 
 /// Looks at the event before it looks at the lane.

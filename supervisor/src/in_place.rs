@@ -1,7 +1,7 @@
 //! What a child that is restarted in place has of its supervisor (rule S10).
 
-use crate::command::{Command, Plea, SupervisorCommand};
-use krarup_act::{Address, Failure, Judge};
+use crate::command::{Command, InPlaceRequest, SupervisorCommand};
+use krarup_act::{Address, Judge, StateFailure};
 use std::convert::Infallible;
 
 /// The supervisor decides. It is asked over the lane on which ends and requests come, and
@@ -9,9 +9,10 @@ use std::convert::Infallible;
 pub(crate) struct AskSupervisor<T>(pub(crate) Address<Infallible, SupervisorCommand<T>>);
 
 impl<T: Send + 'static> Judge for AskSupervisor<T> {
-    async fn may_restart(&mut self, failure: &Failure<'_>) -> bool {
+    async fn may_restart(&mut self, failure: &StateFailure<'_>) -> bool {
         let (pid, reason) = (failure.pid, failure.reason.clone());
-        let plea = |reply| SupervisorCommand(Command::MayGoOn(Plea { pid, reason, reply }));
+        let plea =
+            |reply| SupervisorCommand(Command::MayGoOn(InPlaceRequest { pid, reason, reply }));
         // One that does not answer has ended, and its children with it.
         self.0.call_max(plea).no_timeout().await.unwrap_or(false)
     }

@@ -36,27 +36,27 @@
 //!
 //! | there | here |
 //! |---|---|
-//! | `init_children`, `start_children`, `do_start_child` | [`Event::Begin`], `start`, `started`, `ignored`, `failed`, `start_next` |
+//! | `init_children`, `start_children`, `do_start_child` | [`PlanEvent::Begin`], `start`, `started`, `ignored`, `failed`, `start_next` |
 //! | `handle_info({'EXIT', ..})`, `restart_child`, `do_restart` | `exited`, in `restarts.rs` |
 //! | `do_auto_shutdown` | `is_over` |
 //! | `restart/2`, `add_restart` | `restart`, [`RestartWindow`] |
 //! | `restart/3`, by strategy | `group_of`, then `stop_before` and `start` |
-//! | `{try_again, ..}`, `handle_cast({try_again_restart, ..})` | `try_again`, [`Event::TryAgain`] |
+//! | `{try_again, ..}`, `handle_cast({try_again_restart, ..})` | `try_again`, [`PlanEvent::TryAgain`] |
 //! | `handle_call`, clause by clause | `requests.rs` |
 //! | `terminate`, `terminate_children`, `terminate_dynamic_children` | `stop_all`, `stop_before` |
 //! | `shutdown`, `do_terminate` | how an [`Action::Stop`] is carried out: `carrier.rs` |
 //! | `del_child` | `forget` |
 
-use crate::action::{Action, Answer, Ending, Event, Moment};
-use crate::children::{Child, ChildKey, Children, Process};
+use crate::action::{Action, EventTime, PlanEvent, RequestOutcome, SupervisorEnd};
+use crate::children::{Child, ChildKey, ChildProcess, Children};
 use crate::error::{FailedToStartChild, RestartChildError, StartChildError};
-use crate::spec::{ChildRules, Flags, Strategy};
+use crate::spec::{ChildRules, Strategy, SupervisorFlags};
 use krarup_gen::{Pid, Reason, RestartWindow};
 use std::time::Duration;
 
 /// Why a child is being started, which decides what its failure means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
+enum StartPurpose {
     /// The supervisor's own start: all children, in order.
     Begin,
     /// A restart of this child alone.
@@ -70,17 +70,17 @@ enum Purpose {
 }
 
 #[derive(Clone, Debug)]
-enum Phase {
+enum PlanPhase {
     Resting,
     Starting {
         key: ChildKey,
-        purpose: Purpose,
+        purpose: StartPurpose,
     },
     /// `key` is being stopped, then those before it down to `first`.
     Stopping {
         key: ChildKey,
         first: ChildKey,
-        then: Then,
+        then: AfterStop,
     },
     StoppingTogether(Reason),
     /// `terminate_child`.
@@ -90,7 +90,7 @@ enum Phase {
 
 /// What follows when a range of children has been stopped.
 #[derive(Clone, Debug)]
-enum Then {
+enum AfterStop {
     StartAgain,
     /// After this wait, on account of `key`, which was last this process.
     TryAgain {
@@ -105,29 +105,29 @@ enum Then {
 /// child; the plan keeps it and hands it out.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan<F> {
-    flags: Flags,
+    flags: SupervisorFlags,
     children: Children<F>,
     window: RestartWindow,
     restarts: u64,
-    phase: Phase,
-    ending: Option<Ending>,
+    phase: PlanPhase,
+    ending: Option<SupervisorEnd>,
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "a part of a step has the type of a step")]
 impl<F> Plan<F> {
-    /// A supervisor without children. What `Flags::check` refuses must not come here.
-    pub(crate) fn new(flags: Flags) -> Self {
+    /// A supervisor without children. What `SupervisorFlags::check` refuses must not come here.
+    pub(crate) fn new(flags: SupervisorFlags) -> Self {
         let window = RestartWindow::new(flags.intensity, flags.period);
-        let (children, phase) = (Children::new(), Phase::Resting);
+        let (children, phase) = (Children::new(), PlanPhase::Resting);
         Plan { flags, children, window, restarts: 0, phase, ending: None }
     }
 
-    /// Adds a static child, to be started by [`Event::Begin`].
+    /// Adds a static child, to be started by [`PlanEvent::Begin`].
     pub(crate) fn add(&mut self, rules: ChildRules, start: F) {
         self.children.add(rules, start);
     }
 
-    pub(crate) fn flags(&self) -> &Flags {
+    pub(crate) fn flags(&self) -> &SupervisorFlags {
         &self.flags
     }
 
@@ -141,68 +141,68 @@ impl<F> Plan<F> {
     }
 
     /// Why the supervisor is ending, from the moment that is decided.
-    pub(crate) fn ending(&self) -> Option<&Ending> {
+    pub(crate) fn ending(&self) -> Option<&SupervisorEnd> {
         self.ending.as_ref()
     }
 
     /// Takes in what happened and says what to do next. A supervisor that has ended
     /// does nothing.
-    pub(crate) fn step(&mut self, event: Event<F>, at: Moment) -> Option<Action> {
-        match std::mem::replace(&mut self.phase, Phase::Resting) {
-            Phase::Resting => self.decide(event, at),
-            Phase::Starting { key, purpose } => match event {
-                Event::Started(pid) => self.started(key, purpose, pid),
-                Event::Ignored => self.ignored(key, purpose),
-                Event::Failed(reason) => self.failed(key, purpose, reason, at),
-                _ => self.untimely(Phase::Starting { key, purpose }),
+    pub(crate) fn step(&mut self, event: PlanEvent<F>, at: EventTime) -> Option<Action> {
+        match std::mem::replace(&mut self.phase, PlanPhase::Resting) {
+            PlanPhase::Resting => self.decide(event, at),
+            PlanPhase::Starting { key, purpose } => match event {
+                PlanEvent::Started(pid) => self.started(key, purpose, pid),
+                PlanEvent::Ignored => self.ignored(key, purpose),
+                PlanEvent::Failed(reason) => self.failed(key, purpose, reason, at),
+                _ => self.untimely(PlanPhase::Starting { key, purpose }),
             },
-            Phase::Stopping { key, first, then } => match event {
-                Event::Stopped => {
+            PlanPhase::Stopping { key, first, then } => match event {
+                PlanEvent::Stopped => {
                     self.forget(key);
                     self.stop_before(Some(key), first, then)
                 }
-                _ => self.untimely(Phase::Stopping { key, first, then }),
+                _ => self.untimely(PlanPhase::Stopping { key, first, then }),
             },
-            Phase::StoppingTogether(reason) => match event {
-                Event::Stopped => self.end(reason),
-                _ => self.untimely(Phase::StoppingTogether(reason)),
+            PlanPhase::StoppingTogether(reason) => match event {
+                PlanEvent::Stopped => self.end(reason),
+                _ => self.untimely(PlanPhase::StoppingTogether(reason)),
             },
-            Phase::Terminating(key) => match event {
-                Event::Stopped => {
+            PlanPhase::Terminating(key) => match event {
+                PlanEvent::Stopped => {
                     self.forget(key);
-                    Some(Action::Reply(Answer::Terminate(Ok(()))))
+                    Some(Action::Reply(RequestOutcome::Terminate(Ok(()))))
                 }
-                _ => self.untimely(Phase::Terminating(key)),
+                _ => self.untimely(PlanPhase::Terminating(key)),
             },
-            Phase::Ended => {
-                self.phase = Phase::Ended;
+            PlanPhase::Ended => {
+                self.phase = PlanPhase::Ended;
                 None
             }
         }
     }
 
     /// Something came off the lane.
-    fn decide(&mut self, event: Event<F>, at: Moment) -> Option<Action> {
+    fn decide(&mut self, event: PlanEvent<F>, at: EventTime) -> Option<Action> {
         match event {
-            Event::Begin => {
+            PlanEvent::Begin => {
                 let first = self.children.from(ChildKey::FIRST)?;
-                self.start(first, Purpose::Begin)
+                self.start(first, StartPurpose::Begin)
             }
-            Event::Exited { pid, reason } => self.exited(pid, &reason, at),
-            Event::TryAgain(key) => match self.children.get(key) {
+            PlanEvent::Exited { pid, reason } => self.exited(pid, &reason, at),
+            PlanEvent::TryAgain(key) => match self.children.get(key) {
                 Some(child) if child.is_due(at.now) => self.restart(key, at.now),
                 // Cancelled by terminate_child, started by another restart, or put off again.
                 _ => None,
             },
-            Event::Request(request) => self.request(request),
-            Event::Stop(reason) => self.stop_all(Ending::Told, reason),
-            _ => self.untimely(Phase::Resting),
+            PlanEvent::Request(request) => self.request(request),
+            PlanEvent::Stop(reason) => self.stop_all(SupervisorEnd::Told, reason),
+            _ => self.untimely(PlanPhase::Resting),
         }
     }
 
     /// The behaviour reported on something it was not asked to do, or took something
     /// from its lane while it had something to do. It does neither.
-    fn untimely(&mut self, phase: Phase) -> Option<Action> {
+    fn untimely(&mut self, phase: PlanPhase) -> Option<Action> {
         self.phase = phase;
         debug_assert!(false, "an event out of turn while {:?}", self.phase);
         None
@@ -210,16 +210,16 @@ impl<F> Plan<F> {
 
     // -- starting
 
-    fn start(&mut self, key: ChildKey, purpose: Purpose) -> Option<Action> {
-        self.phase = Phase::Starting { key, purpose };
+    fn start(&mut self, key: ChildKey, purpose: StartPurpose) -> Option<Action> {
+        self.phase = PlanPhase::Starting { key, purpose };
         Some(Action::Start(key))
     }
 
-    fn started(&mut self, key: ChildKey, purpose: Purpose, pid: Pid) -> Option<Action> {
-        self.children.set(key, Process::Running(pid));
+    fn started(&mut self, key: ChildKey, purpose: StartPurpose, pid: Pid) -> Option<Action> {
+        self.children.set(key, ChildProcess::Running(pid));
         let is_simple = self.is_simple();
         if let Some(child) = self.children.get_mut(key) {
-            if matches!(purpose, Purpose::Restart | Purpose::GroupRestart) {
+            if matches!(purpose, StartPurpose::Restart | StartPurpose::GroupRestart) {
                 child.restarts += 1;
             }
             if is_simple && child.is_temporary() {
@@ -232,53 +232,64 @@ impl<F> Plan<F> {
     /// Its slot stays empty; a temporary child has none (rule S2), nor has a dynamic
     /// one. OTP 25 keeps a dynamic child without a process when it is ignored in a
     /// restart, and crashes over it later.
-    fn ignored(&mut self, key: ChildKey, purpose: Purpose) -> Option<Action> {
+    fn ignored(&mut self, key: ChildKey, purpose: StartPurpose) -> Option<Action> {
         self.forget(key);
         self.start_next(key, purpose, None)
     }
 
     /// The one before has been started, or ignored.
-    fn start_next(&mut self, key: ChildKey, purpose: Purpose, pid: Option<Pid>) -> Option<Action> {
+    fn start_next(
+        &mut self,
+        key: ChildKey,
+        purpose: StartPurpose,
+        pid: Option<Pid>,
+    ) -> Option<Action> {
         match purpose {
-            Purpose::Begin | Purpose::GroupRestart => {
+            StartPurpose::Begin | StartPurpose::GroupRestart => {
                 let next = self.children.after(key)?;
                 self.start(next, purpose)
             }
-            Purpose::Restart => None,
-            Purpose::Add => Some(Action::Reply(Answer::Start(Ok(pid)))),
-            Purpose::Revive => Some(Action::Reply(Answer::Restart(Ok(pid)))),
+            StartPurpose::Restart => None,
+            StartPurpose::Add => Some(Action::Reply(RequestOutcome::Start(Ok(pid)))),
+            StartPurpose::Revive => Some(Action::Reply(RequestOutcome::Restart(Ok(pid)))),
         }
     }
 
     fn failed(
         &mut self,
         key: ChildKey,
-        purpose: Purpose,
+        purpose: StartPurpose,
         reason: Reason,
-        at: Moment,
+        at: EventTime,
     ) -> Option<Action> {
         let child = self.children.get(key)?;
         let id = child.rules.id.clone();
         match purpose {
-            Purpose::Begin => {
+            StartPurpose::Begin => {
                 let detail = FailedToStartChild { id: id.clone(), reason };
-                self.stop_all(Ending::StartFailed(id), Reason::shutdown(detail))
+                self.stop_all(SupervisorEnd::StartFailed(id), Reason::shutdown(detail))
             }
-            Purpose::Restart | Purpose::GroupRestart => {
+            StartPurpose::Restart | StartPurpose::GroupRestart => {
                 let last = match child.process() {
-                    Process::Running(pid) => Some(pid),
-                    Process::Restarting(last) => last,
-                    Process::None => None,
+                    ChildProcess::Running(pid) => Some(pid),
+                    ChildProcess::Restarting(last) => last,
+                    ChildProcess::None => None,
                 };
                 let wait = self.back_off(key, at);
                 self.try_again(key, last, wait)
             }
-            Purpose::Add => {
+            StartPurpose::Add => {
                 self.children.remove(key);
-                Some(Action::Reply(Answer::Start(Err(StartChildError::Failed { id, reason }))))
+                Some(Action::Reply(RequestOutcome::Start(Err(StartChildError::Failed {
+                    id,
+                    reason,
+                }))))
             }
-            Purpose::Revive => {
-                Some(Action::Reply(Answer::Restart(Err(RestartChildError::Failed { id, reason }))))
+            StartPurpose::Revive => {
+                Some(Action::Reply(RequestOutcome::Restart(Err(RestartChildError::Failed {
+                    id,
+                    reason,
+                }))))
             }
         }
     }
@@ -286,10 +297,10 @@ impl<F> Plan<F> {
     // -- stopping
 
     /// Stops every child, and then the supervisor ends for this reason.
-    fn stop_all(&mut self, ending: Ending, reason: Reason) -> Option<Action> {
+    fn stop_all(&mut self, ending: SupervisorEnd, reason: Reason) -> Option<Action> {
         self.ending = Some(ending);
         if !self.is_simple() {
-            return self.stop_before(None, ChildKey::FIRST, Then::End(reason));
+            return self.stop_before(None, ChildKey::FIRST, AfterStop::End(reason));
         }
         let running = self.children.iter().filter_map(|(_, child)| Some((child, child.pid()?)));
         let (children, pids): (Vec<_>, Vec<_>) = running.unzip();
@@ -297,7 +308,7 @@ impl<F> Plan<F> {
         let Some(shutdown) = children.first().map(|child| child.rules.shutdown()) else {
             return self.end(reason);
         };
-        self.phase = Phase::StoppingTogether(reason);
+        self.phase = PlanPhase::StoppingTogether(reason);
         Some(Action::StopTogether { pids, shutdown })
     }
 
@@ -307,30 +318,30 @@ impl<F> Plan<F> {
         &mut self,
         mut end: Option<ChildKey>,
         first: ChildKey,
-        then: Then,
+        then: AfterStop,
     ) -> Option<Action> {
         while let Some(key) = self.children.last_between(first, end) {
             let child = self.children.get(key)?;
             if let Some(pid) = child.pid() {
                 let shutdown = child.rules.shutdown();
-                self.phase = Phase::Stopping { key, first, then };
+                self.phase = PlanPhase::Stopping { key, first, then };
                 return Some(Action::Stop { key, pid, shutdown });
             }
             self.forget(key);
             end = Some(key);
         }
         match then {
-            Then::End(reason) => self.end(reason),
-            Then::StartAgain => {
+            AfterStop::End(reason) => self.end(reason),
+            AfterStop::StartAgain => {
                 let next = self.children.from(first)?;
-                self.start(next, Purpose::GroupRestart)
+                self.start(next, StartPurpose::GroupRestart)
             }
-            Then::TryAgain { key, last, wait } => self.try_again(key, last, Some(wait)),
+            AfterStop::TryAgain { key, last, wait } => self.try_again(key, last, Some(wait)),
         }
     }
 
     fn end(&mut self, reason: Reason) -> Option<Action> {
-        self.phase = Phase::Ended;
+        self.phase = PlanPhase::Ended;
         Some(Action::End(reason))
     }
 
@@ -341,7 +352,7 @@ impl<F> Plan<F> {
         if temporary || self.is_simple() {
             self.children.remove(key);
         } else {
-            self.children.set(key, Process::None);
+            self.children.set(key, ChildProcess::None);
         }
     }
 

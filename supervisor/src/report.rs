@@ -19,7 +19,7 @@
 //! | supervisor gives up | error |
 //! | supervisor ends | info |
 
-use crate::action::Ending;
+use crate::action::SupervisorEnd;
 use crate::spec::{ChildId, Shutdown};
 use krarup_act::contain;
 use krarup_gen::{Pid, Reason};
@@ -152,28 +152,28 @@ impl Reporter {
         });
     }
 
-    pub(crate) fn ending(self, ending: &Ending, count: u64) {
+    pub(crate) fn ending(self, ending: &SupervisorEnd, count: u64) {
         let Reporter { supervisor } = self;
         match ending {
-            Ending::RestartIntensity(child) => tell(|| {
+            SupervisorEnd::RestartIntensity(child) => tell(|| {
                 tracing::error!(
                     target: "krarup", %supervisor, %child, count,
                     cause = "reached maximum restart intensity", "supervisor gives up"
                 );
             }),
-            Ending::StartFailed(child) => tell(|| {
+            SupervisorEnd::StartFailed(child) => tell(|| {
                 tracing::error!(
                     target: "krarup", %supervisor, %child, count,
                     cause = "child failed to start", "supervisor gives up"
                 );
             }),
-            Ending::AutoShutdown(child) => tell(|| {
+            SupervisorEnd::AutoShutdown(child) => tell(|| {
                 tracing::info!(
                     target: "krarup", %supervisor, %child, count,
                     cause = "significant child ended", "supervisor ends"
                 );
             }),
-            Ending::Told => tell(|| {
+            SupervisorEnd::Told => tell(|| {
                 tracing::info!(
                     target: "krarup", %supervisor, count, cause = "told to", "supervisor ends"
                 );

@@ -252,7 +252,7 @@ impl ChildRules {
 
 /// The settings of a supervisor (OTP's supervisor flags).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Flags {
+pub(crate) struct SupervisorFlags {
     pub(crate) strategy: Strategy,
     pub(crate) intensity: u32,
     pub(crate) period: Duration,
@@ -261,12 +261,12 @@ pub(crate) struct Flags {
     pub(crate) kill_grace: Duration,
 }
 
-impl Flags {
+impl SupervisorFlags {
     /// OTP's defaults (rule S5): at most 1 restart in 5 s.
     pub(crate) fn new(strategy: Strategy) -> Self {
         let period = Duration::from_secs(5);
         let auto_shutdown = AutoShutdown::default();
-        Flags { strategy, intensity: 1, period, auto_shutdown, kill_grace: KILL_GRACE }
+        SupervisorFlags { strategy, intensity: 1, period, auto_shutdown, kill_grace: KILL_GRACE }
     }
 }
 
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn s5_the_default_is_one_restart_in_five_seconds() {
-        let flags = Flags::new(Strategy::OneForOne);
+        let flags = SupervisorFlags::new(Strategy::OneForOne);
         assert_eq!((flags.intensity, flags.period), (1, Duration::from_secs(5)));
         assert_eq!(flags.auto_shutdown, AutoShutdown::Never);
     }

@@ -1,13 +1,13 @@
 //! The behaviour: one loop around the plan.
 
-use crate::action::{Answer, Event, Request};
-use crate::carrier::{Carrier, Outcome};
-use crate::child_spec::{ChildSpec, ChildTemplate, Start};
+use crate::action::{ChildRequest, PlanEvent, RequestOutcome};
+use crate::carrier::{EventOutcome, PlanExecutor};
+use crate::child_spec::{ChildSpec, ChildStart, ChildTemplate};
 use crate::command::{ChildRef, Command, SupervisorCommand, SupervisorContext};
 use crate::error::{GetChildSpecError, SpecError};
 use crate::info::{ChildCounts, ChildInfo, ChildSpecInfo};
 use crate::plan::Plan;
-use crate::spec::{AutoShutdown, ChildKind, ChildRules, Flags, Strategy};
+use crate::spec::{AutoShutdown, ChildKind, ChildRules, Strategy, SupervisorFlags};
 use krarup_act::{Behavior, Received, contain};
 use krarup_gen::{Inspection, Pid, Reason, Result, Value};
 use std::convert::Infallible;
@@ -32,14 +32,14 @@ use std::time::Duration;
 /// A running supervisor is asked for more or fewer children, and about them, through
 /// [`crate::SupervisorCalls`] on its address. `T` is what `start_child` takes.
 pub struct Supervisor<T = ChildSpec> {
-    flags: Flags,
-    children: Vec<(ChildRules, Start<T>)>,
-    source: Source<T>,
+    flags: SupervisorFlags,
+    children: Vec<(ChildRules, ChildStart<T>)>,
+    source: ChildSource<T>,
 }
 
 /// What `start_child` makes of its argument.
-enum Source<T> {
-    Spec(fn(T) -> (ChildRules, Start<T>)),
+enum ChildSource<T> {
+    Spec(fn(T) -> (ChildRules, ChildStart<T>)),
     Template(Box<ChildTemplate<T>>),
 }
 
@@ -63,8 +63,8 @@ impl Supervisor {
     }
 
     fn of(strategy: Strategy) -> Self {
-        let source = Source::Spec(|spec: ChildSpec| (spec.rules, spec.start));
-        Supervisor { flags: Flags::new(strategy), children: Vec::new(), source }
+        let source = ChildSource::Spec(|spec: ChildSpec| (spec.rules, spec.start));
+        Supervisor { flags: SupervisorFlags::new(strategy), children: Vec::new(), source }
     }
 
     /// Adds a child, the last in start order. `simple_one_for_one` refuses it at the start.
@@ -79,8 +79,12 @@ impl<A: Send + 'static> Supervisor<A> {
     /// All children are made from one template; there are none at first.
     #[must_use]
     pub fn simple_one_for_one(template: ChildTemplate<A>) -> Self {
-        let flags = Flags::new(Strategy::SimpleOneForOne);
-        Supervisor { flags, children: Vec::new(), source: Source::Template(Box::new(template)) }
+        let flags = SupervisorFlags::new(Strategy::SimpleOneForOne);
+        Supervisor {
+            flags,
+            children: Vec::new(),
+            source: ChildSource::Template(Box::new(template)),
+        }
     }
 }
 
@@ -139,9 +143,9 @@ impl<T: Send + 'static> Behavior for Supervisor<T> {
             plan.add(rules, start);
         }
         let mut supervisor =
-            Supervising { carrier: Carrier::new(plan, ctx.pid()), source: self.source };
-        let begun = supervisor.carrier.carry_out(&mut ctx, Event::Begin).await;
-        let reason = if let Outcome::Ends(reason) = begun {
+            Supervising { carrier: PlanExecutor::new(plan, ctx.pid()), source: self.source };
+        let begun = supervisor.carrier.carry_out(&mut ctx, PlanEvent::Begin).await;
+        let reason = if let EventOutcome::Ends(reason) = begun {
             reason
         } else {
             ctx.initialised();
@@ -165,10 +169,10 @@ impl<T: Send + 'static> Behavior for Supervisor<T> {
 impl<T> Supervisor<T> {
     fn check(&self) -> Result<(), SpecError> {
         let template = match (&self.source, self.children.first()) {
-            (Source::Spec(_), _) => None,
-            (Source::Template(template), None) => Some(&template.rules),
+            (ChildSource::Spec(_), _) => None,
+            (ChildSource::Template(template), None) => Some(&template.rules),
             // Where the arguments of the template are specifications, `child` can be called.
-            (Source::Template(_), Some((rules, _))) => {
+            (ChildSource::Template(_), Some((rules, _))) => {
                 return Err(SpecError::ChildOfSimpleOneForOne { id: rules.id.clone() });
             }
         };
@@ -178,8 +182,8 @@ impl<T> Supervisor<T> {
 
 /// A supervisor whose children have been started.
 struct Supervising<T> {
-    carrier: Carrier<T>,
-    source: Source<T>,
+    carrier: PlanExecutor<T>,
+    source: ChildSource<T>,
 }
 
 impl<T: Send + 'static> Supervising<T> {
@@ -187,48 +191,55 @@ impl<T: Send + 'static> Supervising<T> {
     async fn serve(&mut self, ctx: &mut SupervisorContext<T>) -> Option<Reason> {
         let outcome = match self.carrier.receive(ctx).await {
             Received::Exit(exit) => self.carrier.exited(ctx, exit).await,
-            Received::Stop(reason) => self.carrier.carry_out(ctx, Event::Stop(reason)).await,
-            Received::Finish => self.carrier.carry_out(ctx, Event::Stop(Reason::Normal)).await,
+            Received::Stop(reason) => self.carrier.carry_out(ctx, PlanEvent::Stop(reason)).await,
+            Received::Finish => self.carrier.carry_out(ctx, PlanEvent::Stop(Reason::Normal)).await,
             Received::Command(SupervisorCommand(command)) => self.obey(ctx, command).await,
             Received::Inspect(reply) => {
                 reply.send(self.inspection());
-                Outcome::GoesOn
+                EventOutcome::GoesOn
             }
             // It monitors nobody, and its Main lane cannot be sent to.
-            _ => Outcome::GoesOn,
+            _ => EventOutcome::GoesOn,
         };
-        if let Outcome::Ends(reason) = outcome { Some(reason) } else { None }
+        if let EventOutcome::Ends(reason) = outcome { Some(reason) } else { None }
     }
 
-    async fn obey(&mut self, ctx: &mut SupervisorContext<T>, command: Command<T>) -> Outcome {
+    async fn obey(&mut self, ctx: &mut SupervisorContext<T>, command: Command<T>) -> EventOutcome {
         match command {
             Command::StartChild(child, reply) => {
                 let (rules, start) = match &self.source {
-                    Source::Spec(split) => split(child),
-                    Source::Template(template) => (template.rules.clone(), template.start(child)),
+                    ChildSource::Spec(split) => split(child),
+                    ChildSource::Template(template) => {
+                        (template.rules.clone(), template.start(child))
+                    }
                 };
-                let request = Request::Start(rules, start);
-                if let Some(Answer::Start(answer)) = self.request(ctx, request).await {
+                let request = ChildRequest::Start(rules, start);
+                if let Some(RequestOutcome::Start(answer)) = self.request(ctx, request).await {
                     reply.send(answer);
                 }
             }
             Command::TerminateChild(child, reply) => {
                 let request = match child {
-                    ChildRef::Id(id) => Request::Terminate(id),
-                    ChildRef::Pid(pid) => Request::TerminatePid { pid, alive: ctx.is_alive(pid) },
+                    ChildRef::Id(id) => ChildRequest::Terminate(id),
+                    ChildRef::Pid(pid) => {
+                        ChildRequest::TerminatePid { pid, alive: ctx.is_alive(pid) }
+                    }
                 };
-                if let Some(Answer::Terminate(answer)) = self.request(ctx, request).await {
+                if let Some(RequestOutcome::Terminate(answer)) = self.request(ctx, request).await {
                     reply.send(answer);
                 }
             }
             Command::RestartChild(id, reply) => {
-                if let Some(Answer::Restart(answer)) = self.request(ctx, Request::Restart(id)).await
+                if let Some(RequestOutcome::Restart(answer)) =
+                    self.request(ctx, ChildRequest::Restart(id)).await
                 {
                     reply.send(answer);
                 }
             }
             Command::DeleteChild(id, reply) => {
-                if let Some(Answer::Delete(answer)) = self.request(ctx, Request::Delete(id)).await {
+                if let Some(RequestOutcome::Delete(answer)) =
+                    self.request(ctx, ChildRequest::Delete(id)).await
+                {
                     reply.send(answer);
                 }
             }
@@ -238,18 +249,18 @@ impl<T: Send + 'static> Supervising<T> {
             Command::TryAgain(key) => return self.carrier.try_again(ctx, key).await,
             Command::MayGoOn(plea) => self.carrier.judge(ctx, plea),
         }
-        Outcome::GoesOn
+        EventOutcome::GoesOn
     }
 
     /// A request never ends the supervisor, so there is an answer.
     async fn request(
         &mut self,
         ctx: &mut SupervisorContext<T>,
-        request: Request<Start<T>>,
-    ) -> Option<Answer> {
-        match self.carrier.carry_out(ctx, Event::Request(request)).await {
-            Outcome::Answer(answer) => Some(answer),
-            Outcome::GoesOn | Outcome::Ends(_) => None,
+        request: ChildRequest<ChildStart<T>>,
+    ) -> Option<RequestOutcome> {
+        match self.carrier.carry_out(ctx, PlanEvent::Request(request)).await {
+            EventOutcome::Answer(answer) => Some(answer),
+            EventOutcome::GoesOn | EventOutcome::Ends(_) => None,
         }
     }
 
@@ -279,16 +290,16 @@ impl<T: Send + 'static> Supervising<T> {
     fn childspec(&self, child: &ChildRef) -> Result<ChildSpecInfo, GetChildSpecError> {
         let children = self.carrier.plan.children();
         let rules = match (&self.source, child) {
-            (Source::Template(template), ChildRef::Id(id)) => {
+            (ChildSource::Template(template), ChildRef::Id(id)) => {
                 (template.rules.id == *id).then_some(&template.rules)
             }
-            (Source::Template(template), ChildRef::Pid(pid)) => {
+            (ChildSource::Template(template), ChildRef::Pid(pid)) => {
                 children.by_pid(*pid).map(|_| &template.rules)
             }
-            (Source::Spec(_), ChildRef::Id(id)) => {
+            (ChildSource::Spec(_), ChildRef::Id(id)) => {
                 children.by_id(id).and_then(|key| children.get(key)).map(|child| &child.rules)
             }
-            (Source::Spec(_), ChildRef::Pid(_)) => None,
+            (ChildSource::Spec(_), ChildRef::Pid(_)) => None,
         };
         rules
             .map(ChildSpecInfo::from)
@@ -296,7 +307,7 @@ impl<T: Send + 'static> Supervising<T> {
     }
 
     fn inspection(&self) -> Inspection {
-        let Flags { strategy, intensity, period, auto_shutdown, kill_grace } =
+        let SupervisorFlags { strategy, intensity, period, auto_shutdown, kill_grace } =
             *self.carrier.plan.flags();
         let counts = self.count_children();
         let children = self.carrier.plan.children().iter().map(|(_, child)| {
@@ -321,6 +332,6 @@ impl<T: Send + 'static> Supervising<T> {
     }
 
     fn is_simple(&self) -> bool {
-        matches!(self.source, Source::Template(_))
+        matches!(self.source, ChildSource::Template(_))
     }
 }

@@ -6,12 +6,12 @@ use std::collections::{BTreeSet, HashMap};
 
 /// The waits of a supervisor's children, one for each at most.
 #[derive(Debug, Default)]
-pub(crate) struct Waits {
+pub(crate) struct ChildWaits {
     in_order: BTreeSet<(Timestamp, ChildKey)>,
     by_key: HashMap<ChildKey, Timestamp>,
 }
 
-impl Waits {
+impl ChildWaits {
     /// The child waits until then, and no more for what it may have waited for.
     pub(crate) fn set(&mut self, key: ChildKey, due: Timestamp) {
         if let Some(before) = self.by_key.insert(key, due) {
@@ -46,7 +46,7 @@ mod tests {
         let rules = ChildRules::new("a".into(), ChildKind::Worker, "test");
         let [a, b] = [(); 2].map(|()| children.add(rules.clone(), ()));
         let at = Timestamp::from_nanos;
-        let mut waits = Waits::default();
+        let mut waits = ChildWaits::default();
         waits.set(a, at(5));
         waits.set(b, at(7));
         waits.set(a, at(9));

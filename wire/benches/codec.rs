@@ -1,7 +1,7 @@
 //! What it takes to write and read a call and a list of a thousand maps, typed and as a `Term`.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use krarup_wire::codec::Codec;
+use krarup_wire::codec::TermCodec;
 use krarup_wire::etf::{Atom, Decoder, ExternalPid, Reference, Term};
 use serde::{Deserialize, Serialize};
 use std::hint::black_box;
@@ -44,7 +44,7 @@ fn bytes_of(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 }
 
 fn codec(criterion: &mut Criterion) {
-    let codec = Codec::DEFAULT;
+    let codec = TermCodec::DEFAULT;
     let call = call();
     let call_bytes = bytes_of(|out| call.write(out).expect("a term"));
     let request = Request::Add(2, 3);

@@ -8,14 +8,14 @@
 use crate::etf::encode::{
     write_atom, write_int, write_pid, write_reference, write_tuple_head, write_u64,
 };
-use crate::etf::token::{Token, Tokens};
+use crate::etf::token::{TermToken, Tokens};
 use crate::etf::{Atom, DecodeError, Decoder, EncodeError, ExternalPid, Reference, Term, tag};
 use std::num::NonZeroU64;
 
 /// A control message. `from` and `to` are processes of the sending and of the receiving node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Control {
+pub enum ControlMessage {
     /// 1: `from` links to `to`.
     Link {
         /// Who links.
@@ -179,7 +179,7 @@ pub enum Control {
         /// The sender.
         from: ExternalPid,
         /// The receiver.
-        to: Recipient,
+        to: AliasRecipient,
         /// Whether it goes before ordinary messages.
         priority: bool,
         /// Whether it asks the receiver to end.
@@ -196,9 +196,9 @@ pub enum Monitored {
     Name(Atom),
 }
 
-/// Who receives a message of [`Control::AltactSend`].
+/// Who receives a message of [`ControlMessage::AltactSend`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Recipient {
+pub enum AliasRecipient {
     /// A process.
     Pid(ExternalPid),
     /// Who has this name.
@@ -256,30 +256,30 @@ const ALIAS: i64 = 4;
 const NAME: i64 = 8;
 const EXIT: i64 = 16;
 
-impl Control {
+impl ControlMessage {
     /// Whether a payload follows: a message, a reason, or arguments.
     #[must_use]
     pub fn has_payload(&self) -> bool {
         match self {
-            Control::Send { .. }
-            | Control::RegSend { .. }
-            | Control::SendSender { .. }
-            | Control::PayloadExit { .. }
-            | Control::PayloadExit2 { .. }
-            | Control::PayloadMonitorExit { .. }
-            | Control::SpawnRequest { .. }
-            | Control::AliasSend { .. }
-            | Control::AltactSend { .. } => true,
-            Control::Link { .. }
-            | Control::Exit { .. }
-            | Control::GroupLeader { .. }
-            | Control::Exit2 { .. }
-            | Control::Monitor { .. }
-            | Control::Demonitor { .. }
-            | Control::MonitorExit { .. }
-            | Control::SpawnReply { .. }
-            | Control::UnlinkId { .. }
-            | Control::UnlinkIdAck { .. } => false,
+            ControlMessage::Send { .. }
+            | ControlMessage::RegSend { .. }
+            | ControlMessage::SendSender { .. }
+            | ControlMessage::PayloadExit { .. }
+            | ControlMessage::PayloadExit2 { .. }
+            | ControlMessage::PayloadMonitorExit { .. }
+            | ControlMessage::SpawnRequest { .. }
+            | ControlMessage::AliasSend { .. }
+            | ControlMessage::AltactSend { .. } => true,
+            ControlMessage::Link { .. }
+            | ControlMessage::Exit { .. }
+            | ControlMessage::GroupLeader { .. }
+            | ControlMessage::Exit2 { .. }
+            | ControlMessage::Monitor { .. }
+            | ControlMessage::Demonitor { .. }
+            | ControlMessage::MonitorExit { .. }
+            | ControlMessage::SpawnReply { .. }
+            | ControlMessage::UnlinkId { .. }
+            | ControlMessage::UnlinkIdAck { .. } => false,
         }
     }
 
@@ -289,7 +289,7 @@ impl Control {
     /// [`ControlError`]; the decoder is of no use then.
     pub fn read(decoder: &mut Decoder<'_>) -> Result<Self, ControlError> {
         let tag = decoder.tokens.peek_tag()?;
-        let Token::Tuple(found) = decoder.tokens.next()? else {
+        let TermToken::Tuple(found) = decoder.tokens.next()? else {
             return Err(ControlError::NoTuple { tag });
         };
         if found == 0 {
@@ -306,33 +306,34 @@ impl Control {
     /// [`EncodeError`] if a reason or an option cannot be written.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match self {
-            Control::Link { from, to } => two(1, from, to, out)?,
-            Control::Send { to } => {
+            ControlMessage::Link { from, to } => two(1, from, to, out)?,
+            ControlMessage::Send { to } => {
                 head(2, 3, out)?;
                 write_atom("", out);
                 write_pid(to, out);
             }
-            Control::Exit { from, to, reason } | Control::Exit2 { from, to, reason } => {
-                head(if matches!(self, Control::Exit { .. }) { 3 } else { 8 }, 4, out)?;
+            ControlMessage::Exit { from, to, reason }
+            | ControlMessage::Exit2 { from, to, reason } => {
+                head(if matches!(self, ControlMessage::Exit { .. }) { 3 } else { 8 }, 4, out)?;
                 write_pid(from, out);
                 write_pid(to, out);
                 reason.write(out)?;
             }
-            Control::RegSend { from, name } => {
+            ControlMessage::RegSend { from, name } => {
                 head(6, 4, out)?;
                 write_pid(from, out);
                 write_atom("", out);
                 write_atom(name.as_str(), out);
             }
-            Control::GroupLeader { from, to } => two(7, from, to, out)?,
-            Control::SendSender { from, to } => two(22, from, to, out)?,
-            Control::PayloadExit { from, to } => two(24, from, to, out)?,
-            Control::PayloadExit2 { from, to } => two(26, from, to, out)?,
-            Control::Monitor { .. }
-            | Control::Demonitor { .. }
-            | Control::MonitorExit { .. }
-            | Control::PayloadMonitorExit { .. } => self.write_monitor(out)?,
-            Control::SpawnRequest {
+            ControlMessage::GroupLeader { from, to } => two(7, from, to, out)?,
+            ControlMessage::SendSender { from, to } => two(22, from, to, out)?,
+            ControlMessage::PayloadExit { from, to } => two(24, from, to, out)?,
+            ControlMessage::PayloadExit2 { from, to } => two(26, from, to, out)?,
+            ControlMessage::Monitor { .. }
+            | ControlMessage::Demonitor { .. }
+            | ControlMessage::MonitorExit { .. }
+            | ControlMessage::PayloadMonitorExit { .. } => self.write_monitor(out)?,
+            ControlMessage::SpawnRequest {
                 reference,
                 from,
                 group_leader,
@@ -351,7 +352,7 @@ impl Control {
                 write_int((*arity).into(), out);
                 options.write(out)?;
             }
-            Control::SpawnReply { reference, to, linked, monitored, result } => {
+            ControlMessage::SpawnReply { reference, to, linked, monitored, result } => {
                 head(31, 5, out)?;
                 write_reference(reference, out);
                 write_pid(to, out);
@@ -361,30 +362,35 @@ impl Control {
                     Err(error) => write_atom(error.as_str(), out),
                 }
             }
-            Control::AliasSend { from, alias } => {
+            ControlMessage::AliasSend { from, alias } => {
                 head(33, 3, out)?;
                 write_pid(from, out);
                 write_reference(alias, out);
             }
-            Control::UnlinkId { id, from, to } | Control::UnlinkIdAck { id, from, to } => {
-                head(if matches!(self, Control::UnlinkId { .. }) { 35 } else { 36 }, 4, out)?;
+            ControlMessage::UnlinkId { id, from, to }
+            | ControlMessage::UnlinkIdAck { id, from, to } => {
+                head(
+                    if matches!(self, ControlMessage::UnlinkId { .. }) { 35 } else { 36 },
+                    4,
+                    out,
+                )?;
                 write_u64(id.get(), out);
                 write_pid(from, out);
                 write_pid(to, out);
             }
-            Control::AltactSend { from, to, priority, exit } => {
+            ControlMessage::AltactSend { from, to, priority, exit } => {
                 head(37, 4, out)?;
                 let kind = match to {
-                    Recipient::Pid(_) => 0,
-                    Recipient::Name(_) => NAME,
-                    Recipient::Alias(_) => ALIAS,
+                    AliasRecipient::Pid(_) => 0,
+                    AliasRecipient::Name(_) => NAME,
+                    AliasRecipient::Alias(_) => ALIAS,
                 };
                 write_int(kind + i64::from(*priority) * PRIORITY + i64::from(*exit) * EXIT, out);
                 write_pid(from, out);
                 match to {
-                    Recipient::Pid(pid) => write_pid(pid, out),
-                    Recipient::Name(name) => write_atom(name.as_str(), out),
-                    Recipient::Alias(alias) => write_reference(alias, out),
+                    AliasRecipient::Pid(pid) => write_pid(pid, out),
+                    AliasRecipient::Name(name) => write_atom(name.as_str(), out),
+                    AliasRecipient::Alias(alias) => write_reference(alias, out),
                 }
             }
         }
@@ -394,21 +400,21 @@ impl Control {
     /// The messages about monitors.
     fn write_monitor(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match self {
-            Control::Monitor { from, target, reference }
-            | Control::Demonitor { from, target, reference } => {
-                head(if matches!(self, Control::Monitor { .. }) { 19 } else { 20 }, 4, out)?;
+            ControlMessage::Monitor { from, target, reference }
+            | ControlMessage::Demonitor { from, target, reference } => {
+                head(if matches!(self, ControlMessage::Monitor { .. }) { 19 } else { 20 }, 4, out)?;
                 write_pid(from, out);
                 write_monitored(target, out);
                 write_reference(reference, out);
             }
-            Control::MonitorExit { target, to, reference, reason } => {
+            ControlMessage::MonitorExit { target, to, reference, reason } => {
                 head(21, 5, out)?;
                 write_monitored(target, out);
                 write_pid(to, out);
                 write_reference(reference, out);
                 reason.write(out)?;
             }
-            Control::PayloadMonitorExit { target, to, reference } => {
+            ControlMessage::PayloadMonitorExit { target, to, reference } => {
                 head(28, 4, out)?;
                 write_monitored(target, out);
                 write_pid(to, out);
@@ -456,19 +462,19 @@ struct Fields<'d, 'a> {
 }
 
 impl<'a> Fields<'_, 'a> {
-    fn read(&mut self) -> Result<Control, ControlError> {
+    fn read(&mut self) -> Result<ControlMessage, ControlError> {
         Ok(match self.number {
-            1 => self.two(0, |from, to| Control::Link { from, to })?,
+            1 => self.two(0, |from, to| ControlMessage::Link { from, to })?,
             2 | 12 => {
                 let token = self.arity(3, 12)?;
                 self.decoder.term()?;
                 let to = self.pid()?;
                 self.skip(token)?;
-                Control::Send { to }
+                ControlMessage::Send { to }
             }
             3 | 13 => {
                 let (from, to, reason) = self.exit(13)?;
-                Control::Exit { from, to, reason }
+                ControlMessage::Exit { from, to, reason }
             }
             6 | 16 => {
                 let token = self.arity(4, 16)?;
@@ -476,36 +482,40 @@ impl<'a> Fields<'_, 'a> {
                 self.decoder.term()?;
                 let name = self.tokens().atom()?;
                 self.skip(token)?;
-                Control::RegSend { from, name }
+                ControlMessage::RegSend { from, name }
             }
-            7 => self.two(0, |from, to| Control::GroupLeader { from, to })?,
+            7 => self.two(0, |from, to| ControlMessage::GroupLeader { from, to })?,
             8 | 18 => {
                 let (from, to, reason) = self.exit(18)?;
-                Control::Exit2 { from, to, reason }
+                ControlMessage::Exit2 { from, to, reason }
             }
             19 | 20 => {
                 self.arity(4, 0)?;
                 let (from, target) = (self.pid()?, self.monitored()?);
                 let reference = self.tokens().reference()?;
                 if self.number == 19 {
-                    Control::Monitor { from, target, reference }
+                    ControlMessage::Monitor { from, target, reference }
                 } else {
-                    Control::Demonitor { from, target, reference }
+                    ControlMessage::Demonitor { from, target, reference }
                 }
             }
             21 => {
                 self.arity(5, 0)?;
                 let (target, to) = (self.monitored()?, self.pid()?);
                 let reference = self.tokens().reference()?;
-                Control::MonitorExit { target, to, reference, reason: self.decoder.term()? }
+                ControlMessage::MonitorExit { target, to, reference, reason: self.decoder.term()? }
             }
-            22 | 23 => self.two(23, |from, to| Control::SendSender { from, to })?,
-            24 | 25 => self.two(25, |from, to| Control::PayloadExit { from, to })?,
-            26 | 27 => self.two(27, |from, to| Control::PayloadExit2 { from, to })?,
+            22 | 23 => self.two(23, |from, to| ControlMessage::SendSender { from, to })?,
+            24 | 25 => self.two(25, |from, to| ControlMessage::PayloadExit { from, to })?,
+            26 | 27 => self.two(27, |from, to| ControlMessage::PayloadExit2 { from, to })?,
             28 => {
                 self.arity(4, 0)?;
                 let (target, to) = (self.monitored()?, self.pid()?);
-                Control::PayloadMonitorExit { target, to, reference: self.tokens().reference()? }
+                ControlMessage::PayloadMonitorExit {
+                    target,
+                    to,
+                    reference: self.tokens().reference()?,
+                }
             }
             29 | 30 => self.spawn_request()?,
             31 | 32 => self.spawn_reply()?,
@@ -513,15 +523,15 @@ impl<'a> Fields<'_, 'a> {
                 let token = self.arity(3, 34)?;
                 let (from, alias) = (self.pid()?, self.tokens().reference()?);
                 self.skip(token)?;
-                Control::AliasSend { from, alias }
+                ControlMessage::AliasSend { from, alias }
             }
             35 | 36 => {
                 self.arity(4, 0)?;
                 let (id, from, to) = (self.unlink_id()?, self.pid()?, self.pid()?);
                 if self.number == 35 {
-                    Control::UnlinkId { id, from, to }
+                    ControlMessage::UnlinkId { id, from, to }
                 } else {
-                    Control::UnlinkIdAck { id, from, to }
+                    ControlMessage::UnlinkIdAck { id, from, to }
                 }
             }
             37 => self.altact_send()?,
@@ -532,8 +542,8 @@ impl<'a> Fields<'_, 'a> {
     fn two(
         &mut self,
         with_token: i64,
-        make: impl FnOnce(ExternalPid, ExternalPid) -> Control,
-    ) -> Result<Control, ControlError> {
+        make: impl FnOnce(ExternalPid, ExternalPid) -> ControlMessage,
+    ) -> Result<ControlMessage, ControlError> {
         let token = self.arity(3, with_token)?;
         let control = make(self.pid()?, self.pid()?);
         self.skip(token)?;
@@ -548,12 +558,12 @@ impl<'a> Fields<'_, 'a> {
         Ok((from, to, self.decoder.term()?))
     }
 
-    fn spawn_request(&mut self) -> Result<Control, ControlError> {
+    fn spawn_request(&mut self) -> Result<ControlMessage, ControlError> {
         let token = self.arity(6, 30)?;
         let reference = self.tokens().reference()?;
         let (from, group_leader) = (self.pid()?, self.pid()?);
         let (offset, tag) = (self.tokens().offset(), self.tokens().peek_tag()?);
-        let Token::Tuple(3) = self.tokens().next()? else {
+        let TermToken::Tuple(3) = self.tokens().next()? else {
             let expected = "a module, a function and an arity";
             return Err(DecodeError::Expected { offset, expected, tag }.into());
         };
@@ -564,7 +574,7 @@ impl<'a> Fields<'_, 'a> {
             u8::try_from(value).map_err(|_| ControlError::Value { number, field, value })?;
         let options = self.decoder.term()?;
         self.skip(token)?;
-        Ok(Control::SpawnRequest {
+        Ok(ControlMessage::SpawnRequest {
             reference,
             from,
             group_leader,
@@ -575,7 +585,7 @@ impl<'a> Fields<'_, 'a> {
         })
     }
 
-    fn spawn_reply(&mut self) -> Result<Control, ControlError> {
+    fn spawn_reply(&mut self) -> Result<ControlMessage, ControlError> {
         let token = self.arity(5, 32)?;
         let (reference, to) = (self.tokens().reference()?, self.pid()?);
         let flags = self.flags(LINKED | MONITORED)?;
@@ -585,10 +595,10 @@ impl<'a> Fields<'_, 'a> {
         };
         self.skip(token)?;
         let (linked, monitored) = (flags & LINKED != 0, flags & MONITORED != 0);
-        Ok(Control::SpawnReply { reference, to, linked, monitored, result })
+        Ok(ControlMessage::SpawnReply { reference, to, linked, monitored, result })
     }
 
-    fn altact_send(&mut self) -> Result<Control, ControlError> {
+    fn altact_send(&mut self) -> Result<ControlMessage, ControlError> {
         // How many fields there are is known from the flags.
         if self.found < 4 {
             self.arity(4, 0)?;
@@ -598,16 +608,16 @@ impl<'a> Fields<'_, 'a> {
         self.arity(4 + usize::from(token), 0)?;
         let from = self.pid()?;
         let to = match flags & (ALIAS | NAME) {
-            0 => Recipient::Pid(self.pid()?),
-            NAME => Recipient::Name(self.tokens().atom()?),
-            ALIAS => Recipient::Alias(self.tokens().reference()?),
+            0 => AliasRecipient::Pid(self.pid()?),
+            NAME => AliasRecipient::Name(self.tokens().atom()?),
+            ALIAS => AliasRecipient::Alias(self.tokens().reference()?),
             value => {
                 return Err(ControlError::Value { number: self.number, field: "flags", value });
             }
         };
         self.skip(token)?;
         let (priority, exit) = (flags & PRIORITY != 0, flags & EXIT != 0);
-        Ok(Control::AltactSend { from, to, priority, exit })
+        Ok(ControlMessage::AltactSend { from, to, priority, exit })
     }
 
     /// Checks the size of the tuple, one more if the message is the one with a token. Whether it is.
@@ -640,8 +650,10 @@ impl<'a> Fields<'_, 'a> {
     fn unlink_id(&mut self) -> Result<NonZeroU64, ControlError> {
         let (offset, tag) = (self.decoder.offset(), self.decoder.tokens.peek_tag()?);
         let id = match self.decoder.tokens.next()? {
-            Token::Int(value) => u64::try_from(value).ok().and_then(NonZeroU64::new).ok_or(value),
-            Token::Big(number) => {
+            TermToken::Int(value) => {
+                u64::try_from(value).ok().and_then(NonZeroU64::new).ok_or(value)
+            }
+            TermToken::Big(number) => {
                 let id = number.to_u128().and_then(|number| u64::try_from(number).ok());
                 id.and_then(NonZeroU64::new).ok_or(i64::MAX)
             }

@@ -163,8 +163,8 @@ impl LookUp<'_> {
             (Ok(FOUND) | Err(_), _) => return Ok(None),
             (Ok(found), _) => return Err(EpmdError::Answer { expected: FOUND, found }),
         }
-        let Ok(answer) = Answer::read(&mut reader) else { return Ok(None) };
-        let Answer { port, kind, protocol, high, low, name } = answer;
+        let Ok(answer) = PortAnswer::read(&mut reader) else { return Ok(None) };
+        let PortAnswer { port, kind, protocol, high, low, name } = answer;
         if protocol != TCP || low > VERSION || high < VERSION {
             return Err(EpmdError::Version { protocol, low, high });
         }
@@ -176,7 +176,7 @@ impl LookUp<'_> {
     }
 }
 
-struct Answer<'a> {
+struct PortAnswer<'a> {
     port: u16,
     kind: u8,
     protocol: u8,
@@ -185,9 +185,9 @@ struct Answer<'a> {
     name: &'a [u8],
 }
 
-impl<'a> Answer<'a> {
+impl<'a> PortAnswer<'a> {
     fn read(reader: &mut Reader<'a>) -> Result<Self, Short> {
-        let answer = Answer {
+        let answer = PortAnswer {
             port: reader.u16()?,
             kind: reader.u8()?,
             protocol: reader.u8()?,

@@ -7,15 +7,15 @@ use std::ops::{BitAnd, BitOr};
 
 /// A set of flags, as OTP numbers them.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Flags(u64);
+pub struct DistributionFlags(u64);
 
 macro_rules! flags {
     ($($(#[$doc:meta])* $name:ident = $bits:expr;)*) => {
-        impl Flags {
-            $($(#[$doc])* pub const $name: Flags = Flags($bits);)*
+        impl DistributionFlags {
+            $($(#[$doc])* pub const $name: DistributionFlags = DistributionFlags($bits);)*
 
             /// The flags that have a name here, the mandatory sets left out.
-            const NAMED: &'static [(Flags, &'static str)] = &[$((Flags::$name, stringify!($name)),)*];
+            const NAMED: &'static [(DistributionFlags, &'static str)] = &[$((DistributionFlags::$name, stringify!($name)),)*];
         }
     };
 }
@@ -85,15 +85,15 @@ flags! {
     NATIVE_RECORDS = 1 << 38;
 }
 
-impl Flags {
+impl DistributionFlags {
     /// What OTP 26 and later demand.
-    pub const MANDATORY: Flags = Flags(0x4_0307_0f94);
+    pub const MANDATORY: DistributionFlags = DistributionFlags(0x4_0307_0f94);
 
-    /// What OTP 25 demands: [`Flags::MANDATORY_25_DIGEST`] stands for these.
-    const MANDATORY_25: Flags = Flags(0x107_0f94);
+    /// What OTP 25 demands: [`DistributionFlags::MANDATORY_25_DIGEST`] stands for these.
+    const MANDATORY_25: DistributionFlags = DistributionFlags(0x107_0f94);
 
     /// What a Krarup node offers.
-    pub const OFFERED: Flags = Flags(
+    pub const OFFERED: DistributionFlags = DistributionFlags(
         Self::MANDATORY.0
             | Self::DIST_MONITOR.0
             | Self::DIST_MONITOR_NAME.0
@@ -113,7 +113,7 @@ impl Flags {
     /// The flags with these bits.
     #[must_use]
     pub const fn from_bits(bits: u64) -> Self {
-        Flags(bits)
+        DistributionFlags(bits)
     }
 
     /// The bits of the flags.
@@ -124,21 +124,21 @@ impl Flags {
 
     /// Whether all of these are among them.
     #[must_use]
-    pub const fn contains(self, others: Flags) -> bool {
+    pub const fn contains(self, others: DistributionFlags) -> bool {
         self.0 & others.0 == others.0
     }
 
     /// These without those.
     #[must_use]
-    pub const fn without(self, others: Flags) -> Self {
-        Flags(self.0 & !others.0)
+    pub const fn without(self, others: DistributionFlags) -> Self {
+        DistributionFlags(self.0 & !others.0)
     }
 
-    /// With what [`Flags::MANDATORY_25_DIGEST`] stands for, if it is among them: as received flags are to be read.
+    /// With what [`DistributionFlags::MANDATORY_25_DIGEST`] stands for, if it is among them: as received flags are to be read.
     #[must_use]
     pub const fn expanded(self) -> Self {
         if self.contains(Self::MANDATORY_25_DIGEST) {
-            Flags(self.0 | Self::MANDATORY_25.0)
+            DistributionFlags(self.0 | Self::MANDATORY_25.0)
         } else {
             self
         }
@@ -148,7 +148,7 @@ impl Flags {
     ///
     /// # Errors
     /// [`MissingFlags`] if one of the two lacks a mandatory flag.
-    pub fn negotiate(self, theirs: Flags) -> Result<Flags, MissingFlags> {
+    pub fn negotiate(self, theirs: DistributionFlags) -> Result<DistributionFlags, MissingFlags> {
         let both = self.expanded() & theirs.expanded();
         if both.contains(Self::MANDATORY) {
             Ok(both)
@@ -158,24 +158,24 @@ impl Flags {
     }
 }
 
-impl BitAnd for Flags {
-    type Output = Flags;
+impl BitAnd for DistributionFlags {
+    type Output = DistributionFlags;
 
-    fn bitand(self, other: Flags) -> Flags {
-        Flags(self.0 & other.0)
+    fn bitand(self, other: DistributionFlags) -> DistributionFlags {
+        DistributionFlags(self.0 & other.0)
     }
 }
 
-impl BitOr for Flags {
-    type Output = Flags;
+impl BitOr for DistributionFlags {
+    type Output = DistributionFlags;
 
-    fn bitor(self, other: Flags) -> Flags {
-        Flags(self.0 | other.0)
+    fn bitor(self, other: DistributionFlags) -> DistributionFlags {
+        DistributionFlags(self.0 | other.0)
     }
 }
 
 /// The names of the flags, and the bits that have none here.
-impl fmt::Display for Flags {
+impl fmt::Display for DistributionFlags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest = *self;
         let mut between = "";
@@ -191,7 +191,7 @@ impl fmt::Display for Flags {
     }
 }
 
-impl fmt::Debug for Flags {
+impl fmt::Debug for DistributionFlags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -202,7 +202,7 @@ impl fmt::Debug for Flags {
 #[error("mandatory flags are missing: {missing}")]
 pub struct MissingFlags {
     /// The flags that are missing.
-    pub missing: Flags,
+    pub missing: DistributionFlags,
 }
 
 #[cfg(test)]
@@ -212,24 +212,35 @@ mod tests {
     #[test]
     fn zhs1_what_otp_and_c_nodes_offer_is_taken() {
         for bits in [0xd_07df_7fbc, 0x6d_07df_7fbc, 0x4_0707_4f9c, 0xd_07df_7fbd] {
-            let both = Flags::OFFERED.negotiate(Flags::from_bits(bits)).unwrap();
-            assert!(both.contains(Flags::MANDATORY));
-            assert!(!both.contains(Flags::PUBLISHED) && !both.contains(Flags::NATIVE_RECORDS));
+            let both =
+                DistributionFlags::OFFERED.negotiate(DistributionFlags::from_bits(bits)).unwrap();
+            assert!(both.contains(DistributionFlags::MANDATORY));
+            assert!(
+                !both.contains(DistributionFlags::PUBLISHED)
+                    && !both.contains(DistributionFlags::NATIVE_RECORDS)
+            );
         }
-        let c_node = Flags::OFFERED.negotiate(Flags::from_bits(0x4_0707_4f9c)).unwrap();
-        for optional in
-            [Flags::FRAGMENTS, Flags::DIST_HDR_ATOM_CACHE, Flags::EXIT_PAYLOAD, Flags::ALIAS]
-        {
+        let c_node = DistributionFlags::OFFERED
+            .negotiate(DistributionFlags::from_bits(0x4_0707_4f9c))
+            .unwrap();
+        for optional in [
+            DistributionFlags::FRAGMENTS,
+            DistributionFlags::DIST_HDR_ATOM_CACHE,
+            DistributionFlags::EXIT_PAYLOAD,
+            DistributionFlags::ALIAS,
+        ] {
             assert!(!c_node.contains(optional));
         }
     }
 
     #[test]
     fn zhs3_each_mandatory_flag_is_missed_by_name() {
-        for (flag, name) in Flags::NAMED.iter().filter(|(flag, _)| Flags::MANDATORY.contains(*flag))
+        for (flag, name) in DistributionFlags::NAMED
+            .iter()
+            .filter(|(flag, _)| DistributionFlags::MANDATORY.contains(*flag))
         {
-            let without = Flags::MANDATORY.without(*flag);
-            let error = Flags::OFFERED.negotiate(without).unwrap_err();
+            let without = DistributionFlags::MANDATORY.without(*flag);
+            let error = DistributionFlags::OFFERED.negotiate(without).unwrap_err();
             assert_eq!(error.missing, *flag);
             assert!(error.to_string().ends_with(name), "{error}");
         }
@@ -237,16 +248,25 @@ mod tests {
 
     #[test]
     fn the_digest_of_25_stands_for_its_set() {
-        let digest = Flags::MANDATORY_25_DIGEST | Flags::UNLINK_ID | Flags::V4_NC;
-        assert!(Flags::OFFERED.negotiate(digest).is_ok());
-        assert!(Flags::OFFERED.negotiate(Flags::MANDATORY_25_DIGEST).is_err());
+        let digest = DistributionFlags::MANDATORY_25_DIGEST
+            | DistributionFlags::UNLINK_ID
+            | DistributionFlags::V4_NC;
+        assert!(DistributionFlags::OFFERED.negotiate(digest).is_ok());
+        assert!(
+            DistributionFlags::OFFERED.negotiate(DistributionFlags::MANDATORY_25_DIGEST).is_err()
+        );
     }
 
     #[test]
     fn what_must_not_be_offered_is_not() {
-        let never = [Flags::PUBLISHED, Flags::ATOM_CACHE, Flags::HIDDEN_ATOM_CACHE, Flags::NAME_ME];
-        assert!(never.iter().all(|flag| !Flags::OFFERED.contains(*flag)));
-        assert!(!Flags::OFFERED.contains(Flags::NATIVE_RECORDS));
-        assert_eq!(Flags::from_bits(1 << 60).to_string(), "0x1000000000000000");
+        let never = [
+            DistributionFlags::PUBLISHED,
+            DistributionFlags::ATOM_CACHE,
+            DistributionFlags::HIDDEN_ATOM_CACHE,
+            DistributionFlags::NAME_ME,
+        ];
+        assert!(never.iter().all(|flag| !DistributionFlags::OFFERED.contains(*flag)));
+        assert!(!DistributionFlags::OFFERED.contains(DistributionFlags::NATIVE_RECORDS));
+        assert_eq!(DistributionFlags::from_bits(1 << 60).to_string(), "0x1000000000000000");
     }
 }

@@ -21,10 +21,10 @@
 //! |---|---|
 //! | [`etf`] | external terms: [`Term`](etf::Term), read within limits, written as OTP writes them, ordered and printed as Erlang does |
 //! | [`codec`] | types with serde's derives as terms, without a `Term` in between |
-//! | [`handshake`], [`Flags`] | the handshake of version 6, as a state machine for either side |
+//! | [`handshake`], [`DistributionFlags`] | the handshake of version 6, as a state machine for either side |
 //! | [`epmd`] | registration and look-up |
 //! | [`frame`] | frames of all three forms: headers with the atom cache inward, fragments within bounds |
-//! | [`Control`] | the control messages 1 to 37 |
+//! | [`ControlMessage`] | the control messages 1 to 37 |
 //! | [`Links`] | the protocol of links and unlinks |
 //! | [`peers`] | who dials, and which of two connections stands |
 //!
@@ -54,8 +54,8 @@ mod node_name;
 pub mod peers;
 mod reader;
 
-pub use control::{Control, ControlError, Monitored, Recipient};
-pub use flags::{Flags, MissingFlags};
+pub use control::{AliasRecipient, ControlError, ControlMessage, Monitored};
+pub use flags::{DistributionFlags, MissingFlags};
 pub use links::{LinkReceived, Links, TooManyLinks};
 pub use node_name::{NodeNameError, node_name};
 pub use reader::Short;

@@ -22,13 +22,13 @@ use std::num::NonZeroU64;
 /// The links of a connection. A key is a pair of a process here and a process there.
 #[derive(Clone, Debug)]
 pub struct Links<K> {
-    entries: HashMap<K, Entry>,
+    entries: HashMap<K, LinkEntry>,
     last: u64,
     capacity: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Entry {
+enum LinkEntry {
     Active,
     Unlinking(NonZeroU64),
 }
@@ -71,7 +71,7 @@ impl<K: Eq + Hash> Links<K> {
 
     /// Whether the two are linked.
     pub fn is_linked(&self, key: &K) -> bool {
-        self.entries.get(key) == Some(&Entry::Active)
+        self.entries.get(key) == Some(&LinkEntry::Active)
     }
 
     /// The process here links. Whether `LINK` is to be sent: not if they are linked already.
@@ -83,17 +83,17 @@ impl<K: Eq + Hash> Links<K> {
             return Ok(false);
         }
         self.room_for(&key)?;
-        self.entries.insert(key, Entry::Active);
+        self.entries.insert(key, LinkEntry::Active);
         Ok(true)
     }
 
     /// The process here unlinks. The number with which `UNLINK_ID` is to be sent, if they are linked.
     pub fn unlink(&mut self, key: &K) -> Option<NonZeroU64> {
-        let entry = self.entries.get_mut(key).filter(|entry| **entry == Entry::Active)?;
+        let entry = self.entries.get_mut(key).filter(|entry| **entry == LinkEntry::Active)?;
         // Numbers are 1 to 2^64 - 1; those not yet acknowledged differ.
         self.last = self.last.checked_add(1).unwrap_or(1);
         let number = NonZeroU64::new(self.last).unwrap_or(NonZeroU64::MIN);
-        *entry = Entry::Unlinking(number);
+        *entry = LinkEntry::Unlinking(number);
         Some(number)
     }
 
@@ -106,7 +106,7 @@ impl<K: Eq + Hash> Links<K> {
             return Ok(LinkReceived::Ignored);
         }
         self.room_for(&key)?;
-        self.entries.insert(key, Entry::Active);
+        self.entries.insert(key, LinkEntry::Active);
         Ok(LinkReceived::Linked)
     }
 
@@ -122,7 +122,7 @@ impl<K: Eq + Hash> Links<K> {
 
     /// `UNLINK_ID_ACK` comes. Whether it is that of the last unlink, which is over now.
     pub fn acknowledged(&mut self, key: &K, number: NonZeroU64) -> bool {
-        let expected = self.entries.get(key) == Some(&Entry::Unlinking(number));
+        let expected = self.entries.get(key) == Some(&LinkEntry::Unlinking(number));
         if expected {
             self.entries.remove(key);
         }
@@ -136,13 +136,13 @@ impl<K: Eq + Hash> Links<K> {
 
     /// The process here has ended. Whether an exit by link is to be sent; nothing is known of the pair any more.
     pub fn ended(&mut self, key: &K) -> bool {
-        self.entries.remove(key) == Some(Entry::Active)
+        self.entries.remove(key) == Some(LinkEntry::Active)
     }
 
     /// The connection is lost: the pairs that were linked, each of which ends with `noconnection`, in no order.
     /// Nothing is known any more.
     pub fn lost(&mut self) -> Vec<K> {
-        let linked = self.entries.drain().filter(|(_, entry)| *entry == Entry::Active);
+        let linked = self.entries.drain().filter(|(_, entry)| *entry == LinkEntry::Active);
         linked.map(|(key, _)| key).collect()
     }
 

@@ -1,6 +1,6 @@
 //! Who dials whom, and which connection to a peer stands: a table that plans, and does nothing itself.
 //!
-//! Events go in, [`Action`]s come out. Two nodes may dial each other at the same time; of the two connections
+//! Events go in, [`PeerAction`]s come out. Two nodes may dial each other at the same time; of the two connections
 //! the one stands that was dialled by the node with the greater name, on both sides (rule Zhs5):
 //!
 //! ```text
@@ -25,7 +25,7 @@ pub type ConnectionId = u64;
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Action {
+pub enum PeerAction {
     /// Open a connection to this peer, and begin a handshake under this number.
     Dial {
         /// The peer.
@@ -59,7 +59,7 @@ pub enum Action {
 /// What a peer that says its name is to be told, and what is to be done besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub struct Answer {
+pub struct NameAnswer {
     /// What it is to be told.
     pub decision: Decision,
     /// The connection that the new one takes the place of, if it comes up: for [`Peers::accepted`].
@@ -72,14 +72,14 @@ pub struct Answer {
 #[derive(Clone, Debug)]
 pub struct Peers {
     me: Atom,
-    states: HashMap<Atom, State>,
+    states: HashMap<Atom, PeerState>,
     /// How long a dial, or the wait for that of a peer, may take.
     limit: Duration,
 }
 
 /// Peers of which nothing is known have no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum PeerState {
     /// This node dials.
     Dialling { connection: ConnectionId, until: Duration },
     /// This node has given its dial up, and waits for that of the peer.
@@ -99,7 +99,7 @@ impl Peers {
     #[must_use]
     pub fn connection(&self, peer: &Atom) -> Option<ConnectionId> {
         match self.states.get(peer) {
-            Some(State::Up { connection }) => Some(*connection),
+            Some(PeerState::Up { connection }) => Some(*connection),
             _ => None,
         }
     }
@@ -117,32 +117,33 @@ impl Peers {
         peer: &Atom,
         connection: ConnectionId,
         now: Duration,
-    ) -> Option<Action> {
+    ) -> Option<PeerAction> {
         if self.states.contains_key(peer) {
             return None;
         }
         if *peer == self.me {
-            return Some(Action::Failed { peer: peer.clone() });
+            return Some(PeerAction::Failed { peer: peer.clone() });
         }
-        self.states.insert(peer.clone(), State::Dialling { connection, until: now + self.limit });
-        Some(Action::Dial { peer: peer.clone(), connection })
+        self.states
+            .insert(peer.clone(), PeerState::Dialling { connection, until: now + self.limit });
+        Some(PeerAction::Dial { peer: peer.clone(), connection })
     }
 
     /// On a connection that is accepted a peer says its name: what it is to be told.
-    pub fn name_received(&mut self, peer: &Atom, now: Duration) -> Answer {
-        let accept = Answer { decision: Decision::Accept, replaces: None, close: None };
+    pub fn name_received(&mut self, peer: &Atom, now: Duration) -> NameAnswer {
+        let accept = NameAnswer { decision: Decision::Accept, replaces: None, close: None };
         match self.states.get(peer) {
-            None | Some(State::Waiting { .. }) => accept,
-            Some(State::Up { connection }) => {
-                Answer { decision: Decision::Alive, replaces: Some(*connection), ..accept }
+            None | Some(PeerState::Waiting { .. }) => accept,
+            Some(PeerState::Up { connection }) => {
+                NameAnswer { decision: Decision::Alive, replaces: Some(*connection), ..accept }
             }
-            Some(State::Dialling { .. }) if self.me > *peer => {
-                Answer { decision: Decision::Refuse, ..accept }
+            Some(PeerState::Dialling { .. }) if self.me > *peer => {
+                NameAnswer { decision: Decision::Refuse, ..accept }
             }
-            Some(State::Dialling { connection, .. }) => {
+            Some(PeerState::Dialling { connection, .. }) => {
                 let close = Some(*connection);
-                self.states.insert(peer.clone(), State::Waiting { until: now + self.limit });
-                Answer { decision: Decision::AcceptSimultaneous, close, ..accept }
+                self.states.insert(peer.clone(), PeerState::Waiting { until: now + self.limit });
+                NameAnswer { decision: Decision::AcceptSimultaneous, close, ..accept }
             }
         }
     }
@@ -154,67 +155,69 @@ impl Peers {
         peer: &Atom,
         connection: ConnectionId,
         replaces: Option<ConnectionId>,
-    ) -> Vec<Action> {
+    ) -> Vec<PeerAction> {
         match self.states.get(peer).copied() {
             // Both dial, and this node did so after it had heard the name: the greater one's dial stands.
-            Some(State::Dialling { .. }) if self.me > *peer => vec![Action::Close(connection)],
-            Some(State::Dialling { connection: dialled, .. }) => {
-                vec![Action::Close(dialled), self.up(peer, connection)]
+            Some(PeerState::Dialling { .. }) if self.me > *peer => {
+                vec![PeerAction::Close(connection)]
+            }
+            Some(PeerState::Dialling { connection: dialled, .. }) => {
+                vec![PeerAction::Close(dialled), self.up(peer, connection)]
             }
             // The peer knows nothing of the old one any more, as it said (rule Zhs6).
-            Some(State::Up { connection: old }) if replaces == Some(old) => {
-                let down = Action::Down { peer: peer.clone(), connection: old };
+            Some(PeerState::Up { connection: old }) if replaces == Some(old) => {
+                let down = PeerAction::Down { peer: peer.clone(), connection: old };
                 vec![down, self.up(peer, connection)]
             }
             // One came up since, which the peer knows of: it has given this one up.
-            Some(State::Up { .. }) => vec![Action::Close(connection)],
-            None | Some(State::Waiting { .. }) => vec![self.up(peer, connection)],
+            Some(PeerState::Up { .. }) => vec![PeerAction::Close(connection)],
+            None | Some(PeerState::Waiting { .. }) => vec![self.up(peer, connection)],
         }
     }
 
     /// The handshake of a connection that this node dialled has come to its end.
-    pub fn dialled(&mut self, peer: &Atom, connection: ConnectionId) -> Action {
+    pub fn dialled(&mut self, peer: &Atom, connection: ConnectionId) -> PeerAction {
         match self.states.get(peer) {
-            Some(State::Dialling { connection: current, .. }) if *current == connection => {
+            Some(PeerState::Dialling { connection: current, .. }) if *current == connection => {
                 self.up(peer, connection)
             }
             // It was given up meanwhile.
-            _ => Action::Close(connection),
+            _ => PeerAction::Close(connection),
         }
     }
 
     /// The peer says `nok` to a dial: it dials itself, and that is waited for. The connection is to be closed.
     pub fn gave_way(&mut self, peer: &Atom, connection: ConnectionId, now: Duration) {
         if self.is_dialling(peer, connection) {
-            self.states.insert(peer.clone(), State::Waiting { until: now + self.limit });
+            self.states.insert(peer.clone(), PeerState::Waiting { until: now + self.limit });
         }
     }
 
     /// A connection is closed, whatever it was: a dial that failed, a handshake, or one that was up.
-    pub fn closed(&mut self, peer: &Atom, connection: ConnectionId) -> Option<Action> {
+    pub fn closed(&mut self, peer: &Atom, connection: ConnectionId) -> Option<PeerAction> {
         if self.is_dialling(peer, connection) {
             self.states.remove(peer);
-            return Some(Action::Failed { peer: peer.clone() });
+            return Some(PeerAction::Failed { peer: peer.clone() });
         }
         if self.connection(peer) == Some(connection) {
             self.states.remove(peer);
-            return Some(Action::Down { peer: peer.clone(), connection });
+            return Some(PeerAction::Down { peer: peer.clone(), connection });
         }
         None
     }
 
     /// Time has passed: dials and waits that took too long have failed. In the order of names.
-    pub fn tick(&mut self, now: Duration) -> Vec<Action> {
-        let is_late = |state: &State| state.until().is_some_and(|until| until <= now);
+    pub fn tick(&mut self, now: Duration) -> Vec<PeerAction> {
+        let is_late = |state: &PeerState| state.until().is_some_and(|until| until <= now);
         let late = self.states.iter().filter(|(_, state)| is_late(state));
         let mut late: Vec<Atom> = late.map(|(peer, _)| peer.clone()).collect();
         late.sort_unstable();
         let mut actions = Vec::new();
         for peer in late {
-            if let Some(State::Dialling { connection, .. }) = self.states.remove(&peer) {
-                actions.push(Action::Close(connection));
+            if let Some(PeerState::Dialling { connection, .. }) = self.states.remove(&peer) {
+                actions.push(PeerAction::Close(connection));
             }
-            actions.push(Action::Failed { peer });
+            actions.push(PeerAction::Failed { peer });
         }
         actions
     }
@@ -225,22 +228,22 @@ impl Peers {
         self.states.values().filter_map(|state| state.until()).min()
     }
 
-    fn up(&mut self, peer: &Atom, connection: ConnectionId) -> Action {
-        self.states.insert(peer.clone(), State::Up { connection });
-        Action::Up { peer: peer.clone(), connection }
+    fn up(&mut self, peer: &Atom, connection: ConnectionId) -> PeerAction {
+        self.states.insert(peer.clone(), PeerState::Up { connection });
+        PeerAction::Up { peer: peer.clone(), connection }
     }
 
     fn is_dialling(&self, peer: &Atom, connection: ConnectionId) -> bool {
         let state = self.states.get(peer);
-        matches!(state, Some(State::Dialling { connection: current, .. }) if *current == connection)
+        matches!(state, Some(PeerState::Dialling { connection: current, .. }) if *current == connection)
     }
 }
 
-impl State {
+impl PeerState {
     fn until(self) -> Option<Duration> {
         match self {
-            State::Dialling { until, .. } | State::Waiting { until } => Some(until),
-            State::Up { .. } => None,
+            PeerState::Dialling { until, .. } | PeerState::Waiting { until } => Some(until),
+            PeerState::Up { .. } => None,
         }
     }
 }
@@ -309,22 +312,22 @@ mod tests {
             (states, self.wires.clone(), self.told, self.wants)
         }
 
-        fn act(&mut self, side: usize, actions: impl IntoIterator<Item = Action>) {
+        fn act(&mut self, side: usize, actions: impl IntoIterator<Item = PeerAction>) {
             for action in actions {
                 match action {
-                    Action::Dial { connection, .. } => {
+                    PeerAction::Dial { connection, .. } => {
                         let mut pipes = [VecDeque::new(), VecDeque::new()];
                         pipes[1 - side].push_back(Message::Name);
                         self.wires
                             .insert(connection, Wire { replaces: None, pipes, open: [true; 2] });
                     }
-                    Action::Close(connection) => self.close(side, connection),
-                    Action::Down { connection, .. } => {
+                    PeerAction::Close(connection) => self.close(side, connection),
+                    PeerAction::Down { connection, .. } => {
                         self.told[side].1 += 1;
                         self.close(side, connection);
                     }
-                    Action::Up { .. } => self.told[side].0 += 1,
-                    Action::Failed { .. } => {}
+                    PeerAction::Up { .. } => self.told[side].0 += 1,
+                    PeerAction::Failed { .. } => {}
                 }
             }
         }
@@ -355,7 +358,7 @@ mod tests {
             match message {
                 Message::Name => {
                     let answer = self.peers[to].name_received(&other, START);
-                    self.act(to, answer.close.map(Action::Close));
+                    self.act(to, answer.close.map(PeerAction::Close));
                     if let Some(wire) = self.wires.get_mut(&connection) {
                         wire.replaces = answer.replaces;
                     }
@@ -376,7 +379,7 @@ mod tests {
                 Message::Reply => {
                     let replaces = self.wires.get(&connection).and_then(|wire| wire.replaces);
                     let actions = self.peers[to].accepted(&other, connection, replaces);
-                    if !actions.contains(&Action::Close(connection)) {
+                    if !actions.contains(&PeerAction::Close(connection)) {
                         self.send(to, connection, Message::Acknowledgement);
                     }
                     self.act(to, actions);
@@ -450,23 +453,25 @@ mod tests {
             (Decision::Alive, Some(1), None)
         );
         // One of which it was not asked does not take the place.
-        assert_eq!(peers.accepted(&other, 2, None), [Action::Close(2)]);
-        assert_eq!(peers.accepted(&other, 2, Some(9)), [Action::Close(2)]);
+        assert_eq!(peers.accepted(&other, 2, None), [PeerAction::Close(2)]);
+        assert_eq!(peers.accepted(&other, 2, Some(9)), [PeerAction::Close(2)]);
         let (peer, connection) = (other.clone(), 3);
-        let expected =
-            [Action::Down { peer: peer.clone(), connection: 1 }, Action::Up { peer, connection }];
+        let expected = [
+            PeerAction::Down { peer: peer.clone(), connection: 1 },
+            PeerAction::Up { peer, connection },
+        ];
         assert_eq!(peers.accepted(&other, 3, answer.replaces), expected);
         assert_eq!(peers.closed(&other, 1), None);
         assert_eq!(peers.connection(&other), Some(3));
-        assert_eq!(peers.closed(&other, 3), Some(Action::Down { peer: other, connection: 3 }));
+        assert_eq!(peers.closed(&other, 3), Some(PeerAction::Down { peer: other, connection: 3 }));
         assert!(peers.is_empty());
     }
 
     #[test]
     fn zhs10_a_peer_is_dialled_once_and_a_dial_that_fails_or_takes_too_long_is_told_once() {
         let (mut peers, other) = (peers("b@x"), Atom::fixed("a@x"));
-        let failed = Action::Failed { peer: other.clone() };
-        let dial = |connection| Some(Action::Dial { peer: other.clone(), connection });
+        let failed = PeerAction::Failed { peer: other.clone() };
+        let dial = |connection| Some(PeerAction::Dial { peer: other.clone(), connection });
         assert_eq!(peers.wanted(&other, 0, START), dial(0));
         assert_eq!(peers.wanted(&other, 1, START), None);
         assert_eq!(peers.closed(&other, 0), Some(failed.clone()));
@@ -474,9 +479,9 @@ mod tests {
         assert_eq!(peers.wanted(&other, 2, START), dial(2));
         assert_eq!(peers.next_tick(), Some(LIMIT));
         assert_eq!(peers.tick(LIMIT.saturating_sub(Duration::from_nanos(1))), []);
-        assert_eq!(peers.tick(LIMIT), [Action::Close(2), failed.clone()]);
+        assert_eq!(peers.tick(LIMIT), [PeerAction::Close(2), failed.clone()]);
         // The end of the handshake comes too late.
-        assert_eq!(peers.dialled(&other, 2), Action::Close(2));
+        assert_eq!(peers.dialled(&other, 2), PeerAction::Close(2));
         // A wait for the dial of a peer that never comes.
         assert_eq!(peers.wanted(&other, 4, LIMIT), dial(4));
         peers.gave_way(&other, 4, LIMIT);
@@ -484,7 +489,7 @@ mod tests {
         assert_eq!(peers.tick(LIMIT * 2), [failed]);
         assert!(peers.is_empty());
         let me = Atom::fixed("b@x");
-        assert_eq!(peers.wanted(&me, 5, START), Some(Action::Failed { peer: me }));
+        assert_eq!(peers.wanted(&me, 5, START), Some(PeerAction::Failed { peer: me }));
     }
 
     #[test]

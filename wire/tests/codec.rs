@@ -7,7 +7,8 @@
 mod support;
 
 use krarup_wire::codec::{
-    Absent, Codec, Extension, Held, Names, NoExtension, ReadCause, Structs, WriteError,
+    Absent, Extension, ExtensionValue, Names, NoExtension, ReadCause, Structs, TermCodec,
+    WriteTermError,
 };
 use krarup_wire::etf::{Atom, Decoder, ExternalPid, Map, Reference, Term};
 use proptest::prelude::*;
@@ -17,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Debug;
 use support::{mutate, term};
 
-const CODEC: Codec = Codec::DEFAULT;
+const CODEC: TermCodec = TermCodec::DEFAULT;
 
 /// The value is written as this text, and read back from it.
 #[track_caller]
@@ -27,7 +28,7 @@ fn both<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: T, text: &st
 
 #[track_caller]
 fn both_with<T: Serialize + DeserializeOwned + PartialEq + Debug>(
-    codec: Codec,
+    codec: TermCodec,
     value: T,
     text: &str,
 ) {
@@ -145,7 +146,7 @@ fn zterm9_floats_are_finite_and_read_from_exact_integers() {
     refused::<f64>(Term::Int((1 << 53) + 1), "expected f64, found integer 9007199254740993");
     refused::<f32>(float(1e300), "expected f32, found float 1.0e300");
     for value in [f64::NAN, f64::INFINITY] {
-        assert!(matches!(CODEC.to_term(&value), Err(WriteError::Float { .. })));
+        assert!(matches!(CODEC.to_term(&value), Err(WriteTermError::Float { .. })));
     }
 }
 
@@ -364,11 +365,11 @@ fn zterm10_an_error_tells_the_path_and_cuts_what_it_found() {
 
 #[test]
 fn zterm9_options_of_the_codec_are_obeyed_in_both_directions() {
-    let mut codec = Codec::default();
+    let mut codec = TermCodec::default();
     codec.names = Names::AsWritten;
     both_with(codec, Command::FetchAll, "'FetchAll'");
     both_with(codec, Foo, "'Foo'");
-    let mut codec = Codec::default();
+    let mut codec = TermCodec::default();
     codec.structs = Structs::Tuple;
     both_with(codec, Point { x: 1, y: 2 }, "{1,2}");
     both_with(codec, Command::Move { x: 1 }, "{move,1}");
@@ -377,7 +378,7 @@ fn zterm9_options_of_the_codec_are_obeyed_in_both_directions() {
     both_with(codec, Command::Move { x: 1 }, "{move,1}");
     let other = Term::tuple([atom("thing"), Term::Int(1), Term::Int(2)]);
     assert!(codec.from_term::<Point>(&other).is_err());
-    let mut codec = Codec::default();
+    let mut codec = TermCodec::default();
     codec.absent = Absent::Nil;
     both_with(codec, None::<u8>, "nil");
 }
@@ -484,10 +485,10 @@ impl Extension for Tokens {
     fn write(
         &mut self,
         name: &'static str,
-        held: &Held,
+        held: &ExtensionValue,
         out: &mut Vec<u8>,
     ) -> Result<bool, String> {
-        let (Held::Number(number), "krarup.Reply") = (held, name) else {
+        let (ExtensionValue::Number(number), "krarup.Reply") = (held, name) else {
             return Err("unknown".into());
         };
         if self.lent.is_none() {
@@ -506,11 +507,17 @@ impl Extension for Tokens {
         field == "reply" && self.lent.is_some()
     }
 
-    fn read(&mut self, _: &'static str, term: Option<Term>) -> Result<Held, String> {
+    fn read(&mut self, _: &'static str, term: Option<Term>) -> Result<ExtensionValue, String> {
         match term {
-            None => self.lent.take().map(Held::Number).ok_or_else(|| "there is no caller".into()),
+            None => self
+                .lent
+                .take()
+                .map(ExtensionValue::Number)
+                .ok_or_else(|| "there is no caller".into()),
             Some(Term::Tuple(from)) => match &from[..] {
-                [_, Term::Int(number)] => Ok(Held::Number(u64::try_from(*number).unwrap())),
+                [_, Term::Int(number)] => {
+                    Ok(ExtensionValue::Number(u64::try_from(*number).unwrap()))
+                }
                 _ => Err("not a caller".into()),
             },
             Some(_) => Err("not a caller".into()),
@@ -550,7 +557,7 @@ fn zterm9_a_token_takes_no_element_wherever_it_stands() {
     let cast = CODEC.from_term::<Calc>(&atom("total")).unwrap_err().to_string();
     assert_eq!(cast, "total: expected a tuple with 1 values, found atom total");
     let error = CODEC.write_with(&Reply(1), &mut Vec::new(), &mut NoExtension);
-    assert!(matches!(error, Err(WriteError::Extension { name: "krarup.Reply", .. })));
+    assert!(matches!(error, Err(WriteTermError::Extension { name: "krarup.Reply", .. })));
 }
 
 #[derive(Serialize, Deserialize, PartialEq, Debug)]
@@ -571,10 +578,10 @@ fn zterm6_typed_reads_and_writes_are_limited_to_a_depth_of_256() {
         let error = CODEC.from_term::<Tree>(&term(2_000)).unwrap_err();
         assert_eq!(*error.cause(), ReadCause::Depth { limit: 256 });
         let mut out = vec![1, 2];
-        assert_eq!(CODEC.write(&tree(2_000), &mut out), Err(WriteError::Depth { limit: 256 }));
+        assert_eq!(CODEC.write(&tree(2_000), &mut out), Err(WriteTermError::Depth { limit: 256 }));
         assert_eq!(out, [1, 2]);
         let boxed = (0..2_000).fold(Boxed(None), |boxed, _| Boxed(Some(Box::new(boxed))));
-        assert_eq!(CODEC.to_term(&boxed), Err(WriteError::Depth { limit: 256 }));
+        assert_eq!(CODEC.to_term(&boxed), Err(WriteTermError::Depth { limit: 256 }));
         assert_eq!(CODEC.from_term::<Tree>(&term(255)).unwrap(), tree(255));
         assert_eq!(CODEC.to_term(&tree(255)).unwrap(), term(255));
         assert!(CODEC.to_term(&tree(256)).is_err() || CODEC.from_term::<Tree>(&term(256)).is_err());
@@ -631,7 +638,7 @@ fn zterm11_equal_keys_are_never_written() {
         }
     }
 
-    assert_eq!(CODEC.to_term(&Twice), Err(WriteError::EqualKeys));
+    assert_eq!(CODEC.to_term(&Twice), Err(WriteTermError::EqualKeys));
 }
 
 #[derive(Serialize, Deserialize, PartialEq, Debug, Clone)]
@@ -699,7 +706,7 @@ proptest! {
     #[test]
     fn zterm9_values_of_all_shapes_come_back_equal(value in shapes()) {
         for structs in [Structs::Map, Structs::Tuple, Structs::Record] {
-            let mut codec = Codec::default();
+            let mut codec = TermCodec::default();
             codec.structs = structs;
             let mut bytes = Vec::new();
             codec.write(&value, &mut bytes).unwrap();

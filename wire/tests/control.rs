@@ -3,7 +3,7 @@
 mod support;
 
 use krarup_wire::etf::{Atom, DecodeError, Decoder, ExternalPid, Reference, Term};
-use krarup_wire::{Control, ControlError, Monitored, Recipient};
+use krarup_wire::{AliasRecipient, ControlError, ControlMessage, Monitored};
 use proptest::prelude::*;
 use std::num::NonZeroU64;
 use support::{atom, mutate, pid, reference, term};
@@ -20,22 +20,23 @@ fn tag() -> Reference {
     Reference::new(Atom::fixed("a@x"), 4, &[7, 8, 9]).unwrap()
 }
 
-fn written(control: &Control) -> Vec<u8> {
+fn written(control: &ControlMessage) -> Vec<u8> {
     let mut out = Vec::new();
     control.write(&mut out).unwrap();
     out
 }
 
-fn read(bytes: &[u8]) -> Result<Control, ControlError> {
-    Control::read(&mut Decoder::new(bytes))
+fn read(bytes: &[u8]) -> Result<ControlMessage, ControlError> {
+    ControlMessage::read(&mut Decoder::new(bytes))
 }
 
-fn read_term(term: &Term) -> Result<Control, ControlError> {
+fn read_term(term: &Term) -> Result<ControlMessage, ControlError> {
     read(&term.encode().unwrap()[1..])
 }
 
 /// Every control message and what it prints as a term.
-fn every() -> Vec<(Control, &'static str)> {
+fn every() -> Vec<(ControlMessage, &'static str)> {
+    use ControlMessage as Control;
     let (from, to, reference) = (one(), two(), tag());
     let reason = Term::atom("normal");
     let name = Atom::fixed("shop");
@@ -114,9 +115,9 @@ fn every() -> Vec<(Control, &'static str)> {
     let (f, t) = both();
     add(Control::UnlinkIdAck { id: NonZeroU64::MIN, from: f, to: t }, "{36,1,<a@x.1.0>,<b@y.2.0>}");
     for (to, priority, exit, text) in [
-        (Recipient::Pid(two()), true, true, "{37,17,<a@x.1.0>,<b@y.2.0>}"),
-        (Recipient::Name(name), false, false, "{37,8,<a@x.1.0>,shop}"),
-        (Recipient::Alias(tag()), true, false, "{37,5,<a@x.1.0>,#Ref<a@x.9.8.7>}"),
+        (AliasRecipient::Pid(two()), true, true, "{37,17,<a@x.1.0>,<b@y.2.0>}"),
+        (AliasRecipient::Name(name), false, false, "{37,8,<a@x.1.0>,shop}"),
+        (AliasRecipient::Alias(tag()), true, false, "{37,5,<a@x.1.0>,#Ref<a@x.9.8.7>}"),
     ] {
         add(Control::AltactSend { from: one(), to, priority, exit }, text);
     }
@@ -155,7 +156,8 @@ fn zmsg15_messages_with_a_trace_token_are_read_without_it() {
         }
     }
     let altact = [Term::Int(37), Term::Int(3), one().into(), two().into(), Term::atom("token")];
-    let Control::AltactSend { priority: true, .. } = read_term(&Term::tuple(altact)).unwrap()
+    let ControlMessage::AltactSend { priority: true, .. } =
+        read_term(&Term::tuple(altact)).unwrap()
     else {
         panic!()
     };
@@ -245,10 +247,10 @@ proptest! {
     ) {
         let id = NonZeroU64::new(id).unwrap();
         for control in [
-            Control::Exit { from: from.clone(), to: to.clone(), reason },
-            Control::UnlinkId { id, from: from.clone(), to },
-            Control::AliasSend { from: from.clone(), alias },
-            Control::RegSend { from, name },
+            ControlMessage::Exit { from: from.clone(), to: to.clone(), reason },
+            ControlMessage::UnlinkId { id, from: from.clone(), to },
+            ControlMessage::AliasSend { from: from.clone(), alias },
+            ControlMessage::RegSend { from, name },
         ] {
             prop_assert_eq!(read(&written(&control)).unwrap(), control);
         }

@@ -4,16 +4,17 @@ mod support;
 
 use krarup_wire::etf::{Atom, Atoms, ExternalPid, Term};
 use krarup_wire::frame::{
-    FrameError, FrameFormat, FrameLimits, FrameRead, Frames, Message, Outgoing, write_tick,
+    FrameError, FrameFormat, FrameLimits, FrameRead, Frames, IncomingMessage, OutgoingMessage,
+    write_tick,
 };
-use krarup_wire::{Control, Flags, Monitored};
+use krarup_wire::{ControlMessage, DistributionFlags, Monitored};
 use proptest::prelude::*;
 use support::{hex, mutate, term};
 
 const RECORDED: &str = include_str!("golden/frames.txt");
 
 /// Flags of the recording and its frames, with their lengths.
-fn recorded() -> Vec<(Flags, Vec<Vec<u8>>)> {
+fn recorded() -> Vec<(DistributionFlags, Vec<Vec<u8>>)> {
     let parts = RECORDED.split("# flags ").skip(1);
     parts
         .map(|part| {
@@ -32,16 +33,22 @@ fn recorded() -> Vec<(Flags, Vec<Vec<u8>>)> {
                 let length = u32::try_from(frame.len()).unwrap().to_be_bytes();
                 [&length[..], &frame].concat()
             });
-            (Flags::from_bits(u64::from_str_radix(flags, 16).unwrap()), frames.collect())
+            (
+                DistributionFlags::from_bits(u64::from_str_radix(flags, 16).unwrap()),
+                frames.collect(),
+            )
         })
         .collect()
 }
 
-fn frames(flags: Flags) -> Frames {
+fn frames(flags: DistributionFlags) -> Frames {
     Frames::new(FrameFormat::of(flags), FrameLimits::DEFAULT)
 }
 
-fn read_all<'a>(frames: &mut Frames, mut bytes: &'a [u8]) -> Result<Vec<Message<'a>>, FrameError> {
+fn read_all<'a>(
+    frames: &mut Frames,
+    mut bytes: &'a [u8],
+) -> Result<Vec<IncomingMessage<'a>>, FrameError> {
     let mut messages = Vec::new();
     loop {
         bytes = match frames.read(bytes)? {
@@ -58,7 +65,7 @@ fn read_all<'a>(frames: &mut Frames, mut bytes: &'a [u8]) -> Result<Vec<Message<
     }
 }
 
-fn payload(message: &Message<'_>) -> Term {
+fn payload(message: &IncomingMessage<'_>) -> Term {
     message.payload.as_ref().unwrap().term(&mut Atoms::default()).unwrap()
 }
 
@@ -74,7 +81,7 @@ fn zmsg7_recorded_frames_of_all_forms_say_the_same() {
         assert_eq!(messages.len(), 5, "{flags}");
         for message in [0, 1, 3, 4].map(|at| &messages[at]) {
             let to = match &message.control {
-                Control::SendSender { to, .. } | Control::Send { to } => to,
+                ControlMessage::SendSender { to, .. } | ControlMessage::Send { to } => to,
                 control => panic!("{control:?}"),
             };
             assert_eq!((to.node.as_str(), to.id, to.creation), ("me@localhost", 1, 77));
@@ -85,11 +92,11 @@ fn zmsg7_recorded_frames_of_all_forms_say_the_same() {
         );
         assert_eq!(payload(&messages[1]).to_string(), "{rex,{shop,2,<<\"y\">>,æble}}");
         match &messages[2].control {
-            Control::PayloadMonitorExit { target, .. } => {
+            ControlMessage::PayloadMonitorExit { target, .. } => {
                 assert_eq!(*target, Monitored::Name(Atom::fixed("nobody")));
                 assert_eq!(payload(&messages[2]), Term::atom("noproc"));
             }
-            Control::MonitorExit { reason, .. } => assert_eq!(*reason, Term::atom("noproc")),
+            ControlMessage::MonitorExit { reason, .. } => assert_eq!(*reason, Term::atom("noproc")),
             control => panic!("{control:?}"),
         }
         assert_eq!(payload(&messages[3]).to_string(), "{rex,done}");
@@ -107,25 +114,35 @@ fn zmsg7_recorded_frames_cut_or_of_another_form_are_errors() {
                 assert!(matches!(read, Ok(FrameRead::Incomplete { .. })));
             }
         }
-        let other =
-            if FrameFormat::of(flags).has_headers() { Flags::MANDATORY } else { Flags::OFFERED };
+        let other = if FrameFormat::of(flags).has_headers() {
+            DistributionFlags::MANDATORY
+        } else {
+            DistributionFlags::OFFERED
+        };
         assert!(matches!(frames(other).read(&bytes[0]), Err(FrameError::Header { .. })));
         // A frame whose places were set by the one before.
         if FrameFormat::of(flags).has_cache() {
             assert!(matches!(frames(flags).read(&bytes[1]), Err(FrameError::NeverSet { .. })));
-            let stateless = Flags::MANDATORY | Flags::FRAGMENTS;
+            let stateless = DistributionFlags::MANDATORY | DistributionFlags::FRAGMENTS;
             assert!(matches!(frames(stateless).read(&bytes[0]), Err(FrameError::Header { .. })));
         }
     }
 }
 
-fn control() -> Control {
-    Control::Send { to: ExternalPid { node: Atom::fixed("a@b"), id: 1, serial: 0, creation: 4 } }
+fn control() -> ControlMessage {
+    ControlMessage::Send {
+        to: ExternalPid { node: Atom::fixed("a@b"), id: 1, serial: 0, creation: 4 },
+    }
 }
 
 fn forms() -> [FrameFormat; 4] {
-    [Flags::default(), Flags::FRAGMENTS, Flags::DIST_HDR_ATOM_CACHE, Flags::OFFERED]
-        .map(FrameFormat::of)
+    [
+        DistributionFlags::default(),
+        DistributionFlags::FRAGMENTS,
+        DistributionFlags::DIST_HDR_ATOM_CACHE,
+        DistributionFlags::OFFERED,
+    ]
+    .map(FrameFormat::of)
 }
 
 #[test]
@@ -137,7 +154,7 @@ fn zmsg4_messages_of_every_size_arrive_equal_in_fragments_of_at_most_64_kib() {
             let sent = Term::binary(vec![7; size]);
             let mut bytes = Vec::new();
             sent.write(&mut bytes).unwrap();
-            let mut message = Outgoing::new(format, &control(), bytes, 9).unwrap();
+            let mut message = OutgoingMessage::new(format, &control(), bytes, 9).unwrap();
             let (mut out, mut count) = (Vec::new(), message.frames_left());
             loop {
                 let before = out.len();
@@ -161,7 +178,7 @@ fn zmsg4_messages_of_every_size_arrive_equal_in_fragments_of_at_most_64_kib() {
 
 #[test]
 fn zmsg5_fragments_of_several_messages_can_be_written_in_turns() {
-    let format = FrameFormat::of(Flags::OFFERED);
+    let format = FrameFormat::of(DistributionFlags::OFFERED);
     let sent: Vec<Term> =
         (0..5).map(|n| Term::binary(vec![n; 100_000 + 30_000 * usize::from(n)])).collect();
     let mut messages: Vec<_> = sent
@@ -170,7 +187,7 @@ fn zmsg5_fragments_of_several_messages_can_be_written_in_turns() {
         .map(|(term, sequence)| {
             let mut bytes = Vec::new();
             term.write(&mut bytes).unwrap();
-            Outgoing::new(format, &control(), bytes, sequence).unwrap()
+            OutgoingMessage::new(format, &control(), bytes, sequence).unwrap()
         })
         .collect();
     let mut out = Vec::new();
@@ -190,7 +207,7 @@ fn zmsg5_fragments_of_several_messages_can_be_written_in_turns() {
 
 #[test]
 fn zmsg9_lengths_payloads_and_kinds_that_cannot_be_are_errors() {
-    let format = FrameFormat::of(Flags::OFFERED);
+    let format = FrameFormat::of(DistributionFlags::OFFERED);
     let read = |bytes: &[u8]| {
         Frames::new(format, FrameLimits::DEFAULT).read(bytes).map(|_| ()).unwrap_err()
     };
@@ -212,20 +229,22 @@ fn zmsg9_lengths_payloads_and_kinds_that_cannot_be_are_errors() {
     let node = Atom::fixed("a@b");
     let pid = || ExternalPid { node: node.clone(), id: 1, serial: 0, creation: 4 };
     let mut link = vec![131, 68, 0];
-    Control::Link { from: pid(), to: pid() }.write(&mut link).unwrap();
+    ControlMessage::Link { from: pid(), to: pid() }.write(&mut link).unwrap();
     link.extend([97, 1]);
     assert_eq!(frame(&link), FrameError::Payload { bytes: 2 });
     let mut fragment = [&[131, 69][..], &[0; 15], &[2, 0]].concat();
-    Control::Link { from: pid(), to: pid() }.write(&mut fragment).unwrap();
+    ControlMessage::Link { from: pid(), to: pid() }.write(&mut fragment).unwrap();
     assert_eq!(frame(&fragment), FrameError::Payload { bytes: 0 });
 }
 
 #[test]
 fn zmsg8_a_payload_that_is_no_term_costs_that_message_alone() {
-    let format = FrameFormat::of(Flags::OFFERED);
+    let format = FrameFormat::of(DistributionFlags::OFFERED);
     let mut out = Vec::new();
     for payload in [&[255, 1, 2][..], &[97, 1, 0], &[97, 1]] {
-        Outgoing::new(format, &control(), payload.to_vec(), 1).unwrap().write_frame(&mut out);
+        OutgoingMessage::new(format, &control(), payload.to_vec(), 1)
+            .unwrap()
+            .write_frame(&mut out);
     }
     let messages = read_all(&mut Frames::new(format, FrameLimits::DEFAULT), &out).unwrap();
     let read: Vec<_> = messages
@@ -242,7 +261,7 @@ proptest! {
         for format in forms() {
             let (mut bytes, mut out) = (Vec::new(), Vec::new());
             sent.write(&mut bytes).unwrap();
-            Outgoing::new(format, &control(), bytes, 1).unwrap().write_frame(&mut out);
+            OutgoingMessage::new(format, &control(), bytes, 1).unwrap().write_frame(&mut out);
             let mut frames = Frames::new(format, FrameLimits::DEFAULT);
             let messages = read_all(&mut frames, &out).unwrap();
             prop_assert_eq!(&payload(&messages[0]), &sent);

@@ -10,12 +10,12 @@
 
 mod support;
 
-use krarup_wire::codec::Codec;
+use krarup_wire::codec::TermCodec;
 use krarup_wire::epmd::{LookUp, Register};
 use krarup_wire::etf::{Atom, Decoder, Term};
 use krarup_wire::frame::{FrameFormat, FrameLimits, FrameRead, Frames};
-use krarup_wire::handshake::{Cookie, Decision, Handshake, Identity, Step};
-use krarup_wire::{Control, Flags};
+use krarup_wire::handshake::{Cookie, Decision, Handshake, Identity, ReadStep};
+use krarup_wire::{ControlMessage, DistributionFlags};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use support::{hex, lines, mutate};
@@ -82,14 +82,14 @@ fn terms(bytes: &[u8]) {
         assert_eq!(read, term);
         assert_eq!(read.encode().unwrap(), written);
         let _ = (term.to_string(), term.compare(&read));
-        let _ = Codec::DEFAULT.from_term::<Typed>(&term);
+        let _ = TermCodec::DEFAULT.from_term::<Typed>(&term);
     }
-    let _ = Codec::DEFAULT.read::<Typed>(decoder());
-    let _ = Codec::DEFAULT.read::<BTreeMap<Typed2, Typed>>(decoder());
-    if let Ok(control) = Control::read(&mut decoder()) {
+    let _ = TermCodec::DEFAULT.read::<Typed>(decoder());
+    let _ = TermCodec::DEFAULT.read::<BTreeMap<Typed2, Typed>>(decoder());
+    if let Ok(control) = ControlMessage::read(&mut decoder()) {
         let mut written = Vec::new();
         control.write(&mut written).unwrap();
-        assert_eq!(Control::read(&mut Decoder::new(&written)).unwrap(), control);
+        assert_eq!(ControlMessage::read(&mut Decoder::new(&written)).unwrap(), control);
     }
 }
 
@@ -97,7 +97,12 @@ fn terms(bytes: &[u8]) {
 struct Typed2(String, (), bool);
 
 fn frames(mut bytes: &[u8]) {
-    let forms = [Flags::OFFERED, Flags::FRAGMENTS, Flags::DIST_HDR_ATOM_CACHE, Flags::default()];
+    let forms = [
+        DistributionFlags::OFFERED,
+        DistributionFlags::FRAGMENTS,
+        DistributionFlags::DIST_HDR_ATOM_CACHE,
+        DistributionFlags::default(),
+    ];
     let whole = bytes;
     for flags in forms {
         bytes = whole;
@@ -124,13 +129,13 @@ fn handshakes(bytes: &[u8]) {
         let mut rest = bytes;
         while let Ok(step) = handshake.read(rest, &mut room) {
             let used = match step {
-                Step::Incomplete => break,
-                Step::Read { used } => used,
-                Step::Decide { used, .. } => {
+                ReadStep::Incomplete => break,
+                ReadStep::Read { used } => used,
+                ReadStep::Decide { used, .. } => {
                     handshake.decide(Decision::Alive, &mut room).unwrap();
                     used
                 }
-                Step::Up { .. } => panic!("up without the cookie"),
+                ReadStep::Up { .. } => panic!("up without the cookie"),
             };
             rest = &rest[used..];
         }

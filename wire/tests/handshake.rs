@@ -2,10 +2,10 @@
 
 mod support;
 
-use krarup_wire::Flags;
+use krarup_wire::DistributionFlags;
 use krarup_wire::etf::Atom;
 use krarup_wire::handshake::{
-    Cookie, Decision, Handshake, HandshakeError, Identity, Lengths, PeerIdentity, Step,
+    Cookie, Decision, Handshake, HandshakeError, Identity, Lengths, PeerIdentity, ReadStep,
 };
 use proptest::prelude::*;
 use support::hex;
@@ -34,9 +34,9 @@ fn challenge(message: &[u8]) -> u32 {
     u32::from_be_bytes(message[9..13].try_into().unwrap())
 }
 
-fn up(step: Step) -> PeerIdentity {
+fn up(step: ReadStep) -> PeerIdentity {
     match step {
-        Step::Up { peer, .. } => peer,
+        ReadStep::Up { peer, .. } => peer,
         step => panic!("{step:?}"),
     }
 }
@@ -45,7 +45,7 @@ fn up(step: Step) -> PeerIdentity {
 fn zhs1_our_dial_is_the_recorded_one() {
     let lines = recorded("accepted");
     let mut me = identity("me@localhost", 77, "secret");
-    me.flags = Flags::from_bits(0xd_07df_7fbc);
+    me.flags = DistributionFlags::from_bits(0xd_07df_7fbc);
     let mut room = Vec::new();
     let mut handshake = Handshake::dialling(me, Atom::fixed("golden@localhost"), 4711, &mut room);
     let mut last = None;
@@ -60,14 +60,14 @@ fn zhs1_our_dial_is_the_recorded_one() {
     }
     let peer = up(last.unwrap());
     assert_eq!(peer.name, "golden@localhost");
-    assert!(peer.creation >= 4 && peer.flags.contains(Flags::MANDATORY));
+    assert!(peer.creation >= 4 && peer.flags.contains(DistributionFlags::MANDATORY));
 }
 
 #[test]
 fn zhs1_otp_dials_us_as_recorded() {
     let lines = recorded("it is told to dial");
     let mut me = identity("mock@localhost", 5, "secret");
-    me.flags = Flags::from_bits(0xd_07df_7fbc);
+    me.flags = DistributionFlags::from_bits(0xd_07df_7fbc);
     let mut handshake = Handshake::accepting(me, challenge(&lines[2].1));
     let (mut room, mut last) = (Vec::new(), None);
     for (ours, message) in lines {
@@ -78,7 +78,7 @@ fn zhs1_otp_dials_us_as_recorded() {
             continue;
         }
         let step = handshake.read(&counted(&message), &mut room).unwrap();
-        if let Step::Decide { peer, .. } = &step {
+        if let ReadStep::Decide { peer, .. } = &step {
             assert_eq!(peer.name, "golden@localhost");
             handshake.decide(Decision::Accept, &mut room).unwrap();
         }
@@ -92,11 +92,11 @@ fn zhs6_alive_is_answered_with_true_as_recorded() {
     let lines = recorded("a second connection");
     let mut room = Vec::new();
     let mut me = identity("me@localhost", 77, "secret");
-    me.flags = Flags::from_bits(0xd_07df_7fbc);
+    me.flags = DistributionFlags::from_bits(0xd_07df_7fbc);
     let mut handshake = Handshake::dialling(me, Atom::fixed("golden@localhost"), 1, &mut room);
     room.clear();
     let step = handshake.read(&counted(&lines[1].1), &mut room).unwrap();
-    assert!(matches!(step, Step::Read { .. }));
+    assert!(matches!(step, ReadStep::Read { .. }));
     assert_eq!(room, counted(&lines[2].1));
 }
 
@@ -121,15 +121,15 @@ fn talk(
             inputs[side].extend(rooms[1 - side].drain(..length));
             while outcomes[side].is_none() {
                 let used = match machines[side].read(&inputs[side], &mut rooms[side]) {
-                    Ok(Step::Incomplete) => break,
-                    Ok(Step::Read { used }) => used,
-                    Ok(Step::Decide { used, .. }) => {
+                    Ok(ReadStep::Incomplete) => break,
+                    Ok(ReadStep::Read { used }) => used,
+                    Ok(ReadStep::Decide { used, .. }) => {
                         if let Err(error) = machines[side].decide(decision, &mut rooms[side]) {
                             outcomes[side] = Some(Err(error));
                         }
                         used
                     }
-                    Ok(Step::Up { used, peer }) => {
+                    Ok(ReadStep::Up { used, peer }) => {
                         outcomes[side] = Some(Ok(peer));
                         used
                     }
@@ -157,7 +157,7 @@ fn zhs2_every_cut_of_the_bytes_has_the_same_outcome() {
                 let [one, two] = talk(one, two, lengths, piece, decision).map(Result::unwrap);
                 assert_eq!((one.name.as_str(), one.creation), (NAMES[1], 5));
                 assert_eq!((two.name.as_str(), two.creation), (NAMES[0], 4));
-                assert_eq!(one.flags, Flags::OFFERED);
+                assert_eq!(one.flags, DistributionFlags::OFFERED);
             }
         }
     }
@@ -173,8 +173,12 @@ fn zhs4_a_wrong_cookie_brings_no_connection_up_in_either_role() {
     let mut room = Vec::new();
     let me = identity(NAMES[0], 4, "secret");
     let mut handshake = Handshake::dialling(me, Atom::fixed(NAMES[1]), 17, &mut room);
-    let challenge =
-        [&b"N"[..], &Flags::OFFERED.bits().to_be_bytes(), &[0, 0, 0, 1, 0, 0, 0, 5, 0, 7]].concat();
+    let challenge = [
+        &b"N"[..],
+        &DistributionFlags::OFFERED.bits().to_be_bytes(),
+        &[0, 0, 0, 1, 0, 0, 0, 5, 0, 7],
+    ]
+    .concat();
     let mut read = |message: &[u8]| handshake.read(&counted(message), &mut Vec::new());
     assert!(read(b"sok").is_ok());
     assert!(read(&[&challenge, NAMES[1].as_bytes()].concat()).is_ok());
@@ -194,14 +198,14 @@ fn zhs5_a_peer_that_dials_itself_is_given_way() {
 }
 
 /// What an accepting node says to this name message.
-fn accept(message: &[u8]) -> (Result<Step, HandshakeError>, Vec<u8>) {
+fn accept(message: &[u8]) -> (Result<ReadStep, HandshakeError>, Vec<u8>) {
     let mut room = Vec::new();
     let result =
         Handshake::accepting(identity(NAMES[1], 5, "x"), 1).read(&counted(message), &mut room);
     (result, room)
 }
 
-fn name_message(flags: Flags, name: &str, more: &[u8]) -> Vec<u8> {
+fn name_message(flags: DistributionFlags, name: &str, more: &[u8]) -> Vec<u8> {
     let length = u16::try_from(name.len()).unwrap().to_be_bytes();
     [&b"N"[..], &flags.bits().to_be_bytes(), &[0, 0, 0, 9], &length, name.as_bytes(), more].concat()
 }
@@ -209,13 +213,14 @@ fn name_message(flags: Flags, name: &str, more: &[u8]) -> Vec<u8> {
 #[test]
 fn zhs3_who_is_not_taken_is_told_not_allowed() {
     let refused = counted(b"snot_allowed");
-    let flags = Flags::OFFERED;
-    let (result, room) = accept(&name_message(flags.without(Flags::V4_NC), NAMES[0], b""));
+    let flags = DistributionFlags::OFFERED;
+    let (result, room) =
+        accept(&name_message(flags.without(DistributionFlags::V4_NC), NAMES[0], b""));
     assert!(
-        matches!(result, Err(HandshakeError::Flags(missing)) if missing.missing == Flags::V4_NC)
+        matches!(result, Err(HandshakeError::Flags(missing)) if missing.missing == DistributionFlags::V4_NC)
     );
     assert_eq!(room, refused);
-    let (result, room) = accept(&name_message(flags | Flags::NAME_ME, NAMES[0], b""));
+    let (result, room) = accept(&name_message(flags | DistributionFlags::NAME_ME, NAMES[0], b""));
     assert_eq!((result, room), (Err(HandshakeError::AsksForName), refused.clone()));
     let (result, room) = accept(&name_message(flags, NAMES[1], b""));
     assert!(matches!(result, Err(HandshakeError::OwnName { .. })));
@@ -233,9 +238,9 @@ fn zhs3_another_node_than_was_dialled_is_left() {
     two.lengths = Lengths::Two;
     let mut accepting = Handshake::accepting(two, 2);
     let mut answer = Vec::new();
-    assert!(matches!(accepting.read(&room, &mut answer), Ok(Step::Decide { .. })));
+    assert!(matches!(accepting.read(&room, &mut answer), Ok(ReadStep::Decide { .. })));
     accepting.decide(Decision::Accept, &mut answer).unwrap();
-    let Ok(Step::Read { used }) = dialling.read(&answer, &mut room) else { panic!() };
+    let Ok(ReadStep::Read { used }) = dialling.read(&answer, &mut room) else { panic!() };
     let error = dialling.read(&answer[used..], &mut room).unwrap_err();
     assert!(
         matches!(&error, HandshakeError::WrongNode { found, .. } if *found == "six@box"),
@@ -245,9 +250,9 @@ fn zhs3_another_node_than_was_dialled_is_left() {
 
 #[test]
 fn zhs2_bytes_behind_the_name_are_ignored_and_nothing_else_is() {
-    let (result, _) = accept(&name_message(Flags::OFFERED, NAMES[0], b"more"));
-    assert!(matches!(result, Ok(Step::Decide { .. })));
-    let mut message = name_message(Flags::OFFERED, NAMES[0], b"");
+    let (result, _) = accept(&name_message(DistributionFlags::OFFERED, NAMES[0], b"more"));
+    assert!(matches!(result, Ok(ReadStep::Decide { .. })));
+    let mut message = name_message(DistributionFlags::OFFERED, NAMES[0], b"");
     for end in 0..message.len() {
         assert!(
             matches!(accept(&message[..end]).0, Err(HandshakeError::Message(_))),
@@ -269,10 +274,10 @@ fn zhs2_bytes_behind_the_name_are_ignored_and_nothing_else_is() {
 #[test]
 fn zhs7_a_message_has_at_most_1024_bytes_and_a_longer_one_is_refused_at_its_length() {
     let mut handshake = Handshake::accepting(identity(NAMES[1], 5, "x"), 1);
-    assert_eq!(handshake.read(&[4, 0, b'N'], &mut Vec::new()), Ok(Step::Incomplete));
+    assert_eq!(handshake.read(&[4, 0, b'N'], &mut Vec::new()), Ok(ReadStep::Incomplete));
     let error = handshake.read(&[4, 1], &mut Vec::new());
     assert_eq!(error, Err(HandshakeError::TooLong { length: 1025 }));
-    assert_eq!(handshake.read(&[], &mut Vec::new()), Ok(Step::Incomplete));
+    assert_eq!(handshake.read(&[], &mut Vec::new()), Ok(ReadStep::Incomplete));
     assert_eq!(handshake.read(&[0, 0], &mut Vec::new()), Err(HandshakeError::OutOfTurn));
 }
 
@@ -286,12 +291,12 @@ proptest! {
         let me = identity(NAMES[1], 5, "x");
         let (mut handshake, mut bytes) = if dialling {
             let mut bytes = counted(b"sok");
-            let challenge = [&b"N"[..], &Flags::OFFERED.bits().to_be_bytes(), &[0; 8], &[0, 7], NAMES[0].as_bytes()];
+            let challenge = [&b"N"[..], &DistributionFlags::OFFERED.bits().to_be_bytes(), &[0; 8], &[0, 7], NAMES[0].as_bytes()];
             bytes.extend(counted(&challenge.concat()));
             bytes.extend(counted(&[b'a'; 17]));
             (Handshake::dialling(me, Atom::fixed(NAMES[0]), 1, &mut room), bytes)
         } else {
-            let mut bytes = counted(&name_message(Flags::OFFERED, NAMES[0], b""));
+            let mut bytes = counted(&name_message(DistributionFlags::OFFERED, NAMES[0], b""));
             bytes.extend(counted(&[b'r'; 21]));
             (Handshake::accepting(me, 1), bytes)
         };
@@ -299,13 +304,13 @@ proptest! {
         let mut at = 0;
         loop {
             match handshake.read(&bytes[at..], &mut room) {
-                Ok(Step::Read { used }) => at += used,
-                Ok(Step::Decide { used, .. }) => {
+                Ok(ReadStep::Read { used }) => at += used,
+                Ok(ReadStep::Decide { used, .. }) => {
                     handshake.decide(Decision::Accept, &mut room).unwrap();
                     at += used;
                 }
-                Ok(Step::Up { .. }) => prop_assert!(false, "up without the cookie"),
-                Ok(Step::Incomplete) | Err(_) => break,
+                Ok(ReadStep::Up { .. }) => prop_assert!(false, "up without the cookie"),
+                Ok(ReadStep::Incomplete) | Err(_) => break,
             }
         }
         prop_assert!(room.len() < 1024);

@@ -2,10 +2,10 @@
 //! all tests of a process share it.
 #![cfg(target_os = "linux")]
 
-use krarup_wire::codec::Codec;
+use krarup_wire::codec::TermCodec;
 use krarup_wire::etf::Decoder;
 use krarup_wire::frame::{FrameFormat, FrameLimits, Frames};
-use krarup_wire::{Flags, etf::Term};
+use krarup_wire::{DistributionFlags, etf::Term};
 use std::collections::HashMap;
 
 /// The greatest memory so far, in bytes.
@@ -32,12 +32,13 @@ fn zterm5_what_is_read_allocates_in_proportion_to_what_came() {
             for length in [[255; 4], [63, 255, 255, 255], [0, 255, 255, 255]] {
                 let bytes = [&[tag][..], &length, &[1; 1000]].concat();
                 let _ = Decoder::new(&bytes).last_term();
-                let codec = Codec::DEFAULT;
+                let codec = TermCodec::DEFAULT;
                 let _ = codec.read::<Vec<u64>>(Decoder::new(&bytes));
                 let _ = codec.read::<HashMap<String, u64>>(Decoder::new(&bytes));
                 let _ = codec.read::<String>(Decoder::new(&bytes));
                 let _ = codec.read::<Term>(Decoder::new(&bytes));
-                let mut frames = Frames::new(FrameFormat::of(Flags::OFFERED), FrameLimits::DEFAULT);
+                let mut frames =
+                    Frames::new(FrameFormat::of(DistributionFlags::OFFERED), FrameLimits::DEFAULT);
                 let _ = frames.read(&bytes);
                 let _ = frames.read(&[&[0, 0, 3, 232, 131][..], &bytes].concat());
             }

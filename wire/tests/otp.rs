@@ -8,10 +8,10 @@ mod support;
 use krarup_wire::epmd::{EPMD_PORT, LookUp, Register};
 use krarup_wire::etf::{Atom, ExternalPid, Reference, Term};
 use krarup_wire::frame::{
-    FrameFormat, FrameLimits, FrameRead, Frames, Message, Outgoing, write_tick,
+    FrameFormat, FrameLimits, FrameRead, Frames, IncomingMessage, OutgoingMessage, write_tick,
 };
-use krarup_wire::handshake::{Cookie, Decision, Handshake, Identity, PeerIdentity, Step};
-use krarup_wire::{Control, Flags, Monitored};
+use krarup_wire::handshake::{Cookie, Decision, Handshake, Identity, PeerIdentity, ReadStep};
+use krarup_wire::{ControlMessage, DistributionFlags, Monitored};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -80,7 +80,7 @@ struct Connection {
 }
 
 impl Connection {
-    fn dial(otp: &Otp, me: &'static str, flags: Flags) -> Connection {
+    fn dial(otp: &Otp, me: &'static str, flags: DistributionFlags) -> Connection {
         let alive = otp.name.split('@').next().unwrap();
         let mut epmd = TcpStream::connect(("127.0.0.1", EPMD_PORT)).unwrap();
         let (look_up, mut request, mut answer) = (LookUp { name: alive }, Vec::new(), Vec::new());
@@ -101,19 +101,19 @@ impl Connection {
             socket.write_all(&room).unwrap();
             room.clear();
             let used = match handshake.read(&input, &mut room).unwrap() {
-                Step::Incomplete => {
+                ReadStep::Incomplete => {
                     let mut bytes = [0; 4096];
                     let count = socket.read(&mut bytes).unwrap();
                     assert!(count > 0, "OTP closed the connection");
                     input.extend(&bytes[..count]);
                     0
                 }
-                Step::Read { used } => used,
-                Step::Up { used, peer } => {
+                ReadStep::Read { used } => used,
+                ReadStep::Up { used, peer } => {
                     input.drain(..used);
                     break peer;
                 }
-                step @ Step::Decide { .. } => panic!("{step:?}"),
+                step @ ReadStep::Decide { .. } => panic!("{step:?}"),
             };
             input.drain(..used);
         };
@@ -132,7 +132,7 @@ impl Connection {
     }
 
     /// Waits for a dial, and accepts it.
-    fn accept(listener: &TcpListener, me: &'static str, flags: Flags) -> Connection {
+    fn accept(listener: &TcpListener, me: &'static str, flags: DistributionFlags) -> Connection {
         let (mut socket, _) = listener.accept().unwrap();
         socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         let mut identity = Identity::new(Atom::fixed(me), 4_711, Cookie::new("secret").unwrap());
@@ -142,23 +142,23 @@ impl Connection {
         let peer = loop {
             let step = handshake.read(&input, &mut room).unwrap();
             let used = match &step {
-                Step::Incomplete => {
+                ReadStep::Incomplete => {
                     let mut bytes = [0; 4096];
                     let count = socket.read(&mut bytes).unwrap();
                     assert!(count > 0, "OTP closed the connection");
                     input.extend(&bytes[..count]);
                     0
                 }
-                Step::Decide { used, .. } => {
+                ReadStep::Decide { used, .. } => {
                     handshake.decide(Decision::Accept, &mut room).unwrap();
                     *used
                 }
-                Step::Read { used } | Step::Up { used, .. } => *used,
+                ReadStep::Read { used } | ReadStep::Up { used, .. } => *used,
             };
             input.drain(..used);
             socket.write_all(&room).unwrap();
             room.clear();
-            if let Step::Up { peer, .. } = step {
+            if let ReadStep::Up { peer, .. } = step {
                 break peer;
             }
         };
@@ -184,23 +184,23 @@ impl Connection {
         Reference::new(self.me.clone(), 4_711, &[number, 2, 3]).unwrap()
     }
 
-    fn send(&mut self, control: &Control, payload: Option<&Term>) {
+    fn send(&mut self, control: &ControlMessage, payload: Option<&Term>) {
         let (mut bytes, mut out) = (Vec::new(), Vec::new());
         if let Some(term) = payload {
             term.write(&mut bytes).unwrap();
         }
         self.sequence += 1;
-        let mut message = Outgoing::new(self.format, control, bytes, self.sequence).unwrap();
+        let mut message = OutgoingMessage::new(self.format, control, bytes, self.sequence).unwrap();
         while message.write_frame(&mut out) {}
         self.socket.write_all(&out).unwrap();
     }
 
     /// The next message and its payload; ticks are answered.
-    fn receive(&mut self) -> (Control, Option<Term>) {
+    fn receive(&mut self) -> (ControlMessage, Option<Term>) {
         loop {
             let read = self.frames.read(&self.input[self.used..]).unwrap();
             match read {
-                FrameRead::Message { used, message: Message { control, payload } } => {
+                FrameRead::Message { used, message: IncomingMessage { control, payload } } => {
                     self.used += used;
                     let payload = payload.map(|payload| payload.term(self.frames.atoms()).unwrap());
                     return (control, payload);
@@ -224,7 +224,7 @@ impl Connection {
     }
 
     fn tell(&mut self, name: &'static str, message: &Term) {
-        let control = Control::RegSend { from: self.pid(1), name: Atom::fixed(name) };
+        let control = ControlMessage::RegSend { from: self.pid(1), name: Atom::fixed(name) };
         self.send(&control, Some(message));
     }
 
@@ -232,7 +232,7 @@ impl Connection {
         self.tell("echo", &Term::tuple([self.pid(1).into(), term]));
         let (control, payload) = self.receive();
         assert!(
-            matches!(control, Control::Send { .. } | Control::SendSender { .. }),
+            matches!(control, ControlMessage::Send { .. } | ControlMessage::SendSender { .. }),
             "{control:?}"
         );
         payload.unwrap()
@@ -243,7 +243,7 @@ impl Connection {
         let reference = self.reference(900);
         let target = Monitored::Name(Atom::fixed(name));
         let (from, to) = (self.pid(2), self.peer.name.clone());
-        self.send(&Control::Monitor { from, target, reference }, None);
+        self.send(&ControlMessage::Monitor { from, target, reference }, None);
         // A message by name to `rex` in the manner of C nodes.
         let call = ["call", "erlang", "whereis"].map(Term::atom);
         let [call, module, function] = call;
@@ -269,18 +269,18 @@ fn is_known(term: &Term) -> bool {
 }
 
 /// Names of the connection, of the flags taken away.
-fn forms() -> [(&'static str, Flags); 4] {
-    let without = |flags: Flags| Flags::OFFERED.without(flags);
-    let plain = Flags::FRAGMENTS
-        | Flags::DIST_HDR_ATOM_CACHE
-        | Flags::SEND_SENDER
-        | Flags::EXIT_PAYLOAD
-        | Flags::ALIAS
-        | Flags::SPAWN;
+fn forms() -> [(&'static str, DistributionFlags); 4] {
+    let without = |flags: DistributionFlags| DistributionFlags::OFFERED.without(flags);
+    let plain = DistributionFlags::FRAGMENTS
+        | DistributionFlags::DIST_HDR_ATOM_CACHE
+        | DistributionFlags::SEND_SENDER
+        | DistributionFlags::EXIT_PAYLOAD
+        | DistributionFlags::ALIAS
+        | DistributionFlags::SPAWN;
     [
-        ("all@localhost", Flags::OFFERED),
-        ("no_fragments@localhost", without(Flags::FRAGMENTS)),
-        ("no_cache@localhost", without(Flags::DIST_HDR_ATOM_CACHE)),
+        ("all@localhost", DistributionFlags::OFFERED),
+        ("no_fragments@localhost", without(DistributionFlags::FRAGMENTS)),
+        ("no_cache@localhost", without(DistributionFlags::DIST_HDR_ATOM_CACHE)),
         ("plain@localhost", without(plain)),
     ]
 }
@@ -355,7 +355,7 @@ fn zlink11_monitors_links_and_exits_are_what_otp_takes_and_sends() {
         // Nobody has this name.
         let nobody = Monitored::Name(Atom::fixed("nobody"));
         let (from, reference) = (connection.pid(1), connection.reference(1));
-        let monitor = Control::Monitor {
+        let monitor = ControlMessage::Monitor {
             from: from.clone(),
             target: nobody.clone(),
             reference: reference.clone(),
@@ -364,40 +364,51 @@ fn zlink11_monitors_links_and_exits_are_what_otp_takes_and_sends() {
         let (control, reason) = connection.receive();
         assert_eq!(
             control,
-            Control::PayloadMonitorExit { target: nobody, to: from.clone(), reference }
+            ControlMessage::PayloadMonitorExit { target: nobody, to: from.clone(), reference }
         );
         assert_eq!(reason, Some(Term::atom("noproc")));
 
         // A link that is taken back: the acknowledgement has its number.
         let echo = connection.whereis("echo");
-        connection.send(&Control::Link { from: from.clone(), to: echo.clone() }, None);
+        connection.send(&ControlMessage::Link { from: from.clone(), to: echo.clone() }, None);
         let id = NonZeroU64::new(u64::MAX).unwrap();
-        connection.send(&Control::UnlinkId { id, from: from.clone(), to: echo.clone() }, None);
+        connection
+            .send(&ControlMessage::UnlinkId { id, from: from.clone(), to: echo.clone() }, None);
         let (control, _) = connection.receive();
-        assert_eq!(control, Control::UnlinkIdAck { id, from: echo.clone(), to: from.clone() });
+        assert_eq!(
+            control,
+            ControlMessage::UnlinkIdAck { id, from: echo.clone(), to: from.clone() }
+        );
 
         // A link from there, taken back there: it waits for our acknowledgement.
         connection.tell("echo", &Term::tuple([Term::atom("link"), from.clone().into()]));
-        assert_eq!(connection.receive().0, Control::Link { from: echo.clone(), to: from.clone() });
+        assert_eq!(
+            connection.receive().0,
+            ControlMessage::Link { from: echo.clone(), to: from.clone() }
+        );
         let unlink = [Term::atom("unlink"), from.clone().into(), from.clone().into()];
         connection.tell("echo", &Term::tuple(unlink));
-        let Control::UnlinkId { id, from: theirs, to } = connection.receive().0 else { panic!() };
+        let ControlMessage::UnlinkId { id, from: theirs, to } = connection.receive().0 else {
+            panic!()
+        };
         assert_eq!((&theirs, &to), (&echo, &from));
-        connection.send(&Control::UnlinkIdAck { id, from: to, to: theirs }, None);
+        connection.send(&ControlMessage::UnlinkIdAck { id, from: to, to: theirs }, None);
         assert_eq!(connection.receive().1, Some(Term::atom("done")));
 
         // A process that is linked and ends.
         let (control, reason) = if me == "all@localhost" {
             let mortal = connection.whereis("mortal");
-            connection.send(&Control::Link { from: from.clone(), to: mortal.clone() }, None);
+            connection.send(&ControlMessage::Link { from: from.clone(), to: mortal.clone() }, None);
             let why = Term::tuple([Term::atom("die"), Term::atom("tired")]);
-            connection
-                .send(&Control::SendSender { from: from.clone(), to: mortal.clone() }, Some(&why));
+            connection.send(
+                &ControlMessage::SendSender { from: from.clone(), to: mortal.clone() },
+                Some(&why),
+            );
             let mut exits = [connection.receive(), connection.receive()];
-            exits.sort_by_key(|(control, _)| matches!(control, Control::PayloadExit { .. }));
+            exits.sort_by_key(|(control, _)| matches!(control, ControlMessage::PayloadExit { .. }));
             let [(down, _), (exit, reason)] = exits;
-            assert!(matches!(down, Control::PayloadMonitorExit { .. }), "{down:?}");
-            assert_eq!(exit, Control::PayloadExit { from: mortal, to: from.clone() });
+            assert!(matches!(down, ControlMessage::PayloadMonitorExit { .. }), "{down:?}");
+            assert_eq!(exit, ControlMessage::PayloadExit { from: mortal, to: from.clone() });
             (exit, reason)
         } else {
             continue;
@@ -442,10 +453,10 @@ fn zhs1_otp_finds_us_by_epmd_dials_and_its_ping_is_a_pong() {
         let mut connection = Connection::accept(&listener, me, flags);
         // What a ping is, on the wire.
         let (control, _) = connection.receive();
-        assert!(matches!(control, Control::Monitor { .. }), "{control:?}");
+        assert!(matches!(control, ControlMessage::Monitor { .. }), "{control:?}");
         let (control, request) = connection.receive();
         assert!(
-            matches!(&control, Control::RegSend { name, .. } if *name == "net_kernel"),
+            matches!(&control, ControlMessage::RegSend { name, .. } if *name == "net_kernel"),
             "{control:?}"
         );
         let Some(Term::Tuple(request)) = request else { panic!() };
@@ -453,13 +464,16 @@ fn zhs1_otp_finds_us_by_epmd_dials_and_its_ping_is_a_pong() {
         let Term::Tuple(from) = &request[1] else { panic!() };
         let answer = Term::tuple([from[1].clone(), Term::atom("yes")]);
         let control = match &from[1] {
-            Term::Improper(tag) if connection.peer.flags.contains(Flags::ALIAS) => {
+            Term::Improper(tag) if connection.peer.flags.contains(DistributionFlags::ALIAS) => {
                 let Term::Reference(alias) = tag.tail() else { panic!() };
-                Control::AliasSend { from: connection.pid(1), alias: Reference::clone(alias) }
+                ControlMessage::AliasSend {
+                    from: connection.pid(1),
+                    alias: Reference::clone(alias),
+                }
             }
             _ => {
                 let Term::Pid(to) = &from[0] else { panic!() };
-                Control::Send { to: ExternalPid::clone(to) }
+                ControlMessage::Send { to: ExternalPid::clone(to) }
             }
         };
         connection.send(&control, Some(&answer));

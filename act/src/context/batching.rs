@@ -1,7 +1,7 @@
 //! Several messages at once (rule M10).
 
 use super::context::Context;
-use crate::mailbox::entry::{Body, Entry};
+use crate::mailbox::entry::{Body, MailboxEntry};
 use crate::process::current;
 use std::sync::atomic::Ordering;
 
@@ -73,7 +73,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             return None;
         }
         match main.pop_front()? {
-            Entry { sender, body: Body::Message(message) } => {
+            MailboxEntry { sender, body: Body::Message(message) } => {
                 self.sender = sender;
                 if self.detour {
                     self.count_received();

@@ -2,19 +2,19 @@
 
 use super::idle::Idle;
 use super::stash::Stash;
-use super::timers::Timers;
-use crate::address::Address;
-use crate::host::Host;
-use crate::job::InHand;
-use crate::mailbox::entry::{Queue, SenderId};
+use super::timers::ProcessTimers;
+use crate::addressing::address::Address;
+use crate::addressing::route::Route;
+use crate::host::host::Host;
+use crate::mailbox::entry::{EntryQueue, SenderId};
 use crate::mailbox::order::Sorted;
 use crate::mailbox::overflow::Overflow;
+use crate::observe::trace::Tracer;
+use crate::observe::watched_job::InHand;
 use crate::process::cell::Cell;
 use crate::process::crash::{contain, drop_contained};
 use crate::process::current;
 use crate::process::process::Process;
-use crate::route::Route;
-use crate::trace::Tracer;
 use krarup_gen::{
     DeadLetterCause, NoBound, OrderError, OverflowError, Pid, Reason, Ref, Timestamp,
 };
@@ -31,10 +31,10 @@ use std::sync::Arc;
 pub struct Context<M, C = M> {
     pub(crate) cell: Arc<Cell<M, C>>,
     /// What was taken off Main and is not handled yet.
-    pub(crate) main: Queue<M>,
+    pub(crate) main: EntryQueue<M>,
     /// Who sent the message in hand.
     pub(crate) sender: SenderId,
-    pub(crate) rare: Option<Box<Rare<M, C>>>,
+    pub(crate) rare: Option<Box<ColdContext<M, C>>>,
     pub(crate) started: bool,
     /// What lies on Main is not simply next: Main is a route, stashed messages are
     /// replayed, somebody looks on or watches the job in hand, what is received keeps its room,
@@ -45,8 +45,8 @@ pub struct Context<M, C = M> {
 }
 
 /// What most processes never have.
-pub(crate) struct Rare<M, C> {
-    pub(crate) timers: Timers<M>,
+pub(crate) struct ColdContext<M, C> {
+    pub(crate) timers: ProcessTimers<M>,
     pub(crate) stash: Stash<M>,
     pub(crate) idle: Option<Box<Idle>>,
     pub(crate) tracer: Tracer<M, C>,
@@ -72,10 +72,10 @@ pub(crate) enum Holding {
     Done,
 }
 
-impl<M, C> Default for Rare<M, C> {
+impl<M, C> Default for ColdContext<M, C> {
     fn default() -> Self {
-        Rare {
-            timers: Timers::new(),
+        ColdContext {
+            timers: ProcessTimers::new(),
             stash: Stash::default(),
             idle: None,
             tracer: Tracer::off(),
@@ -88,7 +88,7 @@ impl<M, C> Default for Rare<M, C> {
     }
 }
 
-impl<M, C> Rare<M, C> {
+impl<M, C> ColdContext<M, C> {
     fn is_empty(&self) -> bool {
         self.timers.is_empty()
             && self.stash.is_empty()
@@ -294,7 +294,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.cell.inbox.lock().release_memory(false);
     }
 
-    pub(crate) fn rare(&mut self) -> &mut Rare<M, C> {
+    pub(crate) fn rare(&mut self) -> &mut ColdContext<M, C> {
         self.rare.get_or_insert_default()
     }
 
@@ -324,7 +324,7 @@ impl<M, C> Context<M, C> {
     /// that panics must not keep the next from running.
     fn cancel_timers(&mut self) {
         let Some(rare) = &mut self.rare else { return };
-        let timers = std::mem::replace(&mut rare.timers, Timers::new());
+        let timers = std::mem::replace(&mut rare.timers, ProcessTimers::new());
         let (keys, actions) = timers.into_parts();
         let idle = rare.idle.take();
         let idle_key = idle.as_ref().and_then(|idle| idle.key());
@@ -363,7 +363,7 @@ impl<M, C> Drop for Context<M, C> {
         drop_contained(order);
         let Some(rare) = self.rare.take() else { return };
         // Field by field, so that none that is added is dropped unseen.
-        let Rare {
+        let ColdContext {
             timers,
             stash,
             idle,

@@ -1,6 +1,6 @@
 //! What a process keeps that wants to know when nothing comes (rule D10).
 
-use crate::host::TimerKey;
+use crate::host::host::TimerKey;
 use krarup_gen::Timestamp;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub(crate) struct Idle {
     pub(crate) passivate: Option<Duration>,
     pub(crate) paused: bool,
     /// Who decides whether it ends.
-    pub(crate) keeper: Option<Keeper>,
+    pub(crate) keeper: Option<PassivationPolicy>,
     /// Since when nothing has come, as far as is known; what was handled until then.
     pub(crate) since: Timestamp,
     pub(crate) handled: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Idle {
 }
 
 /// Who lets a process go that is idle.
-pub(crate) struct Keeper {
+pub(crate) struct PassivationPolicy {
     /// After this time, unless the process chooses another.
     pub(crate) time: Duration,
     pub(crate) may_go: Box<dyn FnMut() -> bool + Send>,

@@ -7,8 +7,8 @@
 //! since the process was last idle. So it is never early, and late by load only.
 
 use super::context::Context;
-use super::idle::{Idle, Keeper};
-use crate::host::Alarm;
+use super::idle::{Idle, PassivationPolicy};
+use crate::host::host::Alarm;
 use crate::mailbox::entry::Notice;
 use crate::received::Received;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// turn. It is asked as well if the process then chooses another time for itself, and stays if
     /// the state is replaced in place.
     pub fn passivate_if(&mut self, time: Duration, may_go: impl FnMut() -> bool + Send + 'static) {
-        let keeper = Keeper { time, may_go: Box::new(may_go) };
+        let keeper = PassivationPolicy { time, may_go: Box::new(may_go) };
         self.change_idle(|idle| {
             idle.passivate = Some(time);
             idle.keeper = Some(keeper);

@@ -1,8 +1,8 @@
 //! Jobs that somebody watches: how a process takes one in hand, and lets go of it.
 
 use super::context::Context;
-use crate::job::{Job, Stale};
-use crate::process::current::{self, Fate};
+use crate::observe::watched_job::{Job, Stale};
+use crate::process::current::{self, OrphanCause};
 use krarup_gen::CallError;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
@@ -26,7 +26,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 self.cell.progress.count_taken();
                 self.cell.lose::<M>(self.sender, Stale::<M>::CAUSE);
                 let expired = CallError::Expired(stale.waited);
-                current::refusing(Fate::Refused(&expired), || stale.discard());
+                current::refusing(OrphanCause::Refused(&expired), || stale.discard());
                 None
             }
         }

@@ -1,10 +1,10 @@
 //! How a process finds others by name and pid, and can be found itself.
 
 use super::context::Context;
-use crate::address::Address;
-use crate::dynamic::Dynamic;
-use crate::lookup::{address_of, lookup, send_dynamic};
-use crate::naming::{forget_name, release_name};
+use crate::addressing::address::Address;
+use crate::addressing::dynamic::Dynamic;
+use crate::addressing::lookup::{address_of, lookup, send_dynamic};
+use crate::addressing::naming::{forget_name, release_name};
 use krarup_gen::{Destination, LookupError, Name, Pid, ProcessInfo, RegisterError, SendError};
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {

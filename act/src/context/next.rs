@@ -1,7 +1,7 @@
 //! The futures of what a process receives next.
 
 use super::context::Context;
-use crate::mailbox::entry::{Body, Entry};
+use crate::mailbox::entry::{Body, MailboxEntry};
 use crate::process::cell::Cell;
 use crate::process::current::{self, Wants};
 use crate::received::{Delivery, Received};
@@ -91,7 +91,7 @@ impl<M: Send + 'static> Context<M, M> {
         if let Some(main) = self.main.as_mut().filter(|main| !main.is_empty()) {
             if self.started && !self.detour && may_take(&self.cell) {
                 match main.pop_front() {
-                    Some(Entry { sender, body: Body::Message(message) }) => {
+                    Some(MailboxEntry { sender, body: Body::Message(message) }) => {
                         self.sender = sender;
                         self.cell.progress.count_taken();
                         return Poll::Ready(Delivery::Message(message));

@@ -1,7 +1,7 @@
 //! Taking messages in another order than that of their arrival (rule M12).
 
 use super::context::Context;
-use crate::mailbox::entry::{Body, Entry};
+use crate::mailbox::entry::{Body, MailboxEntry};
 use crate::mailbox::order::{Order, Sorted};
 use crate::process::crash::drop_contained;
 use crate::process::current;
@@ -36,7 +36,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
     /// The first of all that waits.
     #[cold]
-    pub(super) fn next_sorted(&mut self) -> Option<Entry<M>> {
+    pub(super) fn next_sorted(&mut self) -> Option<MailboxEntry<M>> {
         self.sort()?.pop()
     }
 
@@ -74,7 +74,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 break;
             }
             let sorted = self.rare.as_mut().and_then(|rare| rare.sorted.as_mut());
-            let Some(Entry { sender, body: Body::Message(message) }) =
+            let Some(MailboxEntry { sender, body: Body::Message(message) }) =
                 sorted.and_then(|sorted| sorted.pop())
             else {
                 break;

@@ -7,11 +7,11 @@
 //! detour ([`Context`]'s `detour`), so that the straight way costs nothing for it.
 
 use super::context::Context;
-use crate::mailbox::entry::{Body, Control, Entry, Notice};
+use crate::mailbox::entry::{Body, ControlEntry, MailboxEntry, Notice};
+use crate::observe::trace::{Traced, Tracer};
 use crate::process::crash::{contain, drop_contained, raise, tell};
 use crate::process::current::{self, Wants};
 use crate::received::Received;
-use crate::trace::{Traced, Tracer};
 use krarup_gen::{DeadLetterCause, Exit, Reason};
 use std::future::poll_fn;
 use std::sync::atomic::Ordering;
@@ -30,7 +30,7 @@ enum Looked<M, C> {
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// Puts back what was taken too early, and what was spent for it.
     #[cold]
-    pub(super) fn put_back(&mut self, entry: Entry<M>) {
+    pub(super) fn put_back(&mut self, entry: MailboxEntry<M>) {
         current::refund();
         self.main.get_or_insert_default().push_front(entry);
     }
@@ -167,7 +167,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// emptied a batch looks again, for there is likely more, and leaves the batch's memory
     /// there if there is not: the process may need it again soon, or gives it back when idle.
     #[inline]
-    fn take_main(&mut self) -> Option<Entry<M>> {
+    fn take_main(&mut self) -> Option<MailboxEntry<M>> {
         let emptied_batch = self.main.is_some();
         if current::has_looked() && !emptied_batch {
             return None;
@@ -277,31 +277,31 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         item
     }
 
-    fn accept_control(&mut self, control: Control<C>) -> Option<Received<M, C>> {
+    fn accept_control(&mut self, control: ControlEntry<C>) -> Option<Received<M, C>> {
         let count = &self.cell.progress.controls;
         count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         self.sender = 0;
         match control {
-            Control::Message { sender, message } => {
+            ControlEntry::Message { sender, message } => {
                 self.sender = sender;
                 Some(Received::Command(message))
             }
-            Control::Stop(reason) => self.accept_stop(reason),
-            Control::Inspect(request) => {
+            ControlEntry::Stop(reason) => self.accept_stop(reason),
+            ControlEntry::Inspect(request) => {
                 self.forgive_idle();
                 Some(Received::Inspect(request))
             }
-            Control::State(reply) => {
+            ControlEntry::State(reply) => {
                 self.forgive_idle();
                 Some(Received::State(reply))
             }
-            Control::Here(reply) => {
+            ControlEntry::Here(reply) => {
                 self.forgive_idle();
                 reply.send(());
                 None
             }
-            Control::Exit { exit, link } => self.accept(Notice::Exit { exit, link }),
-            Control::Down(down) => self.accept(Notice::Down(down)),
+            ControlEntry::Exit { exit, link } => self.accept(Notice::Exit { exit, link }),
+            ControlEntry::Down(down) => self.accept(Notice::Down(down)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a process can do to others, and they to it: exit signals, links, monitors.
 
 use super::context::Context;
-use crate::monitor::{Monitor, watch};
+use crate::observe::monitor::{Monitor, watch};
 use crate::process::bonds;
 use crate::process::process::Via;
 use krarup_gen::{Alias, Exit, Name, NameError, Pid, Reason, Ref, Target};

@@ -5,21 +5,21 @@
 //! any more, so nothing comes of a notice that was under way. One that acts on others acts
 //! when it is due, on the host's thread, and leaves a notice too, so that its entry goes.
 
-use crate::host::TimerKey;
+use crate::host::host::TimerKey;
 use krarup_gen::{Ref, Timestamp};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The timers of one process.
-pub(crate) struct Timers<M>(BTreeMap<Ref, Timer<M>>);
+pub(crate) struct ProcessTimers<M>(BTreeMap<Ref, ProcessTimer<M>>);
 
-pub(crate) struct Timer<M> {
+pub(crate) struct ProcessTimer<M> {
     pub(crate) key: TimerKey,
     pub(crate) due: Timestamp,
-    pub(crate) action: Action<M>,
+    pub(crate) action: TimerAction<M>,
 }
 
-pub(crate) enum Action<M> {
+pub(crate) enum TimerAction<M> {
     Once(M),
     Again {
         period: Duration,
@@ -29,20 +29,20 @@ pub(crate) enum Action<M> {
     Elsewhere,
 }
 
-impl<M> Timers<M> {
+impl<M> ProcessTimers<M> {
     pub(crate) const fn new() -> Self {
-        Timers(BTreeMap::new())
+        ProcessTimers(BTreeMap::new())
     }
 
-    pub(crate) fn insert(&mut self, timer: Ref, entry: Timer<M>) {
+    pub(crate) fn insert(&mut self, timer: Ref, entry: ProcessTimer<M>) {
         self.0.insert(timer, entry);
     }
 
-    pub(crate) fn remove(&mut self, timer: Ref) -> Option<Timer<M>> {
+    pub(crate) fn remove(&mut self, timer: Ref) -> Option<ProcessTimer<M>> {
         self.0.remove(&timer)
     }
 
-    pub(crate) fn get(&self, timer: Ref) -> Option<&Timer<M>> {
+    pub(crate) fn get(&self, timer: Ref) -> Option<&ProcessTimer<M>> {
         self.0.get(&timer)
     }
 
@@ -51,7 +51,7 @@ impl<M> Timers<M> {
     }
 
     /// The keys, to be cancelled, and what would have been done.
-    pub(crate) fn into_parts(self) -> (Vec<TimerKey>, Vec<Action<M>>) {
+    pub(crate) fn into_parts(self) -> (Vec<TimerKey>, Vec<TimerAction<M>>) {
         self.0.into_values().map(|timer| (timer.key, timer.action)).unzip()
     }
 }

@@ -1,13 +1,13 @@
 //! Timers of a process: messages and signals after a time (rule T1).
 
 use super::context::Context;
-use super::timers::{Action, Timer};
-use crate::deadline::Sleep;
-use crate::host::{Alarm, Host};
+use super::timers::{ProcessTimer, TimerAction};
+use crate::addressing::recipient::Recipient;
+use crate::calls::deadline::Sleep;
+use crate::host::host::{Alarm, Host};
 use crate::mailbox::entry::Notice;
 use crate::process::crash::{contain, tell};
 use crate::process::process::Via;
-use crate::recipient::Recipient;
 use krarup_gen::{Exit, Pid, Reason, Ref, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// bound. The timer dies with the process (rule T1).
     pub fn send_after(&mut self, delay: Duration, message: M) -> Ref {
         let timer = self.make_ref();
-        self.arm(timer, self.now() + delay, Action::Once(message));
+        self.arm(timer, self.now() + delay, TimerAction::Once(message));
         timer
     }
 
@@ -36,7 +36,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     {
         let period = period.max(Duration::from_millis(1));
         let timer = self.make_ref();
-        let action = Action::Again { period, message: Box::new(message) };
+        let action = TimerAction::Again { period, message: Box::new(message) };
         self.arm(timer, self.now() + period, action);
         timer
     }
@@ -79,7 +79,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         };
         let due = self.now() + delay;
         let key = self.host().set_timer(due, Alarm::Run(Box::new(act)));
-        self.rare().timers.insert(timer, Timer { key, due, action: Action::Elsewhere });
+        self.rare().timers.insert(timer, ProcessTimer { key, due, action: TimerAction::Elsewhere });
         timer
     }
 
@@ -93,8 +93,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let in_time = self.host().cancel_timer(timer.key);
         match timer.action {
             _ if in_time => Some(timer.due - self.now()),
-            Action::Elsewhere => None,
-            Action::Once(_) | Action::Again { .. } => Some(Duration::ZERO),
+            TimerAction::Elsewhere => None,
+            TimerAction::Once(_) | TimerAction::Again { .. } => Some(Duration::ZERO),
         }
     }
 
@@ -104,7 +104,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.rare.as_ref()?.timers.get(timer).map(|timer| timer.due - self.now())
     }
 
-    fn arm(&mut self, timer: Ref, due: Timestamp, action: Action<M>) {
+    fn arm(&mut self, timer: Ref, due: Timestamp, action: TimerAction<M>) {
         let cell = Arc::downgrade(&self.cell);
         let ring = move || {
             if let Some(cell) = cell.upgrade() {
@@ -112,20 +112,20 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             }
         };
         let key = self.host().set_timer(due, Alarm::Run(Box::new(ring)));
-        self.rare().timers.insert(timer, Timer { key, due, action });
+        self.rare().timers.insert(timer, ProcessTimer { key, due, action });
     }
 
     /// A timer's notice is taken out of the mailbox: its message, unless it was
     /// cancelled.
     pub(crate) fn ring(&mut self, timer: Ref) -> Option<M> {
-        let Timer { due, action, .. } = self.rare.as_mut()?.timers.remove(timer)?;
+        let ProcessTimer { due, action, .. } = self.rare.as_mut()?.timers.remove(timer)?;
         self.release_rare();
         match action {
-            Action::Once(message) => Some(message),
-            Action::Elsewhere => None,
-            Action::Again { period, mut message } => {
+            TimerAction::Once(message) => Some(message),
+            TimerAction::Elsewhere => None,
+            TimerAction::Again { period, mut message } => {
                 let next = message();
-                self.arm(timer, due + period, Action::Again { period, message });
+                self.arm(timer, due + period, TimerAction::Again { period, message });
                 Some(next)
             }
         }

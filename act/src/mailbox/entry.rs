@@ -1,9 +1,9 @@
 //! What lies in a mailbox.
 
-use crate::dynamic::Dynamic;
-use crate::inspect_request::InspectRequest;
-use crate::job::{Job, Mark};
-use crate::reply::Reply;
+use crate::addressing::dynamic::Dynamic;
+use crate::calls::reply::Reply;
+use crate::observe::inspect_request::InspectRequest;
+use crate::observe::watched_job::{Job, Mark};
 use krarup_gen::{Down, Exit, Reason, Ref};
 use std::collections::VecDeque;
 
@@ -11,12 +11,12 @@ use std::collections::VecDeque;
 pub(crate) type SenderId = u64;
 
 /// One entry of the Main lane.
-pub(crate) struct Entry<M> {
+pub(crate) struct MailboxEntry<M> {
     pub(crate) sender: SenderId,
     pub(crate) body: Body<M>,
 }
 
-impl<M> Entry<M> {
+impl<M> MailboxEntry<M> {
     /// Whether it counts towards the bound (rule M5).
     pub(crate) fn takes_room(&self) -> bool {
         match &self.body {
@@ -47,7 +47,7 @@ impl<M> Entry<M> {
 }
 
 /// Entries in line. Boxed: an idle process has none.
-pub(crate) type Queue<M> = Option<Box<VecDeque<Entry<M>>>>;
+pub(crate) type EntryQueue<M> = Option<Box<VecDeque<MailboxEntry<M>>>>;
 
 /// A user's message, or one of the runtime's notices. Notices are boxed so that they
 /// do not make every message larger.
@@ -87,7 +87,7 @@ pub(crate) enum Notice<M> {
 }
 
 /// One entry of the Urgent or System lane.
-pub(crate) enum Control<C> {
+pub(crate) enum ControlEntry<C> {
     /// A user's message with [`krarup_gen::Priority`] High or Max.
     Message { sender: SenderId, message: C },
     /// An orderly stop (rule M3).
@@ -104,12 +104,15 @@ pub(crate) enum Control<C> {
     Down(Down),
 }
 
-impl<C> Control<C> {
+impl<C> ControlEntry<C> {
     /// Whether a suspended process attends to it (rule X5).
     pub(crate) fn is_for_suspended(&self) -> bool {
         matches!(
             self,
-            Control::Stop(_) | Control::Inspect(_) | Control::State(_) | Control::Here(_)
+            ControlEntry::Stop(_)
+                | ControlEntry::Inspect(_)
+                | ControlEntry::State(_)
+                | ControlEntry::Here(_)
         )
     }
 }

@@ -29,19 +29,19 @@
 //! idle keeps its queue until it is poked, some 10 ms later, for it may be needed again soon;
 //! then an idle process holds none.
 
-use super::entry::{Body, Control, Entry, Notice, Queue, SenderId};
+use super::cold::ColdMailbox;
+use super::drain::DrainedMailbox;
+use super::entry::{Body, ControlEntry, EntryQueue, MailboxEntry, Notice, SenderId};
 use super::overflow::Overflow;
-use super::rare::Rare;
-use super::remains::Remains;
+use crate::calls::slot::SlotSender;
+use crate::host::ready::Ready;
 use crate::process::current;
-use crate::ready::Ready;
-use crate::slot::SlotSender;
 use krarup_gen::SpawnError;
 use std::collections::VecDeque;
 
 /// Where a process is, as far as its mailbox must know. See the table above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum MailboxPhase {
     Active,
     Idle,
     Waiting,
@@ -51,7 +51,7 @@ pub(crate) enum Phase {
 
 /// How a message comes to Main.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum MainPush {
     /// It simply goes in.
     Straight,
     /// By the wire of the host.
@@ -62,15 +62,15 @@ pub(crate) enum Way {
 
 #[allow(clippy::struct_excessive_bools, reason = "facts that change each on its own")]
 pub(crate) struct Inbox<M, C> {
-    pub(crate) phase: Phase,
+    pub(crate) phase: MailboxPhase,
     /// A waker fired while the process was active: poll it again.
     pub(crate) notified: bool,
     /// Exit signals arrive as notices.
     pub(crate) trapping: bool,
-    /// A stop asked for by the parent or the node arrives as `Control::Stop`.
+    /// A stop asked for by the parent or the node arrives as `ControlEntry::Stop`.
     pub(crate) orderly: bool,
     pub(crate) initialised: bool,
-    pub(crate) way: Way,
+    pub(crate) way: MainPush,
     /// Messages of other types than the process's own are taken too.
     pub(crate) others: bool,
     /// Messages are taken out one by one, so that the oldest of them all lies here.
@@ -82,9 +82,9 @@ pub(crate) struct Inbox<M, C> {
     pub(super) bound: u32,
     /// Length of the last batch: what a new queue reserves.
     pub(super) batch: u32,
-    pub(super) first: Option<Entry<M>>,
-    pub(super) main: Queue<M>,
-    pub(super) rare: Option<Box<Rare<M, C>>>,
+    pub(super) first: Option<MailboxEntry<M>>,
+    pub(super) main: EntryQueue<M>,
+    pub(super) rare: Option<Box<ColdMailbox<M, C>>>,
 }
 
 /// From this many messages in the queue on a sender pays for each that it adds: as many
@@ -116,15 +116,15 @@ impl<M, C> Inbox<M, C> {
         let singly = matches!(overflow, Overflow::DropOldest);
         let rare = match overflow {
             Overflow::Refuse => None,
-            overflow => Some(Box::new(Rare { overflow, ..Rare::default() })),
+            overflow => Some(Box::new(ColdMailbox { overflow, ..ColdMailbox::default() })),
         };
         Inbox {
-            phase: Phase::Active,
+            phase: MailboxPhase::Active,
             notified: false,
             trapping: false,
             orderly: false,
             initialised: false,
-            way: Way::Straight,
+            way: MainPush::Straight,
             others: false,
             singly,
             parked: None,
@@ -152,10 +152,10 @@ impl<M, C> Inbox<M, C> {
         taken: impl FnOnce() -> u64,
         deep: impl FnOnce(usize),
     ) -> Result<Option<Ready>, Refused<M>> {
-        if self.phase == Phase::Terminated {
+        if self.phase == MailboxPhase::Terminated {
             return Err(Refused::Dead(message));
         }
-        if self.way != Way::Straight {
+        if self.way != MainPush::Straight {
             return Err(Refused::Aside(message));
         }
         self.put(message, sender, receiver, taken, deep)
@@ -185,8 +185,8 @@ impl<M, C> Inbox<M, C> {
     /// Whether [`Inbox::push_main`] would simply put a message in.
     #[inline]
     pub(crate) fn is_open(&self, taken: impl FnOnce() -> u64) -> bool {
-        self.phase != Phase::Terminated
-            && self.way == Way::Straight
+        self.phase != MailboxPhase::Terminated
+            && self.way == MainPush::Straight
             && (self.bound == UNBOUNDED || self.has_room(taken()))
     }
 
@@ -204,10 +204,10 @@ impl<M, C> Inbox<M, C> {
         self.accepted += 1;
         // Each of the two places by itself, or the message is copied to one in between.
         if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
-            self.first = Some(Entry { sender, body: Body::Message(message) });
+            self.first = Some(MailboxEntry { sender, body: Body::Message(message) });
         } else {
             let main = self.queue();
-            main.push_back(Entry { sender, body: Body::Message(message) });
+            main.push_back(MailboxEntry { sender, body: Body::Message(message) });
             let length = main.len();
             if length >= CROWD {
                 // To who is of another node the number says nothing, or means another.
@@ -219,7 +219,7 @@ impl<M, C> Inbox<M, C> {
     /// What lies behind the first, made if it is not there: with as much room as the last
     /// batch needed.
     #[inline]
-    fn queue(&mut self) -> &mut VecDeque<Entry<M>> {
+    fn queue(&mut self) -> &mut VecDeque<MailboxEntry<M>> {
         let room = self.batch.clamp(4, 256) as usize;
         self.main.get_or_insert_with(|| Box::new(VecDeque::with_capacity(room)))
     }
@@ -256,12 +256,12 @@ impl<M, C> Inbox<M, C> {
         notice: Box<Notice<M>>,
         deep: impl FnOnce(usize),
     ) -> Option<Ready> {
-        debug_assert!(self.phase != Phase::Terminated);
-        self.push_entry(Entry { sender: 0, body: Body::Notice(notice) }, deep);
+        debug_assert!(self.phase != MailboxPhase::Terminated);
+        self.push_entry(MailboxEntry { sender: 0, body: Body::Notice(notice) }, deep);
         self.ready_for_mail()
     }
 
-    pub(super) fn push_entry(&mut self, entry: Entry<M>, deep: impl FnOnce(usize)) {
+    pub(super) fn push_entry(&mut self, entry: MailboxEntry<M>, deep: impl FnOnce(usize)) {
         if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
             self.first = Some(entry);
         } else {
@@ -278,17 +278,17 @@ impl<M, C> Inbox<M, C> {
     /// process inside a handler does not want to be disturbed.
     #[inline]
     pub(crate) fn ready_for_mail(&mut self) -> Option<Ready> {
-        if self.phase != Phase::Idle {
+        if self.phase != MailboxPhase::Idle {
             return None;
         }
-        self.phase = Phase::Active;
+        self.phase = MailboxPhase::Active;
         self.parked.take()
     }
 
     /// As [`Inbox::ready_for_mail`], for what has come on a control lane.
     pub(crate) fn ready_for_control(&mut self) -> Option<Ready> {
-        if self.phase == Phase::Listening {
-            self.phase = Phase::Idle;
+        if self.phase == MailboxPhase::Listening {
+            self.phase = MailboxPhase::Idle;
         }
         self.ready_for_mail()
     }
@@ -297,15 +297,15 @@ impl<M, C> Inbox<M, C> {
     /// told to look again.
     pub(crate) fn ready_for_wake(&mut self) -> Option<Ready> {
         match self.phase {
-            Phase::Idle | Phase::Waiting | Phase::Listening => {
-                self.phase = Phase::Active;
+            MailboxPhase::Idle | MailboxPhase::Waiting | MailboxPhase::Listening => {
+                self.phase = MailboxPhase::Active;
                 self.parked.take()
             }
-            Phase::Active => {
+            MailboxPhase::Active => {
                 self.notified = true;
                 None
             }
-            Phase::Terminated => None,
+            MailboxPhase::Terminated => None,
         }
     }
 
@@ -317,8 +317,11 @@ impl<M, C> Inbox<M, C> {
 
     /// Puts the process back. `phase` is one in which it rests.
     #[inline]
-    pub(crate) fn park(&mut self, phase: Phase, process: Ready) {
-        debug_assert!(self.parked.is_none() && !matches!(phase, Phase::Active | Phase::Terminated));
+    pub(crate) fn park(&mut self, phase: MailboxPhase, process: Ready) {
+        debug_assert!(
+            self.parked.is_none()
+                && !matches!(phase, MailboxPhase::Active | MailboxPhase::Terminated)
+        );
         self.phase = phase;
         self.parked = Some(process);
     }
@@ -340,11 +343,11 @@ impl<M, C> Inbox<M, C> {
         self.first.is_some() || self.main.as_ref().is_some_and(|main| !main.is_empty())
     }
 
-    pub(crate) fn rare(&mut self) -> &mut Rare<M, C> {
+    pub(crate) fn rare(&mut self) -> &mut ColdMailbox<M, C> {
         self.rare.get_or_insert_default()
     }
 
-    pub(crate) fn rare_if_any(&mut self) -> Option<&mut Rare<M, C>> {
+    pub(crate) fn rare_if_any(&mut self) -> Option<&mut ColdMailbox<M, C>> {
         self.rare.as_deref_mut()
     }
 
@@ -366,9 +369,9 @@ impl<M, C> Inbox<M, C> {
             return false;
         }
         let Some(rare) = &mut self.rare else { return false };
-        let stop = rare.urgent.iter().position(|control| matches!(control, Control::Stop(_)));
+        let stop = rare.urgent.iter().position(|control| matches!(control, ControlEntry::Stop(_)));
         match stop.and_then(|place| rare.urgent.remove(place)) {
-            Some(Control::Stop(reason)) => {
+            Some(ControlEntry::Stop(reason)) => {
                 rare.doom = Some(reason);
                 true
             }
@@ -396,7 +399,9 @@ impl<M, C> Inbox<M, C> {
     pub(crate) fn has_mail(&self) -> bool {
         match &self.rare {
             None => self.has_main(),
-            Some(rare) if rare.suspended > 0 => rare.urgent.iter().any(Control::is_for_suspended),
+            Some(rare) if rare.suspended > 0 => {
+                rare.urgent.iter().any(ControlEntry::is_for_suspended)
+            }
             Some(_) => self.has_main() || self.has_control(),
         }
     }
@@ -423,8 +428,9 @@ impl<M, C> Inbox<M, C> {
         let (Some(main), first) = (&mut self.main, &mut self.first) else { return 0 };
         let Some(end) = main.len().checked_sub(1) else { return 0 };
         let sender = main[end].sender;
-        let may_pass =
-            |other: &Entry<M>| other.sender != sender && matches!(other.body, Body::Message(_));
+        let may_pass = |other: &MailboxEntry<M>| {
+            other.sender != sender && matches!(other.body, Body::Message(_))
+        };
         for passed in 0..places {
             match end.checked_sub(passed) {
                 Some(at) if at > 0 && may_pass(&main[at - 1]) => main.swap(at, at - 1),
@@ -455,9 +461,9 @@ impl<M, C> Inbox<M, C> {
 
     /// Closes the mailbox: nothing is accepted from now on. What lay in it is handed
     /// out, to be dropped outside the lock.
-    pub(crate) fn close(&mut self) -> Remains<M, C> {
-        self.phase = Phase::Terminated;
-        Remains { first: self.first.take(), main: self.main.take(), rare: self.rare.take() }
+    pub(crate) fn close(&mut self) -> DrainedMailbox<M, C> {
+        self.phase = MailboxPhase::Terminated;
+        DrainedMailbox { first: self.first.take(), main: self.main.take(), rare: self.rare.take() }
     }
 }
 

@@ -10,7 +10,7 @@
 //! under no lock. What is sorted and not yet handled counts towards the bound, as what lies in any
 //! other process's hands does.
 
-use super::entry::{Body, Entry, Notice, SenderId};
+use super::entry::{Body, MailboxEntry, Notice, SenderId};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 
@@ -21,9 +21,9 @@ use std::fmt;
 /// link or of a monitored process, a timer) comes after all messages that arrived before it; so
 /// under a load that never ends it is better made urgent. Commands, stops and inspections take
 /// their own lanes and go first as ever.
-pub struct Order<M>(Kind<M>);
+pub struct Order<M>(OrderKind<M>);
 
-enum Kind<M> {
+enum OrderKind<M> {
     Priority(Box<dyn FnMut(&M) -> i64 + Send>),
     Fair,
 }
@@ -45,7 +45,7 @@ impl<M> Order<M> {
     /// # let _ = order;
     /// ```
     pub fn by_priority(priority: impl FnMut(&M) -> i64 + Send + 'static) -> Self {
-        Order(Kind::Priority(Box::new(priority)))
+        Order(OrderKind::Priority(Box::new(priority)))
     }
 
     /// Senders take turns: of each that has messages waiting one, in the order in which they
@@ -53,26 +53,26 @@ impl<M> Order<M> {
     /// that floods delays only itself. All that comes from outside any process is of one sender.
     #[must_use]
     pub fn fair() -> Self {
-        Order(Kind::Fair)
+        Order(OrderKind::Fair)
     }
 }
 
 impl<M> fmt::Debug for Order<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            Kind::Priority(_) => "Order(by priority)",
-            Kind::Fair => "Order(fair)",
+            OrderKind::Priority(_) => "Order(by priority)",
+            OrderKind::Fair => "Order(fair)",
         })
     }
 }
 
 /// What comes first has the least: by rank, then by arrival.
-type Place = (i128, u64);
+type OrderedPosition = (i128, u64);
 
 /// Entries in an order.
 pub(crate) struct Sorted<M> {
     order: Order<M>,
-    entries: BTreeMap<Place, Entry<M>>,
+    entries: BTreeMap<OrderedPosition, MailboxEntry<M>>,
     arrived: u64,
     /// The round of each sender's last message, where senders take turns.
     rounds: HashMap<SenderId, i128>,
@@ -104,7 +104,7 @@ impl<M> Sorted<M> {
     }
 
     /// Takes in what has arrived. What a priority function panics at stays where it is.
-    pub(crate) fn take_in(&mut self, arrived: &mut VecDeque<Entry<M>>) {
+    pub(crate) fn take_in(&mut self, arrived: &mut VecDeque<MailboxEntry<M>>) {
         while let Some(entry) = arrived.front() {
             let rank = self.rank(entry);
             self.arrived += 1;
@@ -115,13 +115,13 @@ impl<M> Sorted<M> {
     }
 
     /// What comes next.
-    pub(crate) fn first(&self) -> Option<&Entry<M>> {
+    pub(crate) fn first(&self) -> Option<&MailboxEntry<M>> {
         self.entries.first_key_value().map(|(_, entry)| entry)
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Entry<M>> {
+    pub(crate) fn pop(&mut self) -> Option<MailboxEntry<M>> {
         let ((rank, _), entry) = self.entries.pop_first()?;
-        if matches!(self.order.0, Kind::Fair) && rank > self.round {
+        if matches!(self.order.0, OrderKind::Fair) && rank > self.round {
             self.round = rank;
             // Whose turn has passed has no more to wait for than a newcomer. Once for each
             // round, so that each sender is forgotten once for each message at most.
@@ -133,11 +133,11 @@ impl<M> Sorted<M> {
     }
 
     /// Taken apart: the entries in their order, and the order, whose destructor is a user's.
-    pub(crate) fn into_parts(self) -> (impl Iterator<Item = Entry<M>>, Order<M>) {
+    pub(crate) fn into_parts(self) -> (impl Iterator<Item = MailboxEntry<M>>, Order<M>) {
         (self.entries.into_values(), self.order)
     }
 
-    fn rank(&mut self, entry: &Entry<M>) -> i128 {
+    fn rank(&mut self, entry: &MailboxEntry<M>) -> i128 {
         let message = match &entry.body {
             Body::Message(message) => Some(message),
             Body::Notice(notice) => match &**notice {
@@ -147,19 +147,19 @@ impl<M> Sorted<M> {
             },
         };
         match &mut self.order.0 {
-            Kind::Priority(priority) => match message {
+            OrderKind::Priority(priority) => match message {
                 Some(message) => -i128::from(priority(message)),
                 // Behind every message that arrived before it.
                 None => i128::MAX,
             },
-            Kind::Fair if entry.is_letter() => {
+            OrderKind::Fair if entry.is_letter() => {
                 let last = self.rounds.get(&entry.sender).copied();
                 let round = last.map_or(self.round, |last| self.round.max(last + 1));
                 self.rounds.insert(entry.sender, round);
                 self.last_round = self.last_round.max(round);
                 round
             }
-            Kind::Fair => self.last_round,
+            OrderKind::Fair => self.last_round,
         }
     }
 }

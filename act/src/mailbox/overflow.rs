@@ -1,6 +1,6 @@
 //! What a full mailbox does with one message more (rule M6).
 
-use crate::recipient::Recipient;
+use crate::addressing::recipient::Recipient;
 use krarup_gen::Pid;
 use std::fmt;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Room in a mailbox, reserved before the message is there, and who waits for it.
 
 use super::entry::{Body, Notice};
+use crate::calls::slot::SlotSender;
 use crate::lock::Lock;
 use crate::process::current;
-use crate::slot::SlotSender;
 use krarup_gen::{Alias, Pid, SendError};
 use std::fmt;
 use std::sync::Weak;
@@ -178,18 +178,18 @@ impl NoRoom {
 }
 
 /// Who waits for room and takes the first that is offered.
-pub struct Waiter<M>(Waits<M>);
+pub struct Waiter<M>(WaiterKind<M>);
 
-enum Waits<M> {
+enum WaiterKind<M> {
     /// One sender, for one message.
     Sender(Lock<Option<SlotSender<Permit<M>>>>),
     /// A line of senders elsewhere: it stands in several mailboxes at once, and goes on standing
     /// there while anybody is in it.
-    Line(Weak<dyn Line<M>>),
+    Line(Weak<dyn WaitingLine<M>>),
 }
 
 /// Senders that wait for room in any of several mailboxes.
-pub(crate) trait Line<M>: Send + Sync {
+pub(crate) trait WaitingLine<M>: Send + Sync {
     /// Whether anybody waits.
     fn is_waiting(&self) -> bool;
 
@@ -199,25 +199,25 @@ pub(crate) trait Line<M>: Send + Sync {
 
 impl<M> Waiter<M> {
     pub(crate) fn new(slot: SlotSender<Permit<M>>) -> Self {
-        Waiter(Waits::Sender(Lock::new(Some(slot))))
+        Waiter(WaiterKind::Sender(Lock::new(Some(slot))))
     }
 
     /// Stands for a line.
-    pub(crate) fn for_line(line: Weak<dyn Line<M>>) -> Self {
-        Waiter(Waits::Line(line))
+    pub(crate) fn for_line(line: Weak<dyn WaitingLine<M>>) -> Self {
+        Waiter(WaiterKind::Line(line))
     }
 
     /// Whether somebody still waits.
     pub(crate) fn is_waiting(&self) -> bool {
         match &self.0 {
-            Waits::Sender(slot) => slot.lock().as_ref().is_some_and(SlotSender::is_awaited),
-            Waits::Line(line) => line.upgrade().is_some_and(|line| line.is_waiting()),
+            WaiterKind::Sender(slot) => slot.lock().as_ref().is_some_and(SlotSender::is_awaited),
+            WaiterKind::Line(line) => line.upgrade().is_some_and(|line| line.is_waiting()),
         }
     }
 
     /// Whether it stands for a line of senders elsewhere.
     pub(crate) fn is_line(&self) -> bool {
-        matches!(self.0, Waits::Line(_))
+        matches!(self.0, WaiterKind::Line(_))
     }
 
     /// Whether it takes room more than once, and wants more.
@@ -227,7 +227,7 @@ impl<M> Waiter<M> {
 
     /// There will be no room any more; a line has other mailboxes.
     pub(crate) fn refuse(&self) {
-        if let Waits::Sender(slot) = &self.0 {
+        if let WaiterKind::Sender(slot) = &self.0 {
             let slot = slot.lock().take();
             drop(slot);
         }
@@ -236,14 +236,14 @@ impl<M> Waiter<M> {
     /// Offers room; gives it back if nobody waits any more.
     pub(crate) fn offer(&self, permit: Permit<M>) -> Result<(), Permit<M>> {
         match &self.0 {
-            Waits::Sender(slot) => {
+            WaiterKind::Sender(slot) => {
                 let slot = slot.lock().take();
                 match slot {
                     Some(slot) => slot.send(permit),
                     None => Err(permit),
                 }
             }
-            Waits::Line(line) => match line.upgrade() {
+            WaiterKind::Line(line) => match line.upgrade() {
                 Some(line) => line.offer(permit),
                 None => Err(permit),
             },

@@ -2,16 +2,16 @@
 //! arrives (rule N5), in each of the ways in which something can be sent by an alias.
 
 use super::checker::{joined, model, thread};
-use super::house::House;
+use super::model_host::ModelHost;
+use crate::addressing::recipient::Recipient;
 use crate::context::Context;
 use crate::mailbox::inbox::UNBOUNDED;
-use crate::recipient::Recipient;
 
 /// What lies in the mailbox when `revoke` has returned is all that there will be. Whether that
 /// is anything hangs on who was first.
 fn nothing_more(send: fn(&Recipient<u32>)) {
     model(move || {
-        let house = House::new();
+        let house = ModelHost::new();
         let cell = house.admit_new(UNBOUNDED);
         let mut ctx = Context::new(cell.clone());
         let alias = ctx.alias();

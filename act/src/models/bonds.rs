@@ -1,17 +1,17 @@
 //! Links and monitors against the death of their target (rule L5): exactly one notice,
 //! whether it dies before, during or after, and none once the bond is taken away.
 
-use super::bell::block_on;
 use super::checker::{bounded, joined, model, thread};
-use super::house::{House, Inhabitant, LIMITS};
+use super::model_host::{LIMITS, ModelActor, ModelHost};
+use super::wake_flag::block_on;
 use crate::context::Context;
-use crate::host::Host;
+use crate::host::host::Host;
+use crate::host::ready::Ready;
 use crate::mailbox::inbox::UNBOUNDED;
-use crate::monitor::watch;
+use crate::observe::monitor::watch;
+use crate::process::awaited::AwaitedProcess;
 use crate::process::current;
 use crate::process::process::Process;
-use crate::process::wait::Wait;
-use crate::ready::Ready;
 use crate::received::Received;
 use futures_task::noop_waker_ref;
 use krarup_gen::{Reason, Target};
@@ -20,8 +20,8 @@ use std::sync::Arc;
 use std::task::Poll;
 
 /// A process that traps, by its own view, and one that will end when it is run.
-fn couple() -> (Arc<House>, Context<u32, u32>, Inhabitant, Ready) {
-    let house = House::new();
+fn couple() -> (Arc<ModelHost>, Context<u32, u32>, ModelActor, Ready) {
+    let house = ModelHost::new();
     let one = house.admit_new(UNBOUNDED);
     let mut ctx = Context::new(one);
     ctx.trap_exits(true);
@@ -43,7 +43,7 @@ fn notices(ctx: &mut Context<u32, u32>) -> usize {
     let mut count = 0;
     let mut cx = std::task::Context::from_waker(noop_waker_ref());
     // Else it would think that it has looked into its mailbox already.
-    current::begin_poll(noop_waker_ref(), Wait::NONE);
+    current::begin_poll(noop_waker_ref(), AwaitedProcess::NONE);
     while let Poll::Ready(item) = pin!(ctx.receive()).poll(&mut cx) {
         count += usize::from(matches!(item, Received::Exit(_) | Received::Down(_)));
     }
@@ -164,7 +164,7 @@ fn no_down_after_demonitor() {
 #[test]
 fn who_watches_from_outside_is_told_whenever_the_target_dies() {
     model(|| {
-        let house = House::new();
+        let house = ModelHost::new();
         let (target, ready) = house.spawn(UNBOUNDED, |ctx| async move {
             drop(ctx);
             Err(Reason::error("done"))
@@ -194,8 +194,8 @@ fn who_gives_up_watching_leaves_nothing() {
 }
 
 /// The halves of the link between two living processes: whether each has its own.
-fn halves(one: &Inhabitant, other: &Inhabitant) -> [bool; 2] {
-    let has = |a: &Inhabitant, b: &Inhabitant| a.locked_relations().links().contains(&b.pid);
+fn halves(one: &ModelActor, other: &ModelActor) -> [bool; 2] {
+    let has = |a: &ModelActor, b: &ModelActor| a.locked_relations().links().contains(&b.pid);
     [has(one, other), has(other, one)]
 }
 
@@ -204,7 +204,7 @@ fn halves(one: &Inhabitant, other: &Inhabitant) -> [bool; 2] {
 #[test]
 fn both_halves_of_a_link_agree() {
     model(|| {
-        let house = House::new();
+        let house = ModelHost::new();
         let (one, other) = (house.admit_new(UNBOUNDED), house.admit_new(UNBOUNDED));
         let mut ctx = Context::new(Arc::clone(&one));
         let unlinking = thread::spawn({
@@ -229,7 +229,7 @@ fn both_halves_of_a_link_agree() {
 #[test]
 fn two_who_die_together_leave_nothing() {
     bounded(5, || {
-        let house = House::until(2);
+        let house = ModelHost::until(2);
         let ending = |mut ctx: Context<u32, u32>| async move {
             ctx.receive().await;
             Ok(())

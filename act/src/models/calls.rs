@@ -1,16 +1,16 @@
 //! Real calls between real processes (rules C1, C3, C5): each comes to one end, whatever
 //! happens at the same moment.
 
-use super::bell::{Bell, block_on};
 use super::checker::{Mutex, bounded, joined, thread};
-use super::house::House;
-use crate::address::Address;
+use super::model_host::ModelHost;
+use super::wake_flag::{WakeSignal, block_on};
+use crate::addressing::address::Address;
 use crate::behavior::behavior_fn;
+use crate::calls::reply::Reply;
 use crate::context::Context;
-use crate::monitor::watch;
+use crate::lifecycle::spawn::Spawn;
+use crate::observe::monitor::watch;
 use crate::received::Received;
-use crate::reply::Reply;
-use crate::spawn::Spawn;
 use krarup_gen::{CallError, Reason, Target};
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,12 +24,12 @@ enum Ask {
 
 /// What came of a call that a process made.
 #[derive(Clone, Default)]
-struct Outcome {
+struct CallOutcome {
     result: Arc<Mutex<Option<Result<u32, CallError>>>>,
-    came: Arc<Bell>,
+    came: Arc<WakeSignal>,
 }
 
-impl Outcome {
+impl CallOutcome {
     fn tell(&self, result: Result<u32, CallError>) {
         *self.result.lock() = Some(result);
         self.came.ring();
@@ -41,7 +41,7 @@ impl Outcome {
 }
 
 /// Answers, and calls whom it is told to, until it is to finish.
-async fn live(mut ctx: Context<Ask>, timeout: Option<Duration>, outcome: Outcome) {
+async fn live(mut ctx: Context<Ask>, timeout: Option<Duration>, outcome: CallOutcome) {
     loop {
         match ctx.receive().await {
             Received::Message(Ask::Hello(reply)) => reply.send(7),
@@ -58,8 +58,8 @@ async fn live(mut ctx: Context<Ask>, timeout: Option<Duration>, outcome: Outcome
     }
 }
 
-fn process(house: &Arc<House>, timeout: Option<Duration>) -> (Address<Ask>, Outcome) {
-    let outcome = Outcome::default();
+fn process(house: &Arc<ModelHost>, timeout: Option<Duration>) -> (Address<Ask>, CallOutcome) {
+    let outcome = CallOutcome::default();
     let told = outcome.clone();
     let life = behavior_fn(move |ctx: Context<Ask>| async move {
         live(ctx, timeout, told).await;
@@ -69,7 +69,7 @@ fn process(house: &Arc<House>, timeout: Option<Duration>) -> (Address<Ask>, Outc
     (address, outcome)
 }
 
-fn finish(house: &Arc<House>, process: &Address<Ask>) -> Reason {
+fn finish(house: &Arc<ModelHost>, process: &Address<Ask>) -> Reason {
     let end = watch(house.host(), Target::Pid(process.pid()));
     process.finish();
     block_on(end).reason
@@ -80,7 +80,7 @@ fn finish(house: &Arc<House>, process: &Address<Ask>) -> Reason {
 #[test]
 fn of_two_that_call_each_other_exactly_one_fails() {
     bounded(2, || {
-        let house = House::until(2);
+        let house = ModelHost::until(2);
         let (one, of_one) = process(&house, None);
         let (other, of_other) = process(&house, None);
         assert!(one.send(Ask::Call(other.clone())).is_ok());
@@ -105,7 +105,7 @@ fn of_two_that_call_each_other_exactly_one_fails() {
 /// A reply, a timeout and, if it is to be, a kill of the caller, in any order.
 fn a_call(kills: bool) {
     bounded(3, move || {
-        let house = House::until(2);
+        let house = ModelHost::until(2);
         // Under a second: its timer is set at once.
         let (caller, outcome) = process(&house, Some(Duration::from_millis(10)));
         let (callee, _) = process(&house, None);
@@ -152,7 +152,7 @@ fn a_caller_that_is_killed_leaves_neither_reply_nor_timer() {
 #[test]
 fn a_call_to_one_who_is_killed_ends() {
     bounded(3, || {
-        let house = House::until(2);
+        let house = ModelHost::until(2);
         let (caller, outcome) = process(&house, None);
         let (callee, _) = process(&house, None);
         assert!(caller.send(Ask::Call(callee.clone())).is_ok());

@@ -100,14 +100,14 @@ mod many_times {
 #[derive(Default)]
 pub(crate) struct Mutex<T>(raw::Mutex<T>);
 
-pub(crate) type Locked<'a, T> = raw::MutexGuard<'a, T>;
+pub(crate) type CheckerGuard<'a, T> = raw::MutexGuard<'a, T>;
 
 impl<T> Mutex<T> {
     pub(crate) fn new(value: T) -> Self {
         Mutex(raw::Mutex::new(value))
     }
 
-    pub(crate) fn lock(&self) -> Locked<'_, T> {
+    pub(crate) fn lock(&self) -> CheckerGuard<'_, T> {
         self.0.lock().expect("nothing panics under a lock")
     }
 }
@@ -116,7 +116,7 @@ impl<T> Mutex<T> {
 pub(crate) struct Condvar(raw::Condvar);
 
 impl Condvar {
-    pub(crate) fn wait<'a, T>(&self, locked: Locked<'a, T>) -> Locked<'a, T> {
+    pub(crate) fn wait<'a, T>(&self, locked: CheckerGuard<'a, T>) -> CheckerGuard<'a, T> {
         self.0.wait(locked).expect("nothing panics under a lock")
     }
 

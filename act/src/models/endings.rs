@@ -1,25 +1,25 @@
 //! The end of a real process: it comes once, whatever brings it and whoever is quicker, and
 //! no message disappears in it (rules D3, D5, D7, M5).
 
-use super::bell::block_on;
 use super::checker::{bounded, joined, model, thread};
-use super::house::{House, Inhabitant};
+use super::model_host::{ModelActor, ModelHost};
+use super::wake_flag::block_on;
 use crate::actor::Actor;
+use crate::calls::reply::Reply;
 use crate::context::Context;
+use crate::lifecycle::spawn::Spawn;
 use crate::mailbox::inbox::UNBOUNDED;
-use crate::monitor::watch;
+use crate::observe::monitor::watch;
 use crate::process::process::{Process, Via};
 use crate::received::Received;
-use crate::reply::Reply;
-use crate::spawn::Spawn;
 use krarup_gen::{CallError, Exit, Pid, Reason, Result, Target};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Clone, Default)]
-struct Count(Arc<AtomicU64>);
+struct EndCount(Arc<AtomicU64>);
 
-impl Count {
+impl EndCount {
     fn add(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -30,8 +30,8 @@ impl Count {
 }
 
 /// A process that handles what comes; and ends after the first message, if it is to.
-fn handling(house: &Arc<House>, bound: u32, ends: bool) -> (Inhabitant, Count) {
-    let handled = Count::default();
+fn handling(house: &Arc<ModelHost>, bound: u32, ends: bool) -> (ModelActor, EndCount) {
+    let handled = EndCount::default();
     let count = handled.clone();
     let cell = house.start(bound, move |mut ctx| async move {
         loop {
@@ -52,7 +52,7 @@ fn handling(house: &Arc<House>, bound: u32, ends: bool) -> (Inhabitant, Count) {
 fn a_process_ends_once_and_no_message_disappears() {
     for ends_by_itself in [false, true] {
         model(move || {
-            let house = House::new();
+            let house = ModelHost::new();
             let (cell, handled) = handling(&house, UNBOUNDED, ends_by_itself);
             let worker = house.worker();
             let sender = thread::spawn({
@@ -71,7 +71,7 @@ fn a_process_ends_once_and_no_message_disappears() {
 #[test]
 fn a_kill_wakes_a_process_that_waits() {
     model(|| {
-        let house = House::new();
+        let house = ModelHost::new();
         let cell = house.start(UNBOUNDED, |ctx| async move {
             std::future::pending::<()>().await;
             drop(ctx);
@@ -88,8 +88,8 @@ fn a_kill_wakes_a_process_that_waits() {
 #[test]
 fn no_message_is_handled_after_a_kill() {
     model(|| {
-        let house = House::new();
-        let handled = Count::default();
+        let house = ModelHost::new();
+        let handled = EndCount::default();
         let count = handled.clone();
         let cell = house.start(UNBOUNDED, |mut ctx| async move {
             loop {
@@ -112,7 +112,7 @@ fn no_message_is_handled_after_a_kill() {
 #[test]
 fn a_refused_message_is_never_handled() {
     bounded(5, || {
-        let house = House::new();
+        let house = ModelHost::new();
         let (cell, handled) = handling(&house, 1, false);
         let worker = house.worker();
         let sender = thread::spawn({
@@ -130,8 +130,8 @@ fn a_refused_message_is_never_handled() {
 
 /// An actor that fails at every message, and counts how often it terminates and is dropped.
 struct Mortal {
-    terminated: Count,
-    dropped: Count,
+    terminated: EndCount,
+    dropped: EndCount,
 }
 
 impl Actor for Mortal {
@@ -170,8 +170,8 @@ fn signal(process: Arc<dyn Process>) {
 /// terminates at most once.
 fn two_causes(one: fn(Arc<dyn Process>), other: fn(Arc<dyn Process>), fails: bool) {
     bounded(4, move || {
-        let house = House::new();
-        let (terminated, dropped) = (Count::default(), Count::default());
+        let house = ModelHost::new();
+        let (terminated, dropped) = (EndCount::default(), EndCount::default());
         let mortal = Mortal { terminated: terminated.clone(), dropped: dropped.clone() };
         let address = Spawn::outside(house.host(), move || mortal).start().expect("a process");
         let end = watch(house.host(), Target::Pid(address.pid()));
@@ -222,7 +222,7 @@ fn two_stops_and_a_failure_are_one_end() {
 #[test]
 fn an_end_comes_to_its_end_though_its_host_panics() {
     model(|| {
-        let house = House::failing();
+        let house = ModelHost::failing();
         let (token, answer) = Reply::<u32>::new(None);
         let cell = house.start(UNBOUNDED, |mut ctx| async move {
             ctx.receive().await;
@@ -249,7 +249,7 @@ mod broken {
     #[derive(Default)]
     struct Doubtful {
         ended: AtomicBool,
-        terminated: Count,
+        terminated: EndCount,
     }
 
     impl Doubtful {

@@ -3,38 +3,38 @@
 //! is lost but what the end takes.
 
 use super::checker::{bounded, joined, thread};
-use super::house::{House, ONE_BY_ONE};
+use super::model_host::{ModelHost, ONE_BY_ONE};
 use crate::actor::Actor;
 use crate::context::Context;
-use crate::in_place::InPlace;
-use crate::spawn::Spawn;
+use crate::lifecycle::in_place::InPlace;
+use crate::lifecycle::spawn::Spawn;
 use krarup_gen::{Reason, Result};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum InPlaceStep {
     Init,
     Handles(u32),
     Dropped,
 }
 
-type Log = Arc<Mutex<Vec<Step>>>;
+type StepLog = Arc<Mutex<Vec<InPlaceStep>>>;
 
 /// Fails at message 0, and is done when it has handled so many.
 struct Fragile {
-    log: Log,
+    log: StepLog,
     messages: usize,
 }
 
 impl Fragile {
-    fn note(&self, step: Step) {
+    fn note(&self, step: InPlaceStep) {
         self.log.lock().expect("nothing panics under a lock").push(step);
     }
 
     fn handled(&self) -> usize {
         let log = self.log.lock().expect("nothing panics under a lock");
-        log.iter().filter(|step| matches!(step, Step::Handles(_))).count()
+        log.iter().filter(|step| matches!(step, InPlaceStep::Handles(_))).count()
     }
 }
 
@@ -42,12 +42,12 @@ impl Actor for Fragile {
     type Message = u32;
 
     async fn init(&mut self, _: &mut Context<u32>) -> Result {
-        self.note(Step::Init);
+        self.note(InPlaceStep::Init);
         Ok(())
     }
 
     async fn handle_message(&mut self, ctx: &mut Context<u32>, message: u32) -> Result {
-        self.note(Step::Handles(message));
+        self.note(InPlaceStep::Handles(message));
         if self.handled() == self.messages {
             ctx.stop();
         }
@@ -57,7 +57,7 @@ impl Actor for Fragile {
 
 impl Drop for Fragile {
     fn drop(&mut self) {
-        self.note(Step::Dropped);
+        self.note(InPlaceStep::Dropped);
     }
 }
 
@@ -65,10 +65,10 @@ impl Drop for Fragile {
 /// it did, and how many dead letters there were.
 fn restarted(
     messages: usize,
-    meanwhile: impl FnOnce(&crate::address::Address<u32>),
-) -> (Vec<Step>, u64) {
-    let house = House::new();
-    let log = Log::default();
+    meanwhile: impl FnOnce(&crate::addressing::address::Address<u32>),
+) -> (Vec<InPlaceStep>, u64) {
+    let house = ModelHost::new();
+    let log = StepLog::default();
     let factory = {
         let log = Arc::clone(&log);
         move || Fragile { log: Arc::clone(&log), messages }
@@ -93,9 +93,9 @@ fn restarted(
     (log, house.dead_letters())
 }
 
-fn handled(log: &[Step]) -> Vec<u32> {
+fn handled(log: &[InPlaceStep]) -> Vec<u32> {
     let messages = log.iter().filter_map(|step| match step {
-        Step::Handles(message) => Some(*message),
+        InPlaceStep::Handles(message) => Some(*message),
         _ => None,
     });
     let mut messages: Vec<_> = messages.collect();
@@ -104,13 +104,15 @@ fn handled(log: &[Step]) -> Vec<u32> {
 }
 
 /// A state after the other: each begins when the one before has been dropped.
-fn states_follow_each_other(log: &[Step]) {
+fn states_follow_each_other(log: &[InPlaceStep]) {
     let mut alive = false;
     for step in log {
         match step {
-            Step::Init => assert!(!std::mem::replace(&mut alive, true), "two states: {log:?}"),
-            Step::Handles(_) => assert!(alive, "no state: {log:?}"),
-            Step::Dropped => assert!(std::mem::take(&mut alive), "no state: {log:?}"),
+            InPlaceStep::Init => {
+                assert!(!std::mem::replace(&mut alive, true), "two states: {log:?}");
+            }
+            InPlaceStep::Handles(_) => assert!(alive, "no state: {log:?}"),
+            InPlaceStep::Dropped => assert!(std::mem::take(&mut alive), "no state: {log:?}"),
         }
     }
     assert!(!alive, "a state lives on: {log:?}");
@@ -132,7 +134,7 @@ fn a_kill_in_a_restart_ends_it_once() {
     bounded(4, || {
         let (log, dead_letters) = restarted(9, |fragile| fragile.process().kill());
         // Killed before its first turn it has no state; killed before `init`, one without.
-        let log: Vec<_> = match log.iter().position(|step| *step == Step::Init) {
+        let log: Vec<_> = match log.iter().position(|step| *step == InPlaceStep::Init) {
             Some(first) => log[first..].to_vec(),
             None => Vec::new(),
         };

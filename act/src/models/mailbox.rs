@@ -1,14 +1,14 @@
 //! What a mailbox would lose without one of the lines that guard it: the owner's side of a
 //! turn, made of the real [`Inbox`], in which one thing at a time is done otherwise.
 
-use super::bell::Bell;
 use super::checker::{Condvar, Mutex, joined, model, thread};
+use super::wake_flag::WakeSignal;
+use crate::host::ready::{Ready, RunTurn, TurnLimits};
+use crate::host::worker_slot::WorkerSlot;
 use crate::lock::Lock;
 use crate::mailbox::entry::Body;
-use crate::mailbox::inbox::{Inbox, Phase, Refused, UNBOUNDED};
+use crate::mailbox::inbox::{Inbox, MailboxPhase, Refused, UNBOUNDED};
 use crate::mailbox::overflow::Overflow;
-use crate::ready::{Ready, Turn, TurnLimits};
-use crate::seat::Seat;
 use crate::sync::{AtomicU64, Ordering};
 use krarup_gen::{Pid, Reason};
 use std::pin::Pin;
@@ -16,10 +16,10 @@ use std::sync::Arc;
 use std::task::Waker;
 
 /// Stands for the process: whoever has its [`Ready`] is in it.
-struct Token;
+struct ModelProcess;
 
-impl Turn for Token {
-    fn run(self: Pin<Box<Self>>, _: &TurnLimits, _: &Seat) -> Option<Ready> {
+impl RunTurn for ModelProcess {
+    fn run(self: Pin<Box<Self>>, _: &TurnLimits, _: &WorkerSlot) -> Option<Ready> {
         None
     }
 
@@ -46,7 +46,7 @@ impl Turn for Token {
 
 /// What is done otherwise.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fault {
+enum MailboxFault {
     None,
     /// The owner looks for mail, and parks under the lock once more.
     ParksInASecondStep,
@@ -64,30 +64,30 @@ enum Fault {
 
 /// A process and its mailbox.
 struct Owner {
-    fault: Fault,
+    fault: MailboxFault,
     /// Where it parks: it waits for messages, or for a waker inside a handler.
-    parks: Phase,
+    parks: MailboxPhase,
     inbox: Lock<Inbox<u32, ()>>,
     taken: AtomicU64,
     queue: Mutex<Option<Ready>>,
     came: Condvar,
     /// Rings when a message has been handled.
-    handled: Arc<Bell>,
+    handled: Arc<WakeSignal>,
     seen: Mutex<Vec<u32>>,
     /// What the process waits for inside its handler.
     flag: Mutex<bool>,
 }
 
 impl Owner {
-    fn new(fault: Fault, parks: Phase, bound: u32) -> Arc<Self> {
+    fn new(fault: MailboxFault, parks: MailboxPhase, bound: u32) -> Arc<Self> {
         Arc::new(Owner {
             fault,
             parks,
             inbox: Lock::new(Inbox::new(bound, Overflow::Refuse)),
             taken: AtomicU64::new(0),
-            queue: Mutex::new(Some(Ready::new(Box::pin(Token)))),
+            queue: Mutex::new(Some(Ready::new(Box::pin(ModelProcess)))),
             came: Condvar::default(),
-            handled: Bell::new(),
+            handled: WakeSignal::new(),
             seen: Mutex::default(),
             flag: Mutex::new(false),
         })
@@ -97,7 +97,7 @@ impl Owner {
 
     fn send(&self, message: u32) -> Result<(), Refused<u32>> {
         let taken = || self.taken.load(Ordering::Relaxed);
-        if self.fault == Fault::LooksBeforePushing {
+        if self.fault == MailboxFault::LooksBeforePushing {
             let ready = self.inbox.lock().ready_for_mail();
             let _ = self.inbox.lock().push_main(message, 0, 0, taken, |_| {})?;
             self.schedule(ready);
@@ -117,7 +117,7 @@ impl Owner {
     fn doom(&self) {
         let mut inbox = self.inbox.lock();
         inbox.rare().doom = Some(Reason::Killed);
-        let ready = if self.fault == Fault::DoomsAsMail {
+        let ready = if self.fault == MailboxFault::DoomsAsMail {
             inbox.ready_for_mail()
         } else {
             inbox.ready_for_wake()
@@ -164,12 +164,12 @@ impl Owner {
     }
 
     fn poll(&self, messages: u64) -> bool {
-        if self.parks == Phase::Waiting {
+        if self.parks == MailboxPhase::Waiting {
             return *self.flag.lock();
         }
         let mut batch = None;
         let mut next = self.inbox.lock().take_main(&mut batch);
-        if self.fault == Fault::HandlesQueueFirst
+        if self.fault == MailboxFault::HandlesQueueFirst
             && let Some(later) = batch.as_mut().and_then(|batch| batch.pop_front())
             && let Some(first) = next.replace(later)
         {
@@ -180,7 +180,7 @@ impl Owner {
                 self.seen.lock().push(message);
             }
             let count = || self.taken.fetch_add(1, Ordering::Relaxed);
-            if self.fault == Fault::CountsAfterHandling {
+            if self.fault == MailboxFault::CountsAfterHandling {
                 self.handled.ring();
                 count();
             } else {
@@ -198,14 +198,14 @@ impl Owner {
         if inbox.has_doom() {
             return Some(ready);
         }
-        if inbox.notified && self.fault != Fault::ForgetsWakers {
+        if inbox.notified && self.fault != MailboxFault::ForgetsWakers {
             inbox.notified = false;
             return Some(ready);
         }
-        if self.parks == Phase::Idle && inbox.has_main() {
+        if self.parks == MailboxPhase::Idle && inbox.has_main() {
             return Some(ready);
         }
-        if self.fault == Fault::ParksInASecondStep {
+        if self.fault == MailboxFault::ParksInASecondStep {
             drop(inbox);
             inbox = self.inbox.lock();
         }
@@ -220,9 +220,9 @@ fn running(owner: &Arc<Owner>, messages: u64) -> thread::JoinHandle<()> {
 }
 
 /// Two senders, a message each.
-fn mail(fault: Fault) {
+fn mail(fault: MailboxFault) {
     model(move || {
-        let owner = Owner::new(fault, Phase::Idle, UNBOUNDED);
+        let owner = Owner::new(fault, MailboxPhase::Idle, UNBOUNDED);
         let process = running(&owner, 2);
         let sender = thread::spawn({
             let owner = Arc::clone(&owner);
@@ -235,9 +235,9 @@ fn mail(fault: Fault) {
 }
 
 /// One sender, three messages.
-fn order(fault: Fault) {
+fn order(fault: MailboxFault) {
     model(move || {
-        let owner = Owner::new(fault, Phase::Idle, UNBOUNDED);
+        let owner = Owner::new(fault, MailboxPhase::Idle, UNBOUNDED);
         let process = running(&owner, 3);
         (1..=3).for_each(|message| assert!(owner.send(message).is_ok()));
         joined(process);
@@ -246,9 +246,9 @@ fn order(fault: Fault) {
 }
 
 /// A waker.
-fn waker(fault: Fault) {
+fn waker(fault: MailboxFault) {
     model(move || {
-        let owner = Owner::new(fault, Phase::Waiting, UNBOUNDED);
+        let owner = Owner::new(fault, MailboxPhase::Waiting, UNBOUNDED);
         let process = running(&owner, 0);
         owner.wake();
         joined(process);
@@ -256,7 +256,7 @@ fn waker(fault: Fault) {
 }
 
 /// A doom and a message, for a process that waits in `phase`.
-fn doom(fault: Fault, phase: Phase) {
+fn doom(fault: MailboxFault, phase: MailboxPhase) {
     model(move || {
         let owner = Owner::new(fault, phase, UNBOUNDED);
         let process = running(&owner, u64::MAX);
@@ -271,9 +271,9 @@ fn doom(fault: Fault, phase: Phase) {
 }
 
 /// A bound of one: the second message is sent once the first has been handled.
-fn room(fault: Fault) {
+fn room(fault: MailboxFault) {
     model(move || {
-        let owner = Owner::new(fault, Phase::Idle, 1);
+        let owner = Owner::new(fault, MailboxPhase::Idle, 1);
         let process = running(&owner, 2);
         assert!(owner.send(1).is_ok());
         owner.handled.wait();
@@ -284,48 +284,48 @@ fn room(fault: Fault) {
 
 #[test]
 fn the_owner_without_a_fault_holds() {
-    mail(Fault::None);
-    order(Fault::None);
-    waker(Fault::None);
-    doom(Fault::None, Phase::Idle);
-    doom(Fault::None, Phase::Waiting);
-    room(Fault::None);
+    mail(MailboxFault::None);
+    order(MailboxFault::None);
+    waker(MailboxFault::None);
+    doom(MailboxFault::None, MailboxPhase::Idle);
+    doom(MailboxFault::None, MailboxPhase::Waiting);
+    room(MailboxFault::None);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn parking_in_a_second_step_loses_a_message() {
-    mail(Fault::ParksInASecondStep);
+    mail(MailboxFault::ParksInASecondStep);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn looking_for_the_process_before_the_message_is_there_loses_it() {
-    mail(Fault::LooksBeforePushing);
+    mail(MailboxFault::LooksBeforePushing);
 }
 
 #[test]
 #[should_panic(expected = "out of order")]
 fn the_queue_before_the_idle_slot_is_out_of_order() {
-    order(Fault::HandlesQueueFirst);
+    order(MailboxFault::HandlesQueueFirst);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn parking_without_a_look_at_the_wakers_loses_one() {
-    waker(Fault::ForgetsWakers);
+    waker(MailboxFault::ForgetsWakers);
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn a_doom_that_arrives_as_a_message_does_not_end_a_process_that_waits() {
-    doom(Fault::DoomsAsMail, Phase::Waiting);
+    doom(MailboxFault::DoomsAsMail, MailboxPhase::Waiting);
 }
 
 #[test]
 #[should_panic(expected = "no room")]
 fn counting_after_handling_refuses_one_who_has_seen_the_effect() {
-    room(Fault::CountsAfterHandling);
+    room(MailboxFault::CountsAfterHandling);
 }
 
 /// A sender that asks for room, and puts its message in under the lock once more.

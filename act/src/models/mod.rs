@@ -11,14 +11,13 @@
 pub(crate) mod checker;
 
 mod aliases;
-mod bell;
 mod bonds;
 mod calls;
 mod endings;
-mod house;
 mod in_place;
 #[cfg(loom)]
 mod mailbox;
+mod model_host;
 mod process;
 mod refused;
 mod room;
@@ -26,5 +25,6 @@ mod slot;
 mod suspending;
 #[cfg(loom)]
 mod waits;
+mod wake_flag;
 mod wakers;
 mod within;

@@ -1,16 +1,16 @@
 //! A real process, its mailbox and its turns, against those who send to it and wake it
 //! (rules R1, R2, M1, M5).
 
-use super::bell::Bell;
 use super::checker::{Cell, bounded, joined, model, thread};
-use super::house::{House, Inhabitant, LIMITS, ONE_BY_ONE};
+use super::model_host::{LIMITS, ModelActor, ModelHost, ONE_BY_ONE};
+use super::wake_flag::WakeSignal;
 use crate::context::Context;
-use crate::in_place::yield_now;
+use crate::host::worker_slot::{Debt, WorkerSlot};
+use crate::lifecycle::in_place::yield_now;
 use crate::mailbox::inbox::UNBOUNDED;
 use crate::process::current;
 use crate::process::process::Process;
 use crate::received::Received;
-use crate::seat::{Debt, Seat};
 use krarup_gen::Priority;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +30,7 @@ impl Handled {
 }
 
 /// A sender of these messages, on a thread of its own.
-fn sending(cell: &Inhabitant, messages: impl IntoIterator<Item = u32>) -> thread::JoinHandle<()> {
+fn sending(cell: &ModelActor, messages: impl IntoIterator<Item = u32>) -> thread::JoinHandle<()> {
     let cell = Arc::clone(cell);
     let messages: Vec<_> = messages.into_iter().collect();
     thread::spawn(move || messages.into_iter().for_each(|n| assert!(cell.send(n).is_ok())))
@@ -41,7 +41,7 @@ fn sending(cell: &Inhabitant, messages: impl IntoIterator<Item = u32>) -> thread
 #[test]
 fn every_message_that_was_accepted_is_handled() {
     model(|| {
-        let house = House::new();
+        let house = ModelHost::new();
         let handled = Handled::default();
         let count = handled.clone();
         let cell = house.start(UNBOUNDED, |mut ctx| async move {
@@ -65,7 +65,7 @@ fn every_message_that_was_accepted_is_handled() {
 #[test]
 fn every_message_reaches_the_loop_of_an_actor() {
     model(|| {
-        let house = House::new();
+        let house = ModelHost::new();
         let cell = house.start(UNBOUNDED, |mut ctx| async move {
             ctx.next_message().await;
             ctx.next_message().await;
@@ -85,7 +85,7 @@ fn every_message_reaches_the_loop_of_an_actor() {
 #[test]
 fn every_command_is_handled() {
     model(|| {
-        let house = House::new();
+        let house = ModelHost::new();
         let handled = Handled::default();
         let count = handled.clone();
         let cell = house.start(UNBOUNDED, |mut ctx| async move {
@@ -113,7 +113,7 @@ fn every_command_is_handled() {
 #[test]
 fn a_command_reaches_who_listens_to_the_control_lanes_alone() {
     model(|| {
-        let house = House::new();
+        let house = ModelHost::new();
         let cell = house.start(UNBOUNDED, |mut ctx| async move {
             assert!(matches!(ctx.receive_control().await, Received::Command(1)));
             Ok(())
@@ -136,7 +136,7 @@ fn a_command_reaches_who_listens_to_the_control_lanes_alone() {
 #[test]
 fn a_message_to_who_listens_to_the_control_lanes_alone_comes_after_the_command() {
     model(|| {
-        let house = House::new();
+        let house = ModelHost::new();
         let cell = house.start(UNBOUNDED, |mut ctx| async move {
             assert!(matches!(ctx.receive_control().await, Received::Command(1)));
             assert!(matches!(ctx.receive().await, Received::Message(2)));
@@ -158,7 +158,7 @@ fn a_message_to_who_listens_to_the_control_lanes_alone_comes_after_the_command()
 #[test]
 fn one_of_three_senders_wakes() {
     bounded(5, || {
-        let house = House::new();
+        let house = ModelHost::new();
         let cell = house.start(UNBOUNDED, |mut ctx| async move {
             for _ in 0..3 {
                 ctx.receive().await;
@@ -191,7 +191,7 @@ async fn counting(mut ctx: Context<u32, u32>, messages: u32) {
 #[test]
 fn turns_on_two_workers_follow_each_other() {
     bounded(4, || {
-        let house = House::new();
+        let house = ModelHost::new();
         let cell = house.start(UNBOUNDED, |ctx| async move {
             counting(ctx, 2).await;
             Ok(())
@@ -208,7 +208,7 @@ fn turns_on_two_workers_follow_each_other() {
 #[test]
 fn messages_of_one_sender_keep_their_order() {
     bounded(4, || {
-        let house = House::new();
+        let house = ModelHost::new();
         let cell = house.start(UNBOUNDED, |mut ctx| async move {
             let mut last = [0, 0];
             for _ in 0..4 {
@@ -234,7 +234,7 @@ fn messages_of_one_sender_keep_their_order() {
 #[test]
 fn a_bound_of_one_accepts_one_of_two() {
     model(|| {
-        let house = House::new();
+        let house = ModelHost::new();
         let cell = house.admit_new(1);
         let sender = thread::spawn({
             let cell = Arc::clone(&cell);
@@ -250,8 +250,8 @@ fn a_bound_of_one_accepts_one_of_two() {
 #[test]
 fn the_effect_of_a_message_is_seen_with_its_room() {
     model(|| {
-        let house = House::new();
-        let effect = Bell::new();
+        let house = ModelHost::new();
+        let effect = WakeSignal::new();
         let bell = Arc::clone(&effect);
         let cell = house.start(1, |mut ctx| async move {
             for _ in 0..2 {
@@ -274,7 +274,7 @@ fn the_effect_of_a_message_is_seen_with_its_room() {
 fn a_process_sits_out_the_turns_it_owes_unless_it_is_called() {
     for called in [false, true] {
         model(move || {
-            let house = House::new();
+            let house = ModelHost::new();
             let turns = Arc::new(AtomicU64::new(0));
             let count = Arc::clone(&turns);
             let (cell, mut ready) = house.spawn(UNBOUNDED, |ctx| async move {
@@ -312,7 +312,7 @@ fn a_process_sits_out_the_turns_it_owes_unless_it_is_called() {
 fn a_process_that_is_called_leaves_no_debt() {
     for called in [false, true] {
         model(move || {
-            let (house, seat) = (House::new(), Seat::default());
+            let (house, seat) = (ModelHost::new(), WorkerSlot::default());
             let (cell, ready) = house.spawn(UNBOUNDED, move |ctx| async move {
                 if called {
                     assert!(ctx.address().send_high(1).is_ok());

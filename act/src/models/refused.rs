@@ -1,20 +1,20 @@
 //! A process that is put back into its mailbox because nobody will run it, against who sends to
 //! it and who kills it (rule R7).
 
-use super::bell::block_on;
 use super::checker::{joined, model, thread};
-use super::house::{House, Inhabitant, LIMITS};
+use super::model_host::{LIMITS, ModelActor, ModelHost};
+use super::wake_flag::block_on;
+use crate::host::ready::Ready;
 use crate::mailbox::inbox::UNBOUNDED;
-use crate::monitor::watch;
+use crate::observe::monitor::watch;
 use crate::process::process::Process;
-use crate::ready::Ready;
 use crate::received::Received;
 use krarup_gen::{Reason, Target};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A process that has been idle, and is scheduled for its first message of two.
-fn scheduled(house: &Arc<House>, handled: &Arc<AtomicU64>) -> (Inhabitant, Ready) {
+fn scheduled(house: &Arc<ModelHost>, handled: &Arc<AtomicU64>) -> (ModelActor, Ready) {
     let count = Arc::clone(handled);
     let (cell, ready) = house.spawn(UNBOUNDED, |mut ctx| async move {
         while count.load(Ordering::Relaxed) < 2 {
@@ -33,7 +33,7 @@ fn scheduled(house: &Arc<House>, handled: &Arc<AtomicU64>) -> (Inhabitant, Ready
 #[test]
 fn what_comes_while_a_process_is_put_back_is_handled() {
     model(|| {
-        let (house, handled) = (House::new(), Arc::new(AtomicU64::new(0)));
+        let (house, handled) = (ModelHost::new(), Arc::new(AtomicU64::new(0)));
         let (cell, ready) = scheduled(&house, &handled);
         let sender = thread::spawn(move || assert!(cell.send(2).is_ok()));
         let waker = ready.put_back(|| Reason::Normal).expect("it has run and was not killed");
@@ -50,7 +50,7 @@ fn what_comes_while_a_process_is_put_back_is_handled() {
 #[test]
 fn a_process_that_is_killed_while_it_is_put_back_ends_once() {
     model(|| {
-        let (house, handled) = (House::new(), Arc::new(AtomicU64::new(0)));
+        let (house, handled) = (ModelHost::new(), Arc::new(AtomicU64::new(0)));
         let (cell, ready) = scheduled(&house, &handled);
         let killer = thread::spawn(move || cell.kill());
         if let Err(doomed) = ready.put_back(|| Reason::Normal) {
@@ -68,7 +68,7 @@ fn a_process_that_is_killed_while_it_is_put_back_ends_once() {
 fn a_process_that_was_killed_before_nobody_will_run_it_was_killed() {
     for kills in [false, true] {
         model(move || {
-            let house = House::new();
+            let house = ModelHost::new();
             let (cell, ready) = house.spawn(UNBOUNDED, |_| async { Ok(()) });
             let end = watch(house.host(), Target::Pid(cell.pid));
             if kills {

@@ -1,22 +1,22 @@
 //! Senders that wait for room in a real process's mailbox, and room that is kept (rules M5,
 //! M6).
 
-use super::bell::block_on;
 use super::checker::{bounded, joined, model, thread};
-use super::house::{House, Inhabitant};
-use crate::address::Address;
+use super::model_host::{ModelActor, ModelHost};
+use super::wake_flag::block_on;
+use crate::addressing::address::Address;
 use crate::process::process::Process;
 use crate::received::Received;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Whether there was a process to take the message.
-fn send_or_wait(cell: &Inhabitant, message: u32) -> bool {
+fn send_or_wait(cell: &ModelActor, message: u32) -> bool {
     block_on(Address::new(Arc::clone(cell)).send_or_wait(message).into_future()).is_ok()
 }
 
 /// A process with room for one that handles this many messages, and counts them.
-fn counting(house: &Arc<House>, messages: u64) -> (Inhabitant, Arc<AtomicU64>) {
+fn counting(house: &Arc<ModelHost>, messages: u64) -> (ModelActor, Arc<AtomicU64>) {
     let handled = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&handled);
     let cell = house.start(1, move |mut ctx| async move {
@@ -35,7 +35,7 @@ fn counting(house: &Arc<House>, messages: u64) -> (Inhabitant, Arc<AtomicU64>) {
 #[test]
 fn a_sender_that_waits_gets_room() {
     bounded(4, || {
-        let house = House::new();
+        let house = ModelHost::new();
         let (cell, handled) = counting(&house, 2);
         let worker = house.worker();
         let sender = thread::spawn({
@@ -54,7 +54,7 @@ fn a_sender_that_waits_gets_room() {
 #[test]
 fn a_sender_that_waits_hears_of_the_end() {
     bounded(4, || {
-        let house = House::new();
+        let house = ModelHost::new();
         let (cell, handled) = counting(&house, 9);
         let worker = house.worker();
         assert!(cell.send(1).is_ok());
@@ -77,7 +77,7 @@ fn a_sender_that_waits_hears_of_the_end() {
 #[test]
 fn room_that_is_given_back_goes_to_who_waits() {
     model(|| {
-        let house = House::new();
+        let house = ModelHost::new();
         let cell = house.admit_new(1);
         let permit = Address::new(Arc::clone(&cell)).reserve().expect("room for one");
         let sender = thread::spawn({
@@ -96,7 +96,7 @@ fn room_that_is_given_back_goes_to_who_waits() {
 #[test]
 fn room_that_nobody_waits_for_any_more_is_not_lost() {
     model(|| {
-        let house = House::new();
+        let house = ModelHost::new();
         let cell = house.admit_new(1);
         let to = Address::new(Arc::clone(&cell));
         let permit = to.reserve().expect("room for one");

@@ -1,10 +1,10 @@
 //! A value on its way to one waiter: it comes to exactly one end, and the waiter hears of
 //! it (rules C1, C3, R2).
 
-use super::bell::Bell;
 use super::checker::{joined, model, thread};
-use crate::reply::Reply;
-use crate::slot::{SlotReceiver, slot, slot_for};
+use super::wake_flag::WakeSignal;
+use crate::calls::reply::Reply;
+use crate::calls::slot::{SlotReceiver, slot, slot_for};
 use krarup_gen::CallError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,9 +12,9 @@ use std::task::{Context, Poll};
 
 /// How often something happened.
 #[derive(Clone, Default)]
-struct Count(Arc<AtomicUsize>);
+struct WakeCount(Arc<AtomicUsize>);
 
-impl Count {
+impl WakeCount {
     fn add(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -25,7 +25,7 @@ impl Count {
 }
 
 /// Polls until the value is there, each time after the bell has rung.
-fn wait<T: Send + 'static>(receiver: &mut SlotReceiver<T>, bell: &Arc<Bell>) -> Option<T> {
+fn wait<T: Send + 'static>(receiver: &mut SlotReceiver<T>, bell: &Arc<WakeSignal>) -> Option<T> {
     let waker = bell.waker();
     let mut cx = Context::from_waker(&waker);
     loop {
@@ -40,7 +40,7 @@ fn wait<T: Send + 'static>(receiver: &mut SlotReceiver<T>, bell: &Arc<Bell>) -> 
 fn a_reply_against_a_timeout_has_one_outcome() {
     model(|| {
         let (reply, mut receiver) = Reply::new(None);
-        let late = Count::default();
+        let late = WakeCount::default();
         let replying = thread::spawn(move || reply.send(7));
         let counted = late.clone();
         let answer = receiver.close(move || counted.add());
@@ -54,7 +54,7 @@ fn a_reply_against_a_timeout_has_one_outcome() {
 fn a_dropped_token_against_a_timeout_is_no_late_reply() {
     model(|| {
         let (reply, mut receiver) = Reply::<u32>::new(None);
-        let late = Count::default();
+        let late = WakeCount::default();
         let dropping = thread::spawn(move || drop(reply));
         let counted = late.clone();
         let answer = receiver.close(move || counted.add());
@@ -69,7 +69,7 @@ fn a_dropped_token_against_a_timeout_is_no_late_reply() {
 fn a_waiter_that_was_never_polled_is_woken() {
     for answers in [true, false] {
         model(move || {
-            let bell = Bell::new();
+            let bell = WakeSignal::new();
             let (reply, mut receiver) = Reply::new(Some(bell.waker().clone()));
             let replying = thread::spawn(move || if answers { reply.send(7) } else { drop(reply) });
             bell.wait();
@@ -84,7 +84,7 @@ fn a_waiter_that_was_never_polled_is_woken() {
 #[test]
 fn a_waiter_that_moves_is_woken_where_it_is() {
     model(|| {
-        let (before, bell) = (Bell::new(), Bell::new());
+        let (before, bell) = (WakeSignal::new(), WakeSignal::new());
         let (sender, mut receiver) = slot_for(Some(before.waker().clone()));
         let sending = thread::spawn(move || assert!(sender.send(7).is_ok()));
         assert_eq!(wait(&mut receiver, &bell), Some(7));
@@ -95,7 +95,7 @@ fn a_waiter_that_moves_is_woken_where_it_is() {
 /// The waiter gives up or goes away while the value comes.
 #[test]
 fn a_value_for_a_waiter_that_goes_away_is_dropped_once() {
-    struct Value(Count);
+    struct Value(WakeCount);
 
     impl Drop for Value {
         fn drop(&mut self) {
@@ -104,7 +104,7 @@ fn a_value_for_a_waiter_that_goes_away_is_dropped_once() {
     }
 
     model(|| {
-        let drops = Count::default();
+        let drops = WakeCount::default();
         let (sender, receiver) = slot();
         let value = Value(drops.clone());
         let sending = thread::spawn(move || drop(sender.send(value)));
@@ -119,7 +119,7 @@ fn a_value_for_a_waiter_that_goes_away_is_dropped_once() {
 #[test]
 fn a_slot_that_is_used_again_brings_its_new_answer() {
     model(|| {
-        let bell = Bell::new();
+        let bell = WakeSignal::new();
         let mut replying = Vec::new();
         for number in 0..2 {
             let (reply, mut receiver) = Reply::new(Some(bell.waker().clone()));
@@ -135,7 +135,7 @@ fn a_slot_that_is_used_again_brings_its_new_answer() {
 #[test]
 fn a_late_reply_is_no_reply_to_the_next_call() {
     model(|| {
-        let bell = Bell::new();
+        let bell = WakeSignal::new();
         let (reply, mut receiver) = Reply::new(None);
         let first = thread::spawn(move || reply.send(0));
         if receiver.close(|| ()).is_some() {
@@ -177,7 +177,7 @@ mod broken {
             Ok(())
         }
 
-        fn wait(&self, bell: &Arc<Bell>) -> u32 {
+        fn wait(&self, bell: &Arc<WakeSignal>) -> u32 {
             loop {
                 if let Some(value) = self.0.lock().0.take() {
                     return value;
@@ -203,7 +203,7 @@ mod broken {
                 let slot = Arc::clone(&slot);
                 move || assert!(slot.send(7).is_ok())
             });
-            assert_eq!(slot.wait(&Bell::new()), 7);
+            assert_eq!(slot.wait(&WakeSignal::new()), 7);
             joined(sending);
         });
     }
@@ -237,7 +237,7 @@ mod broken {
             *slot.0.lock() = Default::default();
             let second = send(1);
             if late {
-                assert_eq!(slot.wait(&Bell::new()), 1, "another's reply");
+                assert_eq!(slot.wait(&WakeSignal::new()), 1, "another's reply");
             }
             let _ = [first, second].map(joined);
         });

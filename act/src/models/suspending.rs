@@ -1,18 +1,18 @@
 //! Suspensions of a real process (rule X5): what is suspended handles nothing, and goes on
 //! when it has been resumed as often.
 
-use super::bell::block_on;
 use super::checker::{bounded, joined, model, thread};
-use super::house::{House, Inhabitant};
+use super::model_host::{ModelActor, ModelHost};
+use super::wake_flag::block_on;
+use crate::calls::reply::Reply;
 use crate::mailbox::inbox::UNBOUNDED;
 use crate::process::process::Process;
 use crate::received::Received;
-use crate::reply::Reply;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A process that ends after so many messages, and counts them.
-fn counting(house: &Arc<House>, messages: u64) -> (Inhabitant, Arc<AtomicU64>) {
+fn counting(house: &Arc<ModelHost>, messages: u64) -> (ModelActor, Arc<AtomicU64>) {
     let handled = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&handled);
     let cell = house.start(UNBOUNDED, move |mut ctx| async move {
@@ -26,7 +26,7 @@ fn counting(house: &Arc<House>, messages: u64) -> (Inhabitant, Arc<AtomicU64>) {
     (cell, handled)
 }
 
-fn resume(cell: &Inhabitant) -> bool {
+fn resume(cell: &ModelActor) -> bool {
     (Arc::clone(cell) as Arc<dyn Process>).resume()
 }
 
@@ -34,7 +34,7 @@ fn resume(cell: &Inhabitant) -> bool {
 #[test]
 fn who_is_resumed_goes_on() {
     model(|| {
-        let house = House::new();
+        let house = ModelHost::new();
         let (cell, _) = counting(&house, 1);
         let (reply, _answer) = Reply::new(None);
         (Arc::clone(&cell) as Arc<dyn Process>).suspend(reply);
@@ -52,9 +52,9 @@ fn who_is_resumed_goes_on() {
 
 /// A suspension against a message and the turn that may have it in hand: once it is in
 /// effect nothing is handled, and after the resumption everything.
-fn a_suspension(resumes: impl Fn(&Inhabitant) + Send + Sync + Copy + 'static) {
+fn a_suspension(resumes: impl Fn(&ModelActor) + Send + Sync + Copy + 'static) {
     bounded(3, move || {
-        let house = House::new();
+        let house = ModelHost::new();
         let (cell, handled) = counting(&house, 2);
         let worker = house.worker();
         let sender = thread::spawn({
@@ -100,7 +100,7 @@ mod broken {
     #[should_panic(expected = "handled though suspended")]
     fn a_suspension_that_is_not_waited_for_comes_too_late() {
         bounded(3, || {
-            let house = House::new();
+            let house = ModelHost::new();
             let (cell, handled) = counting(&house, 1);
             assert!(cell.send(1).is_ok());
             let worker = house.worker();

@@ -1,13 +1,13 @@
 //! Two processes that call each other, as a protocol (rule C5): what `process/waits.rs` would
 //! miss without the look of a process that parks. The code itself is in [`super::calls`].
 
-use super::bell::Bell;
-use super::checker::{Locked, Mutex, bounded, joined, thread};
+use super::checker::{CheckerGuard, Mutex, bounded, joined, thread};
+use super::wake_flag::WakeSignal;
 use std::sync::Arc;
 
 /// What lies under the lock of a mailbox.
 #[derive(Default)]
-struct Inbox {
+struct ModelInbox {
     /// Parked inside a handler, it waits for the answer of the other.
     waits: bool,
     /// Whether the other has sent a request, once it is known.
@@ -16,17 +16,21 @@ struct Inbox {
 }
 
 struct Twin {
-    inbox: Mutex<Inbox>,
-    woken: Arc<Bell>,
-    asked: Arc<Bell>,
+    inbox: Mutex<ModelInbox>,
+    woken: Arc<WakeSignal>,
+    asked: Arc<WakeSignal>,
 }
 
 impl Twin {
     fn new() -> Arc<Self> {
-        Arc::new(Twin { inbox: Mutex::default(), woken: Bell::new(), asked: Bell::new() })
+        Arc::new(Twin {
+            inbox: Mutex::default(),
+            woken: WakeSignal::new(),
+            asked: WakeSignal::new(),
+        })
     }
 
-    fn locked(&self) -> Locked<'_, Inbox> {
+    fn locked(&self) -> CheckerGuard<'_, ModelInbox> {
         self.inbox.lock()
     }
 

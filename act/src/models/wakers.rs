@@ -2,8 +2,8 @@
 //! comes meanwhile (rule R2).
 
 use super::checker::{Mutex, bounded, joined, model, thread};
-use super::house::{House, ONE_BY_ONE};
-use crate::host::{Host, Poke};
+use super::model_host::{ModelHost, ONE_BY_ONE};
+use crate::host::host::{Host, Poke};
 use crate::mailbox::inbox::UNBOUNDED;
 use crate::process::current;
 use crate::process::process::Process;
@@ -15,7 +15,7 @@ use std::task::{Poll, Waker};
 
 /// A flag that wakes whoever waits for it.
 #[derive(Clone, Default)]
-struct Flag(Arc<Mutex<Up>>);
+struct WakingFlag(Arc<Mutex<Up>>);
 
 #[derive(Default)]
 struct Up {
@@ -23,7 +23,7 @@ struct Up {
     waiter: Option<Waker>,
 }
 
-impl Flag {
+impl WakingFlag {
     fn raise(&self) {
         let waiter = {
             let mut flag = self.0.lock();
@@ -53,8 +53,8 @@ impl Flag {
 #[test]
 fn a_waker_that_fires_in_a_turn_is_not_lost() {
     model(|| {
-        let house = House::new();
-        let flag = Flag::default();
+        let house = ModelHost::new();
+        let flag = WakingFlag::default();
         let seen = flag.clone();
         let cell = house.start(UNBOUNDED, |mut ctx| async move {
             seen.raised().await;
@@ -75,8 +75,8 @@ fn a_waker_that_fires_in_a_turn_is_not_lost() {
 #[test]
 fn a_waker_that_fires_beside_a_wait_for_a_message_is_not_lost() {
     model(|| {
-        let house = House::new();
-        let flag = Flag::default();
+        let house = ModelHost::new();
+        let flag = WakingFlag::default();
         let seen = flag.clone();
         let _cell = house.start(UNBOUNDED, |mut ctx| async move {
             let mut raised = pin!(seen.raised());
@@ -101,8 +101,8 @@ fn a_waker_that_fires_beside_a_wait_for_a_message_is_not_lost() {
 #[test]
 fn a_waker_that_fires_between_two_turns_is_not_lost() {
     bounded(5, || {
-        let house = House::new();
-        let flag = Flag::default();
+        let house = ModelHost::new();
+        let flag = WakingFlag::default();
         let seen = flag.clone();
         let cell = house.start(UNBOUNDED, |mut ctx| async move {
             ctx.receive().await;
@@ -125,7 +125,7 @@ fn a_waker_that_fires_between_two_turns_is_not_lost() {
 #[test]
 fn a_process_that_will_be_poked_is_polled_again() {
     model(|| {
-        let house = House::new();
+        let house = ModelHost::new();
         house.start(UNBOUNDED, |ctx| async move {
             for _ in 0..2 {
                 let mut waited = false;
@@ -155,7 +155,7 @@ fn a_process_that_will_be_poked_is_polled_again() {
 #[test]
 fn a_poke_takes_the_memory_of_an_idle_process_and_no_message() {
     bounded(3, || {
-        let house = House::new();
+        let house = ModelHost::new();
         let (cell, ready) = house.spawn(UNBOUNDED, |mut ctx| async move {
             for _ in 0..3 {
                 assert!(matches!(ctx.receive().await, Received::Message(_)));
@@ -183,7 +183,7 @@ fn a_poke_takes_the_memory_of_an_idle_process_and_no_message() {
 #[test]
 fn a_poke_takes_the_memory_of_an_idle_process() {
     model(|| {
-        let house = House::new();
+        let house = ModelHost::new();
         let (cell, ready) = house.spawn(UNBOUNDED, |mut ctx| async move {
             loop {
                 assert!(matches!(ctx.receive().await, Received::Message(_)));

@@ -2,13 +2,13 @@
 //! thread (rule X1).
 
 use super::checker::model;
-use super::house::House;
-use crate::host::Host;
+use super::model_host::ModelHost;
+use crate::calls::reply::Reply;
+use crate::host::host::Host;
 use crate::mailbox::inbox::UNBOUNDED;
+use crate::process::awaited::AwaitedProcess;
 use crate::process::current;
-use crate::process::wait::Wait;
 use crate::received::Received;
-use crate::reply::Reply;
 use krarup_gen::{CallError, Pid, Reason};
 use std::future::poll_fn;
 use std::task::Poll;
@@ -18,7 +18,7 @@ use std::task::Poll;
 fn a_turn_within_another_leaves_that_as_it_was() {
     for outcome in [Ok(()), Err(Reason::Kill)] {
         model(move || {
-            let (house, other) = (House::new(), House::new());
+            let (house, other) = (ModelHost::new(), ModelHost::new());
             // So that no two of them have the same number.
             let _ = house.next_pid();
             let receiver = house.start(UNBOUNDED, |mut ctx| async move {
@@ -59,14 +59,14 @@ fn a_turn_within_another_leaves_that_as_it_was() {
 #[test]
 fn a_turn_within_another_makes_that_forget_nothing() {
     model(|| {
-        let (house, other) = (House::new(), House::new());
+        let (house, other) = (ModelHost::new(), ModelHost::new());
         let _ = house.next_pid();
         let (reply, mut answer) = Reply::<u32>::new(None);
         let mut reply = Some(reply);
         let cell = house.start(UNBOUNDED, move |ctx| async move {
             let callee = Pid::local(7, ctx.pid().creation());
             poll_fn(|cx| {
-                current::note_wait(callee, Wait::on(callee), cx.waker());
+                current::note_wait(callee, AwaitedProcess::on(callee), cx.waker());
                 current::charge(1_000, 9);
                 current::count_sent();
                 current::look();
@@ -80,7 +80,7 @@ fn a_turn_within_another_makes_that_forget_nothing() {
                     assert!(!inner.is_alive());
                     drop(reply.take());
                 });
-                assert_eq!(current::wait(), Wait::on(callee));
+                assert_eq!(current::wait(), AwaitedProcess::on(callee));
                 assert_eq!(current::debt().map(|debt| debt.creditor), Some(9));
                 assert_eq!(current::take_sent(), 1);
                 assert!(current::has_looked());

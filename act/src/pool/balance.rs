@@ -5,17 +5,17 @@
 //! back and given to those that have too few. What a worker has begun it keeps; the order between
 //! workers was never promised.
 
-use super::intake::Intake;
 use super::job_times::JobTimes;
-use super::line::Heir;
-use super::ring::{Gate, Worker};
+use super::ring::{Gate, PoolWorker};
 use super::routing::Routing;
-use crate::job::Watch;
-use crate::mailbox::entry::{Body, Entry, Notice};
+use super::shared::SharedPool;
+use super::waiting_line::StrandedMessage;
+use crate::mailbox::entry::{Body, MailboxEntry, Notice};
+use crate::observe::watched_job::JobWatcher;
 use krarup_gen::SendError;
 use std::sync::Arc;
 
-impl<M, C, R> Intake<M, C, R>
+impl<M, C, R> SharedPool<M, C, R>
 where
     M: Send + 'static,
     C: Send + 'static,
@@ -27,7 +27,7 @@ where
             return 0;
         }
         // One that has ended takes nothing.
-        let load_of = |worker: Worker<M, C>| {
+        let load_of = |worker: PoolWorker<M, C>| {
             let load = worker.address.load().filter(|_| !worker.address.is_routed())?;
             Some((worker, load))
         };
@@ -54,7 +54,7 @@ where
         moved
     }
 
-    fn move_to(&self, worker: &Worker<M, C>, Entry { sender, body }: Entry<M>) {
+    fn move_to(&self, worker: &PoolWorker<M, C>, MailboxEntry { sender, body }: MailboxEntry<M>) {
         let mut times = None;
         let refused = match (body, &worker.desk) {
             (Body::Message(message), _) => worker.address.forward(message, sender),
@@ -63,7 +63,7 @@ where
                     let (accepted, due) = job.times();
                     times = Some(JobTimes { accepted, due });
                     let job = match desk {
-                        Some(desk) => job.handed_to(Arc::clone(desk) as Arc<dyn Watch<M>>),
+                        Some(desk) => job.handed_to(Arc::clone(desk) as Arc<dyn JobWatcher<M>>),
                         None => job,
                     };
                     worker.address.forward_job(job, sender)
@@ -77,7 +77,7 @@ where
             let message = SendError::into_message(error);
             // Jobs of a key are not moved: any worker may have this one.
             let (hint, era) = (0, self.eras.current());
-            self.line.inherit(Heir { message, sender, hint, times, era });
+            self.line.inherit(StrandedMessage { message, sender, hint, times, era });
             self.send_scouts();
         }
     }

@@ -4,11 +4,11 @@
 use super::command::PoolCommand;
 use super::resize::{ResizeError, Resized};
 use super::statistics::PoolStatistics;
-use crate::address::Address;
+use crate::addressing::address::Address;
 use crate::context::Context;
-use crate::inspect_request::InspectRequest;
+use crate::observe::inspect_request::InspectRequest;
+use crate::observe::subscription::{Subscription, Tell};
 use crate::process::crash::contain;
-use crate::subscription::{Subscription, Tell};
 use krarup_gen::{DeadLetter, Down, Exit, Inspection, Lifecycle, Pid, Reason, Result, Target};
 use std::convert::Infallible;
 use std::fmt;
@@ -116,11 +116,11 @@ pub trait PoolBehavior: Sized + Send + 'static {
 /// the workers.
 pub struct PoolContext<'a, M: Send + 'static, C: Send + 'static> {
     ctx: &'a mut Context<M, PoolCommand<C>>,
-    hands: &'a mut dyn Hands<M, C>,
+    hands: &'a mut dyn WorkerControl<M, C>,
 }
 
 /// What a pool can do with its workers, whatever they are.
-pub(super) trait Hands<M: Send + 'static, C: Send + 'static>: Send {
+pub(super) trait WorkerControl<M: Send + 'static, C: Send + 'static>: Send {
     fn add<'a>(
         &'a mut self,
         ctx: &'a mut Context<M, PoolCommand<C>>,
@@ -136,7 +136,7 @@ pub(super) trait Hands<M: Send + 'static, C: Send + 'static>: Send {
 impl<'a, M: Send + 'static, C: Send + 'static> PoolContext<'a, M, C> {
     pub(super) fn new(
         ctx: &'a mut Context<M, PoolCommand<C>>,
-        hands: &'a mut dyn Hands<M, C>,
+        hands: &'a mut dyn WorkerControl<M, C>,
     ) -> Self {
         PoolContext { ctx, hands }
     }

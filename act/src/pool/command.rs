@@ -2,9 +2,9 @@
 
 use super::resize::{PoolState, ResizeError, Resized};
 use super::statistics::PoolStatistics;
-use crate::address::Address;
-use crate::pending::Pending;
-use crate::reply::Reply;
+use crate::addressing::address::Address;
+use crate::calls::pending::Pending;
+use crate::calls::reply::Reply;
 use krarup_gen::{CallError, Pid, SendError};
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -80,7 +80,7 @@ impl Elastic {
 
 /// What a pool has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Load {
+pub(super) struct PoolLoad {
     /// Workers in the rotation.
     pub(super) size: usize,
     /// Messages that wait at them.
@@ -98,16 +98,16 @@ pub(super) enum Change {
 }
 
 /// When an elastic pool looks, and when it changed last.
-pub(super) struct Plan {
+pub(super) struct ElasticPlan {
     elastic: Elastic,
     /// When it looks next.
     pub(super) due: Timestamp,
     changed: Option<Timestamp>,
 }
 
-impl Plan {
+impl ElasticPlan {
     pub(super) fn new(elastic: Elastic, now: Timestamp) -> Self {
-        Plan { elastic, due: now + elastic.every, changed: None }
+        ElasticPlan { elastic, due: now + elastic.every, changed: None }
     }
 
     /// Sets when to look again, and decides nothing.
@@ -117,7 +117,7 @@ impl Plan {
     }
 
     /// Decides, and sets when to look again.
-    pub(super) fn decide(&mut self, load: Load, now: Timestamp) -> Change {
+    pub(super) fn decide(&mut self, load: PoolLoad, now: Timestamp) -> Change {
         self.due = now + self.elastic.every;
         if self.changed.is_some_and(|at| now.since(at) < self.elastic.cool_down) {
             return Change::Stay;
@@ -130,9 +130,9 @@ impl Plan {
     }
 }
 
-fn wanted(elastic: Elastic, load: Load) -> Change {
+fn wanted(elastic: Elastic, load: PoolLoad) -> Change {
     let Elastic { min, max, grow_at, shrink_at, step, .. } = elastic;
-    let Load { size, waiting, busy } = load;
+    let PoolLoad { size, waiting, busy } = load;
     if size < min {
         return Change::Grow(min - size);
     }
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn it_grows_with_the_queue_and_shrinks_without_one_within_its_range() {
         let elastic = Elastic::between(2, 5).grow_at(3).step(2);
-        let wanted = |size, waiting, busy| wanted(elastic, Load { size, waiting, busy });
+        let wanted = |size, waiting, busy| wanted(elastic, PoolLoad { size, waiting, busy });
         assert_eq!(wanted(2, 6, 2), Change::Grow(2));
         assert_eq!(wanted(2, 5, 2), Change::Stay);
         assert_eq!(wanted(4, 99, 4), Change::Grow(1));
@@ -177,14 +177,14 @@ mod tests {
     #[test]
     fn between_two_changes_it_cools_down() {
         let elastic = Elastic::between(1, 9).grow_at(1).cool_down(Duration::from_secs(5));
-        let mut plan = Plan::new(elastic, seconds(0));
-        let busy = Load { size: 1, waiting: 50, busy: 1 };
+        let mut plan = ElasticPlan::new(elastic, seconds(0));
+        let busy = PoolLoad { size: 1, waiting: 50, busy: 1 };
         assert_eq!(plan.decide(busy, seconds(1)), Change::Grow(1));
         assert_eq!(plan.decide(busy, seconds(5)), Change::Stay);
         assert_eq!(plan.due, seconds(5) + elastic.every);
         assert_eq!(plan.decide(busy, seconds(6)), Change::Grow(1));
         // Shrinking is a change as well; looking without one is none.
-        let idle = Load { size: 3, waiting: 0, busy: 0 };
+        let idle = PoolLoad { size: 3, waiting: 0, busy: 0 };
         assert_eq!(plan.decide(idle, seconds(10)), Change::Stay);
         assert_eq!(plan.decide(idle, seconds(11)), Change::Shrink(1));
         assert_eq!(plan.decide(busy, seconds(15)), Change::Stay);
@@ -195,13 +195,13 @@ mod tests {
     #[test]
     fn a_plan_looks_for_the_first_time_after_its_period_and_may_change_then() {
         let elastic = Elastic::between(1, 9).grow_at(1).every(Duration::from_secs(3));
-        let mut plan = Plan::new(elastic, seconds(4));
+        let mut plan = ElasticPlan::new(elastic, seconds(4));
         assert_eq!(plan.due, seconds(7));
-        let busy = Load { size: 1, waiting: 50, busy: 1 };
+        let busy = PoolLoad { size: 1, waiting: 50, busy: 1 };
         assert_eq!((plan.decide(busy, seconds(7)), plan.due), (Change::Grow(1), seconds(10)));
         // To stay as large as it is is no change.
-        let mut plan = Plan::new(elastic, seconds(4));
-        let calm = Load { size: 1, waiting: 0, busy: 1 };
+        let mut plan = ElasticPlan::new(elastic, seconds(4));
+        let calm = PoolLoad { size: 1, waiting: 0, busy: 1 };
         assert_eq!(plan.decide(calm, seconds(7)), Change::Stay);
         assert_eq!(plan.decide(busy, seconds(8)), Change::Grow(1));
     }
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn out_of_its_range_it_comes_back_at_once_whatever_its_step() {
         let elastic = Elastic::between(4, 6);
-        let wanted = |size| wanted(elastic, Load { size, waiting: 0, busy: size });
+        let wanted = |size| wanted(elastic, PoolLoad { size, waiting: 0, busy: size });
         assert_eq!(
             [1, 4, 6, 9].map(wanted),
             [Change::Grow(3), Change::Stay, Change::Stay, Change::Shrink(3)]
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn it_shrinks_at_the_queue_that_it_was_told_and_no_pool_is_too_large_to_decide() {
         let elastic = Elastic::between(1, 9).grow_at(4).shrink_at(2).step(3);
-        let wanted = |size, waiting, busy| wanted(elastic, Load { size, waiting, busy });
+        let wanted = |size, waiting, busy| wanted(elastic, PoolLoad { size, waiting, busy });
         assert_eq!(wanted(4, 8, 1), Change::Shrink(3));
         assert_eq!(wanted(4, 8, 2), Change::Stay);
         assert_eq!(wanted(4, 9, 0), Change::Stay);
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(wanted(3, 0, 9), Change::Stay);
         assert_eq!(wanted(0, 0, 0), Change::Grow(1));
         let never = Elastic::between(1, 9).grow_at(usize::MAX).shrink_at(usize::MAX - 1);
-        let load = Load { size: 4, waiting: usize::MAX - 1, busy: 0 };
+        let load = PoolLoad { size: 4, waiting: usize::MAX - 1, busy: 0 };
         assert_eq!(super::wanted(never, load), Change::Shrink(1));
     }
 }

@@ -17,7 +17,7 @@ const PER_POWER: usize = 1 << BITS;
 const CLASSES: usize = (64 - BITS as usize + 1) * PER_POWER;
 
 /// Counts of durations, in classes.
-pub(super) struct Histogram {
+pub(super) struct DurationHistogram {
     classes: Box<[AtomicU64]>,
     sum: AtomicU64,
     longest: AtomicU64,
@@ -41,10 +41,10 @@ pub struct Latency {
     pub max: Duration,
 }
 
-impl Histogram {
+impl DurationHistogram {
     pub(super) fn new() -> Self {
         let classes = (0..CLASSES).map(|_| AtomicU64::new(0)).collect();
-        Histogram { classes, sum: AtomicU64::new(0), longest: AtomicU64::new(0) }
+        DurationHistogram { classes, sum: AtomicU64::new(0), longest: AtomicU64::new(0) }
     }
 
     pub(super) fn record(&self, duration: Duration) {
@@ -121,13 +121,13 @@ mod tests {
 
     #[test]
     fn quantiles_are_those_of_what_was_recorded() {
-        let histogram = Histogram::new();
+        let histogram = DurationHistogram::new();
         assert_eq!(histogram.latency(), Latency::default());
-        let endless = Histogram::new();
+        let endless = DurationHistogram::new();
         endless.record(Duration::MAX);
         let most = Duration::from_nanos(u64::MAX);
         assert_eq!((endless.latency().max, endless.latency().p50), (most, most));
-        let single = Histogram::new();
+        let single = DurationHistogram::new();
         let exact = Duration::from_nanos(1_000_001);
         single.record(exact);
         let Latency { count, mean, p50, p90, p99, max } = single.latency();

@@ -43,13 +43,13 @@
 //!
 //! **Room that outlives its worker.** A permit promises that a message will be taken. If its worker
 //! has died or was removed by the time it is used, the message goes to another; if all are
-//! full it stands first in the [`line`] and takes the first room there is, and that of a key the
+//! full it stands first in the [`waiting_line`] and takes the first room there is, and that of a key the
 //! first at the worker of its key. So the bound
 //! holds, and what was promised is done, unless the pool itself ends.
 //!
 //! **What costs what.** A pool that is only given a size and a bound pays for the ring's lock and two
 //! counters. Everything that watches jobs on their way (time to live, discards, latencies, the
-//! stuck limit) makes each job a notice in a box ([`crate::job`]), for that pool alone.
+//! stuck limit) makes each job a notice in a box ([`crate::observe::watched_job`]), for that pool alone.
 //!
 //! | file | concept |
 //! |---|---|
@@ -70,29 +70,29 @@
 mod balance;
 pub(crate) mod behavior;
 pub(crate) mod command;
-mod desk;
+mod delivery;
 pub(crate) mod elastic;
-mod handing;
-mod hands;
 pub(crate) mod histogram;
-mod intake;
+mod inspection;
 mod job_times;
-mod lent;
-mod line;
-mod numbers;
+mod job_watch;
+mod lent_value;
 mod opening;
+mod periodic;
 #[allow(clippy::module_inception, reason = "the type `Pool` is what the module is about")]
 pub(crate) mod pool;
 pub(crate) mod rate;
-mod reserving;
+mod reservation;
 pub(crate) mod resize;
 mod ring;
 pub(crate) mod routing;
 pub(crate) mod settings;
+mod shared;
 mod staff;
 mod starting;
 pub(crate) mod statistics;
 mod ticket;
-mod upkeep;
 mod vacancy;
+mod waiting_line;
 mod work;
+mod worker_control;

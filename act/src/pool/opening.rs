@@ -7,9 +7,9 @@
 use super::behavior::PoolBehavior;
 use super::command::PoolCommand;
 use super::routing::Routing;
-use super::staff::Staff;
-use super::starting::{Purpose, Started};
-use super::work::{Item, Own, inspection};
+use super::staff::PoolWorkers;
+use super::starting::{Started, WorkerPurpose};
+use super::work::{Own, PoolMail, inspection};
 use crate::behavior::Behavior;
 use crate::received::Received;
 use krarup_gen::{Reason, Result, SpawnError};
@@ -19,19 +19,19 @@ use std::pin::pin;
 use std::task::Poll;
 
 /// What was held.
-pub(super) type Held<B, P> = VecDeque<Item<B, P>>;
+pub(super) type EarlyMail<B, P> = VecDeque<PoolMail<B, P>>;
 
-enum Event<B: Behavior, P: PoolBehavior<Job = B::Message>> {
+enum OpeningEvent<B: Behavior, P: PoolBehavior<Job = B::Message>> {
     Started(Started<B::Message, B::Command>),
-    Item(Item<B, P>),
+    Item(PoolMail<B, P>),
 }
 
 /// Starts the first workers; what was held meanwhile, or the reason with which the pool ends.
 pub(super) async fn open<B, R, P>(
-    staff: &mut Staff<B, R>,
+    staff: &mut PoolWorkers<B, R>,
     behavior: &mut P,
     ctx: &mut Own<B, P>,
-) -> Result<Held<B, P>>
+) -> Result<EarlyMail<B, P>>
 where
     B: Behavior,
     R: Routing<B::Message>,
@@ -39,14 +39,14 @@ where
 {
     let mut held = VecDeque::new();
     for _ in 0..staff.settings.size {
-        staff.begin(ctx, Purpose::First).map_err(start_failure)?;
+        staff.begin(ctx, WorkerPurpose::First).map_err(start_failure)?;
         loop {
             match next::<B, R, P>(staff, ctx).await {
-                Event::Started(started) => {
+                OpeningEvent::Started(started) => {
                     staff.settle(ctx, started).map_err(start_failure)?;
                     break;
                 }
-                Event::Item(item) => serve_or_hold(staff, behavior, ctx, item, &mut held)?,
+                OpeningEvent::Item(item) => serve_or_hold(staff, behavior, ctx, item, &mut held)?,
             }
         }
     }
@@ -54,7 +54,7 @@ where
     Ok(held)
 }
 
-async fn next<B, R, P>(staff: &mut Staff<B, R>, ctx: &mut Own<B, P>) -> Event<B, P>
+async fn next<B, R, P>(staff: &mut PoolWorkers<B, R>, ctx: &mut Own<B, P>) -> OpeningEvent<B, P>
 where
     B: Behavior,
     R: Routing<B::Message>,
@@ -63,25 +63,25 @@ where
     // Main stays where it is: it is to go along the route.
     let mut receive = pin!(ctx.receive_control());
     poll_fn(|cx| match staff.poll_started(cx) {
-        Poll::Ready(started) => Poll::Ready(Event::Started(started)),
-        Poll::Pending => receive.as_mut().poll(cx).map(Event::Item),
+        Poll::Ready(started) => Poll::Ready(OpeningEvent::Started(started)),
+        Poll::Pending => receive.as_mut().poll(cx).map(OpeningEvent::Item),
     })
     .await
 }
 
 fn serve_or_hold<B, R, P>(
-    staff: &mut Staff<B, R>,
+    staff: &mut PoolWorkers<B, R>,
     behavior: &mut P,
     ctx: &Own<B, P>,
-    item: Item<B, P>,
-    held: &mut Held<B, P>,
+    item: PoolMail<B, P>,
+    held: &mut EarlyMail<B, P>,
 ) -> Result
 where
     B: Behavior,
     R: Routing<B::Message>,
     P: PoolBehavior<Job = B::Message>,
 {
-    let is_command = |item: &Item<B, P>| matches!(item, Received::Command(_));
+    let is_command = |item: &PoolMail<B, P>| matches!(item, Received::Command(_));
     let in_order = !held.iter().any(is_command);
     match item {
         Received::Stop(reason) => return Err(reason),

@@ -5,13 +5,13 @@ use super::command::PoolCommand;
 use super::elastic::Elastic;
 use super::rate::Rate;
 use super::routing::{RoundRobin, Routing};
-use super::settings::{PoolError, Settings};
-use super::staff::Staff;
+use super::settings::{PoolError, PoolSettings};
+use super::staff::PoolWorkers;
 use super::{opening, work};
 use crate::behavior::Behavior;
 use crate::context::Context;
-use crate::job::Discarded;
 use crate::mailbox::overflow::Overflow;
+use crate::observe::watched_job::Discarded;
 use crate::process::crash::{Contained, contain, first_failure};
 use crate::process::current;
 use krarup_gen::Result;
@@ -77,7 +77,7 @@ pub struct Pool<B: Behavior, R = RoundRobin, P = Plain<<B as Behavior>::Message>
     factory: Arc<dyn Fn() -> B + Send + Sync>,
     routing: R,
     behavior: P,
-    settings: Settings<B::Message>,
+    settings: PoolSettings<B::Message>,
 }
 
 impl<B: Behavior> Pool<B> {
@@ -89,7 +89,7 @@ impl<B: Behavior> Pool<B> {
             factory: Arc::new(factory),
             routing: RoundRobin::new(),
             behavior: Plain::new(),
-            settings: Settings::new(workers),
+            settings: PoolSettings::new(workers),
         }
     }
 }
@@ -258,7 +258,7 @@ where
         }
         ctx.trap_exits(true);
         ctx.stop_in_order(true);
-        let mut staff = Staff::new(&ctx, factory, routing, settings.rounded());
+        let mut staff = PoolWorkers::new(&ctx, factory, routing, settings.rounded());
         let mut pool = PoolContext::new(&mut ctx, &mut staff);
         if let Err(reason) = Contained::new(behavior.init(&mut pool)).await.flatten() {
             return Err(first_failure(reason, contain(|| drop(behavior))));

@@ -28,17 +28,17 @@ impl Rate {
     }
 
     /// Whether there is such a rate; what is wrong with it.
-    pub(super) fn check(self) -> Result<(), BadRate> {
+    pub(super) fn check(self) -> Result<(), InvalidRate> {
         if !(1e-9..=1e9).contains(&self.per_second) {
-            return Err(BadRate::Jobs(self.per_second));
+            return Err(InvalidRate::Jobs(self.per_second));
         }
         if self.burst == 0 {
-            return Err(BadRate::NoBurst);
+            return Err(InvalidRate::NoBurst);
         }
         // So no point in time of the bucket is beyond the end of time, where all are the same.
         match self.interval().checked_mul(u64::from(self.burst)) {
             Some(all) if all <= u64::MAX / 2 => Ok(()),
-            _ => Err(BadRate::LongBurst(self.per_second, self.burst)),
+            _ => Err(InvalidRate::LongBurst(self.per_second, self.burst)),
         }
     }
 
@@ -56,7 +56,7 @@ impl Rate {
 
 /// A rate that cannot be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum BadRate {
+pub(super) enum InvalidRate {
     Jobs(f64),
     NoBurst,
     LongBurst(f64, u32),
@@ -135,9 +135,9 @@ mod tests {
         for jobs in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, 1e10].into_iter().chain(tiny) {
             assert!(Rate::per_second(jobs).check().is_err(), "{jobs}");
         }
-        assert_eq!(Rate::per_second(1.0).burst(0).check(), Err(BadRate::NoBurst));
+        assert_eq!(Rate::per_second(1.0).burst(0).check(), Err(InvalidRate::NoBurst));
         assert_eq!(Rate::per_second(0.001).check(), Ok(()));
-        assert_eq!(Rate::per_second(1e-9).burst(10).check(), Err(BadRate::LongBurst(1e-9, 10)));
+        assert_eq!(Rate::per_second(1e-9).burst(10).check(), Err(InvalidRate::LongBurst(1e-9, 10)));
         assert_eq!(Rate::per_second(1e-9).burst(9).check(), Ok(()));
         assert_eq!(Rate::per_second(1e9).burst(u32::MAX).check(), Ok(()));
     }

@@ -1,6 +1,6 @@
 //! What comes of adding and removing workers (rule P5).
 
-use crate::pending::CannotWait;
+use crate::calls::pending::CannotWait;
 use krarup_gen::{CallError, Pid, SpawnError};
 use std::fmt;
 

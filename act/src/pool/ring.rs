@@ -1,25 +1,25 @@
 //! The workers of a pool, as its senders see them.
 
-use super::desk::Desk;
-use super::routing::Look;
-use crate::address::Address;
-use crate::host::Host;
+use super::job_watch::JobWatch;
+use super::routing::WorkerView;
+use crate::addressing::address::Address;
+use crate::host::host::Host;
 use krarup_gen::{Pid, SendError};
 use std::sync::Arc;
 
 /// One place in the ring, and who works there now.
-pub(super) struct Worker<M, C> {
+pub(super) struct PoolWorker<M, C> {
     pub(super) address: Address<M, C>,
     /// Stays when the worker is replaced, and is never used again.
     pub(super) place: u64,
     /// What watches its jobs, if anything does.
-    pub(super) desk: Option<Arc<Desk<M>>>,
+    pub(super) desk: Option<Arc<JobWatch<M>>>,
 }
 
-impl<M, C> Clone for Worker<M, C> {
+impl<M, C> Clone for PoolWorker<M, C> {
     fn clone(&self) -> Self {
-        let Worker { address, place, desk } = self;
-        Worker { address: address.clone(), place: *place, desk: desk.clone() }
+        let PoolWorker { address, place, desk } = self;
+        PoolWorker { address: address.clone(), place: *place, desk: desk.clone() }
     }
 }
 
@@ -36,12 +36,12 @@ pub(super) enum Gate {
 /// pool pays nothing for it.
 pub(super) struct Ring<M, C, R> {
     /// Those that jobs are given to.
-    pub(super) workers: Vec<Worker<M, C>>,
+    pub(super) workers: Vec<PoolWorker<M, C>>,
     /// The same ones, while the pool is drained.
-    resting: Vec<Worker<M, C>>,
+    resting: Vec<PoolWorker<M, C>>,
     pub(super) gate: Gate,
     /// Places whose worker was given up and not yet replaced.
-    pub(super) vacant: Vec<Worker<M, C>>,
+    pub(super) vacant: Vec<PoolWorker<M, C>>,
     places: u64,
     /// `None` when the pool has ended.
     pub(super) routing: Option<Arc<R>>,
@@ -60,11 +60,11 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
     }
 
     /// All workers, whether jobs are given to them or not.
-    pub(super) fn all(&self) -> &[Worker<M, C>] {
+    pub(super) fn all(&self) -> &[PoolWorker<M, C>] {
         if self.gate == Gate::Draining { &self.resting } else { &self.workers }
     }
 
-    pub(super) fn all_mut(&mut self) -> &mut Vec<Worker<M, C>> {
+    pub(super) fn all_mut(&mut self) -> &mut Vec<PoolWorker<M, C>> {
         if self.gate == Gate::Draining { &mut self.resting } else { &mut self.workers }
     }
 
@@ -78,13 +78,18 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
     }
 
     /// Puts a worker in the place of another.
-    pub(super) fn replace(&mut self, old: Pid, address: Address<M, C>, desk: Option<Arc<Desk<M>>>) {
+    pub(super) fn replace(
+        &mut self,
+        old: Pid,
+        address: Address<M, C>,
+        desk: Option<Arc<JobWatch<M>>>,
+    ) {
         if let Some(worker) = self.all_mut().iter_mut().find(|w| w.address.pid() == old) {
             worker.address = address;
             worker.desk = desk;
         } else if let Some(index) = self.vacant.iter().position(|w| w.address.pid() == old) {
             let place = self.vacant.remove(index).place;
-            self.all_mut().push(Worker { address, place, desk });
+            self.all_mut().push(PoolWorker { address, place, desk });
         }
     }
 
@@ -124,7 +129,7 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
     }
 
     /// The pool has ended; the workers it had, and those that were given up and not yet replaced.
-    pub(super) fn close(&mut self) -> Vec<Worker<M, C>> {
+    pub(super) fn close(&mut self) -> Vec<PoolWorker<M, C>> {
         let mut workers = std::mem::take(self.all_mut());
         workers.append(&mut self.vacant);
         self.gate = Gate::Closed;
@@ -140,20 +145,20 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
         }
     }
 
-    pub(super) fn find(&self, pid: Pid) -> Option<&Worker<M, C>> {
+    pub(super) fn find(&self, pid: Pid) -> Option<&PoolWorker<M, C>> {
         self.all().iter().find(|worker| worker.address.pid() == pid)
     }
 }
 
 /// A ring and its node, for a routing to look at.
-pub(super) struct View<'a, M, C> {
-    pub(super) workers: &'a [Worker<M, C>],
+pub(super) struct RingView<'a, M, C> {
+    pub(super) workers: &'a [PoolWorker<M, C>],
     /// Places without a worker.
-    pub(super) empty: &'a [Worker<M, C>],
+    pub(super) empty: &'a [PoolWorker<M, C>],
     pub(super) host: &'a dyn Host,
 }
 
-impl<M: Send + 'static, C: Send + 'static> Look for View<'_, M, C> {
+impl<M: Send + 'static, C: Send + 'static> WorkerView for RingView<'_, M, C> {
     fn load(&self, index: usize) -> usize {
         // One that has ended takes nothing: no other is to be preferred less.
         self.workers.get(index).and_then(|worker| worker.address.load()).unwrap_or(usize::MAX)

@@ -1,9 +1,9 @@
 //! What a pool is told when it is made, and what cannot be.
 
-use super::desk::OnDiscard;
 use super::elastic::Elastic;
-use super::intake::TimeToLive;
-use super::rate::{BadRate, Rate};
+use super::job_watch::OnDiscard;
+use super::rate::{InvalidRate, Rate};
+use super::shared::TimeToLive;
 use crate::mailbox::overflow::Overflow;
 use std::time::Duration;
 
@@ -127,7 +127,7 @@ pub enum PoolError {
     },
 }
 
-pub(super) struct Settings<M> {
+pub(super) struct PoolSettings<M> {
     pub(super) size: usize,
     pub(super) mailbox: Option<usize>,
     pub(super) overflow: Overflow<M>,
@@ -145,9 +145,9 @@ pub(super) struct Settings<M> {
     pub(super) back_off: (Duration, Duration),
 }
 
-impl<M> Settings<M> {
+impl<M> PoolSettings<M> {
     pub(super) fn new(size: usize) -> Self {
-        Settings {
+        PoolSettings {
             size,
             mailbox: None,
             overflow: Overflow::Refuse,
@@ -201,9 +201,9 @@ impl<M> Settings<M> {
             PoolError::BackOff { first, most }
         } else {
             match self.rate.map_or(Ok(()), Rate::check) {
-                Err(BadRate::Jobs(jobs)) => PoolError::Rate(jobs),
-                Err(BadRate::NoBurst) => PoolError::ZeroBurst,
-                Err(BadRate::LongBurst(jobs, burst)) => PoolError::LongBurst { jobs, burst },
+                Err(InvalidRate::Jobs(jobs)) => PoolError::Rate(jobs),
+                Err(InvalidRate::NoBurst) => PoolError::ZeroBurst,
+                Err(InvalidRate::LongBurst(jobs, burst)) => PoolError::LongBurst { jobs, burst },
                 Ok(()) => {
                     return self.elastic.map_or(Ok(()), |elastic| self.check_elastic(elastic));
                 }
@@ -249,8 +249,8 @@ impl<M> Settings<M> {
 mod tests {
     use super::*;
 
-    fn settings(set: impl FnOnce(&mut Settings<u8>)) -> Settings<u8> {
-        let mut settings = Settings::new(2);
+    fn settings(set: impl FnOnce(&mut PoolSettings<u8>)) -> PoolSettings<u8> {
+        let mut settings = PoolSettings::new(2);
         set(&mut settings);
         settings
     }
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn jobs_are_watched_for_whatever_wants_to_know_of_them() {
-        let watches = |set: fn(&mut Settings<u8>)| settings(set).watches();
+        let watches = |set: fn(&mut PoolSettings<u8>)| settings(set).watches();
         assert!(watches(|settings| settings.time_to_live = Some(std::sync::Arc::new(|_| None))));
         assert!(watches(|settings| settings.on_discard = Some(std::sync::Arc::new(|_, _| {}))));
         assert!(watches(|settings| settings.measured = true));

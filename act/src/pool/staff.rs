@@ -13,25 +13,25 @@
 //! A notice of a worker that is alive is no end in any of these: a signal, which anybody can send.
 
 use super::command::PoolCommand;
-use super::desk::{Latencies, Office};
-use super::elastic::Plan;
-use super::handing::Entrance;
-use super::intake::{Intake, Rules};
+use super::delivery::PoolRoute;
+use super::elastic::ElasticPlan;
+use super::job_watch::{JobRecords, Latencies};
 use super::rate::Bucket;
 use super::resize::{PoolState, ResizeError, Resized};
-use super::ring::{Gate, Worker};
+use super::ring::{Gate, PoolWorker};
 use super::routing::Routing;
-use super::settings::{MOST_WORKERS, PoolError, Settings};
-use super::starting::{Purpose, Started, Starts};
+use super::settings::{MOST_WORKERS, PoolError, PoolSettings};
+use super::shared::{Rules, SharedPool};
+use super::starting::{Started, Starts, WorkerPurpose};
 use super::vacancy::Vacancies;
-use crate::address::Address;
+use crate::addressing::address::Address;
 use crate::behavior::Behavior;
+use crate::calls::deadline::within;
+use crate::calls::reply::Reply;
 use crate::context::Context;
-use crate::deadline::within;
-use crate::job::Mark;
 use crate::mailbox::overflow::Overflow;
-use crate::monitor::watch;
-use crate::reply::Reply;
+use crate::observe::monitor::watch;
+use crate::observe::watched_job::Mark;
 use krarup_gen::{
     CallError, Exit, Pid, Reason, RestartWindow, Result, SpawnError, Target, Timestamp,
 };
@@ -62,7 +62,7 @@ struct Adding {
 }
 
 /// Whose exit notice it is.
-pub(super) enum Whose {
+pub(super) enum ExitOrigin {
     /// Of nobody whose end matters now.
     Nobodys,
     /// Of a worker whose place is to be filled, or is being filled since it was given up.
@@ -71,14 +71,14 @@ pub(super) enum Whose {
     Strangers,
 }
 
-pub(super) struct Staff<B: Behavior, R>
+pub(super) struct PoolWorkers<B: Behavior, R>
 where
     R: Routing<B::Message>,
 {
     factory: Arc<dyn Fn() -> B + Send + Sync>,
-    pub(super) settings: Settings<B::Message>,
-    pub(super) intake: Arc<Intake<B::Message, B::Command, R>>,
-    pub(super) office: Option<Arc<Office<B::Message>>>,
+    pub(super) settings: PoolSettings<B::Message>,
+    pub(super) intake: Arc<SharedPool<B::Message, B::Command, R>>,
+    pub(super) office: Option<Arc<JobRecords<B::Message>>>,
     /// `None`: it is at work, or drained.
     state: Option<PoolState>,
     starts: Starts<B::Message, B::Command>,
@@ -86,7 +86,7 @@ where
     exits: VecDeque<Exit>,
     adding: VecDeque<Adding>,
     /// Workers that were removed and have not ended yet.
-    pub(super) leaving: BTreeMap<Pid, Worker<B::Message, B::Command>>,
+    pub(super) leaving: BTreeMap<Pid, PoolWorker<B::Message, B::Command>>,
     /// Workers that have ended, or were given up: signals of theirs may still lie in the mailbox.
     former: BTreeMap<Pid, Address<B::Message, B::Command>>,
     /// Those of the former that do not end, though they were killed: nobody waits for them again.
@@ -95,7 +95,7 @@ where
     given_up: BTreeSet<Pid>,
     vacancies: Vacancies,
     window: Option<RestartWindow>,
-    pub(super) plan: Option<Plan>,
+    pub(super) plan: Option<ElasticPlan>,
     /// When the workers are next looked at for one that is stuck.
     pub(super) look: Option<Timestamp>,
     pub(super) report: Option<Timestamp>,
@@ -104,22 +104,22 @@ where
 }
 
 /// However the pool ends, its route ends with it: then a send is `NoProcess`.
-impl<B: Behavior, R: Routing<B::Message>> Drop for Staff<B, R> {
+impl<B: Behavior, R: Routing<B::Message>> Drop for PoolWorkers<B, R> {
     fn drop(&mut self) {
         drop(self.intake.close());
         self.intake.let_go_of_users_values();
     }
 }
 
-impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
+impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
     pub(super) fn new<C: Send + 'static>(
         ctx: &Context<B::Message, PoolCommand<C>>,
         factory: Arc<dyn Fn() -> B + Send + Sync>,
         routing: R,
-        mut settings: Settings<B::Message>,
+        mut settings: PoolSettings<B::Message>,
     ) -> Self {
         let office = settings.watches().then(|| {
-            Arc::new(Office {
+            Arc::new(JobRecords {
                 pool: ctx.pid(),
                 latencies: settings.measured.then(Latencies::new),
                 on_discard: settings.on_discard.take(),
@@ -136,8 +136,8 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         let bucket = settings.rate.map(Bucket::new);
         let moves = settings.elastic.is_some();
         let now = ctx.now();
-        Staff {
-            intake: Intake::new(ctx.pid(), ctx.host(), routing, rules, bucket, moves),
+        PoolWorkers {
+            intake: SharedPool::new(ctx.pid(), ctx.host(), routing, rules, bucket, moves),
             office,
             state: Some(PoolState::Starting),
             starts: Starts::new(settings.init_timeout),
@@ -149,7 +149,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
             given_up: BTreeSet::new(),
             vacancies: Vacancies::new(settings.back_off),
             window: settings.intensity.map(|(most, period)| RestartWindow::new(most, period)),
-            plan: settings.elastic.map(|elastic| Plan::new(elastic, now)),
+            plan: settings.elastic.map(|elastic| ElasticPlan::new(elastic, now)),
             look: settings.stuck.map(|limit| now + limit),
             report: settings.report.map(|period| now + period),
             restarts: 0,
@@ -160,8 +160,8 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
     }
 
     /// The route to the workers.
-    pub(super) fn entrance(&self) -> Entrance<B::Message, B::Command, R> {
-        Entrance(Arc::clone(&self.intake))
+    pub(super) fn entrance(&self) -> PoolRoute<B::Message, B::Command, R> {
+        PoolRoute(Arc::clone(&self.intake))
     }
 
     // ---- Workers start.
@@ -170,7 +170,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
     pub(super) fn begin<C: Send + 'static>(
         &mut self,
         ctx: &Context<B::Message, PoolCommand<C>>,
-        purpose: Purpose,
+        purpose: WorkerPurpose,
     ) -> Result<(), SpawnError> {
         let factory = Arc::clone(&self.factory);
         let mut spawn = ctx.spawn(move || factory()).link_urgent();
@@ -208,31 +208,31 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
                 self.employ(purpose, worker);
                 self.exits.extend(exit);
             }
-            (Err(error), Purpose::First) => return Err(error),
-            (Err(error), Purpose::Replacement(dead)) => self.put_off(ctx, dead, &error),
-            (Err(error), Purpose::Added) => self.end_adding(ctx.pid(), error),
+            (Err(error), WorkerPurpose::First) => return Err(error),
+            (Err(error), WorkerPurpose::Replacement(dead)) => self.put_off(ctx, dead, &error),
+            (Err(error), WorkerPurpose::Added) => self.end_adding(ctx.pid(), error),
         }
         Ok(())
     }
 
     /// Gives a worker that has started its place, if there still is one for it.
-    fn employ(&mut self, purpose: Purpose, worker: Address<B::Message, B::Command>) {
+    fn employ(&mut self, purpose: WorkerPurpose, worker: Address<B::Message, B::Command>) {
         let wanted = match purpose {
             _ if self.state == Some(PoolState::Stopping) => false,
-            Purpose::First | Purpose::Added => true,
-            Purpose::Replacement(dead) => self.vacancies.fill(dead),
+            WorkerPurpose::First | WorkerPurpose::Added => true,
+            WorkerPurpose::Replacement(dead) => self.vacancies.fill(dead),
         };
         if !wanted {
-            self.send_away(Worker { address: worker, place: 0, desk: None });
+            self.send_away(PoolWorker { address: worker, place: 0, desk: None });
             return;
         }
         match purpose {
-            Purpose::First => self.intake.add(&worker),
-            Purpose::Replacement(dead) => {
+            WorkerPurpose::First => self.intake.add(&worker),
+            WorkerPurpose::Replacement(dead) => {
                 self.intake.replace(dead, &worker);
                 self.restarts += 1;
             }
-            Purpose::Added => {
+            WorkerPurpose::Added => {
                 self.intake.add(&worker);
                 self.note_added();
             }
@@ -290,7 +290,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
                 tracing::error!(target: "krarup", pool = %ctx.pid(), %error, "a pool gives up");
                 return Err(error.into());
             }
-            if let Err(error) = self.begin(ctx, Purpose::Replacement(dead)) {
+            if let Err(error) = self.begin(ctx, WorkerPurpose::Replacement(dead)) {
                 self.put_off(ctx, dead, &error);
             }
         }
@@ -299,7 +299,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
     }
 
     fn has_room_to_start(&self) -> bool {
-        let replacements = self.starts.count(|of| matches!(of, Purpose::Replacement(_)));
+        let replacements = self.starts.count(|of| matches!(of, WorkerPurpose::Replacement(_)));
         replacements < MOST_AT_ONCE
     }
 
@@ -374,8 +374,8 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
 
     /// Starts the next worker that is to be added.
     fn start_added<C: Send + 'static>(&mut self, ctx: &Context<B::Message, PoolCommand<C>>) {
-        while !self.adding.is_empty() && self.starts.count(|of| of == Purpose::Added) == 0 {
-            if let Err(error) = self.begin(ctx, Purpose::Added) {
+        while !self.adding.is_empty() && self.starts.count(|of| of == WorkerPurpose::Added) == 0 {
+            if let Err(error) = self.begin(ctx, WorkerPurpose::Added) {
                 self.end_adding(ctx.pid(), error);
             }
         }
@@ -426,7 +426,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
     }
 
     /// A worker handles what it has accepted, and ends.
-    fn send_away(&mut self, worker: Worker<B::Message, B::Command>) {
+    fn send_away(&mut self, worker: PoolWorker<B::Message, B::Command>) {
         worker.address.finish();
         self.leaving.insert(worker.address.pid(), worker);
     }
@@ -448,7 +448,7 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
         &mut self,
         ctx: &mut Context<B::Message, PoolCommand<C>>,
         exit: &Exit,
-    ) -> Whose {
+    ) -> ExitOrigin {
         let pid = exit.pid;
         let worker = self.intake.worker(pid);
         if self.starts.has(pid) {
@@ -467,18 +467,18 @@ impl<B: Behavior, R: Routing<B::Message>> Staff<B, R> {
             if !worker.is_alive() {
                 self.retire(ctx, worker);
                 self.vacancies.add(pid, ctx.now());
-                return Whose::Workers;
+                return ExitOrigin::Workers;
             }
         } else if !self.former.contains_key(&pid) {
-            return Whose::Strangers;
+            return ExitOrigin::Strangers;
         } else if !ctx.is_alive(pid) && self.given_up.remove(&pid) {
-            return Whose::Workers;
+            return ExitOrigin::Workers;
         }
         tracing::debug!(
             target: "krarup", pool = %ctx.pid(), worker = %pid, reason = %exit.reason,
             "an exit signal of a worker that is at work, or is none any more"
         );
-        Whose::Nobodys
+        ExitOrigin::Nobodys
     }
 
     /// A worker has ended, or was given up: nothing is heard of it any more.

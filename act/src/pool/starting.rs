@@ -14,9 +14,9 @@
 //! Nothing but a return can end user code that blocks its thread. So a pool waits for the end of
 //! a worker that it has killed no longer than it has waited for its start.
 
-use crate::address::Address;
-use crate::deadline::Sleep;
-use crate::host::Host;
+use crate::addressing::address::Address;
+use crate::calls::deadline::Sleep;
+use crate::host::host::Host;
 use krarup_gen::{Exit, Pid, SpawnError};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use std::time::Duration;
 
 /// What a worker is started for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum WorkerPurpose {
     /// One of those that the pool begins with.
     First,
     /// The place of this worker, which has ended.
@@ -35,13 +35,13 @@ pub(super) enum Purpose {
 }
 
 /// Ready when the `init` of a worker has returned.
-pub(super) type Init = Pin<Box<dyn Future<Output = Result<(), SpawnError>> + Send>>;
+pub(super) type WorkerInit = Pin<Box<dyn Future<Output = Result<(), SpawnError>> + Send>>;
 
 /// A worker that is starting.
-struct Start<M, C> {
-    purpose: Purpose,
+struct WorkerStart<M, C> {
+    purpose: WorkerPurpose,
     worker: Address<M, C>,
-    init: Init,
+    init: WorkerInit,
     /// When its time is over.
     alarm: Sleep,
     killed: bool,
@@ -51,7 +51,7 @@ struct Start<M, C> {
 
 /// What came of a start.
 pub(super) struct Started<M, C> {
-    pub(super) purpose: Purpose,
+    pub(super) purpose: WorkerPurpose,
     pub(super) worker: Address<M, C>,
     pub(super) outcome: Result<(), SpawnError>,
     /// The worker has ended since.
@@ -63,7 +63,7 @@ pub(super) struct Started<M, C> {
 /// The workers that are starting.
 pub(super) struct Starts<M, C> {
     limit: Duration,
-    starts: Vec<Start<M, C>>,
+    starts: Vec<WorkerStart<M, C>>,
 }
 
 impl<M: Send + 'static, C: Send + 'static> Starts<M, C> {
@@ -73,9 +73,14 @@ impl<M: Send + 'static, C: Send + 'static> Starts<M, C> {
     }
 
     /// Waits for a worker that was just spawned.
-    pub(super) fn begin(&mut self, purpose: Purpose, worker: Address<M, C>, init: Init) {
+    pub(super) fn begin(
+        &mut self,
+        purpose: WorkerPurpose,
+        worker: Address<M, C>,
+        init: WorkerInit,
+    ) {
         let alarm = Sleep::new(Arc::clone(worker.host()), self.limit);
-        let start = Start { purpose, worker, init, alarm, killed: false, exit: None };
+        let start = WorkerStart { purpose, worker, init, alarm, killed: false, exit: None };
         self.starts.push(start);
     }
 
@@ -84,7 +89,7 @@ impl<M: Send + 'static, C: Send + 'static> Starts<M, C> {
     }
 
     /// How many start for such a purpose.
-    pub(super) fn count(&self, of: impl Fn(Purpose) -> bool) -> usize {
+    pub(super) fn count(&self, of: impl Fn(WorkerPurpose) -> bool) -> usize {
         self.starts.iter().filter(|start| of(start.purpose)).count()
     }
 
@@ -109,7 +114,7 @@ impl<M: Send + 'static, C: Send + 'static> Starts<M, C> {
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Started<M, C>> {
         for index in 0..self.starts.len() {
             if let Poll::Ready((outcome, left_behind)) = self.starts[index].poll(self.limit, cx) {
-                let Start { purpose, worker, exit, .. } = self.starts.remove(index);
+                let WorkerStart { purpose, worker, exit, .. } = self.starts.remove(index);
                 return Poll::Ready(Started { purpose, worker, outcome, exit, left_behind });
             }
         }
@@ -117,7 +122,7 @@ impl<M: Send + 'static, C: Send + 'static> Starts<M, C> {
     }
 }
 
-impl<M: Send + 'static, C: Send + 'static> Start<M, C> {
+impl<M: Send + 'static, C: Send + 'static> WorkerStart<M, C> {
     fn poll(
         &mut self,
         limit: Duration,

@@ -1,15 +1,15 @@
 //! Room that was reserved at a pool.
 
-use crate::job::Mark;
 use crate::lock::Lock;
 use crate::mailbox::overflow::{Divert, Diverted};
 use crate::mailbox::permit::{Permit, Reserved};
+use crate::observe::watched_job::Mark;
 use krarup_gen::Pid;
 use parking_lot::RwLock;
 use std::sync::{Arc, Weak};
 
 /// Where the room is.
-pub(super) enum Kept<M> {
+pub(super) enum TicketRoom<M> {
     /// At one worker.
     One(Permit<M>),
     /// At every worker, by its place: where the message goes is known when it is there.
@@ -23,9 +23,9 @@ pub(super) enum Kept<M> {
 /// Permits from one opening of the pool to its next draining. The marks of a drain lie here while
 /// any permit is out, and go on with the messages of those that are used.
 #[derive(Default)]
-pub(super) struct Era(Lock<Vec<Mark>>);
+pub(super) struct DrainEpoch(Lock<Vec<Mark>>);
 
-impl Era {
+impl DrainEpoch {
     pub(super) fn marks(&self) -> Vec<Mark> {
         self.0.lock().clone()
     }
@@ -33,10 +33,10 @@ impl Era {
 
 /// The era that permits are made in, and those of which some are still out.
 #[derive(Default)]
-pub(super) struct Eras(RwLock<(Arc<Era>, Vec<Weak<Era>>)>);
+pub(super) struct DrainEpochs(RwLock<(Arc<DrainEpoch>, Vec<Weak<DrainEpoch>>)>);
 
-impl Eras {
-    pub(super) fn current(&self) -> Arc<Era> {
+impl DrainEpochs {
+    pub(super) fn current(&self) -> Arc<DrainEpoch> {
         Arc::clone(&self.0.read().0)
     }
 
@@ -63,9 +63,9 @@ impl Eras {
 }
 
 /// What a ticket needs of its pool.
-pub(super) trait Honour<M>: Send + Sync {
+pub(super) trait RedeemTicket<M>: Send + Sync {
     /// Puts a message where room is kept for it.
-    fn honour(&self, kept: Kept<M>, era: &Arc<Era>, message: M, sender: u64);
+    fn honour(&self, kept: TicketRoom<M>, era: &Arc<DrainEpoch>, message: M, sender: u64);
 
     /// Room is not used, for which a token was taken or not.
     fn void(&self, charged: bool);
@@ -76,11 +76,11 @@ pub(super) trait Honour<M>: Send + Sync {
 /// Room at a pool. It is counted as a message received from the beginning; no longer if it is
 /// given back.
 pub(super) struct Ticket<M: Send + 'static> {
-    pub(super) kept: Option<Kept<M>>,
+    pub(super) kept: Option<TicketRoom<M>>,
     /// It has a token of the pool's rate. Whoever waits keeps its token until it has the room.
     pub(super) charged: bool,
-    pub(super) era: Arc<Era>,
-    pub(super) pool: Arc<dyn Honour<M>>,
+    pub(super) era: Arc<DrainEpoch>,
+    pub(super) pool: Arc<dyn RedeemTicket<M>>,
 }
 
 impl<M: Send + 'static> Reserved<M> for Ticket<M> {

@@ -8,13 +8,13 @@ use std::time::Duration;
 struct Vacancy {
     /// The worker that has ended; the place is known by it.
     dead: Pid,
-    stage: Stage,
+    stage: VacancyStage,
     /// How long the last try was put off.
     delay: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum VacancyStage {
     /// A replacement is to be started at this time.
     Due(Timestamp),
     /// One is starting.
@@ -35,14 +35,15 @@ impl Vacancies {
 
     /// A worker has ended: its place is to be filled at once.
     pub(super) fn add(&mut self, dead: Pid, now: Timestamp) {
-        self.places.push(Vacancy { dead, stage: Stage::Due(now), delay: None });
+        self.places.push(Vacancy { dead, stage: VacancyStage::Due(now), delay: None });
     }
 
     /// The place whose replacement is to be started now, if there is one; it is starting then.
     pub(super) fn begin_due(&mut self, now: Timestamp) -> Option<Pid> {
-        let is_due = |vacancy: &&mut Vacancy| matches!(vacancy.stage, Stage::Due(at) if at <= now);
+        let is_due =
+            |vacancy: &&mut Vacancy| matches!(vacancy.stage, VacancyStage::Due(at) if at <= now);
         let vacancy = self.places.iter_mut().find(is_due)?;
-        vacancy.stage = Stage::Starting;
+        vacancy.stage = VacancyStage::Starting;
         Some(vacancy.dead)
     }
 
@@ -60,7 +61,7 @@ impl Vacancies {
         let vacancy = self.places.iter_mut().find(|vacancy| vacancy.dead == dead)?;
         let delay = vacancy.delay.map_or(first, |before| before.saturating_mul(2).min(most));
         vacancy.delay = Some(delay);
-        vacancy.stage = Stage::Due(now + delay);
+        vacancy.stage = VacancyStage::Due(now + delay);
         Some(delay)
     }
 
@@ -73,8 +74,8 @@ impl Vacancies {
     /// When the next replacement is to be started.
     pub(super) fn due(&self) -> Option<Timestamp> {
         let due = |vacancy: &Vacancy| match vacancy.stage {
-            Stage::Due(at) => Some(at),
-            Stage::Starting => None,
+            VacancyStage::Due(at) => Some(at),
+            VacancyStage::Starting => None,
         };
         self.places.iter().filter_map(due).min()
     }

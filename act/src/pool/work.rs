@@ -6,12 +6,12 @@
 use super::behavior::{PoolBehavior, PoolContext};
 use super::command::PoolCommand;
 use super::routing::Routing;
-use super::staff::{Staff, Whose};
+use super::staff::{ExitOrigin, PoolWorkers};
 use super::starting::Started;
 use crate::behavior::Behavior;
+use crate::calls::deadline::Sleep;
 use crate::context::Context;
-use crate::deadline::Sleep;
-use crate::inspect_request::InspectRequest;
+use crate::observe::inspect_request::InspectRequest;
 use crate::received::Received;
 use krarup_gen::{Exit, Reason, Result};
 use std::collections::VecDeque;
@@ -25,12 +25,12 @@ pub(super) type Own<B, P> =
     Context<<B as Behavior>::Message, PoolCommand<<P as PoolBehavior>::Command>>;
 
 /// What it receives.
-pub(super) type Item<B, P> =
+pub(super) type PoolMail<B, P> =
     Received<<B as Behavior>::Message, PoolCommand<<P as PoolBehavior>::Command>>;
 
 /// What comes next.
-enum Event<B: Behavior, P: PoolBehavior<Job = B::Message>> {
-    Item(Item<B, P>),
+enum PoolEvent<B: Behavior, P: PoolBehavior<Job = B::Message>> {
+    Item(PoolMail<B, P>),
     Started(Started<B::Message, B::Command>),
     /// Something is due.
     Due,
@@ -38,10 +38,10 @@ enum Event<B: Behavior, P: PoolBehavior<Job = B::Message>> {
 
 /// Serves until the pool is to end, first what was held in its start; with what reason.
 pub(super) async fn serve<B, R, P>(
-    staff: &mut Staff<B, R>,
+    staff: &mut PoolWorkers<B, R>,
     behavior: &mut P,
     ctx: &mut Own<B, P>,
-    mut held: VecDeque<Item<B, P>>,
+    mut held: VecDeque<PoolMail<B, P>>,
 ) -> Reason
 where
     B: Behavior,
@@ -51,17 +51,17 @@ where
     let mut finishing = false;
     loop {
         let event = match held.pop_front() {
-            Some(item) => Event::Item(item),
+            Some(item) => PoolEvent::Item(item),
             None => next::<B, R, P>(staff, ctx).await,
         };
         let done = match event {
-            Event::Due => {
+            PoolEvent::Due => {
                 staff.do_what_is_due(ctx);
                 Ok(())
             }
             // None of the first is starting any more.
-            Event::Started(started) => staff.settle(ctx, started).map_err(Reason::from),
-            Event::Item(item) => handle(staff, behavior, ctx, item, &mut finishing).await,
+            PoolEvent::Started(started) => staff.settle(ctx, started).map_err(Reason::from),
+            PoolEvent::Item(item) => handle(staff, behavior, ctx, item, &mut finishing).await,
         };
         if let Err(reason) = done.and_then(|()| staff.start_due(ctx)) {
             return reason;
@@ -80,10 +80,10 @@ where
 }
 
 async fn handle<B, R, P>(
-    staff: &mut Staff<B, R>,
+    staff: &mut PoolWorkers<B, R>,
     behavior: &mut P,
     ctx: &mut Own<B, P>,
-    item: Item<B, P>,
+    item: PoolMail<B, P>,
     finishing: &mut bool,
 ) -> Result
 where
@@ -114,7 +114,7 @@ where
 }
 
 /// Answers an inspection.
-pub(super) fn inspection<B, R, P>(staff: &Staff<B, R>, behavior: &P, request: InspectRequest)
+pub(super) fn inspection<B, R, P>(staff: &PoolWorkers<B, R>, behavior: &P, request: InspectRequest)
 where
     B: Behavior,
     R: Routing<B::Message>,
@@ -128,34 +128,34 @@ where
 }
 
 /// The next event. What is due comes before what others send: they may always send more.
-async fn next<B, R, P>(staff: &mut Staff<B, R>, ctx: &mut Own<B, P>) -> Event<B, P>
+async fn next<B, R, P>(staff: &mut PoolWorkers<B, R>, ctx: &mut Own<B, P>) -> PoolEvent<B, P>
 where
     B: Behavior,
     R: Routing<B::Message>,
     P: PoolBehavior<Job = B::Message>,
 {
     if let Some(exit) = staff.next_exit() {
-        return Event::Item(Received::Exit(exit));
+        return PoolEvent::Item(Received::Exit(exit));
     }
     staff.forget_former(ctx);
     let mut alarm = staff.due().map(|due| Sleep::until(Arc::clone(ctx.host()), due));
     let mut receive = pin!(ctx.receive());
     poll_fn(|cx| {
         if let Poll::Ready(started) = staff.poll_started(cx) {
-            return Poll::Ready(Event::Started(started));
+            return Poll::Ready(PoolEvent::Started(started));
         }
         if let Some(alarm) = &mut alarm
             && Pin::new(alarm).poll(cx).is_ready()
         {
-            return Poll::Ready(Event::Due);
+            return Poll::Ready(PoolEvent::Due);
         }
-        receive.as_mut().poll(cx).map(Event::Item)
+        receive.as_mut().poll(cx).map(PoolEvent::Item)
     })
     .await
 }
 
 async fn obey<B, R, P>(
-    staff: &mut Staff<B, R>,
+    staff: &mut PoolWorkers<B, R>,
     behavior: &mut P,
     ctx: &mut Own<B, P>,
     command: PoolCommand<P::Command>,
@@ -181,7 +181,7 @@ where
 
 /// A worker has ended, or somebody has sent an exit signal.
 async fn handle_exit<B, R, P>(
-    staff: &mut Staff<B, R>,
+    staff: &mut PoolWorkers<B, R>,
     behavior: &mut P,
     ctx: &mut Own<B, P>,
     exit: Exit,
@@ -192,9 +192,11 @@ where
     P: PoolBehavior<Job = B::Message>,
 {
     match staff.hear(ctx, &exit) {
-        Whose::Nobodys => Ok(()),
-        Whose::Strangers => behavior.handle_exit(&mut PoolContext::new(ctx, staff), exit).await,
-        Whose::Workers => {
+        ExitOrigin::Nobodys => Ok(()),
+        ExitOrigin::Strangers => {
+            behavior.handle_exit(&mut PoolContext::new(ctx, staff), exit).await
+        }
+        ExitOrigin::Workers => {
             tracing::debug!(
                 target: "krarup", pool = %ctx.pid(), worker = %exit.pid, reason = %exit.reason,
                 "replacing a dead worker"

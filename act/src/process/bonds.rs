@@ -10,16 +10,19 @@
 use super::crash::contain;
 use super::process::{Process, Via};
 use super::relations::{Bonds, Link, Relations, Watcher, Watching};
-use crate::host::Host;
-use crate::slot::SlotSender;
+use crate::calls::slot::SlotSender;
+use crate::host::host::Host;
 use crate::sync::MutexGuard;
 use krarup_gen::{Down, Exit, Pid, Reason, Ref, Target};
 use std::sync::Arc;
 
-type Locked<'a> = MutexGuard<'a, Relations>;
+type LockedRelations<'a> = MutexGuard<'a, Relations>;
 
 /// Locks two different processes in the order of their pids; returned in the order asked for.
-fn lock_both<'a>(a: &'a dyn Process, b: &'a dyn Process) -> (Locked<'a>, Locked<'a>) {
+fn lock_both<'a>(
+    a: &'a dyn Process,
+    b: &'a dyn Process,
+) -> (LockedRelations<'a>, LockedRelations<'a>) {
     if a.pid() < b.pid() {
         let first = a.relations().0.lock();
         (first, b.relations().0.lock())

@@ -5,19 +5,19 @@
 //! in it, live in the [`Ready`] that is parked in the mailbox or running, and go with
 //! the process.
 
+use super::awaited::AwaitedProcess;
 use super::crash::{contain, tell};
 use super::process::Guarded;
 use super::progress::{AT_SEAT, Progress};
 use super::relations::Relations;
-use super::wait::Wait;
-use super::{current, later};
-use crate::host::{Host, Poke};
+use super::{current, deferred};
+use crate::addressing::route::Route;
+use crate::host::host::{Host, Poke};
+use crate::host::ready::Ready;
 use crate::lock::{Lock, LockGuard};
-use crate::mailbox::entry::{Control, Notice};
-use crate::mailbox::inbox::{Inbox, Phase, Refused, Way};
+use crate::mailbox::entry::{ControlEntry, Notice};
+use crate::mailbox::inbox::{Inbox, MailboxPhase, MainPush, Refused};
 use crate::mailbox::overflow::Overflow;
-use crate::ready::Ready;
-use crate::route::Route;
 use crate::sync::{MutexGuard, Ordering};
 use krarup_gen::{DeadLetter, DeadLetterCause, Label, Pid, Priority, Reason, SendError, Timestamp};
 use once_cell::race::OnceBox;
@@ -45,7 +45,7 @@ pub(crate) struct Cell<M, C> {
 }
 
 /// What a new process is made with.
-pub(crate) struct Birth<M> {
+pub(crate) struct NewProcess<M> {
     pub(crate) pid: Pid,
     pub(crate) parent: Option<Pid>,
     pub(crate) host: Arc<dyn Host>,
@@ -60,13 +60,13 @@ pub(crate) struct Birth<M> {
 /// where a sender writes it in parts; read as a whole right after that, it holds up the
 /// processor until the parts have got through to the cache. The message itself is given to no
 /// call, so its parts go from registers to their place in the mailbox (docs/decisions.md).
-struct Apart<M> {
+struct RoutedMessage<M> {
     message: ManuallyDrop<M>,
     sender: u64,
 }
 
 impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
-    pub(crate) fn new(birth: Birth<M>) -> Self {
+    pub(crate) fn new(birth: NewProcess<M>) -> Self {
         Cell {
             pid: birth.pid,
             parent: birth.parent.map_or(0, Pid::id),
@@ -93,7 +93,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         // Nothing below unwinds: and where the message is not dropped, nobody needs its address.
         let message = ManuallyDrop::new(message);
         if let Some(route) = self.route.get() {
-            let Apart { message, sender } = Apart { message, sender };
+            let RoutedMessage { message, sender } = RoutedMessage { message, sender };
             let sent = route.send(ManuallyDrop::into_inner(message), sender);
             self.note_sent(&sent, sender);
             return sent;
@@ -102,7 +102,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         // Relaxed: see `Inbox::push_main`.
         if !inbox.is_open(|| self.progress.taken.load(Ordering::Relaxed)) {
             drop(inbox);
-            return self.send_apart(Apart { message, sender });
+            return self.send_apart(RoutedMessage { message, sender });
         }
         let deep = |length| self.is_deep(length);
         inbox.put_in(ManuallyDrop::into_inner(message), sender, self.pid.id(), deep);
@@ -117,7 +117,10 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 
     /// Sends on Main where a message does not simply go in.
     #[inline(never)]
-    fn send_apart(&self, Apart { message, sender }: Apart<M>) -> Result<(), SendError<M>> {
+    fn send_apart(
+        &self,
+        RoutedMessage { message, sender }: RoutedMessage<M>,
+    ) -> Result<(), SendError<M>> {
         let sent = self.send_from(ManuallyDrop::into_inner(message), sender);
         self.note_sent(&sent, sender);
         sent
@@ -164,8 +167,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Sends on the System or Urgent lane.
     pub(crate) fn send_control(&self, priority: Priority, message: C) -> Result<(), SendError<C>> {
         let sender = current::sender(self.pid.creation());
-        let entry = Control::Message { sender, message };
-        if let Err(Control::Message { message, .. }) = self.push_control(priority, entry) {
+        let entry = ControlEntry::Message { sender, message };
+        if let Err(ControlEntry::Message { message, .. }) = self.push_control(priority, entry) {
             self.lose::<C>(sender, DeadLetterCause::NoProcess);
             return Err(SendError::NoProcess(message));
         }
@@ -176,8 +179,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn push_control(
         &self,
         priority: Priority,
-        entry: Control<C>,
-    ) -> Result<(), Control<C>> {
+        entry: ControlEntry<C>,
+    ) -> Result<(), ControlEntry<C>> {
         let ready = self.put_control(priority, entry)?;
         self.schedule_if(ready);
         Ok(())
@@ -187,15 +190,15 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn put_control(
         &self,
         priority: Priority,
-        mut entry: Control<C>,
-    ) -> Result<Option<Ready>, Control<C>> {
+        mut entry: ControlEntry<C>,
+    ) -> Result<Option<Ready>, ControlEntry<C>> {
         let mut inbox = self.inbox.lock();
-        if inbox.way != Way::Straight {
+        if inbox.way != MainPush::Straight {
             drop(inbox);
             entry = self.carried_control(entry, priority);
             inbox = self.inbox.lock();
         }
-        if inbox.phase == Phase::Terminated {
+        if inbox.phase == MailboxPhase::Terminated {
             return Err(entry);
         }
         if priority == Priority::Max {
@@ -210,7 +213,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn put_urgent(
         &self,
         mut inbox: LockGuard<'_, Inbox<M, C>>,
-        entry: Control<C>,
+        entry: ControlEntry<C>,
     ) -> Option<Ready> {
         inbox.rare().urgent.push_back(entry);
         self.attract(inbox)
@@ -252,7 +255,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         mut inbox: LockGuard<'_, Inbox<M, C>>,
         notice: Notice<M>,
     ) -> Option<Ready> {
-        if inbox.phase == Phase::Terminated {
+        if inbox.phase == MailboxPhase::Terminated {
             // Before the notice, which may hold a user's reason.
             drop(inbox);
             return None;
@@ -271,7 +274,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// As [`Cell::push_letter`]; hands the process out to be scheduled.
     pub(crate) fn put_letter(&self, message: M) -> Result<Option<Ready>, M> {
         let mut inbox = self.inbox.lock();
-        if inbox.phase == Phase::Terminated {
+        if inbox.phase == MailboxPhase::Terminated {
             return Err(message);
         }
         let notice = Box::new(Notice::Beyond(message));
@@ -293,7 +296,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         mut inbox: LockGuard<'_, Inbox<M, C>>,
         reason: Reason,
     ) -> Option<Ready> {
-        if inbox.phase == Phase::Terminated {
+        if inbox.phase == MailboxPhase::Terminated {
             // Before the reason, which is a user's.
             drop(inbox);
             return None;
@@ -311,7 +314,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     /// Frees the lock of the mailbox.
     #[must_use]
     fn unlock(&self, inbox: LockGuard<'_, Inbox<M, C>>, ready: Option<Ready>) -> Option<Ready> {
-        if ready.is_none() && inbox.way != Way::Straight {
+        if ready.is_none() && inbox.way != MainPush::Straight {
             self.note_by_wire(inbox);
         }
         ready
@@ -336,7 +339,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn set_route(&self, route: Box<dyn Route<M>>) -> bool {
         let mut inbox = self.inbox.lock();
         let set = self.route.set(Box::new(route));
-        inbox.way = Way::Route;
+        inbox.way = MainPush::Route;
         drop(inbox);
         // A second route is dropped here, outside the lock.
         set.is_ok()
@@ -361,7 +364,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 
     pub(crate) fn is_alive(&self) -> bool {
-        self.inbox.lock().phase != Phase::Terminated
+        self.inbox.lock().phase != MailboxPhase::Terminated
     }
 
     pub(crate) fn main_length(&self) -> usize {
@@ -369,7 +372,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             Some(route) => route.waiting(),
             None => {
                 let inbox = self.inbox.lock();
-                if inbox.phase == Phase::Terminated {
+                if inbox.phase == MailboxPhase::Terminated {
                     return 0;
                 }
                 let accepted = inbox.accepted();
@@ -386,9 +389,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let (accepted, phase) = (inbox.accepted(), inbox.phase);
         drop(inbox);
         match self.route.get() {
-            _ if phase == Phase::Terminated => None,
+            _ if phase == MailboxPhase::Terminated => None,
             Some(route) => Some(route.waiting()),
-            None => Some(self.waiting(accepted) + usize::from(phase != Phase::Idle)),
+            None => Some(self.waiting(accepted) + usize::from(phase != MailboxPhase::Idle)),
         }
     }
 
@@ -406,10 +409,10 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 
     /// Whom it waits for, if nothing but that answer, or its timer, can wake it (rule C5).
-    pub(crate) fn edge(&self, inbox: &Inbox<M, C>) -> Option<Wait> {
-        let wait = Wait::of_word(self.progress.waits_for.load(Ordering::Relaxed));
+    pub(crate) fn edge(&self, inbox: &Inbox<M, C>) -> Option<AwaitedProcess> {
+        let wait = AwaitedProcess::of_word(self.progress.waits_for.load(Ordering::Relaxed));
         let alone = !wait.is_none()
-            && inbox.phase == Phase::Waiting
+            && inbox.phase == MailboxPhase::Waiting
             && inbox.handles_on_waker() == Some(wait.handles());
         alone.then_some(wait)
     }
@@ -429,7 +432,7 @@ impl<M: Send + 'static, C: Send + 'static> Poke for Cell<M, C> {
     fn poke(self: Arc<Self>) {
         let mut inbox = self.inbox.lock();
         self.progress.listed.store(false, Ordering::Relaxed);
-        if inbox.phase == Phase::Idle {
+        if inbox.phase == MailboxPhase::Idle {
             // It waits for nothing but mail, and there has been none for a while.
             let spare = inbox.take_spare();
             drop(inbox);
@@ -455,7 +458,7 @@ impl<M, C> Cell<M, C> {
         let host = Arc::clone(&self.host);
         // Whoever hears of it converts it first, or logs it: that is a user's, and no business
         // of whoever sends.
-        later::when_free(move || tell(|| host.dead_letter(letter)));
+        deferred::when_free(move || tell(|| host.dead_letter(letter)));
     }
 
     pub(crate) fn locked_relations(&self) -> MutexGuard<'_, Relations> {
@@ -491,7 +494,7 @@ impl<M, C> Cell<M, C> {
         // A waker is anybody's code: it is cloned and dropped outside the lock.
         let waker = waker.clone();
         let mut inbox = self.inbox.lock();
-        let before = if inbox.phase == Phase::Terminated {
+        let before = if inbox.phase == MailboxPhase::Terminated {
             Some(waker)
         } else {
             self.progress.attention.store(true, Ordering::Relaxed);

@@ -6,29 +6,29 @@
 //! business, and would have to be atomic in the cell. Reply tokens dropped during a
 //! turn are kept here until it is known whether the process lives on.
 
+use super::awaited::AwaitedProcess;
 use super::crash::contain;
-use super::wait::Wait;
-use crate::ready::TurnLimits;
-use crate::seat::Debt;
+use crate::host::ready::TurnLimits;
+use crate::host::worker_slot::Debt;
 use crate::sync::thread_local;
 use krarup_gen::{CallError, Pid, Reason, Timestamp};
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
 
 /// A token that was dropped.
-struct Orphan {
+struct OrphanedReply {
     /// Fails its call.
-    fail: Box<dyn FnOnce(Fate<'_>) + Send>,
+    fail: Box<dyn FnOnce(OrphanCause<'_>) + Send>,
     /// Whether its process may have begun to handle the request (see [`not_begun`]).
     begun: bool,
 }
 
-impl Orphan {
+impl OrphanedReply {
     /// Whatever comes of it: no call waits because another could not be told.
-    fn settle(self, fate: Fate<'_>) {
-        let Orphan { fail, begun } = self;
+    fn settle(self, fate: OrphanCause<'_>) {
+        let OrphanedReply { fail, begun } = self;
         let fate = match fate {
-            Fate::Ended(reason) if !begun => Fate::NotBegun(reason),
+            OrphanCause::Ended(reason) if !begun => OrphanCause::NotBegun(reason),
             fate => fate,
         };
         let _ = contain(|| fail(fate));
@@ -37,7 +37,7 @@ impl Orphan {
 
 /// Why a token was dropped.
 #[derive(Clone, Copy)]
-pub(crate) enum Fate<'a> {
+pub(crate) enum OrphanCause<'a> {
     /// By who lives on.
     Dropped,
     /// Its process has ended.
@@ -86,7 +86,7 @@ mod signs {
 
 /// A turn, as far as it concerns this thread alone.
 #[derive(Clone)]
-struct Turn {
+struct TurnState {
     /// The process; the node's number 0 outside of any.
     pid: Cell<Pid>,
     /// Messages that may still be handled. Below zero after sends to those who cannot keep
@@ -99,13 +99,13 @@ struct Turn {
     /// What the data of the process's own waker point at.
     waker: Cell<usize>,
     /// Whom what was polled last waits for; see [`note_wait`].
-    waits: Cell<Wait>,
+    waits: Cell<AwaitedProcess>,
     /// Whose mailbox was crowded when a message was put there last; see [`charge`].
     creditor: Cell<u64>,
     /// Messages sent in this turn.
     sent: Cell<u64>,
     /// Whom the process waited for when it was polled before.
-    waited: Cell<Wait>,
+    waited: Cell<AwaitedProcess>,
     /// What was put aside of the budget: see [`date_calls`].
     put_aside: Cell<i64>,
 }
@@ -113,17 +113,17 @@ struct Turn {
 const NOBODY: Pid = Pid::local(0, 0);
 
 thread_local! {
-    static TURN: Turn = const {
-        Turn {
+    static TURN: TurnState = const {
+        TurnState {
             pid: Cell::new(NOBODY),
             budget: Cell::new(0),
             deadline: Cell::new(0),
             signs: Cell::new(0),
             waker: Cell::new(0),
-            waits: Cell::new(Wait::NONE),
+            waits: Cell::new(AwaitedProcess::NONE),
             creditor: Cell::new(0),
             sent: Cell::new(0),
-            waited: Cell::new(Wait::NONE),
+            waited: Cell::new(AwaitedProcess::NONE),
             put_aside: Cell::new(0),
         }
     };
@@ -133,7 +133,7 @@ thread_local! {
     static ONCE: RefCell<Vec<Pid>> = const { RefCell::new(Vec::new()) };
     /// Whether there are any: cheaper to ask than the list, which has a destructor.
     static HAS_ORPHANS: Cell<bool> = const { Cell::new(false) };
-    static ORPHANS: RefCell<Vec<Orphan>> = const { RefCell::new(Vec::new()) };
+    static ORPHANS: RefCell<Vec<OrphanedReply>> = const { RefCell::new(Vec::new()) };
     /// What is dropped now was never handled.
     static NOT_BEGUN: Cell<bool> = const { Cell::new(false) };
 }
@@ -163,14 +163,14 @@ pub(crate) fn is_busy() -> bool {
 #[cold]
 pub(crate) fn set_aside() -> impl Drop {
     struct Outer {
-        turn: Turn,
+        turn: TurnState,
         /// Calls of the outer turn: what becomes of the inner process is not their fate.
-        orphans: Vec<Orphan>,
+        orphans: Vec<OrphanedReply>,
         not_begun: bool,
     }
     impl Drop for Outer {
         fn drop(&mut self) {
-            settle_orphans(Fate::Dropped);
+            settle_orphans(OrphanCause::Dropped);
             TURN.with(|turn| turn.restore(&self.turn));
             NOT_BEGUN.with(|not_begun| not_begun.set(self.not_begun));
             self.orphans.drain(..).for_each(keep);
@@ -187,7 +187,7 @@ pub(crate) fn set_aside() -> impl Drop {
 /// Begins a turn of the process on this thread, where none runs; it ends when the guard is
 /// dropped.
 #[inline]
-pub(crate) fn enter(pid: Pid, limits: &TurnLimits, now: impl FnOnce() -> Timestamp) -> Entered {
+pub(crate) fn enter(pid: Pid, limits: &TurnLimits, now: impl FnOnce() -> Timestamp) -> TurnGuard {
     TURN.with(|turn| {
         turn.pid.set(pid);
         turn.budget.set(i64::from(limits.throughput.get()));
@@ -196,22 +196,22 @@ pub(crate) fn enter(pid: Pid, limits: &TurnLimits, now: impl FnOnce() -> Timesta
         // What was sent here before was not sent by this process.
         turn.sent.set(0);
     });
-    Entered(())
+    TurnGuard(())
 }
 
 /// A turn has begun.
-pub(crate) struct Entered(());
+pub(crate) struct TurnGuard(());
 
-impl Drop for Entered {
+impl Drop for TurnGuard {
     #[inline]
     fn drop(&mut self) {
         TURN.with(|turn| turn.pid.set(NOBODY));
     }
 }
 
-impl Turn {
+impl TurnState {
     #[cold]
-    fn restore(&self, outer: &Turn) {
+    fn restore(&self, outer: &TurnState) {
         self.pid.set(outer.pid.get());
         self.budget.set(outer.budget.get());
         self.deadline.set(outer.deadline.get());
@@ -257,7 +257,7 @@ pub(crate) fn refund() {
 }
 
 #[cold]
-fn is_late(turn: &Turn, now: impl FnOnce() -> Timestamp) -> bool {
+fn is_late(turn: &TurnState, now: impl FnOnce() -> Timestamp) -> bool {
     let fresh = turn.has(signs::FRESH);
     turn.signs.set(turn.signs.get() & !signs::FRESH);
     !fresh && now().as_nanos() >= turn.deadline.get()
@@ -293,13 +293,13 @@ pub(crate) fn debt() -> Option<Debt> {
 /// The future will be polled: nothing has been looked at, nothing is waited for. `waited` is
 /// whom the process waited for until now.
 #[inline]
-pub(crate) fn begin_poll(waker: &Waker, waited: Wait) {
+pub(crate) fn begin_poll(waker: &Waker, waited: AwaitedProcess) {
     TURN.with(|turn| {
         turn.waited.set(waited);
         // What stays is of the turn; the future wants nothing in particular.
         turn.signs.set(turn.signs.get() & (signs::FRESH | signs::KEEPS_MEMORY | signs::DATES));
         turn.waker.set(waker.data().addr());
-        turn.waits.set(Wait::NONE);
+        turn.waits.set(AwaitedProcess::NONE);
     });
 }
 
@@ -447,12 +447,12 @@ pub(crate) fn take_sent() -> u64 {
 /// polls only those of its futures that were woken: what else the process waits for is not
 /// known. And a process of another node is in no chain of this one.
 #[inline]
-pub(crate) fn note_wait(callee: Pid, wait: Wait, waker: &Waker) {
+pub(crate) fn note_wait(callee: Pid, wait: AwaitedProcess, waker: &Waker) {
     TURN.with(|turn| {
         let alone = turn.waits.get().is_none()
             && waker.data().addr() == turn.waker.get()
             && callee.creation() == turn.pid.get().creation();
-        turn.waits.set(if alone { wait } else { Wait::SEVERAL });
+        turn.waits.set(if alone { wait } else { AwaitedProcess::SEVERAL });
     });
 }
 
@@ -469,7 +469,7 @@ pub(crate) fn suspect_unsent(callee: Pid, waker: &Waker) -> bool {
         TURN.with(|turn| !turn.pid.get().is_node() && turn.waker.get() == waker.data().addr());
     if own {
         suspect();
-        note_wait(callee, Wait::on(callee).unsent(), waker);
+        note_wait(callee, AwaitedProcess::on(callee).unsent(), waker);
     }
     own
 }
@@ -489,14 +489,14 @@ pub(crate) fn waited_only_for(callee: Pid) -> bool {
 /// process may go on without one.
 #[inline]
 pub(crate) fn note_other_wait() {
-    TURN.with(|turn| turn.waits.set(Wait::SEVERAL));
+    TURN.with(|turn| turn.waits.set(AwaitedProcess::SEVERAL));
 }
 
 /// Whom the process waits for, if it is one call and nothing else that was polled.
 #[inline]
-pub(crate) fn wait() -> Wait {
+pub(crate) fn wait() -> AwaitedProcess {
     let wait = TURN.with(|turn| turn.waits.get());
-    if wait == Wait::SEVERAL { Wait::NONE } else { wait }
+    if wait == AwaitedProcess::SEVERAL { AwaitedProcess::NONE } else { wait }
 }
 
 /// The message that a [`crate::Route`] has just been given was handed on to this process, or
@@ -535,21 +535,21 @@ pub(crate) fn once<T>(pid: Pid, f: impl FnOnce() -> T) -> Option<T> {
 /// Keeps an orphaned token for the end of the turn; gives it back outside a turn.
 pub(crate) fn adopt<F>(fail: F) -> Result<(), F>
 where
-    F: FnOnce(Fate<'_>) + Send + 'static,
+    F: FnOnce(OrphanCause<'_>) + Send + 'static,
 {
     if pid().is_none() {
         return Err(fail);
     }
-    keep(Orphan { fail: Box::new(fail), begun: !NOT_BEGUN.with(Cell::get) });
+    keep(OrphanedReply { fail: Box::new(fail), begun: !NOT_BEGUN.with(Cell::get) });
     Ok(())
 }
 
-fn keep(orphan: Orphan) {
+fn keep(orphan: OrphanedReply) {
     HAS_ORPHANS.with(|has| has.set(true));
     ORPHANS.with(|orphans| orphans.borrow_mut().push(orphan));
 }
 
-fn take_all() -> Vec<Orphan> {
+fn take_all() -> Vec<OrphanedReply> {
     if HAS_ORPHANS.with(|has| has.replace(false)) {
         ORPHANS.with(RefCell::take)
     } else {
@@ -572,7 +572,7 @@ pub(crate) fn not_begun<T>(f: impl FnOnce() -> T) -> T {
 
 /// Fails the calls whose tokens were dropped in this turn.
 #[inline]
-pub(crate) fn settle_orphans(fate: Fate<'_>) {
+pub(crate) fn settle_orphans(fate: OrphanCause<'_>) {
     if HAS_ORPHANS.with(Cell::get) {
         settle(fate);
     }
@@ -580,18 +580,18 @@ pub(crate) fn settle_orphans(fate: Fate<'_>) {
 
 /// Takes away the tokens that were dropped in this turn: their process knows that they
 /// are to fail with a reason, but has to wait before it can say so.
-pub(crate) fn take_orphans() -> Orphans {
-    Orphans(take_all())
+pub(crate) fn take_orphans() -> OrphanedReplies {
+    OrphanedReplies(take_all())
 }
 
 /// Runs `f`, which drops what does not belong to the current process: calls whose tokens go
 /// with it fail at once, and not with the end of this process should it end now.
 pub(crate) fn apart(f: impl FnOnce()) {
-    refusing(Fate::Dropped, f);
+    refusing(OrphanCause::Dropped, f);
 }
 
 /// As [`apart`], with an answer for those calls.
-pub(crate) fn refusing(fate: Fate<'_>, f: impl FnOnce()) {
+pub(crate) fn refusing(fate: OrphanCause<'_>, f: impl FnOnce()) {
     let own = take_orphans();
     let _ = contain(f);
     settle_orphans(fate);
@@ -600,31 +600,31 @@ pub(crate) fn refusing(fate: Fate<'_>, f: impl FnOnce()) {
 
 /// Tokens that were taken away. Dropped, they go back to those of the turn: then the
 /// process has ended while it waited, and they fail with that end.
-pub(crate) struct Orphans(Vec<Orphan>);
+pub(crate) struct OrphanedReplies(Vec<OrphanedReply>);
 
-impl Orphans {
+impl OrphanedReplies {
     /// Fails the calls with this reason.
     pub(crate) fn settle(mut self, reason: &Reason) {
         for orphan in self.0.drain(..) {
-            orphan.settle(Fate::Ended(reason));
+            orphan.settle(OrphanCause::Ended(reason));
         }
     }
 }
 
-impl Drop for Orphans {
+impl Drop for OrphanedReplies {
     fn drop(&mut self) {
         for orphan in self.0.drain(..) {
             if pid().is_some() {
                 keep(orphan);
             } else {
-                orphan.settle(Fate::Dropped);
+                orphan.settle(OrphanCause::Dropped);
             }
         }
     }
 }
 
 #[cold]
-fn settle(fate: Fate<'_>) {
+fn settle(fate: OrphanCause<'_>) {
     // Taken out: whoever is woken may drop more.
     for orphan in take_all() {
         orphan.settle(fate);

@@ -14,21 +14,21 @@
 use super::bonds;
 use super::cell::Cell;
 use super::crash::{contain, drop_contained, tell};
-use super::current::{self, Fate};
+use super::current::{self, OrphanCause};
 use super::relations::Bonds;
-use crate::mailbox::entry::Control;
-use crate::mailbox::remains::{Dropped, LastToHear, Remains};
+use crate::mailbox::drain::{DrainedMailbox, Dropped, LastToHear};
+use crate::mailbox::entry::ControlEntry;
 use crate::sync::Ordering;
 use krarup_gen::{DeadLetterCause, Name, Reason, SpawnError};
 use std::sync::Arc;
 
-type Stage<M, C> = fn(&mut Ending<M, C>);
+type EndStage<M, C> = fn(&mut Ending<M, C>);
 
 /// A process that is ending, and what one stage of its end leaves to the next.
 struct Ending<M, C> {
     cell: Arc<Cell<M, C>>,
     reason: Reason,
-    remains: Option<Remains<M, C>>,
+    remains: Option<DrainedMailbox<M, C>>,
     initialised: bool,
     last_to_hear: LastToHear<M>,
     name: Option<Name>,
@@ -41,7 +41,7 @@ where
     M: Send + 'static,
     C: Send + 'static,
 {
-    let stages: [Stage<M, C>; 12] = [
+    let stages: [EndStage<M, C>; 12] = [
         Ending::run_cleaners,
         Ending::log,
         Ending::close_mailbox,
@@ -111,7 +111,7 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
                 Dropped::Entry(entry) if entry.is_letter() => {
                     cell.lose_named(entry.type_name(), entry.sender, DeadLetterCause::Unhandled);
                 }
-                Dropped::Control(Control::Message { sender, .. }) => {
+                Dropped::Control(ControlEntry::Message { sender, .. }) => {
                     cell.lose::<C>(*sender, DeadLetterCause::Unhandled);
                 }
                 _ => {}
@@ -138,7 +138,7 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
 
     /// First those whose tokens went down with the process.
     fn fail_calls(&mut self) {
-        current::settle_orphans(Fate::Ended(&self.reason));
+        current::settle_orphans(OrphanCause::Ended(&self.reason));
     }
 
     fn close_relations(&mut self) {
@@ -192,6 +192,6 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
         drop_contained(reason);
         // With the last handle on the process goes its route, which is a user's.
         drop_contained(cell);
-        current::settle_orphans(Fate::Dropped);
+        current::settle_orphans(OrphanCause::Dropped);
     }
 }

@@ -1,10 +1,10 @@
 //! A process as everyone else sees it.
 
 use super::relations::Relations;
-use crate::dynamic::Dynamic;
-use crate::inspect_request::InspectRequest;
-use crate::ready::Ready;
-use crate::reply::Reply;
+use crate::addressing::dynamic::Dynamic;
+use crate::calls::reply::Reply;
+use crate::host::ready::Ready;
+use crate::observe::inspect_request::InspectRequest;
 use crate::sync::Mutex;
 use krarup_gen::{Alias, Down, Exit, Label, Pid, ProcessInfo, Reason, Root, SendError};
 use std::any::Any;

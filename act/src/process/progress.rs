@@ -12,7 +12,7 @@ pub(crate) struct Progress {
     pub(crate) taken: AtomicU64,
     /// Messages sent, until the end of the last turn.
     pub(crate) sent: AtomicU64,
-    /// Whom it waits for, if it does nothing else: the word of a [`super::wait::Wait`]. Holds
+    /// Whom it waits for, if it does nothing else: the word of a [`super::awaited::Wait`]. Holds
     /// while the process is Waiting. Who makes it ready then adds, under the mailbox's lock,
     /// that nothing else could have woken it.
     pub(crate) waits_for: AtomicU64,

@@ -6,8 +6,8 @@
 //! out; a notice whose entry is gone is thrown away. So unlink and demonitor need not
 //! search a mailbox, and nothing comes after them (rule L5).
 
-use super::cleaners::{Cleaner, Cleaners};
-use crate::slot::SlotSender;
+use crate::calls::slot::SlotSender;
+use crate::lifecycle::cleaners::{CleanerFn, Cleaners};
 use krarup_gen::{Alias, Down, Name, Pid, Ref, Target};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -126,7 +126,7 @@ impl Relations {
         aliases
     }
 
-    pub(crate) fn add_cleaner(&mut self, cleaner: Cleaner) {
+    pub(crate) fn add_cleaner(&mut self, cleaner: CleanerFn) {
         self.bonds().cleaners.add(cleaner);
     }
 

@@ -14,17 +14,17 @@
 //!                  Ready or doomed ──► end: drop the future, then see `ending.rs`
 //! ```
 
+use super::awaited::AwaitedProcess;
 use super::cell::Cell;
-use super::current::{Fate, Wants};
+use super::current::{OrphanCause, Wants};
 use super::progress::AT_SEAT;
 use super::turn_span::TurnSpan;
-use super::wait::Wait;
 use super::waker::ProcessWaker;
-use super::{crash, current, ending, waits};
-use crate::host::Poke;
-use crate::mailbox::inbox::Phase;
-use crate::ready::{Ready, Turn, TurnLimits};
-use crate::seat::{Debt, Seat};
+use super::{crash, current, ending, wait_graph};
+use crate::host::host::Poke;
+use crate::host::ready::{Ready, RunTurn, TurnLimits};
+use crate::host::worker_slot::{Debt, WorkerSlot};
+use crate::mailbox::inbox::MailboxPhase;
 use futures_task::waker_ref;
 use krarup_gen::{Pid, Reason, Result};
 use std::pin::Pin;
@@ -67,14 +67,14 @@ where
     }
 }
 
-impl<M, C, S, F> Turn for Life<M, C, S, F>
+impl<M, C, S, F> RunTurn for Life<M, C, S, F>
 where
     M: Send + 'static,
     C: Send + 'static,
     S: FnOnce() -> F + Send + 'static,
     F: Future<Output = Result> + Send + 'static,
 {
-    fn run(mut self: Pin<Box<Self>>, limits: &TurnLimits, seat: &Seat) -> Option<Ready> {
+    fn run(mut self: Pin<Box<Self>>, limits: &TurnLimits, seat: &WorkerSlot) -> Option<Ready> {
         if current::is_busy() | limits.spans {
             return self.run_apart(limits, seat);
         }
@@ -98,13 +98,13 @@ where
                     self.end(reason);
                     return None;
                 }
-                Poll::Pending => current::settle_orphans(Fate::Dropped),
+                Poll::Pending => current::settle_orphans(OrphanCause::Dropped),
             }
             match self.park() {
                 Parked::Again(life) => self = life,
                 Parked::NextTurn(life) => {
                     if life.cell.progress.says_class() && life.moves(seat) {
-                        life.owe(&Seat::unattended());
+                        life.owe(&WorkerSlot::unattended());
                         let host = Arc::clone(&life.cell.host);
                         host.schedule(Ready::new(life));
                         return None;
@@ -134,7 +134,7 @@ where
         }
         // Idle, wherever it waits: then all that can happen to it has it scheduled, and to be
         // polled without need does no harm.
-        inbox.park(Phase::Idle, Ready::new(self));
+        inbox.park(MailboxPhase::Idle, Ready::new(self));
         drop(inbox);
         Ok(futures_task::waker(waker))
     }
@@ -193,13 +193,13 @@ where
     /// Whether a process that says its own class is queued elsewhere than where it was run: the
     /// seat of a worker is beside its queue of normal ones.
     #[cold]
-    fn moves(&self, seat: &Seat) -> bool {
+    fn moves(&self, seat: &WorkerSlot) -> bool {
         let is_high = self.cell.progress.says_high() && self.cell.host.has_classes();
         is_high || seat.is_unattended()
     }
 
     /// Records what the turn has taken too much: at the seat, or here, to be sat out.
-    fn owe(&self, seat: &Seat) {
+    fn owe(&self, seat: &WorkerSlot) {
         match current::debt() {
             None => self.cell.progress.debt.store(0, Ordering::Relaxed),
             Some(debt) => self.leave_debt(debt, seat),
@@ -209,7 +209,7 @@ where
     /// A process that is called owes nothing (rules M4, X3). Decided under the mailbox's lock:
     /// a call that comes later sees there that the process has to be fetched.
     #[inline(never)]
-    fn leave_debt(&self, debt: Debt, seat: &Seat) {
+    fn leave_debt(&self, debt: Debt, seat: &WorkerSlot) {
         let inbox = self.cell.inbox.lock();
         let owed = if inbox.wants_attention() {
             0
@@ -224,7 +224,7 @@ where
     fn poll_once(self: Pin<&mut Self>) -> Poll<Reason> {
         let mut life = self.project();
         let waker = waker_ref(life.waker);
-        let waited = Wait::of_word(life.cell.progress.waits_for.load(Ordering::Relaxed));
+        let waited = AwaitedProcess::of_word(life.cell.progress.waits_for.load(Ordering::Relaxed));
         current::begin_poll(&waker, waited);
         let mut cx = Context::from_waker(&waker);
         let polled = crash::contain(|| {
@@ -249,7 +249,7 @@ where
 
     /// Runs a turn within one of another process, or within a span.
     #[cold]
-    fn run_apart(self: Pin<Box<Self>>, limits: &TurnLimits, seat: &Seat) -> Option<Ready> {
+    fn run_apart(self: Pin<Box<Self>>, limits: &TurnLimits, seat: &WorkerSlot) -> Option<Ready> {
         let _outer = current::is_busy().then(current::set_aside);
         let _span = limits.spans.then(|| {
             let name = self.cell.locked_relations().name().cloned();
@@ -269,7 +269,7 @@ where
             if inbox.is_still() {
                 cell.progress.waits_for.store(0, Ordering::Relaxed);
                 cell.progress.rest();
-                inbox.park(Phase::Idle, Ready::new(self));
+                inbox.park(MailboxPhase::Idle, Ready::new(self));
                 return Parked::Done;
             }
         }
@@ -280,7 +280,7 @@ where
     #[inline(never)]
     fn park_with_care(self: Pin<Box<Self>>, cell: &Arc<Cell<M, C>>) -> Parked<Self> {
         let wants = current::wants();
-        let wait = if wants == Wants::Other { current::wait() } else { Wait::NONE };
+        let wait = if wants == Wants::Other { current::wait() } else { AwaitedProcess::NONE };
         cell.progress.waits_for.store(wait.word(), Ordering::Relaxed);
         if current::is_special() {
             if !self.waits_on(wait, wants) {
@@ -323,21 +323,21 @@ where
                 return Parked::Again(self);
             }
             inbox.release_memory(keeps_memory);
-            Phase::Idle
+            MailboxPhase::Idle
         } else if wants == Wants::Control {
             if inbox.has_mail_ahead() {
                 return Parked::Again(self);
             }
-            Phase::Listening
+            MailboxPhase::Listening
         } else {
-            Phase::Waiting
+            MailboxPhase::Waiting
         };
         cell.progress.rest();
         let mail_waits = !wait.is_none() && cell.has_unhandled(&inbox);
         inbox.park(phase, Ready::new(self));
         if mail_waits {
             drop(inbox);
-            waits::rouse_cycle(&*cell.host, &**cell);
+            wait_graph::rouse_cycle(&*cell.host, &**cell);
         }
         Parked::Done
     }
@@ -353,7 +353,7 @@ where
 
     /// The poll was one for a call to know more; whether the process waits on.
     #[cold]
-    fn waits_on(&self, wait: Wait, wants: Wants) -> bool {
+    fn waits_on(&self, wait: AwaitedProcess, wants: Wants) -> bool {
         let dated = current::has_dated_calls();
         if current::suspects() {
             self.suspect(wait);
@@ -371,7 +371,7 @@ where
     /// A call wants to know whether it is waited for alone: it is if nobody else has a handle on the
     /// waker, nor had one and woke the process with it.
     #[cold]
-    fn suspect(&self, wait: Wait) {
+    fn suspect(&self, wait: AwaitedProcess) {
         let inbox = self.cell.inbox.lock();
         if !wait.is_none() && !inbox.notified && self.waker.handles() == wait.handles() {
             self.cell.progress.waits_for.store(wait.alone().word(), Ordering::Relaxed);

@@ -1,10 +1,10 @@
 //! `big`: every actor talks to every other at random (Savina's `big`).
 
-use super::{Outcome, share};
+use super::{WorkloadResult, share};
 use crate::latch::Latch;
 use crate::measurement::Measurement;
-use crate::message::Message;
-use crate::peers::{Peers, start};
+use crate::message::BenchMessage;
+use crate::peers::{ActorTable, start};
 use krarup::{Actor, Context, Node, Result};
 
 const PING: u64 = 0;
@@ -13,7 +13,7 @@ const PONG: u64 = 1;
 /// Pings others at random, one ping after the other, and answers theirs.
 struct Talker {
     number: u32,
-    peers: Peers,
+    peers: ActorTable,
     /// Pongs still to come.
     left: u64,
     random: Xorshift,
@@ -29,19 +29,23 @@ impl Talker {
     }
 
     fn send(&self, to: usize, number: u64) -> Result {
-        self.peers.all()[to].send(Message::Value { from: self.number, number })?;
+        self.peers.all()[to].send(BenchMessage::Value { from: self.number, number })?;
         Ok(())
     }
 }
 
 impl Actor for Talker {
-    type Message = Message;
+    type Message = BenchMessage;
 
-    async fn handle_message(&mut self, _: &mut Context<Message>, message: Message) -> Result {
+    async fn handle_message(
+        &mut self,
+        _: &mut Context<BenchMessage>,
+        message: BenchMessage,
+    ) -> Result {
         match message {
-            Message::Start => self.ping(),
-            Message::Value { from, number: PING } => self.send(from as usize, PONG),
-            Message::Value { .. } => {
+            BenchMessage::Start => self.ping(),
+            BenchMessage::Value { from, number: PING } => self.send(from as usize, PONG),
+            BenchMessage::Value { .. } => {
                 self.left -= 1;
                 if self.left > 0 {
                     return self.ping();
@@ -71,11 +75,11 @@ impl Xorshift {
 }
 
 /// Each of `talkers` pings until it has had `pongs` pongs.
-pub(super) fn run(node: &Node, pongs: u64, talkers: usize) -> Outcome {
+pub(super) fn run(node: &Node, pongs: u64, talkers: usize) -> WorkloadResult {
     share(pongs, 1)?;
     share(talkers as u64, 2)?;
     let done = Latch::new(talkers as u64);
-    let peers = Peers::spawn(node, talkers, |number, peers| Talker {
+    let peers = ActorTable::spawn(node, talkers, |number, peers| Talker {
         number,
         peers,
         left: pongs,

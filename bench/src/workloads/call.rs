@@ -1,14 +1,14 @@
 //! `call` and `call64`: requests and replies.
 
-use super::{Outcome, share};
+use super::{WorkloadResult, share};
 use crate::latch::Latch;
 use crate::measurement::Measurement;
-use crate::message::Message;
+use crate::message::BenchMessage;
 use crate::peers::{spawn_many, start};
 use krarup::{Actor, Address, Context, Node, Reason, Reply, Result};
 
 /// Answers a number with the next one.
-struct Server;
+struct Successor;
 
 /// What the server is asked.
 struct Increment {
@@ -16,7 +16,7 @@ struct Increment {
     reply: Reply<u64>,
 }
 
-impl Actor for Server {
+impl Actor for Successor {
     type Message = Increment;
 
     async fn handle_message(&mut self, _: &mut Context<Increment>, request: Increment) -> Result {
@@ -33,9 +33,9 @@ struct Caller {
 }
 
 impl Actor for Caller {
-    type Message = Message;
+    type Message = BenchMessage;
 
-    async fn handle_message(&mut self, _: &mut Context<Message>, _: Message) -> Result {
+    async fn handle_message(&mut self, _: &mut Context<BenchMessage>, _: BenchMessage) -> Result {
         for number in 0..self.calls {
             let next = self.server.call(|reply| Increment { number, reply }).await?;
             if next != number + 1 {
@@ -48,10 +48,10 @@ impl Actor for Caller {
 }
 
 /// `callers` actors share `calls` to one server.
-pub(super) fn run(node: &Node, name: &str, calls: u64, callers: usize) -> Outcome {
+pub(super) fn run(node: &Node, name: &str, calls: u64, callers: usize) -> WorkloadResult {
     let calls = share(calls, callers)?;
     let done = Latch::new(callers as u64);
-    let server = node.spawn(|| Server).start()?;
+    let server = node.spawn(|| Successor).start()?;
     let callers = spawn_many(node, callers, |_| Caller {
         server: server.clone(),
         calls,

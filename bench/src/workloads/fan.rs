@@ -1,27 +1,27 @@
 //! `fanin`, `fanin-threads` and `fanout`: many send to one, and one sends to many.
 
 use super::stream::{Counter, Sender};
-use super::{Outcome, share};
-use crate::failure::Failure;
+use super::{WorkloadResult, share};
+use crate::failure::WorkloadFailure;
 use crate::latch::Latch;
 use crate::measurement::Measurement;
-use crate::message::Message;
+use crate::message::BenchMessage;
 use crate::peers::{spawn_many, start};
 use krarup::Node;
 use std::sync::Arc;
 use std::thread;
 
 /// `senders` actors share `messages` to one receiver.
-pub(super) fn fan_in(node: &Node, messages: u64, senders: usize) -> Outcome {
+pub(super) fn fan_in(node: &Node, messages: u64, senders: usize) -> WorkloadResult {
     fan(node, "fanin", messages, senders, 1)
 }
 
 /// One actor sends `messages` to `receivers` in turn.
-pub(super) fn fan_out(node: &Node, messages: u64, receivers: usize) -> Outcome {
+pub(super) fn fan_out(node: &Node, messages: u64, receivers: usize) -> WorkloadResult {
     fan(node, "fanout", messages, 1, receivers)
 }
 
-fn fan(node: &Node, name: &str, messages: u64, senders: usize, receivers: usize) -> Outcome {
+fn fan(node: &Node, name: &str, messages: u64, senders: usize, receivers: usize) -> WorkloadResult {
     // What one sender sends to one receiver.
     let stream = share(share(messages, senders)?, receivers)?;
     let done = Latch::new(receivers as u64);
@@ -39,7 +39,7 @@ fn fan(node: &Node, name: &str, messages: u64, senders: usize, receivers: usize)
 
 /// `threads` threads outside the node share `messages` to one receiver. Their start is
 /// within the time.
-pub(super) fn fan_in_threads(node: &Node, messages: u64, threads: usize) -> Outcome {
+pub(super) fn fan_in_threads(node: &Node, messages: u64, threads: usize) -> WorkloadResult {
     let stream = share(messages, threads)?;
     let messages = stream * threads as u64;
     let done = Latch::new(1);
@@ -48,9 +48,11 @@ pub(super) fn fan_in_threads(node: &Node, messages: u64, threads: usize) -> Outc
     let took = done.time(|| {
         (0_u32..).take(threads).for_each(|from| {
             let counter = counter.clone();
-            thread::spawn(move || -> Result<(), Failure> {
+            thread::spawn(move || -> Result<(), WorkloadFailure> {
                 (0..stream).try_for_each(|number| {
-                    counter.send(Message::Value { from, number }).map_err(|_| Failure::Ended)
+                    counter
+                        .send(BenchMessage::Value { from, number })
+                        .map_err(|_| WorkloadFailure::Ended)
                 })
             });
         });

@@ -1,10 +1,10 @@
 //! `latency`: how long a message from outside is on its way to a busy actor.
 
 use super::share;
-use crate::failure::Failure;
+use crate::failure::WorkloadFailure;
 use crate::latch::Latch;
 use crate::measurement::{Measurement, as_f64};
-use crate::message::Message;
+use crate::message::BenchMessage;
 use hdrhistogram::Histogram;
 use krarup::{Actor, Context, Node, Result};
 use std::fs;
@@ -29,11 +29,15 @@ struct Receiver {
 }
 
 impl Actor for Receiver {
-    type Message = Message;
+    type Message = BenchMessage;
 
-    async fn handle_message(&mut self, _: &mut Context<Message>, message: Message) -> Result {
+    async fn handle_message(
+        &mut self,
+        _: &mut Context<BenchMessage>,
+        message: BenchMessage,
+    ) -> Result {
         let arrived = Instant::now();
-        if let Message::Value { number: sent, .. } = message {
+        if let BenchMessage::Value { number: sent, .. } = message {
             self.seen.saturating_record(nanos(arrived - self.epoch).saturating_sub(sent).max(1));
         }
         while arrived.elapsed() < WORK {
@@ -50,7 +54,11 @@ impl Actor for Receiver {
 }
 
 /// A thread outside the node sends `messages`, `rate` of them a second.
-pub(super) fn run(node: &Node, messages: u64, rate: usize) -> Result<Vec<Measurement>, Failure> {
+pub(super) fn run(
+    node: &Node,
+    messages: u64,
+    rate: usize,
+) -> Result<Vec<Measurement>, WorkloadFailure> {
     share(messages, 1)?;
     share(rate as u64, 1)?;
     let done = Latch::new(1);
@@ -73,11 +81,13 @@ pub(super) fn run(node: &Node, messages: u64, rate: usize) -> Result<Vec<Measure
                 thread::sleep(early);
             }
             let sent = nanos(epoch.elapsed());
-            receiver.send(Message::Value { from: 0, number: sent }).map_err(|_| Failure::Ended)?;
+            receiver
+                .send(BenchMessage::Value { from: 0, number: sent })
+                .map_err(|_| WorkloadFailure::Ended)?;
         }
         Ok(())
     })?;
-    let seen = seen.recv().map_err(|_| Failure::Ended)?;
+    let seen = seen.recv().map_err(|_| WorkloadFailure::Ended)?;
     let line = |(name, quantile)| {
         let nanos = as_f64(seen.value_at_quantile(quantile));
         Measurement::with_figure(&format!("latency-{name}"), messages, took, nanos)

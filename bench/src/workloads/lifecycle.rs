@@ -1,10 +1,10 @@
 //! `spawn`, `mem` and `crowd`: what it costs to make an actor, to end it and to keep it.
 
-use super::{OWN_TURN, Outcome, pingpong, share};
-use crate::failure::Failure;
+use super::{OWN_TURN, WorkloadResult, pingpong, share};
+use crate::failure::WorkloadFailure;
 use crate::latch::Latch;
 use crate::measurement::{Measurement, as_f64};
-use crate::message::Message;
+use crate::message::BenchMessage;
 use crate::peers::start;
 use krarup::{Actor, Address, Context, Node, Result};
 use std::fs;
@@ -19,44 +19,44 @@ struct Parent {
 }
 
 impl Actor for Parent {
-    type Message = Message;
+    type Message = BenchMessage;
 
-    async fn handle_message(&mut self, ctx: &mut Context<Message>, _: Message) -> Result {
+    async fn handle_message(&mut self, ctx: &mut Context<BenchMessage>, _: BenchMessage) -> Result {
         for _ in 0..self.left.min(OWN_TURN) {
             let dropped = self.latch.clone();
-            let child = ctx.spawn(move || Child { dropped }).start()?;
-            child.send(Message::Value { from: 0, number: self.left })?;
+            let child = ctx.spawn(move || StoppingActor { dropped }).start()?;
+            child.send(BenchMessage::Value { from: 0, number: self.left })?;
             self.left -= 1;
         }
         if self.left > 0 {
-            ctx.address().send(Message::Start)?;
+            ctx.address().send(BenchMessage::Start)?;
         }
         Ok(())
     }
 }
 
 /// Stops on its first message, and signals when its state is dropped.
-struct Child {
+struct StoppingActor {
     dropped: Latch,
 }
 
-impl Actor for Child {
-    type Message = Message;
+impl Actor for StoppingActor {
+    type Message = BenchMessage;
 
-    async fn handle_message(&mut self, ctx: &mut Context<Message>, _: Message) -> Result {
+    async fn handle_message(&mut self, ctx: &mut Context<BenchMessage>, _: BenchMessage) -> Result {
         ctx.stop();
         Ok(())
     }
 }
 
-impl Drop for Child {
+impl Drop for StoppingActor {
     fn drop(&mut self) {
         self.dropped.count_down();
     }
 }
 
 /// One parent spawns and ends `children`.
-pub(super) fn spawn(node: &Node, children: u64) -> Outcome {
+pub(super) fn spawn(node: &Node, children: u64) -> WorkloadResult {
     share(children, 1)?;
     let done = Latch::new(children);
     let parent = Parent { left: children, latch: done.clone() };
@@ -66,14 +66,14 @@ pub(super) fn spawn(node: &Node, children: u64) -> Outcome {
 }
 
 /// Handles one message, signals, and idles from then on.
-struct Idle {
+struct IdleActor {
     latch: Latch,
 }
 
-impl Actor for Idle {
-    type Message = Message;
+impl Actor for IdleActor {
+    type Message = BenchMessage;
 
-    async fn handle_message(&mut self, _: &mut Context<Message>, _: Message) -> Result {
+    async fn handle_message(&mut self, _: &mut Context<BenchMessage>, _: BenchMessage) -> Result {
         self.latch.count_down();
         Ok(())
     }
@@ -85,7 +85,7 @@ const WARM_UP: u64 = 1000;
 const REST: Duration = Duration::from_millis(300);
 
 /// Bytes of memory for each of `actors` that idle, with one address of each.
-pub(super) fn memory(node: &Node, actors: u64) -> Outcome {
+pub(super) fn memory(node: &Node, actors: u64) -> WorkloadResult {
     share(actors, 1)?;
     let warm = idle(node, WARM_UP)?;
     let before = resident_bytes()?;
@@ -99,7 +99,7 @@ pub(super) fn memory(node: &Node, actors: u64) -> Outcome {
 }
 
 /// Two actors play ping-pong while `actors` others idle.
-pub(super) fn crowd(node: &Node, rounds: u64, actors: u64) -> Outcome {
+pub(super) fn crowd(node: &Node, rounds: u64, actors: u64) -> WorkloadResult {
     share(actors, 1)?;
     let addresses = idle(node, actors)?;
     let played = pingpong::run(node, "crowd", rounds, 1);
@@ -108,27 +108,29 @@ pub(super) fn crowd(node: &Node, rounds: u64, actors: u64) -> Outcome {
 }
 
 /// Actors that have handled a message each.
-fn idle(node: &Node, actors: u64) -> Result<Vec<Address<Message>>, Failure> {
+fn idle(node: &Node, actors: u64) -> Result<Vec<Address<BenchMessage>>, WorkloadFailure> {
     let done = Latch::new(actors);
     let addresses = (0..actors)
         .map(|number| {
-            let actor = Idle { latch: done.clone() };
+            let actor = IdleActor { latch: done.clone() };
             let address = node.spawn(move || actor).start()?;
-            address.send(Message::Value { from: 0, number }).map_err(|_| Failure::Ended)?;
+            address
+                .send(BenchMessage::Value { from: 0, number })
+                .map_err(|_| WorkloadFailure::Ended)?;
             Ok(address)
         })
-        .collect::<Result<_, Failure>>()?;
+        .collect::<Result<_, WorkloadFailure>>()?;
     done.wait()?;
     Ok(addresses)
 }
 
 /// What this program has in memory, as Linux tells it.
-fn resident_bytes() -> Result<u64, Failure> {
+fn resident_bytes() -> Result<u64, WorkloadFailure> {
     fs::read_to_string("/proc/self/status")
         .ok()
         .and_then(|status| resident_kilobytes(&status))
         .map(|kilobytes| kilobytes * 1024)
-        .ok_or_else(|| Failure::Unsupported("mem".to_owned()))
+        .ok_or_else(|| WorkloadFailure::Unsupported("mem".to_owned()))
 }
 
 fn resident_kilobytes(status: &str) -> Option<u64> {

@@ -13,20 +13,20 @@ mod stream;
 mod timers;
 
 use crate::arguments::Arguments;
-use crate::failure::Failure;
+use crate::failure::WorkloadFailure;
 use crate::measurement::Measurement;
 use krarup::Node;
-use pool::Kind;
+use pool::PoolKind;
 
 /// Messages that a sender may send for one message that it handles. If it has more, it
-/// sends itself [`crate::message::Message::Start`], so that others run in between.
+/// sends itself [`crate::message::BenchMessage::Start`], so that others run in between.
 pub(crate) const OWN_TURN: u64 = 1000;
 
 /// What a workload comes to.
-type Outcome = Result<Measurement, Failure>;
+type WorkloadResult = Result<Measurement, WorkloadFailure>;
 
 /// Runs the workload that is asked for.
-pub(crate) fn run(node: &Node, arguments: &Arguments) -> Result<Vec<Measurement>, Failure> {
+pub(crate) fn run(node: &Node, arguments: &Arguments) -> Result<Vec<Measurement>, WorkloadFailure> {
     let size = |default| arguments.size(default);
     let count = |default| arguments.count(default);
     let measurement = match arguments.workload.as_str() {
@@ -45,24 +45,24 @@ pub(crate) fn run(node: &Node, arguments: &Arguments) -> Result<Vec<Measurement>
         "crowd" => lifecycle::crowd(node, size(1_000_000), count(1_000_000) as u64),
         "pool" => pool::by_hand(node, size(5_000_000), count(4)),
         "pool-direct" => pool::direct(node, size(5_000_000), count(4)),
-        "pool-native" => pool::native(node, Kind::RoundRobin, size(5_000_000), count(4)),
-        "pool-least" => pool::native(node, Kind::LeastLoaded, size(5_000_000), count(4)),
-        "pool-two" => pool::native(node, Kind::TwoChoices, size(5_000_000), count(4)),
-        "pool-key" => pool::native(node, Kind::ByKey, size(5_000_000), count(4)),
-        "pool-measured" => pool::native(node, Kind::Measured, size(5_000_000), count(4)),
+        "pool-native" => pool::native(node, PoolKind::RoundRobin, size(5_000_000), count(4)),
+        "pool-least" => pool::native(node, PoolKind::LeastLoaded, size(5_000_000), count(4)),
+        "pool-two" => pool::native(node, PoolKind::TwoChoices, size(5_000_000), count(4)),
+        "pool-key" => pool::native(node, PoolKind::ByKey, size(5_000_000), count(4)),
+        "pool-measured" => pool::native(node, PoolKind::Measured, size(5_000_000), count(4)),
         "timers" => timers::set_and_cancel(node, size(1_000_000), count(1_000_000)),
         "timers-fire" => timers::fire(node, size(1_000_000), count(8)),
         "latency" => return latency::run(node, size(40_000), count(20_000)),
-        other => Err(Failure::Unsupported(other.to_owned())),
+        other => Err(WorkloadFailure::Unsupported(other.to_owned())),
     };
     Ok(vec![measurement?])
 }
 
 /// The equal share of each of `among`, rounded down; there must be at least one each.
-fn share(size: u64, among: usize) -> Result<u64, Failure> {
+fn share(size: u64, among: usize) -> Result<u64, WorkloadFailure> {
     let among = among as u64;
     match size.checked_div(among) {
-        None | Some(0) => Err(Failure::TooSmall { size, among }),
+        None | Some(0) => Err(WorkloadFailure::TooSmall { size, among }),
         Some(share) => Ok(share),
     }
 }

@@ -1,18 +1,18 @@
 //! `pingpong` and `pairs`: two actors that send one message back and forth, once or
 //! many times at once.
 
-use super::{Outcome, share};
+use super::{WorkloadResult, share};
 use crate::latch::Latch;
 use crate::measurement::Measurement;
-use crate::message::Message;
-use crate::peers::{Peers, start};
+use crate::message::BenchMessage;
+use crate::peers::{ActorTable, start};
 use krarup::{Actor, Address, Context, Node, Result};
 
 /// One of two. Even numbers serve and count; their neighbours return.
 struct Player {
     number: u32,
-    peers: Peers,
-    partner: Option<Address<Message>>,
+    peers: ActorTable,
+    partner: Option<Address<BenchMessage>>,
     /// Round trips still to be made, for one that serves.
     left: u64,
     /// Told when a server is through, and when one that returns is ready.
@@ -26,18 +26,22 @@ impl Player {
 
     fn hit(&self, number: u64) -> Result {
         if let Some(partner) = &self.partner {
-            partner.send(Message::Value { from: self.number, number })?;
+            partner.send(BenchMessage::Value { from: self.number, number })?;
         }
         Ok(())
     }
 }
 
 impl Actor for Player {
-    type Message = Message;
+    type Message = BenchMessage;
 
-    async fn handle_message(&mut self, _: &mut Context<Message>, message: Message) -> Result {
+    async fn handle_message(
+        &mut self,
+        _: &mut Context<BenchMessage>,
+        message: BenchMessage,
+    ) -> Result {
         match message {
-            Message::Start => {
+            BenchMessage::Start => {
                 self.partner = self.peers.all().get(self.number as usize ^ 1).cloned();
                 if self.serves() {
                     self.hit(self.left)?;
@@ -45,7 +49,7 @@ impl Actor for Player {
                     self.latch.count_down();
                 }
             }
-            Message::Value { number, .. } if self.serves() => {
+            BenchMessage::Value { number, .. } if self.serves() => {
                 self.left = number - 1;
                 if self.left == 0 {
                     self.latch.count_down();
@@ -53,17 +57,17 @@ impl Actor for Player {
                     self.hit(self.left)?;
                 }
             }
-            Message::Value { number, .. } => self.hit(number)?,
+            BenchMessage::Value { number, .. } => self.hit(number)?,
         }
         Ok(())
     }
 }
 
 /// `round_trips` of each of `pairs` pairs, all at once.
-pub(super) fn run(node: &Node, name: &str, round_trips: u64, pairs: usize) -> Outcome {
+pub(super) fn run(node: &Node, name: &str, round_trips: u64, pairs: usize) -> WorkloadResult {
     share(round_trips, 1)?;
     let (ready, done) = (Latch::new(pairs as u64), Latch::new(pairs as u64));
-    let players = Peers::spawn(node, 2 * pairs, |number, peers| Player {
+    let players = ActorTable::spawn(node, 2 * pairs, |number, peers| Player {
         number,
         peers,
         partner: None,

@@ -3,24 +3,28 @@
 //! themselves, in turn.
 
 use super::stream::{Counter, Sender, following};
-use super::{Outcome, share};
+use super::{WorkloadResult, share};
 use crate::latch::Latch;
 use crate::measurement::Measurement;
-use crate::message::Message;
+use crate::message::BenchMessage;
 use crate::peers::{spawn_many, start};
 use krarup::{Actor, Address, ByKey, Context, LeastLoaded, Node, Pool, Result, TwoChoices};
 use std::sync::Arc;
 
 /// A pool written by hand: an actor that hands each message to the next worker.
 struct Router {
-    workers: Vec<Address<Message>>,
+    workers: Vec<Address<BenchMessage>>,
     next: usize,
 }
 
 impl Actor for Router {
-    type Message = Message;
+    type Message = BenchMessage;
 
-    async fn handle_message(&mut self, _: &mut Context<Message>, message: Message) -> Result {
+    async fn handle_message(
+        &mut self,
+        _: &mut Context<BenchMessage>,
+        message: BenchMessage,
+    ) -> Result {
         self.workers[self.next].send(message)?;
         self.next = following(self.next, self.workers.len());
         Ok(())
@@ -28,7 +32,7 @@ impl Actor for Router {
 }
 
 /// `messages` over a router to `workers`. Two hops each, counted once.
-pub(super) fn by_hand(node: &Node, messages: u64, workers: usize) -> Outcome {
+pub(super) fn by_hand(node: &Node, messages: u64, workers: usize) -> WorkloadResult {
     let each = share(messages, workers)?;
     let messages = each * workers as u64;
     let done = Latch::new(workers as u64);
@@ -41,14 +45,14 @@ pub(super) fn by_hand(node: &Node, messages: u64, workers: usize) -> Outcome {
 }
 
 /// Tells the latch of every message it handles.
-struct Worker {
+struct BenchWorker {
     latch: Latch,
 }
 
-impl Actor for Worker {
-    type Message = Message;
+impl Actor for BenchWorker {
+    type Message = BenchMessage;
 
-    async fn handle_message(&mut self, _: &mut Context<Message>, _: Message) -> Result {
+    async fn handle_message(&mut self, _: &mut Context<BenchMessage>, _: BenchMessage) -> Result {
         self.latch.count_down();
         Ok(())
     }
@@ -56,7 +60,7 @@ impl Actor for Worker {
 
 /// How a pool is made for a measurement.
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum PoolKind {
     RoundRobin,
     LeastLoaded,
     TwoChoices,
@@ -66,35 +70,37 @@ pub(super) enum Kind {
 }
 
 /// `messages` to `workers`, each of them sent to directly.
-pub(super) fn direct(node: &Node, messages: u64, workers: usize) -> Outcome {
+pub(super) fn direct(node: &Node, messages: u64, workers: usize) -> WorkloadResult {
     share(messages, workers)?;
     let done = Latch::new(messages);
-    let receivers = spawn_many(node, workers, |_| Worker { latch: done.clone() })?.into();
+    let receivers = spawn_many(node, workers, |_| BenchWorker { latch: done.clone() })?.into();
     let producer = node.spawn(move || Sender::new(0, receivers, messages)).start()?;
     let took = done.time(|| start([&producer]))?;
     Ok(Measurement::of("pool-direct", messages, took))
 }
 
 /// `messages` to a [`Pool`] of `workers`.
-pub(super) fn native(node: &Node, kind: Kind, messages: u64, workers: usize) -> Outcome {
+pub(super) fn native(node: &Node, kind: PoolKind, messages: u64, workers: usize) -> WorkloadResult {
     share(messages, workers)?;
     let done = Latch::new(messages);
     let latch = done.clone();
-    let factory = move || Worker { latch: latch.clone() };
+    let factory = move || BenchWorker { latch: latch.clone() };
     // A pool routes once its workers have started.
     let pool = move || Pool::new(workers, factory);
-    let key = |message: &Message| match message {
-        Message::Value { number, .. } => *number,
-        Message::Start => 0,
+    let key = |message: &BenchMessage| match message {
+        BenchMessage::Value { number, .. } => *number,
+        BenchMessage::Start => 0,
     };
     let (name, pool) = match kind {
-        Kind::RoundRobin => ("pool-native", node.spawn(pool).wait()?),
-        Kind::LeastLoaded => {
+        PoolKind::RoundRobin => ("pool-native", node.spawn(pool).wait()?),
+        PoolKind::LeastLoaded => {
             ("pool-least", node.spawn(|| pool().routing(LeastLoaded::new())).wait()?)
         }
-        Kind::TwoChoices => ("pool-two", node.spawn(|| pool().routing(TwoChoices)).wait()?),
-        Kind::ByKey => ("pool-key", node.spawn(move || pool().routing(ByKey::new(key))).wait()?),
-        Kind::Measured => ("pool-measured", node.spawn(|| pool().measured()).wait()?),
+        PoolKind::TwoChoices => ("pool-two", node.spawn(|| pool().routing(TwoChoices)).wait()?),
+        PoolKind::ByKey => {
+            ("pool-key", node.spawn(move || pool().routing(ByKey::new(key))).wait()?)
+        }
+        PoolKind::Measured => ("pool-measured", node.spawn(|| pool().measured()).wait()?),
     };
     let receivers = Arc::new([pool]);
     let producer = node.spawn(move || Sender::new(0, receivers, messages)).start()?;

@@ -1,36 +1,40 @@
 //! `ring`: a token goes round (Savina's `threadring`).
 
-use super::{Outcome, share};
-use crate::failure::Failure;
+use super::{WorkloadResult, share};
+use crate::failure::WorkloadFailure;
 use crate::latch::Latch;
 use crate::measurement::Measurement;
-use crate::message::Message;
-use crate::peers::{Peers, start};
+use crate::message::BenchMessage;
+use crate::peers::{ActorTable, start};
 use krarup::{Actor, Address, Context, Node, Result};
 
 /// One place of the ring.
-struct Place {
+struct RingActor {
     number: u32,
-    peers: Peers,
-    next: Option<Address<Message>>,
+    peers: ActorTable,
+    next: Option<Address<BenchMessage>>,
     ready: Latch,
     done: Latch,
 }
 
-impl Actor for Place {
-    type Message = Message;
+impl Actor for RingActor {
+    type Message = BenchMessage;
 
-    async fn handle_message(&mut self, _: &mut Context<Message>, message: Message) -> Result {
+    async fn handle_message(
+        &mut self,
+        _: &mut Context<BenchMessage>,
+        message: BenchMessage,
+    ) -> Result {
         match message {
-            Message::Start => {
+            BenchMessage::Start => {
                 let mut around = self.peers.all().iter().cycle();
                 self.next = around.nth(self.number as usize + 1).cloned();
                 self.ready.count_down();
             }
-            Message::Value { number: 0, .. } => self.done.count_down(),
-            Message::Value { number, .. } => {
+            BenchMessage::Value { number: 0, .. } => self.done.count_down(),
+            BenchMessage::Value { number, .. } => {
                 if let Some(next) = &self.next {
-                    next.send(Message::Value { from: self.number, number: number - 1 })?;
+                    next.send(BenchMessage::Value { from: self.number, number: number - 1 })?;
                 }
             }
         }
@@ -39,11 +43,11 @@ impl Actor for Place {
 }
 
 /// One token makes `hops` hops among `places` actors.
-pub(super) fn run(node: &Node, hops: u64, places: usize) -> Outcome {
+pub(super) fn run(node: &Node, hops: u64, places: usize) -> WorkloadResult {
     share(hops, 1)?;
     share(places as u64, 1)?;
     let (ready, done) = (Latch::new(places as u64), Latch::new(1));
-    let peers = Peers::spawn(node, places, |number, peers| Place {
+    let peers = ActorTable::spawn(node, places, |number, peers| RingActor {
         number,
         peers,
         next: None,
@@ -53,8 +57,8 @@ pub(super) fn run(node: &Node, hops: u64, places: usize) -> Outcome {
     start(peers.all())?;
     ready.wait()?;
     let took = done.time(|| {
-        let token = Message::Value { from: 0, number: hops - 1 };
-        peers.all()[0].send(token).map_err(|_| Failure::Ended)
+        let token = BenchMessage::Value { from: 0, number: hops - 1 };
+        peers.all()[0].send(token).map_err(|_| WorkloadFailure::Ended)
     })?;
     Ok(Measurement::of("ring", hops, took))
 }

@@ -1,8 +1,8 @@
 //! One actor wakes many others and holds its worker until they are done: all of them are stolen.
 //! How many a thief takes at a time goes to the standard error.
 
-use super::Outcome;
-use crate::failure::Failure;
+use super::WorkloadResult;
+use crate::failure::WorkloadFailure;
 use crate::latch::Latch;
 use crate::measurement::{Measurement, as_f64};
 use crate::peers::spawn_many;
@@ -26,7 +26,7 @@ impl Actor for Stolen {
 }
 
 /// Wakes all, and waits for them without an await.
-struct Holder {
+struct BlockingActor {
     others: Vec<Address<()>>,
     handled: Arc<AtomicU64>,
     rounds: u64,
@@ -34,7 +34,7 @@ struct Holder {
     latch: Latch,
 }
 
-impl Actor for Holder {
+impl Actor for BlockingActor {
     type Message = ();
 
     async fn handle_message(&mut self, ctx: &mut Context<()>, (): ()) -> Result {
@@ -56,14 +56,14 @@ impl Actor for Holder {
 }
 
 /// `size` turns, of `count` processes that are ready at a time.
-pub(super) fn run(node: &Node, size: u64, count: usize) -> Outcome {
+pub(super) fn run(node: &Node, size: u64, count: usize) -> WorkloadResult {
     let rounds = super::share(size, count)?;
     let handled = Arc::new(AtomicU64::new(0));
     let others = spawn_many(node, count, |_| Stolen { handled: Arc::clone(&handled) })?;
     let latch = Latch::new(1);
-    let holder = Holder { others, handled, rounds, done: 0, latch: latch.clone() };
+    let holder = BlockingActor { others, handled, rounds, done: 0, latch: latch.clone() };
     let holder = node.spawn(move || holder).start()?;
-    let took = latch.time(|| holder.send(()).map_err(|_| Failure::Ended))?;
+    let took = latch.time(|| holder.send(()).map_err(|_| WorkloadFailure::Ended))?;
     let dispatchers = node.stats().dispatchers;
     let sum = |of: fn(&krarup::DispatcherStats) -> u64| dispatchers.iter().map(of).sum::<u64>();
     let (steals, stolen) = (sum(|stats| stats.steals), sum(|stats| stats.stolen));

@@ -2,37 +2,37 @@
 
 use super::OWN_TURN;
 use crate::latch::Latch;
-use crate::message::Message;
+use crate::message::BenchMessage;
 use krarup::{Actor, Address, Context, Result};
 use std::sync::Arc;
 
 /// Sends messages to its receivers in turn, at most [`OWN_TURN`] at a time.
 pub(super) struct Sender<C> {
     number: u32,
-    receivers: Arc<[Address<Message, C>]>,
+    receivers: Arc<[Address<BenchMessage, C>]>,
     /// Messages still to be sent.
     left: u64,
     next: usize,
 }
 
 impl<C> Sender<C> {
-    pub(super) fn new(number: u32, receivers: Arc<[Address<Message, C>]>, left: u64) -> Self {
+    pub(super) fn new(number: u32, receivers: Arc<[Address<BenchMessage, C>]>, left: u64) -> Self {
         Sender { number, receivers, left, next: 0 }
     }
 }
 
 impl<C: Send + 'static> Actor for Sender<C> {
-    type Message = Message;
+    type Message = BenchMessage;
 
-    async fn handle_message(&mut self, ctx: &mut Context<Message>, _: Message) -> Result {
+    async fn handle_message(&mut self, ctx: &mut Context<BenchMessage>, _: BenchMessage) -> Result {
         for _ in 0..self.left.min(OWN_TURN) {
-            let message = Message::Value { from: self.number, number: self.left };
+            let message = BenchMessage::Value { from: self.number, number: self.left };
             self.receivers[self.next].send(message)?;
             self.left -= 1;
             self.next = following(self.next, self.receivers.len());
         }
         if self.left > 0 {
-            ctx.address().send(Message::Start)?;
+            ctx.address().send(BenchMessage::Start)?;
         }
         Ok(())
     }
@@ -45,9 +45,9 @@ pub(super) struct Counter {
 }
 
 impl Actor for Counter {
-    type Message = Message;
+    type Message = BenchMessage;
 
-    async fn handle_message(&mut self, _: &mut Context<Message>, _: Message) -> Result {
+    async fn handle_message(&mut self, _: &mut Context<BenchMessage>, _: BenchMessage) -> Result {
         self.left -= 1;
         if self.left == 0 {
             self.latch.count_down();

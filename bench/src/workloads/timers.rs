@@ -1,10 +1,10 @@
 //! `timers` and `timers-fire`: what a timer costs, however many there are.
 
-use super::{OWN_TURN, Outcome, share};
-use crate::failure::Failure;
+use super::{OWN_TURN, WorkloadResult, share};
+use crate::failure::WorkloadFailure;
 use crate::latch::Latch;
 use crate::measurement::Measurement;
-use crate::message::Message;
+use crate::message::BenchMessage;
 use crate::peers::start;
 use krarup::{Actor, Context, Node, Ref, Result};
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ fn far(number: u64) -> Duration {
 }
 
 /// Keeps as many timers waiting, and cancels the oldest for each that it sets.
-struct Holder {
+struct TimerHolder {
     /// Timers to be set before the clock starts.
     waiting: u64,
     /// Timers to be set and cancelled.
@@ -27,21 +27,21 @@ struct Holder {
     done: Latch,
 }
 
-impl Actor for Holder {
-    type Message = Message;
+impl Actor for TimerHolder {
+    type Message = BenchMessage;
 
-    async fn handle_message(&mut self, ctx: &mut Context<Message>, _: Message) -> Result {
+    async fn handle_message(&mut self, ctx: &mut Context<BenchMessage>, _: BenchMessage) -> Result {
         for _ in 0..OWN_TURN {
             if self.waiting > 0 {
                 self.waiting -= 1;
-                self.set.push_back(ctx.send_after(far(self.waiting), Message::Start));
+                self.set.push_back(ctx.send_after(far(self.waiting), BenchMessage::Start));
                 if self.waiting == 0 {
                     self.ready.count_down();
                     return Ok(());
                 }
             } else {
                 self.left -= 1;
-                self.set.push_back(ctx.send_after(far(self.left), Message::Start));
+                self.set.push_back(ctx.send_after(far(self.left), BenchMessage::Start));
                 if let Some(oldest) = self.set.pop_front() {
                     ctx.cancel(oldest);
                 }
@@ -51,17 +51,17 @@ impl Actor for Holder {
                 }
             }
         }
-        ctx.address().send(Message::Start)?;
+        ctx.address().send(BenchMessage::Start)?;
         Ok(())
     }
 }
 
 /// One actor sets and cancels `timers` while `waiting` others are set.
-pub(super) fn set_and_cancel(node: &Node, timers: u64, waiting: usize) -> Outcome {
+pub(super) fn set_and_cancel(node: &Node, timers: u64, waiting: usize) -> WorkloadResult {
     share(timers, 1)?;
     share(waiting as u64, 1)?;
     let (ready, done) = (Latch::new(1), Latch::new(1));
-    let holder = Holder {
+    let holder = TimerHolder {
         waiting: waiting as u64,
         left: timers,
         set: VecDeque::with_capacity(waiting + 1),
@@ -82,20 +82,24 @@ struct Setter {
 }
 
 impl Actor for Setter {
-    type Message = Message;
+    type Message = BenchMessage;
 
-    async fn handle_message(&mut self, ctx: &mut Context<Message>, message: Message) -> Result {
-        if let Message::Value { .. } = message {
+    async fn handle_message(
+        &mut self,
+        ctx: &mut Context<BenchMessage>,
+        message: BenchMessage,
+    ) -> Result {
+        if let BenchMessage::Value { .. } = message {
             self.fired.count_down();
             return Ok(());
         }
         for _ in 0..self.left.min(OWN_TURN) {
             self.left -= 1;
-            let value = Message::Value { from: 0, number: self.left };
+            let value = BenchMessage::Value { from: 0, number: self.left };
             ctx.send_after(Duration::from_micros(self.left % 1_000), value);
         }
         if self.left > 0 {
-            ctx.address().send(Message::Start)?;
+            ctx.address().send(BenchMessage::Start)?;
         }
         Ok(())
     }
@@ -103,7 +107,7 @@ impl Actor for Setter {
 
 /// So many actors share `timers`, due within a millisecond of being set, while nothing else
 /// waits. Ends when the last has been handled.
-pub(super) fn fire(node: &Node, timers: u64, among: usize) -> Outcome {
+pub(super) fn fire(node: &Node, timers: u64, among: usize) -> WorkloadResult {
     let each = share(timers, among)?;
     let fired = Latch::new(each * among as u64);
     let setters = (0..among)
@@ -111,7 +115,7 @@ pub(super) fn fire(node: &Node, timers: u64, among: usize) -> Outcome {
             let setter = Setter { left: each, fired: fired.clone() };
             Ok(node.spawn(move || setter).start()?)
         })
-        .collect::<Result<Vec<_>, Failure>>()?;
+        .collect::<Result<Vec<_>, WorkloadFailure>>()?;
     let took = fired.time(|| start(&setters))?;
     Ok(Measurement::of("timers-fire", each * among as u64, took))
 }

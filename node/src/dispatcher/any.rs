@@ -1,11 +1,11 @@
 //! A dispatcher of whichever kind, as the node sees it.
 
-use super::calling::{self, Calling};
+use super::calling_thread::{self, Calling};
 use super::executor::Executed;
 use super::pinned::Pinned;
-use super::shared::Shared;
-use super::simulated::Simulated;
-use crate::recorder::Recorder;
+use super::shared::SharedDispatcher;
+use crate::simulation::dispatcher::Simulated;
+use crate::simulation::recorder::Recorder;
 use krarup_act::{Poke, Ready};
 use krarup_gen::{Class, DispatcherStats, Pid};
 use std::io;
@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 #[derive(Clone)]
 pub(crate) enum Dispatcher {
-    Shared(Arc<Shared>),
+    Shared(Arc<SharedDispatcher>),
     /// The same, for its processes of another class: so who schedules any other asks nothing.
-    Classed(Arc<Shared>, Class),
+    Classed(Arc<SharedDispatcher>, Class),
     Pinned(Arc<Pinned>),
     Executed(Arc<Executed>),
     Calling(Arc<Calling>),
@@ -138,7 +138,7 @@ impl Dispatcher {
             Dispatcher::Pinned(pinned) => pinned.clear(),
             Dispatcher::Executed(_) | Dispatcher::Calling(_) | Dispatcher::Simulated(_) => {}
         }
-        calling::after_turn(|_| {});
+        calling_thread::after_turn(|_| {});
     }
 
     /// Timers of its own.

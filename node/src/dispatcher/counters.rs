@@ -1,6 +1,6 @@
 //! What a worker writes down for others to read: what it does now and has done.
 
-use krarup_act::Seat;
+use krarup_act::WorkerSlot;
 use krarup_gen::{Histogram, WorkerStats};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,7 +15,7 @@ pub(crate) const SAMPLE_INTERVAL: u32 = 61 * 16;
 pub(crate) struct Counters {
     turns: AtomicU64,
     /// In hand is the process it runs; none while it looks for one or sleeps.
-    seat: Seat,
+    seat: WorkerSlot,
     /// The longest its own queue has been, from two on.
     longest: AtomicU64,
     high_turns: AtomicU64,
@@ -30,7 +30,7 @@ pub(crate) struct Counters {
 
 /// A worker at a glance: which turn it is in, and of which process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Glance {
+pub(crate) struct WorkerSnapshot {
     pub(crate) turns: u64,
     /// 0: it is in none.
     pub(crate) pid: u64,
@@ -63,7 +63,7 @@ impl Counters {
 
     /// Where the turns that it runs leave word.
     #[inline]
-    pub(crate) fn seat(&self) -> &Seat {
+    pub(crate) fn seat(&self) -> &WorkerSlot {
         &self.seat
     }
 
@@ -108,8 +108,8 @@ impl Counters {
     }
 
     /// The two may be of neighbouring turns: then the next glance tells.
-    pub(crate) fn glance(&self) -> Glance {
-        Glance { turns: self.turns.load(Ordering::Relaxed), pid: self.seat.pid() }
+    pub(crate) fn glance(&self) -> WorkerSnapshot {
+        WorkerSnapshot { turns: self.turns.load(Ordering::Relaxed), pid: self.seat.pid() }
     }
 
     /// All of them, of a worker whose queue holds so many now.

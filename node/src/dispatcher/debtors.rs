@@ -33,17 +33,17 @@
 //! **One worker for those who fill and who is filled.** Two workers that fill one mailbox wait for
 //! each other's cache lines with each message, and are slower than one of them alone. So a
 //! worker that has nothing but debtors, of those who are crowded and at work elsewhere, lets
-//! them go, and holds back as after a theft that did not pay ([`super::thief`]). At work
+//! them go, and holds back as after a theft that did not pay ([`super::steal_policy`]). At work
 //! elsewhere is who is ready or running and not among these debtors, while some other worker is
 //! at work: by whom it is run is not asked.
 //!
 //! **None is forgotten.** Who lets debtors go wakes nobody, for it comes back for them itself: it
-//! sleeps for a limited time, then takes of them and steals by turns ([`super::searching`]). If
+//! sleeps for a limited time, then takes of them and steals by turns ([`super::search`]). If
 //! it has got a long turn before that, the watchdog's look wakes somebody for them.
 //!
-//! Here is where they sit; what a worker does with them is in [`super::sitting_out`].
+//! Here is where they sit; what a worker does with them is in [`super::paying_debts`].
 
-use super::apart::{Apart, Waits};
+use super::delayed_queue::{DelayedQueue, QueuedProcess};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering::Relaxed};
 use std::iter;
 
@@ -56,7 +56,7 @@ pub(super) const NEVER: u64 = u64::MAX;
 pub(super) const LOOK_UP_INTERVAL: u32 = 61;
 
 /// The takes of a worker from its queue.
-pub(super) struct Takes {
+pub(super) struct TakeCount {
     /// Those it has begun.
     pub(super) begun: u64,
     /// Before which it looks at its debtors.
@@ -65,9 +65,9 @@ pub(super) struct Takes {
     pub(super) look_up: u64,
 }
 
-impl Takes {
+impl TakeCount {
     pub(super) fn new() -> Self {
-        Takes { begun: 0, look: NEVER, look_up: LOOK_UP_INTERVAL.into() }
+        TakeCount { begun: 0, look: NEVER, look_up: LOOK_UP_INTERVAL.into() }
     }
 
     /// Whether somebody may sit with the debtors: the worker must not sleep then.
@@ -86,26 +86,26 @@ pub(super) struct Debtor<T> {
 
 /// Those who owe at one worker. Its own, but for who clears up and who calls one of them.
 pub(super) struct Debtors<T> {
-    queue: Mutex<Apart<Debtor<T>>>,
+    queue: Mutex<DelayedQueue<Debtor<T>>>,
     /// Turns that the worker had begun at the last look of the watchdog.
     pub(super) turns: AtomicU64,
 }
 
 /// Those whom a worker has let go.
-pub(super) struct HandedOver<T> {
-    queue: Mutex<Line<T>>,
+pub(super) struct ReleasedDebtors<T> {
+    queue: Mutex<DebtorQueue<T>>,
     /// How many; read without the lock as a hint.
     number: AtomicUsize,
 }
 
 /// First in, first out.
-struct Line<T> {
-    apart: Apart<T>,
+struct DebtorQueue<T> {
+    apart: DelayedQueue<T>,
     /// The place of the next.
     end: u64,
 }
 
-impl<T: Waits> Waits for Debtor<T> {
+impl<T: QueuedProcess> QueuedProcess for Debtor<T> {
     fn number(&self) -> u64 {
         self.ready.number()
     }
@@ -115,9 +115,9 @@ impl<T: Waits> Waits for Debtor<T> {
     }
 }
 
-impl<T: Waits> Debtors<T> {
+impl<T: QueuedProcess> Debtors<T> {
     pub(super) fn new() -> Self {
-        Debtors { queue: Mutex::new(Apart::new()), turns: AtomicU64::new(0) }
+        Debtors { queue: Mutex::new(DelayedQueue::new()), turns: AtomicU64::new(0) }
     }
 
     /// The take before which the first of them has paid; or the process, if it is called.
@@ -154,10 +154,10 @@ impl<T: Waits> Debtors<T> {
     }
 }
 
-impl<T: Waits> HandedOver<T> {
+impl<T: QueuedProcess> ReleasedDebtors<T> {
     pub(super) fn new() -> Self {
-        let line = Line { apart: Apart::new(), end: 0 };
-        HandedOver { queue: Mutex::new(line), number: AtomicUsize::new(0) }
+        let line = DebtorQueue { apart: DelayedQueue::new(), end: 0 };
+        ReleasedDebtors { queue: Mutex::new(line), number: AtomicUsize::new(0) }
     }
 
     /// Forgets what they owe, in one step: who clears up meanwhile would else see them neither
@@ -198,7 +198,7 @@ impl<T: Waits> HandedOver<T> {
         self.take_out(|apart| apart.fetch(number))
     }
 
-    fn take_out(&self, take: impl FnOnce(&mut Apart<T>) -> Option<T>) -> Option<T> {
+    fn take_out(&self, take: impl FnOnce(&mut DelayedQueue<T>) -> Option<T>) -> Option<T> {
         let mut line = self.queue.lock();
         let taken = take(&mut line.apart);
         self.number.store(line.apart.len(), Relaxed);
@@ -221,7 +221,7 @@ mod tests {
     /// The number of a process that nobody calls.
     struct Number(u64);
 
-    impl Waits for Number {
+    impl QueuedProcess for Number {
         fn number(&self) -> u64 {
             self.0
         }

@@ -13,7 +13,7 @@
 //! with all its mail, as if it were idle, and so the next message has it offered again, and a
 //! timer does if none comes.
 
-use super::calling::{self, Calling};
+use super::calling_thread::{self, Calling};
 use super::setup::Setup;
 use super::turn;
 use krarup_act::{Alarm, Ready, contain, is_in_process, when_free};
@@ -37,21 +37,21 @@ const DOUBLINGS: u32 = 7;
 /// task of a process is there at any moment.
 ///
 /// ```
-/// # use krarup_node::{DispatcherOptions, Executor, Node, Task};
+/// # use krarup_node::{DispatcherOptions, Executor, Node, ExecutorTask};
 /// # use krarup_act::{behavior_fn, Context};
 /// # use std::sync::mpsc;
 /// /// One thread of its own.
-/// struct Loop(mpsc::Sender<Task>);
+/// struct Loop(mpsc::Sender<ExecutorTask>);
 ///
 /// impl Executor for Loop {
-///     fn execute(&self, task: Task) -> Result<(), Task> {
+///     fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask> {
 ///         self.0.send(task).map_err(|refused| refused.0)
 ///     }
 /// }
 ///
 /// # fn main() -> krarup_gen::Result {
-/// let (tasks, waiting) = mpsc::channel::<Task>();
-/// let thread = std::thread::spawn(move || waiting.iter().for_each(Task::run));
+/// let (tasks, waiting) = mpsc::channel::<ExecutorTask>();
+/// let thread = std::thread::spawn(move || waiting.iter().for_each(ExecutorTask::run));
 /// let node = Node::builder("demo@localhost")
 ///     .dispatcher("loop", DispatcherOptions::executor(Loop(tasks)))
 ///     .start()?;
@@ -71,14 +71,14 @@ const DOUBLINGS: u32 = 7;
 /// processes there too.
 ///
 /// ```
-/// # use krarup_node::{DispatcherOptions, Executor, Node, Task};
+/// # use krarup_node::{DispatcherOptions, Executor, Node, ExecutorTask};
 /// # use krarup_act::{behavior_fn, Context};
 /// # use std::sync::mpsc;
 /// /// A channel to each of its threads.
-/// struct ByProcess(Vec<mpsc::Sender<Task>>);
+/// struct ByProcess(Vec<mpsc::Sender<ExecutorTask>>);
 ///
 /// impl Executor for ByProcess {
-///     fn execute(&self, task: Task) -> Result<(), Task> {
+///     fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask> {
 ///         let thread = task.pid().id() % self.0.len() as u64;
 ///         self.0[thread as usize].send(task).map_err(|refused| refused.0)
 ///     }
@@ -87,10 +87,10 @@ const DOUBLINGS: u32 = 7;
 /// # fn main() -> krarup_gen::Result {
 /// let (channels, threads): (Vec<_>, Vec<_>) = (0..2)
 ///     .map(|core| {
-///         let (tasks, waiting) = mpsc::channel::<Task>();
+///         let (tasks, waiting) = mpsc::channel::<ExecutorTask>();
 ///         let run = move || {
 ///             // Here the thread would pin itself to `core`.
-///             waiting.iter().for_each(Task::run);
+///             waiting.iter().for_each(ExecutorTask::run);
 ///         };
 ///         let thread = std::thread::Builder::new().name(format!("core-{core}")).spawn(run);
 ///         (tasks, thread.unwrap())
@@ -125,19 +125,19 @@ pub trait Executor: Send + Sync + 'static {
     /// The task, if it refuses. It is then offered once more; refused again, its process
     /// is idle and tried again later (rule R7). To drop a task, or to panic with it, is
     /// to refuse it.
-    fn execute(&self, task: Task) -> Result<(), Task>;
+    fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask>;
 }
 
 /// One turn of a process, to be run by an [`Executor`].
 #[must_use = "a task that is dropped is refused"]
-pub struct Task {
+pub struct ExecutorTask {
     dispatcher: Arc<Executed>,
     ready: Option<Ready>,
 }
 
-impl Task {
+impl ExecutorTask {
     fn new(dispatcher: Arc<Executed>, ready: Ready) -> Self {
-        Task { dispatcher, ready: Some(ready) }
+        ExecutorTask { dispatcher, ready: Some(ready) }
     }
 
     /// The process.
@@ -154,7 +154,7 @@ impl Task {
     }
 }
 
-impl Drop for Task {
+impl Drop for ExecutorTask {
     fn drop(&mut self) {
         if let Some(ready) = self.ready.take() {
             self.dispatcher.refused(ready);
@@ -162,9 +162,9 @@ impl Drop for Task {
     }
 }
 
-impl fmt::Debug for Task {
+impl fmt::Debug for ExecutorTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Task({})", self.pid())
+        write!(f, "ExecutorTask({})", self.pid())
     }
 }
 
@@ -211,7 +211,7 @@ impl Executed {
         if self.stopped.load(Ordering::SeqCst) {
             return self.last.schedule(ready);
         }
-        let mut task = Task::new(Arc::clone(&self), ready);
+        let mut task = ExecutorTask::new(Arc::clone(&self), ready);
         for _ in 0..2 {
             let outer = OFFERS.replace(true);
             let executed = contain(|| self.executor.execute(task));
@@ -241,7 +241,7 @@ impl Executed {
         }
         self.turns.fetch_add(1, Ordering::Relaxed);
         let again = turn::run(ready, &self.setup.limits);
-        calling::after_turn(|_| {});
+        calling_thread::after_turn(|_| {});
         if let Some(again) = again {
             self.schedule(again);
         }
@@ -264,7 +264,7 @@ impl Executed {
                 let wait = TRY_AGAIN * (1 << row.min(DOUBLINGS));
                 let time = &self.setup.time;
                 self.waiting.fetch_add(1, Ordering::Relaxed);
-                let waits = Waits(Arc::clone(self));
+                let waits = OfferedLater(Arc::clone(self));
                 let alarm = Alarm::Run(Box::new(move || {
                     drop(waits);
                     waker.wake();
@@ -296,9 +296,9 @@ impl Executed {
 }
 
 /// A process that is to be offered again.
-struct Waits(Arc<Executed>);
+struct OfferedLater(Arc<Executed>);
 
-impl Drop for Waits {
+impl Drop for OfferedLater {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::Relaxed);
     }
@@ -307,11 +307,11 @@ impl Drop for Waits {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::blocking::Blocking;
-    use crate::clock::Clock;
     use crate::core::Core;
     use crate::dispatcher::any::Dispatcher;
     use crate::options::{DEFAULT, DispatcherOptions};
+    use crate::side_threads::blocking::Blocking;
+    use crate::timers::clock::Clock;
     use krarup_act::{Address, Context, Host, Spawn, behavior_fn};
     use krarup_gen::Name;
     use parking_lot::Mutex;
@@ -320,11 +320,11 @@ mod tests {
     #[derive(Clone, Default)]
     struct List {
         refuses: Arc<AtomicBool>,
-        tasks: Arc<Mutex<Vec<Task>>>,
+        tasks: Arc<Mutex<Vec<ExecutorTask>>>,
     }
 
     impl Executor for List {
-        fn execute(&self, task: Task) -> Result<(), Task> {
+        fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask> {
             if self.refuses.load(Ordering::Relaxed) {
                 return Err(task);
             }
@@ -362,8 +362,9 @@ mod tests {
         });
         let host = home as Arc<dyn Host>;
         let process: Address<()> = Spawn::outside(host, move || process).start().unwrap();
-        let run =
-            || list.tasks.lock().drain(..).collect::<Vec<_>>().into_iter().for_each(Task::run);
+        let run = || {
+            list.tasks.lock().drain(..).collect::<Vec<_>>().into_iter().for_each(ExecutorTask::run);
+        };
         run();
         for _ in 0..2 {
             list.refuses.store(true, Ordering::Relaxed);

@@ -10,7 +10,7 @@
 //! one thread. A handler that blocks holds up itself alone. There is one [`Ready`] of a
 //! process, so a seat has room for one.
 
-use super::calling;
+use super::calling_thread;
 use super::counters::Counters;
 use super::reports::Reports;
 use super::setup::Setup;
@@ -33,28 +33,28 @@ pub(crate) struct Pinned {
     reports: Reports,
     stopped: AtomicBool,
     /// By the number of the process.
-    seats: Mutex<BTreeMap<u64, Arc<Seat>>>,
+    seats: Mutex<BTreeMap<u64, Arc<PinnedThread>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Turns of processes that have ended.
     past_turns: AtomicU64,
 }
 
 /// One process and its thread.
-struct Seat {
+struct PinnedThread {
     counters: Counters,
     watchdog: Watchdog,
-    place: Mutex<Place>,
+    place: Mutex<PinnedSlot>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Place {
+struct PinnedSlot {
     ready: Option<Ready>,
     /// The process has ended, or the node has.
     ended: bool,
 }
 
-impl Seat {
+impl PinnedThread {
     fn put(&self, ready: Ready) {
         self.place.lock().ready = Some(ready);
         self.changed.notify_one();
@@ -97,10 +97,10 @@ impl Pinned {
         for ended in threads.extract_if(.., |thread| thread.is_finished()) {
             let _ = ended.join();
         }
-        let seat = Arc::new(Seat {
+        let seat = Arc::new(PinnedThread {
             counters: Counters::default(),
             watchdog: Watchdog::new(self.setup.long_turn),
-            place: Mutex::new(Place::default()),
+            place: Mutex::new(PinnedSlot::default()),
             changed: Condvar::new(),
         });
         seat.watchdog.begin(self.setup.time.clock.now());
@@ -142,7 +142,7 @@ impl Pinned {
         }
     }
 
-    fn work(self: &Arc<Self>, process: u64, seat: &Seat) {
+    fn work(self: &Arc<Self>, process: u64, seat: &PinnedThread) {
         while let Some(ready) = seat.wait() {
             let mut next = Some(ready);
             while let Some(ready) = next {
@@ -153,7 +153,7 @@ impl Pinned {
                     self.set_watchdog();
                 }
                 next = turn::run(ready, &self.setup.limits);
-                calling::after_turn(|_| {});
+                calling_thread::after_turn(|_| {});
                 if self.stopped.load(Ordering::Relaxed) {
                     next.take().into_iter().for_each(|ready| seat.put(ready));
                     break;
@@ -166,7 +166,7 @@ impl Pinned {
         }
     }
 
-    fn each_seat(&self, mut see: impl FnMut(&Seat)) {
+    fn each_seat(&self, mut see: impl FnMut(&PinnedThread)) {
         let seats: Vec<_> = self.seats.lock().values().cloned().collect();
         seats.iter().for_each(|seat| see(seat));
     }
@@ -247,11 +247,11 @@ impl Pinned {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::blocking::Blocking;
-    use crate::clock::Clock;
     use crate::core::Core;
     use crate::dispatcher::any::Dispatcher;
     use crate::options::{DEFAULT, DispatcherOptions};
+    use crate::side_threads::blocking::Blocking;
+    use crate::timers::clock::Clock;
     use krarup_act::{Address, Context, Host, Spawn, behavior_fn};
     use krarup_gen::Name;
     use std::sync::mpsc;

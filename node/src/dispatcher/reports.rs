@@ -2,7 +2,7 @@
 //! processes, long turns to the log and the counters.
 
 use super::setup::Processes;
-use super::watchdog::{LongTurn, Look};
+use super::watchdog::{LongTurn, WatchdogReport};
 use krarup_act::contain;
 use krarup_gen::DispatcherStats;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -41,7 +41,7 @@ impl Reports {
         self.longest_injector.fetch_max(processes, Ordering::Relaxed);
     }
 
-    pub(crate) fn tell(&self, look: &Look) {
+    pub(crate) fn tell(&self, look: &WatchdogReport) {
         let longest = u64::try_from(look.longest.as_nanos()).unwrap_or(u64::MAX);
         self.longest_turn.fetch_max(longest, Ordering::Relaxed);
         for pid in &look.running {
@@ -89,20 +89,20 @@ mod tests {
     #[test]
     fn r4_a_log_that_panics_keeps_no_other_turn_from_its_report() {
         let reports = Reports::new("test", Arc::new(|_| None));
-        let look = |turns: &[(usize, u64)], longest| Look {
+        let look = |turns: &[(usize, u64)], longest| WatchdogReport {
             long: turns
                 .iter()
                 .map(|(worker, pid)| LongTurn { worker: *worker, pid: *pid, held: longest })
                 .collect(),
             longest,
-            ..Look::default()
+            ..WatchdogReport::default()
         };
         let told =
             crate::panicking_log::told(|| reports.tell(&look(&[(0, 7), (1, 8)], millis(300))));
         assert_eq!(told, 2);
         // A shorter one later, and none: the longest is that of all times.
         reports.tell(&look(&[(0, 9)], millis(200)));
-        reports.tell(&Look::default());
+        reports.tell(&WatchdogReport::default());
         reports.blocked(3);
         reports.blocked(2);
         reports.injector_holds(5);

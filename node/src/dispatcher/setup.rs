@@ -1,8 +1,8 @@
 //! What a dispatcher is made with: what its options say, and what the node gives it.
 
-use crate::clock::Clock;
 use crate::threads::{Around, ThreadName};
-use crate::timer::Timers;
+use crate::timers::clock::Clock;
+use crate::timers::timer::NodeTimers;
 use krarup_act::{Alarm, Process, TurnLimits};
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +40,7 @@ impl Setup {
 #[derive(Clone)]
 pub(crate) struct Time {
     pub(crate) clock: Arc<Clock>,
-    pub(crate) timers: Arc<Timers>,
+    pub(crate) timers: Arc<NodeTimers>,
 }
 
 impl Time {

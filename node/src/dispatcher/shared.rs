@@ -14,22 +14,22 @@
 //! ```
 //!
 //! A worker takes from its own queue, then a batch from the injector, then half of a
-//! random sibling's queue, 32 at most, unless that does not pay ([`super::thief`]), then spins, yields,
+//! random sibling's queue, 32 at most, unless that does not pay ([`super::steal_policy`]), then spins, yields,
 //! and parks. Every 61st take looks at the injector first, so that work from outside is not starved by local work (rule R1). A
 //! process whose budget is used up goes to the tail. Processes of high class have a queue of
-//! their own, [`Express`]; what is done with them is in [`super::high`]. How a worker looks beyond its
-//! own queue is in [`super::searching`], how spare ones fill in in [`super::filling_in`].
+//! their own, [`PriorityQueue`]; what is done with them is in [`super::priority_turns`]. How a worker looks beyond its
+//! own queue is in [`super::search`], how spare ones fill in in [`super::spare_workers`].
 
-use super::calling;
+use super::calling_thread;
 use super::counters::{Counters, SAMPLE_INTERVAL};
-use super::debtors::{Debtors, HandedOver, LOOK_UP_INTERVAL, Takes};
-use super::express::{Ahead, Express};
-use super::pokes::Pokes;
+use super::debtors::{Debtors, LOOK_UP_INTERVAL, ReleasedDebtors, TakeCount};
+use super::late_timers::LateTimers;
+use super::priority_queue::{Ahead, PriorityQueue};
 use super::reports::Reports;
-use super::seeker::{Seeker, with_number};
+use super::searcher::{Searcher, with_number};
 use super::setup::Setup;
-use super::sleep::Sleep;
-use super::spares::{Seat, Spares};
+use super::sleep::IdleWorkers;
+use super::spare_protocol::{SpareGuard, SpareWorkers};
 use super::turn;
 use super::watchdog::{INTERVAL, Watchdog};
 use crate::sync::Parker;
@@ -53,22 +53,22 @@ const LOCAL_CAPACITY: usize = if cfg!(test) { 4_096 } else { 1 << 20 };
 /// One process to run and up to 16 more to keep.
 const BATCH: usize = 17;
 
-pub(crate) struct Shared {
+pub(crate) struct SharedDispatcher {
     pub(super) setup: Setup,
-    pub(super) express: Express<Ready>,
+    pub(super) express: PriorityQueue<Ready>,
     pub(super) injector: Injector<Ready>,
     pub(super) stealers: Vec<Stealer<Ready>>,
     /// Of each worker.
     pub(super) debtors: Vec<Debtors<Ready>>,
-    pub(super) handed_over: HandedOver<Ready>,
-    pub(super) sleep: Sleep,
-    pub(super) spares: Spares,
+    pub(super) handed_over: ReleasedDebtors<Ready>,
+    pub(super) sleep: IdleWorkers,
+    pub(super) spares: SpareWorkers,
     watchdog: Watchdog,
     reports: Reports,
     pub(super) stopped: AtomicBool,
     /// Of the workers, then of the spares.
     pub(super) counters: Vec<Counters>,
-    pokes: Vec<Pokes>,
+    pokes: Vec<LateTimers>,
     injected: AtomicU64,
     pub(super) threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -85,7 +85,7 @@ thread_local! {
     static LOCAL: OnceCell<Local> = const { OnceCell::new() };
 }
 
-impl Shared {
+impl SharedDispatcher {
     /// Starts the workers.
     pub(crate) fn start(setup: Setup) -> io::Result<Arc<Self>> {
         let (shared, queues, parkers) = Self::make(setup);
@@ -113,24 +113,25 @@ impl Shared {
         let queues: Vec<_> = (0..setup.workers).map(|_| Worker::new_fifo()).collect();
         let mut parkers: Vec<_> =
             (0..setup.workers + setup.spares).map(|_| Parker::new()).collect();
-        let sleep = Sleep::new(&parkers);
+        let sleep = IdleWorkers::new(&parkers);
         let counters = parkers.iter().map(|_| Counters::default()).collect();
         let seats = parkers.drain(setup.workers..).enumerate();
-        let seats = seats.map(|(n, parker)| Seat { index: setup.workers + n, parker }).collect();
-        let shared = Arc::new(Shared {
-            express: Express::new(),
+        let seats =
+            seats.map(|(n, parker)| SpareGuard { index: setup.workers + n, parker }).collect();
+        let shared = Arc::new(SharedDispatcher {
+            express: PriorityQueue::new(),
             injector: Injector::new(),
             stealers: queues.iter().map(Worker::stealer).collect(),
             debtors: queues.iter().map(|_| Debtors::new()).collect(),
-            handed_over: HandedOver::new(),
+            handed_over: ReleasedDebtors::new(),
             sleep,
-            spares: Spares::new(seats),
+            spares: SpareWorkers::new(seats),
             watchdog: Watchdog::new(setup.long_turn),
             reports: Reports::new(&setup.name, Arc::clone(&setup.processes)),
             setup,
             stopped: AtomicBool::new(false),
             counters,
-            pokes: queues.iter().map(|_| Pokes::default()).collect(),
+            pokes: queues.iter().map(|_| LateTimers::default()).collect(),
             injected: AtomicU64::new(0),
             threads: Mutex::new(Vec::new()),
         });
@@ -198,7 +199,7 @@ impl Shared {
     }
 
     /// A process has more to do than one turn.
-    fn push_again(&self, local: &Local, takes: &mut Takes, ready: Ready) {
+    fn push_again(&self, local: &Local, takes: &mut TakeCount, ready: Ready) {
         if !self.injector.is_empty() {
             self.let_in(local);
         }
@@ -228,10 +229,10 @@ impl Shared {
         LOCAL.with(|local| {
             let local = local.get_or_init(|| Local { index, queue });
             AT.set(Arc::as_ptr(self).addr());
-            let mut seeker = Seeker::new(index);
+            let mut seeker = Searcher::new(index);
             let shared = &**self;
             let counters = &shared.counters[index];
-            let mut takes = Takes::new();
+            let mut takes = TakeCount::new();
             let mut turns = || {
                 while !shared.express.calls() || self.run_high(counters, &mut seeker.searching) {
                     let ready = self.take(local, parker, &mut seeker, &mut takes);
@@ -242,7 +243,7 @@ impl Shared {
                     }
                     counters.count_turn();
                     let again = ready.run_at(&shared.setup.limits, counters.seat());
-                    calling::after_turn(|pid| counters.begin_turn(pid));
+                    calling_thread::after_turn(|pid| counters.begin_turn(pid));
                     if let Some(again) = again {
                         self.push_again(local, &mut takes, again);
                     }
@@ -270,8 +271,8 @@ impl Shared {
         self: &Arc<Self>,
         local: &Local,
         parker: &Parker,
-        seeker: &mut Seeker,
-        takes: &mut Takes,
+        seeker: &mut Searcher,
+        takes: &mut TakeCount,
     ) -> Option<Ready> {
         self.begin_take((local.index, &local.queue), &mut seeker.thief, takes);
         self.take_near(local, takes).or_else(|| {
@@ -290,7 +291,7 @@ impl Shared {
 
     /// From the worker's own queue, or from the injector where it is time for that.
     #[inline]
-    fn take_near(&self, local: &Local, takes: &mut Takes) -> Option<Ready> {
+    fn take_near(&self, local: &Local, takes: &mut TakeCount) -> Option<Ready> {
         if takes.begun >= takes.look_up
             && let Some(ready) = self.look_up(local, takes)
         {
@@ -300,7 +301,7 @@ impl Shared {
     }
 
     #[cold]
-    fn look_up(&self, local: &Local, takes: &mut Takes) -> Option<Ready> {
+    fn look_up(&self, local: &Local, takes: &mut TakeCount) -> Option<Ready> {
         takes.look_up = takes.begun + u64::from(LOOK_UP_INTERVAL);
         self.take_in(&local.queue);
         if takes.begun.is_multiple_of(u64::from(SAMPLE_INTERVAL)) {
@@ -349,7 +350,7 @@ impl Shared {
     }
 
     /// Runs a turn of the next process, if there is one at hand, and counts what it handles.
-    fn run_measured(&self, local: &Local, takes: &mut Takes) {
+    fn run_measured(&self, local: &Local, takes: &mut TakeCount) {
         let Some(ready) = local.queue.pop() else { return };
         let counters = &self.counters[local.index];
         let Some(process) = (self.setup.processes)(ready.pid().id()) else {
@@ -359,7 +360,7 @@ impl Shared {
         counters.count_turn();
         let again = ready.run_at(&self.setup.limits, counters.seat());
         counters.count_messages(process.handled() - before);
-        calling::after_turn(|pid| counters.begin_turn(pid));
+        calling_thread::after_turn(|pid| counters.begin_turn(pid));
         if let Some(again) = again {
             self.push_again(local, takes, again);
         }
@@ -407,7 +408,7 @@ impl Shared {
         let all_asleep = || {
             self.spares.live() == 0
                 && self.sleep.parked() == workers
-                && self.pokes.iter().all(Pokes::is_empty)
+                && self.pokes.iter().all(LateTimers::is_empty)
         };
         if self.watchdog.rest(all_asleep) {
             self.reports.blocked(0);
@@ -438,7 +439,7 @@ impl Shared {
         self.sleep.wake_all();
     }
 
-    /// Waits for the workers to end, after [`Shared::signal_stop`]; not called by one.
+    /// Waits for the workers to end, after [`SharedDispatcher::signal_stop`]; not called by one.
     pub(crate) fn join(&self) {
         let threads = std::mem::take(&mut *self.threads.lock());
         for thread in threads {

@@ -31,7 +31,7 @@ use crate::sync::{AtomicUsize, Mutex, Ordering, Parker, Unparker, fence};
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-pub(crate) struct Sleep {
+pub(crate) struct IdleWorkers {
     searching: AtomicUsize,
     parked: AtomicUsize,
     /// Those of the parked that will wake by themselves.
@@ -43,9 +43,9 @@ pub(crate) struct Sleep {
     wakes: AtomicU64,
 }
 
-impl Sleep {
+impl IdleWorkers {
     pub(crate) fn new(parkers: &[Parker]) -> Self {
-        Sleep {
+        IdleWorkers {
             searching: AtomicUsize::new(0),
             parked: AtomicUsize::new(0),
             dozing: AtomicUsize::new(0),
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn who_dozed_and_is_awake_hides_no_sleeper_from_those_who_queue() {
         let parkers = [Parker::new(), Parker::new()];
-        let sleep = Sleep::new(&parkers);
+        let sleep = IdleWorkers::new(&parkers);
         let mut seen = Vec::new();
         for limit in [Some(Duration::ZERO), None] {
             let index = seen.len();

@@ -13,7 +13,7 @@
 //!   is charged to whoever runs now. It costs a turn nothing, counts turns that still go on,
 //!   and is right on the average.
 
-use super::counters::Glance;
+use super::counters::WorkerSnapshot;
 use crate::sync::{AtomicBool, Mutex, Ordering, fence};
 use krarup_gen::Timestamp;
 use std::time::Duration;
@@ -33,12 +33,12 @@ pub(crate) struct Watchdog {
 #[derive(Default)]
 struct Seen {
     at: Timestamp,
-    workers: Vec<Worker>,
+    workers: Vec<WatchedWorker>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Worker {
-    glance: Glance,
+struct WatchedWorker {
+    glance: WorkerSnapshot,
     /// When this turn was first seen.
     since: Timestamp,
     reported: bool,
@@ -46,7 +46,7 @@ struct Worker {
 
 /// What comes of a look.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct WatchdogReport {
     /// Workers still in the turn of the last look.
     pub(crate) stuck: usize,
     /// One of them has work queued behind it.
@@ -112,19 +112,19 @@ impl Watchdog {
     pub(crate) fn look(
         &self,
         now: Timestamp,
-        workers: impl IntoIterator<Item = Glance>,
+        workers: impl IntoIterator<Item = WorkerSnapshot>,
         queued: impl Fn(usize) -> bool,
-    ) -> Look {
+    ) -> WatchdogReport {
         let mut seen = self.seen.lock();
-        let mut look = Look { tick: now.since(seen.at), ..Look::default() };
+        let mut look = WatchdogReport { tick: now.since(seen.at), ..WatchdogReport::default() };
         seen.at = now;
         for (index, glance) in workers.into_iter().enumerate() {
             if seen.workers.len() <= index {
-                seen.workers.push(Worker::default());
+                seen.workers.push(WatchedWorker::default());
             }
             let worker = &mut seen.workers[index];
             if glance.pid == 0 || glance != worker.glance {
-                *worker = Worker { glance, since: now, reported: false };
+                *worker = WatchedWorker { glance, since: now, reported: false };
             } else {
                 look.stuck += 1;
                 look.hidden |= queued(index);
@@ -154,8 +154,8 @@ mod tests {
         Timestamp::from_nanos(millis * 1_000_000)
     }
 
-    fn glances<const N: usize>(workers: [(u64, u64); N]) -> [Glance; N] {
-        workers.map(|(turns, pid)| Glance { turns, pid })
+    fn glances<const N: usize>(workers: [(u64, u64); N]) -> [WorkerSnapshot; N] {
+        workers.map(|(turns, pid)| WorkerSnapshot { turns, pid })
     }
 
     #[test]

@@ -12,13 +12,13 @@ use std::time::Duration;
 
 /// A process that only stands in tables.
 #[derive(Default)]
-struct Entry(u64, Guarded, Option<Pid>);
+struct TableEntry(u64, Guarded, Option<Pid>);
 
 fn process(number: u64) -> Arc<dyn Process> {
-    Arc::new(Entry(number, Guarded::default(), None))
+    Arc::new(TableEntry(number, Guarded::default(), None))
 }
 
-impl Process for Entry {
+impl Process for TableEntry {
     fn pid(&self) -> Pid {
         Pid::local(self.0, 1)
     }
@@ -203,7 +203,7 @@ fn who_closes_a_root_misses_nobody_below_it() {
         registry.close_to_top_level();
         assert!(registry.admit(process(1), None).is_err());
         let child = |number| -> Arc<dyn Process> {
-            Arc::new(Entry(number, Guarded::default(), Some(Pid::local(1, 1))))
+            Arc::new(TableEntry(number, Guarded::default(), Some(Pid::local(1, 1))))
         };
         let admitting = thread::spawn({
             let (registry, child) = (Arc::clone(&registry), child(2));

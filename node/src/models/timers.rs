@@ -2,8 +2,8 @@
 //! and against the end of the node (rules T1, X2).
 
 use super::checker::{Condvar, Mutex, joined, model, thread};
-use crate::clock::Clock;
-use crate::timer::Timers;
+use crate::timers::clock::Clock;
+use crate::timers::timer::NodeTimers;
 use krarup_act::Alarm;
 use krarup_gen::Timestamp;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn ms(millis: u64) -> Timestamp {
 #[test]
 fn a_timer_is_not_overslept() {
     model(|| {
-        let (timers, clock) = (Arc::new(Timers::new()), Arc::new(Clock::simulated()));
+        let (timers, clock) = (Arc::new(NodeTimers::new()), Arc::new(Clock::simulated()));
         let turning = thread::spawn({
             let (timers, clock) = (Arc::clone(&timers), Arc::clone(&clock));
             move || timers.run(&clock)
@@ -49,7 +49,7 @@ fn a_timer_is_not_overslept() {
 #[test]
 fn a_timer_fires_or_is_cancelled() {
     model(|| {
-        let timers = Arc::new(Timers::new());
+        let timers = Arc::new(NodeTimers::new());
         let fired = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&fired);
         let action = move || {
@@ -68,9 +68,9 @@ fn a_timer_fires_or_is_cancelled() {
 }
 
 #[derive(Default)]
-struct Woken(AtomicUsize);
+struct TimerWakes(AtomicUsize);
 
-impl Wake for Woken {
+impl Wake for TimerWakes {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -80,12 +80,12 @@ impl Wake for Woken {
 #[test]
 fn a_timer_that_is_set_during_the_stop_is_woken_or_refused() {
     model(|| {
-        let timers = Arc::new(Timers::new());
+        let timers = Arc::new(NodeTimers::new());
         let stopping = thread::spawn({
             let timers = Arc::clone(&timers);
             move || timers.stop()
         });
-        let woken = Arc::new(Woken::default());
+        let woken = Arc::new(TimerWakes::default());
         let key = timers.set(ms(1), Alarm::Wake(Waker::from(Arc::clone(&woken))));
         joined(stopping);
         let refused = key.index == u32::MAX;

@@ -1,7 +1,7 @@
 //! The keys that there are, each once: for reading, for complaints, and for the page that lists
 //! them (`docs/settings.md`), which a test compares with this.
 
-use super::value::{self, Takes};
+use super::value::{self, ValueType};
 use crate::options::{MOST_BLOCKING_THREADS, MOST_WORKERS, STACK_SIZES};
 
 /// Which dispatchers there are settings for: how the word is written in a file.
@@ -15,9 +15,9 @@ const WITH_WORKERS: &[&str] = &[SHARED];
 
 /// A setting.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Key {
+pub(crate) struct SettingKey {
     pub(crate) name: &'static str,
-    pub(crate) takes: Takes,
+    pub(crate) takes: ValueType,
     /// The kinds of dispatchers that it means something to.
     pub(crate) kinds: &'static [&'static str],
 }
@@ -36,35 +36,42 @@ pub(crate) const STACK_SIZE: &str = "stack-size";
 pub(crate) const CLASSES: &str = "classes";
 
 /// Those in `[node]`.
-pub(crate) const NODE: &[Key] = &[
-    Key { name: NAME, takes: Takes::Name, kinds: ALL },
-    Key { name: BLOCKING, takes: whole(1, MOST_BLOCKING_THREADS), kinds: ALL },
-    Key { name: STOP_TIMEOUT, takes: Takes::Limit, kinds: ALL },
+pub(crate) const NODE: &[SettingKey] = &[
+    SettingKey { name: NAME, takes: ValueType::Name, kinds: ALL },
+    SettingKey { name: BLOCKING, takes: whole(1, MOST_BLOCKING_THREADS), kinds: ALL },
+    SettingKey { name: STOP_TIMEOUT, takes: ValueType::Limit, kinds: ALL },
 ];
 
 /// Those in `[dispatcher.<id>]`.
-pub(crate) const DISPATCHER: &[Key] = &[
-    Key { name: KIND, takes: Takes::Word(ALL), kinds: ALL },
-    Key { name: LIKE, takes: Takes::Name, kinds: ALL },
-    Key { name: WORKERS, takes: whole(1, MOST_WORKERS), kinds: WITH_WORKERS },
-    Key { name: SPARES, takes: whole(0, MOST_WORKERS), kinds: WITH_WORKERS },
-    Key { name: THROUGHPUT, takes: Takes::Whole { least: 1, most: u32::MAX as u64 }, kinds: ALL },
-    Key { name: DEADLINE, takes: Takes::Time, kinds: ALL },
-    Key { name: LONG_TURN, takes: Takes::Time, kinds: WITH_THREADS },
-    Key {
+pub(crate) const DISPATCHER: &[SettingKey] = &[
+    SettingKey { name: KIND, takes: ValueType::Word(ALL), kinds: ALL },
+    SettingKey { name: LIKE, takes: ValueType::Name, kinds: ALL },
+    SettingKey { name: WORKERS, takes: whole(1, MOST_WORKERS), kinds: WITH_WORKERS },
+    SettingKey { name: SPARES, takes: whole(0, MOST_WORKERS), kinds: WITH_WORKERS },
+    SettingKey {
+        name: THROUGHPUT,
+        takes: ValueType::Whole { least: 1, most: u32::MAX as u64 },
+        kinds: ALL,
+    },
+    SettingKey { name: DEADLINE, takes: ValueType::Time, kinds: ALL },
+    SettingKey { name: LONG_TURN, takes: ValueType::Time, kinds: WITH_THREADS },
+    SettingKey {
         name: STACK_SIZE,
-        takes: Takes::Size { least: *STACK_SIZES.start() as u64, most: *STACK_SIZES.end() as u64 },
+        takes: ValueType::Size {
+            least: *STACK_SIZES.start() as u64,
+            most: *STACK_SIZES.end() as u64,
+        },
         kinds: WITH_THREADS,
     },
-    Key { name: CLASSES, takes: Takes::Switch, kinds: WITH_WORKERS },
+    SettingKey { name: CLASSES, takes: ValueType::Switch, kinds: WITH_WORKERS },
 ];
 
-const fn whole(least: u64, most: usize) -> Takes {
-    Takes::Whole { least, most: most as u64 }
+const fn whole(least: u64, most: usize) -> ValueType {
+    ValueType::Whole { least, most: most as u64 }
 }
 
 /// What the id of a dispatcher itself may be set to, other than a table.
-pub(crate) const ALIAS: Takes = Takes::Name;
+pub(crate) const ALIAS: ValueType = ValueType::Name;
 
 /// Every key by its path, and what it takes.
 pub(crate) fn all() -> impl Iterator<Item = (String, String)> {

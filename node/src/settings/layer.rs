@@ -1,9 +1,9 @@
 //! Settings by key, of one source or of several laid on each other.
 
 use super::error::{Origin, SettingsError, SettingsFault};
-use super::keys::{self, Key, listed};
-use super::tree::{Given, Item};
-use super::value::{self, Misfit, Setting, Takes};
+use super::keys::{self, SettingKey, listed};
+use super::tree::{Given, SettingLine};
+use super::value::{self, InvalidValue, Setting, ValueType};
 use crate::options::DEFAULT;
 use krarup_gen::Name;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub(crate) type Section = BTreeMap<&'static str, Placed<Setting>>;
 
 /// What the id of a dispatcher stands for.
 #[derive(Clone, Debug)]
-pub(crate) enum Entry {
+pub(crate) enum DispatcherEntry {
     Own(Section),
     /// Another id.
     Alias(Placed<String>),
@@ -30,12 +30,12 @@ pub(crate) enum Entry {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layer {
     pub(crate) node: Section,
-    pub(crate) dispatchers: BTreeMap<String, Entry>,
+    pub(crate) dispatchers: BTreeMap<String, DispatcherEntry>,
 }
 
 impl Layer {
     /// What these items say, if we know all of it.
-    pub(crate) fn of(items: Vec<Item>) -> Result<Layer, SettingsError> {
+    pub(crate) fn of(items: Vec<SettingLine>) -> Result<Layer, SettingsError> {
         let mut layer = Layer::default();
         for item in items {
             match item.key.as_str() {
@@ -53,7 +53,9 @@ impl Layer {
         for (id, entry) in below.dispatchers {
             match (self.dispatchers.get_mut(&id), entry) {
                 (None, entry) => drop(self.dispatchers.insert(id, entry)),
-                (Some(Entry::Own(above)), Entry::Own(section)) => fill(above, section),
+                (Some(DispatcherEntry::Own(above)), DispatcherEntry::Own(section)) => {
+                    fill(above, section);
+                }
                 // Who says that it is something else says all of it.
                 (Some(_), _) => {}
             }
@@ -68,14 +70,17 @@ fn fill(above: &mut Section, below: Section) {
     }
 }
 
-fn dispatchers(at: &Origin, given: Given) -> Result<BTreeMap<String, Entry>, SettingsError> {
+fn dispatchers(
+    at: &Origin,
+    given: Given,
+) -> Result<BTreeMap<String, DispatcherEntry>, SettingsError> {
     let Given::Table(items) = given else {
         return Err(not_a_table(at, "dispatcher", &given));
     };
     let mut entries = BTreeMap::new();
-    for Item { key: id, at, given } in items {
+    for SettingLine { key: id, at, given } in items {
         if Name::new(&id).is_err() {
-            let takes = value::takes(Takes::Name);
+            let takes = value::takes(ValueType::Name);
             let (key, value) = ("the id of a dispatcher".to_owned(), format!("{id:?}"));
             return Err(at.error(SettingsFault::BadValue { key, value, takes }));
         }
@@ -83,10 +88,10 @@ fn dispatchers(at: &Origin, given: Given) -> Result<BTreeMap<String, Entry>, Set
         let entry = match given {
             Given::Text(_) if id == DEFAULT => return Err(not_a_table(&at, &path, &given)),
             Given::Text(_) => match one(keys::ALIAS, &path, &at, &given)? {
-                Setting::Text(value) => Entry::Alias(Placed { value, at }),
+                Setting::Text(value) => DispatcherEntry::Alias(Placed { value, at }),
                 _ => return Err(not_a_table(&at, &path, &given)),
             },
-            Given::Table(_) => Entry::Own(section(keys::DISPATCHER, &path, &at, given)?),
+            Given::Table(_) => DispatcherEntry::Own(section(keys::DISPATCHER, &path, &at, given)?),
             _ => {
                 let takes = format!("a table, or the id of another: {}", value::takes(keys::ALIAS));
                 let (key, found) = (path, given.found());
@@ -100,7 +105,7 @@ fn dispatchers(at: &Origin, given: Given) -> Result<BTreeMap<String, Entry>, Set
 
 /// The settings in a table.
 fn section(
-    known: &'static [Key],
+    known: &'static [SettingKey],
     name: &str,
     at: &Origin,
     given: Given,
@@ -109,7 +114,7 @@ fn section(
         return Err(not_a_table(at, name, &given));
     };
     let mut section = Section::new();
-    for Item { key, at, given } in items {
+    for SettingLine { key, at, given } in items {
         let path = path(name, &key);
         let Some(key) = known.iter().find(|known| known.name == key) else {
             return Err(unknown(&at, &path, known.iter().map(|key| key.name)));
@@ -120,12 +125,12 @@ fn section(
     Ok(section)
 }
 
-fn one(takes: Takes, path: &str, at: &Origin, given: &Given) -> Result<Setting, SettingsError> {
+fn one(takes: ValueType, path: &str, at: &Origin, given: &Given) -> Result<Setting, SettingsError> {
     value::read(takes, given).map_err(|misfit| {
         let (key, takes) = (path.to_owned(), value::takes(takes));
         at.error(match misfit {
-            Misfit::Type => SettingsFault::WrongType { key, found: given.found(), takes },
-            Misfit::Value => SettingsFault::BadValue { key, value: given.shown(), takes },
+            InvalidValue::Type => SettingsFault::WrongType { key, found: given.found(), takes },
+            InvalidValue::Value => SettingsFault::BadValue { key, value: given.shown(), takes },
         })
     })
 }

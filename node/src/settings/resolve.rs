@@ -15,7 +15,7 @@ use super::keys::{
     self, CALLING_THREAD, CLASSES, DEADLINE, DISPATCHER, KIND, LIKE, LONG_TURN, PINNED, SHARED,
     SPARES, STACK_SIZE, THROUGHPUT, WORKERS, listed,
 };
-use super::layer::{Entry, Layer, Placed, Section, path};
+use super::layer::{DispatcherEntry, Layer, Placed, Section, path};
 use super::value::Setting;
 use crate::options::{DEFAULT, DispatcherOptions};
 
@@ -34,9 +34,13 @@ pub(crate) fn resolve(layer: &Layer) -> Result<Resolved, SettingsError> {
     };
     for (id, entry) in &layer.dispatchers {
         match entry {
-            Entry::Own(own) if id == DEFAULT => resolved.default = options(layer, id, own)?,
-            Entry::Own(own) => resolved.dispatchers.push((id.clone(), options(layer, id, own)?)),
-            Entry::Alias(of) => resolved.aliases.push((id.clone(), of.clone())),
+            DispatcherEntry::Own(own) if id == DEFAULT => {
+                resolved.default = options(layer, id, own)?;
+            }
+            DispatcherEntry::Own(own) => {
+                resolved.dispatchers.push((id.clone(), options(layer, id, own)?));
+            }
+            DispatcherEntry::Alias(of) => resolved.aliases.push((id.clone(), of.clone())),
         }
     }
     Ok(resolved)
@@ -48,7 +52,7 @@ struct Layers<'a>(Vec<&'a Section>);
 fn options(layer: &Layer, id: &str, own: &Section) -> Result<DispatcherOptions, SettingsError> {
     let mut layers = Layers(like(layer, id, own)?);
     if id != DEFAULT
-        && let Some(Entry::Own(default)) = layer.dispatchers.get(DEFAULT)
+        && let Some(DispatcherEntry::Own(default)) = layer.dispatchers.get(DEFAULT)
     {
         layers.0.extend(like(layer, DEFAULT, default)?);
     }
@@ -85,12 +89,12 @@ fn like<'a>(
             return Err(of.at.error(SettingsFault::Circle { key: key(), way }));
         }
         match layer.dispatchers.get(to) {
-            Some(Entry::Own(section)) => {
+            Some(DispatcherEntry::Own(section)) => {
                 sections.push(section);
                 next = named(section, to);
             }
             // One that is called by another name, or the default one that nothing is said of.
-            Some(Entry::Alias(_)) => {
+            Some(DispatcherEntry::Alias(_)) => {
                 let target = target(layer, to);
                 let Some((target, section)) = target else {
                     let id = to.clone();
@@ -125,8 +129,8 @@ fn target<'a>(layer: &'a Layer, id: &'a str) -> Option<(&'a str, &'a Section)> {
     let mut id = id;
     for _ in 0..=layer.dispatchers.len() {
         match layer.dispatchers.get_key_value(id)? {
-            (id, Entry::Own(section)) => return Some((id, section)),
-            (_, Entry::Alias(of)) => id = &of.value,
+            (id, DispatcherEntry::Own(section)) => return Some((id, section)),
+            (_, DispatcherEntry::Alias(of)) => id = &of.value,
         }
     }
     None

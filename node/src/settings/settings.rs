@@ -2,7 +2,7 @@
 
 use super::error::{Origin, SettingsError, SettingsFault};
 use super::keys;
-use super::layer::{Entry, Layer};
+use super::layer::{DispatcherEntry, Layer};
 use super::tree;
 use serde::de::{Deserialize, Deserializer, Error};
 use std::fs::File;
@@ -103,8 +103,8 @@ impl Settings {
     #[must_use]
     pub fn alias(&self, id: &str) -> Option<&str> {
         match self.layer.dispatchers.get(id)? {
-            Entry::Alias(of) => Some(&of.value),
-            Entry::Own(_) => None,
+            DispatcherEntry::Alias(of) => Some(&of.value),
+            DispatcherEntry::Own(_) => None,
         }
     }
 

@@ -11,7 +11,7 @@ const SHOWN: usize = 60;
 
 /// A key, what it is set to, and where.
 #[derive(Clone, Debug)]
-pub(crate) struct Item {
+pub(crate) struct SettingLine {
     pub(crate) key: String,
     pub(crate) at: Origin,
     pub(crate) given: Given,
@@ -20,7 +20,7 @@ pub(crate) struct Item {
 /// A value.
 #[derive(Clone, Debug)]
 pub(crate) enum Given {
-    Table(Vec<Item>),
+    Table(Vec<SettingLine>),
     Text(String),
     /// `None` beyond any bound; and as it was written.
     Whole(Option<i128>, String),
@@ -65,17 +65,17 @@ fn beginning(text: &str) -> String {
 }
 
 /// Where the lines of a text begin.
-struct Lines<'a> {
+struct LineStarts<'a> {
     text: &'a str,
     begin: Vec<usize>,
     file: Option<Arc<PathBuf>>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineStarts<'a> {
     fn new(text: &'a str, file: Option<Arc<PathBuf>>) -> Self {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let begin = [0].into_iter().chain(ends.map(|(at, _)| at + 1)).collect();
-        Lines { text, begin, file }
+        LineStarts { text, begin, file }
     }
 
     fn at(&self, byte: usize) -> Origin {
@@ -90,8 +90,11 @@ impl<'a> Lines<'a> {
 }
 
 /// What the text says, in the order in which it says it.
-pub(crate) fn parse(text: &str, file: Option<Arc<PathBuf>>) -> Result<Vec<Item>, SettingsError> {
-    let lines = Lines::new(text, file);
+pub(crate) fn parse(
+    text: &str,
+    file: Option<Arc<PathBuf>>,
+) -> Result<Vec<SettingLine>, SettingsError> {
+    let lines = LineStarts::new(text, file);
     let table = DeTable::parse(text).map_err(|error| {
         let at = lines.at(error.span().map_or(text.len(), |span| span.start));
         let text = beginning(lines.line(at.line.unwrap_or(1)));
@@ -100,20 +103,20 @@ pub(crate) fn parse(text: &str, file: Option<Arc<PathBuf>>) -> Result<Vec<Item>,
     Ok(items(table.get_ref(), &lines))
 }
 
-fn items(table: &DeTable<'_>, lines: &Lines<'_>) -> Vec<Item> {
+fn items(table: &DeTable<'_>, lines: &LineStarts<'_>) -> Vec<SettingLine> {
     let mut items: Vec<_> = table
         .iter()
         .map(|(key, value)| {
             let at = lines.at(key.span().start);
             let given = given(value, lines);
-            (key.span().start, Item { key: key.get_ref().to_string(), at, given })
+            (key.span().start, SettingLine { key: key.get_ref().to_string(), at, given })
         })
         .collect();
     items.sort_by_key(|(at, _)| *at);
     items.into_iter().map(|(_, item)| item).collect()
 }
 
-fn given(value: &Spanned<DeValue<'_>>, lines: &Lines<'_>) -> Given {
+fn given(value: &Spanned<DeValue<'_>>, lines: &LineStarts<'_>) -> Given {
     match value.get_ref() {
         DeValue::Table(table) => Given::Table(items(table, lines)),
         DeValue::String(text) => Given::Text(text.to_string()),
@@ -133,10 +136,14 @@ fn other(found: &'static str, shown: String) -> Given {
 }
 
 /// The same of a value that somebody has parsed already.
-pub(crate) fn items_of(table: &toml::Table) -> Vec<Item> {
+pub(crate) fn items_of(table: &toml::Table) -> Vec<SettingLine> {
     table
         .iter()
-        .map(|(key, value)| Item { key: key.clone(), at: Origin::default(), given: of(value) })
+        .map(|(key, value)| SettingLine {
+            key: key.clone(),
+            at: Origin::default(),
+            given: of(value),
+        })
         .collect()
 }
 

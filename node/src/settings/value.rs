@@ -25,7 +25,7 @@ const OFF: &str = "off";
 
 /// What a setting can be set to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Takes {
+pub(crate) enum ValueType {
     Whole {
         least: u64,
         most: u64,
@@ -58,41 +58,44 @@ pub(crate) enum Setting {
 
 /// Why it cannot be set to that.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Misfit {
+pub(crate) enum InvalidValue {
     Type,
     Value,
 }
 
 /// The setting, if the value fits.
-pub(crate) fn read(takes: Takes, given: &Given) -> Result<Setting, Misfit> {
+pub(crate) fn read(takes: ValueType, given: &Given) -> Result<Setting, InvalidValue> {
     match (takes, given) {
-        (Takes::Whole { least, most } | Takes::Size { least, most }, Given::Whole(number, _)) => {
+        (
+            ValueType::Whole { least, most } | ValueType::Size { least, most },
+            Given::Whole(number, _),
+        ) => {
             let number = number.and_then(|number| u64::try_from(number).ok());
             within(number, least, most).map(Setting::Whole)
         }
-        (Takes::Size { least, most }, Given::Text(text)) => {
+        (ValueType::Size { least, most }, Given::Text(text)) => {
             within(measure(text, SIZES), least, most).map(Setting::Whole)
         }
-        (Takes::Time, Given::Text(text)) if text == OFF => Ok(Setting::Off),
-        (Takes::Switch, Given::Switch(on)) => Ok(Setting::Switch(*on)),
-        (Takes::Time | Takes::Limit, Given::Text(text)) => {
+        (ValueType::Time, Given::Text(text)) if text == OFF => Ok(Setting::Off),
+        (ValueType::Switch, Given::Switch(on)) => Ok(Setting::Switch(*on)),
+        (ValueType::Time | ValueType::Limit, Given::Text(text)) => {
             let longest = u64::try_from(LONGEST.as_nanos()).unwrap_or(u64::MAX);
             let nanos = within(measure(text, TIMES), 1, longest)?;
             Ok(Setting::Time(Duration::from_nanos(nanos)))
         }
-        (Takes::Name, Given::Text(text)) => {
-            Name::new(text).map(|_| Setting::Text(text.clone())).map_err(|_| Misfit::Value)
+        (ValueType::Name, Given::Text(text)) => {
+            Name::new(text).map(|_| Setting::Text(text.clone())).map_err(|_| InvalidValue::Value)
         }
-        (Takes::Word(words), Given::Text(text)) => {
+        (ValueType::Word(words), Given::Text(text)) => {
             let known = words.contains(&text.as_str());
-            known.then(|| Setting::Text(text.clone())).ok_or(Misfit::Value)
+            known.then(|| Setting::Text(text.clone())).ok_or(InvalidValue::Value)
         }
-        _ => Err(Misfit::Type),
+        _ => Err(InvalidValue::Type),
     }
 }
 
-fn within(number: Option<u64>, least: u64, most: u64) -> Result<u64, Misfit> {
-    number.filter(|number| (least..=most).contains(number)).ok_or(Misfit::Value)
+fn within(number: Option<u64>, least: u64, most: u64) -> Result<u64, InvalidValue> {
+    number.filter(|number| (least..=most).contains(number)).ok_or(InvalidValue::Value)
 }
 
 /// A whole number with one of these units.
@@ -104,25 +107,25 @@ fn measure(text: &str, units: &[(&str, u64)]) -> Option<u64> {
 }
 
 /// In words, for complaints and for the page.
-pub(crate) fn takes(takes: Takes) -> String {
+pub(crate) fn takes(takes: ValueType) -> String {
     let units =
         |units: &[(&str, u64)]| units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     match takes {
-        Takes::Whole { least, most } => format!("a whole number, {least} to {most}"),
-        Takes::Size { least, most } => format!(
+        ValueType::Whole { least, most } => format!("a whole number, {least} to {most}"),
+        ValueType::Size { least, most } => format!(
             "a number of bytes, or text with a unit ({}), {least} to {most} bytes",
             units(SIZES)
         ),
-        Takes::Time => format!(
+        ValueType::Time => format!(
             "text: a whole number with a unit ({}), 1 ns to 24 h, or \"{OFF}\"",
             units(TIMES)
         ),
-        Takes::Limit => {
+        ValueType::Limit => {
             format!("text: a whole number with a unit ({}), 1 ns to 24 h", units(TIMES))
         }
-        Takes::Switch => "true or false".to_owned(),
-        Takes::Name => format!("text of 1 to {} bytes", Name::MAX_BYTES),
-        Takes::Word(words) => {
+        ValueType::Switch => "true or false".to_owned(),
+        ValueType::Name => format!("text of 1 to {} bytes", Name::MAX_BYTES),
+        ValueType::Word(words) => {
             let words: Vec<_> = words.iter().map(|word| format!("{word:?}")).collect();
             format!("one of {}", words.join(", "))
         }
@@ -131,12 +134,12 @@ pub(crate) fn takes(takes: Takes) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST, Misfit, Setting, TIMES, Takes, measure, read};
+    use super::{InvalidValue, LONGEST, Setting, TIMES, ValueType, measure, read};
     use crate::settings::tree::Given;
     use std::time::Duration;
 
-    fn time(text: &str) -> Result<Setting, Misfit> {
-        read(Takes::Time, &Given::Text(text.to_owned()))
+    fn time(text: &str) -> Result<Setting, InvalidValue> {
+        read(ValueType::Time, &Given::Text(text.to_owned()))
     }
 
     #[test]
@@ -168,29 +171,32 @@ mod tests {
             "５ms",
             "5\u{a0}ms",
         ] {
-            assert_eq!(time(bad), Err(Misfit::Value), "{bad:?}");
+            assert_eq!(time(bad), Err(InvalidValue::Value), "{bad:?}");
         }
-        assert_eq!(read(Takes::Time, &Given::Whole(Some(5), "5".into())), Err(Misfit::Type));
+        assert_eq!(
+            read(ValueType::Time, &Given::Whole(Some(5), "5".into())),
+            Err(InvalidValue::Type)
+        );
         assert_eq!(measure("2min", TIMES), Some(120_000_000_000));
     }
 
     #[test]
     fn x7_numbers_and_sizes_are_within_their_bounds() {
-        let takes = Takes::Size { least: 1024, most: 4096 };
+        let takes = ValueType::Size { least: 1024, most: 4096 };
         let text = |text: &str| read(takes, &Given::Text(text.to_owned()));
         assert_eq!(text("1KiB"), Ok(Setting::Whole(1024)));
         assert_eq!(text("4096 B"), Ok(Setting::Whole(4096)));
         for bad in
             ["1023B", "5KiB", "1kb", "1 MB", "1024", "17179869184GiB", "18014398509481986KiB"]
         {
-            assert_eq!(text(bad), Err(Misfit::Value), "{bad:?}");
+            assert_eq!(text(bad), Err(InvalidValue::Value), "{bad:?}");
         }
         let whole = |number| read(takes, &Given::Whole(number, String::new()));
         assert_eq!(whole(Some(1024)), Ok(Setting::Whole(1024)));
         for bad in [Some(0), Some(-1), Some(1023), Some(4097), Some(i128::MAX), None] {
-            assert_eq!(whole(bad), Err(Misfit::Value), "{bad:?}");
+            assert_eq!(whole(bad), Err(InvalidValue::Value), "{bad:?}");
         }
         let other = Given::Other { found: "a float", shown: "1.0".into() };
-        assert_eq!(read(takes, &other), Err(Misfit::Type));
+        assert_eq!(read(takes, &other), Err(InvalidValue::Type));
     }
 }

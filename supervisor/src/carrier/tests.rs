@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::child_spec::ChildSpec;
-use crate::spec::{Flags, Strategy};
+use crate::spec::{Strategy, SupervisorFlags};
 use krarup_act::{Context, behavior_fn};
 use krarup_node::Simulation;
 use std::sync::mpsc;
@@ -22,10 +22,10 @@ fn s10_a_child_that_fails_before_its_start_was_heard_of_goes_on() {
                     })
                 };
                 let spec = ChildSpec::worker("a", starts).name("a");
-                let mut plan = Plan::new(Flags::new(Strategy::OneForOne));
+                let mut plan = Plan::new(SupervisorFlags::new(Strategy::OneForOne));
                 plan.add(spec.rules, spec.start);
-                let mut carrier = Carrier::new(plan, ctx.pid());
-                carrier.carry_out(&mut ctx, Event::Begin).await;
+                let mut carrier = PlanExecutor::new(plan, ctx.pid());
+                carrier.carry_out(&mut ctx, PlanEvent::Begin).await;
                 Ok(())
             })
         })
@@ -35,7 +35,8 @@ fn s10_a_child_that_fails_before_its_start_was_heard_of_goes_on() {
     let a = sim.whereis("a").unwrap();
     let asks = |pid| {
         let reason = Reason::error("boom");
-        let plea = move |reply| SupervisorCommand(Command::MayGoOn(Plea { pid, reason, reply }));
+        let plea =
+            move |reply| SupervisorCommand(Command::MayGoOn(InPlaceRequest { pid, reason, reply }));
         supervisor.call_max(plea).timeout(Duration::from_secs(1)).wait()
     };
     assert_eq!(asks(supervisor.pid()), Ok(false));
@@ -57,15 +58,18 @@ fn s4_nothing_is_kept_of_a_process_that_has_ended() {
             })
         };
         let spec = ChildSpec::worker("a", ends);
-        let mut plan = Plan::new(Flags { intensity: 3, ..Flags::new(Strategy::OneForOne) });
+        let mut plan = Plan::new(SupervisorFlags {
+            intensity: 3,
+            ..SupervisorFlags::new(Strategy::OneForOne)
+        });
         plan.add(spec.rules, spec.start);
-        let mut carrier = Carrier::new(plan, ctx.pid());
-        carrier.carry_out(&mut ctx, Event::Begin).await;
+        let mut carrier = PlanExecutor::new(plan, ctx.pid());
+        carrier.carry_out(&mut ctx, PlanEvent::Begin).await;
         loop {
             let Received::Exit(exit) = carrier.receive(&mut ctx).await else { continue };
             let outcome = carrier.exited(&mut ctx, exit).await;
             tell.send(carrier.running.len()).unwrap();
-            if let Outcome::Ends(reason) = outcome {
+            if let EventOutcome::Ends(reason) = outcome {
                 return Err(reason);
             }
         }

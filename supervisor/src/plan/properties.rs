@@ -1,11 +1,11 @@
 //! What holds of every plan, whatever happens: random children, deaths, failing
 //! starts and requests, served in every order.
 
-use super::world::{Mail, Outcome, World, child};
-use crate::action::{Action, Ending, Request};
+use super::world::{Mail, StartOutcome, World, child};
+use crate::action::{Action, ChildRequest, SupervisorEnd};
 use crate::back_off::BackOff;
-use crate::children::{Child, ChildKey, Process};
-use crate::spec::{AutoShutdown, ChildRules, Flags, RestartType, Shutdown, Strategy};
+use crate::children::{Child, ChildKey, ChildProcess};
+use crate::spec::{AutoShutdown, ChildRules, RestartType, Shutdown, Strategy, SupervisorFlags};
 use krarup_gen::{Pid, Reason, Timestamp};
 use proptest::prelude::{
     Just, ProptestConfig, TestCaseError, any, prop, prop_assert, prop_assert_eq, prop_oneof,
@@ -25,8 +25,8 @@ enum Op {
     DieMidway(Vec<Option<usize>>),
     /// Its state fails, and it goes on in place if it may.
     StateFails(usize),
-    Outcomes(&'static str, Vec<Outcome>),
-    Request(Request<()>),
+    Outcomes(&'static str, Vec<StartOutcome>),
+    Request(ChildRequest<()>),
     /// Terminates the dynamic child with this number among the living.
     TerminatePid(usize),
     Stop,
@@ -70,17 +70,16 @@ fn back_off() -> impl Generator<Value = BackOff> {
 
 fn op() -> impl Generator<Value = Op> {
     let id = || prop::sample::select(&IDS[..]);
-    let outcome =
-        prop_oneof![2 => Just(Outcome::Up), 1 => Just(Outcome::Ignore), 3 => Just(Outcome::Fail)];
+    let outcome = prop_oneof![2 => Just(StartOutcome::Up), 1 => Just(StartOutcome::Ignore), 3 => Just(StartOutcome::Fail)];
     prop_oneof![
         8 => (0_usize..8, reason()).prop_map(|(nth, reason)| Op::Dies(nth, reason)),
         2 => prop::collection::vec(prop::option::of(0_usize..6), 1..8).prop_map(Op::DieMidway),
         3 => (0_usize..8).prop_map(Op::StateFails),
         4 => (id(), prop::collection::vec(outcome, 1..4)).prop_map(|(id, o)| Op::Outcomes(id, o)),
-        2 => id().prop_flat_map(rules).prop_map(|rules| Op::Request(Request::Start(rules, ()))),
-        2 => id().prop_map(|id| Op::Request(Request::Terminate(id.into()))),
-        2 => id().prop_map(|id| Op::Request(Request::Restart(id.into()))),
-        1 => id().prop_map(|id| Op::Request(Request::Delete(id.into()))),
+        2 => id().prop_flat_map(rules).prop_map(|rules| Op::Request(ChildRequest::Start(rules, ()))),
+        2 => id().prop_map(|id| Op::Request(ChildRequest::Terminate(id.into()))),
+        2 => id().prop_map(|id| Op::Request(ChildRequest::Restart(id.into()))),
+        1 => id().prop_map(|id| Op::Request(ChildRequest::Delete(id.into()))),
         1 => (0_usize..8).prop_map(Op::TerminatePid),
         1 => Just(Op::Stop),
         3 => (0_u64..4).prop_map(Op::Pass),
@@ -88,7 +87,7 @@ fn op() -> impl Generator<Value = Op> {
     ]
 }
 
-fn supervisor() -> impl Generator<Value = (Flags, Vec<ChildRules>)> {
+fn supervisor() -> impl Generator<Value = (SupervisorFlags, Vec<ChildRules>)> {
     let strategy = prop_oneof![
         Just(Strategy::OneForOne),
         Just(Strategy::OneForAll),
@@ -107,7 +106,12 @@ fn supervisor() -> impl Generator<Value = (Flags, Vec<ChildRules>)> {
             let auto_shutdown = if simple { AutoShutdown::Never } else { auto_shutdown };
             let period = Duration::from_secs(3);
             let mut children = if simple { Vec::new() } else { vec![a, b, c, d] };
-            let flags = Flags { intensity, period, auto_shutdown, ..Flags::new(strategy) };
+            let flags = SupervisorFlags {
+                intensity,
+                period,
+                auto_shutdown,
+                ..SupervisorFlags::new(strategy)
+            };
             for child in &mut children {
                 child.significant &= child.check(&flags).is_ok();
             }
@@ -130,7 +134,7 @@ impl Restarts {
         let children = world.plan.children();
         let restarts = match world.lane.front()? {
             Mail::Exit(pid, reason) => {
-                let of = |process| process == Process::Running(*pid);
+                let of = |process| process == ChildProcess::Running(*pid);
                 children.iter().find(|(_, child)| of(child.process())).is_some_and(|(_, child)| {
                     child.rules.back_off.is_none()
                         && match child.rules.restart {
@@ -143,7 +147,7 @@ impl Restarts {
             Mail::TryAgain(key) => {
                 let is_due = self.not_before.get(key).is_none_or(|due| *due <= world.now);
                 let is_restarting =
-                    |child: &Child<()>| matches!(child.process(), Process::Restarting(_));
+                    |child: &Child<()>| matches!(child.process(), ChildProcess::Restarting(_));
                 is_due && children.get(*key).is_some_and(is_restarting)
             }
             Mail::Request(_) | Mail::Stop(_) => false,
@@ -162,7 +166,7 @@ impl Restarts {
 
     /// A state fails: whether its process goes on is decided as for any restart.
     fn state_fails(&mut self, world: &mut World, pid: Pid) -> Result<(), TestCaseError> {
-        let Flags { strategy, intensity, .. } = *world.plan.flags();
+        let SupervisorFlags { strategy, intensity, .. } = *world.plan.flags();
         let child = world.plan.children().get(world.alive[&pid]).expect("a child");
         let is_alone = matches!(strategy, Strategy::OneForOne | Strategy::SimpleOneForOne);
         let expected = is_alone
@@ -201,7 +205,7 @@ fn serve_one(world: &mut World, restarts: &mut Restarts) -> Result<bool, TestCas
         prop_assert!(world.actions.is_empty(), "a supervisor that has ended acts");
         return Ok(true);
     }
-    let gave_up = matches!(world.ending(), Some(Ending::RestartIntensity(_)));
+    let gave_up = matches!(world.ending(), Some(SupervisorEnd::RestartIntensity(_)));
     prop_assert_eq!(gave_up, too_many == Some(true), "the limit is exact");
     if gave_up {
         let started = world.actions.iter().any(|action| matches!(action, Action::Start(_)));
@@ -253,7 +257,7 @@ fn check_agreement(world: &World) -> Result<(), TestCaseError> {
         if let Some(pid) = child.pid() {
             prop_assert!(world.alive.contains_key(&pid) || waits(pid), "{} is listed", pid);
         }
-        if matches!(child.process(), Process::Restarting(_)) && world.ended.is_none() {
+        if matches!(child.process(), ChildProcess::Restarting(_)) && world.ended.is_none() {
             let again =
                 world.lane.iter().any(|mail| matches!(mail, Mail::TryAgain(k) if *k == key));
             prop_assert!(
@@ -271,7 +275,7 @@ proptest! {
     #[test]
     fn s1_to_s10_hold_whatever_happens(
         (flags, children) in supervisor(),
-        first in prop_oneof![3 => Just(Outcome::Up), 1 => Just(Outcome::Ignore), 1 => Just(Outcome::Fail)],
+        first in prop_oneof![3 => Just(StartOutcome::Up), 1 => Just(StartOutcome::Ignore), 1 => Just(StartOutcome::Fail)],
         ops in prop::collection::vec(op(), 1..60),
         random in any::<u64>(),
     ) {
@@ -292,7 +296,7 @@ proptest! {
                 }
                 Op::TerminatePid(nth) => {
                     if let Some((&pid, _)) = world.alive.iter().nth(nth) {
-                        let request = Request::TerminatePid { pid, alive: true };
+                        let request = ChildRequest::TerminatePid { pid, alive: true };
                         world.lane.push_back(Mail::Request(request));
                     }
                 }

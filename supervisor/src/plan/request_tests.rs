@@ -1,9 +1,9 @@
 //! What one asks of a supervisor, and ends that are none of its business, rule by rule.
 
 use super::world::{
-    Mail, Outcome, World, child, flags, permanent, significant, temporary, transient,
+    Mail, StartOutcome, World, child, flags, permanent, significant, temporary, transient,
 };
-use crate::action::{Answer, Request};
+use crate::action::{ChildRequest, RequestOutcome};
 use crate::error::{
     DeleteChildError, RestartChildError, SpecError, StartChildError, TerminateChildError,
 };
@@ -17,14 +17,14 @@ fn abc(strategy: Strategy) -> World {
 fn simple(restart: RestartType, count: usize) -> World {
     let mut world = World::running(flags(Strategy::SimpleOneForOne), &[]);
     for _ in 0..count {
-        world.request(Request::Start(child("d", restart), ()));
+        world.request(ChildRequest::Start(child("d", restart), ()));
     }
     world.log();
     world
 }
 
-fn start(id: &str) -> Request<()> {
-    Request::Start(permanent(id), ())
+fn start(id: &str) -> ChildRequest<()> {
+    ChildRequest::Start(permanent(id), ())
 }
 
 // -- S8: requests
@@ -32,7 +32,7 @@ fn start(id: &str) -> Request<()> {
 #[test]
 fn s8_start_child_adds_the_last_child() {
     let mut world = abc(Strategy::RestForOne);
-    assert_eq!(world.request(start("d")), Answer::Start(Ok(Some(world.pid("d")))));
+    assert_eq!(world.request(start("d")), RequestOutcome::Start(Ok(Some(world.pid("d")))));
     world.lane.push_back(Mail::Stop(Reason::Shutdown));
     world.serve();
     assert_eq!(world.log(), "start d, stop d, stop c, stop b, stop a, end shutdown");
@@ -43,35 +43,38 @@ fn s8_start_child_refuses_a_known_id() {
     let mut world = abc(Strategy::OneForOne);
     let (id, pid) = ("a".into(), world.pid("a"));
     let error = StartChildError::AlreadyStarted { id, pid };
-    assert_eq!(world.request(start("a")), Answer::Start(Err(error)));
-    world.request(Request::Terminate("a".into()));
+    assert_eq!(world.request(start("a")), RequestOutcome::Start(Err(error)));
+    world.request(ChildRequest::Terminate("a".into()));
     let error = StartChildError::AlreadyPresent { id: "a".into() };
-    assert_eq!(world.request(start("a")), Answer::Start(Err(error)));
+    assert_eq!(world.request(start("a")), RequestOutcome::Start(Err(error)));
 }
 
 #[test]
 fn s8_start_child_checks_the_spec_first() {
     let mut world = abc(Strategy::OneForOne);
     let bad = SpecError::SignificantWithoutAutoShutdown { id: "a".into() };
-    let request = Request::Start(significant(transient("a")), ());
-    let answer = Answer::Start(Err(StartChildError::BadSpec(bad)));
+    let request = ChildRequest::Start(significant(transient("a")), ());
+    let answer = RequestOutcome::Start(Err(StartChildError::BadSpec(bad)));
     assert_eq!(world.request(request), answer);
 }
 
 #[test]
 fn s8_a_failed_start_child_leaves_no_spec_and_a_failed_restart_child_keeps_it() {
     let mut world = abc(Strategy::OneForOne);
-    world.outcomes("d", &[Outcome::Fail]);
+    world.outcomes("d", &[StartOutcome::Fail]);
     let (id, reason) = ("d".into(), Reason::error("no"));
     let error = StartChildError::Failed { id, reason };
-    assert_eq!(world.request(start("d")), Answer::Start(Err(error)));
+    assert_eq!(world.request(start("d")), RequestOutcome::Start(Err(error)));
     assert_eq!(world.kids(), "a#1 b#2 c#3");
 
-    world.request(Request::Terminate("a".into()));
-    world.outcomes("a", &[Outcome::Fail]);
+    world.request(ChildRequest::Terminate("a".into()));
+    world.outcomes("a", &[StartOutcome::Fail]);
     let (id, reason) = ("a".into(), Reason::error("no"));
     let error = RestartChildError::Failed { id, reason };
-    assert_eq!(world.request(Request::Restart("a".into())), Answer::Restart(Err(error)));
+    assert_eq!(
+        world.request(ChildRequest::Restart("a".into())),
+        RequestOutcome::Restart(Err(error))
+    );
     assert_eq!(world.kids(), "a:undefined b#2 c#3");
     assert!(world.lane.is_empty() || world.plan.restarts() == 0, "it is not tried again");
 }
@@ -79,10 +82,13 @@ fn s8_a_failed_start_child_leaves_no_spec_and_a_failed_restart_child_keeps_it() 
 #[test]
 fn s8_start_child_that_is_ignored_keeps_the_spec_unless_temporary() {
     let mut world = World::running(flags(Strategy::OneForOne), &[]);
-    world.outcomes("a", &[Outcome::Ignore]);
-    world.outcomes("b", &[Outcome::Ignore]);
-    assert_eq!(world.request(start("a")), Answer::Start(Ok(None)));
-    assert_eq!(world.request(Request::Start(temporary("b"), ())), Answer::Start(Ok(None)));
+    world.outcomes("a", &[StartOutcome::Ignore]);
+    world.outcomes("b", &[StartOutcome::Ignore]);
+    assert_eq!(world.request(start("a")), RequestOutcome::Start(Ok(None)));
+    assert_eq!(
+        world.request(ChildRequest::Start(temporary("b"), ())),
+        RequestOutcome::Start(Ok(None))
+    );
     assert_eq!(world.kids(), "a:undefined");
 }
 
@@ -90,13 +96,19 @@ fn s8_start_child_that_is_ignored_keeps_the_spec_unless_temporary() {
 fn s8_terminate_child_keeps_the_spec_unless_temporary() {
     let mut world = World::running(flags(Strategy::OneForAll), &[permanent("a"), temporary("b")]);
     for _ in 0..2 {
-        let answer = world.request(Request::Terminate("a".into()));
-        assert_eq!(answer, Answer::Terminate(Ok(())));
+        let answer = world.request(ChildRequest::Terminate("a".into()));
+        assert_eq!(answer, RequestOutcome::Terminate(Ok(())));
     }
-    assert_eq!(world.request(Request::Terminate("b".into())), Answer::Terminate(Ok(())));
+    assert_eq!(
+        world.request(ChildRequest::Terminate("b".into())),
+        RequestOutcome::Terminate(Ok(()))
+    );
     assert_eq!((world.log().as_str(), world.kids().as_str()), ("stop a, stop b", "a:undefined"));
     let error = TerminateChildError::NotFound { child: "\"b\"".into() };
-    assert_eq!(world.request(Request::Terminate("b".into())), Answer::Terminate(Err(error)));
+    assert_eq!(
+        world.request(ChildRequest::Terminate("b".into())),
+        RequestOutcome::Terminate(Err(error))
+    );
 }
 
 #[test]
@@ -104,28 +116,28 @@ fn s8_restart_child_and_delete_child_want_a_child_without_a_process() {
     let mut world = abc(Strategy::OneForOne);
     let (id, pid) = (|| "a".into(), world.pid("a"));
     let error = RestartChildError::Running { id: id(), pid };
-    assert_eq!(world.request(Request::Restart(id())), Answer::Restart(Err(error)));
+    assert_eq!(world.request(ChildRequest::Restart(id())), RequestOutcome::Restart(Err(error)));
     let error = DeleteChildError::Running { id: id(), pid };
-    assert_eq!(world.request(Request::Delete(id())), Answer::Delete(Err(error)));
+    assert_eq!(world.request(ChildRequest::Delete(id())), RequestOutcome::Delete(Err(error)));
 
-    world.outcomes("a", &[Outcome::Fail]);
+    world.outcomes("a", &[StartOutcome::Fail]);
     world.crashes("a");
-    world.lane.push_back(Mail::Request(Request::Restart(id())));
-    world.lane.push_back(Mail::Request(Request::Delete(id())));
+    world.lane.push_back(Mail::Request(ChildRequest::Restart(id())));
+    world.lane.push_back(Mail::Request(ChildRequest::Delete(id())));
     world.serve();
     let restarting = [
-        Answer::Restart(Err(RestartChildError::Restarting { id: id() })),
-        Answer::Delete(Err(DeleteChildError::Restarting { id: id() })),
+        RequestOutcome::Restart(Err(RestartChildError::Restarting { id: id() })),
+        RequestOutcome::Delete(Err(DeleteChildError::Restarting { id: id() })),
     ];
     assert_eq!(std::mem::take(&mut world.answers), restarting);
 
-    world.request(Request::Terminate(id()));
-    assert_eq!(world.request(Request::Delete(id())), Answer::Delete(Ok(())));
+    world.request(ChildRequest::Terminate(id()));
+    assert_eq!(world.request(ChildRequest::Delete(id())), RequestOutcome::Delete(Ok(())));
     assert_eq!(world.kids(), "b#2 c#3");
     let error = RestartChildError::NotFound { id: id() };
-    assert_eq!(world.request(Request::Restart(id())), Answer::Restart(Err(error)));
+    assert_eq!(world.request(ChildRequest::Restart(id())), RequestOutcome::Restart(Err(error)));
     let error = DeleteChildError::NotFound { id: id() };
-    assert_eq!(world.request(Request::Delete(id())), Answer::Delete(Err(error)));
+    assert_eq!(world.request(ChildRequest::Delete(id())), RequestOutcome::Delete(Err(error)));
 }
 
 /// In a group its process is forgotten before it is started again.
@@ -133,17 +145,17 @@ fn s8_restart_child_and_delete_child_want_a_child_without_a_process() {
 fn s8_a_member_of_a_group_that_fails_to_start_again_is_restarting_too() {
     for strategy in [Strategy::OneForOne, Strategy::OneForAll, Strategy::RestForOne] {
         let mut world = abc(strategy);
-        world.outcomes("a", &[Outcome::Fail]);
+        world.outcomes("a", &[StartOutcome::Fail]);
         world.crashes("a");
         let id = || "a".into();
-        for request in [Request::Restart(id()), Request::Delete(id()), start("a")] {
+        for request in [ChildRequest::Restart(id()), ChildRequest::Delete(id()), start("a")] {
             world.lane.push_back(Mail::Request(request));
         }
         world.serve();
         let refused = [
-            Answer::Restart(Err(RestartChildError::Restarting { id: id() })),
-            Answer::Delete(Err(DeleteChildError::Restarting { id: id() })),
-            Answer::Start(Err(StartChildError::AlreadyPresent { id: id() })),
+            RequestOutcome::Restart(Err(RestartChildError::Restarting { id: id() })),
+            RequestOutcome::Delete(Err(DeleteChildError::Restarting { id: id() })),
+            RequestOutcome::Start(Err(StartChildError::AlreadyPresent { id: id() })),
         ];
         assert_eq!(world.answers, refused, "{strategy}");
         assert!(world.kids().starts_with("a#"), "and it is tried again behind them");
@@ -154,35 +166,35 @@ fn s8_a_member_of_a_group_that_fails_to_start_again_is_restarting_too() {
 fn s8_a_dynamic_child_is_terminated_by_pid_only() {
     let mut world = simple(RestartType::Transient, 2);
     let id = "d".into();
-    let answer = Answer::Terminate(Err(TerminateChildError::SimpleOneForOne));
-    assert_eq!(world.request(Request::Terminate(id)), answer);
-    let answer = Answer::Restart(Err(RestartChildError::SimpleOneForOne));
-    assert_eq!(world.request(Request::Restart("d".into())), answer);
-    let answer = Answer::Delete(Err(DeleteChildError::SimpleOneForOne));
-    assert_eq!(world.request(Request::Delete("d".into())), answer);
+    let answer = RequestOutcome::Terminate(Err(TerminateChildError::SimpleOneForOne));
+    assert_eq!(world.request(ChildRequest::Terminate(id)), answer);
+    let answer = RequestOutcome::Restart(Err(RestartChildError::SimpleOneForOne));
+    assert_eq!(world.request(ChildRequest::Restart("d".into())), answer);
+    let answer = RequestOutcome::Delete(Err(DeleteChildError::SimpleOneForOne));
+    assert_eq!(world.request(ChildRequest::Delete("d".into())), answer);
 
     let first = Pid::local(1, 0);
     for alive in [true, false] {
-        let answer = world.request(Request::TerminatePid { pid: first, alive });
-        assert_eq!(answer, Answer::Terminate(Ok(())));
+        let answer = world.request(ChildRequest::TerminatePid { pid: first, alive });
+        assert_eq!(answer, RequestOutcome::Terminate(Ok(())));
     }
     assert_eq!((world.log().as_str(), world.kids().as_str()), ("stop d", "d#2"));
-    let stranger = Request::TerminatePid { pid: Pid::local(9, 0), alive: true };
+    let stranger = ChildRequest::TerminatePid { pid: Pid::local(9, 0), alive: true };
     let error = TerminateChildError::NotFound { child: "<0.9.0>".into() };
-    assert_eq!(world.request(stranger), Answer::Terminate(Err(error)));
+    assert_eq!(world.request(stranger), RequestOutcome::Terminate(Err(error)));
 }
 
 #[test]
 fn s8_a_dynamic_child_without_a_process_is_gone() {
     let mut world = simple(RestartType::Transient, 2);
     world.dies("d", Reason::Normal);
-    world.outcomes("d", &[Outcome::Ignore, Outcome::Fail, Outcome::Ignore]);
+    world.outcomes("d", &[StartOutcome::Ignore, StartOutcome::Fail, StartOutcome::Ignore]);
     assert_eq!(
-        world.request(Request::Start(transient("d"), ())),
-        Answer::Start(Ok(None)),
+        world.request(ChildRequest::Start(transient("d"), ())),
+        RequestOutcome::Start(Ok(None)),
         "ignored by start_child"
     );
-    world.request(Request::Start(transient("d"), ()));
+    world.request(ChildRequest::Start(transient("d"), ()));
     assert_eq!(world.kids(), "d#1");
     world.crashes("d");
     world.serve();
@@ -192,15 +204,15 @@ fn s8_a_dynamic_child_without_a_process_is_gone() {
 #[test]
 fn s6_a_dynamic_child_that_is_restarting_is_cancelled_by_its_last_pid() {
     let mut world = simple(RestartType::Permanent, 2);
-    world.outcomes("d", &[Outcome::Fail, Outcome::Fail]);
+    world.outcomes("d", &[StartOutcome::Fail, StartOutcome::Fail]);
     let pid = world.crashes("d");
     world.serve_one();
     world.serve_one();
     assert_eq!(world.kids(), "d#1 d:restarting");
-    world.lane.push_front(Mail::Request(Request::TerminatePid { pid, alive: false }));
+    world.lane.push_front(Mail::Request(ChildRequest::TerminatePid { pid, alive: false }));
     world.serve();
     assert_eq!((world.log().as_str(), world.kids().as_str()), ("d fails, d fails", "d#1"));
-    assert_eq!(world.answers, [Answer::Terminate(Ok(()))]);
+    assert_eq!(world.answers, [RequestOutcome::Terminate(Ok(()))]);
 }
 
 #[test]
@@ -217,7 +229,7 @@ fn s8_a_temporary_dynamic_child_does_not_keep_its_arguments() {
 #[test]
 fn s9_an_end_asked_for_by_the_supervisor_is_no_restart() {
     let mut world = abc(Strategy::OneForOne);
-    world.request(Request::Terminate("a".into()));
+    world.request(ChildRequest::Terminate("a".into()));
     world.serve();
     assert_eq!((world.log().as_str(), world.plan.restarts()), ("stop a", 0));
 }

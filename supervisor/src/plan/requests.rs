@@ -1,30 +1,32 @@
 //! What a plan does about requests (rule S8). Each comes to a plan at rest, and ends in an
 //! answer: at once, or when the child has been started or stopped.
 
-use super::{Phase, Plan, Purpose};
-use crate::action::{Action, Answer, Request};
-use crate::children::{ChildKey, Process};
+use super::{Plan, PlanPhase, StartPurpose};
+use crate::action::{Action, ChildRequest, RequestOutcome};
+use crate::children::{ChildKey, ChildProcess};
 use crate::error::{DeleteChildError, RestartChildError, StartChildError, TerminateChildError};
 use crate::spec::{ChildId, ChildRules};
 
 #[allow(clippy::unnecessary_wraps, reason = "a part of a step has the type of a step")]
 impl<F> Plan<F> {
-    pub(super) fn request(&mut self, request: Request<F>) -> Option<Action> {
+    pub(super) fn request(&mut self, request: ChildRequest<F>) -> Option<Action> {
         match request {
-            Request::Start(rules, start) => self.start_child(rules, start),
-            Request::Terminate(id) => match self.children.by_id(&id) {
+            ChildRequest::Start(rules, start) => self.start_child(rules, start),
+            ChildRequest::Terminate(id) => match self.children.by_id(&id) {
                 _ if self.is_simple() => terminated(Err(TerminateChildError::SimpleOneForOne)),
                 Some(key) => self.terminate(key),
                 None => terminated(Err(TerminateChildError::NotFound { child: format!("{id:?}") })),
             },
-            Request::TerminatePid { pid, alive } => match self.children.by_pid(pid) {
+            ChildRequest::TerminatePid { pid, alive } => match self.children.by_pid(pid) {
                 Some(key) if self.is_simple() => self.terminate(key),
                 // It may have been a child: those that have ended are forgotten.
                 None if self.is_simple() && !alive => terminated(Ok(())),
                 _ => terminated(Err(TerminateChildError::NotFound { child: pid.to_string() })),
             },
-            Request::Restart(id) => self.restart_child(id),
-            Request::Delete(id) => Some(Action::Reply(Answer::Delete(self.delete_child(id)))),
+            ChildRequest::Restart(id) => self.restart_child(id),
+            ChildRequest::Delete(id) => {
+                Some(Action::Reply(RequestOutcome::Delete(self.delete_child(id))))
+            }
         }
     }
 
@@ -35,18 +37,18 @@ impl<F> Plan<F> {
             let refused = match rules.check(&self.flags) {
                 Err(bad) => Some(StartChildError::BadSpec(bad)),
                 Ok(()) => self.process_of(&id).map(|(_, process)| match process {
-                    Process::Running(pid) => StartChildError::AlreadyStarted { id, pid },
-                    Process::None | Process::Restarting(_) => {
+                    ChildProcess::Running(pid) => StartChildError::AlreadyStarted { id, pid },
+                    ChildProcess::None | ChildProcess::Restarting(_) => {
                         StartChildError::AlreadyPresent { id }
                     }
                 }),
             };
             if let Some(error) = refused {
-                return Some(Action::Reply(Answer::Start(Err(error))));
+                return Some(Action::Reply(RequestOutcome::Start(Err(error))));
             }
         }
         let key = self.children.add(rules, start);
-        self.start(key, Purpose::Add)
+        self.start(key, StartPurpose::Add)
     }
 
     /// No restart, and no auto-shutdown; a retry that is due is cancelled.
@@ -54,7 +56,7 @@ impl<F> Plan<F> {
         let child = self.children.get(key)?;
         if let Some(pid) = child.pid() {
             let shutdown = child.rules.shutdown();
-            self.phase = Phase::Terminating(key);
+            self.phase = PlanPhase::Terminating(key);
             return Some(Action::Stop { key, pid, shutdown });
         }
         self.forget(key);
@@ -66,13 +68,13 @@ impl<F> Plan<F> {
             RestartChildError::SimpleOneForOne
         } else {
             match self.process_of(&id) {
-                Some((key, Process::None)) => return self.start(key, Purpose::Revive),
-                Some((_, Process::Running(pid))) => RestartChildError::Running { id, pid },
-                Some((_, Process::Restarting(_))) => RestartChildError::Restarting { id },
+                Some((key, ChildProcess::None)) => return self.start(key, StartPurpose::Revive),
+                Some((_, ChildProcess::Running(pid))) => RestartChildError::Running { id, pid },
+                Some((_, ChildProcess::Restarting(_))) => RestartChildError::Restarting { id },
                 None => RestartChildError::NotFound { id },
             }
         };
-        Some(Action::Reply(Answer::Restart(Err(refused))))
+        Some(Action::Reply(RequestOutcome::Restart(Err(refused))))
     }
 
     fn delete_child(&mut self, id: ChildId) -> Result<(), DeleteChildError> {
@@ -80,17 +82,17 @@ impl<F> Plan<F> {
             return Err(DeleteChildError::SimpleOneForOne);
         }
         match self.process_of(&id) {
-            Some((key, Process::None)) => {
+            Some((key, ChildProcess::None)) => {
                 self.children.remove(key);
                 Ok(())
             }
-            Some((_, Process::Running(pid))) => Err(DeleteChildError::Running { id, pid }),
-            Some((_, Process::Restarting(_))) => Err(DeleteChildError::Restarting { id }),
+            Some((_, ChildProcess::Running(pid))) => Err(DeleteChildError::Running { id, pid }),
+            Some((_, ChildProcess::Restarting(_))) => Err(DeleteChildError::Restarting { id }),
             None => Err(DeleteChildError::NotFound { id }),
         }
     }
 
-    fn process_of(&self, id: &ChildId) -> Option<(ChildKey, Process)> {
+    fn process_of(&self, id: &ChildId) -> Option<(ChildKey, ChildProcess)> {
         let key = self.children.by_id(id)?;
         Some((key, self.children.get(key)?.process()))
     }
@@ -98,5 +100,5 @@ impl<F> Plan<F> {
 
 #[allow(clippy::unnecessary_wraps, reason = "a part of a step has the type of a step")]
 fn terminated(result: Result<(), TerminateChildError>) -> Option<Action> {
-    Some(Action::Reply(Answer::Terminate(result)))
+    Some(Action::Reply(RequestOutcome::Terminate(result)))
 }

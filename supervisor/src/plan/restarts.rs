@@ -12,9 +12,9 @@
 //!            '-- stop its group, start it again --> failed: try_again
 //! ```
 
-use super::{Phase, Plan, Purpose, Then};
-use crate::action::{Action, Ending, Moment};
-use crate::children::{Child, ChildKey, Process};
+use super::{AfterStop, Plan, PlanPhase, StartPurpose};
+use crate::action::{Action, EventTime, SupervisorEnd};
+use crate::children::{Child, ChildKey, ChildProcess};
 use crate::spec::{AutoShutdown, RestartType, Strategy};
 use krarup_gen::{Pid, Reason, Timestamp};
 use std::time::Duration;
@@ -22,7 +22,7 @@ use std::time::Duration;
 #[allow(clippy::unnecessary_wraps, reason = "a part of a step has the type of a step")]
 impl<F> Plan<F> {
     /// A child ended by itself (rules S4 and S9).
-    pub(super) fn exited(&mut self, pid: Pid, reason: &Reason, at: Moment) -> Option<Action> {
+    pub(super) fn exited(&mut self, pid: Pid, reason: &Reason, at: EventTime) -> Option<Action> {
         let key = self.children.running(pid)?;
         let child = self.children.get(key)?;
         let again = match child.rules.restart {
@@ -39,7 +39,7 @@ impl<F> Plan<F> {
         let (id, significant) = (child.rules.id.clone(), child.rules.significant);
         self.forget(key);
         if significant && self.is_over() {
-            return self.stop_all(Ending::AutoShutdown(id), Reason::Shutdown);
+            return self.stop_all(SupervisorEnd::AutoShutdown(id), Reason::Shutdown);
         }
         None
     }
@@ -48,7 +48,7 @@ impl<F> Plan<F> {
     /// that is to be tried again is not over (rule S1).
     fn is_over(&self) -> bool {
         let goes_on =
-            |child: &Child<F>| child.rules.significant && child.process() != Process::None;
+            |child: &Child<F>| child.rules.significant && child.process() != ChildProcess::None;
         match self.flags.auto_shutdown {
             AutoShutdown::Never => false,
             AutoShutdown::AnySignificant => true,
@@ -61,12 +61,12 @@ impl<F> Plan<F> {
         if !self.window.record(now) {
             let id = self.children.get(key)?.rules.id.clone();
             self.forget(key);
-            return self.stop_all(Ending::RestartIntensity(id), Reason::Shutdown);
+            return self.stop_all(SupervisorEnd::RestartIntensity(id), Reason::Shutdown);
         }
         self.restarts += 1;
-        let Some(first) = self.group_of(key) else { return self.start(key, Purpose::Restart) };
-        self.children.set(key, Process::None);
-        self.stop_before(None, first, Then::StartAgain)
+        let Some(first) = self.group_of(key) else { return self.start(key, StartPurpose::Restart) };
+        self.children.set(key, ChildProcess::None);
+        self.stop_before(None, first, AfterStop::StartAgain)
     }
 
     /// Where the group begins that is restarted with this child; `None`: it is alone.
@@ -79,7 +79,7 @@ impl<F> Plan<F> {
     }
 
     /// How long the restart of this child is to wait (rule S10).
-    pub(super) fn back_off(&mut self, key: ChildKey, at: Moment) -> Option<Duration> {
+    pub(super) fn back_off(&mut self, key: ChildKey, at: EventTime) -> Option<Duration> {
         let child = self.children.get_mut(key)?;
         let back_off = child.rules.back_off?;
         Some(child.streak.lengthen(&back_off, at.now, at.random))
@@ -90,8 +90,8 @@ impl<F> Plan<F> {
     fn put_off(&mut self, key: ChildKey, wait: Duration) -> Option<Action> {
         let last = self.children.get(key)?.pid();
         let Some(first) = self.group_of(key) else { return self.try_again(key, last, Some(wait)) };
-        self.children.set(key, Process::None);
-        self.stop_before(None, first, Then::TryAgain { key, last, wait })
+        self.children.set(key, ChildProcess::None);
+        self.stop_before(None, first, AfterStop::TryAgain { key, last, wait })
     }
 
     pub(super) fn try_again(
@@ -100,7 +100,7 @@ impl<F> Plan<F> {
         last: Option<Pid>,
         wait: Option<Duration>,
     ) -> Option<Action> {
-        self.children.set(key, Process::Restarting(last));
+        self.children.set(key, ChildProcess::Restarting(last));
         Some(Action::TryAgain { key, wait })
     }
 
@@ -113,7 +113,7 @@ impl<F> Plan<F> {
     /// might wait for the very child that asks.
     pub(crate) fn may_go_on(&mut self, key: ChildKey, now: Timestamp) -> bool {
         let is_ending = match self.phase {
-            Phase::Terminating(other) => other == key,
+            PlanPhase::Terminating(other) => other == key,
             _ => self.ending.is_some(),
         };
         let is_alone = self.group_of(key).is_none();

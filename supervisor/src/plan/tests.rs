@@ -1,13 +1,13 @@
 //! Starts, stops and restarts, rule by rule.
 
 use super::world::{
-    Mail, Outcome, World, child, flags, permanent, significant, temporary, transient,
+    Mail, StartOutcome, World, child, flags, permanent, significant, temporary, transient,
     with_auto_shutdown,
 };
-use crate::action::{Action, Answer, Ending, Event, Moment, Request};
+use crate::action::{Action, ChildRequest, EventTime, PlanEvent, RequestOutcome, SupervisorEnd};
 use crate::error::FailedToStartChild;
 use crate::plan::Plan;
-use crate::spec::{AutoShutdown, Flags, RestartType, Shutdown, Strategy};
+use crate::spec::{AutoShutdown, RestartType, Shutdown, Strategy, SupervisorFlags};
 use krarup_gen::{Pid, Reason};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn abc(strategy: Strategy) -> World {
 fn simple(restart: RestartType, count: usize) -> World {
     let mut world = World::running(flags(Strategy::SimpleOneForOne), &[]);
     for _ in 0..count {
-        world.request(Request::Start(child("d", restart), ()));
+        world.request(ChildRequest::Start(child("d", restart), ()));
     }
     world.log();
     world
@@ -40,14 +40,14 @@ fn s2_children_start_in_order() {
 fn s2_a_failing_start_stops_those_already_started_in_reverse() {
     let children = [permanent("a"), temporary("b"), permanent("c"), permanent("d")];
     let mut world = World::new(flags(Strategy::OneForOne), &children);
-    world.outcomes("c", &[Outcome::Fail]);
+    world.outcomes("c", &[StartOutcome::Fail]);
     world.begin();
     assert_eq!(
         world.log(),
         "start a, start b, c fails, stop b, stop a, \
          end shutdown: child \"c\" failed to start: no"
     );
-    assert_eq!(world.ending(), Some(&Ending::StartFailed("c".into())));
+    assert_eq!(world.ending(), Some(&SupervisorEnd::StartFailed("c".into())));
     let ended = world.ended.unwrap();
     assert!(!ended.is_abnormal());
     let detail = ended.downcast_ref::<FailedToStartChild>().unwrap();
@@ -58,8 +58,8 @@ fn s2_a_failing_start_stops_those_already_started_in_reverse() {
 fn s2_ignore_leaves_the_slot_empty_and_drops_a_temporary_child() {
     let mut world =
         World::new(flags(Strategy::OneForOne), &[permanent("a"), temporary("b"), permanent("c")]);
-    world.outcomes("a", &[Outcome::Ignore]);
-    world.outcomes("b", &[Outcome::Ignore]);
+    world.outcomes("a", &[StartOutcome::Ignore]);
+    world.outcomes("b", &[StartOutcome::Ignore]);
     world.begin();
     assert_eq!(world.log(), "a ignores, b ignores, start c");
     assert_eq!(world.kids(), "a:undefined c#1");
@@ -73,7 +73,7 @@ fn s3_children_stop_in_reverse_start_order_and_then_the_supervisor_ends() {
     world.lane.push_back(Mail::Stop(Reason::error("over")));
     world.serve();
     assert_eq!(world.log(), "stop c, kill b, stop a, end over");
-    assert_eq!(world.ending(), Some(&Ending::Told));
+    assert_eq!(world.ending(), Some(&SupervisorEnd::Told));
 }
 
 #[test]
@@ -164,19 +164,19 @@ fn s4_a_temporary_child_is_never_restarted_and_its_spec_goes_with_it() {
 #[test]
 fn s5_the_restart_over_intensity_ends_the_supervisor() {
     for strategy in [Strategy::OneForOne, Strategy::OneForAll, Strategy::RestForOne] {
-        let flags = Flags { intensity: 0, ..Flags::new(strategy) };
+        let flags = SupervisorFlags { intensity: 0, ..SupervisorFlags::new(strategy) };
         let mut world = World::running(flags, &[permanent("a"), permanent("b"), permanent("c")]);
         world.crashes("b");
         world.serve();
         assert_eq!(world.log(), "stop c, stop a, end shutdown", "{strategy}");
-        assert_eq!(world.ending(), Some(&Ending::RestartIntensity("b".into())));
+        assert_eq!(world.ending(), Some(&SupervisorEnd::RestartIntensity("b".into())));
         assert!(matches!(world.ended, Some(Reason::Shutdown)));
     }
 }
 
 #[test]
 fn s5_a_group_restart_counts_once() {
-    let flags = Flags { intensity: 1, ..Flags::new(Strategy::OneForAll) };
+    let flags = SupervisorFlags { intensity: 1, ..SupervisorFlags::new(Strategy::OneForAll) };
     let mut world = World::running(flags, &[permanent("a"), permanent("b"), permanent("c")]);
     world.crashes("a");
     world.serve();
@@ -188,7 +188,7 @@ fn s5_a_group_restart_counts_once() {
 
 #[test]
 fn s5_restarts_are_forgotten_once_they_are_older_than_the_period() {
-    let mut world = World::running(Flags::new(Strategy::OneForOne), &[permanent("a")]);
+    let mut world = World::running(SupervisorFlags::new(Strategy::OneForOne), &[permanent("a")]);
     for _ in 0..20 {
         world.crashes("a");
         world.serve();
@@ -207,14 +207,14 @@ fn s5_restarts_are_forgotten_once_they_are_older_than_the_period() {
 
 #[test]
 fn s5_ends_without_a_restart_and_requests_do_not_count() {
-    let flags = Flags { intensity: 0, ..Flags::new(Strategy::OneForOne) };
+    let flags = SupervisorFlags { intensity: 0, ..SupervisorFlags::new(Strategy::OneForOne) };
     let mut world = World::running(flags, &[transient("a"), temporary("b"), permanent("c")]);
     world.dies("a", Reason::Normal);
     world.crashes("b");
     world.serve();
-    world.request(Request::Restart("a".into()));
-    world.request(Request::Terminate("c".into()));
-    world.request(Request::Restart("c".into()));
+    world.request(ChildRequest::Restart("a".into()));
+    world.request(ChildRequest::Terminate("c".into()));
+    world.request(ChildRequest::Restart("c".into()));
     assert_eq!((world.plan.restarts(), world.ended.is_none()), (0, true));
 }
 
@@ -223,7 +223,7 @@ fn s5_ends_without_a_restart_and_requests_do_not_count() {
 #[test]
 fn s6_a_failed_restart_is_tried_again_behind_the_mail_that_waits() {
     let mut world = abc(Strategy::OneForOne);
-    world.outcomes("a", &[Outcome::Fail, Outcome::Fail]);
+    world.outcomes("a", &[StartOutcome::Fail, StartOutcome::Fail]);
     world.crashes("a");
     world.crashes("b");
     world.serve_one();
@@ -237,9 +237,9 @@ fn s6_a_failed_restart_is_tried_again_behind_the_mail_that_waits() {
 
 #[test]
 fn s6_tries_end_at_the_intensity() {
-    let flags = Flags { intensity: 3, ..Flags::new(Strategy::OneForOne) };
+    let flags = SupervisorFlags { intensity: 3, ..SupervisorFlags::new(Strategy::OneForOne) };
     let mut world = World::running(flags, &[permanent("a"), permanent("b")]);
-    world.outcomes("a", &[Outcome::Fail; 9]);
+    world.outcomes("a", &[StartOutcome::Fail; 9]);
     world.crashes("a");
     world.serve();
     assert_eq!(world.log(), "a fails, a fails, a fails, stop b, end shutdown");
@@ -248,19 +248,19 @@ fn s6_tries_end_at_the_intensity() {
 #[test]
 fn s6_terminate_child_cancels_the_retry() {
     let mut world = abc(Strategy::OneForOne);
-    world.outcomes("a", &[Outcome::Fail]);
+    world.outcomes("a", &[StartOutcome::Fail]);
     world.crashes("a");
-    world.lane.push_back(Mail::Request(Request::Terminate("a".into())));
+    world.lane.push_back(Mail::Request(ChildRequest::Terminate("a".into())));
     world.serve();
     assert_eq!(world.log(), "a fails");
-    assert_eq!(world.answers, [Answer::Terminate(Ok(()))]);
+    assert_eq!(world.answers, [RequestOutcome::Terminate(Ok(()))]);
     assert_eq!(world.kids(), "a:undefined b#2 c#3");
 }
 
 #[test]
 fn s6_a_stop_is_obeyed_between_tries() {
     let mut world = abc(Strategy::RestForOne);
-    world.outcomes("b", &[Outcome::Fail; 9]);
+    world.outcomes("b", &[StartOutcome::Fail; 9]);
     world.crashes("b");
     world.lane.push_back(Mail::Stop(Reason::Shutdown));
     world.serve();
@@ -270,7 +270,7 @@ fn s6_a_stop_is_obeyed_between_tries() {
 #[test]
 fn s6_rest_for_one_tries_again_from_the_child_that_failed() {
     let mut world = abc(Strategy::RestForOne);
-    world.outcomes("b", &[Outcome::Fail]);
+    world.outcomes("b", &[StartOutcome::Fail]);
     world.crashes("a");
     world.serve_one();
     assert_eq!(world.log(), "stop c, stop b, start a, b fails");
@@ -283,7 +283,7 @@ fn s6_rest_for_one_tries_again_from_the_child_that_failed() {
 #[test]
 fn s6_one_for_all_tries_again_from_the_start() {
     let mut world = abc(Strategy::OneForAll);
-    world.outcomes("b", &[Outcome::Fail]);
+    world.outcomes("b", &[StartOutcome::Fail]);
     world.crashes("a");
     world.serve();
     assert_eq!(world.log(), "stop c, stop b, start a, b fails, stop a, start a, start b, start c");
@@ -293,10 +293,10 @@ fn s6_one_for_all_tries_again_from_the_start() {
 fn s6_a_group_restart_starts_members_that_had_no_process() {
     let children = [permanent("a"), transient("b"), transient("c"), permanent("d")];
     let mut world = World::new(flags(Strategy::OneForAll), &children);
-    world.outcomes("d", &[Outcome::Ignore]);
+    world.outcomes("d", &[StartOutcome::Ignore]);
     world.begin();
     world.dies("b", Reason::Normal);
-    world.request(Request::Terminate("c".into()));
+    world.request(ChildRequest::Terminate("c".into()));
     assert_eq!(world.kids(), "a#1 b:undefined c:undefined d:undefined");
     world.log();
     world.crashes("a");
@@ -307,7 +307,7 @@ fn s6_a_group_restart_starts_members_that_had_no_process() {
 #[test]
 fn s6_another_restart_that_starts_the_child_makes_its_retry_void() {
     let mut world = abc(Strategy::OneForAll);
-    world.outcomes("b", &[Outcome::Fail]);
+    world.outcomes("b", &[StartOutcome::Fail]);
     world.crashes("c");
     world.serve_one();
     world.log();
@@ -323,7 +323,7 @@ fn s6_another_restart_that_starts_the_child_makes_its_retry_void() {
 fn s6_a_group_restart_goes_on_behind_a_member_that_is_ignored() {
     for strategy in [Strategy::OneForAll, Strategy::RestForOne] {
         let mut world = abc(strategy);
-        world.outcomes("b", &[Outcome::Ignore]);
+        world.outcomes("b", &[StartOutcome::Ignore]);
         world.crashes("a");
         world.serve();
         assert_eq!(world.log(), "stop c, stop b, start a, b ignores, start c");
@@ -363,7 +363,7 @@ fn s1_any_significant_child_that_ends_by_itself_ends_the_supervisor() {
     world.crashes("b");
     world.serve();
     assert_eq!(world.log(), "stop c, stop a, end shutdown");
-    assert_eq!(world.ending(), Some(&Ending::AutoShutdown("b".into())));
+    assert_eq!(world.ending(), Some(&SupervisorEnd::AutoShutdown("b".into())));
 }
 
 #[test]
@@ -385,7 +385,7 @@ fn s1_a_significant_child_that_is_restarting_holds_the_supervisor_up() {
     let flags = with_auto_shutdown(Strategy::OneForOne, AutoShutdown::AllSignificant);
     let mut world =
         World::running(flags, &[significant(transient("a")), significant(transient("b"))]);
-    world.outcomes("a", &[Outcome::Fail]);
+    world.outcomes("a", &[StartOutcome::Fail]);
     world.crashes("a");
     world.dies("b", Reason::Normal);
     world.serve();
@@ -401,7 +401,7 @@ fn s1_terminate_child_and_group_restarts_do_not_shut_down() {
     world.crashes("c");
     world.serve();
     assert_eq!(world.kids(), "b#4 c#5");
-    world.request(Request::Terminate("b".into()));
+    world.request(ChildRequest::Terminate("b".into()));
     assert!(world.ended.is_none());
 }
 
@@ -412,29 +412,29 @@ fn s1_terminate_child_and_group_restarts_do_not_shut_down() {
 #[test]
 fn an_event_out_of_turn_changes_nothing() {
     let mut world = World::new(flags(Strategy::OneForOne), &[permanent("a")]);
-    let now = Moment { now: world.now, random: 0 };
-    let untimely = |plan: &mut Plan<()>, event: Event<()>| {
+    let now = EventTime { now: world.now, random: 0 };
+    let untimely = |plan: &mut Plan<()>, event: PlanEvent<()>| {
         let said = catch_unwind(AssertUnwindSafe(|| plan.step(event, now)));
         assert_eq!(said.is_err(), cfg!(debug_assertions));
         assert!(said.is_err() || matches!(said, Ok(None)));
     };
-    untimely(&mut world.plan, Event::Stopped);
-    let Some(Action::Start(a)) = world.plan.step(Event::Begin, now) else { panic!("no start") };
-    untimely(&mut world.plan, Event::Stopped);
-    untimely(&mut world.plan, Event::Stop(Reason::Shutdown));
-    assert_eq!(world.plan.step(Event::Started(Pid::local(1, 0)), now), None);
+    untimely(&mut world.plan, PlanEvent::Stopped);
+    let Some(Action::Start(a)) = world.plan.step(PlanEvent::Begin, now) else { panic!("no start") };
+    untimely(&mut world.plan, PlanEvent::Stopped);
+    untimely(&mut world.plan, PlanEvent::Stop(Reason::Shutdown));
+    assert_eq!(world.plan.step(PlanEvent::Started(Pid::local(1, 0)), now), None);
     assert_eq!(world.kids(), "a#1");
-    let terminate = || Event::Request(Request::Terminate("a".into()));
+    let terminate = || PlanEvent::Request(ChildRequest::Terminate("a".into()));
     let stop = world.plan.step(terminate(), now);
     assert!(matches!(stop, Some(Action::Stop { key, .. }) if key == a));
     untimely(&mut world.plan, terminate());
-    let done = Some(Action::Reply(Answer::Terminate(Ok(()))));
-    assert_eq!(world.plan.step(Event::Stopped, now), done);
+    let done = Some(Action::Reply(RequestOutcome::Terminate(Ok(()))));
+    assert_eq!(world.plan.step(PlanEvent::Stopped, now), done);
     assert_eq!(
-        world.plan.step(Event::Stop(Reason::Normal), now),
+        world.plan.step(PlanEvent::Stop(Reason::Normal), now),
         Some(Action::End(Reason::Normal))
     );
     // One that has ended does nothing, whatever comes.
-    assert_eq!(world.plan.step(Event::Begin, now), None);
-    assert_eq!(world.plan.step(Event::Stopped, now), None);
+    assert_eq!(world.plan.step(PlanEvent::Begin, now), None);
+    assert_eq!(world.plan.step(PlanEvent::Stopped, now), None);
 }

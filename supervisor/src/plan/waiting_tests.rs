@@ -1,12 +1,12 @@
 //! Restarts that wait, and restarts in place (rule S10).
 
-use super::world::{Mail, Outcome, World, flags, permanent, temporary, transient};
-use crate::action::{Action, Answer, Ending, Event, Moment, Request};
+use super::world::{Mail, StartOutcome, World, flags, permanent, temporary, transient};
+use crate::action::{Action, ChildRequest, EventTime, PlanEvent, RequestOutcome, SupervisorEnd};
 use crate::back_off::BackOff;
 use crate::children::ChildKey;
 use crate::error::{DeleteChildError, RestartChildError, StartChildError};
 use crate::plan::Plan;
-use crate::spec::{ChildRules, Flags, Strategy};
+use crate::spec::{ChildRules, Strategy, SupervisorFlags};
 use krarup_gen::{Pid, Reason, Timestamp};
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ fn s10_a_restart_waits_and_the_others_go_on() {
 #[test]
 fn s10_a_failed_restart_waits_longer() {
     let mut world = abc(Strategy::OneForOne);
-    world.outcomes("b", &[Outcome::Fail; 3]);
+    world.outcomes("b", &[StartOutcome::Fail; 3]);
     world.crashes("b");
     for _ in 0..4 {
         world.serve();
@@ -86,7 +86,7 @@ fn s10_a_group_is_stopped_and_waits_together() {
 
 #[test]
 fn s10_a_restart_that_waits_counts_when_it_is_made() {
-    let flags = Flags { intensity: 0, ..Flags::new(Strategy::OneForOne) };
+    let flags = SupervisorFlags { intensity: 0, ..SupervisorFlags::new(Strategy::OneForOne) };
     let mut world = World::running(flags, &[patient(permanent("a")), permanent("b")]);
     world.crashes("a");
     world.serve();
@@ -94,7 +94,7 @@ fn s10_a_restart_that_waits_counts_when_it_is_made() {
     world.pass(2 * SECOND);
     world.serve();
     assert_eq!(world.log(), "a waits 2, stop b, end shutdown");
-    assert_eq!(world.ending(), Some(&Ending::RestartIntensity("a".into())));
+    assert_eq!(world.ending(), Some(&SupervisorEnd::RestartIntensity("a".into())));
 }
 
 #[test]
@@ -104,12 +104,15 @@ fn s10_requests_about_a_child_that_waits_are_those_about_a_restarting_one() {
     world.serve();
     let id = || "b".into();
     let error = Err(RestartChildError::Restarting { id: id() });
-    assert_eq!(world.request(Request::Restart(id())), Answer::Restart(error));
+    assert_eq!(world.request(ChildRequest::Restart(id())), RequestOutcome::Restart(error));
     let error = Err(DeleteChildError::Restarting { id: id() });
-    assert_eq!(world.request(Request::Delete(id())), Answer::Delete(error));
+    assert_eq!(world.request(ChildRequest::Delete(id())), RequestOutcome::Delete(error));
     let error = Err(StartChildError::AlreadyPresent { id: id() });
-    assert_eq!(world.request(Request::Start(permanent("b"), ())), Answer::Start(error));
-    assert_eq!(world.request(Request::Terminate(id())), Answer::Terminate(Ok(())));
+    assert_eq!(
+        world.request(ChildRequest::Start(permanent("b"), ())),
+        RequestOutcome::Start(error)
+    );
+    assert_eq!(world.request(ChildRequest::Terminate(id())), RequestOutcome::Terminate(Ok(())));
     world.log();
     world.pass(9 * SECOND);
     world.serve();
@@ -122,8 +125,8 @@ fn s10_an_earlier_wait_does_not_shorten_a_later_one() {
     world.crashes("b");
     world.serve();
     world.pass(SECOND);
-    world.request(Request::Terminate("b".into()));
-    world.request(Request::Restart("b".into()));
+    world.request(ChildRequest::Terminate("b".into()));
+    world.request(ChildRequest::Restart("b".into()));
     world.pass(SECOND / 2);
     // Its message lies in the lane when the second wait begins.
     world.crashes("b");
@@ -152,7 +155,7 @@ fn s10_a_stop_ends_a_supervisor_whose_child_waits() {
 
 #[test]
 fn s10_a_child_that_goes_on_in_place_is_counted_like_any_restart() {
-    let flags = Flags { intensity: 1, ..Flags::new(Strategy::OneForOne) };
+    let flags = SupervisorFlags { intensity: 1, ..SupervisorFlags::new(Strategy::OneForOne) };
     let mut world = World::running(flags, &[permanent("a"), permanent("b")]);
     let pid = world.pid("a");
     assert!(world.state_fails(pid));
@@ -166,12 +169,12 @@ fn s10_a_child_that_goes_on_in_place_is_counted_like_any_restart() {
     assert_eq!(world.plan.children().get(key).unwrap().restarts, 1);
     world.serve();
     assert_eq!(world.log(), "stop b, end shutdown");
-    assert_eq!(world.ending(), Some(&Ending::RestartIntensity("a".into())));
+    assert_eq!(world.ending(), Some(&SupervisorEnd::RestartIntensity("a".into())));
 }
 
 #[test]
 fn s10_room_in_the_window_comes_back_with_time() {
-    let mut world = World::running(Flags::new(Strategy::OneForOne), &[permanent("a")]);
+    let mut world = World::running(SupervisorFlags::new(Strategy::OneForOne), &[permanent("a")]);
     let pid = world.pid("a");
     for _ in 0..9 {
         assert!(world.state_fails(pid));
@@ -194,35 +197,35 @@ fn ab() -> (Plan<()>, ChildKey, ChildKey) {
     plan.add(permanent("a"), ());
     plan.add(permanent("b"), ());
     let mut keys = Vec::new();
-    let mut next = plan.step(Event::Begin, now());
+    let mut next = plan.step(PlanEvent::Begin, now());
     while let Some(Action::Start(key)) = next {
         keys.push(key);
-        next = plan.step(Event::Started(Pid::local(keys.len() as u64, 0)), now());
+        next = plan.step(PlanEvent::Started(Pid::local(keys.len() as u64, 0)), now());
     }
     (plan, keys[0], keys[1])
 }
 
-fn now() -> Moment {
-    Moment { now: Timestamp::ZERO, random: 0 }
+fn now() -> EventTime {
+    EventTime { now: Timestamp::ZERO, random: 0 }
 }
 
 #[test]
 fn s10_a_child_that_is_being_stopped_does_not_go_on_and_the_others_do() {
     let (mut plan, a, b) = ab();
-    let action = plan.step(Event::Request(Request::Terminate("a".into())), now());
+    let action = plan.step(PlanEvent::Request(ChildRequest::Terminate("a".into())), now());
     assert!(matches!(action, Some(Action::Stop { key, .. }) if key == a));
     assert!(!plan.may_go_on(a, Timestamp::ZERO));
     assert!(plan.may_go_on(b, Timestamp::ZERO));
-    plan.step(Event::Stopped, now());
-    plan.step(Event::Stop(Reason::Shutdown), now());
+    plan.step(PlanEvent::Stopped, now());
+    plan.step(PlanEvent::Stop(Reason::Shutdown), now());
     assert!(!plan.may_go_on(b, Timestamp::ZERO), "the supervisor ends");
 }
 
 #[test]
 fn s10_a_child_may_go_on_while_another_starts() {
     let (mut plan, a, _) = ab();
-    let started = plan.step(Event::Request(Request::Start(permanent("c"), ())), now());
+    let started = plan.step(PlanEvent::Request(ChildRequest::Start(permanent("c"), ())), now());
     assert!(matches!(started, Some(Action::Start(_))));
     assert!(plan.may_go_on(a, Timestamp::ZERO));
-    assert!(matches!(plan.step(Event::Ignored, now()), Some(Action::Reply(_))));
+    assert!(matches!(plan.step(PlanEvent::Ignored, now()), Some(Action::Reply(_))));
 }

@@ -1,11 +1,11 @@
 //! A world for a plan to act in: it does what the plan says, with processes that are
 //! just numbers, and writes down what was done. Time is whatever the test says.
 
-use crate::action::{Action, Answer, Ending, Event, Moment, Request};
+use crate::action::{Action, ChildRequest, EventTime, PlanEvent, RequestOutcome, SupervisorEnd};
 use crate::children::ChildKey;
 use crate::plan::Plan;
 use crate::spec::{
-    AutoShutdown, ChildId, ChildKind, ChildRules, Flags, RestartType, Shutdown, Strategy,
+    AutoShutdown, ChildId, ChildKind, ChildRules, RestartType, Shutdown, Strategy, SupervisorFlags,
 };
 use krarup_gen::{Pid, Reason, Timestamp};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -32,13 +32,13 @@ pub(super) fn significant(rules: ChildRules) -> ChildRules {
 }
 
 /// Plenty of restarts, so that only a test about intensity meets the limit.
-pub(super) fn flags(strategy: Strategy) -> Flags {
-    Flags { intensity: 100, ..Flags::new(strategy) }
+pub(super) fn flags(strategy: Strategy) -> SupervisorFlags {
+    SupervisorFlags { intensity: 100, ..SupervisorFlags::new(strategy) }
 }
 
 /// How the next start of a child goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Outcome {
+pub(super) enum StartOutcome {
     Up,
     Ignore,
     Fail,
@@ -49,7 +49,7 @@ pub(super) enum Outcome {
 pub(super) enum Mail {
     Exit(Pid, Reason),
     TryAgain(ChildKey),
-    Request(Request<()>),
+    Request(ChildRequest<()>),
     Stop(Reason),
 }
 
@@ -62,20 +62,20 @@ pub(super) struct World {
     pub(super) waits: BTreeMap<ChildKey, Timestamp>,
     /// What chance says to everything.
     pub(super) random: u64,
-    pub(super) answers: Vec<Answer>,
+    pub(super) answers: Vec<RequestOutcome>,
     pub(super) ended: Option<Reason>,
     /// The actions of the last item served.
     pub(super) actions: Vec<Action>,
     /// Who dies, by number among the living, while the coming actions are under way.
     pub(super) midway: VecDeque<Option<usize>>,
-    outcomes: HashMap<ChildId, VecDeque<Outcome>>,
+    outcomes: HashMap<ChildId, VecDeque<StartOutcome>>,
     pids: u64,
     log: Vec<String>,
 }
 
 impl World {
     /// A supervisor that has not begun.
-    pub(super) fn new(flags: Flags, children: &[ChildRules]) -> Self {
+    pub(super) fn new(flags: SupervisorFlags, children: &[ChildRules]) -> Self {
         flags.check(children).expect("a valid supervisor");
         let mut plan = Plan::new(flags);
         for rules in children {
@@ -99,7 +99,7 @@ impl World {
     }
 
     /// A supervisor whose children have all been started.
-    pub(super) fn running(flags: Flags, children: &[ChildRules]) -> Self {
+    pub(super) fn running(flags: SupervisorFlags, children: &[ChildRules]) -> Self {
         let mut world = World::new(flags, children);
         world.begin();
         world.log.clear();
@@ -107,11 +107,11 @@ impl World {
     }
 
     pub(super) fn begin(&mut self) {
-        self.act(Event::Begin);
+        self.act(PlanEvent::Begin);
     }
 
     /// The coming starts of a child, before they go well again.
-    pub(super) fn outcomes(&mut self, id: &str, outcomes: &[Outcome]) {
+    pub(super) fn outcomes(&mut self, id: &str, outcomes: &[StartOutcome]) {
         self.outcomes.insert(id.into(), outcomes.iter().copied().collect());
     }
 
@@ -123,8 +123,8 @@ impl World {
         }
     }
 
-    fn step(&mut self, event: Event<()>) -> Option<Action> {
-        self.plan.step(event, Moment { now: self.now, random: self.random })
+    fn step(&mut self, event: PlanEvent<()>) -> Option<Action> {
+        self.plan.step(event, EventTime { now: self.now, random: self.random })
     }
 
     /// The state of a process fails: it asks whether it may go on, and else ends.
@@ -164,7 +164,7 @@ impl World {
     }
 
     /// A request joins the lane and everything in it is served.
-    pub(super) fn request(&mut self, request: Request<()>) -> Answer {
+    pub(super) fn request(&mut self, request: ChildRequest<()>) -> RequestOutcome {
         self.lane.push_back(Mail::Request(request));
         self.serve();
         self.answers.pop().expect("an answer")
@@ -179,10 +179,10 @@ impl World {
     pub(super) fn serve_one(&mut self) -> bool {
         let Some(mail) = self.lane.pop_front() else { return false };
         self.act(match mail {
-            Mail::Exit(pid, reason) => Event::Exited { pid, reason },
-            Mail::TryAgain(key) => Event::TryAgain(key),
-            Mail::Request(request) => Event::Request(request),
-            Mail::Stop(reason) => Event::Stop(reason),
+            Mail::Exit(pid, reason) => PlanEvent::Exited { pid, reason },
+            Mail::TryAgain(key) => PlanEvent::TryAgain(key),
+            Mail::Request(request) => PlanEvent::Request(request),
+            Mail::Stop(reason) => PlanEvent::Stop(reason),
         });
         true
     }
@@ -206,7 +206,7 @@ impl World {
         texts.collect::<Vec<_>>().join(" ")
     }
 
-    fn act(&mut self, event: Event<()>) {
+    fn act(&mut self, event: PlanEvent<()>) {
         self.actions.clear();
         let mut next = self.step(event);
         while let Some(action) = next.take() {
@@ -219,12 +219,12 @@ impl World {
                 Action::Stop { key, pid, shutdown } => {
                     let id = self.id(key);
                     self.stop(&[pid], shutdown, id.as_ref());
-                    next = self.step(Event::Stopped);
+                    next = self.step(PlanEvent::Stopped);
                 }
                 Action::StopTogether { pids, shutdown } => {
                     let text = pids.iter().map(|pid| pid.id().to_string()).collect::<Vec<_>>();
                     self.stop(&pids, shutdown, &format!("together {}", text.join(" ")));
-                    next = self.step(Event::Stopped);
+                    next = self.step(PlanEvent::Stopped);
                 }
                 Action::TryAgain { key, wait: None } => self.lane.push_back(Mail::TryAgain(key)),
                 Action::TryAgain { key, wait: Some(wait) } => {
@@ -249,21 +249,21 @@ impl World {
         assert!(!twin, "a child is started while it runs");
         let id = self.id(key);
         let outcomes = self.outcomes.get_mut(&id);
-        let event = match outcomes.and_then(VecDeque::pop_front).unwrap_or(Outcome::Up) {
-            Outcome::Up => {
+        let event = match outcomes.and_then(VecDeque::pop_front).unwrap_or(StartOutcome::Up) {
+            StartOutcome::Up => {
                 self.pids += 1;
                 let pid = Pid::local(self.pids, 0);
                 self.alive.insert(pid, key);
                 self.note(format!("start {id}"));
-                Event::Started(pid)
+                PlanEvent::Started(pid)
             }
-            Outcome::Ignore => {
+            StartOutcome::Ignore => {
                 self.note(format!("{id} ignores"));
-                Event::Ignored
+                PlanEvent::Ignored
             }
-            Outcome::Fail => {
+            StartOutcome::Fail => {
                 self.note(format!("{id} fails"));
-                Event::Failed(Reason::error("no"))
+                PlanEvent::Failed(Reason::error("no"))
             }
         };
         self.step(event)
@@ -284,11 +284,14 @@ impl World {
         self.plan.children().get(key).expect("a child that exists").rules.id.clone()
     }
 
-    pub(super) fn ending(&self) -> Option<&Ending> {
+    pub(super) fn ending(&self) -> Option<&SupervisorEnd> {
         self.plan.ending()
     }
 }
 
-pub(super) fn with_auto_shutdown(strategy: Strategy, auto_shutdown: AutoShutdown) -> Flags {
-    Flags { auto_shutdown, ..flags(strategy) }
+pub(super) fn with_auto_shutdown(
+    strategy: Strategy,
+    auto_shutdown: AutoShutdown,
+) -> SupervisorFlags {
+    SupervisorFlags { auto_shutdown, ..flags(strategy) }
 }

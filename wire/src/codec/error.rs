@@ -6,7 +6,7 @@ use std::fmt;
 /// A value cannot be written as a term.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum WriteError {
+pub enum WriteTermError {
     /// A float is infinite or not a number: Erlang has neither.
     #[error("{value} is no finite float")]
     Float {
@@ -41,9 +41,9 @@ pub enum WriteError {
     Custom(String),
 }
 
-impl serde::ser::Error for WriteError {
+impl serde::ser::Error for WriteTermError {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        WriteError::Custom(message.to_string())
+        WriteTermError::Custom(message.to_string())
     }
 }
 
@@ -51,13 +51,13 @@ impl serde::ser::Error for WriteError {
 ///
 /// It prints as `add, element 1: expected i64, found atom foo`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct ReadError(Box<Inner>);
+pub struct ReadError(Box<ErrorInner>);
 
 #[derive(Clone, PartialEq, Eq)]
-struct Inner {
+struct ErrorInner {
     cause: ReadCause,
     /// The innermost first.
-    path: Vec<Step>,
+    path: Vec<ValueStep>,
 }
 
 /// Why a value cannot be read from a term.
@@ -97,7 +97,7 @@ pub enum ReadCause {
 /// A step from a value to one that lies in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Step {
+pub enum ValueStep {
     /// Into a variant: its atom.
     Variant(String),
     /// To the element with this number; the first one is 1, and the name of a variant does not count.
@@ -108,23 +108,23 @@ pub enum Step {
     Key,
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for ValueStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Step::Variant(name) => f.write_str(name),
-            Step::Element(number) => write!(f, "element {number}"),
-            Step::Field(name) => write!(f, "field {name}"),
-            Step::Key => f.write_str("a key"),
+            ValueStep::Variant(name) => f.write_str(name),
+            ValueStep::Element(number) => write!(f, "element {number}"),
+            ValueStep::Field(name) => write!(f, "field {name}"),
+            ValueStep::Key => f.write_str("a key"),
         }
     }
 }
 
 impl ReadError {
     pub(super) fn new(cause: ReadCause) -> Self {
-        ReadError(Box::new(Inner { cause, path: Vec::new() }))
+        ReadError(Box::new(ErrorInner { cause, path: Vec::new() }))
     }
 
-    pub(super) fn within(mut self, step: Step) -> Self {
+    pub(super) fn within(mut self, step: ValueStep) -> Self {
         self.0.path.push(step);
         self
     }
@@ -136,7 +136,7 @@ impl ReadError {
     }
 
     /// The way from the value to the place, the outermost step first.
-    pub fn path(&self) -> impl Iterator<Item = &Step> {
+    pub fn path(&self) -> impl Iterator<Item = &ValueStep> {
         self.0.path.iter().rev()
     }
 }

@@ -9,7 +9,7 @@ use crate::etf::Term;
 
 /// What a type of the extension holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum ExtensionValue {
     /// A text.
     Text(String),
     /// A number.
@@ -25,8 +25,12 @@ pub trait Extension {
     ///
     /// # Errors
     /// Why it cannot be written.
-    fn write(&mut self, name: &'static str, held: &Held, out: &mut Vec<u8>)
-    -> Result<bool, String>;
+    fn write(
+        &mut self,
+        name: &'static str,
+        held: &ExtensionValue,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, String>;
 
     /// Whether such a value is read from a term; if not, it took no place where it was written.
     fn has_term(&self, name: &'static str) -> bool;
@@ -41,7 +45,7 @@ pub trait Extension {
     ///
     /// # Errors
     /// Why it cannot be read.
-    fn read(&mut self, name: &'static str, term: Option<Term>) -> Result<Held, String>;
+    fn read(&mut self, name: &'static str, term: Option<Term>) -> Result<ExtensionValue, String>;
 }
 
 /// Knows no types.
@@ -49,7 +53,12 @@ pub trait Extension {
 pub struct NoExtension;
 
 impl Extension for NoExtension {
-    fn write(&mut self, _: &'static str, _: &Held, _: &mut Vec<u8>) -> Result<bool, String> {
+    fn write(
+        &mut self,
+        _: &'static str,
+        _: &ExtensionValue,
+        _: &mut Vec<u8>,
+    ) -> Result<bool, String> {
         Err("it exists within a cluster only".to_owned())
     }
 
@@ -57,7 +66,7 @@ impl Extension for NoExtension {
         true
     }
 
-    fn read(&mut self, _: &'static str, _: Option<Term>) -> Result<Held, String> {
+    fn read(&mut self, _: &'static str, _: Option<Term>) -> Result<ExtensionValue, String> {
         Err("it exists within a cluster only".to_owned())
     }
 }

@@ -3,10 +3,10 @@
 //! What a type demands and what the term is are compared at each step; where they differ, the error says both, and the
 //! way there (rule Zterm10). Reading is recursive, as types are, and limited to a depth of 256.
 
-use super::error::{ReadCause, ReadError, Step};
-use super::extension::{ATOM, Extension, Held, PREFIX, TERM};
+use super::error::{ReadCause, ReadError, ValueStep};
+use super::extension::{ATOM, Extension, ExtensionValue, PREFIX, TERM};
 use super::options::{Names, Structs};
-use crate::etf::token::{AtomText, Token, Tokens};
+use crate::etf::token::{AtomText, TermToken, Tokens};
 use crate::etf::{BigInt, Limits, Term, decode, tag};
 use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
 use serde::de::{
@@ -61,7 +61,7 @@ impl<'de> FromTerm<'_, 'de> {
             return false;
         }
         let atom = self.tokens.again_at(self.tokens.offset()).next();
-        matches!(&atom, Ok(Token::Atom(text)) if texts.contains(&text.as_str()))
+        matches!(&atom, Ok(TermToken::Atom(text)) if texts.contains(&text.as_str()))
     }
 
     fn take_atom(&mut self, texts: &[&str]) -> Result<bool, ReadError> {
@@ -75,8 +75,8 @@ impl<'de> FromTerm<'_, 'de> {
     fn integer(&mut self, expected: &str) -> Result<BigInt, ReadError> {
         let offset = self.tokens.offset();
         match self.tokens.next()? {
-            Token::Int(number) => Ok(BigInt::from(number)),
-            Token::Big(number) => Ok(number),
+            TermToken::Int(number) => Ok(BigInt::from(number)),
+            TermToken::Big(number) => Ok(number),
             _ => Err(self.mismatch(expected, offset)),
         }
     }
@@ -84,7 +84,7 @@ impl<'de> FromTerm<'_, 'de> {
     fn small(&mut self, expected: &str, fits: impl FnOnce(i64) -> bool) -> Result<i64, ReadError> {
         let offset = self.tokens.offset();
         match self.tokens.next()? {
-            Token::Int(number) if fits(number) => Ok(number),
+            TermToken::Int(number) if fits(number) => Ok(number),
             _ => Err(self.mismatch(expected, offset)),
         }
     }
@@ -93,9 +93,9 @@ impl<'de> FromTerm<'_, 'de> {
         const EXACT: i64 = 1 << 53;
         let offset = self.tokens.offset();
         let value = match self.tokens.next()? {
-            Token::Float(float) => Some(float.value()),
+            TermToken::Float(float) => Some(float.value()),
             #[expect(clippy::cast_precision_loss, reason = "exact within these bounds")]
-            Token::Int(number) if (-EXACT..=EXACT).contains(&number) => Some(number as f64),
+            TermToken::Int(number) if (-EXACT..=EXACT).contains(&number) => Some(number as f64),
             _ => None,
         };
         value.filter(|value| fits(*value)).ok_or_else(|| self.mismatch(expected, offset))
@@ -105,22 +105,22 @@ impl<'de> FromTerm<'_, 'de> {
     fn characters(&mut self, count: usize) -> Result<Option<String>, ReadError> {
         let mut text = String::new();
         for _ in 0..count {
-            let Token::Int(number) = self.tokens.next()? else { return Ok(None) };
+            let TermToken::Int(number) = self.tokens.next()? else { return Ok(None) };
             let character = u32::try_from(number).ok().and_then(char::from_u32);
             let Some(character) = character else { return Ok(None) };
             text.push(character);
         }
-        Ok(matches!(self.tokens.next()?, Token::Nil).then_some(text))
+        Ok(matches!(self.tokens.next()?, TermToken::Nil).then_some(text))
     }
 
     fn bytes(&mut self, count: usize) -> Result<Option<Vec<u8>>, ReadError> {
         let mut bytes = Vec::new();
         for _ in 0..count {
-            let Token::Int(number) = self.tokens.next()? else { return Ok(None) };
+            let TermToken::Int(number) = self.tokens.next()? else { return Ok(None) };
             let Ok(byte) = u8::try_from(number) else { return Ok(None) };
             bytes.push(byte);
         }
-        Ok(matches!(self.tokens.next()?, Token::Nil).then_some(bytes))
+        Ok(matches!(self.tokens.next()?, TermToken::Nil).then_some(bytes))
     }
 
     /// Reads elements, all of which the visitor must take. `left` are there, the visitor asks for at most `most`: those
@@ -136,7 +136,7 @@ impl<'de> FromTerm<'_, 'de> {
             return Err(self.mismatch(expected(), offset));
         }
         self.nested(|this| {
-            let mut elements = Elements { reader: this, left, most, at: 0, offset };
+            let mut elements = TupleElements { reader: this, left, most, at: 0, offset };
             let value = visitor.visit_seq(&mut elements)?;
             match elements.left {
                 0 => Ok(value),
@@ -149,7 +149,7 @@ impl<'de> FromTerm<'_, 'de> {
         let expected = || format!("a tuple of {len}");
         let offset = self.tokens.offset();
         match self.tokens.next()? {
-            Token::Tuple(found) => self.elements((found, len), visitor, &expected, offset),
+            TermToken::Tuple(found) => self.elements((found, len), visitor, &expected, offset),
             _ => Err(self.mismatch(expected(), offset)),
         }
     }
@@ -157,9 +157,9 @@ impl<'de> FromTerm<'_, 'de> {
     fn list<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, ReadError> {
         let offset = self.tokens.offset();
         let source = match self.tokens.next()? {
-            Token::Nil => Source::Bytes(&[]),
-            Token::Text(bytes) | Token::Binary(bytes) => Source::Bytes(bytes),
-            Token::List(left) => Source::Terms { left },
+            TermToken::Nil => MapSource::Bytes(&[]),
+            TermToken::Text(bytes) | TermToken::Binary(bytes) => MapSource::Bytes(bytes),
+            TermToken::List(left) => MapSource::Terms { left },
             _ => return Err(self.mismatch("a list", offset)),
         };
         self.nested(|this| {
@@ -178,14 +178,15 @@ impl<'de> FromTerm<'_, 'de> {
         fields: Option<&'static [&'static str]>,
     ) -> Result<V::Value, ReadError> {
         let offset = self.tokens.offset();
-        let Token::Map(left) = self.tokens.next()? else {
+        let TermToken::Map(left) = self.tokens.next()? else {
             return Err(self.mismatch("a map", offset));
         };
         self.nested(|this| {
             let is_struct = fields.is_some();
             let extra = fields.unwrap_or_default().iter().copied();
             let extra = { extra }.find(|field| this.extension.is_field_without_term(field));
-            let mut pairs = PairsAccess { reader: this, left, is_struct, extra, key: Key::None };
+            let mut pairs =
+                PairsAccess { reader: this, left, is_struct, extra, key: LastKey::None };
             let value = visitor.visit_map(&mut pairs)?;
             match pairs.left {
                 0 => Ok(value),
@@ -213,10 +214,10 @@ impl<'de> FromTerm<'_, 'de> {
                 let term = decode::read(&mut self.tokens.again_at(offset))?;
                 let mut bytes = Vec::new();
                 term.write(&mut bytes).map_err(ReadError::custom)?;
-                Held::Bytes(bytes)
+                ExtensionValue::Bytes(bytes)
             }
             ATOM if has_term => match self.tokens.next()? {
-                Token::Atom(text) => Held::Text(text.as_str().to_owned()),
+                TermToken::Atom(text) => ExtensionValue::Text(text.as_str().to_owned()),
                 _ => return Err(self.mismatch("an atom", offset)),
             },
             TERM | ATOM => return Err(missing()),
@@ -231,9 +232,11 @@ impl<'de> FromTerm<'_, 'de> {
             }
         };
         match held {
-            Held::Text(text) => visitor.visit_newtype_struct(text.into_deserializer()),
-            Held::Number(number) => visitor.visit_newtype_struct(number.into_deserializer()),
-            Held::Bytes(bytes) => visitor.visit_newtype_struct(OwnedBytes(bytes)),
+            ExtensionValue::Text(text) => visitor.visit_newtype_struct(text.into_deserializer()),
+            ExtensionValue::Number(number) => {
+                visitor.visit_newtype_struct(number.into_deserializer())
+            }
+            ExtensionValue::Bytes(bytes) => visitor.visit_newtype_struct(OwnedBytes(bytes)),
         }
     }
 
@@ -253,11 +256,11 @@ impl<'de> FromTerm<'_, 'de> {
         }
         let mut token = self.tokens.next()?;
         let mut left = 0;
-        if let Token::Tuple(count @ 1..) = token {
+        if let TermToken::Tuple(count @ 1..) = token {
             left = count - 1;
             token = self.tokens.next()?;
         }
-        let Token::Atom(text) = token else {
+        let TermToken::Atom(text) = token else {
             return Err(self.mismatch(format!("a variant of {name}"), offset));
         };
         let atom = text.as_str();
@@ -349,7 +352,7 @@ impl<'de> Deserializer<'de> for &mut FromTerm<'_, 'de> {
             }
             tag::NEW_FLOAT => self.deserialize_f64(visitor),
             tag::BINARY => match self.tokens.next()? {
-                Token::Binary(bytes) => match str::from_utf8(bytes) {
+                TermToken::Binary(bytes) => match str::from_utf8(bytes) {
                     Ok(text) => visitor.visit_borrowed_str(text),
                     Err(_) => visitor.visit_borrowed_bytes(bytes),
                 },
@@ -357,7 +360,7 @@ impl<'de> Deserializer<'de> for &mut FromTerm<'_, 'de> {
             },
             tag::NIL | tag::STRING | tag::LIST => self.list(visitor),
             tag::SMALL_TUPLE | tag::LARGE_TUPLE => match self.tokens.next()? {
-                Token::Tuple(count) => {
+                TermToken::Tuple(count) => {
                     self.elements((count, count), visitor, &|| "a shorter tuple".to_owned(), offset)
                 }
                 _ => Err(self.mismatch("a tuple", offset)),
@@ -424,14 +427,14 @@ impl<'de> Deserializer<'de> for &mut FromTerm<'_, 'de> {
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let offset = self.tokens.offset();
         let text = match self.tokens.next()? {
-            Token::Binary(bytes) => match str::from_utf8(bytes) {
+            TermToken::Binary(bytes) => match str::from_utf8(bytes) {
                 Ok(text) => return visitor.visit_borrowed_str(text),
                 Err(_) => None,
             },
-            Token::Atom(text) => return visitor.visit_str(text.as_str()),
-            Token::Text(bytes) => Some(bytes.iter().map(|&byte| char::from(byte)).collect()),
-            Token::Nil => Some(String::new()),
-            Token::List(count) => self.characters(count)?,
+            TermToken::Atom(text) => return visitor.visit_str(text.as_str()),
+            TermToken::Text(bytes) => Some(bytes.iter().map(|&byte| char::from(byte)).collect()),
+            TermToken::Nil => Some(String::new()),
+            TermToken::List(count) => self.characters(count)?,
             _ => None,
         };
         visitor.visit_string(text.ok_or_else(|| self.mismatch("a text", offset))?)
@@ -444,11 +447,11 @@ impl<'de> Deserializer<'de> for &mut FromTerm<'_, 'de> {
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let offset = self.tokens.offset();
         let bytes = match self.tokens.next()? {
-            Token::Binary(bytes) | Token::Text(bytes) => {
+            TermToken::Binary(bytes) | TermToken::Text(bytes) => {
                 return visitor.visit_borrowed_bytes(bytes);
             }
-            Token::Nil => return visitor.visit_borrowed_bytes(&[]),
-            Token::List(count) => self.bytes(count)?,
+            TermToken::Nil => return visitor.visit_borrowed_bytes(&[]),
+            TermToken::List(count) => self.bytes(count)?,
             _ => None,
         };
         visitor.visit_byte_buf(bytes.ok_or_else(|| self.mismatch("a binary", offset))?)
@@ -468,7 +471,8 @@ impl<'de> Deserializer<'de> for &mut FromTerm<'_, 'de> {
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let offset = self.tokens.offset();
-        if self.take_atom(&["ok", "undefined", "nil"])? || matches!(self.tokens.next()?, Token::Nil)
+        if self.take_atom(&["ok", "undefined", "nil"])?
+            || matches!(self.tokens.next()?, TermToken::Nil)
         {
             visitor.visit_unit()
         } else {
@@ -483,7 +487,7 @@ impl<'de> Deserializer<'de> for &mut FromTerm<'_, 'de> {
     ) -> Result<V::Value, ReadError> {
         let offset = self.tokens.offset();
         match self.tokens.next()? {
-            Token::Atom(text) if self.names.is(name, text.as_str()) => visitor.visit_unit(),
+            TermToken::Atom(text) if self.names.is(name, text.as_str()) => visitor.visit_unit(),
             _ => {
                 let mut expected = "atom ".to_owned();
                 self.names.write(name, &mut expected);
@@ -540,11 +544,11 @@ impl<'de> Deserializer<'de> for &mut FromTerm<'_, 'de> {
             Structs::Record => {
                 let expected = || format!("a record {name} of {}", fields.len());
                 let offset = self.tokens.offset();
-                let Token::Tuple(count @ 1..) = self.tokens.next()? else {
+                let TermToken::Tuple(count @ 1..) = self.tokens.next()? else {
                     return Err(self.mismatch(expected(), offset));
                 };
                 match self.tokens.next()? {
-                    Token::Atom(text) if self.names.is(name, text.as_str()) => {}
+                    TermToken::Atom(text) if self.names.is(name, text.as_str()) => {}
                     _ => return Err(self.mismatch(expected(), offset)),
                 }
                 self.elements((count - 1, fields.len()), visitor, &expected, offset)
@@ -578,7 +582,7 @@ impl<'de> Deserializer<'de> for &mut FromTerm<'_, 'de> {
 }
 
 /// The elements of a tuple.
-struct Elements<'r, 'x, 'de> {
+struct TupleElements<'r, 'x, 'de> {
     reader: &'r mut FromTerm<'x, 'de>,
     /// How many are there.
     left: usize,
@@ -590,7 +594,7 @@ struct Elements<'r, 'x, 'de> {
     offset: usize,
 }
 
-impl<'de> SeqAccess<'de> for &mut Elements<'_, '_, 'de> {
+impl<'de> SeqAccess<'de> for &mut TupleElements<'_, '_, 'de> {
     type Error = ReadError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
@@ -601,7 +605,7 @@ impl<'de> SeqAccess<'de> for &mut Elements<'_, '_, 'de> {
             return Ok(None);
         }
         self.at += 1;
-        let step = Step::Element(self.at);
+        let step = ValueStep::Element(self.at);
         let (most, offset) = (self.most, self.offset);
         let element = Element { reader: self.reader, left: &mut self.left, most, offset };
         seed.deserialize(element).map(Some).map_err(|error| error.within(step))
@@ -696,12 +700,12 @@ impl<'de> Deserializer<'de> for Element<'_, '_, 'de> {
 /// The elements of a list.
 struct List<'r, 'x, 'de> {
     reader: &'r mut FromTerm<'x, 'de>,
-    source: Source<'de>,
+    source: MapSource<'de>,
     at: usize,
     offset: usize,
 }
 
-enum Source<'de> {
+enum MapSource<'de> {
     Terms { left: usize },
     Bytes(&'de [u8]),
 }
@@ -709,15 +713,15 @@ enum Source<'de> {
 impl List<'_, '_, '_> {
     /// Whether there is a next element. Tails that are lists are further elements.
     fn advance(&mut self) -> Result<bool, ReadError> {
-        while let Source::Terms { left: 0 } = self.source {
+        while let MapSource::Terms { left: 0 } = self.source {
             self.source = match self.reader.tokens.next()? {
-                Token::Nil => Source::Bytes(&[]),
-                Token::Text(bytes) => Source::Bytes(bytes),
-                Token::List(left) => Source::Terms { left },
+                TermToken::Nil => MapSource::Bytes(&[]),
+                TermToken::Text(bytes) => MapSource::Bytes(bytes),
+                TermToken::List(left) => MapSource::Terms { left },
                 _ => return Err(self.reader.mismatch("a list that ends with []", self.offset)),
             };
         }
-        Ok(!matches!(self.source, Source::Bytes([])))
+        Ok(!matches!(self.source, MapSource::Bytes([])))
     }
 }
 
@@ -732,13 +736,13 @@ impl<'de> SeqAccess<'de> for &mut List<'_, '_, 'de> {
             return Ok(None);
         }
         self.at += 1;
-        let step = Step::Element(self.at);
+        let step = ValueStep::Element(self.at);
         let value = match &mut self.source {
-            Source::Terms { left } => {
+            MapSource::Terms { left } => {
                 *left -= 1;
                 seed.deserialize(&mut *self.reader)
             }
-            Source::Bytes(bytes) => match bytes.split_first() {
+            MapSource::Bytes(bytes) => match bytes.split_first() {
                 Some((byte, rest)) => {
                     *bytes = rest;
                     seed.deserialize(byte.into_deserializer())
@@ -752,8 +756,8 @@ impl<'de> SeqAccess<'de> for &mut List<'_, '_, 'de> {
     fn size_hint(&self) -> Option<usize> {
         // What is announced, which is at most what bytes are left.
         match self.source {
-            Source::Terms { left } => Some(left),
-            Source::Bytes(bytes) => Some(bytes.len()),
+            MapSource::Terms { left } => Some(left),
+            MapSource::Bytes(bytes) => Some(bytes.len()),
         }
     }
 }
@@ -766,12 +770,12 @@ struct PairsAccess<'r, 'x, 'de> {
     is_struct: bool,
     /// The field of a type of the extension without a term, which the map does not have.
     extra: Option<&'static str>,
-    key: Key,
+    key: LastKey,
 }
 
 /// The last key.
 #[derive(Clone, Copy)]
-enum Key {
+enum LastKey {
     None,
     /// It is at this offset.
     At(usize),
@@ -789,7 +793,7 @@ impl<'de> MapAccess<'de> for &mut PairsAccess<'_, '_, 'de> {
         loop {
             if self.left == 0 {
                 let Some(field) = self.extra.take() else { return Ok(None) };
-                self.key = Key::Extra(field);
+                self.key = LastKey::Extra(field);
                 let key = BorrowedStrDeserializer::<ReadError>::new(field);
                 return seed.deserialize(key).map(Some);
             }
@@ -801,30 +805,30 @@ impl<'de> MapAccess<'de> for &mut PairsAccess<'_, '_, 'de> {
             self.reader.tokens.skip()?;
             self.reader.tokens.skip()?;
         }
-        self.key = Key::At(self.reader.tokens.offset());
+        self.key = LastKey::At(self.reader.tokens.offset());
         if self.extra.is_some_and(|field| self.reader.next_is_atom(&[field])) {
             self.extra = None;
         }
         let key = seed.deserialize(&mut *self.reader);
-        key.map(Some).map_err(|error| error.within(Step::Key))
+        key.map(Some).map_err(|error| error.within(ValueStep::Key))
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, ReadError> {
-        if let Key::Extra(field) = self.key {
+        if let LastKey::Extra(field) = self.key {
             let (mut left, offset) = (0, self.reader.tokens.offset());
             let value = Element { reader: &mut *self.reader, left: &mut left, most: 1, offset };
             return seed
                 .deserialize(value)
-                .map_err(|error| error.within(Step::Field(field.to_owned())));
+                .map_err(|error| error.within(ValueStep::Field(field.to_owned())));
         }
         seed.deserialize(&mut *self.reader).map_err(|error| {
-            let Key::At(key) = self.key else { return error };
+            let LastKey::At(key) = self.key else { return error };
             let key = match decode::read(&mut self.reader.tokens.again_at(key)) {
                 Ok(Term::Atom(atom)) => atom.as_str().to_owned(),
                 Ok(term) => term.to_string().chars().take(60).collect(),
                 Err(_) => return error,
             };
-            error.within(Step::Field(key))
+            error.within(ValueStep::Field(key))
         })
     }
 
@@ -856,7 +860,7 @@ impl<'de> Variant<'_, '_, 'de> {
         let head = self.head;
         visitor
             .visit_enum(self)
-            .map_err(|error| error.within(Step::Variant(head.atom.as_str().to_owned())))
+            .map_err(|error| error.within(ValueStep::Variant(head.atom.as_str().to_owned())))
     }
 }
 

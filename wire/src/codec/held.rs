@@ -1,29 +1,29 @@
 //! What a type of the extension gives to serde, caught: a text, a number or bytes, and nothing else.
 
-use super::error::WriteError;
-use super::extension::Held;
+use super::error::WriteTermError;
+use super::extension::ExtensionValue;
 use serde::ser::{Error, Impossible, Serialize, Serializer};
 
 /// Catches what is serialized.
 pub(super) struct HeldSerializer;
 
-type No = Impossible<Held, WriteError>;
+type No = Impossible<ExtensionValue, WriteTermError>;
 
-fn refuse<T>() -> Result<T, WriteError> {
-    Err(WriteError::custom("such a type holds a text, a number or bytes"))
+fn refuse<T>() -> Result<T, WriteTermError> {
+    Err(WriteTermError::custom("such a type holds a text, a number or bytes"))
 }
 
 macro_rules! refuse {
     ($($method:ident($($argument:ty),*) -> $result:ty;)*) => {
-        $(fn $method(self, $(_: $argument),*) -> Result<$result, WriteError> {
+        $(fn $method(self, $(_: $argument),*) -> Result<$result, WriteTermError> {
             refuse()
         })*
     };
 }
 
 impl Serializer for HeldSerializer {
-    type Ok = Held;
-    type Error = WriteError;
+    type Ok = ExtensionValue;
+    type Error = WriteTermError;
     type SerializeSeq = No;
     type SerializeTuple = No;
     type SerializeTupleStruct = No;
@@ -32,19 +32,22 @@ impl Serializer for HeldSerializer {
     type SerializeStruct = No;
     type SerializeStructVariant = No;
 
-    fn serialize_str(self, text: &str) -> Result<Held, WriteError> {
-        Ok(Held::Text(text.to_owned()))
+    fn serialize_str(self, text: &str) -> Result<ExtensionValue, WriteTermError> {
+        Ok(ExtensionValue::Text(text.to_owned()))
     }
 
-    fn serialize_u64(self, number: u64) -> Result<Held, WriteError> {
-        Ok(Held::Number(number))
+    fn serialize_u64(self, number: u64) -> Result<ExtensionValue, WriteTermError> {
+        Ok(ExtensionValue::Number(number))
     }
 
-    fn serialize_bytes(self, bytes: &[u8]) -> Result<Held, WriteError> {
-        Ok(Held::Bytes(bytes.to_vec()))
+    fn serialize_bytes(self, bytes: &[u8]) -> Result<ExtensionValue, WriteTermError> {
+        Ok(ExtensionValue::Bytes(bytes.to_vec()))
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<Held, WriteError> {
+    fn serialize_some<T: Serialize + ?Sized>(
+        self,
+        _: &T,
+    ) -> Result<ExtensionValue, WriteTermError> {
         refuse()
     }
 
@@ -52,7 +55,7 @@ impl Serializer for HeldSerializer {
         self,
         _: &'static str,
         value: &T,
-    ) -> Result<Held, WriteError> {
+    ) -> Result<ExtensionValue, WriteTermError> {
         value.serialize(self)
     }
 
@@ -62,26 +65,26 @@ impl Serializer for HeldSerializer {
         _: u32,
         _: &'static str,
         _: &T,
-    ) -> Result<Held, WriteError> {
+    ) -> Result<ExtensionValue, WriteTermError> {
         refuse()
     }
 
     refuse! {
-        serialize_bool(bool) -> Held;
-        serialize_i8(i8) -> Held;
-        serialize_i16(i16) -> Held;
-        serialize_i32(i32) -> Held;
-        serialize_i64(i64) -> Held;
-        serialize_u8(u8) -> Held;
-        serialize_u16(u16) -> Held;
-        serialize_u32(u32) -> Held;
-        serialize_f32(f32) -> Held;
-        serialize_f64(f64) -> Held;
-        serialize_char(char) -> Held;
-        serialize_none() -> Held;
-        serialize_unit() -> Held;
-        serialize_unit_struct(&'static str) -> Held;
-        serialize_unit_variant(&'static str, u32, &'static str) -> Held;
+        serialize_bool(bool) -> ExtensionValue;
+        serialize_i8(i8) -> ExtensionValue;
+        serialize_i16(i16) -> ExtensionValue;
+        serialize_i32(i32) -> ExtensionValue;
+        serialize_i64(i64) -> ExtensionValue;
+        serialize_u8(u8) -> ExtensionValue;
+        serialize_u16(u16) -> ExtensionValue;
+        serialize_u32(u32) -> ExtensionValue;
+        serialize_f32(f32) -> ExtensionValue;
+        serialize_f64(f64) -> ExtensionValue;
+        serialize_char(char) -> ExtensionValue;
+        serialize_none() -> ExtensionValue;
+        serialize_unit() -> ExtensionValue;
+        serialize_unit_struct(&'static str) -> ExtensionValue;
+        serialize_unit_variant(&'static str, u32, &'static str) -> ExtensionValue;
         serialize_seq(Option<usize>) -> No;
         serialize_tuple(usize) -> No;
         serialize_tuple_struct(&'static str, usize) -> No;

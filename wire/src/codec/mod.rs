@@ -17,12 +17,12 @@
 //! | enum: `Reset`; `Note(5)`; `Add(2, 3)`; `Move { x: 1 }` | `reset`; `{note, 5}`; `{add, 2, 3}`; `{move, #{x => 1}}` | the same |
 //! | [`Term`], [`Atom`](crate::etf::Atom), [`ExternalPid`](crate::etf::ExternalPid), [`Port`](crate::etf::Port), [`Reference`](crate::etf::Reference) | itself | anything; that kind |
 //!
-//! [`Codec`] holds what can be chosen. An [`Extension`] writes and reads types that exist within a cluster only.
+//! [`TermCodec`] holds what can be chosen. An [`Extension`] writes and reads types that exist within a cluster only.
 //!
 //! A struct with `#[serde(flatten)]` is a map with binaries as keys, since serde presents it as such.
 //!
 //! ```
-//! use krarup_wire::codec::Codec;
+//! use krarup_wire::codec::TermCodec;
 //! use krarup_wire::etf::{Decoder, Term};
 //! use serde::{Deserialize, Serialize};
 //!
@@ -32,7 +32,7 @@
 //!     Total,
 //! }
 //!
-//! let codec = Codec::default();
+//! let codec = TermCodec::default();
 //! let mut bytes = Vec::new();
 //! codec.write(&Calc::Add(2, 3), &mut bytes)?;
 //! assert_eq!(Decoder::new(&bytes).last_term()?.to_string(), "{add,2,3}");
@@ -53,8 +53,8 @@ mod options;
 mod to_term;
 mod values;
 
-pub use error::{ReadCause, ReadError, Step, WriteError};
-pub use extension::{Extension, Held, NoExtension};
+pub use error::{ReadCause, ReadError, ValueStep, WriteTermError};
+pub use extension::{Extension, ExtensionValue, NoExtension};
 pub use options::{Absent, Names, Structs};
 
 use crate::etf::{Decoder, Term};
@@ -66,7 +66,7 @@ use to_term::ToTerm;
 /// How types of Rust and terms correspond, where there is a choice; and what writes and reads them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Codec {
+pub struct TermCodec {
     /// How names of variants and of unit structs become atoms.
     pub names: Names,
     /// What structs are.
@@ -75,35 +75,35 @@ pub struct Codec {
     pub absent: Absent,
 }
 
-impl Codec {
+impl TermCodec {
     /// Maps with atoms in small letters, and `undefined`: what `default` is too.
-    pub const DEFAULT: Codec =
-        Codec { names: Names::Snake, structs: Structs::Map, absent: Absent::Undefined };
+    pub const DEFAULT: TermCodec =
+        TermCodec { names: Names::Snake, structs: Structs::Map, absent: Absent::Undefined };
 
     /// Appends a value as a term, without a version.
     ///
     /// # Errors
-    /// [`WriteError`] for what no term can be; nothing was appended then.
+    /// [`WriteTermError`] for what no term can be; nothing was appended then.
     pub fn write<T: Serialize + ?Sized>(
         &self,
         value: &T,
         out: &mut Vec<u8>,
-    ) -> Result<(), WriteError> {
+    ) -> Result<(), WriteTermError> {
         self.write_with(value, out, &mut NoExtension)
     }
 
-    /// As [`Codec::write`], with types that the extension writes.
+    /// As [`TermCodec::write`], with types that the extension writes.
     ///
     /// # Errors
-    /// [`WriteError`] for what no term can be; nothing was appended then.
+    /// [`WriteTermError`] for what no term can be; nothing was appended then.
     pub fn write_with<T: Serialize + ?Sized>(
         &self,
         value: &T,
         out: &mut Vec<u8>,
         extension: &mut dyn Extension,
-    ) -> Result<(), WriteError> {
+    ) -> Result<(), WriteTermError> {
         let start = out.len();
-        let Codec { names, structs, absent } = *self;
+        let TermCodec { names, structs, absent } = *self;
         let mut writer = ToTerm { out: &mut *out, names, structs, absent, extension, depth: 0 };
         match value.serialize(&mut writer) {
             Ok(true) => Ok(()),
@@ -123,7 +123,7 @@ impl Codec {
         self.read_with(decoder, &mut NoExtension)
     }
 
-    /// As [`Codec::read`], with types that the extension reads.
+    /// As [`TermCodec::read`], with types that the extension reads.
     ///
     /// # Errors
     /// [`ReadError`] with the way to the place.
@@ -132,7 +132,7 @@ impl Codec {
         decoder: Decoder<'de>,
         extension: &mut dyn Extension,
     ) -> Result<T, ReadError> {
-        let Codec { names, structs, .. } = *self;
+        let TermCodec { names, structs, .. } = *self;
         let mut reader = FromTerm { tokens: decoder.tokens, names, structs, extension, depth: 0 };
         let value = T::deserialize(&mut reader)?;
         reader.tokens.end()?;
@@ -142,11 +142,11 @@ impl Codec {
     /// A value as a term: by its bytes.
     ///
     /// # Errors
-    /// [`WriteError`] for what no term can be.
-    pub fn to_term<T: Serialize + ?Sized>(&self, value: &T) -> Result<Term, WriteError> {
+    /// [`WriteTermError`] for what no term can be.
+    pub fn to_term<T: Serialize + ?Sized>(&self, value: &T) -> Result<Term, WriteTermError> {
         let mut bytes = Vec::new();
         self.write(value, &mut bytes)?;
-        Decoder::new(&bytes).last_term().map_err(<WriteError as serde::ser::Error>::custom)
+        Decoder::new(&bytes).last_term().map_err(<WriteTermError as serde::ser::Error>::custom)
     }
 
     /// A term as a value: by its bytes.

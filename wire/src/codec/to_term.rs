@@ -3,8 +3,8 @@
 //! Each method appends one term, and says whether it did: a type of the extension may have none. Lengths that are not
 //! known before are filled in at the end.
 
-use super::error::WriteError;
-use super::extension::{ATOM, Extension, Held, PREFIX, TERM};
+use super::error::WriteTermError;
+use super::extension::{ATOM, Extension, ExtensionValue, PREFIX, TERM};
 use super::held::HeldSerializer;
 use super::options::{Absent, Names, Structs};
 use crate::etf::encode::{
@@ -26,31 +26,31 @@ pub(super) struct ToTerm<'o> {
 }
 
 impl ToTerm<'_> {
-    fn enter(&mut self) -> Result<(), WriteError> {
+    fn enter(&mut self) -> Result<(), WriteTermError> {
         let limit = Limits::TYPED_DEPTH;
         if self.depth >= limit {
-            return Err(WriteError::Depth { limit });
+            return Err(WriteTermError::Depth { limit });
         }
         self.depth += 1;
         Ok(())
     }
 
     /// The name of a variant or a unit struct.
-    fn name(&mut self, name: &str) -> Result<(), WriteError> {
+    fn name(&mut self, name: &str) -> Result<(), WriteTermError> {
         let mut text = String::with_capacity(name.len());
         self.names.write(name, &mut text);
         self.atom(&text)
     }
 
-    fn atom(&mut self, text: &str) -> Result<(), WriteError> {
+    fn atom(&mut self, text: &str) -> Result<(), WriteTermError> {
         Atom::check(text)?;
         write_atom(text, self.out);
         Ok(())
     }
 
-    fn float(&mut self, value: f64) -> Result<bool, WriteError> {
+    fn float(&mut self, value: f64) -> Result<bool, WriteTermError> {
         if !value.is_finite() {
-            return Err(WriteError::Float { value: value.to_string() });
+            return Err(WriteTermError::Float { value: value.to_string() });
         }
         write_float(value, self.out);
         Ok(true)
@@ -61,7 +61,7 @@ impl ToTerm<'_> {
         &mut self,
         is_ok: bool,
         value: &T,
-    ) -> Result<bool, WriteError> {
+    ) -> Result<bool, WriteTermError> {
         let start = self.out.len();
         write_tuple_head(2, self.out)?;
         write_atom(if is_ok { "ok" } else { "error" }, self.out);
@@ -80,7 +80,7 @@ impl ToTerm<'_> {
 /// A tuple, list or map of which elements are being written.
 pub(super) struct Compound<'w, 'o> {
     writer: &'w mut ToTerm<'o>,
-    kind: Kind,
+    kind: CompoundKind,
     /// Where the compound begins, its tag included.
     start: usize,
     /// Where its elements begin.
@@ -91,7 +91,7 @@ pub(super) struct Compound<'w, 'o> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum CompoundKind {
     List,
     Tuple,
     /// The name, and then elements; the name alone if there are none.
@@ -107,21 +107,21 @@ impl<'w, 'o> Compound<'w, 'o> {
     /// Begins a compound of at most so many elements, in a variant besides the name.
     fn begin(
         writer: &'w mut ToTerm<'o>,
-        kind: Kind,
+        kind: CompoundKind,
         most: usize,
         name: Option<&str>,
-    ) -> Result<Self, WriteError> {
+    ) -> Result<Self, WriteTermError> {
         writer.enter()?;
         let start = writer.out.len();
         match kind {
-            Kind::List => write_list_head(0, writer.out)?,
-            Kind::Map => write_map_head(0, writer.out)?,
-            Kind::VariantMap => {
+            CompoundKind::List => write_list_head(0, writer.out)?,
+            CompoundKind::Map => write_map_head(0, writer.out)?,
+            CompoundKind::VariantMap => {
                 write_tuple_head(2, writer.out)?;
                 name.map(|name| writer.name(name)).transpose()?;
                 write_map_head(0, writer.out)?;
             }
-            Kind::Tuple | Kind::Variant | Kind::Positional => {
+            CompoundKind::Tuple | CompoundKind::Variant | CompoundKind::Positional => {
                 // The size of the head depends on the greatest count.
                 let most = most + usize::from(name.is_some());
                 write_tuple_head(most, writer.out)?;
@@ -130,19 +130,21 @@ impl<'w, 'o> Compound<'w, 'o> {
         }
         let elements = writer.out.len();
         let count = match kind {
-            Kind::Tuple | Kind::Variant | Kind::Positional => usize::from(name.is_some()),
-            Kind::List | Kind::Map | Kind::VariantMap => 0,
+            CompoundKind::Tuple | CompoundKind::Variant | CompoundKind::Positional => {
+                usize::from(name.is_some())
+            }
+            CompoundKind::List | CompoundKind::Map | CompoundKind::VariantMap => 0,
         };
         Ok(Compound { writer, kind, start, elements, count, keys: Vec::new() })
     }
 
-    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
+    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteTermError> {
         let written = value.serialize(&mut *self.writer)?;
         self.count += usize::from(written);
         Ok(())
     }
 
-    fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), WriteError> {
+    fn key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), WriteTermError> {
         let start = self.writer.out.len();
         key.serialize(&mut *self.writer)?;
         self.keys.push((start, self.writer.out.len()));
@@ -150,7 +152,7 @@ impl<'w, 'o> Compound<'w, 'o> {
     }
 
     /// The value of the last key. A value without a term takes its key along.
-    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
+    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteTermError> {
         if value.serialize(&mut *self.writer)? {
             self.count += 1;
         } else if let Some((start, _)) = self.keys.pop() {
@@ -163,8 +165,8 @@ impl<'w, 'o> Compound<'w, 'o> {
         &mut self,
         name: &'static str,
         value: &T,
-    ) -> Result<(), WriteError> {
-        if self.kind == Kind::Positional {
+    ) -> Result<(), WriteTermError> {
+        if self.kind == CompoundKind::Positional {
             return self.element(value);
         }
         let start = self.writer.out.len();
@@ -174,35 +176,37 @@ impl<'w, 'o> Compound<'w, 'o> {
     }
 
     fn skip_field(&mut self) {
-        if self.kind == Kind::Positional {
+        if self.kind == CompoundKind::Positional {
             write_atom(self.writer.absent.atom(), self.writer.out);
             self.count += 1;
         }
     }
 
     /// Fills in the count.
-    fn finish(self) -> Result<bool, WriteError> {
+    fn finish(self) -> Result<bool, WriteTermError> {
         let Compound { writer, kind, start, elements, count, keys } = self;
         writer.depth -= 1;
         match kind {
-            Kind::List if count == 0 => {
+            CompoundKind::List if count == 0 => {
                 writer.out.truncate(start);
                 writer.out.push(tag::NIL);
             }
-            Kind::List => finish_list(writer.out, start, elements, count)?,
-            Kind::Variant if count == 1 => {
+            CompoundKind::List => finish_list(writer.out, start, elements, count)?,
+            CompoundKind::Variant if count == 1 => {
                 // The name alone: without the head, which has one byte for the count, or four.
                 let head = if writer.out[start] == tag::SMALL_TUPLE { 2 } else { 5 };
                 writer.out.drain(start..start + head);
             }
-            Kind::Tuple | Kind::Variant | Kind::Positional => match writer.out[start] {
-                tag::SMALL_TUPLE => {
-                    let error = EncodeError { what: "a tuple", length: count };
-                    writer.out[start + 1] = u8::try_from(count).map_err(|_| error)?;
+            CompoundKind::Tuple | CompoundKind::Variant | CompoundKind::Positional => {
+                match writer.out[start] {
+                    tag::SMALL_TUPLE => {
+                        let error = EncodeError { what: "a tuple", length: count };
+                        writer.out[start + 1] = u8::try_from(count).map_err(|_| error)?;
+                    }
+                    _ => fill_in(writer.out, start + 1, "a tuple", count)?,
                 }
-                _ => fill_in(writer.out, start + 1, "a tuple", count)?,
-            },
-            Kind::Map | Kind::VariantMap => {
+            }
+            CompoundKind::Map | CompoundKind::VariantMap => {
                 check_keys(writer.out, keys)?;
                 fill_in(writer.out, elements - 4, "a map", count)?;
             }
@@ -245,21 +249,21 @@ fn finish_list(
 }
 
 /// Equal terms have equal bytes, but for the order of pairs of maps in keys.
-fn check_keys(out: &[u8], keys: Vec<(usize, usize)>) -> Result<(), WriteError> {
+fn check_keys(out: &[u8], keys: Vec<(usize, usize)>) -> Result<(), WriteTermError> {
     if keys.len() < 2 {
         return Ok(());
     }
     let mut keys: Vec<_> = keys.into_iter().map(|(start, end)| &out[start..end]).collect();
     keys.sort_unstable();
     if keys.windows(2).any(|two| two[0] == two[1]) {
-        return Err(WriteError::EqualKeys);
+        return Err(WriteTermError::EqualKeys);
     }
     Ok(())
 }
 
 macro_rules! integers {
     ($($method:ident($number:ty);)*) => {
-        $(fn $method(self, number: $number) -> Result<bool, WriteError> {
+        $(fn $method(self, number: $number) -> Result<bool, WriteTermError> {
             write_int(number.into(), self.out);
             Ok(true)
         })*
@@ -268,7 +272,7 @@ macro_rules! integers {
 
 impl<'w, 'o> Serializer for &'w mut ToTerm<'o> {
     type Ok = bool;
-    type Error = WriteError;
+    type Error = WriteTermError;
     type SerializeSeq = Compound<'w, 'o>;
     type SerializeTuple = Compound<'w, 'o>;
     type SerializeTupleStruct = Compound<'w, 'o>;
@@ -287,62 +291,62 @@ impl<'w, 'o> Serializer for &'w mut ToTerm<'o> {
         serialize_u32(u32);
     }
 
-    fn serialize_u64(self, number: u64) -> Result<bool, WriteError> {
+    fn serialize_u64(self, number: u64) -> Result<bool, WriteTermError> {
         write_u64(number, self.out);
         Ok(true)
     }
 
-    fn serialize_i128(self, number: i128) -> Result<bool, WriteError> {
+    fn serialize_i128(self, number: i128) -> Result<bool, WriteTermError> {
         write_big(&BigInt::from(number), self.out)?;
         Ok(true)
     }
 
-    fn serialize_u128(self, number: u128) -> Result<bool, WriteError> {
+    fn serialize_u128(self, number: u128) -> Result<bool, WriteTermError> {
         write_big(&BigInt::from(number), self.out)?;
         Ok(true)
     }
 
-    fn serialize_bool(self, value: bool) -> Result<bool, WriteError> {
+    fn serialize_bool(self, value: bool) -> Result<bool, WriteTermError> {
         write_atom(if value { "true" } else { "false" }, self.out);
         Ok(true)
     }
 
-    fn serialize_f32(self, value: f32) -> Result<bool, WriteError> {
+    fn serialize_f32(self, value: f32) -> Result<bool, WriteTermError> {
         self.float(value.into())
     }
 
-    fn serialize_f64(self, value: f64) -> Result<bool, WriteError> {
+    fn serialize_f64(self, value: f64) -> Result<bool, WriteTermError> {
         self.float(value)
     }
 
-    fn serialize_char(self, value: char) -> Result<bool, WriteError> {
+    fn serialize_char(self, value: char) -> Result<bool, WriteTermError> {
         self.serialize_u32(value.into())
     }
 
-    fn serialize_str(self, text: &str) -> Result<bool, WriteError> {
+    fn serialize_str(self, text: &str) -> Result<bool, WriteTermError> {
         self.serialize_bytes(text.as_bytes())
     }
 
-    fn serialize_bytes(self, bytes: &[u8]) -> Result<bool, WriteError> {
+    fn serialize_bytes(self, bytes: &[u8]) -> Result<bool, WriteTermError> {
         write_binary(bytes, self.out)?;
         Ok(true)
     }
 
-    fn serialize_none(self) -> Result<bool, WriteError> {
+    fn serialize_none(self) -> Result<bool, WriteTermError> {
         write_atom(self.absent.atom(), self.out);
         Ok(true)
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<bool, WriteError> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<bool, WriteTermError> {
         value.serialize(self)
     }
 
-    fn serialize_unit(self) -> Result<bool, WriteError> {
+    fn serialize_unit(self) -> Result<bool, WriteTermError> {
         write_atom("ok", self.out);
         Ok(true)
     }
 
-    fn serialize_unit_struct(self, name: &'static str) -> Result<bool, WriteError> {
+    fn serialize_unit_struct(self, name: &'static str) -> Result<bool, WriteTermError> {
         self.name(name)?;
         Ok(true)
     }
@@ -352,7 +356,7 @@ impl<'w, 'o> Serializer for &'w mut ToTerm<'o> {
         _: &'static str,
         _: u32,
         variant: &'static str,
-    ) -> Result<bool, WriteError> {
+    ) -> Result<bool, WriteTermError> {
         self.name(variant)?;
         Ok(true)
     }
@@ -361,7 +365,7 @@ impl<'w, 'o> Serializer for &'w mut ToTerm<'o> {
         self,
         name: &'static str,
         value: &T,
-    ) -> Result<bool, WriteError> {
+    ) -> Result<bool, WriteTermError> {
         if !name.starts_with(PREFIX) {
             // A type that wraps itself in a box is as deep as one that nests in any other way.
             self.enter()?;
@@ -370,13 +374,13 @@ impl<'w, 'o> Serializer for &'w mut ToTerm<'o> {
             return written;
         }
         match (name, value.serialize(HeldSerializer)?) {
-            (TERM, Held::Bytes(term)) => {
+            (TERM, ExtensionValue::Bytes(term)) => {
                 self.out.extend(term);
                 Ok(true)
             }
-            (ATOM, Held::Text(text)) => self.atom(&text).map(|()| true),
+            (ATOM, ExtensionValue::Text(text)) => self.atom(&text).map(|()| true),
             (name, held) => {
-                let why = |why| WriteError::Extension { name, why };
+                let why = |why| WriteTermError::Extension { name, why };
                 self.extension.write(name, &held, self.out).map_err(why)
             }
         }
@@ -388,7 +392,7 @@ impl<'w, 'o> Serializer for &'w mut ToTerm<'o> {
         index: u32,
         variant: &'static str,
         value: &T,
-    ) -> Result<bool, WriteError> {
+    ) -> Result<bool, WriteTermError> {
         match (name, index, variant) {
             ("Result", 0, "Ok") => {
                 self.enter()?;
@@ -403,27 +407,27 @@ impl<'w, 'o> Serializer for &'w mut ToTerm<'o> {
                 written
             }
             _ => {
-                let mut compound = Compound::begin(self, Kind::Variant, 1, Some(variant))?;
+                let mut compound = Compound::begin(self, CompoundKind::Variant, 1, Some(variant))?;
                 compound.element(value)?;
                 compound.finish()
             }
         }
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Compound<'w, 'o>, WriteError> {
-        Compound::begin(self, Kind::List, 0, None)
+    fn serialize_seq(self, _: Option<usize>) -> Result<Compound<'w, 'o>, WriteTermError> {
+        Compound::begin(self, CompoundKind::List, 0, None)
     }
 
-    fn serialize_tuple(self, len: usize) -> Result<Compound<'w, 'o>, WriteError> {
-        Compound::begin(self, Kind::Tuple, len, None)
+    fn serialize_tuple(self, len: usize) -> Result<Compound<'w, 'o>, WriteTermError> {
+        Compound::begin(self, CompoundKind::Tuple, len, None)
     }
 
     fn serialize_tuple_struct(
         self,
         _: &'static str,
         len: usize,
-    ) -> Result<Compound<'w, 'o>, WriteError> {
-        Compound::begin(self, Kind::Tuple, len, None)
+    ) -> Result<Compound<'w, 'o>, WriteTermError> {
+        Compound::begin(self, CompoundKind::Tuple, len, None)
     }
 
     fn serialize_tuple_variant(
@@ -432,23 +436,23 @@ impl<'w, 'o> Serializer for &'w mut ToTerm<'o> {
         _: u32,
         variant: &'static str,
         len: usize,
-    ) -> Result<Compound<'w, 'o>, WriteError> {
-        Compound::begin(self, Kind::Variant, len, Some(variant))
+    ) -> Result<Compound<'w, 'o>, WriteTermError> {
+        Compound::begin(self, CompoundKind::Variant, len, Some(variant))
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Compound<'w, 'o>, WriteError> {
-        Compound::begin(self, Kind::Map, 0, None)
+    fn serialize_map(self, _: Option<usize>) -> Result<Compound<'w, 'o>, WriteTermError> {
+        Compound::begin(self, CompoundKind::Map, 0, None)
     }
 
     fn serialize_struct(
         self,
         name: &'static str,
         len: usize,
-    ) -> Result<Compound<'w, 'o>, WriteError> {
+    ) -> Result<Compound<'w, 'o>, WriteTermError> {
         match self.structs {
-            Structs::Map => Compound::begin(self, Kind::Map, 0, None),
-            Structs::Tuple => Compound::begin(self, Kind::Positional, len, None),
-            Structs::Record => Compound::begin(self, Kind::Positional, len, Some(name)),
+            Structs::Map => Compound::begin(self, CompoundKind::Map, 0, None),
+            Structs::Tuple => Compound::begin(self, CompoundKind::Positional, len, None),
+            Structs::Record => Compound::begin(self, CompoundKind::Positional, len, Some(name)),
         }
     }
 
@@ -458,11 +462,11 @@ impl<'w, 'o> Serializer for &'w mut ToTerm<'o> {
         _: u32,
         variant: &'static str,
         len: usize,
-    ) -> Result<Compound<'w, 'o>, WriteError> {
+    ) -> Result<Compound<'w, 'o>, WriteTermError> {
         match self.structs {
-            Structs::Map => Compound::begin(self, Kind::VariantMap, 0, Some(variant)),
+            Structs::Map => Compound::begin(self, CompoundKind::VariantMap, 0, Some(variant)),
             Structs::Tuple | Structs::Record => {
-                Compound::begin(self, Kind::Positional, len, Some(variant))
+                Compound::begin(self, CompoundKind::Positional, len, Some(variant))
             }
         }
     }
@@ -474,113 +478,119 @@ impl<'w, 'o> Serializer for &'w mut ToTerm<'o> {
 
 impl ser::SerializeSeq for Compound<'_, '_> {
     type Ok = bool;
-    type Error = WriteError;
+    type Error = WriteTermError;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
+    fn serialize_element<T: Serialize + ?Sized>(
+        &mut self,
+        value: &T,
+    ) -> Result<(), WriteTermError> {
         self.element(value)
     }
 
-    fn end(self) -> Result<bool, WriteError> {
+    fn end(self) -> Result<bool, WriteTermError> {
         self.finish()
     }
 }
 
 impl ser::SerializeTuple for Compound<'_, '_> {
     type Ok = bool;
-    type Error = WriteError;
+    type Error = WriteTermError;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
+    fn serialize_element<T: Serialize + ?Sized>(
+        &mut self,
+        value: &T,
+    ) -> Result<(), WriteTermError> {
         self.element(value)
     }
 
-    fn end(self) -> Result<bool, WriteError> {
+    fn end(self) -> Result<bool, WriteTermError> {
         self.finish()
     }
 }
 
 impl ser::SerializeTupleStruct for Compound<'_, '_> {
     type Ok = bool;
-    type Error = WriteError;
+    type Error = WriteTermError;
 
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteTermError> {
         self.element(value)
     }
 
-    fn end(self) -> Result<bool, WriteError> {
+    fn end(self) -> Result<bool, WriteTermError> {
         self.finish()
     }
 }
 
 impl ser::SerializeTupleVariant for Compound<'_, '_> {
     type Ok = bool;
-    type Error = WriteError;
+    type Error = WriteTermError;
 
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteTermError> {
         self.element(value)
     }
 
-    fn end(self) -> Result<bool, WriteError> {
+    fn end(self) -> Result<bool, WriteTermError> {
         self.finish()
     }
 }
 
 impl ser::SerializeMap for Compound<'_, '_> {
     type Ok = bool;
-    type Error = WriteError;
+    type Error = WriteTermError;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), WriteError> {
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), WriteTermError> {
         self.key(key)
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteTermError> {
         self.value(value)
     }
 
-    fn end(self) -> Result<bool, WriteError> {
+    fn end(self) -> Result<bool, WriteTermError> {
         self.finish()
     }
 }
 
 impl ser::SerializeStruct for Compound<'_, '_> {
     type Ok = bool;
-    type Error = WriteError;
+    type Error = WriteTermError;
 
     fn serialize_field<T: Serialize + ?Sized>(
         &mut self,
         name: &'static str,
         value: &T,
-    ) -> Result<(), WriteError> {
+    ) -> Result<(), WriteTermError> {
         self.field(name, value)
     }
 
-    fn skip_field(&mut self, _: &'static str) -> Result<(), WriteError> {
+    fn skip_field(&mut self, _: &'static str) -> Result<(), WriteTermError> {
         Compound::skip_field(self);
         Ok(())
     }
 
-    fn end(self) -> Result<bool, WriteError> {
+    fn end(self) -> Result<bool, WriteTermError> {
         self.finish()
     }
 }
 
 impl ser::SerializeStructVariant for Compound<'_, '_> {
     type Ok = bool;
-    type Error = WriteError;
+    type Error = WriteTermError;
 
     fn serialize_field<T: Serialize + ?Sized>(
         &mut self,
         name: &'static str,
         value: &T,
-    ) -> Result<(), WriteError> {
+    ) -> Result<(), WriteTermError> {
         self.field(name, value)
     }
 
-    fn skip_field(&mut self, _: &'static str) -> Result<(), WriteError> {
+    fn skip_field(&mut self, _: &'static str) -> Result<(), WriteTermError> {
         Compound::skip_field(self);
         Ok(())
     }
 
-    fn end(self) -> Result<bool, WriteError> {
+    fn end(self) -> Result<bool, WriteTermError> {
         self.finish()
     }
 }

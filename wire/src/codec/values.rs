@@ -116,15 +116,15 @@ impl<'de> Deserialize<'de> for Atom {
 }
 
 /// A type that is one kind of term.
-trait Kind: Sized {
+trait TermType: Sized {
     const WHAT: &'static str;
     fn of(term: &Term) -> Option<Self>;
 }
 
-fn deserialize<'de, T: Kind, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+fn deserialize<'de, T: TermType, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     struct What<T>(PhantomData<T>);
 
-    impl<T: Kind> serde::de::Expected for What<T> {
+    impl<T: TermType> serde::de::Expected for What<T> {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str(T::WHAT)
         }
@@ -138,7 +138,7 @@ fn deserialize<'de, T: Kind, D: Deserializer<'de>>(deserializer: D) -> Result<T,
 
 macro_rules! kinds {
     ($($kind:ident, $variant:ident, $what:literal;)*) => {
-        $(impl Kind for $kind {
+        $(impl TermType for $kind {
             const WHAT: &'static str = $what;
 
             fn of(term: &Term) -> Option<Self> {

@@ -14,7 +14,7 @@ use super::limits::Limits;
 use super::map::EqualKeys;
 use super::tag;
 use super::term::{Bits, Elements, Export, Fun, Improper, Map, Record, Term};
-use super::token::{DecodeError, FunHead, RecordHead, Token, Tokens};
+use super::token::{DecodeError, FunHead, RecordHead, TermToken, Tokens};
 use std::sync::Arc;
 
 impl Term {
@@ -95,15 +95,15 @@ impl<'a> Decoder<'a> {
 }
 
 /// A term of which not all elements were read.
-struct Open {
-    kind: Kind,
+struct OpenTerm {
+    kind: OpenKind,
     /// Where its elements begin among the values.
     start: usize,
     /// How many are still to come.
     left: usize,
 }
 
-enum Kind {
+enum OpenKind {
     Tuple,
     /// Its elements; the tail follows.
     List,
@@ -117,16 +117,16 @@ enum Kind {
 /// The next term.
 pub(crate) fn read(tokens: &mut Tokens<'_>) -> Result<Term, DecodeError> {
     let mut values: Vec<Term> = Vec::new();
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenTerm> = Vec::new();
     loop {
         let (kind, left) = match tokens.next()? {
-            Token::Tuple(count) => (Kind::Tuple, count),
-            Token::List(count) => (Kind::List, count),
-            Token::Map(pairs) => (Kind::Map, pairs * 2),
-            Token::Fun(head, free) => (Kind::Fun(head), free),
-            Token::Record(head) => {
+            TermToken::Tuple(count) => (OpenKind::Tuple, count),
+            TermToken::List(count) => (OpenKind::List, count),
+            TermToken::Map(pairs) => (OpenKind::Map, pairs * 2),
+            TermToken::Fun(head, free) => (OpenKind::Fun(head), free),
+            TermToken::Record(head) => {
                 let count = head.fields.len();
-                (Kind::Record(head), count)
+                (OpenKind::Record(head), count)
             }
             leaf => {
                 values.push(self::leaf(leaf, tokens)?);
@@ -143,7 +143,7 @@ pub(crate) fn read(tokens: &mut Tokens<'_>) -> Result<Term, DecodeError> {
         if open.len() >= limit {
             return Err(DecodeError::Depth { offset: tokens.offset(), limit });
         }
-        open.push(Open { kind, start: values.len(), left });
+        open.push(OpenTerm { kind, start: values.len(), left });
         if left == 0
             && let Some(term) = close(tokens, &mut values, &mut open)?
         {
@@ -156,20 +156,20 @@ pub(crate) fn read(tokens: &mut Tokens<'_>) -> Result<Term, DecodeError> {
 fn close(
     tokens: &mut Tokens<'_>,
     values: &mut Vec<Term>,
-    open: &mut Vec<Open>,
+    open: &mut Vec<OpenTerm>,
 ) -> Result<Option<Term>, DecodeError> {
     loop {
         let Some(top) = open.last_mut() else { return Ok(values.pop()) };
         if top.left > 0 {
             return Ok(None);
         }
-        if matches!(top.kind, Kind::List) && !tail(tokens, values, top)? {
+        if matches!(top.kind, OpenKind::List) && !tail(tokens, values, top)? {
             return Ok(None);
         }
-        let Some(Open { kind, start, .. }) = open.pop() else { return Ok(values.pop()) };
+        let Some(OpenTerm { kind, start, .. }) = open.pop() else { return Ok(values.pop()) };
         let value = match kind {
             // A list of no elements and a tail is the tail.
-            Kind::Tail if values.len() == start + 1 => None,
+            OpenKind::Tail if values.len() == start + 1 => None,
             kind => {
                 let elements = Elements::from_drain(values.drain(start..));
                 Some(complete(tokens, kind, elements)?)
@@ -187,24 +187,24 @@ fn close(
 fn tail(
     tokens: &mut Tokens<'_>,
     values: &mut Vec<Term>,
-    list: &mut Open,
+    list: &mut OpenTerm,
 ) -> Result<bool, DecodeError> {
     loop {
         match tokens.peek_tag()? {
             tag::NIL | tag::STRING | tag::LIST => match tokens.next()? {
-                Token::List(0) => {}
-                Token::List(count) => {
+                TermToken::List(0) => {}
+                TermToken::List(count) => {
                     list.left = count;
                     return Ok(false);
                 }
-                Token::Text(text) => {
+                TermToken::Text(text) => {
                     values.extend(text.iter().map(|&byte| Term::Int(byte.into())));
                     return Ok(true);
                 }
                 _ => return Ok(true),
             },
             _ => {
-                list.kind = Kind::Tail;
+                list.kind = OpenKind::Tail;
                 list.left = 1;
                 return Ok(false);
             }
@@ -212,23 +212,23 @@ fn tail(
     }
 }
 
-fn complete(tokens: &Tokens<'_>, kind: Kind, elements: Elements) -> Result<Term, DecodeError> {
+fn complete(tokens: &Tokens<'_>, kind: OpenKind, elements: Elements) -> Result<Term, DecodeError> {
     let offset = tokens.offset();
     Ok(match kind {
-        Kind::Tuple => Term::Tuple(elements),
-        Kind::List => Term::List(elements),
+        OpenKind::Tuple => Term::Tuple(elements),
+        OpenKind::List => Term::List(elements),
         // A nested list as the tail was joined to the elements as it came.
-        Kind::Tail => Term::Improper(Improper(elements)),
-        Kind::Map => Term::Map(
+        OpenKind::Tail => Term::Improper(Improper(elements)),
+        OpenKind::Map => Term::Map(
             Map::from_elements(elements).map_err(|EqualKeys| DecodeError::EqualKeys { offset })?,
         ),
-        Kind::Fun(head) => {
+        OpenKind::Fun(head) => {
             head.ends_at(offset)?;
             let FunHead { arity, uniq, index, module, old_index, old_uniq, pid, .. } = *head;
             let free = elements;
             Term::Fun(Arc::new(Fun { arity, uniq, index, module, old_index, old_uniq, pid, free }))
         }
-        Kind::Record(head) => {
+        OpenKind::Record(head) => {
             let RecordHead { flags, module, name, fields } = *head;
             let claimed = fields.len() as u64;
             let record = Record::new(flags, module, name, fields, elements);
@@ -240,28 +240,28 @@ fn complete(tokens: &Tokens<'_>, kind: Kind, elements: Elements) -> Result<Term,
 }
 
 /// The term of a head that nothing follows.
-fn leaf(token: Token<'_>, tokens: &mut Tokens<'_>) -> Result<Term, DecodeError> {
+fn leaf(token: TermToken<'_>, tokens: &mut Tokens<'_>) -> Result<Term, DecodeError> {
     Ok(match token {
-        Token::Int(number) => Term::Int(number),
-        Token::Big(number) => Term::Big(Arc::new(number)),
-        Token::Float(float) => Term::Float(float),
-        Token::Atom(text) => Term::Atom(tokens.make_atom(text)?),
-        Token::Text(text) => Term::list(text.iter().map(|&byte| Term::Int(byte.into()))),
-        Token::Binary(bytes) => Term::binary(bytes),
-        Token::Bits(bytes, last) => Bits::new(bytes, last)
+        TermToken::Int(number) => Term::Int(number),
+        TermToken::Big(number) => Term::Big(Arc::new(number)),
+        TermToken::Float(float) => Term::Float(float),
+        TermToken::Atom(text) => Term::Atom(tokens.make_atom(text)?),
+        TermToken::Text(text) => Term::list(text.iter().map(|&byte| Term::Int(byte.into()))),
+        TermToken::Binary(bytes) => Term::binary(bytes),
+        TermToken::Bits(bytes, last) => Bits::new(bytes, last)
             .map_or_else(|| Term::binary(bytes), |bits| Term::Bits(Arc::new(bits))),
-        Token::Pid(pid) => pid.into(),
-        Token::Port(port) => port.into(),
-        Token::Reference(reference) => reference.into(),
-        Token::Export { module, function, arity } => {
+        TermToken::Pid(pid) => pid.into(),
+        TermToken::Port(port) => port.into(),
+        TermToken::Reference(reference) => reference.into(),
+        TermToken::Export { module, function, arity } => {
             Term::Export(Arc::new(Export { module, function, arity }))
         }
-        Token::Nil
-        | Token::List(_)
-        | Token::Tuple(_)
-        | Token::Map(_)
-        | Token::Fun(..)
-        | Token::Record(_) => Term::nil(),
+        TermToken::Nil
+        | TermToken::List(_)
+        | TermToken::Tuple(_)
+        | TermToken::Map(_)
+        | TermToken::Fun(..)
+        | TermToken::Record(_) => Term::nil(),
     })
 }
 

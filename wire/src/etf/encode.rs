@@ -39,15 +39,15 @@ impl Term {
         head(self, out, &mut tasks)?;
         while let Some(task) = tasks.last_mut() {
             match task {
-                Task::Each(terms) => match terms.next() {
+                EncodeTask::Each(terms) => match terms.next() {
                     Some(term) => head(term, out, &mut tasks)?,
                     None => drop(tasks.pop()),
                 },
-                Task::Nil => {
+                EncodeTask::Nil => {
                     out.push(tag::NIL);
                     tasks.pop();
                 }
-                Task::FunSize { at } => {
+                EncodeTask::FunSize { at } => {
                     let at = *at;
                     let size = length("a fun", out.len() - at)?;
                     out[at..at + 4].copy_from_slice(&size);
@@ -60,7 +60,7 @@ impl Term {
 }
 
 /// What is still to be written, the next one last.
-enum Task<'a> {
+enum EncodeTask<'a> {
     Each(Iter<'a, Term>),
     /// The end of a proper list.
     Nil,
@@ -74,7 +74,7 @@ enum Task<'a> {
 fn head<'a>(
     term: &'a Term,
     out: &mut Vec<u8>,
-    tasks: &mut Vec<Task<'a>>,
+    tasks: &mut Vec<EncodeTask<'a>>,
 ) -> Result<(), EncodeError> {
     match term {
         Term::Int(number) => write_int(*number, out),
@@ -90,7 +90,7 @@ fn head<'a>(
         }
         Term::Tuple(elements) => {
             write_tuple_head(elements.len(), out)?;
-            tasks.push(Task::Each(elements.iter()));
+            tasks.push(EncodeTask::Each(elements.iter()));
         }
         Term::List(elements) if elements.is_empty() => out.push(tag::NIL),
         Term::List(elements) => match string_length(elements) {
@@ -101,18 +101,18 @@ fn head<'a>(
             }
             None => {
                 write_list_head(elements.len(), out)?;
-                tasks.push(Task::Nil);
-                tasks.push(Task::Each(elements.iter()));
+                tasks.push(EncodeTask::Nil);
+                tasks.push(EncodeTask::Each(elements.iter()));
             }
         },
         Term::Improper(list) => {
             write_list_head(list.elements().len(), out)?;
             // The tail is the last of them.
-            tasks.push(Task::Each(list.0.iter()));
+            tasks.push(EncodeTask::Each(list.0.iter()));
         }
         Term::Map(map) => {
             write_map_head(map.len(), out)?;
-            tasks.push(Task::Each(map.0.pairs.iter()));
+            tasks.push(EncodeTask::Each(map.0.pairs.iter()));
         }
         Term::Pid(pid) => write_pid(pid, out),
         Term::Port(port) => write_port(port, out),
@@ -124,9 +124,9 @@ fn head<'a>(
             out.extend([tag::SMALL_INTEGER, export.arity]);
         }
         Term::Fun(fun) => {
-            tasks.push(Task::FunSize { at: out.len() + 1 });
+            tasks.push(EncodeTask::FunSize { at: out.len() + 1 });
             write_fun_head(fun, out)?;
-            tasks.push(Task::Each(fun.free.iter()));
+            tasks.push(EncodeTask::Each(fun.free.iter()));
         }
         Term::Record(record) => {
             out.push(tag::NATIVE_RECORD);
@@ -134,7 +134,7 @@ fn head<'a>(
             out.push(record.flags());
             let names = [record.module(), record.name()].into_iter().chain(record.fields());
             names.for_each(|name| write_atom(name.as_str(), out));
-            tasks.push(Task::Each(record.values.iter()));
+            tasks.push(EncodeTask::Each(record.values.iter()));
         }
     }
     Ok(())

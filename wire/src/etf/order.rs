@@ -6,8 +6,8 @@
 //!
 //! | kind | of 1 and 1.0 | is |
 //! |---|---|---|
-//! | [`Kind::Value`] | equal | Erlang's `<` and `==` |
-//! | [`Kind::Exact`] | every integer is less than every float | the order of keys of maps, and `=:=` |
+//! | [`NumberComparison::Value`] | equal | Erlang's `<` and `==` |
+//! | [`NumberComparison::Exact`] | every integer is less than every float | the order of keys of maps, and `=:=` |
 
 use super::integer::BigInt;
 use super::term::{Float, Map, Term};
@@ -17,7 +17,7 @@ use std::slice::Iter;
 
 /// In which of the two kinds numbers are compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum NumberComparison {
     Value,
     Exact,
 }
@@ -26,14 +26,14 @@ impl Term {
     /// Compares as Erlang's `<` and `==` do: `1` and `1.0` are equal.
     #[must_use]
     pub fn compare(&self, other: &Term) -> Ordering {
-        walk(self, other, Kind::Value)
+        walk(self, other, NumberComparison::Value)
     }
 }
 
 /// As Erlang's `=:=`.
 impl PartialEq for Term {
     fn eq(&self, other: &Self) -> bool {
-        walk(self, other, Kind::Exact).is_eq()
+        walk(self, other, NumberComparison::Exact).is_eq()
     }
 }
 
@@ -55,22 +55,22 @@ impl Ord for Term {
 impl Term {
     /// The order of keys of maps: every integer is less than every float.
     pub(crate) fn compare_exactly(&self, other: &Term) -> Ordering {
-        walk(self, other, Kind::Exact)
+        walk(self, other, NumberComparison::Exact)
     }
 }
 
 /// What is still to be compared, the next one last.
-enum Task<'a> {
-    Each(Iter<'a, Term>, Iter<'a, Term>, Kind),
-    Lists(&'a [Term], Tail<'a>, &'a [Term], Tail<'a>, Kind),
+enum CompareTask<'a> {
+    Each(Iter<'a, Term>, Iter<'a, Term>, NumberComparison),
+    Lists(&'a [Term], Tail<'a>, &'a [Term], Tail<'a>, NumberComparison),
     Keys(&'a Map, &'a Map, usize),
-    Values(&'a Map, &'a Map, usize, Kind),
+    Values(&'a Map, &'a Map, usize, NumberComparison),
 }
 
 /// What follows the elements of a list; `None` is `[]`.
 type Tail<'a> = Option<&'a Term>;
 
-fn walk(one: &Term, other: &Term, kind: Kind) -> Ordering {
+fn walk(one: &Term, other: &Term, kind: NumberComparison) -> Ordering {
     let mut tasks = Vec::new();
     let mut pair = Some((one, other, kind));
     loop {
@@ -82,38 +82,40 @@ fn walk(one: &Term, other: &Term, kind: Kind) -> Ordering {
         }
         let Some(task) = tasks.pop() else { return Ordering::Equal };
         match task {
-            Task::Each(mut a, mut b, kind) => {
+            CompareTask::Each(mut a, mut b, kind) => {
                 if let (Some(x), Some(y)) = (a.next(), b.next()) {
-                    tasks.push(Task::Each(a, b, kind));
+                    tasks.push(CompareTask::Each(a, b, kind));
                     pair = Some((x, y, kind));
                 }
             }
-            Task::Lists(a, a_tail, b, b_tail, kind) => match (a.split_first(), b.split_first()) {
-                (Some((x, a)), Some((y, b))) => {
-                    tasks.push(Task::Lists(a, a_tail, b, b_tail, kind));
-                    pair = Some((x, y, kind));
-                }
-                (None, None) => match (a_tail, b_tail) {
-                    (Some(x), Some(y)) => pair = Some((x, y, kind)),
-                    _ => {
-                        let order = a_tail.map_or(NIL, rank).cmp(&b_tail.map_or(NIL, rank));
-                        if order.is_ne() {
-                            return order;
-                        }
+            CompareTask::Lists(a, a_tail, b, b_tail, kind) => {
+                match (a.split_first(), b.split_first()) {
+                    (Some((x, a)), Some((y, b))) => {
+                        tasks.push(CompareTask::Lists(a, a_tail, b, b_tail, kind));
+                        pair = Some((x, y, kind));
                     }
-                },
-                (None, Some(_)) => return a_tail.map_or(NIL, rank).cmp(&LIST),
-                (Some(_), None) => return LIST.cmp(&b_tail.map_or(NIL, rank)),
-            },
-            Task::Keys(a, b, at) => {
-                if let (Some((x, _)), Some((y, _))) = (a.sorted_pair(at), b.sorted_pair(at)) {
-                    tasks.push(Task::Keys(a, b, at + 1));
-                    pair = Some((x, y, Kind::Exact));
+                    (None, None) => match (a_tail, b_tail) {
+                        (Some(x), Some(y)) => pair = Some((x, y, kind)),
+                        _ => {
+                            let order = a_tail.map_or(NIL, rank).cmp(&b_tail.map_or(NIL, rank));
+                            if order.is_ne() {
+                                return order;
+                            }
+                        }
+                    },
+                    (None, Some(_)) => return a_tail.map_or(NIL, rank).cmp(&LIST),
+                    (Some(_), None) => return LIST.cmp(&b_tail.map_or(NIL, rank)),
                 }
             }
-            Task::Values(a, b, at, kind) => {
+            CompareTask::Keys(a, b, at) => {
+                if let (Some((x, _)), Some((y, _))) = (a.sorted_pair(at), b.sorted_pair(at)) {
+                    tasks.push(CompareTask::Keys(a, b, at + 1));
+                    pair = Some((x, y, NumberComparison::Exact));
+                }
+            }
+            CompareTask::Values(a, b, at, kind) => {
                 if let (Some((_, x)), Some((_, y))) = (a.sorted_pair(at), b.sorted_pair(at)) {
-                    tasks.push(Task::Values(a, b, at + 1, kind));
+                    tasks.push(CompareTask::Values(a, b, at + 1, kind));
                     pair = Some((x, y, kind));
                 }
             }
@@ -144,13 +146,18 @@ fn rank(term: &Term) -> u8 {
 }
 
 /// Compares what can be compared at once, and leaves what is nested as tasks.
-fn heads<'a>(one: &'a Term, other: &'a Term, kind: Kind, tasks: &mut Vec<Task<'a>>) -> Ordering {
-    let each = |a: &'a [Term], b: &'a [Term]| Task::Each(a.iter(), b.iter(), kind);
+fn heads<'a>(
+    one: &'a Term,
+    other: &'a Term,
+    kind: NumberComparison,
+    tasks: &mut Vec<CompareTask<'a>>,
+) -> Ordering {
+    let each = |a: &'a [Term], b: &'a [Term]| CompareTask::Each(a.iter(), b.iter(), kind);
     match (one, other) {
         (Term::Int(a), Term::Int(b)) => a.cmp(b),
         (Term::Float(a), Term::Float(b)) => match kind {
-            Kind::Value => a.value().partial_cmp(&b.value()).unwrap_or(Ordering::Equal),
-            Kind::Exact => a.value().total_cmp(&b.value()),
+            NumberComparison::Value => a.value().partial_cmp(&b.value()).unwrap_or(Ordering::Equal),
+            NumberComparison::Exact => a.value().total_cmp(&b.value()),
         },
         (
             Term::Int(_) | Term::Big(_) | Term::Float(_),
@@ -179,16 +186,16 @@ fn heads<'a>(one: &'a Term, other: &'a Term, kind: Kind, tasks: &mut Vec<Task<'a
             name.then_with(|| a.fields().cmp(b.fields())).then(a.flags().cmp(&b.flags()))
         }
         (Term::Map(a), Term::Map(b)) => {
-            tasks.push(Task::Values(a, b, 0, kind));
-            tasks.push(Task::Keys(a, b, 0));
+            tasks.push(CompareTask::Values(a, b, 0, kind));
+            tasks.push(CompareTask::Keys(a, b, 0));
             a.len().cmp(&b.len())
         }
         (Term::List(a), Term::List(b)) => {
-            tasks.push(Task::Lists(a, None, b, None, kind));
+            tasks.push(CompareTask::Lists(a, None, b, None, kind));
             Ordering::Equal
         }
         (Term::Improper(a), Term::Improper(b)) => {
-            tasks.push(Task::Lists(
+            tasks.push(CompareTask::Lists(
                 a.elements(),
                 Some(a.tail()),
                 b.elements(),
@@ -198,11 +205,11 @@ fn heads<'a>(one: &'a Term, other: &'a Term, kind: Kind, tasks: &mut Vec<Task<'a
             Ordering::Equal
         }
         (Term::List(a), Term::Improper(b)) => {
-            tasks.push(Task::Lists(a, None, b.elements(), Some(b.tail()), kind));
+            tasks.push(CompareTask::Lists(a, None, b.elements(), Some(b.tail()), kind));
             Ordering::Equal
         }
         (Term::Improper(a), Term::List(b)) => {
-            tasks.push(Task::Lists(a.elements(), Some(a.tail()), b, None, kind));
+            tasks.push(CompareTask::Lists(a.elements(), Some(a.tail()), b, None, kind));
             Ordering::Equal
         }
         (Term::Binary(_) | Term::Bits(_), Term::Binary(_) | Term::Bits(_)) => {
@@ -213,17 +220,21 @@ fn heads<'a>(one: &'a Term, other: &'a Term, kind: Kind, tasks: &mut Vec<Task<'a
 }
 
 /// Numbers of which at most one is a float and at most one an `Int`.
-fn numbers(one: &Term, other: &Term, kind: Kind) -> Ordering {
+fn numbers(one: &Term, other: &Term, kind: NumberComparison) -> Ordering {
     let whole = |term: &Term| match term {
         Term::Int(number) => Some(BigInt::from(*number)),
         Term::Big(number) => Some(BigInt::clone(number)),
         _ => None,
     };
     match (one, other, kind) {
-        (Term::Int(a), Term::Float(b), Kind::Value) => small_and_float(*a, *b),
-        (Term::Float(a), Term::Int(b), Kind::Value) => small_and_float(*b, *a).reverse(),
-        (Term::Big(a), Term::Float(b), Kind::Value) => a.compare_float(b.value()),
-        (Term::Float(a), Term::Big(b), Kind::Value) => b.compare_float(a.value()).reverse(),
+        (Term::Int(a), Term::Float(b), NumberComparison::Value) => small_and_float(*a, *b),
+        (Term::Float(a), Term::Int(b), NumberComparison::Value) => {
+            small_and_float(*b, *a).reverse()
+        }
+        (Term::Big(a), Term::Float(b), NumberComparison::Value) => a.compare_float(b.value()),
+        (Term::Float(a), Term::Big(b), NumberComparison::Value) => {
+            b.compare_float(a.value()).reverse()
+        }
         (Term::Float(_), _, _) => Ordering::Greater,
         (_, Term::Float(_), _) => Ordering::Less,
         _ => whole(one).cmp(&whole(other)),

@@ -12,34 +12,38 @@ use std::slice::Iter;
 
 impl Display for Term {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let mut tasks = vec![Task::Term(self)];
+        let mut tasks = vec![PrintTask::Term(self)];
         while let Some(task) = tasks.pop() {
             match task {
-                Task::Term(term) => head(term, f, &mut tasks)?,
-                Task::Text(text) => f.write_str(text)?,
-                Task::Each(mut terms, between) => {
+                PrintTask::Term(term) => head(term, f, &mut tasks)?,
+                PrintTask::Text(text) => f.write_str(text)?,
+                PrintTask::Each(mut terms, between) => {
                     if let Some(term) = terms.next() {
                         f.write_str(between)?;
-                        tasks.push(Task::Each(terms, ","));
-                        tasks.push(Task::Term(term));
+                        tasks.push(PrintTask::Each(terms, ","));
+                        tasks.push(PrintTask::Term(term));
                     }
                 }
-                Task::Pairs(map, at) => {
+                PrintTask::Pairs(map, at) => {
                     if let Some((key, value)) = map.sorted_pair(at) {
                         let between = if at == 0 { "" } else { "," };
                         f.write_str(between)?;
-                        tasks.push(Task::Pairs(map, at + 1));
-                        tasks.extend([Task::Term(value), Task::Text(" => "), Task::Term(key)]);
+                        tasks.push(PrintTask::Pairs(map, at + 1));
+                        tasks.extend([
+                            PrintTask::Term(value),
+                            PrintTask::Text(" => "),
+                            PrintTask::Term(key),
+                        ]);
                     }
                 }
-                Task::Fields(record, at) => {
+                PrintTask::Fields(record, at) => {
                     if let (Some(name), Some(value)) =
                         (record.fields().get(at), record.values().get(at))
                     {
                         let between = if at == 0 { "" } else { "," };
                         write!(f, "{between}{name} = ")?;
-                        tasks.push(Task::Fields(record, at + 1));
-                        tasks.push(Task::Term(value));
+                        tasks.push(PrintTask::Fields(record, at + 1));
+                        tasks.push(PrintTask::Term(value));
                     }
                 }
             }
@@ -49,7 +53,7 @@ impl Display for Term {
 }
 
 /// What is still to be printed, the next one last.
-enum Task<'a> {
+enum PrintTask<'a> {
     Term(&'a Term),
     Text(&'static str),
     /// Terms, and what stands before the next one.
@@ -58,7 +62,7 @@ enum Task<'a> {
     Fields(&'a Record, usize),
 }
 
-fn head<'a>(term: &'a Term, f: &mut Formatter<'_>, tasks: &mut Vec<Task<'a>>) -> fmt::Result {
+fn head<'a>(term: &'a Term, f: &mut Formatter<'_>, tasks: &mut Vec<PrintTask<'a>>) -> fmt::Result {
     match term {
         Term::Int(number) => write!(f, "{number}"),
         Term::Big(number) => write!(f, "{number}"),
@@ -73,23 +77,27 @@ fn head<'a>(term: &'a Term, f: &mut Formatter<'_>, tasks: &mut Vec<Task<'a>>) ->
             write!(f, "{}:{count}>>", last >> (8 - count))
         }
         Term::Tuple(elements) => {
-            tasks.extend([Task::Text("}"), Task::Each(elements.iter(), "")]);
+            tasks.extend([PrintTask::Text("}"), PrintTask::Each(elements.iter(), "")]);
             f.write_str("{")
         }
         Term::List(elements) => match text_of(elements) {
             Some(text) => quoted(&text, '"', f),
             None => {
-                tasks.extend([Task::Text("]"), Task::Each(elements.iter(), "")]);
+                tasks.extend([PrintTask::Text("]"), PrintTask::Each(elements.iter(), "")]);
                 f.write_str("[")
             }
         },
         Term::Improper(list) => {
-            tasks.extend([Task::Text("]"), Task::Term(list.tail()), Task::Text("|")]);
-            tasks.push(Task::Each(list.elements().iter(), ""));
+            tasks.extend([
+                PrintTask::Text("]"),
+                PrintTask::Term(list.tail()),
+                PrintTask::Text("|"),
+            ]);
+            tasks.push(PrintTask::Each(list.elements().iter(), ""));
             f.write_str("[")
         }
         Term::Map(map) => {
-            tasks.extend([Task::Text("}"), Task::Pairs(map, 0)]);
+            tasks.extend([PrintTask::Text("}"), PrintTask::Pairs(map, 0)]);
             f.write_str("#{")
         }
         Term::Pid(pid) => write!(f, "{pid}"),
@@ -98,7 +106,7 @@ fn head<'a>(term: &'a Term, f: &mut Formatter<'_>, tasks: &mut Vec<Task<'a>>) ->
         Term::Export(export) => write!(f, "{export}"),
         Term::Fun(fun) => write!(f, "{fun}"),
         Term::Record(record) => {
-            tasks.extend([Task::Text("}"), Task::Fields(record, 0)]);
+            tasks.extend([PrintTask::Text("}"), PrintTask::Fields(record, 0)]);
             write!(f, "#{}:{}{{", record.module(), record.name())
         }
     }

@@ -169,7 +169,7 @@ pub enum DecodeError {
 
 /// The head of a term. What announces further terms is followed by them.
 #[derive(Clone, Debug)]
-pub(crate) enum Token<'a> {
+pub(crate) enum TermToken<'a> {
     Int(i64),
     Big(BigInt),
     Float(Float),
@@ -321,10 +321,10 @@ impl<'a> Tokens<'a> {
             left -= 1;
             // Each is at most as many as bytes are left, and takes one at least.
             left += match self.next()? {
-                Token::Tuple(count) | Token::Fun(_, count) => count,
-                Token::List(count) => count + 1,
-                Token::Map(pairs) => pairs * 2,
-                Token::Record(head) => head.fields.len(),
+                TermToken::Tuple(count) | TermToken::Fun(_, count) => count,
+                TermToken::List(count) => count + 1,
+                TermToken::Map(pairs) => pairs * 2,
+                TermToken::Record(head) => head.fields.len(),
                 _ => 0,
             };
         }
@@ -349,13 +349,13 @@ impl<'a> Tokens<'a> {
     }
 
     /// The next head.
-    pub(crate) fn next(&mut self) -> Result<Token<'a>, DecodeError> {
+    pub(crate) fn next(&mut self) -> Result<TermToken<'a>, DecodeError> {
         let offset = self.offset();
         self.count(1)?;
         let tag = self.reader.u8()?;
         Ok(match tag {
-            tag::SMALL_INTEGER => Token::Int(self.reader.u8()?.into()),
-            tag::INTEGER => Token::Int(i32::from_be_bytes(self.reader.array()?).into()),
+            tag::SMALL_INTEGER => TermToken::Int(self.reader.u8()?.into()),
+            tag::INTEGER => TermToken::Int(i32::from_be_bytes(self.reader.array()?).into()),
             tag::SMALL_BIG => {
                 let length = self.reader.u8()?.into();
                 self.big(offset, length)?
@@ -367,57 +367,57 @@ impl<'a> Tokens<'a> {
             tag::NEW_FLOAT => {
                 let bits = self.reader.u64()?;
                 let float = Float::new(f64::from_bits(bits));
-                Token::Float(float.ok_or(DecodeError::Float { offset, bits })?)
+                TermToken::Float(float.ok_or(DecodeError::Float { offset, bits })?)
             }
             tag::ATOM
             | tag::SMALL_ATOM
             | tag::ATOM_UTF8
             | tag::SMALL_ATOM_UTF8
-            | tag::ATOM_CACHE_REF => Token::Atom(self.atom_text(tag, offset)?),
+            | tag::ATOM_CACHE_REF => TermToken::Atom(self.atom_text(tag, offset)?),
             tag::STRING => {
                 let text = self.reader.counted_u16()?;
                 self.count(text.len())?;
-                Token::Text(text)
+                TermToken::Text(text)
             }
-            tag::BINARY => Token::Binary(self.reader.counted_u32()?),
+            tag::BINARY => TermToken::Binary(self.reader.counted_u32()?),
             tag::BIT_BINARY => self.bits(offset)?,
-            tag::NIL => Token::Nil,
+            tag::NIL => TermToken::Nil,
             tag::LIST => {
                 let length = self.length()?;
                 // The tail takes a byte too.
                 self.claim(offset, length, 1, 1)?;
-                Token::List(length)
+                TermToken::List(length)
             }
             tag::SMALL_TUPLE => {
                 let length = self.reader.u8()?.into();
                 self.claim(offset, length, 1, 0)?;
-                Token::Tuple(length)
+                TermToken::Tuple(length)
             }
             tag::LARGE_TUPLE => {
                 let length = self.length()?;
                 self.claim(offset, length, 1, 0)?;
-                Token::Tuple(length)
+                TermToken::Tuple(length)
             }
             tag::MAP => {
                 let length = self.length()?;
                 self.claim(offset, length, 2, 0)?;
-                Token::Map(length)
+                TermToken::Map(length)
             }
-            tag::NEW_PID => Token::Pid(self.pid_fields()?),
+            tag::NEW_PID => TermToken::Pid(self.pid_fields()?),
             tag::NEW_PORT => {
                 let node = self.atom()?;
                 let id = self.reader.u32()?.into();
-                Token::Port(Port { node, id, creation: self.reader.u32()? })
+                TermToken::Port(Port { node, id, creation: self.reader.u32()? })
             }
             tag::V4_PORT => {
                 let node = self.atom()?;
                 let id = self.reader.u64()?;
-                Token::Port(Port { node, id, creation: self.reader.u32()? })
+                TermToken::Port(Port { node, id, creation: self.reader.u32()? })
             }
-            tag::NEWER_REFERENCE => Token::Reference(self.reference_fields(offset)?),
+            tag::NEWER_REFERENCE => TermToken::Reference(self.reference_fields(offset)?),
             tag::EXPORT => {
                 let (module, function) = (self.atom()?, self.atom()?);
-                Token::Export { module, function, arity: self.arity()? }
+                TermToken::Export { module, function, arity: self.arity()? }
             }
             tag::NEW_FUN => self.fun(offset)?,
             tag::NATIVE_RECORD => self.record(offset)?,
@@ -516,7 +516,7 @@ impl<'a> Tokens<'a> {
         self.reader.take(length.into())
     }
 
-    fn big(&mut self, offset: usize, length: usize) -> Result<Token<'a>, DecodeError> {
+    fn big(&mut self, offset: usize, length: usize) -> Result<TermToken<'a>, DecodeError> {
         let limit = self.limits.integer_bytes;
         if length > limit {
             return Err(DecodeError::Integer { offset, bytes: length, limit });
@@ -527,21 +527,21 @@ impl<'a> Tokens<'a> {
             return Err(DecodeError::Sign { offset, sign });
         }
         let number = BigInt::new(sign == 1, magnitude);
-        Ok(number.to_i64().map_or(Token::Big(number), Token::Int))
+        Ok(number.to_i64().map_or(TermToken::Big(number), TermToken::Int))
     }
 
-    fn bits(&mut self, offset: usize) -> Result<Token<'a>, DecodeError> {
+    fn bits(&mut self, offset: usize) -> Result<TermToken<'a>, DecodeError> {
         let length = self.length()?;
         let bits = self.reader.u8()?;
         let bytes = self.reader.take(length)?;
         match bits {
-            8 if !bytes.is_empty() => Ok(Token::Binary(bytes)),
-            1..=7 if !bytes.is_empty() => Ok(Token::Bits(bytes, bits)),
+            8 if !bytes.is_empty() => Ok(TermToken::Binary(bytes)),
+            1..=7 if !bytes.is_empty() => Ok(TermToken::Bits(bytes, bits)),
             bits => Err(DecodeError::Bits { offset, bytes: length, bits }),
         }
     }
 
-    fn fun(&mut self, offset: usize) -> Result<Token<'a>, DecodeError> {
+    fn fun(&mut self, offset: usize) -> Result<TermToken<'a>, DecodeError> {
         let size = self.reader.u32()?;
         let arity = self.reader.u8()?;
         let uniq = self.reader.array()?;
@@ -555,17 +555,17 @@ impl<'a> Tokens<'a> {
         if free == 0 {
             head.ends_at(self.offset())?;
         }
-        Ok(Token::Fun(Box::new(head), free))
+        Ok(TermToken::Fun(Box::new(head), free))
     }
 
-    fn record(&mut self, offset: usize) -> Result<Token<'a>, DecodeError> {
+    fn record(&mut self, offset: usize) -> Result<TermToken<'a>, DecodeError> {
         let count = self.length()?;
         let flags = self.reader.u8()?;
         let (module, name) = (self.atom()?, self.atom()?);
         // Each field has a name of two bytes and a value.
         self.claim(offset, count, 3, 0)?;
         let fields = (0..count).map(|_| self.atom()).collect::<Result<_, _>>()?;
-        Ok(Token::Record(Box::new(RecordHead { flags, module, name, fields })))
+        Ok(TermToken::Record(Box::new(RecordHead { flags, module, name, fields })))
     }
 
     fn arity(&mut self) -> Result<u8, DecodeError> {
@@ -577,7 +577,7 @@ impl<'a> Tokens<'a> {
     pub(crate) fn small(&mut self) -> Result<i64, DecodeError> {
         let (offset, tag) = (self.offset(), self.peek_tag()?);
         match self.next()? {
-            Token::Int(number) => Ok(number),
+            TermToken::Int(number) => Ok(number),
             _ => Err(DecodeError::Expected { offset, expected: "an integer", tag }),
         }
     }

@@ -1,6 +1,6 @@
 //! Which of the three forms of frames a connection has, by what was negotiated.
 
-use crate::flags::Flags;
+use crate::flags::DistributionFlags;
 
 /// The form of the frames of a connection.
 ///
@@ -18,10 +18,10 @@ pub struct FrameFormat {
 impl FrameFormat {
     /// The form that a connection with these flags has.
     #[must_use]
-    pub fn of(negotiated: Flags) -> Self {
+    pub fn of(negotiated: DistributionFlags) -> Self {
         FrameFormat {
-            cache: negotiated.contains(Flags::DIST_HDR_ATOM_CACHE),
-            fragments: negotiated.contains(Flags::FRAGMENTS),
+            cache: negotiated.contains(DistributionFlags::DIST_HDR_ATOM_CACHE),
+            fragments: negotiated.contains(DistributionFlags::FRAGMENTS),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Messages that come in fragments, put together, within bounds (rule Zmsg6).
 
 use super::error::FrameError;
-use crate::control::Control;
+use crate::control::ControlMessage;
 use crate::etf::Atom;
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ pub(super) struct Fragments {
 /// A message: its control message, the atoms that its header lists, and its payload so far.
 #[derive(Debug)]
 pub(super) struct Sequence {
-    pub(super) control: Control,
+    pub(super) control: ControlMessage,
     pub(super) cached: Vec<Atom>,
     pub(super) payload: Vec<u8>,
     /// The number of the next fragment; the last one is 1.
@@ -50,7 +50,7 @@ impl Fragments {
         &mut self,
         sequence: u64,
         left: u64,
-        (control, cached): (Control, Vec<Atom>),
+        (control, cached): (ControlMessage, Vec<Atom>),
         part: &[u8],
     ) -> Result<Option<Sequence>, FrameError> {
         if self.open.contains_key(&sequence) {
@@ -124,9 +124,9 @@ mod tests {
     use super::*;
     use crate::etf::ExternalPid;
 
-    fn head() -> (Control, Vec<Atom>) {
+    fn head() -> (ControlMessage, Vec<Atom>) {
         let to = ExternalPid { node: Atom::fixed("a@b"), id: 1, serial: 0, creation: 4 };
-        (Control::Send { to }, Vec::new())
+        (ControlMessage::Send { to }, Vec::new())
     }
 
     fn fragments() -> Fragments {

@@ -4,7 +4,7 @@ use super::atom_cache::AtomCache;
 use super::error::FrameError;
 use super::format::{FIRST_FRAGMENT, FURTHER_FRAGMENT, FrameFormat, PASS_THROUGH, WHOLE};
 use super::fragments::{FragmentLimits, Fragments};
-use crate::control::Control;
+use crate::control::ControlMessage;
 use crate::etf::{Atom, Atoms, DecodeError, Decoder, Limits, Term, tag};
 use crate::reader::Reader;
 use std::borrow::Cow;
@@ -81,15 +81,15 @@ pub enum FrameRead<'a> {
         /// How many bytes were used.
         used: usize,
         /// The message.
-        message: Message<'a>,
+        message: IncomingMessage<'a>,
     },
 }
 
 /// A control message, and its payload if it has one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Message<'a> {
+pub struct IncomingMessage<'a> {
     /// What is asked.
-    pub control: Control,
+    pub control: ControlMessage,
     /// The message, reason or arguments.
     pub payload: Option<Payload<'a>>,
 }
@@ -195,7 +195,7 @@ impl Frames {
     }
 
     /// Reads a frame without its length. `None` if it is a fragment that is not the last.
-    fn frame<'a>(&mut self, frame: &'a [u8]) -> Result<Option<Message<'a>>, FrameError> {
+    fn frame<'a>(&mut self, frame: &'a [u8]) -> Result<Option<IncomingMessage<'a>>, FrameError> {
         let mut reader = Reader::new(frame);
         if !self.format.has_headers() {
             expect(&mut reader, PASS_THROUGH, "112")?;
@@ -230,7 +230,7 @@ impl Frames {
     }
 
     /// A frame without a header: each term has a version of its own.
-    fn passed_through<'a>(&self, bytes: &'a [u8]) -> Result<Message<'a>, FrameError> {
+    fn passed_through<'a>(&self, bytes: &'a [u8]) -> Result<IncomingMessage<'a>, FrameError> {
         let (control, rest) = self.control(bytes, &[])?;
         let mut reader = Reader::new(rest);
         if control.has_payload() && !rest.is_empty() {
@@ -254,31 +254,31 @@ impl Frames {
         &self,
         bytes: &'a [u8],
         cached: &[Atom],
-    ) -> Result<(Control, &'a [u8]), FrameError> {
+    ) -> Result<(ControlMessage, &'a [u8]), FrameError> {
         let mut decoder = Decoder::with_limits(bytes, self.limits.terms).cached(cached);
-        let control = Control::read(&mut decoder)?;
+        let control = ControlMessage::read(&mut decoder)?;
         Ok((control, bytes.get(decoder.offset()..).unwrap_or_default()))
     }
 
     fn message<'a>(
         &self,
-        control: Control,
+        control: ControlMessage,
         bytes: Cow<'a, [u8]>,
         cached: Vec<Atom>,
-    ) -> Result<Message<'a>, FrameError> {
+    ) -> Result<IncomingMessage<'a>, FrameError> {
         let payload = match (control.has_payload(), bytes.is_empty()) {
             (true, true) => return Err(FrameError::NoPayload),
             (false, false) => return Err(FrameError::Payload { bytes: bytes.len() }),
             (true, false) => Some(Payload { bytes, cached, limits: self.limits.terms }),
             (false, true) => None,
         };
-        Ok(Message { control, payload })
+        Ok(IncomingMessage { control, payload })
     }
 
     fn put_together(
         &self,
         whole: Option<super::fragments::Sequence>,
-    ) -> Result<Option<Message<'static>>, FrameError> {
+    ) -> Result<Option<IncomingMessage<'static>>, FrameError> {
         whole
             .map(|whole| self.message(whole.control, whole.payload.into(), whole.cached))
             .transpose()

@@ -1,6 +1,6 @@
 //! Frames: what follows the handshake.
 //!
-//! [`Frames`] reads them, with the atom cache and the fragments of the peer; [`Outgoing`] writes them.
+//! [`Frames`] reads them, with the atom cache and the fragments of the peer; [`OutgoingMessage`] writes them.
 //! [`FrameFormat`] says which of the three forms a connection has.
 
 mod atom_cache;
@@ -12,5 +12,5 @@ mod outgoing;
 
 pub use error::FrameError;
 pub use format::FrameFormat;
-pub use incoming::{FrameLimits, FrameRead, Frames, Message, Payload};
-pub use outgoing::{Outgoing, write_tick};
+pub use incoming::{FrameLimits, FrameRead, Frames, IncomingMessage, Payload};
+pub use outgoing::{OutgoingMessage, write_tick};

@@ -4,21 +4,21 @@
 //! can be written in turns, and what was written can be thrown away.
 
 use super::format::{FIRST_FRAGMENT, FURTHER_FRAGMENT, FrameFormat, PASS_THROUGH, WHOLE};
-use crate::control::Control;
+use crate::control::ControlMessage;
 use crate::etf::{EncodeError, tag};
 
 /// A message on its way out: one frame, or a large one in fragments, one after the other.
 ///
 /// ```
 /// use krarup_wire::etf::{Atom, ExternalPid, Term};
-/// use krarup_wire::frame::{FrameFormat, Outgoing};
-/// use krarup_wire::{Control, Flags};
+/// use krarup_wire::frame::{FrameFormat, OutgoingMessage};
+/// use krarup_wire::{ControlMessage, DistributionFlags};
 ///
 /// let to = ExternalPid { node: Atom::fixed("a@b"), id: 1, serial: 0, creation: 4 };
 /// let mut payload = Vec::new();
 /// Term::binary(vec![0; 100_000]).write(&mut payload)?;
-/// let format = FrameFormat::of(Flags::OFFERED);
-/// let mut message = Outgoing::new(format, &Control::Send { to }, payload, 1)?;
+/// let format = FrameFormat::of(DistributionFlags::OFFERED);
+/// let mut message = OutgoingMessage::new(format, &ControlMessage::Send { to }, payload, 1)?;
 ///
 /// let mut bytes = Vec::new();
 /// let mut frames = 0;
@@ -29,7 +29,7 @@ use crate::etf::{EncodeError, tag};
 /// # Ok::<(), krarup_wire::etf::EncodeError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Outgoing {
+pub struct OutgoingMessage {
     format: FrameFormat,
     control: Vec<u8>,
     payload: Vec<u8>,
@@ -41,20 +41,20 @@ pub struct Outgoing {
     is_first: bool,
 }
 
-impl Outgoing {
+impl OutgoingMessage {
     /// How many bytes of a payload are in one fragment at most: with its header it has less than 64 KiB, unless the control
     /// message is over 900 bytes.
     pub const PART_BYTES: usize = (64 << 10) - 1024;
 
     /// A message with the payload as it stands in a frame: a term without a version, or nothing. Where the connection
-    /// has fragments, one of more than [`Outgoing::PART_BYTES`] is written in fragments under this number, which no other
+    /// has fragments, one of more than [`OutgoingMessage::PART_BYTES`] is written in fragments under this number, which no other
     /// message under way may have.
     ///
     /// # Errors
     /// [`EncodeError`] if the control message cannot be written, or the frame is longer than 2^32 bytes.
     pub fn new(
         format: FrameFormat,
-        control: &Control,
+        control: &ControlMessage,
         payload: Vec<u8>,
         sequence: u64,
     ) -> Result<Self, EncodeError> {
@@ -68,7 +68,7 @@ impl Outgoing {
         }
         let left = parts.max(1) as u64;
         let control = written;
-        Ok(Outgoing { format, control, payload, written: 0, sequence, left, is_first: true })
+        Ok(OutgoingMessage { format, control, payload, written: 0, sequence, left, is_first: true })
     }
 
     /// How many frames are still to be written.

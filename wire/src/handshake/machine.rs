@@ -21,7 +21,7 @@ use super::message::{
     write_status,
 };
 use crate::etf::Atom;
-use crate::flags::{Flags, MissingFlags};
+use crate::flags::{DistributionFlags, MissingFlags};
 use crate::node_name::{NodeNameError, node_name};
 use crate::reader::Reader;
 
@@ -33,8 +33,8 @@ pub struct Identity {
     pub name: Atom,
     /// Which incarnation it is: at least 4 (rule Zid6).
     pub creation: u32,
-    /// What it can do: [`Flags::OFFERED`].
-    pub flags: Flags,
+    /// What it can do: [`DistributionFlags::OFFERED`].
+    pub flags: DistributionFlags,
     /// What it shares with the peer.
     pub cookie: Cookie,
     /// How lengths are written.
@@ -42,10 +42,16 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// A node that offers [`Flags::OFFERED`] over plain TCP.
+    /// A node that offers [`DistributionFlags::OFFERED`] over plain TCP.
     #[must_use]
     pub fn new(name: Atom, creation: u32, cookie: Cookie) -> Self {
-        Identity { name, creation, flags: Flags::OFFERED, cookie, lengths: Lengths::Two }
+        Identity {
+            name,
+            creation,
+            flags: DistributionFlags::OFFERED,
+            cookie,
+            lengths: Lengths::Two,
+        }
     }
 }
 
@@ -66,9 +72,9 @@ pub struct PeerIdentity {
     /// Which incarnation it is.
     pub creation: u32,
     /// What the connection has: what both nodes offer.
-    pub flags: Flags,
+    pub flags: DistributionFlags,
     /// What the peer offers.
-    pub offered: Flags,
+    pub offered: DistributionFlags,
 }
 
 /// What the accepting node says to a name.
@@ -89,7 +95,7 @@ pub enum Decision {
 /// What a read did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Step {
+pub enum ReadStep {
     /// The bytes are not a whole message yet. Nothing was used.
     Incomplete,
     /// A message was read.
@@ -180,11 +186,11 @@ pub enum HandshakeError {
 pub struct Handshake {
     me: Identity,
     challenge: u32,
-    state: State,
+    state: HandshakeState,
 }
 
 #[derive(Debug)]
-enum State {
+enum HandshakeState {
     /// Dialling: the status of the node with this name is expected.
     Status(Atom),
     /// Dialling: its challenge.
@@ -210,7 +216,7 @@ impl Handshake {
     /// The handshake of the node that dials `peer`. The challenge is a random number. The first message is
     /// appended to `room`.
     pub fn dialling(me: Identity, peer: Atom, challenge: u32, room: &mut Vec<u8>) -> Self {
-        let handshake = Handshake { me, challenge, state: State::Status(peer) };
+        let handshake = Handshake { me, challenge, state: HandshakeState::Status(peer) };
         handshake.send(room, |me, out| {
             let name = me.name.as_str();
             NameMessage { flags: me.flags, creation: me.creation, name }.write(out);
@@ -221,23 +227,24 @@ impl Handshake {
     /// The handshake of the node that is dialled. The challenge is a random number.
     #[must_use]
     pub fn accepting(me: Identity, challenge: u32) -> Self {
-        Handshake { me, challenge, state: State::Name }
+        Handshake { me, challenge, state: HandshakeState::Name }
     }
 
     /// Reads one message from the beginning of what came and was not used yet.
     ///
-    /// At the accepting node, [`Step::Up`] comes with the acknowledgement in `room`: a caller that does not want the
+    /// At the accepting node, [`ReadStep::Up`] comes with the acknowledgement in `room`: a caller that does not want the
     /// connection any more can close it without writing that.
     ///
     /// # Errors
     /// [`HandshakeError`]; the handshake is over then.
-    pub fn read(&mut self, bytes: &[u8], room: &mut Vec<u8>) -> Result<Step, HandshakeError> {
-        let Some((message, used)) = self.cut(bytes).inspect_err(|_| self.state = State::Over)?
+    pub fn read(&mut self, bytes: &[u8], room: &mut Vec<u8>) -> Result<ReadStep, HandshakeError> {
+        let Some((message, used)) =
+            self.cut(bytes).inspect_err(|_| self.state = HandshakeState::Over)?
         else {
-            return Ok(Step::Incomplete);
+            return Ok(ReadStep::Incomplete);
         };
-        match std::mem::replace(&mut self.state, State::Over) {
-            State::Status(peer) => {
+        match std::mem::replace(&mut self.state, HandshakeState::Over) {
+            HandshakeState::Status(peer) => {
                 match message::read_status(message)? {
                     "ok" | "ok_simultaneous" => {}
                     "alive" => self.send(room, |_, out| write_status("true", out)),
@@ -249,10 +256,10 @@ impl Handshake {
                         });
                     }
                 }
-                self.state = State::Challenge(peer);
-                Ok(Step::Read { used })
+                self.state = HandshakeState::Challenge(peer);
+                Ok(ReadStep::Read { used })
             }
-            State::Challenge(dialled) => {
+            HandshakeState::Challenge(dialled) => {
                 let message = ChallengeMessage::read(message)?;
                 let found = node_name(message.name)?;
                 if found != dialled {
@@ -264,33 +271,37 @@ impl Handshake {
                     ReplyMessage { challenge: self.challenge, digest }.write(out);
                 });
                 let (creation, offered) = (message.creation, message.flags);
-                self.state =
-                    State::Acknowledgement(PeerIdentity { name: found, creation, flags, offered });
-                Ok(Step::Read { used })
+                self.state = HandshakeState::Acknowledgement(PeerIdentity {
+                    name: found,
+                    creation,
+                    flags,
+                    offered,
+                });
+                Ok(ReadStep::Read { used })
             }
-            State::Acknowledgement(peer) => {
+            HandshakeState::Acknowledgement(peer) => {
                 let digest = message::read_acknowledgement(message)?;
                 if !self.me.cookie.proves(self.challenge, &digest) {
                     return Err(HandshakeError::Digest);
                 }
-                Ok(Step::Up { used, peer })
+                Ok(ReadStep::Up { used, peer })
             }
-            State::Name => {
+            HandshakeState::Name => {
                 let message = NameMessage::read(message)?;
                 let peer = self.peer(&message).inspect_err(|_| self.refuse(room))?;
-                self.state = State::Decision(peer.clone());
-                Ok(Step::Decide { used, peer })
+                self.state = HandshakeState::Decision(peer.clone());
+                Ok(ReadStep::Decide { used, peer })
             }
-            State::Alive(peer) => match message::read_status(message)? {
+            HandshakeState::Alive(peer) => match message::read_status(message)? {
                 "true" => {
                     self.send_challenge(room);
-                    self.state = State::Reply(peer);
-                    Ok(Step::Read { used })
+                    self.state = HandshakeState::Reply(peer);
+                    Ok(ReadStep::Read { used })
                 }
                 "false" => Err(HandshakeError::OldStays),
                 other => Err(HandshakeError::Status { status: other.chars().take(40).collect() }),
             },
-            State::Reply(peer) => {
+            HandshakeState::Reply(peer) => {
                 let reply = ReplyMessage::read(message)?;
                 if !self.me.cookie.proves(self.challenge, &reply.digest) {
                     return Err(HandshakeError::Digest);
@@ -298,19 +309,21 @@ impl Handshake {
                 self.send(room, |me, out| {
                     write_acknowledgement(me.cookie.digest(reply.challenge), out);
                 });
-                Ok(Step::Up { used, peer })
+                Ok(ReadStep::Up { used, peer })
             }
-            State::Decision(_) | State::Over => Err(HandshakeError::OutOfTurn),
+            HandshakeState::Decision(_) | HandshakeState::Over => Err(HandshakeError::OutOfTurn),
         }
     }
 
-    /// Answers the name of [`Step::Decide`].
+    /// Answers the name of [`ReadStep::Decide`].
     ///
     /// # Errors
     /// [`HandshakeError::Refused`] where that is the decision, with what the peer is told in `room`;
     /// [`HandshakeError::OutOfTurn`] where there is nothing to decide.
     pub fn decide(&mut self, decision: Decision, room: &mut Vec<u8>) -> Result<(), HandshakeError> {
-        let State::Decision(peer) = std::mem::replace(&mut self.state, State::Over) else {
+        let HandshakeState::Decision(peer) =
+            std::mem::replace(&mut self.state, HandshakeState::Over)
+        else {
             return Err(HandshakeError::OutOfTurn);
         };
         let status = match decision {
@@ -324,11 +337,11 @@ impl Handshake {
         match decision {
             Decision::Accept | Decision::AcceptSimultaneous => {
                 self.send_challenge(room);
-                self.state = State::Reply(peer);
+                self.state = HandshakeState::Reply(peer);
                 Ok(())
             }
             Decision::Alive => {
-                self.state = State::Alive(peer);
+                self.state = HandshakeState::Alive(peer);
                 Ok(())
             }
             Decision::Refuse | Decision::NotAllowed => Err(HandshakeError::Refused),
@@ -337,7 +350,7 @@ impl Handshake {
 
     /// Checks what a peer says of itself.
     fn peer(&self, message: &NameMessage<'_>) -> Result<PeerIdentity, HandshakeError> {
-        if message.flags.contains(Flags::NAME_ME) {
+        if message.flags.contains(DistributionFlags::NAME_ME) {
             return Err(HandshakeError::AsksForName);
         }
         let name = node_name(message.name)?;

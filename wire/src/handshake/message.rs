@@ -9,7 +9,7 @@
 //! | `a` | acknowledgement: digest:16 |
 
 use super::digest::DIGEST_BYTES;
-use crate::flags::Flags;
+use crate::flags::DistributionFlags;
 use crate::reader::{Reader, Short};
 
 /// A message cannot be read.
@@ -51,7 +51,7 @@ pub enum MessageError {
 /// The first message of the one who dials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NameMessage<'a> {
-    pub(super) flags: Flags,
+    pub(super) flags: DistributionFlags,
     pub(super) creation: u32,
     pub(super) name: &'a str,
 }
@@ -59,7 +59,7 @@ pub(super) struct NameMessage<'a> {
 /// The first message of the one who was dialled, after its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ChallengeMessage<'a> {
-    pub(super) flags: Flags,
+    pub(super) flags: DistributionFlags,
     pub(super) challenge: u32,
     pub(super) creation: u32,
     pub(super) name: &'a str,
@@ -75,7 +75,7 @@ pub(super) struct ReplyMessage {
 impl<'a> NameMessage<'a> {
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self, MessageError> {
         read("name", b'N', bytes, |reader| {
-            let flags = Flags::from_bits(reader.u64()?);
+            let flags = DistributionFlags::from_bits(reader.u64()?);
             let creation = reader.u32()?;
             let name = reader.counted_u16()?;
             reader.take(reader.left())?;
@@ -97,7 +97,7 @@ impl<'a> NameMessage<'a> {
 impl<'a> ChallengeMessage<'a> {
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self, MessageError> {
         read("challenge", b'N', bytes, |reader| {
-            let flags = Flags::from_bits(reader.u64()?);
+            let flags = DistributionFlags::from_bits(reader.u64()?);
             let (challenge, creation) = (reader.u32()?, reader.u32()?);
             let name = reader.counted_u16()?;
             reader.take(reader.left())?;

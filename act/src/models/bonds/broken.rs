@@ -1,10 +1,10 @@
 //! Links and monitors of which one thing is done otherwise.
 
 use super::super::checker::{joined, model, thread};
-use super::super::house::House;
+use super::super::model_host::ModelHost;
 use super::{couple, dying, halves, notices};
 use crate::context::Context;
-use crate::host::Host;
+use crate::host::host::Host;
 use crate::mailbox::inbox::UNBOUNDED;
 use crate::process::process::{Process, Via};
 use crate::process::relations::Link;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// `bonds::link` with a fault.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fault {
+enum LinkFault {
     None,
     /// It does not ask whether the target's relations are closed.
     ForgetsClosed,
@@ -21,11 +21,11 @@ enum Fault {
     LocksOneByOne,
 }
 
-fn link(house: &House, ctx: &Context<u32, u32>, to: Pid, fault: Fault) {
+fn link(house: &ModelHost, ctx: &Context<u32, u32>, to: Pid, fault: LinkFault) {
     let number = house.next_ref().number();
     let half = Link { number, ..Link::default() };
     if let Some(target) = house.process(to) {
-        if fault == Fault::LocksOneByOne {
+        if fault == LinkFault::LocksOneByOne {
             let mut theirs = target.relations().0.lock();
             if !theirs.closed {
                 theirs.bonds().links.insert(ctx.pid(), half);
@@ -37,7 +37,7 @@ fn link(house: &House, ctx: &Context<u32, u32>, to: Pid, fault: Fault) {
             // The one that traps is the older one.
             let mut ours = ctx.cell.locked_relations();
             let mut theirs = target.relations().0.lock();
-            if !theirs.closed || fault == Fault::ForgetsClosed {
+            if !theirs.closed || fault == LinkFault::ForgetsClosed {
                 ours.bonds().links.insert(to, half);
                 theirs.bonds().links.insert(ctx.pid(), half);
                 return;
@@ -51,7 +51,7 @@ fn link(house: &House, ctx: &Context<u32, u32>, to: Pid, fault: Fault) {
     }
 }
 
-fn a_link_with(fault: Fault) {
+fn a_link_with(fault: LinkFault) {
     model(move || {
         let (house, mut ctx, target, ready) = couple();
         let death = dying(ready);
@@ -65,19 +65,19 @@ fn a_link_with(fault: Fault) {
 /// Without a fault the copy is as good as the original.
 #[test]
 fn the_copy_without_a_fault_holds() {
-    a_link_with(Fault::None);
+    a_link_with(LinkFault::None);
 }
 
 #[test]
 #[should_panic(expected = "exits")]
 fn a_link_to_closed_relations_is_never_heard_of() {
-    a_link_with(Fault::ForgetsClosed);
+    a_link_with(LinkFault::ForgetsClosed);
 }
 
 #[test]
 #[should_panic(expected = "exits")]
 fn a_link_made_in_two_steps_can_be_missed_by_a_death() {
-    a_link_with(Fault::LocksOneByOne);
+    a_link_with(LinkFault::LocksOneByOne);
 }
 
 /// A process that takes every notice in its mailbox for good, without asking its relations,
@@ -102,7 +102,7 @@ fn an_exit_that_nobody_checks_comes_after_unlink() {
 #[should_panic(expected = "halves")]
 fn a_link_that_is_taken_away_in_two_steps_is_left_by_half() {
     model(|| {
-        let house = House::new();
+        let house = ModelHost::new();
         let (one, other) = (house.admit_new(UNBOUNDED), house.admit_new(UNBOUNDED));
         let mut ctx = Context::new(Arc::clone(&one));
         ctx.link(other.pid);

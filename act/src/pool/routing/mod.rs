@@ -95,11 +95,11 @@ impl<M> fmt::Debug for Choice<M> {
 #[derive(Clone, Copy)]
 pub struct Workers<'a> {
     count: usize,
-    look: &'a dyn Look,
+    look: &'a dyn WorkerView,
 }
 
 /// What can be seen of workers.
-pub(crate) trait Look {
+pub(crate) trait WorkerView {
     fn load(&self, index: usize) -> usize;
     fn place(&self, index: usize) -> u64;
     fn empty(&self, index: usize) -> Option<u64>;
@@ -107,7 +107,7 @@ pub(crate) trait Look {
 }
 
 impl<'a> Workers<'a> {
-    pub(crate) fn new(count: usize, look: &'a dyn Look) -> Self {
+    pub(crate) fn new(count: usize, look: &'a dyn WorkerView) -> Self {
         Workers { count, look }
     }
 
@@ -159,7 +159,7 @@ mod tests {
     /// Workers with these loads, and the next random number.
     struct Seen<'a>(&'a [usize], &'a AtomicU64);
 
-    impl Look for Seen<'_> {
+    impl WorkerView for Seen<'_> {
         fn load(&self, index: usize) -> usize {
             self.0[index]
         }

@@ -1,8 +1,8 @@
 //! Models of processes that are called while they owe turns (rules M4, X3): the thread that calls
 //! fetches the process, whoever moves it meanwhile. See [`crate::dispatcher::debtors`].
 
-use crate::dispatcher::apart::Waits;
-use crate::dispatcher::debtors::{Debtor, Debtors, HandedOver};
+use crate::dispatcher::debtors::{Debtor, Debtors, ReleasedDebtors};
+use crate::dispatcher::delayed_queue::QueuedProcess;
 use crate::models::checker::{bounded, joined, thread};
 use crate::sync::{AtomicBool, Mutex, Ordering::Relaxed};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ const NUMBER: u64 = 7;
 /// What is left out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(loom), allow(dead_code, reason = "only the models of loom find these"))]
-enum Fault {
+enum CalledFault {
     None,
     /// A process that is put among the debtors is not asked for calls.
     IsNotAsked,
@@ -23,64 +23,64 @@ enum Fault {
 /// What a process and those who call it share: its mailbox.
 struct Mailbox {
     attention: AtomicBool,
-    state: Mutex<State>,
-    fault: Fault,
+    state: Mutex<CalledState>,
+    fault: CalledFault,
 }
 
 #[derive(Default)]
-struct State {
+struct CalledState {
     called: bool,
     owes: bool,
 }
 
 /// The process.
-struct Process(Arc<Mailbox>);
+struct CalledProcess(Arc<Mailbox>);
 
-impl Waits for Process {
+impl QueuedProcess for CalledProcess {
     fn number(&self) -> u64 {
         NUMBER
     }
 
     fn is_called(&self) -> bool {
-        if self.0.fault == Fault::IsNotAsked {
+        if self.0.fault == CalledFault::IsNotAsked {
             return false;
         }
         self.0.attention.load(Relaxed) && self.0.state.lock().called
     }
 }
 
-struct House {
+struct CalledModel {
     mailbox: Arc<Mailbox>,
-    debtors: Debtors<Process>,
-    handed_over: HandedOver<Process>,
+    debtors: Debtors<CalledProcess>,
+    handed_over: ReleasedDebtors<CalledProcess>,
     /// Instead of the queues of processes that are ready: how many have come there.
     ready: Mutex<usize>,
 }
 
-impl House {
-    fn new(fault: Fault) -> Arc<Self> {
+impl CalledModel {
+    fn new(fault: CalledFault) -> Arc<Self> {
         let mailbox = Mailbox { attention: AtomicBool::new(false), state: Mutex::default(), fault };
-        Arc::new(House {
+        Arc::new(CalledModel {
             mailbox: Arc::new(mailbox),
             debtors: Debtors::new(),
-            handed_over: HandedOver::new(),
+            handed_over: ReleasedDebtors::new(),
             ready: Mutex::new(0),
         })
     }
 
-    fn schedule(&self, ready: impl IntoIterator<Item = Process>) {
+    fn schedule(&self, ready: impl IntoIterator<Item = CalledProcess>) {
         *self.ready.lock() += ready.into_iter().count();
     }
 
     /// The end of a turn that leaves a debt, as `Life::leave_debt` and `Shared::sit_out`.
     fn owe(&self) {
-        let process = Process(Arc::clone(&self.mailbox));
+        let process = CalledProcess(Arc::clone(&self.mailbox));
         let mut state = self.mailbox.state.lock();
         if state.called {
             drop(state);
             return self.schedule([process]);
         }
-        if self.mailbox.fault == Fault::LeavesLate {
+        if self.mailbox.fault == CalledFault::LeavesLate {
             drop(state);
             let added = self.debtors.add(Debtor { due: 1, creditor: 0, ready: process });
             self.mailbox.state.lock().owes = true;
@@ -120,8 +120,8 @@ impl House {
 }
 
 /// A process owes, the worker or the watchdog moves it, and a thread calls it.
-fn a_call(fault: Fault, owes_already: bool, moves: fn(&House)) {
-    let house = House::new(fault);
+fn a_call(fault: CalledFault, owes_already: bool, moves: fn(&CalledModel)) {
+    let house = CalledModel::new(fault);
     if owes_already {
         house.owe();
     }
@@ -142,33 +142,33 @@ fn a_call(fault: Fault, owes_already: bool, moves: fn(&House)) {
 
 #[test]
 fn who_is_called_as_it_begins_to_owe_is_fetched() {
-    bounded(4, || a_call(Fault::None, false, |_| {}));
-    bounded(4, || a_call(Fault::None, false, House::forget));
+    bounded(4, || a_call(CalledFault::None, false, |_| {}));
+    bounded(4, || a_call(CalledFault::None, false, CalledModel::forget));
 }
 
 #[test]
 fn who_is_called_as_it_is_let_go_is_fetched() {
-    bounded(4, || a_call(Fault::None, true, House::part));
-    bounded(4, || a_call(Fault::None, true, House::forget));
+    bounded(4, || a_call(CalledFault::None, true, CalledModel::part));
+    bounded(4, || a_call(CalledFault::None, true, CalledModel::forget));
 }
 
 #[cfg(loom)]
 #[test]
 #[should_panic(expected = "waits for its debt")]
 fn who_is_not_asked_as_it_begins_to_owe_is_missed() {
-    bounded(4, || a_call(Fault::IsNotAsked, false, |_| {}));
+    bounded(4, || a_call(CalledFault::IsNotAsked, false, |_| {}));
 }
 
 #[cfg(loom)]
 #[test]
 #[should_panic(expected = "waits for its debt")]
 fn who_is_not_asked_as_it_is_let_go_is_missed() {
-    bounded(4, || a_call(Fault::IsNotAsked, true, House::part));
+    bounded(4, || a_call(CalledFault::IsNotAsked, true, CalledModel::part));
 }
 
 #[cfg(loom)]
 #[test]
 #[should_panic(expected = "waits for its debt")]
 fn a_debt_that_is_left_when_the_mailbox_is_unlocked_hides_the_process() {
-    bounded(4, || a_call(Fault::LeavesLate, false, |_| {}));
+    bounded(4, || a_call(CalledFault::LeavesLate, false, |_| {}));
 }

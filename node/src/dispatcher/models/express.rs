@@ -1,8 +1,8 @@
 //! Models of the express queue (rules R2, R6): one that pushes a high process, and a worker that
 //! parks. A lost wake-up shows as a deadlock.
 
-use crate::dispatcher::express::Express;
-use crate::dispatcher::sleep::Sleep;
+use crate::dispatcher::priority_queue::PriorityQueue;
+use crate::dispatcher::sleep::IdleWorkers;
 use crate::models::checker::{bounded, thread};
 use crate::sync::Parker;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 fn a_push_against_a_park(count: usize, looks_again: bool) {
     bounded(3, move || {
         let parker = Parker::new();
-        let sleep = Arc::new(Sleep::new(std::slice::from_ref(&parker)));
-        let express = Arc::new(Express::new());
+        let sleep = Arc::new(IdleWorkers::new(std::slice::from_ref(&parker)));
+        let express = Arc::new(PriorityQueue::new());
         let worker = {
             let (sleep, express) = (Arc::clone(&sleep), Arc::clone(&express));
             thread::spawn(move || {

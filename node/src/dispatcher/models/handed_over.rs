@@ -2,16 +2,16 @@
 //! their number without the lock, and who clears up after a stop. None is lost, and none is taken
 //! twice. See [`crate::dispatcher::debtors`].
 
-use crate::dispatcher::apart::Waits;
-use crate::dispatcher::debtors::{Debtor, Debtors, HandedOver};
-use crate::dispatcher::sleep::Sleep;
+use crate::dispatcher::debtors::{Debtor, Debtors, ReleasedDebtors};
+use crate::dispatcher::delayed_queue::QueuedProcess;
+use crate::dispatcher::sleep::IdleWorkers;
 use crate::models::checker::{bounded, joined, thread};
 use crate::sync::Parker;
 use std::iter;
 use std::sync::Arc;
 
 /// Nobody calls these: see [`super::called`].
-impl Waits for usize {
+impl QueuedProcess for usize {
     fn number(&self) -> u64 {
         *self as u64
     }
@@ -21,7 +21,7 @@ impl Waits for usize {
     }
 }
 
-/// What workers and the watchdog use of [`HandedOver`].
+/// What workers and the watchdog use of [`ReleasedDebtors`].
 trait Over: Send + Sync + 'static {
     fn put_all_of(&self, debtors: &Debtors<usize>);
     fn put(&self, ready: usize);
@@ -29,7 +29,7 @@ trait Over: Send + Sync + 'static {
     fn is_empty(&self) -> bool;
 }
 
-impl Over for HandedOver<usize> {
+impl Over for ReleasedDebtors<usize> {
     fn put_all_of(&self, debtors: &Debtors<usize>) {
         assert!(self.put_all_of(debtors).is_empty());
     }
@@ -101,7 +101,7 @@ fn two_are_let_go(over: impl Over) {
 /// `Shared::forget_debts` does.
 fn a_look_against_a_park(over: impl Over, wakes: bool) {
     let parker = Parker::new();
-    let sleep = Sleep::new(std::slice::from_ref(&parker));
+    let sleep = IdleWorkers::new(std::slice::from_ref(&parker));
     let shared = Arc::new((over, owing(7), sleep));
     let worker = thread::spawn({
         let shared = Arc::clone(&shared);
@@ -129,17 +129,17 @@ fn a_look_against_a_park(over: impl Over, wakes: bool) {
 
 #[test]
 fn who_owes_when_all_is_cleared_up_is_found_though_the_watchdog_looks() {
-    bounded(4, || a_look_at_the_stop(HandedOver::new()));
+    bounded(4, || a_look_at_the_stop(ReleasedDebtors::new()));
 }
 
 #[test]
 fn who_was_let_go_is_taken_once() {
-    bounded(3, || two_are_let_go(HandedOver::new()));
+    bounded(3, || two_are_let_go(ReleasedDebtors::new()));
 }
 
 #[test]
 fn who_owes_at_a_long_turn_finds_the_worker_that_parks() {
-    bounded(4, || a_look_against_a_park(HandedOver::new(), true));
+    bounded(4, || a_look_against_a_park(ReleasedDebtors::new(), true));
 }
 
 #[cfg(loom)]
@@ -160,7 +160,7 @@ mod broken {
         LooksThenTakes,
     }
 
-    /// [`HandedOver`] with a fault.
+    /// [`ReleasedDebtors`] with a fault.
     struct Varied {
         fault: Fault,
         list: Mutex<VecDeque<usize>>,
@@ -251,6 +251,6 @@ mod broken {
     #[test]
     #[should_panic(expected = "deadlock")]
     fn a_watchdog_that_forgets_debts_and_wakes_nobody_leaves_them_there() {
-        bounded(4, || a_look_against_a_park(HandedOver::new(), false));
+        bounded(4, || a_look_against_a_park(ReleasedDebtors::new(), false));
     }
 }

@@ -1,15 +1,15 @@
-//! What workers, and those who push, use of [`Sleep`]; and a dispatcher made of that and a
+//! What workers, and those who push, use of [`IdleWorkers`]; and a dispatcher made of that and a
 //! queue, as far as it puts workers to sleep and wakes them.
 
-use crate::dispatcher::sleep::Sleep;
+use crate::dispatcher::sleep::IdleWorkers;
 use crate::models::checker::{Condvar, Mutex as Lock, joined, thread};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, Parker};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a worker and one that pushes use of [`Sleep`].
-pub(super) trait Protocol: Send + Sync + 'static {
+/// What a worker and one that pushes use of [`IdleWorkers`].
+pub(super) trait SleepProtocol: Send + Sync + 'static {
     fn wake_one(&self);
     fn wake_all(&self);
     fn start_searching(&self);
@@ -19,7 +19,7 @@ pub(super) trait Protocol: Send + Sync + 'static {
     fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool;
 }
 
-impl Protocol for Sleep {
+impl SleepProtocol for IdleWorkers {
     fn wake_one(&self) {
         self.wake_one();
     }
@@ -45,20 +45,20 @@ impl Protocol for Sleep {
     }
 }
 
-/// [`Sleep`] of workers the first of whose parks is a doze, over at any moment: also when
+/// [`IdleWorkers`] of workers the first of whose parks is a doze, over at any moment: also when
 /// somebody has just taken the worker off the stack.
 pub(super) struct DozesFirst {
-    sleep: Sleep,
+    sleep: IdleWorkers,
     dozed: AtomicBool,
 }
 
 impl DozesFirst {
     pub(super) fn new(parkers: &[Parker]) -> Self {
-        DozesFirst { sleep: Sleep::new(parkers), dozed: AtomicBool::new(false) }
+        DozesFirst { sleep: IdleWorkers::new(parkers), dozed: AtomicBool::new(false) }
     }
 }
 
-impl Protocol for DozesFirst {
+impl SleepProtocol for DozesFirst {
     fn wake_one(&self) {
         self.sleep.wake_one();
     }
@@ -89,12 +89,12 @@ impl Protocol for DozesFirst {
 /// order, and whether there is anything can be asked without a lock, so the question
 /// orders nothing by itself.
 #[derive(Default)]
-pub(super) struct Queue {
+pub(super) struct ProtocolQueue {
     items: Mutex<VecDeque<usize>>,
     length: AtomicUsize,
 }
 
-impl Queue {
+impl ProtocolQueue {
     pub(super) fn push(&self, item: usize) {
         let mut items = self.items.lock();
         items.push_back(item);
@@ -117,13 +117,13 @@ impl Queue {
 }
 
 /// `Shared` as far as it puts workers to sleep and wakes them.
-pub(super) struct Dispatcher<P> {
+pub(super) struct ModelDispatcher<P> {
     pub(super) sleep: P,
-    pub(super) queue: Queue,
+    pub(super) queue: ProtocolQueue,
     pub(super) stopped: AtomicBool,
 }
 
-impl<P: Protocol> Dispatcher<P> {
+impl<P: SleepProtocol> ModelDispatcher<P> {
     /// As `Shared::inject`.
     pub(super) fn inject(&self, item: usize) {
         self.queue.push(item);
@@ -160,16 +160,16 @@ impl<P: Protocol> Dispatcher<P> {
 
 /// Starts a dispatcher whose workers do `run` with each item, does `outside` beside
 /// them, and waits for the workers to end.
-pub(super) fn workers<P: Protocol>(
+pub(super) fn workers<P: SleepProtocol>(
     count: usize,
     protocol: impl FnOnce(&[Parker]) -> P,
-    run: impl Fn(&Dispatcher<P>, usize) + Send + Sync + 'static,
-    outside: impl FnOnce(&Dispatcher<P>),
+    run: impl Fn(&ModelDispatcher<P>, usize) + Send + Sync + 'static,
+    outside: impl FnOnce(&ModelDispatcher<P>),
 ) {
     let parkers: Vec<_> = (0..count).map(|_| Parker::new()).collect();
-    let dispatcher = Arc::new(Dispatcher {
+    let dispatcher = Arc::new(ModelDispatcher {
         sleep: protocol(&parkers),
-        queue: Queue::default(),
+        queue: ProtocolQueue::default(),
         stopped: AtomicBool::new(false),
     });
     let run = Arc::new(run);
@@ -190,15 +190,15 @@ pub(super) fn workers<P: Protocol>(
 
 /// One push, and workers that are about to park or have parked: the item is found by
 /// somebody, who then stops the others.
-pub(super) fn one_push<P: Protocol>(count: usize, protocol: impl FnOnce(&[Parker]) -> P) {
+pub(super) fn one_push<P: SleepProtocol>(count: usize, protocol: impl FnOnce(&[Parker]) -> P) {
     workers(count, protocol, |dispatcher, _| dispatcher.stop(), |dispatcher| dispatcher.inject(7));
 }
 
 /// Two pushes and two workers: neither turn ends before the other has begun, so both
 /// workers must be awake.
-pub(super) fn two_pushes<P: Protocol>(protocol: impl FnOnce(&[Parker]) -> P) {
+pub(super) fn two_pushes<P: SleepProtocol>(protocol: impl FnOnce(&[Parker]) -> P) {
     let begun = Arc::new((Lock::new(0), Condvar::default()));
-    let run = move |dispatcher: &Dispatcher<P>, _| {
+    let run = move |dispatcher: &ModelDispatcher<P>, _| {
         let (count, changed) = &*begun;
         let mut count = count.lock();
         *count += 1;

@@ -1,17 +1,17 @@
 //! A push against workers that park (rule R2, seeds M10): somebody finds it.
 
-use super::protocol::{Dispatcher, DozesFirst, one_push, two_pushes, workers};
-use crate::dispatcher::sleep::Sleep;
+use super::protocol::{DozesFirst, ModelDispatcher, one_push, two_pushes, workers};
+use crate::dispatcher::sleep::IdleWorkers;
 use crate::models::checker::bounded;
 
 #[test]
 fn a_push_finds_the_worker_that_parks() {
-    bounded(3, || one_push(1, Sleep::new));
+    bounded(3, || one_push(1, IdleWorkers::new));
 }
 
 #[test]
 fn a_push_finds_one_of_two_that_park() {
-    bounded(2, || one_push(2, Sleep::new));
+    bounded(2, || one_push(2, IdleWorkers::new));
 }
 
 #[test]
@@ -31,17 +31,17 @@ fn two_pushes_wake_two_though_one_dozes() {
 
 #[test]
 fn the_last_searcher_that_finds_work_hands_on() {
-    bounded(2, || two_pushes(Sleep::new));
+    bounded(2, || two_pushes(IdleWorkers::new));
 }
 
 #[test]
 fn a_stop_ends_everybody() {
-    bounded(2, || workers(2, Sleep::new, |_, _| {}, Dispatcher::stop));
+    bounded(2, || workers(2, IdleWorkers::new, |_, _| {}, ModelDispatcher::stop));
 }
 
 #[cfg(loom)]
 mod broken {
-    use super::super::varied::{Fault, Varied};
+    use super::super::varied::{Varied, VariedFault};
     use super::*;
     use crate::sync::Ordering;
 
@@ -49,47 +49,47 @@ mod broken {
     /// of its fault.
     #[test]
     fn the_copy_without_a_fault_holds() {
-        bounded(2, || one_push(2, Varied::with(Fault::None)));
-        bounded(2, || two_pushes(Varied::with(Fault::None)));
+        bounded(2, || one_push(2, Varied::with(VariedFault::None)));
+        bounded(2, || two_pushes(Varied::with(VariedFault::None)));
     }
 
     #[test]
     #[should_panic(expected = "deadlock")]
     fn a_push_without_its_fence_is_lost() {
-        bounded(3, || one_push(1, Varied::with(Fault::WakesWithoutFence)));
+        bounded(3, || one_push(1, Varied::with(VariedFault::WakesWithoutFence)));
     }
 
     #[test]
     #[should_panic(expected = "deadlock")]
     fn a_park_without_its_fence_loses_a_push() {
-        bounded(3, || one_push(1, Varied::with(Fault::ParksWithoutFence)));
+        bounded(3, || one_push(1, Varied::with(VariedFault::ParksWithoutFence)));
     }
 
     #[test]
     #[should_panic(expected = "deadlock")]
     fn looking_before_registering_loses_a_push() {
-        bounded(3, || one_push(1, Varied::with(Fault::LooksFirst)));
+        bounded(3, || one_push(1, Varied::with(VariedFault::LooksFirst)));
     }
 
     #[test]
     #[should_panic(expected = "deadlock")]
     fn not_looking_again_loses_a_push() {
-        bounded(3, || one_push(1, Varied::with(Fault::DoesNotLook)));
+        bounded(3, || one_push(1, Varied::with(VariedFault::DoesNotLook)));
     }
 
     #[test]
     #[should_panic(expected = "deadlock")]
     fn work_that_is_not_handed_on_waits_behind_a_long_turn() {
-        bounded(2, || two_pushes(Varied::with(Fault::HandsNothingOn)));
+        bounded(2, || two_pushes(Varied::with(VariedFault::HandsNothingOn)));
     }
 
     #[test]
     #[should_panic(expected = "deadlock")]
     fn a_stop_that_wakes_before_it_says_why_leaves_workers_asleep() {
-        let stop = |dispatcher: &Dispatcher<Sleep>| {
+        let stop = |dispatcher: &ModelDispatcher<IdleWorkers>| {
             dispatcher.sleep.wake_all();
             dispatcher.stopped.store(true, Ordering::SeqCst);
         };
-        bounded(2, move || workers(2, Sleep::new, |_, _| {}, stop));
+        bounded(2, move || workers(2, IdleWorkers::new, |_, _| {}, stop));
     }
 }

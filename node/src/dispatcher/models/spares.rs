@@ -1,15 +1,15 @@
 //! Spare workers that come and go (rule R4): whoever leaves takes no work with it.
 
-use super::protocol::{Protocol, workers};
-use crate::dispatcher::sleep::Sleep;
-use crate::dispatcher::spares::{Seat, Spares};
+use super::protocol::{SleepProtocol, workers};
+use crate::dispatcher::sleep::IdleWorkers;
+use crate::dispatcher::spare_protocol::{SpareGuard, SpareWorkers};
 use crate::models::checker::{bounded, joined, thread};
 use crate::sync::Parker;
 use std::sync::Arc;
 
 /// A push while a spare worker searches, finds nothing and leaves, and a worker parks: the
 /// item is found by one of the two.
-fn a_spare_leaves<P: Protocol>(protocol: impl FnOnce(&[Parker]) -> P) {
+fn a_spare_leaves<P: SleepProtocol>(protocol: impl FnOnce(&[Parker]) -> P) {
     workers(
         1,
         protocol,
@@ -27,14 +27,14 @@ fn a_spare_leaves<P: Protocol>(protocol: impl FnOnce(&[Parker]) -> P) {
 
 #[test]
 fn a_spare_that_leaves_hands_on() {
-    bounded(3, || a_spare_leaves(Sleep::new));
+    bounded(3, || a_spare_leaves(IdleWorkers::new));
 }
 
 /// A spare parks, or is about to, while the watchdog finds it superfluous: it leaves.
-fn a_spare_is_sent_away(send: fn(&Spares, &Sleep)) {
+fn a_spare_is_sent_away(send: fn(&SpareWorkers, &IdleWorkers)) {
     let spare = Parker::new();
-    let sleep = Sleep::new(std::slice::from_ref(&spare));
-    let spares = Spares::new(vec![Seat { index: 0, parker: spare }]);
+    let sleep = IdleWorkers::new(std::slice::from_ref(&spare));
+    let spares = SpareWorkers::new(vec![SpareGuard { index: 0, parker: spare }]);
     spares.want(1);
     let seat = spares.enter().expect("a seat is free");
     let shared = Arc::new((sleep, spares));
@@ -69,8 +69,8 @@ fn a_spare_that_parks_is_sent_away() {
 #[test]
 fn of_two_spares_one_leaves() {
     bounded(3, || {
-        let seats = [0, 1].map(|index| Seat { index, parker: Parker::new() });
-        let spares = Arc::new(Spares::new(seats.into()));
+        let seats = [0, 1].map(|index| SpareGuard { index, parker: Parker::new() });
+        let spares = Arc::new(SpareWorkers::new(seats.into()));
         spares.want(2);
         let seats = [spares.enter(), spares.enter()];
         assert!(seats.iter().all(Option::is_some) && spares.enter().is_none());
@@ -86,18 +86,18 @@ fn of_two_spares_one_leaves() {
 
 #[cfg(loom)]
 mod broken {
-    use super::super::varied::{Fault, Varied};
+    use super::super::varied::{Varied, VariedFault};
     use super::*;
 
     #[test]
     fn the_copy_without_a_fault_holds() {
-        bounded(3, || a_spare_leaves(Varied::with(Fault::None)));
+        bounded(3, || a_spare_leaves(Varied::with(VariedFault::None)));
     }
 
     #[test]
     #[should_panic(expected = "deadlock")]
     fn a_spare_that_leaves_in_silence_loses_a_push() {
-        bounded(3, || a_spare_leaves(Varied::with(Fault::LeavesInSilence)));
+        bounded(3, || a_spare_leaves(Varied::with(VariedFault::LeavesInSilence)));
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! [`Sleep`](crate::dispatcher::sleep::Sleep) once more, from which one line at a time is
 //! left out.
 
-use super::protocol::Protocol;
+use super::protocol::SleepProtocol;
 use crate::sync::{AtomicUsize, Mutex, Ordering, Parker, Unparker, fence};
 
 /// What is wrong with [`Varied`].
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum VariedFault {
     None,
     /// The one who pushes reads the counters without a fence after its push.
     WakesWithoutFence,
@@ -24,7 +24,7 @@ pub(super) enum Fault {
 
 /// [`Sleep`] with a fault.
 pub(super) struct Varied {
-    fault: Fault,
+    fault: VariedFault,
     searching: AtomicUsize,
     parked: AtomicUsize,
     stack: Mutex<Vec<usize>>,
@@ -32,7 +32,7 @@ pub(super) struct Varied {
 }
 
 impl Varied {
-    pub(super) fn with(fault: Fault) -> impl FnOnce(&[Parker]) -> Self {
+    pub(super) fn with(fault: VariedFault) -> impl FnOnce(&[Parker]) -> Self {
         move |parkers| Varied {
             fault,
             searching: AtomicUsize::new(0),
@@ -66,9 +66,9 @@ impl Varied {
     }
 }
 
-impl Protocol for Varied {
+impl SleepProtocol for Varied {
     fn wake_one(&self) {
-        if self.fault != Fault::WakesWithoutFence {
+        if self.fault != VariedFault::WakesWithoutFence {
             fence(Ordering::SeqCst);
         }
         if self.searching.load(Ordering::Relaxed) == 0 && self.parked.load(Ordering::Relaxed) > 0 {
@@ -85,14 +85,15 @@ impl Protocol for Varied {
     }
 
     fn found(&self) {
-        if self.searching.fetch_sub(1, Ordering::SeqCst) == 1 && self.fault != Fault::HandsNothingOn
+        if self.searching.fetch_sub(1, Ordering::SeqCst) == 1
+            && self.fault != VariedFault::HandsNothingOn
         {
             self.wake_one();
         }
     }
 
     fn leave(&self) {
-        if self.fault == Fault::LeavesInSilence {
+        if self.fault == VariedFault::LeavesInSilence {
             self.searching.fetch_sub(1, Ordering::SeqCst);
         } else {
             self.found();
@@ -102,17 +103,18 @@ impl Protocol for Varied {
     fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool {
         let mut any_work = Some(any_work);
         let mut look = || any_work.take().is_some_and(|any_work| any_work());
-        let seen = self.fault == Fault::LooksFirst && look();
+        let seen = self.fault == VariedFault::LooksFirst && look();
         {
             let mut stack = self.stack.lock();
             stack.push(worker);
             self.parked.fetch_add(1, Ordering::Relaxed);
             self.searching.fetch_sub(1, Ordering::Relaxed);
         }
-        if self.fault != Fault::ParksWithoutFence {
+        if self.fault != VariedFault::ParksWithoutFence {
             fence(Ordering::SeqCst);
         }
-        if (seen || (self.fault != Fault::DoesNotLook && look())) && self.leave_stack(worker) {
+        if (seen || (self.fault != VariedFault::DoesNotLook && look())) && self.leave_stack(worker)
+        {
             return false;
         }
         parker.park();

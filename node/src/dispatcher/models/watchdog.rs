@@ -1,19 +1,19 @@
 //! The watchdog's timer (rule R4): it is set while a worker is awake.
 
-use super::protocol::Queue;
-use crate::dispatcher::sleep::Sleep;
+use super::protocol::ProtocolQueue;
+use crate::dispatcher::sleep::IdleWorkers;
 use crate::dispatcher::watchdog::Watchdog;
 use crate::models::checker::{bounded, joined, thread};
 use crate::sync::Parker;
 use std::sync::Arc;
 
 /// What a worker and the timer use of [`Watchdog`].
-trait Watch: Send + Sync + 'static {
+trait ModelWatchdog: Send + Sync + 'static {
     fn rouse(&self) -> bool;
     fn rest(&self, all_asleep: impl Fn() -> bool) -> bool;
 }
 
-impl Watch for Watchdog {
+impl ModelWatchdog for Watchdog {
     fn rouse(&self) -> bool {
         self.rouse()
     }
@@ -26,10 +26,10 @@ impl Watch for Watchdog {
 /// A worker parks while one pushes and the watchdog's timer fires: the worker is in a turn
 /// after that, so a timer is set, and one only. `rouses` says when the worker sees to
 /// the timer: given whether it has slept.
-fn a_watched_push(watchdog: impl Watch, rouses: fn(bool) -> bool) {
+fn a_watched_push(watchdog: impl ModelWatchdog, rouses: fn(bool) -> bool) {
     let parker = Parker::new();
-    let sleep = Sleep::new(std::slice::from_ref(&parker));
-    let shared = Arc::new((sleep, watchdog, Queue::default()));
+    let sleep = IdleWorkers::new(std::slice::from_ref(&parker));
+    let shared = Arc::new((sleep, watchdog, ProtocolQueue::default()));
     assert!(shared.1.rouse(), "the timer is set when the worker starts");
     let worker = thread::spawn({
         let shared = Arc::clone(&shared);
@@ -76,8 +76,8 @@ fn a_worker_that_is_awake_is_watched() {
 /// about to park.
 fn hidden_work(looks: bool) {
     let parker = Parker::new();
-    let sleep = Sleep::new(std::slice::from_ref(&parker));
-    let shared = Arc::new((sleep, Queue::default()));
+    let sleep = IdleWorkers::new(std::slice::from_ref(&parker));
+    let shared = Arc::new((sleep, ProtocolQueue::default()));
     let sibling = thread::spawn({
         let shared = Arc::clone(&shared);
         move || {
@@ -126,7 +126,7 @@ mod broken {
         awake: AtomicBool,
     }
 
-    impl Watch for VariedWatchdog {
+    impl ModelWatchdog for VariedWatchdog {
         fn rouse(&self) -> bool {
             if !self.rouses_without_fence {
                 fence(Ordering::SeqCst);

@@ -5,14 +5,16 @@
 //! thread is worker 0 of a dispatcher whose others are never there, and what comes from outside
 //! comes from a thread that ends at once.
 
-use super::{AT, LOCAL, LOCAL_CAPACITY, Local, Seeker, Shared, Takes, Worker, with_number};
-use crate::blocking::Blocking;
-use crate::clock::Clock;
-use crate::core::{Core, Home};
+use super::{
+    AT, LOCAL, LOCAL_CAPACITY, Local, Searcher, SharedDispatcher, TakeCount, Worker, with_number,
+};
+use crate::core::{Core, DispatcherHost};
 use crate::dispatcher::any::Dispatcher;
-use crate::dispatcher::thief::Thief;
+use crate::dispatcher::steal_policy::StealPolicy;
 use crate::options::{DEFAULT, DispatcherOptions};
+use crate::side_threads::blocking::Blocking;
 use crate::sync::Parker;
+use crate::timers::clock::Clock;
 use krarup_act::{Address, Context, Host, Ready, Spawn, behavior_fn};
 use krarup_gen::{Class, Name, Pid, WorkerStats};
 use proptest::prelude::*;
@@ -30,9 +32,9 @@ mod searching;
 mod starvation;
 
 /// Runs a test as worker 0. A thread is a worker once in its life.
-fn as_worker(options: DispatcherOptions, test: impl FnOnce(&mut Stepped) + Send + 'static) {
+fn as_worker(options: DispatcherOptions, test: impl FnOnce(&mut SteppedWorker) + Send + 'static) {
     let run = move || {
-        let mut stepped = Stepped::new(&options);
+        let mut stepped = SteppedWorker::new(&options);
         test(&mut stepped);
         stepped.clear();
     };
@@ -41,25 +43,25 @@ fn as_worker(options: DispatcherOptions, test: impl FnOnce(&mut Stepped) + Send 
     }
 }
 
-struct Stepped {
-    nursery: Nursery,
-    shared: Arc<Shared>,
+struct SteppedWorker {
+    nursery: SpawnQueue,
+    shared: Arc<SharedDispatcher>,
     /// Of the workers that are not there.
     others: Vec<Worker<Ready>>,
     parkers: Vec<Parker>,
-    takes: Takes,
-    thief: Thief,
+    takes: TakeCount,
+    thief: StealPolicy,
 }
 
 /// Where processes come from, on any thread.
-struct Nursery {
+struct SpawnQueue {
     core: Arc<Core>,
-    home: Arc<Home>,
+    home: Arc<DispatcherHost>,
     /// What processes have noted.
     log: Arc<Mutex<Vec<usize>>>,
 }
 
-impl Nursery {
+impl SpawnQueue {
     /// A process that notes this number for each message, and does `work`.
     fn spawn_with(
         &self,
@@ -94,24 +96,24 @@ impl Nursery {
     }
 }
 
-impl Stepped {
+impl SteppedWorker {
     fn new(options: &DispatcherOptions) -> Self {
         let name = Name::new("stepped").unwrap();
         let core = Core::new(name, 1, Clock::simulated(), Blocking::none());
         let setup =
             options.setup(DEFAULT, &core, &(Arc::new(|work: &mut dyn FnMut()| work()) as _));
-        let (shared, mut queues, parkers) = Shared::make(setup);
+        let (shared, mut queues, parkers) = SharedDispatcher::make(setup);
         let home = core.settle(DEFAULT, DEFAULT, Dispatcher::Shared(Arc::clone(&shared)));
         let queue = queues.remove(0);
         AT.set(Arc::as_ptr(&shared).addr());
         LOCAL.with(|local| local.set(Local { index: 0, queue }).ok().unwrap());
-        let nursery = Nursery { core, home, log: Arc::default() };
-        let (takes, thief) = (Takes::new(), Thief::default());
-        Stepped { nursery, shared, others: queues, parkers, takes, thief }
+        let nursery = SpawnQueue { core, home, log: Arc::default() };
+        let (takes, thief) = (TakeCount::new(), StealPolicy::default());
+        SteppedWorker { nursery, shared, others: queues, parkers, takes, thief }
     }
 
     /// As a thread that is no worker does it.
-    fn outside<T: Send>(&self, work: impl FnOnce(&Nursery) -> T + Send) -> T {
+    fn outside<T: Send>(&self, work: impl FnOnce(&SpawnQueue) -> T + Send) -> T {
         let nursery = &self.nursery;
         thread::scope(|scope| scope.spawn(|| work(nursery)).join().unwrap())
     }
@@ -198,7 +200,7 @@ fn r1_a_worker_takes_its_own_then_a_batch_of_what_came_from_outside_then_half_of
         stepped.run_until_idle();
         assert_eq!(stepped.taken(), (2..41).collect::<Vec<_>>());
         stepped.outside(|from| from.flood(0..8, 1));
-        while let Some(ready) = Shared::take_one(|| stepped.shared.injector.steal()) {
+        while let Some(ready) = SharedDispatcher::take_one(|| stepped.shared.injector.steal()) {
             stepped.others[0].push(ready);
         }
         let stolen = LOCAL.with(|local| {
@@ -223,7 +225,7 @@ fn r1_a_worker_takes_its_own_then_a_batch_of_what_came_from_outside_then_half_of
 #[test]
 fn r1_a_worker_that_has_nothing_looks_everywhere_before_it_would_park() {
     as_worker(options(3), |stepped| {
-        let mut seeker = Seeker::new(7);
+        let mut seeker = Searcher::new(7);
         assert!(stepped.step().is_none());
         LOCAL.with(|local| {
             let local = local.get().unwrap();
@@ -247,7 +249,7 @@ fn r1_a_worker_that_has_nothing_looks_everywhere_before_it_would_park() {
 fn x4_a_worker_that_sees_work_at_the_last_look_has_not_parked() {
     as_worker(options(1), |stepped| {
         stepped.outside(|from| from.flood(0..1, 1));
-        let mut seeker = Seeker::new(7);
+        let mut seeker = Searcher::new(7);
         LOCAL.with(|local| {
             let local = local.get().unwrap();
             let parker = Parker::new();

@@ -2,7 +2,7 @@
 //! or a control message does not wait for the debt (rules M4, X3). See
 //! [`crate::dispatcher::debtors`].
 
-use super::{LOCAL, Shared, Stepped, as_worker, options};
+use super::{LOCAL, SharedDispatcher, SteppedWorker, as_worker, options};
 use krarup_act::{Address, Context, Host, Received, Spawn, Via, behavior_fn, inspect, suspend};
 use krarup_gen::{Class, Exit, Pid, Reason};
 use std::future::pending;
@@ -19,7 +19,7 @@ const FLOOD: u64 = 10_000;
 const BUSY: usize = 40;
 
 /// A process that owes turns.
-struct Debtor {
+struct CalledDebtor {
     address: Address<()>,
     /// Whatever it has received that is no message; it floods then too.
     heard: Arc<AtomicUsize>,
@@ -44,10 +44,10 @@ fn asks<T: 'static>(asked: impl Future<Output = T> + 'static) -> Heard {
 }
 
 /// A way to call a process.
-type Way = fn(&Debtor, Arc<dyn Host>) -> Heard;
+type CallWay = fn(&CalledDebtor, Arc<dyn Host>) -> Heard;
 
 /// How a process can be called.
-const CALLS: [(&str, Way); 8] = [
+const CALLS: [(&str, CallWay); 8] = [
     ("kill", |debtor, _| {
         debtor.address.process().kill();
         ends(debtor)
@@ -78,22 +78,22 @@ const CALLS: [(&str, Way); 8] = [
     }),
 ];
 
-fn ends(debtor: &Debtor) -> Heard {
+fn ends(debtor: &CalledDebtor) -> Heard {
     let address = debtor.address.clone();
     Box::new(move || !address.is_alive())
 }
 
-fn hears(debtor: &Debtor) -> Heard {
+fn hears(debtor: &CalledDebtor) -> Heard {
     let heard = Arc::clone(&debtor.heard);
     Box::new(move || heard.load(Ordering::Relaxed) > 0)
 }
 
-fn host(stepped: &Stepped) -> Arc<dyn Host> {
+fn host(stepped: &SteppedWorker) -> Arc<dyn Host> {
     Arc::clone(&stepped.nursery.home) as Arc<dyn Host>
 }
 
 /// A process that owes thousands of turns, among others that are busy.
-fn debtor(stepped: &mut Stepped, class: Class, says: Option<Class>) -> Debtor {
+fn debtor(stepped: &mut SteppedWorker, class: Class, says: Option<Class>) -> CalledDebtor {
     let receiver = behavior_fn(|_: Context<u64>| pending());
     let flooded = Spawn::outside(host(stepped), move || receiver).start().unwrap();
     let (heard, handled) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
@@ -123,23 +123,23 @@ fn debtor(stepped: &mut Stepped, class: Class, says: Option<Class>) -> Debtor {
     }
     stepped.steps(2);
     assert_eq!(stepped.shared.number_of_debtors(), 1);
-    Debtor { address, heard, handled }
+    CalledDebtor { address, heard, handled }
 }
 
 /// Who sits with the debtors of a worker, or was let go by it.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum DebtorPlace {
     Debtors,
     HandedOver,
 }
 
 /// As [`CALLS`], for a process of this class that says this of its own class.
 fn each_call_is_heard_at_once(class: Class, says: Option<Class>) {
-    for place in [Place::Debtors, Place::HandedOver] {
+    for place in [DebtorPlace::Debtors, DebtorPlace::HandedOver] {
         for (name, call) in CALLS {
             as_worker(options(1).throughput(1), move |stepped| {
                 let debtor = debtor(stepped, class, says);
-                if let Place::HandedOver = place {
+                if let DebtorPlace::HandedOver = place {
                     stepped.shared.forget_all_debts();
                 }
                 let before = debtor.handled.load(Ordering::Relaxed);
@@ -193,7 +193,7 @@ fn m4_whoever_owes_turns_to_a_worker_that_is_busy_is_called_to_another() {
 fn x4_whoever_owes_turns_is_counted_among_those_that_are_queued() {
     as_worker(options(1).throughput(1), |stepped| {
         let _debtor = debtor(stepped, Class::Normal, None);
-        let queued = |stepped: &Stepped| stepped.shared.stats().queued;
+        let queued = |stepped: &SteppedWorker| stepped.shared.stats().queued;
         assert_eq!((stepped.queued().0, queued(stepped)), (BUSY, BUSY + 1));
         stepped.shared.forget_all_debts();
         assert_eq!((stepped.queued().0, queued(stepped)), (BUSY, BUSY + 1));
@@ -269,7 +269,7 @@ fn m4_a_hundred_thousand_that_owe_are_each_called_at_once() {
         // Put there by hand: for each to flood another would take minutes.
         LOCAL.with(|local| {
             let own = &local.get().unwrap().queue;
-            let spilled = || Shared::take_one(|| stepped.shared.injector.steal());
+            let spilled = || SharedDispatcher::take_one(|| stepped.shared.injector.steal());
             let ready = iter::from_fn(|| own.pop().or_else(spilled));
             assert!(stepped.shared.handed_over.put(ready).is_empty());
         });

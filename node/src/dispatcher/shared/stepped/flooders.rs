@@ -1,6 +1,6 @@
 //! Those who flood others, stepped by hand: see [`crate::dispatcher::debtors`].
 
-use super::{LOCAL, Seeker, Stepped, as_worker, options, with_number};
+use super::{LOCAL, Searcher, SteppedWorker, as_worker, options, with_number};
 use crate::dispatcher::counters::Counters;
 use crate::sync::Parker;
 use crossbeam_deque::Stealer;
@@ -23,12 +23,12 @@ struct Flood {
 }
 
 /// A process that sends [`FLOOD`] messages, and one to itself, in each of so many turns.
-fn flood(stepped: &Stepped, turns: usize) -> Flood {
+fn flood(stepped: &SteppedWorker, turns: usize) -> Flood {
     flood_one(stepped, turns, usize::MAX)
 }
 
 /// As [`flood`]; who is flooded handles so many messages, and then waits for ever.
-fn flood_one(stepped: &Stepped, turns: usize, handles: usize) -> Flood {
+fn flood_one(stepped: &SteppedWorker, turns: usize, handles: usize) -> Flood {
     let host = || Arc::clone(&stepped.nursery.home) as Arc<dyn Host>;
     let receiver = behavior_fn(move |mut ctx: Context<u64>| async move {
         for _ in 0..handles {
@@ -55,7 +55,7 @@ fn flood_one(stepped: &Stepped, turns: usize, handles: usize) -> Flood {
 }
 
 /// Steps until the flooder has had its first flooding turn.
-fn begin(stepped: &mut Stepped, flood: &Flood) {
+fn begin(stepped: &mut SteppedWorker, flood: &Flood) {
     while flood.waited.lock().unwrap().is_empty() {
         stepped.step().unwrap();
     }
@@ -63,13 +63,13 @@ fn begin(stepped: &mut Stepped, flood: &Flood) {
     assert_eq!(stepped.shared.number_of_debtors(), 1);
 }
 
-fn busy(stepped: &Stepped, number: usize) -> Pid {
+fn busy(stepped: &SteppedWorker, number: usize) -> Pid {
     let process = stepped.nursery.spawn_with(number, Class::Normal, |own, _| own.send(()).unwrap());
     process.send(()).unwrap();
     process.pid()
 }
 
-fn counters(stepped: &Stepped, worker: usize) -> &Counters {
+fn counters(stepped: &SteppedWorker, worker: usize) -> &Counters {
     &stepped.shared.counters[worker]
 }
 
@@ -256,7 +256,7 @@ fn r4_who_floods_one_behind_a_long_turn_does_not_keep_a_worker_from_that_one() {
             let queue = &local.get().unwrap().queue;
             assert!(stepped.shared.handed_over.put(queue.pop()).is_empty());
             stepped.others[0].push(queue.pop().unwrap());
-            let (parker, mut seeker) = (Parker::new(), Seeker::new(7));
+            let (parker, mut seeker) = (Parker::new(), Searcher::new(7));
             let steal = |stealer: &Stealer<Ready>| with_number(stealer.steal(), || 1);
             let mut search = || stepped.shared.search(0, &parker, &mut seeker, || None, steal);
             let first = search().unwrap();
@@ -334,7 +334,7 @@ fn r1_a_worker_does_not_sleep_while_somebody_owes_it_turns() {
         // Who is flooded soon waits for ever, so there is nothing else to do.
         let flood = flood_one(stepped, 2, 1);
         begin(stepped, &flood);
-        let (shared, mut seeker, parker) = (&stepped.shared, Seeker::new(7), Parker::new());
+        let (shared, mut seeker, parker) = (&stepped.shared, Searcher::new(7), Parker::new());
         for _ in 0..100_000 {
             if shared.number_of_debtors() == 0 {
                 break;
@@ -374,7 +374,7 @@ fn r1_no_debt_keeps_a_process_for_more_than_32768_takes() {
         while !stepped.taken().contains(&1) {
             stepped.step().unwrap();
         }
-        let takes = |stepped: &Stepped| usize::try_from(stepped.takes.begun).unwrap();
+        let takes = |stepped: &SteppedWorker| usize::try_from(stepped.takes.begun).unwrap();
         let before = takes(stepped);
         while !stepped.taken().contains(&1) {
             stepped.step().unwrap();

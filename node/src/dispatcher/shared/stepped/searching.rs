@@ -1,23 +1,23 @@
 //! In which order a worker finds what it runs, by the search that its thread makes: its own queue,
 //! what came from outside, a sibling's (rule R1; seeds G-015).
 
-use super::{LOCAL, Seeker, Stepped, as_worker, options};
+use super::{LOCAL, Searcher, SteppedWorker, as_worker, options};
 use crate::sync::Parker;
 use krarup_gen::Class;
 
 /// Whatever the worker finds, in that order; all that it runs handle one message.
 struct Search {
     parker: Parker,
-    seeker: Seeker,
+    seeker: Searcher,
 }
 
 impl Search {
     fn new() -> Self {
-        Search { parker: Parker::new(), seeker: Seeker::new(0) }
+        Search { parker: Parker::new(), seeker: Searcher::new(0) }
     }
 
     /// One round of the worker's thread; whose message it handled.
-    fn step(&mut self, stepped: &mut Stepped) -> usize {
+    fn step(&mut self, stepped: &mut SteppedWorker) -> usize {
         LOCAL.with(|local| {
             let (local, shared) = (local.get().unwrap(), &stepped.shared);
             let found = shared.take(local, &self.parker, &mut self.seeker, &mut stepped.takes);
@@ -32,8 +32,8 @@ impl Search {
 }
 
 /// Lays on the sibling's queue what has come from outside.
-fn give_to_sibling(stepped: &Stepped) {
-    while let Some(ready) = super::Shared::take_one(|| stepped.shared.injector.steal()) {
+fn give_to_sibling(stepped: &SteppedWorker) {
+    while let Some(ready) = super::SharedDispatcher::take_one(|| stepped.shared.injector.steal()) {
         stepped.others[0].push(ready);
     }
 }

@@ -1,7 +1,7 @@
 //! Who might be starved, and by whom, stepped by hand (rules R1, R6; seeds M12, M13): somebody
 //! who never stops, and others beside it who want their turn.
 
-use super::{LOCAL_CAPACITY, Nursery, as_worker, options};
+use super::{LOCAL_CAPACITY, SpawnQueue, as_worker, options};
 use krarup_act::{Address, Context, Host, Spawn, behavior_fn};
 use krarup_gen::{Class, Pid};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use std::time::Duration;
 const ONE_AND_A_LOOK: u32 = 2;
 
 /// One that has a message more whenever it handles one.
-fn endless(from: &Nursery, number: usize, class: Class) -> Address<()> {
+fn endless(from: &SpawnQueue, number: usize, class: Class) -> Address<()> {
     let process = from.spawn_with(number, class, |own, _| own.send(()).unwrap());
     process.send(()).unwrap();
     process

@@ -1,0 +1,116 @@
+//! Aliases: identities that a process gives out and takes back (rules N2, N5).
+
+use crate::addressing::address::Address;
+use crate::addressing::recipient::{DeliverMessage, Recipient};
+use crate::context::Context;
+use crate::host::host::Host;
+use crate::mailbox::permit::{Permit, Reserved};
+use crate::process::current;
+use crate::process::process::Process;
+use krarup_gen::{Alias, DeadLetterCause, Pid, SendError};
+use std::sync::Arc;
+
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    /// Makes an alias of this process (Erlang's `alias/0`): whoever gets it can send to the
+    /// process, until it is revoked. A process can have any number of them.
+    pub fn alias(&mut self) -> Alias {
+        let alias = Alias::new(self.make_ref());
+        let mut relations = self.cell.locked_relations();
+        // A context can outlive its process; what it makes then reaches nobody.
+        if !relations.retired {
+            relations.bonds().aliases.insert(alias);
+            self.host().add_alias(alias, self.process());
+        }
+        alias
+    }
+
+    /// Revokes an alias of this process: when this returns, nothing that is sent to it from
+    /// now on arrives, and the sender hears of that (rule N5). Whether it was one of this
+    /// process.
+    pub fn revoke(&mut self, alias: Alias) -> bool {
+        let mut relations = self.cell.locked_relations();
+        let had = relations.bonds_if_any().is_some_and(|bonds| bonds.aliases.remove(&alias));
+        relations.shrink();
+        drop(relations);
+        if had {
+            self.host().remove_alias(alias);
+        }
+        had
+    }
+
+    /// A typed handle that reaches this process by an alias: what it sends does not arrive
+    /// any more once the alias is revoked.
+    pub fn recipient_by(&self, alias: Alias) -> Recipient<M> {
+        Recipient::new(ByAlias { address: self.address(), alias })
+    }
+}
+
+/// A process that is reached by an alias.
+struct ByAlias<M, C> {
+    address: Address<M, C>,
+    alias: Alias,
+}
+
+impl<M: Send + 'static, C: Send + 'static> ByAlias<M, C> {
+    fn is_valid(&self) -> bool {
+        self.address.process().relations().0.lock().has_alias(self.alias)
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> DeliverMessage<M> for ByAlias<M, C> {
+    fn deliver(&self, message: M, _: u64) -> Result<(), SendError<M>> {
+        self.address.send_by_alias(self.alias, message)
+    }
+
+    fn notify(&self, message: M) {
+        self.address.notify_by_alias(self.alias, message);
+    }
+
+    fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
+        if !self.is_valid() {
+            self.address.lose(DeadLetterCause::Revoked);
+            return Err(SendError::NoProcess(()));
+        }
+        let by = ByAlias { address: self.address.clone(), alias: self.alias };
+        self.address.reserve().map(|room| Permit::new(RoomByAlias { room, by }))
+    }
+
+    fn process(&self) -> Arc<dyn Process> {
+        self.address.process()
+    }
+
+    fn host(&self) -> &Arc<dyn Host> {
+        self.address.host()
+    }
+
+    fn is_alive(&self) -> bool {
+        self.is_valid()
+    }
+}
+
+/// Room that was reserved by an alias: what comes when that has been revoked does not arrive.
+struct RoomByAlias<M, C> {
+    room: Permit<M>,
+    by: ByAlias<M, C>,
+}
+
+impl<M: Send + 'static, C: Send + 'static> Reserved<M> for RoomByAlias<M, C> {
+    fn fill(self: Box<Self>, message: M, sender: u64) {
+        let RoomByAlias { room, by } = *self;
+        // A route keeps room elsewhere, and knows of no alias.
+        let sent = if by.is_valid() {
+            room.send_by_alias(by.alias, message, sender)
+        } else {
+            drop(room);
+            Err(message)
+        };
+        if let Err(message) = sent {
+            by.address.lose(DeadLetterCause::Revoked);
+            current::apart(|| drop(message));
+        }
+    }
+
+    fn holder(&self) -> Pid {
+        self.room.holder()
+    }
+}

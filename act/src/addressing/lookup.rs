@@ -1,0 +1,76 @@
+//! Reaching a process without an address: by its pid, its name or an alias.
+
+use crate::addressing::address::Address;
+use crate::addressing::dynamic::Dynamic;
+use crate::host::host::Host;
+use crate::process::bonds::is_foreign;
+use crate::process::current;
+use krarup_gen::{
+    DeadLetter, DeadLetterCause, Destination, LookupError, Name, Pid, SendError, Target,
+};
+
+/// Sends a value to a process named by its pid, its name or an alias; the receiver's message
+/// type must be the value's, unless it takes others (rule M7).
+///
+/// # Errors
+/// [`SendError::WrongType`], and those of [`Address::send`]; all give the value back.
+pub fn send_dynamic<T: Send + 'static>(
+    host: &dyn Host,
+    to: Destination<'_>,
+    message: T,
+) -> Result<(), SendError<Dynamic>> {
+    let message = Dynamic::new(message);
+    let (process, alias) = match to {
+        Destination::Pid(pid) => (host.process(pid), None),
+        Destination::Name(name) => (host.whereis(name), None),
+        Destination::Alias(alias) => (host.by_alias(alias), Some(alias)),
+    };
+    if let Some(process) = process {
+        return process.send_dynamic(message, alias);
+    }
+    let (target, cause) = match to {
+        Destination::Pid(pid) => (Some(Target::Pid(pid)), DeadLetterCause::NoProcess),
+        // What cannot be a name is nobody's.
+        Destination::Name(name) => {
+            (Name::new(name).ok().map(|name| Target::Name(name, None)), DeadLetterCause::NoProcess)
+        }
+        Destination::Alias(alias) => (Some(Target::Alias(alias, None)), DeadLetterCause::Revoked),
+    };
+    let target = target.unwrap_or(Target::Pid(host.node_pid()));
+    let from = current::pid().filter(|pid| pid.creation() == host.node_pid().creation());
+    host.dead_letter(DeadLetter::new(target, from, message.type_name(), cause));
+    match to {
+        Destination::Pid(pid) if is_foreign(host.node_pid(), pid) => {
+            Err(SendError::NoConnection(message))
+        }
+        _ => Err(SendError::NoProcess(message)),
+    }
+}
+
+/// The typed address of the process with this name.
+///
+/// # Errors
+/// [`LookupError`]: nobody has the name, or the process takes other messages.
+pub fn lookup<M, C>(host: &dyn Host, name: &str) -> Result<Address<M, C>, LookupError>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    let process = host.whereis(name);
+    Address::of(&process.ok_or_else(|| LookupError::NoProcess(format!("{name:?}")))?)
+}
+
+/// The typed address of the process with this pid.
+///
+/// # Errors
+/// As [`lookup`].
+pub fn address_of<M, C>(host: &dyn Host, pid: Pid) -> Result<Address<M, C>, LookupError>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    if is_foreign(host.node_pid(), pid) {
+        return Err(LookupError::NoConnection(pid));
+    }
+    Address::of(&host.process(pid).ok_or_else(|| LookupError::NoProcess(pid.to_string()))?)
+}

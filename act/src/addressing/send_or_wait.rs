@@ -1,0 +1,193 @@
+//! Sending to a mailbox that has no room yet (rule M6).
+
+use crate::addressing::address::Address;
+use crate::addressing::route::RoomFuture;
+use crate::calls::deadline::within;
+use crate::calls::pending::{CannotWait, wait};
+use crate::calls::slot::slot;
+use crate::mailbox::permit::{Permit, Waiter};
+use crate::process::current;
+use krarup_gen::SendError;
+use std::fmt;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
+    /// Sends a message on the Main lane, and waits while the mailbox is full: `.await` it, or
+    /// `.wait()` on a plain thread. A process that awaits it suspends only itself. Senders
+    /// that wait get room in the order in which they came; each place counts towards the
+    /// bound from the moment it is given. A send that finds room does not look at the line, so
+    /// it can be ahead of those who wait.
+    ///
+    /// In a pool it is room at any worker that is waited for, in one line for the pool. Two
+    /// processes that wait for room in each other's mailboxes wait until a timeout ends it: such
+    /// a ring is not looked for, unlike one of calls.
+    pub fn send_or_wait(&self, message: M) -> SendOrWait<M, C> {
+        SendOrWait { address: self.clone(), message, timeout: None }
+    }
+
+    /// Reserves room for one message on the Main lane, and waits in line while the mailbox is
+    /// full (tokio's `Sender::reserve`). Where it goes is in the message at a pool or at grains, so
+    /// there this does not wait.
+    ///
+    /// # Errors
+    /// Those of [`Address::reserve`], and [`SendError::WaitInProcess`] if a process waits for room
+    /// in its own mailbox.
+    pub async fn reserve_or_wait(&self) -> Result<Permit<M>, SendError<()>> {
+        match self.reserve_quietly() {
+            // Who finds room does not overtake those who wait for it.
+            Ok(permit) if !self.has_line() => return Ok(permit),
+            Err(SendError::Full(())) | Ok(_) => {}
+            Err(error) => return Err(error),
+        }
+        if current::pid().is_some_and(|myself| myself.is_same_process(self.pid())) {
+            return Err(SendError::WaitInProcess(()));
+        }
+        in_mailbox(self).await
+    }
+}
+
+/// A send that waits for room; made by [`Address::send_or_wait`].
+#[must_use = "nothing is sent until it is awaited or waited for"]
+pub struct SendOrWait<M, C = M> {
+    address: Address<M, C>,
+    message: M,
+    timeout: Option<Duration>,
+}
+
+impl<M: Send + 'static, C: Send + 'static> SendOrWait<M, C> {
+    /// How long to wait for room at most; without it as long as the receiver lives.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Sends, and waits for room on a plain thread.
+    ///
+    /// # Errors
+    /// As awaiting it, and [`SendError::WaitInProcess`] inside a process.
+    pub fn wait(self) -> Result<(), SendError<M>> {
+        if current::pid().is_some() {
+            return Err(SendError::WaitInProcess(self.message));
+        }
+        let SendOrWait { address, message, timeout } = self;
+        let message = match send_at_once(&address, message) {
+            Err(SendError::Full(message)) => message,
+            sent => return sent,
+        };
+        let on_route = address.room_on_route(&message);
+        match wait(&**address.host(), room(&address, timeout, on_route)) {
+            Ok(room) => send_into(room, message),
+            Err(CannotWait::Stalled) => Err(SendError::Stalled(message)),
+            Err(CannotWait::InRuntime) => Err(SendError::WaitInRuntime(message)),
+            Err(CannotWait::InProcess) => Err(SendError::WaitInProcess(message)),
+        }
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> IntoFuture for SendOrWait<M, C> {
+    type Output = Result<(), SendError<M>>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    /// # Errors
+    /// [`SendError::NoProcess`] if the receiver is dead or ends meanwhile,
+    /// [`SendError::Timeout`], [`SendError::WaitInProcess`] if a process waits for room in
+    /// its own mailbox, which only it can make; all give the message back.
+    fn into_future(self) -> Self::IntoFuture {
+        let SendOrWait { address, message, timeout } = self;
+        Box::pin(async move {
+            let message = match send_at_once(&address, message) {
+                Err(SendError::Full(message)) => message,
+                sent => return sent,
+            };
+            if current::pid().is_some_and(|myself| myself.is_same_process(address.pid())) {
+                return Err(SendError::WaitInProcess(message));
+            }
+            let on_route = address.room_on_route(&message);
+            send_into(room(&address, timeout, on_route).await, message)
+        })
+    }
+}
+
+/// Sends, unless others stand in line: then it is as good as full.
+fn send_at_once<M, C>(address: &Address<M, C>, message: M) -> Result<(), SendError<M>>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    // A route counts what it refuses, and who will wait is not refused.
+    let waits = address.is_routed() || address.has_line();
+    if waits { Err(SendError::Full(message)) } else { address.send(message) }
+}
+
+/// Sends into room that was waited for, or gives the message back.
+fn send_into<M>(room: Result<Permit<M>, SendError<()>>, message: M) -> Result<(), SendError<M>> {
+    match room {
+        Ok(permit) => {
+            permit.send(message);
+            Ok(())
+        }
+        Err(error) => Err(error.map(|()| message)),
+    }
+}
+
+/// Room for a message: in the mailbox, or where the route leads.
+async fn room<M, C>(
+    address: &Address<M, C>,
+    timeout: Option<Duration>,
+    on_route: Option<RoomFuture<M>>,
+) -> Result<Permit<M>, SendError<()>>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    let Some(limit) = timeout else {
+        return match on_route {
+            Some(room) => room.await,
+            None => in_mailbox(address).await,
+        };
+    };
+    let room = match on_route {
+        Some(room) => within(address.host(), limit, room).await,
+        None => within(address.host(), limit, pin!(in_mailbox(address))).await,
+    };
+    room.unwrap_or(Err(SendError::Timeout { message: (), limit }))
+}
+
+async fn in_mailbox<M, C>(address: &Address<M, C>) -> Result<Permit<M>, SendError<()>>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    let (sender, place) = slot();
+    let line = MailboxWait { address, waiter: Arc::new(Waiter::new(sender)) };
+    match address.reserve_in_line(&line.waiter) {
+        // A place that is dropped unheard went down with the process.
+        Err(SendError::Full(())) if !address.is_routed() => {
+            place.await.ok_or(SendError::NoProcess(()))
+        }
+        reserved => reserved,
+    }
+}
+
+/// A place in the line of those that wait for room; left when it is dropped.
+struct MailboxWait<'a, M: Send + 'static, C: Send + 'static> {
+    address: &'a Address<M, C>,
+    waiter: Arc<Waiter<M>>,
+}
+
+impl<M: Send + 'static, C: Send + 'static> Drop for MailboxWait<'_, M, C> {
+    fn drop(&mut self) {
+        self.address.forget_waiter(&self.waiter);
+    }
+}
+
+impl<M, C> fmt::Debug for SendOrWait<M, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SendOrWait")
+            .field("address", &self.address)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,311 @@
+//! Calls: a request, its reply, and what can go wrong between them.
+
+use crate::addressing::address::Address;
+use crate::calls::pending::wait;
+use crate::calls::pending_reply::PendingReply;
+use crate::calls::reply::Reply;
+use crate::process::{current, wait_graph};
+use krarup_gen::{CallError, SendError};
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// How long a call waits unless told otherwise (as OTP's).
+pub const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Where a request goes: the lanes of a mailbox.
+#[derive(Clone, Copy, Debug)]
+enum Lane {
+    Main,
+    System,
+    Urgent,
+}
+
+impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
+    /// Calls the process: `request` makes the message from the reply token, so a tuple
+    /// variant is a request (`counter.call(Counter::Get)`), and so is a closure
+    /// (`kv.call(|reply| Kv::Fetch { key, reply })`).
+    ///
+    /// Nothing is sent until the call is awaited, or waited for on a plain thread. The
+    /// default timeout is 5 s. See [`CallError`] for what can go wrong (rules C1 to C8).
+    pub fn call<T, F>(&self, request: F) -> Call<'_, M, C, T, F>
+    where
+        T: Send + 'static,
+        F: FnOnce(Reply<T>) -> M,
+    {
+        Call::new(self, request, Lane::Main)
+    }
+
+    /// Calls over the System lane: for a pool, a call to the pool itself (rule P3).
+    pub fn call_high<T, F>(&self, request: F) -> Call<'_, M, C, T, F, ControlCall>
+    where
+        T: Send + 'static,
+        F: FnOnce(Reply<T>) -> C,
+    {
+        Call::new(self, request, Lane::System)
+    }
+
+    /// Calls over the Urgent lane.
+    pub fn call_max<T, F>(&self, request: F) -> Call<'_, M, C, T, F, ControlCall>
+    where
+        T: Send + 'static,
+        F: FnOnce(Reply<T>) -> C,
+    {
+        Call::new(self, request, Lane::Urgent)
+    }
+}
+
+/// Marks a call whose request is a message of the Main lane.
+#[derive(Debug)]
+pub struct Main;
+
+/// Marks a call whose request is a message of the control lanes.
+#[derive(Debug)]
+pub struct ControlCall;
+
+/// A call that has not been made yet; `.await` it, or `.wait()` on a plain thread.
+#[must_use = "a call does nothing until it is awaited or waited for"]
+pub struct Call<'a, M, C, T, F, L = Main> {
+    address: &'a Address<M, C>,
+    request: F,
+    lane: Lane,
+    timeout: Option<Duration>,
+    kind: PhantomData<fn() -> (T, L)>,
+}
+
+impl<'a, M, C, T, F, L> Call<'a, M, C, T, F, L> {
+    fn new(address: &'a Address<M, C>, request: F, lane: Lane) -> Self {
+        Call { address, request, lane, timeout: Some(DEFAULT_CALL_TIMEOUT), kind: PhantomData }
+    }
+
+    /// How long to wait for the reply. Zero fails at once unless the reply is there.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Waits as long as the callee lives (OTP's `infinity`).
+    pub fn no_timeout(mut self) -> Self {
+        self.timeout = None;
+        self
+    }
+}
+
+impl<M, C, T, F, L> fmt::Debug for Call<'_, M, C, T, F, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call")
+            .field("address", &self.address)
+            .field("lane", &self.lane)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How a request is sent; implemented for both kinds of call.
+#[doc(hidden)]
+pub trait Request<M, C, T>: Send {
+    fn post(self, address: &Address<M, C>, urgent: bool, reply: Reply<T>) -> Result<(), CallError>
+    where
+        T: Send + 'static;
+}
+
+#[doc(hidden)]
+pub struct OnMain<F>(F);
+
+#[doc(hidden)]
+pub struct OnControl<F>(F);
+
+#[cold]
+fn refused<M>(error: &SendError<M>) -> CallError {
+    match error {
+        SendError::Full(_) => CallError::Full,
+        SendError::NoWorkers(_) => CallError::NoWorkers,
+        SendError::RateLimited { retry_after, .. } => CallError::RateLimited(*retry_after),
+        SendError::Draining(_) => CallError::Draining,
+        SendError::NotReservable(_) => CallError::NotReservable,
+        _ => CallError::NoProcess,
+    }
+}
+
+impl<M, C, T, F> Request<M, C, T> for OnMain<F>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    T: Send + 'static,
+    F: FnOnce(Reply<T>) -> M + Send,
+{
+    fn post(self, address: &Address<M, C>, _: bool, reply: Reply<T>) -> Result<(), CallError> {
+        // Nothing unwinds before it is sent: so it need not lie in memory (see `Cell::send`).
+        let message = ManuallyDrop::new((self.0)(reply));
+        // What was handed on before is no part of this.
+        let _ = current::take_receiver();
+        match address.send(ManuallyDrop::into_inner(message)) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(refused(&error)),
+        }
+    }
+}
+
+impl<M, C, T, F> Request<M, C, T> for OnControl<F>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    T: Send + 'static,
+    F: FnOnce(Reply<T>) -> C + Send,
+{
+    fn post(self, address: &Address<M, C>, urgent: bool, reply: Reply<T>) -> Result<(), CallError> {
+        let command = (self.0)(reply);
+        let _ = current::take_receiver();
+        let sent = if urgent { address.send_max(command) } else { address.send_high(command) };
+        sent.map_err(|error| refused(&error))
+    }
+}
+
+/// A call under way.
+#[must_use = "futures do nothing unless polled"]
+pub struct CallFuture<'a, M, C, T: Send + 'static, R> {
+    address: &'a Address<M, C>,
+    /// Taken when the request is sent, in the first poll.
+    request: Option<R>,
+    urgent: bool,
+    timeout: Option<Duration>,
+    /// It was asked whether the request would close a cycle.
+    asked: bool,
+    answer: Option<PendingReply<T>>,
+}
+
+// Nothing in it is pinned: the request is a plain value until it is used up.
+impl<M, C, T: Send + 'static, R> Unpin for CallFuture<'_, M, C, T, R> {}
+
+impl<M, C, T, R> Future for CallFuture<'_, M, C, T, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    T: Send + 'static,
+    R: Request<M, C, T>,
+{
+    type Output = Result<T, CallError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let call = self.get_mut();
+        if let Some(request) = call.request.take() {
+            return call.begin(request, cx);
+        }
+        let Some(answer) = &mut call.answer else {
+            return Poll::Ready(Err(CallError::NoReply));
+        };
+        let address = call.address;
+        // Of one to whom the request was handed on it is not known at a glance.
+        answer.poll(address.host(), cx, |callee| address.seems_to_wait() || callee != address.pid())
+    }
+}
+
+impl<M, C, T, R> CallFuture<'_, M, C, T, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    T: Send + 'static,
+    R: Request<M, C, T>,
+{
+    fn begin(&mut self, request: R, cx: &mut Context<'_>) -> Poll<Result<T, CallError>> {
+        let address = self.address;
+        // Hints, and cheap: what they come to is looked at apart.
+        if address.seems_to_wait()
+            || current::sender(address.pid().creation()) == address.pid().id()
+        {
+            match wait_graph::poll_futile(&**address.host(), address.pid(), cx, &mut self.asked) {
+                Poll::Ready(None) => {}
+                Poll::Ready(Some(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => {
+                    self.request = Some(request);
+                    return Poll::Pending;
+                }
+            }
+        }
+        // The slot knows its waiter from the beginning, and a reply wakes it.
+        let (token, receiver) = Reply::new(Some(cx.waker().clone()));
+        if let Err(error) = request.post(address, self.urgent, token) {
+            let stopped = error == CallError::NoProcess && address.host().is_stopping();
+            return Poll::Ready(Err(if stopped { CallError::NodeStopped } else { error }));
+        }
+        // A route hands a message on, and a full mailbox to its fallback.
+        let handed_to = current::take_receiver();
+        let callee = handed_to.unwrap_or_else(|| address.pid());
+        let answer = self.answer.insert(PendingReply::new(receiver, callee, self.timeout));
+        if handed_to.is_some() && callee != address.pid() {
+            if let Some(error) = wait_graph::calls_itself(callee) {
+                // Its answer is not waited for.
+                return Poll::Ready(Err(error));
+            }
+            if wait_graph::seems_futile(&**address.host(), callee) {
+                // It was handed on, into a cycle.
+                current::suspect();
+            }
+        }
+        answer.begin(address.host(), cx)
+    }
+}
+
+impl<M, C, T: Send + 'static, R> Drop for CallFuture<'_, M, C, T, R> {
+    fn drop(&mut self) {
+        if let Some(answer) = &mut self.answer {
+            answer.abandon(self.address.host());
+        }
+    }
+}
+
+impl<M, C, T: Send + 'static, R> fmt::Debug for CallFuture<'_, M, C, T, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CallFuture({:?})", self.address)
+    }
+}
+
+macro_rules! ways_to_wait {
+    ($kind:ident, $request:ident, $message:ident) => {
+        impl<'a, M, C, T, F> IntoFuture for Call<'a, M, C, T, F, $kind>
+        where
+            M: Send + 'static,
+            C: Send + 'static,
+            T: Send + 'static,
+            F: FnOnce(Reply<T>) -> $message + Send,
+        {
+            type Output = Result<T, CallError>;
+            type IntoFuture = CallFuture<'a, M, C, T, $request<F>>;
+
+            fn into_future(self) -> Self::IntoFuture {
+                CallFuture {
+                    address: self.address,
+                    request: Some($request(self.request)),
+                    urgent: matches!(self.lane, Lane::Urgent),
+                    timeout: self.timeout,
+                    asked: false,
+                    answer: None,
+                }
+            }
+        }
+
+        impl<M, C, T, F> Call<'_, M, C, T, F, $kind>
+        where
+            M: Send + 'static,
+            C: Send + 'static,
+            T: Send + 'static,
+            F: FnOnce(Reply<T>) -> $message + Send,
+        {
+            /// Makes the call and waits for the reply on a plain thread.
+            ///
+            /// # Errors
+            /// As awaiting it, and [`CallError::WaitInProcess`] inside a process.
+            pub fn wait(self) -> Result<T, CallError> {
+                let host = Arc::clone(self.address.host());
+                wait(&*host, self.into_future())?
+            }
+        }
+    };
+}
+
+ways_to_wait!(Main, OnMain, M);
+ways_to_wait!(ControlCall, OnControl, C);

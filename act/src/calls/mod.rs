@@ -1,0 +1,10 @@
+//! Requests and replies: a call, the reply token, the slot between them, and their deadlines.
+
+pub(crate) mod call;
+pub(crate) mod deadline;
+pub(crate) mod dropped_calls;
+pub(crate) mod pending;
+pub(crate) mod pending_reply;
+pub(crate) mod reply;
+pub(crate) mod slot;
+pub(crate) mod slot_cache;

@@ -1,0 +1,153 @@
+//! The one way in which things are waited for.
+//!
+//! Spawns, calls, stops and inspections are builders: nothing happens until they are
+//! awaited, or waited for on a plain thread. Those on the hot path have types of their
+//! own; all others are a [`Pending`].
+
+use crate::host::host::{Host, Stalled};
+use crate::process::current;
+use krarup_gen::{CallError, Pid, Reason, SpawnError, StopError};
+use std::fmt;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// Whether a process runs on this thread now: then nothing may block.
+#[must_use]
+pub fn is_in_process() -> bool {
+    current::pid().is_some()
+}
+
+/// The process whose turn this thread runs, if it runs one: for routes, where a process must not
+/// wait for itself.
+#[must_use]
+pub fn current_pid() -> Option<Pid> {
+    current::pid()
+}
+
+/// Why a plain wait was not possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CannotWait {
+    /// The caller is a process: it would hold its worker.
+    #[error("a process must await, not wait: waiting would hold its worker")]
+    InProcess,
+    /// The caller is the thread that drives a runtime, which would stand still.
+    #[error("this thread drives an async runtime: use `.await`, for `.wait()` would stop it")]
+    InRuntime,
+    /// The simulation has nothing left to do.
+    #[error("the simulation ran out of events")]
+    Stalled,
+}
+
+impl From<CannotWait> for CallError {
+    fn from(why: CannotWait) -> Self {
+        match why {
+            CannotWait::InProcess => CallError::WaitInProcess,
+            CannotWait::InRuntime => CallError::WaitInRuntime,
+            CannotWait::Stalled => CallError::Stalled,
+        }
+    }
+}
+
+impl From<CannotWait> for SpawnError {
+    fn from(why: CannotWait) -> Self {
+        match why {
+            CannotWait::InProcess => SpawnError::WaitInProcess,
+            CannotWait::InRuntime => SpawnError::WaitInRuntime,
+            CannotWait::Stalled => SpawnError::Stalled,
+        }
+    }
+}
+
+impl From<CannotWait> for StopError {
+    fn from(why: CannotWait) -> Self {
+        match why {
+            CannotWait::InProcess => StopError::WaitInProcess,
+            CannotWait::InRuntime => StopError::WaitInRuntime,
+            CannotWait::Stalled => StopError::Stalled,
+        }
+    }
+}
+
+/// Waits on a plain thread for a future to be ready.
+pub(crate) fn wait<F>(host: &dyn Host, future: F) -> Result<F::Output, CannotWait>
+where
+    F: Future + Send,
+    F::Output: Send,
+{
+    if is_in_process() {
+        return Err(CannotWait::InProcess);
+    }
+    if host.is_driving_runtime() {
+        return Err(CannotWait::InRuntime);
+    }
+    let mut output = None;
+    let future = async { output = Some(future.await) };
+    host.wait(pin!(future)).map_err(|Stalled| CannotWait::Stalled)?;
+    output.ok_or(CannotWait::Stalled)
+}
+
+/// Something that has not been done yet: `.await` it, or `.wait()` on a plain thread.
+#[must_use = "nothing happens until it is awaited or waited for"]
+pub struct Pending<T, E = Reason> {
+    host: Arc<dyn Host>,
+    future: Pin<Box<dyn Future<Output = Result<T, E>> + Send>>,
+}
+
+impl<T: Send, E: Send + From<CannotWait>> Pending<T, E> {
+    /// Makes a future something pending: for hosts.
+    pub fn new(
+        host: Arc<dyn Host>,
+        future: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Self {
+        Pending { host, future: Box::pin(future) }
+    }
+
+    /// Does it and waits on a plain thread.
+    ///
+    /// # Errors
+    /// As awaiting it, and that a process or a stalled simulation cannot wait.
+    pub fn wait(self) -> Result<T, E> {
+        wait(&*self.host, self.future)?
+    }
+}
+
+impl<T, E> Future for Pending<T, E> {
+    type Output = Result<T, E>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.future.as_mut().poll(cx)
+    }
+}
+
+impl<T, E> fmt::Debug for Pending<T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pending<{}>", std::any::type_name::<T>())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use krarup_gen::DebugError;
+
+    #[test]
+    fn c8_why_a_thread_cannot_wait_is_the_same_in_every_error() {
+        use CannotWait::{InProcess, InRuntime, Stalled};
+        let all = [InProcess, InRuntime, Stalled];
+        let [process, runtime, stalled] = [
+            (CallError::WaitInProcess, SpawnError::WaitInProcess, StopError::WaitInProcess),
+            (CallError::WaitInRuntime, SpawnError::WaitInRuntime, StopError::WaitInRuntime),
+            (CallError::Stalled, SpawnError::Stalled, StopError::Stalled),
+        ];
+        let errors = all.map(|why| (why.into(), why.into(), why.into()));
+        assert_eq!(errors, [process, runtime, stalled]);
+        let debug = [DebugError::WaitInProcess, DebugError::WaitInRuntime, DebugError::Stalled];
+        assert_eq!(all.map(DebugError::from), debug);
+        // Each says so in the same words.
+        for (why, error) in all.iter().zip(&debug).take(2) {
+            assert_eq!(why.to_string(), error.to_string());
+        }
+    }
+}

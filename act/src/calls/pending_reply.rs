@@ -1,0 +1,154 @@
+//! Waiting for the answer of a call that has been made: its reply, its timeout, and who
+//! waits for whom meanwhile.
+
+use crate::calls::deadline::Deadline;
+use crate::calls::slot::SlotReceiver;
+use crate::host::host::Host;
+use crate::process::awaited::AwaitedProcess;
+use crate::process::{current, wait_graph};
+use krarup_gen::{CallError, Pid};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// From this timeout on a call sets its timer late (see [`Host::poke_later`]): it may come
+/// a hundredth too late, and it is never early.
+const LONG: Duration = Duration::from_secs(1);
+
+/// The answer of a call under way. The host is handed in, not held: a call has one at hand.
+/// [`PendingReply::abandon`] must be called before it is dropped.
+pub(crate) struct PendingReply<T> {
+    reply: SlotReceiver<Result<T, CallError>>,
+    /// Who is to answer.
+    callee: Pid,
+    timeout: Option<Duration>,
+    deadline: Option<Deadline>,
+}
+
+impl<T: Send + 'static> PendingReply<T> {
+    pub(crate) fn new(
+        reply: SlotReceiver<Result<T, CallError>>,
+        callee: Pid,
+        timeout: Option<Duration>,
+    ) -> Self {
+        PendingReply { reply, callee, timeout, deadline: None }
+    }
+
+    /// The first poll: the slot knows its waiter already, so it need not be looked at.
+    #[inline]
+    pub(crate) fn begin(&mut self, host: &Arc<dyn Host>, cx: &mut Context<'_>) -> Poll<Waited<T>> {
+        let Some(timeout) = self.timeout else { return self.pending(cx) };
+        if timeout >= LONG && current::want_poke(cx.waker()) {
+            return self.pending(cx);
+        }
+        if timeout.is_zero() {
+            return self.poll(host, cx, |_| false);
+        }
+        let deadline = self.deadline.insert(Deadline::new(host.now() + timeout));
+        deadline.arm(&**host, cx);
+        self.pending(cx)
+    }
+
+    /// A later poll. `suspicious`: the callee seems to wait for somebody itself.
+    #[allow(clippy::inline_always, reason = "or an answer is copied once more")]
+    #[inline(always)]
+    pub(crate) fn poll(
+        &mut self,
+        host: &Arc<dyn Host>,
+        cx: &mut Context<'_>,
+        suspicious: impl FnOnce(Pid) -> bool,
+    ) -> Poll<Waited<T>> {
+        if self.deadline.is_some() {
+            let suspicious = suspicious(self.callee);
+            return self.poll_with_timer(host, cx, suspicious);
+        }
+        match self.reply.poll_value(cx) {
+            Poll::Ready(Some(answer)) => Poll::Ready(answer),
+            Poll::Ready(None) => Poll::Ready(Err(CallError::NoReply)),
+            Poll::Pending => {
+                let suspicious = suspicious(self.callee);
+                self.wait_on(host, cx, suspicious)
+            }
+        }
+    }
+
+    /// As [`PendingReply::poll`], while a timer is set.
+    #[inline(never)]
+    fn poll_with_timer(
+        &mut self,
+        host: &Arc<dyn Host>,
+        cx: &mut Context<'_>,
+        suspicious: bool,
+    ) -> Poll<Waited<T>> {
+        if let Poll::Ready(answer) = self.reply.poll_value(cx) {
+            self.disarm(&**host);
+            return Poll::Ready(answer.unwrap_or(Err(CallError::NoReply)));
+        }
+        self.wait_on(host, cx, suspicious)
+    }
+
+    /// It was polled for another reason than an answer.
+    #[cold]
+    fn wait_on(
+        &mut self,
+        host: &Arc<dyn Host>,
+        cx: &mut Context<'_>,
+        suspicious: bool,
+    ) -> Poll<Waited<T>> {
+        if suspicious
+            && !self.reply.is_passed_on()
+            && let Some(error) = wait_graph::deadlock(&**host, self.callee)
+        {
+            return Poll::Ready(self.give_up(host).unwrap_or(Err(error)));
+        }
+        let Some(timeout) = self.timeout else { return self.pending(cx) };
+        let deadline = self.deadline.get_or_insert_with(|| Deadline::new(host.now() + timeout));
+        if !deadline.is_armed() && current::is_dated(cx.waker()) {
+            return self.pending(cx);
+        }
+        if deadline.poll(&**host, cx).is_pending() {
+            return self.pending(cx);
+        }
+        let error =
+            if host.has_stopped() { CallError::NodeStopped } else { CallError::Timeout(timeout) };
+        Poll::Ready(self.give_up(host).unwrap_or(Err(error)))
+    }
+
+    /// Says whom the process waits for (rule C5).
+    #[inline]
+    fn pending(&self, cx: &Context<'_>) -> Poll<Waited<T>> {
+        if self.reply.is_passed_on() {
+            current::note_other_wait();
+        } else {
+            let wait = AwaitedProcess::on(self.callee);
+            let timed = self.deadline.as_ref().is_some_and(Deadline::is_armed);
+            current::note_wait(self.callee, if timed { wait.timed() } else { wait }, cx.waker());
+        }
+        Poll::Pending
+    }
+
+    fn disarm(&mut self, host: &dyn Host) {
+        if let Some(mut deadline) = self.deadline.take() {
+            deadline.disarm(host);
+        }
+    }
+
+    /// Waits no longer; the answer if it came at this very moment.
+    #[cold]
+    fn give_up(&mut self, host: &Arc<dyn Host>) -> Option<Waited<T>> {
+        self.disarm(&**host);
+        let host = Arc::clone(host);
+        self.reply.close(move || host.count_late_reply())
+    }
+
+    /// Waits no longer, for nobody wants to know, or knows already.
+    #[inline]
+    pub(crate) fn abandon(&mut self, host: &Arc<dyn Host>) {
+        if self.reply.finish() {
+            drop(self.give_up(host));
+        }
+    }
+}
+
+/// What a call comes to.
+pub(crate) type Waited<T> = Result<T, CallError>;

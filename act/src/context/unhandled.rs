@@ -1,0 +1,40 @@
+//! What a process has taken off its mailbox and will not handle (rule D7).
+
+use super::context::Context;
+use crate::addressing::dynamic::Dynamic;
+use crate::process::crash::{drop_contained, tell};
+use crate::process::current;
+use krarup_gen::{DeadLetterCause, Pid};
+use std::any::type_name;
+
+impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
+    /// Drops a message that will not be handled, and counts it as a dead letter from this sender:
+    /// for behaviours that take messages, or commands, ahead of their turn. One that panics when
+    /// it is dropped does no harm.
+    pub fn lose<T: Send + 'static>(&self, message: T, sender: Option<Pid>) {
+        self.lose_named(type_name::<T>(), message, sender);
+    }
+
+    /// As [`Context::lose`], of a message of another type.
+    pub fn lose_other(&self, message: Dynamic, sender: Option<Pid>) {
+        self.lose_named(message.type_name(), message, sender);
+    }
+
+    fn lose_named<T>(&self, type_name: &'static str, message: T, sender: Option<Pid>) {
+        let sender = sender.map_or(0, Pid::id);
+        self.cell.lose_named(type_name, sender, DeadLetterCause::Unhandled);
+        current::not_begun(|| drop_contained(message));
+    }
+
+    /// Drops a message of another type that its behaviour has no use for, and says so in the log:
+    /// what the default of `handle_other` does.
+    pub fn drop_other(&self, message: Dynamic) {
+        let (pid, message_type) = (self.pid(), message.type_name());
+        tell(|| {
+            tracing::warn!(
+                target: "krarup", %pid, message = message_type, "dropped a message of another type"
+            );
+        });
+        drop(message);
+    }
+}

@@ -1,0 +1,7 @@
+//! What a process needs from the node it runs in, and what the node runs.
+
+pub(crate) mod delegate;
+#[allow(clippy::module_inception, reason = "the trait `Host` is what the module is about")]
+pub(crate) mod host;
+pub(crate) mod ready;
+pub(crate) mod worker_slot;

@@ -1,0 +1,8 @@
+//! From the spawn of a process to its end, and the work that it starts beside its turns.
+
+pub(crate) mod block;
+pub(crate) mod cleaners;
+pub(crate) mod in_place;
+pub(crate) mod pipe;
+pub(crate) mod spawn;
+pub(crate) mod stop;

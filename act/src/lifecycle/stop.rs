@@ -1,0 +1,91 @@
+//! Stopping a process in order, from anywhere.
+
+use crate::addressing::address::Address;
+use crate::calls::deadline::within;
+use crate::calls::pending::Pending;
+use crate::host::host::Host;
+use crate::observe::monitor::watch;
+use crate::process::current;
+use crate::process::process::Process;
+use krarup_gen::{Reason, StopError, Target};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
+    /// Stops the process in order (`gen_server:stop`): it finishes the message in hand,
+    /// runs `terminate`, and ends with [`Reason::Normal`] unless told otherwise.
+    pub fn stop(&self) -> Stop {
+        Stop {
+            host: Arc::clone(self.host()),
+            process: self.process(),
+            reason: Reason::Normal,
+            timeout: None,
+        }
+    }
+}
+
+/// A stop that has not been asked for yet.
+#[must_use = "nothing is stopped until it is awaited or waited for"]
+pub struct Stop {
+    host: Arc<dyn Host>,
+    process: Arc<dyn Process>,
+    reason: Reason,
+    timeout: Option<Duration>,
+}
+
+impl Stop {
+    /// The reason to end with.
+    pub fn reason(mut self, reason: Reason) -> Self {
+        self.reason = reason;
+        self
+    }
+
+    /// How long to wait for the end; without it, as long as it takes. The process is
+    /// not killed when the time is over.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Asks for the stop and waits for the end on a plain thread.
+    ///
+    /// # Errors
+    /// As awaiting it, and [`StopError::WaitInProcess`] inside a process.
+    pub fn wait(self) -> Result<(), StopError> {
+        self.into_future().wait()
+    }
+}
+
+impl IntoFuture for Stop {
+    type Output = Result<(), StopError>;
+    type IntoFuture = Pending<(), StopError>;
+
+    fn into_future(self) -> Pending<(), StopError> {
+        let host = Arc::clone(&self.host);
+        Pending::new(self.host, async move {
+            let pid = self.process.pid();
+            if current::pid().is_some_and(|myself| myself.is_same_process(pid)) {
+                return Err(StopError::StopsItself(pid));
+            }
+            // Watched before it is asked, so that its end cannot be missed.
+            let end = watch(Arc::clone(&host), Target::Pid(pid));
+            self.process.request_stop(self.reason.clone());
+            let down = match self.timeout {
+                None => end.await,
+                Some(limit) => within(&host, limit, end).await.ok_or(StopError::Timeout(limit))?,
+            };
+            match down.reason {
+                reason if reason == self.reason => Ok(()),
+                Reason::NoProcess => Err(StopError::NoProcess),
+                reason => Err(StopError::Other(reason)),
+            }
+        })
+    }
+}
+
+impl fmt::Debug for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stop({}, {})", self.process.pid(), self.reason)
+    }
+}

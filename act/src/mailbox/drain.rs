@@ -1,0 +1,86 @@
+//! What is left in a mailbox when its process ends (rules D6, D7).
+
+use super::cold::ColdMailbox;
+use super::entry::{ControlEntry, EntryQueue, MailboxEntry};
+use super::overflow::Overflow;
+use super::waiting_senders::WaitingSenders;
+use crate::calls::slot::SlotSender;
+use crate::observe::trace::Tracer;
+use krarup_gen::{Reason, SpawnError};
+use std::task::Waker;
+
+/// What lay in a mailbox when it was closed, to be dropped outside its lock.
+pub(crate) struct DrainedMailbox<M, C> {
+    pub(super) first: Option<MailboxEntry<M>>,
+    pub(super) main: EntryQueue<M>,
+    pub(super) rare: Option<Box<ColdMailbox<M, C>>>,
+}
+
+impl<M, C> DrainedMailbox<M, C> {
+    /// Drops everything, one by one and in its order, by means of `drop`, which does not
+    /// unwind; all but those that hear of the end last.
+    pub(crate) fn drop_all(self, drop: impl Fn(Dropped<M, C>)) -> LastToHear<M> {
+        let DrainedMailbox { first, main, rare } = self;
+        let mut last = LastToHear::default();
+        let mut rest = (None, None, None);
+        if let Some(rare) = rare {
+            // Field by field, so that none that is added is dropped unseen.
+            let ColdMailbox {
+                doom,
+                urgent,
+                system,
+                starter,
+                overflow,
+                waiting,
+                suspended: _,
+                tracer,
+                receiver,
+                panics: _,
+            } = *rare;
+            receiver.into_iter().for_each(|waker| drop(Dropped::Receiver(waker)));
+            let waiting = (!waiting.is_empty()).then_some(waiting);
+            last = LastToHear { starter, waiting };
+            rest = (doom, tracer, Some(overflow));
+            urgent.into_iter().chain(system).for_each(|c| drop(Dropped::Control(c)));
+        }
+        let main = main.into_iter().flat_map(|main| *main);
+        first.into_iter().chain(main).for_each(|entry| drop(Dropped::Entry(entry)));
+        let (doom, tracer, overflow) = rest;
+        doom.into_iter().for_each(|doom| drop(Dropped::Doom(doom)));
+        tracer.into_iter().for_each(|tracer| drop(Dropped::Tracer(tracer)));
+        overflow.into_iter().for_each(|overflow| drop(Dropped::Overflow(overflow)));
+        last
+    }
+}
+
+/// Who hears of the end when everything else is done (rule D6).
+pub(crate) struct LastToHear<M> {
+    pub(crate) starter: Option<SlotSender<Result<(), SpawnError>>>,
+    /// Senders that wait for room, if there are any.
+    pub(crate) waiting: Option<WaitingSenders<M>>,
+}
+
+impl<M> LastToHear<M> {
+    /// Whether the spawner waits for the start.
+    pub(crate) fn is_start_awaited(&self) -> bool {
+        self.starter.as_ref().is_some_and(SlotSender::is_awaited)
+    }
+}
+
+impl<M> Default for LastToHear<M> {
+    fn default() -> Self {
+        LastToHear { starter: None, waiting: None }
+    }
+}
+
+/// One thing that lay in a closed mailbox.
+#[allow(dead_code, reason = "made to be dropped")]
+pub(crate) enum Dropped<M, C> {
+    Entry(MailboxEntry<M>),
+    Control(ControlEntry<C>),
+    Doom(Reason),
+    Tracer(Tracer<M, C>),
+    Overflow(Overflow<M>),
+    /// A waker that waits for mail, and may be anybody's.
+    Receiver(Waker),
+}

@@ -1,0 +1,96 @@
+//! The senders that wait for room in one mailbox, the first first (rule M6).
+//!
+//! Each has a number in the order in which they came. So one that leaves, because it was given
+//! room or gave up, is found without a look at the others: all of this runs under the lock of
+//! the mailbox, and there may be a hundred thousand.
+
+use super::permit::Waiter;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Senders in line, and lines of senders elsewhere that stand here.
+pub(crate) struct WaitingSenders<M> {
+    /// By their numbers.
+    in_order: BTreeMap<u64, Arc<Waiter<M>>>,
+    /// The number of each, by where it lies in memory: it lies there as long as it is in line.
+    numbers: BTreeMap<usize, u64>,
+    next: u64,
+}
+
+fn place<M>(waiter: &Arc<Waiter<M>>) -> usize {
+    Arc::as_ptr(waiter).addr()
+}
+
+impl<M> WaitingSenders<M> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.in_order.is_empty()
+    }
+
+    /// Stands in line from now on, unless it does already.
+    pub(crate) fn push(&mut self, waiter: &Arc<Waiter<M>>) {
+        let number = self.next;
+        if let std::collections::btree_map::Entry::Vacant(free) = self.numbers.entry(place(waiter))
+        {
+            free.insert(number);
+            self.in_order.insert(number, Arc::clone(waiter));
+            self.next += 1;
+        }
+    }
+
+    /// Takes the first out.
+    pub(crate) fn pop(&mut self) -> Option<Arc<Waiter<M>>> {
+        let (_, waiter) = self.in_order.pop_first()?;
+        self.numbers.remove(&place(&waiter));
+        Some(waiter)
+    }
+
+    /// Takes this one out, if it is in line.
+    pub(crate) fn remove(&mut self, waiter: &Arc<Waiter<M>>) {
+        if let Some(number) = self.numbers.remove(&place(waiter)) {
+            self.in_order.remove(&number);
+        }
+    }
+}
+
+impl<M> Default for WaitingSenders<M> {
+    fn default() -> Self {
+        WaitingSenders { in_order: BTreeMap::new(), numbers: BTreeMap::new(), next: 0 }
+    }
+}
+
+/// In their order.
+impl<M> IntoIterator for WaitingSenders<M> {
+    type Item = Arc<Waiter<M>>;
+    type IntoIter = std::collections::btree_map::IntoValues<u64, Arc<Waiter<M>>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.in_order.into_values()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::calls::slot::slot;
+
+    fn waiter() -> Arc<Waiter<()>> {
+        Arc::new(Waiter::new(slot().0))
+    }
+
+    #[test]
+    fn m6_senders_in_line_come_in_their_order_and_leave_from_anywhere() {
+        let waiters: Vec<_> = (0..5).map(|_| waiter()).collect();
+        let mut waiting = WaitingSenders::default();
+        waiters.iter().for_each(|waiter| waiting.push(waiter));
+        waiting.push(&waiters[2]);
+        waiting.remove(&waiters[1]);
+        waiting.remove(&waiters[1]);
+        assert!(waiting.pop().is_some_and(|first| Arc::ptr_eq(&first, &waiters[0])));
+        // Who comes again stands behind.
+        waiting.push(&waiters[0]);
+        let order: Vec<_> = waiting.into_iter().collect();
+        let expected = [2, 3, 4, 0].map(|number: usize| &waiters[number]);
+        assert_eq!(order.len(), 4);
+        assert!(order.iter().zip(expected).all(|(one, other)| Arc::ptr_eq(one, other)));
+    }
+}

@@ -1,0 +1,426 @@
+//! The smallest host that real processes can live in.
+
+use super::checker::{Condvar, Mutex, thread};
+use super::wake_flag::block_on;
+use crate::context::Context;
+use crate::host::host::{Alarm, Host, Poke, Stalled, TimerKey};
+use crate::host::ready::{Ready, TurnLimits};
+use crate::mailbox::overflow::Overflow;
+use crate::observe::subscription::{EventTopic, Subscription};
+use crate::process::cell::{Cell, NewProcess};
+use crate::process::crash::raise;
+use crate::process::process::Process;
+use crate::process::turn::Life;
+use krarup_gen::{Alias, BlockError, DeadLetter, Name, Pid, Reason, Ref, SpawnError, Timestamp};
+use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroU32;
+use std::pin::Pin;
+use std::sync::Arc;
+// What the models count is no part of what they check: loom need not know of it.
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(super) const LIMITS: TurnLimits =
+    TurnLimits { throughput: NonZeroU32::new(100).unwrap(), deadline: None, spans: false };
+
+/// A message in a turn, and none more.
+pub(super) const ONE_BY_ONE: TurnLimits =
+    TurnLimits { throughput: NonZeroU32::MIN, deadline: None, spans: false };
+
+/// A process of the models.
+pub(super) type ModelActor = Arc<Cell<u32, u32>>;
+
+pub(super) struct ModelHost {
+    tables: Mutex<Tables>,
+    queue: Mutex<ModelQueue>,
+    came: Condvar,
+    listed: Condvar,
+    /// What is set and has not gone: when it is due, and what it does.
+    timers: Mutex<BTreeMap<u32, (Timestamp, Alarm)>>,
+    now: AtomicU64,
+    numbers: AtomicU64,
+    dead_letters: AtomicU64,
+    late_replies: AtomicU64,
+    retired: AtomicU64,
+    /// What a process panicked with: its turn contains that, and the model must not.
+    panicked: Mutex<Option<String>>,
+    /// How many ends close the house.
+    ends: u64,
+    /// Its tables panic when a process ends.
+    fails: bool,
+}
+
+#[derive(Default)]
+struct Tables {
+    processes: BTreeMap<Pid, Arc<dyn Process>>,
+    names: BTreeMap<String, Arc<dyn Process>>,
+}
+
+#[derive(Default)]
+struct ModelQueue {
+    ready: VecDeque<Ready>,
+    /// How many were queued so far.
+    scheduled: u64,
+    /// To be poked.
+    listed: Vec<Arc<dyn Poke>>,
+    /// As many processes have ended as were to end.
+    closed: bool,
+}
+
+impl ModelHost {
+    /// A house whose workers go home when a process has ended.
+    pub(super) fn new() -> Arc<Self> {
+        Self::until(1)
+    }
+
+    /// A house whose workers go home when so many processes have ended.
+    pub(super) fn until(ends: u64) -> Arc<Self> {
+        Arc::new(ModelHost {
+            tables: Mutex::default(),
+            queue: Mutex::default(),
+            came: Condvar::default(),
+            listed: Condvar::default(),
+            timers: Mutex::default(),
+            now: AtomicU64::new(0),
+            numbers: AtomicU64::new(1),
+            dead_letters: AtomicU64::new(0),
+            late_replies: AtomicU64::new(0),
+            retired: AtomicU64::new(0),
+            panicked: Mutex::default(),
+            ends,
+            fails: false,
+        })
+    }
+
+    /// As [`ModelHost::new`]; what it is told of an end it panics at.
+    pub(super) fn failing() -> Arc<Self> {
+        let mut house = Self::new();
+        Arc::get_mut(&mut house).expect("nobody else has it").fails = true;
+        house
+    }
+
+    /// This house as processes see it.
+    pub(super) fn host(self: &Arc<Self>) -> Arc<dyn Host> {
+        Arc::clone(self) as Arc<dyn Host>
+    }
+
+    /// A process in the table that nobody has scheduled.
+    pub(super) fn admit_new(self: &Arc<Self>, bound: u32) -> ModelActor {
+        let cell = Arc::new(Cell::new(NewProcess {
+            pid: self.next_pid(),
+            parent: None,
+            host: self.host(),
+            behavior: || "model",
+            bound,
+            overflow: Overflow::Refuse,
+        }));
+        let process = Arc::clone(&cell) as Arc<dyn Process>;
+        self.tables.lock().processes.insert(cell.pid, process);
+        cell
+    }
+
+    /// A process that will do `body` when it is run.
+    pub(super) fn spawn<F>(
+        self: &Arc<Self>,
+        bound: u32,
+        body: impl FnOnce(Context<u32, u32>) -> F + Send + 'static,
+    ) -> (ModelActor, Ready)
+    where
+        F: Future<Output = Result<(), Reason>> + Send + 'static,
+    {
+        let cell = self.admit_new(bound);
+        let ctx = Context::new(Arc::clone(&cell));
+        let ready = Life::ready(Arc::clone(&cell), move || body(ctx));
+        (cell, ready)
+    }
+
+    /// As [`ModelHost::spawn`], and schedules it.
+    pub(super) fn start<F>(
+        self: &Arc<Self>,
+        bound: u32,
+        body: impl FnOnce(Context<u32, u32>) -> F + Send + 'static,
+    ) -> ModelActor
+    where
+        F: Future<Output = Result<(), Reason>> + Send + 'static,
+    {
+        let (cell, ready) = self.spawn(bound, body);
+        self.schedule(ready);
+        cell
+    }
+
+    /// A worker on a thread of its own.
+    pub(super) fn worker(self: &Arc<Self>) -> thread::JoinHandle<()> {
+        self.worker_within(LIMITS)
+    }
+
+    /// A worker whose turns have these limits.
+    pub(super) fn worker_within(self: &Arc<Self>, limits: TurnLimits) -> thread::JoinHandle<()> {
+        let house = Arc::clone(self);
+        thread::spawn(move || {
+            while let Some(ready) = house.next_ready() {
+                house.run(ready, limits);
+            }
+        })
+    }
+
+    fn run(&self, ready: Ready, limits: TurnLimits) {
+        if let Some(again) = ready.run(&limits) {
+            self.schedule(again);
+        }
+        let panicked = self.panicked.lock().take();
+        if let Some(panic) = panicked {
+            panic!("{panic}");
+        }
+    }
+
+    /// Runs what is ready now, on this thread, until nothing is.
+    pub(super) fn settle(&self) {
+        loop {
+            let ready = self.queue.lock().ready.pop_front();
+            let Some(ready) = ready else { return };
+            self.run(ready, LIMITS);
+        }
+    }
+
+    /// A watchdog: pokes who is listed until the house is closed.
+    pub(super) fn watch(&self) {
+        let mut queue = self.queue.lock();
+        while !queue.closed {
+            match queue.listed.pop() {
+                None => queue = self.listed.wait(queue),
+                Some(process) => {
+                    drop(queue);
+                    process.poke();
+                    queue = self.queue.lock();
+                }
+            }
+        }
+    }
+
+    pub(super) fn next_ready(&self) -> Option<Ready> {
+        let mut queue = self.queue.lock();
+        loop {
+            if let Some(ready) = queue.ready.pop_front() {
+                return Some(ready);
+            }
+            if queue.closed {
+                return None;
+            }
+            queue = self.came.wait(queue);
+        }
+    }
+
+    /// The timer thread: all time passes, and what is set fires.
+    pub(super) fn time_passes(&self) {
+        self.now.store(Timestamp::MAX.as_nanos(), Ordering::Relaxed);
+        let due = std::mem::take(&mut *self.timers.lock());
+        for (_, alarm) in due.into_values() {
+            match alarm {
+                Alarm::Wake(waker) => waker.wake(),
+                Alarm::Run(action) => action(),
+            }
+        }
+    }
+
+    /// Timers set and neither fired nor cancelled.
+    pub(super) fn timers(&self) -> usize {
+        self.timers.lock().len()
+    }
+
+    /// How often a process was queued.
+    pub(super) fn scheduled(&self) -> u64 {
+        self.queue.lock().scheduled
+    }
+
+    pub(super) fn dead_letters(&self) -> u64 {
+        self.dead_letters.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn late_replies(&self) -> u64 {
+        self.late_replies.load(Ordering::Relaxed)
+    }
+
+    fn fail(&self) {
+        if self.fails {
+            raise("a host");
+        }
+    }
+
+    /// How many processes have ended.
+    pub(super) fn retired(&self) -> u64 {
+        self.retired.load(Ordering::Relaxed)
+    }
+
+    /// Lets go of the processes, which hold the house.
+    pub(super) fn clear(&self) {
+        let tables = std::mem::take(&mut *self.tables.lock());
+        drop(tables);
+        let listed = std::mem::take(&mut self.queue.lock().listed);
+        drop(listed);
+    }
+}
+
+impl Host for ModelHost {
+    fn node_name(&self) -> &'static str {
+        "model"
+    }
+
+    fn node_pid(&self) -> Pid {
+        Pid::local(0, 1)
+    }
+
+    fn next_pid(&self) -> Pid {
+        Pid::local(self.numbers.fetch_add(1, Ordering::Relaxed), 1)
+    }
+
+    fn next_ref(&self) -> Ref {
+        Ref::new(self.numbers.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn admit(&self, process: Arc<dyn Process>, name: Option<&Name>) -> Result<(), SpawnError> {
+        let mut tables = self.tables.lock();
+        if let Some(name) = name {
+            if let Some(by) = tables.names.get(name.as_str()).map(|by| by.pid()) {
+                return Err(SpawnError::NameTaken { name: name.clone(), by });
+            }
+            tables.names.insert(name.as_str().to_owned(), Arc::clone(&process));
+        }
+        tables.processes.insert(process.pid(), process);
+        Ok(())
+    }
+
+    fn retire(&self, pid: Pid, name: Option<&Name>) {
+        let gone = {
+            let mut tables = self.tables.lock();
+            let holder = name.and_then(|name| tables.names.remove(name.as_str()));
+            (holder, tables.processes.remove(&pid))
+        };
+        let retired = self.retired.fetch_add(u64::from(gone.1.is_some()), Ordering::Relaxed) + 1;
+        if retired >= self.ends {
+            // Who is listed holds the house.
+            let listed = {
+                let mut queue = self.queue.lock();
+                queue.closed = true;
+                std::mem::take(&mut queue.listed)
+            };
+            self.came.notify_all();
+            self.listed.notify_all();
+            drop(listed);
+        }
+        self.fail();
+    }
+
+    fn register(&self, _: &Name, _: Arc<dyn Process>) -> Result<(), Pid> {
+        unreachable!("names of models are given when they are spawned")
+    }
+
+    fn unregister(&self, name: &str) -> Option<Arc<dyn Process>> {
+        self.tables.lock().names.remove(name)
+    }
+
+    fn unregister_from(&self, _: &str, _: Pid) -> Option<Arc<dyn Process>> {
+        unreachable!("no process of a model is left behind")
+    }
+
+    fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
+        self.tables.lock().processes.get(&pid).cloned()
+    }
+
+    fn whereis(&self, name: &str) -> Option<Arc<dyn Process>> {
+        self.tables.lock().names.get(name).cloned()
+    }
+
+    fn schedule(&self, ready: Ready) {
+        let mut queue = self.queue.lock();
+        let twice = queue.ready.iter().any(|other| other.pid() == ready.pid());
+        queue.ready.push_back(ready);
+        queue.scheduled += 1;
+        drop(queue);
+        assert!(!twice, "the process is queued twice");
+        self.came.notify_one();
+    }
+
+    fn random(&self) -> u64 {
+        unreachable!("no model leaves anything to chance")
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::from_nanos(self.now.load(Ordering::Relaxed))
+    }
+
+    fn set_timer(&self, due: Timestamp, alarm: Alarm) -> TimerKey {
+        let index = u32::try_from(self.next_ref().number()).expect("a model is short");
+        self.timers.lock().insert(index, (due, alarm));
+        TimerKey { index, generation: 0 }
+    }
+
+    fn cancel_timer(&self, key: TimerKey) -> bool {
+        let cancelled = self.timers.lock().remove(&key.index);
+        cancelled.is_some()
+    }
+
+    fn poke_later(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool {
+        self.queue.lock().listed.push(process());
+        self.listed.notify_all();
+        true
+    }
+
+    fn block(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), BlockError> {
+        work();
+        Ok(())
+    }
+
+    fn wait(&self, future: Pin<&mut (dyn Future<Output = ()> + Send)>) -> Result<(), Stalled> {
+        block_on(future);
+        Ok(())
+    }
+
+    fn with_dispatcher(&self, name: &str) -> Result<Arc<dyn Host>, SpawnError> {
+        Err(SpawnError::UnknownDispatcher(name.to_owned()))
+    }
+
+    fn dispatcher_name(&self) -> &'static str {
+        "model"
+    }
+
+    fn has_stopped(&self) -> bool {
+        false
+    }
+
+    fn is_stopping(&self) -> bool {
+        false
+    }
+
+    /// Those of models send by recipients, which look nothing up.
+    fn add_alias(&self, _: Alias, _: Arc<dyn Process>) {}
+
+    fn remove_alias(&self, _: Alias) {}
+
+    fn by_alias(&self, _: Alias) -> Option<Arc<dyn Process>> {
+        None
+    }
+
+    fn dead_letter(&self, _: DeadLetter) {
+        self.dead_letters.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn subscribe(&self, _: Subscription) {
+        unreachable!("no model subscribes to anything")
+    }
+
+    fn unsubscribe(&self, _: EventTopic, _: Pid) -> bool {
+        false
+    }
+
+    fn note_initialised(&self, _: Pid) {}
+
+    fn note_ended(&self, _: Pid, _: Option<Name>, reason: &Reason) {
+        if let Reason::Panic(panic) = reason {
+            *self.panicked.lock() = Some(panic.to_string());
+        }
+        self.fail();
+    }
+
+    fn count_late_reply(&self) {
+        self.late_replies.fetch_add(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,64 @@
+//! Asking a process how it is (rule X3).
+
+use crate::addressing::address::Address;
+use crate::calls::deadline::within;
+use crate::calls::pending::Pending;
+use crate::calls::reply::Reply;
+use crate::host::host::Host;
+use crate::observe::inspect_request::InspectRequest;
+use crate::process::current;
+use crate::process::process::Process;
+use krarup_gen::{CallError, Inspection};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long an inspection waits for its answer.
+const INSPECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Asks a process to describe itself (rule X3): answered within one message, however
+/// much mail it has.
+pub fn inspect(
+    host: Arc<dyn Host>,
+    process: Option<Arc<dyn Process>>,
+) -> Pending<Inspection, CallError> {
+    inspect_items(host, process, Box::default())
+}
+
+/// As [`inspect`], for these items; for none: for all.
+pub fn inspect_items(
+    host: Arc<dyn Host>,
+    process: Option<Arc<dyn Process>>,
+    items: Box<[String]>,
+) -> Pending<Inspection, CallError> {
+    Pending::new(Arc::clone(&host), async move {
+        let process = process.ok_or(CallError::NoProcess)?;
+        let (pid, asker) = (process.pid(), current::pid());
+        if asker.is_some_and(|myself| myself.is_same_process(pid)) {
+            return Err(CallError::CallsItself(pid));
+        }
+        let (reply, answer) = Reply::new(None);
+        process.inspect(InspectRequest::new(asker, items, reply));
+        within(&host, INSPECT_TIMEOUT, answer)
+            .await
+            .ok_or(CallError::Timeout(INSPECT_TIMEOUT))?
+            .unwrap_or(Err(CallError::NoReply))
+    })
+}
+
+impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
+    /// Asks the process to describe itself (rule X3). One that is inside a handler answers when
+    /// that is done; after 5 s it is [`CallError::Timeout`].
+    pub fn inspect(&self) -> Pending<Inspection, CallError> {
+        inspect(Arc::clone(self.host()), Some(self.process()))
+    }
+
+    /// As [`Address::inspect`], for these items alone (Ergo's `Inspect(pid, item...)`). One that the
+    /// process does not have is not in the answer.
+    pub fn inspect_items<I>(&self, items: I) -> Pending<Inspection, CallError>
+    where
+        I: IntoIterator<Item: Into<String>>,
+    {
+        let items = items.into_iter().map(Into::into).collect();
+        inspect_items(Arc::clone(self.host()), Some(self.process()), items)
+    }
+}

@@ -1,0 +1,73 @@
+//! Waiting for the end of a process, from anywhere.
+
+use crate::addressing::address::Address;
+use crate::calls::pending::{CannotWait, wait};
+use crate::calls::slot::{SlotReceiver, slot};
+use crate::host::host::Host;
+use crate::process::bonds;
+use krarup_gen::{Down, Reason, Ref, Target};
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// Watches whatever `target` names from now on: a monitor for somebody who is no
+/// process. Told at once, with `NoProcess`, if there is nobody (rule L4).
+pub fn watch(host: Arc<dyn Host>, target: Target) -> Monitor {
+    let (sender, down) = slot();
+    let monitor = host.next_ref();
+    bonds::watch(&*host, monitor, target.clone(), sender);
+    Monitor { host, reference: monitor, target, down }
+}
+
+/// A monitor that stands: it waits for the end of a process. `.await` it, or `.wait()`
+/// on a plain thread; dropped, it is taken away.
+#[must_use = "a monitor that is dropped is taken away"]
+pub struct Monitor {
+    host: Arc<dyn Host>,
+    reference: Ref,
+    target: Target,
+    down: SlotReceiver<Down>,
+}
+
+impl Monitor {
+    /// Waits on a plain thread for the end.
+    ///
+    /// # Errors
+    /// [`CannotWait`]: a process must await, and a simulation can run out of events.
+    pub fn wait(self) -> Result<Down, CannotWait> {
+        let host = Arc::clone(&self.host);
+        wait(&*host, self)
+    }
+}
+
+impl Future for Monitor {
+    type Output = Down;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Down> {
+        Pin::new(&mut self.down).poll(cx).map(|down| {
+            let (monitor, target) = (self.reference, self.target.clone());
+            // A slot that is dropped unheard went down with the node.
+            down.unwrap_or(Down { monitor, target, reason: Reason::NoProcess })
+        })
+    }
+}
+
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        bonds::unwatch(&*self.host, self.reference, &self.target);
+    }
+}
+
+impl fmt::Debug for Monitor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Monitor({} of {})", self.reference, self.target)
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
+    /// Monitors the process from now on: what comes back waits for its end.
+    pub fn monitor(&self) -> Monitor {
+        watch(Arc::clone(self.host()), Target::Pid(self.pid()))
+    }
+}

@@ -1,0 +1,73 @@
+//! Watching what a living process receives (rule X5; OTP's `sys:trace` and `sys:install`).
+
+use crate::received::Received;
+use krarup_gen::{Pid, Timestamp};
+use std::any::type_name;
+
+/// One item that a traced process is about to handle.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Traced<'a, M, C> {
+    /// The process.
+    pub pid: Pid,
+    /// When it took the item.
+    pub at: Timestamp,
+    /// Who sent it, if it is a message from a process.
+    pub sender: Option<Pid>,
+    /// The item.
+    pub item: &'a Received<M, C>,
+}
+
+type TraceFunction<M, C> = Box<dyn FnMut(&Traced<'_, M, C>) + Send>;
+
+/// What is done with every item that a process takes.
+pub(crate) struct Tracer<M, C>(Option<TraceFunction<M, C>>);
+
+impl<M, C> Tracer<M, C> {
+    pub(crate) fn new(look: impl FnMut(&Traced<'_, M, C>) + Send + 'static) -> Self {
+        Tracer(Some(Box::new(look)))
+    }
+
+    /// One that does nothing.
+    pub(crate) fn off() -> Self {
+        Tracer(None)
+    }
+
+    /// One that logs what kind of item came, from whom, and its type.
+    pub(crate) fn logging() -> Self {
+        Self::new(|traced| {
+            let (kind, type_name) = describe(traced.item);
+            let sender = traced.sender.map(|sender| sender.to_string());
+            tracing::info!(
+                target: "krarup::trace", pid = %traced.pid, at = %traced.at, kind, type_name,
+                sender, "received"
+            );
+        })
+    }
+
+    pub(crate) fn is_off(&self) -> bool {
+        self.0.is_none()
+    }
+
+    pub(crate) fn look(&mut self, traced: &Traced<'_, M, C>) {
+        if let Some(look) = &mut self.0 {
+            look(traced);
+        }
+    }
+}
+
+/// What an item is called, and the type of what is in it.
+fn describe<M, C>(item: &Received<M, C>) -> (&'static str, &'static str) {
+    match item {
+        Received::Message(_) => ("message", type_name::<M>()),
+        Received::Command(_) => ("command", type_name::<C>()),
+        Received::Other(other) => ("other", other.type_name()),
+        Received::Exit(_) => ("exit", ""),
+        Received::Down(_) => ("down", ""),
+        Received::Stop(_) => ("stop", ""),
+        Received::Finish => ("finish", ""),
+        Received::Timeout => ("timeout", ""),
+        Received::Inspect(_) => ("inspect", ""),
+        Received::State(_) => ("state", ""),
+    }
+}

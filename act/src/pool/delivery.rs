@@ -1,0 +1,356 @@
+//! The route of a pool: how a message gets to a worker, on the sender's thread.
+//!
+//! ```text
+//!   send ──► rate? ──► ring: the routing chooses ──► a worker's mailbox      forwarded
+//!              │           │ empty: gate  │ all full
+//!              ▼           ▼              ▼
+//!         RateLimited  NoWorkers,     overflow: Full,                        unhandled
+//!                      Draining,      drop it, or divert it
+//!                      NoProcess
+//! ```
+
+use super::job_times::JobTimes;
+use super::ring::{Gate, PoolWorker, RingView};
+use super::routing::{Choice, Routing, Workers};
+use super::shared::SharedPool;
+use super::ticket::TicketRoom;
+use super::waiting_line::Paid;
+use crate::addressing::route::{RoomFuture, Route};
+use crate::mailbox::overflow::Overflow;
+use crate::mailbox::permit::{Permit, Waiter};
+use crate::observe::watched_job::{Job, JobWatcher, Mark};
+use crate::process::reservation::send_diverted;
+use crate::process::{current, deferred};
+use krarup_gen::{DeadLetter, DeadLetterCause, Pid, SendError, Timestamp};
+use std::any::type_name;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl<M, C, R> SharedPool<M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    /// When a message is accepted now, if its way is watched.
+    pub(super) fn times(&self, message: &M) -> Option<JobTimes> {
+        if !self.attends {
+            return None;
+        }
+        let rules = self.rules()?;
+        rules.office.as_ref()?;
+        let limit = rules.time_to_live.as_ref().and_then(|limit| limit(message));
+        let accepted = self.host.now();
+        let due = limit.map_or(Timestamp::MAX, |limit| accepted + limit);
+        Some(JobTimes { accepted, due })
+    }
+
+    /// Gives a message to the worker that the routing chooses, or gives it back. It has been
+    /// counted.
+    #[inline]
+    pub(super) fn hand_out(
+        &self,
+        hint: u64,
+        message: M,
+        sender: u64,
+        times: Option<JobTimes>,
+    ) -> Result<(), SendError<M>> {
+        self.hand_out_by(hint, message, sender, |worker, message| {
+            hand_to(worker, message, sender, times)
+        })
+    }
+
+    /// As [`SharedPool::hand_out`], in this way.
+    #[allow(clippy::inline_always, reason = "or the way is looked at anew for each message")]
+    #[inline(always)]
+    fn hand_out_by(
+        &self,
+        hint: u64,
+        message: M,
+        sender: u64,
+        hand_to: impl Fn(&PoolWorker<M, C>, M) -> Result<(), SendError<M>>,
+    ) -> Result<(), SendError<M>> {
+        let held = deferred::hold();
+        let ring = self.ring.read();
+        let workers = &*ring.workers;
+        let count = workers.len();
+        let Some(routing) = ring.routing.as_deref().filter(|_| count > 0) else {
+            return Err(ring.refusal(message));
+        };
+        let view = RingView { workers, empty: &ring.vacant, host: &*self.host };
+        let (first, tries) = match routing.choose(hint, &Workers::new(count, &view)) {
+            Choice::After(first) => (first, count),
+            Choice::Only(only) => (only, 1),
+            Choice::Nobody => return Err(ring.refusal(message)),
+            Choice::Every(copy) => {
+                // Copies are made, and room is given back, without the lock.
+                let each = reserve_each(workers);
+                drop(ring);
+                drop(held);
+                return self.hand_copies(each, copy, message, sender);
+            }
+        };
+        let first = if first < count { first } else { first % count };
+        // The first by itself: in a loop the message would be taken to pieces each time.
+        let refused = match hand_to(&workers[first], message) {
+            Ok(()) => {
+                current::note_receiver(workers[first].address.pid());
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        Self::hand_to_others(workers, (first, tries), refused, routing, hand_to)
+    }
+
+    /// The first has refused it: the others are tried, in their order.
+    #[cold]
+    #[inline(never)]
+    fn hand_to_others(
+        workers: &[PoolWorker<M, C>],
+        (first, tries): (usize, usize),
+        refused: SendError<M>,
+        routing: &R,
+        hand_to: impl Fn(&PoolWorker<M, C>, M) -> Result<(), SendError<M>>,
+    ) -> Result<(), SendError<M>> {
+        let count = workers.len();
+        let mut any_alive = !matches!(refused, SendError::NoProcess(_));
+        let mut message = refused.into_message();
+        for offset in 1..tries {
+            let index = (first + offset) % count;
+            match hand_to(&workers[index], message) {
+                Ok(()) => {
+                    routing.passed_over(first, index, count);
+                    current::note_receiver(workers[index].address.pid());
+                    return Ok(());
+                }
+                Err(error) => {
+                    any_alive |= !matches!(error, SendError::NoProcess(_));
+                    message = error.into_message();
+                }
+            }
+        }
+        Err(if any_alive { SendError::Full(message) } else { SendError::NoWorkers(message) })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn hand_copies(
+        &self,
+        each: Each<M>,
+        copy: fn(&M) -> M,
+        message: M,
+        sender: u64,
+    ) -> Result<(), SendError<M>> {
+        match each.done() {
+            Ok(each) => {
+                let times = self.times(&message);
+                self.fill_each(None, each, copy, message, sender, times);
+                Ok(())
+            }
+            Err(error) => Err(error.map(|()| message)),
+        }
+    }
+
+    /// As [`SharedPool::hand_out`], for a pool that looks at its messages on their way.
+    #[cold]
+    #[inline(never)]
+    fn hand_out_attended(&self, hint: u64, message: M, sender: u64) -> Result<(), SendError<M>> {
+        if let Err(error) = self.take_token() {
+            return Err(error.map(|()| message));
+        }
+        let times = self.times(&message);
+        let handed = self.hand_out(hint, message, sender, times);
+        if handed.is_err() {
+            self.return_token();
+        } else {
+            self.forget_receiver();
+        }
+        handed
+    }
+
+    /// Who has a job now need not be who will do it, where what waits is moved: so nobody is said
+    /// to wait for that worker, or a cycle of calls (rule C5) would be seen that is none.
+    pub(super) fn forget_receiver(&self) {
+        if self.moves {
+            let _ = current::take_receiver();
+        }
+    }
+
+    /// One job more in this second.
+    pub(super) fn take_token(&self) -> Result<(), SendError<()>> {
+        let Some(bucket) = &self.bucket else { return Ok(()) };
+        bucket.take(self.host.now()).map_err(|retry_after| {
+            self.rate_limited.fetch_add(1, Ordering::Relaxed);
+            SendError::RateLimited { message: (), retry_after }
+        })
+    }
+
+    pub(super) fn return_token(&self) {
+        if let Some(bucket) = &self.bucket {
+            bucket.give_back();
+        }
+    }
+
+    /// Nobody has taken a message: what is done with it then (rule M6).
+    #[cold]
+    fn refuse(&self, error: SendError<M>, sender: u64) -> Result<(), SendError<M>> {
+        self.unhandled.fetch_add(1, Ordering::Release);
+        let SendError::Full(message) = error else { return Err(error) };
+        match self.elsewhere() {
+            Some(TicketRoom::Elsewhere(permit, divert)) => {
+                self.diverted.fetch_add(1, Ordering::Relaxed);
+                if !send_diverted(self.pid, permit, divert, message, sender) {
+                    self.note_lost(sender, DeadLetterCause::Overflow);
+                }
+                Ok(())
+            }
+            Some(_) => {
+                self.lose(message, sender, DeadLetterCause::Overflow);
+                Ok(())
+            }
+            None => Err(SendError::Full(message)),
+        }
+    }
+
+    /// Where a full pool's messages go, if not back to their senders.
+    pub(super) fn elsewhere(&self) -> Option<TicketRoom<M>> {
+        match &self.rules()?.overflow {
+            Overflow::Refuse | Overflow::DropOldest => None,
+            Overflow::DropNewest => Some(TicketRoom::Nowhere),
+            Overflow::Divert(divert) => {
+                // Fallbacks in a ring: nobody is asked twice for one message.
+                let permit = current::once(self.pid, || divert.to.reserve())?.ok()?;
+                Some(TicketRoom::Elsewhere(permit, divert.clone()))
+            }
+        }
+    }
+
+    /// Drops a message that was taken and that nobody will handle, and counts it.
+    pub(super) fn lose(&self, message: M, sender: u64, cause: DeadLetterCause) {
+        self.note_lost(sender, cause);
+        deferred::when_free(move || current::apart(|| drop(message)));
+    }
+
+    pub(super) fn note_lost(&self, sender: u64, cause: DeadLetterCause) {
+        let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
+        let letter = DeadLetter::new(self.pid, from, type_name::<M>(), cause);
+        let host = Arc::clone(&self.host);
+        deferred::when_free(move || host.dead_letter(letter));
+    }
+}
+
+/// Puts a message into one worker's mailbox.
+#[inline]
+fn hand_to<M, C>(
+    worker: &PoolWorker<M, C>,
+    message: M,
+    sender: u64,
+    times: Option<JobTimes>,
+) -> Result<(), SendError<M>>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    match (times, &worker.desk) {
+        (Some(JobTimes { accepted, due }), Some(desk)) => {
+            let watch = Arc::clone(desk) as Arc<dyn JobWatcher<M>>;
+            worker.address.forward_job(Job::new(message, watch, accepted, due), sender)
+        }
+        _ => worker.address.forward(message, sender),
+    }
+}
+
+/// Room at every living worker, and why there is not.
+pub(super) struct Each<M> {
+    permits: Vec<(u64, Permit<M>)>,
+    full: bool,
+}
+
+impl<M> Each<M> {
+    /// All or none; what there was is given back here.
+    pub(super) fn done(self) -> Result<Vec<(u64, Permit<M>)>, SendError<()>> {
+        match self.permits {
+            _ if self.full => Err(SendError::Full(())),
+            permits if permits.is_empty() => Err(SendError::NoWorkers(())),
+            permits => Ok(permits),
+        }
+    }
+}
+
+/// Reserves room at each worker.
+#[cold]
+#[inline(never)]
+pub(super) fn reserve_each<M, C>(workers: &[PoolWorker<M, C>]) -> Each<M>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    let mut each = Each { permits: Vec::with_capacity(workers.len()), full: false };
+    for worker in workers {
+        match worker.address.reserve_quietly() {
+            Ok(permit) => each.permits.push((worker.place, permit)),
+            Err(SendError::NoProcess(())) => {}
+            Err(_) => {
+                each.full = true;
+                break;
+            }
+        }
+    }
+    each
+}
+
+/// The route that a pool's process has for its Main lane.
+pub(super) struct PoolRoute<M: Send + 'static, C: Send + 'static, R>(
+    pub(super) Arc<SharedPool<M, C, R>>,
+);
+
+impl<M, C, R> Route<M> for PoolRoute<M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    fn send(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
+        let intake = &*self.0;
+        let hint = intake.hint(&message);
+        intake.received.fetch_add(1, Ordering::Relaxed);
+        let handed = if intake.attends {
+            intake.hand_out_attended(hint, message, sender)
+        } else {
+            let plainly =
+                |worker: &PoolWorker<M, C>, message| worker.address.forward(message, sender);
+            intake.hand_out_by(hint, message, sender, plainly)
+        };
+        match handed {
+            Ok(()) => Ok(()),
+            Err(error) => intake.refuse(error, sender),
+        }
+    }
+
+    fn reserve(&self) -> Result<Permit<M>, SendError<()>> {
+        self.0.reserve_or_refuse()
+    }
+
+    fn waiting(&self) -> usize {
+        self.0.waiting()
+    }
+
+    fn room(&self, message: &M) -> Option<RoomFuture<M>> {
+        let hint = self.0.hint(message);
+        Some(Box::pin(Arc::clone(&self.0).wait_for_room(hint)))
+    }
+
+    fn enlist(&self, line: &Arc<Waiter<M>>) {
+        self.0.line.join(line, Paid::No);
+        self.0.send_scouts();
+        if self.0.gate() == Gate::Closed {
+            self.0.clear_line();
+        }
+    }
+
+    fn mark(&self, mark: &Mark) {
+        // Permits that are out, and messages that stand in line, may be those of who marks.
+        self.0.eras.end(mark);
+        self.0.mark_workers(mark);
+    }
+}

@@ -1,0 +1,84 @@
+//! What a pool says of itself: its numbers, and its inspection (rule P6).
+
+use super::job_watch::JobRecords;
+use super::ring::Gate;
+use super::routing::Routing;
+use super::staff::PoolWorkers;
+use super::statistics::{PoolStatistics, inspected};
+use crate::behavior::Behavior;
+use krarup_gen::{Inspection, Label};
+use std::any::type_name;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
+    pub(super) fn statistics(&self) -> PoolStatistics {
+        let counts = self.intake.counts();
+        let office = self.office.as_deref();
+        let of_office = |count: fn(&JobRecords<B::Message>) -> &AtomicU64| {
+            office.map_or(0, |office| count(office).load(Ordering::Relaxed))
+        };
+        let latencies = office.and_then(|office| office.latencies.as_ref());
+        let workers = self.intake.workers();
+        PoolStatistics {
+            pool_size: self.settings.size,
+            places: self.intake.size(),
+            workers: workers.iter().filter(|worker| worker.address.is_alive()).count(),
+            waiting: self.intake.waiting(),
+            restarts: self.restarts,
+            stuck: self.stuck,
+            forwarded: counts.forwarded,
+            unhandled: counts.unhandled,
+            rate_limited: self.intake.rate_limited.load(Ordering::Relaxed),
+            diverted: self.intake.diverted.load(Ordering::Relaxed),
+            expired: of_office(|office| &office.expired),
+            lost: of_office(|office| &office.lost),
+            crashed: of_office(|office| &office.crashed),
+            draining: self.intake.gate() == Gate::Draining,
+            wait: latencies.map(|latencies| latencies.waiting.latency()),
+            service: latencies.map(|latencies| latencies.service.latency()),
+        }
+    }
+
+    /// The items of rule P6, and those of what the pool was told to do beside.
+    pub(super) fn inspect(&self) -> Inspection {
+        let numbers = self.statistics();
+        let mut inspection = Inspection::new()
+            .with("pool_size", numbers.pool_size)
+            .with("workers", numbers.workers)
+            .with("worker_behavior", Label::of_type(type_name::<B>()).to_string());
+        match self.settings.mailbox {
+            Some(messages) => inspection.set("worker_mailbox_size", messages),
+            None => inspection.set("worker_mailbox_size", "unbounded"),
+        }
+        inspection.set("worker_restarts", numbers.restarts);
+        inspection.set("messages_forwarded", numbers.forwarded);
+        inspection.set("messages_unhandled", numbers.unhandled);
+        inspection.set("waiting", numbers.waiting);
+        if numbers.draining {
+            inspection.set("draining", true);
+        }
+        if self.settings.rate.is_some() {
+            inspection.set("messages_rate_limited", numbers.rate_limited);
+        }
+        if self.intake.diverts() {
+            inspection.set("messages_diverted", numbers.diverted);
+        }
+        if self.office.is_some() {
+            inspection.set("jobs_expired", numbers.expired);
+            inspection.set("jobs_lost", numbers.lost);
+            inspection.set("jobs_crashed", numbers.crashed);
+        }
+        if self.settings.stuck.is_some() {
+            inspection.set("workers_stuck", numbers.stuck);
+        }
+        if let Some(elastic) = self.settings.elastic {
+            inspection.set("workers_min", elastic.min);
+            inspection.set("workers_max", elastic.max);
+        }
+        if let (Some(wait), Some(service)) = (&numbers.wait, &numbers.service) {
+            inspection.set("wait", inspected(wait));
+            inspection.set("service", inspected(service));
+        }
+        inspection
+    }
+}

@@ -1,0 +1,92 @@
+//! What a pool knows of the jobs at its workers: how long they waited and took, which were
+//! discarded, and since when each worker has been busy.
+//!
+//! A pool that wants none of this has no desks, and its jobs travel unwatched.
+
+use super::histogram::DurationHistogram;
+use crate::observe::watched_job::{Discarded, JobWatcher};
+use crate::process::crash::contain;
+use krarup_gen::{Pid, Timestamp};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Told of every job that was accepted and is not handled.
+pub(super) type OnDiscard<M> = Arc<dyn Fn(M, Discarded) + Send + Sync>;
+
+/// What all desks of a pool write down.
+pub(super) struct JobRecords<M> {
+    pub(super) pool: Pid,
+    pub(super) latencies: Option<Latencies>,
+    pub(super) on_discard: Option<OnDiscard<M>>,
+    pub(super) expired: AtomicU64,
+    pub(super) lost: AtomicU64,
+    pub(super) crashed: AtomicU64,
+}
+
+/// How long jobs wait, and how long they take.
+pub(super) struct Latencies {
+    pub(super) waiting: DurationHistogram,
+    pub(super) service: DurationHistogram,
+}
+
+impl Latencies {
+    pub(super) fn new() -> Self {
+        Latencies { waiting: DurationHistogram::new(), service: DurationHistogram::new() }
+    }
+}
+
+/// Where one worker's jobs are watched.
+pub(super) struct JobWatch<M> {
+    office: Arc<JobRecords<M>>,
+    /// When the job in hand was begun, in nanoseconds of the node's time and 1 more; 0: none is.
+    busy_since: AtomicU64,
+}
+
+impl<M> JobWatch<M> {
+    pub(super) fn new(office: &Arc<JobRecords<M>>) -> Self {
+        JobWatch { office: Arc::clone(office), busy_since: AtomicU64::new(0) }
+    }
+
+    /// Since when the worker has had a job in hand, if it has.
+    pub(super) fn busy_since(&self) -> Option<Timestamp> {
+        let since = self.busy_since.load(Ordering::Acquire);
+        (since > 0).then(|| Timestamp::from_nanos(since - 1))
+    }
+}
+
+impl<M: Send + 'static> JobWatcher<M> for JobWatch<M> {
+    fn begin(&self, waited: Duration, now: Timestamp) {
+        if let Some(latencies) = &self.office.latencies {
+            latencies.waiting.record(waited);
+        }
+        self.busy_since.store(now.as_nanos().saturating_add(1), Ordering::Release);
+    }
+
+    fn end(&self, took: Duration) {
+        if let Some(latencies) = &self.office.latencies {
+            latencies.service.record(took);
+        }
+        self.busy_since.store(0, Ordering::Release);
+    }
+
+    fn crash(&self) {
+        self.office.crashed.fetch_add(1, Ordering::Relaxed);
+        self.busy_since.store(0, Ordering::Release);
+    }
+
+    fn discard(&self, job: M, why: Discarded) {
+        let count = match why {
+            Discarded::Expired { .. } => &self.office.expired,
+            Discarded::WorkerEnded => &self.office.lost,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        let Some(on_discard) = &self.office.on_discard else { return };
+        // It runs in the worker's turn, or when that has ended: its panic is nobody else's.
+        if let Err(panic) = contain(|| on_discard(job, why)) {
+            tracing::error!(
+                target: "krarup", pool = %self.office.pool, %panic, "on_discard panicked"
+            );
+        }
+    }
+}

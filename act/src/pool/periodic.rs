@@ -1,0 +1,104 @@
+//! What a pool does with time: it gives up workers that are stuck, grows and shrinks, and reports.
+
+use super::command::PoolCommand;
+use super::elastic::{Change, PoolLoad};
+use super::ring::Gate;
+use super::routing::Routing;
+use super::staff::PoolWorkers;
+use crate::behavior::Behavior;
+use crate::context::Context;
+use krarup_gen::{Pid, Timestamp};
+
+impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
+    /// When there is next something to do.
+    pub(super) fn due(&self) -> Option<Timestamp> {
+        let plan = self.plan.as_ref().map(|plan| plan.due);
+        [self.retry_due(), plan, self.look, self.report].into_iter().flatten().min()
+    }
+
+    /// Does what is due, except to start workers.
+    pub(super) fn do_what_is_due<C: Send + 'static>(
+        &mut self,
+        ctx: &Context<B::Message, PoolCommand<C>>,
+    ) {
+        let now = ctx.now();
+        let due = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
+        if due(self.look) {
+            self.give_up_stuck(ctx);
+        }
+        if due(self.report) {
+            self.report = self.settings.report.map(|period| now + period);
+            self.tell_numbers(ctx.pid());
+        }
+        if due(self.plan.as_ref().map(|plan| plan.due)) {
+            self.adapt(ctx);
+        }
+    }
+
+    /// Gives up the workers that have had one job for too long. Looks again when the next one
+    /// can be due: so none is given up late.
+    fn give_up_stuck<C: Send + 'static>(&mut self, ctx: &Context<B::Message, PoolCommand<C>>) {
+        let Some(limit) = self.settings.stuck else { return };
+        let now = ctx.now();
+        let mut next = now + limit;
+        // Those that were removed too: nobody else would end them.
+        let removed = self.leaving.values().cloned();
+        for worker in self.intake.workers().into_iter().chain(removed.collect::<Vec<_>>()) {
+            let Some(since) = worker.desk.as_ref().and_then(|desk| desk.busy_since()) else {
+                continue;
+            };
+            if since + limit > now {
+                next = next.min(since + limit);
+                continue;
+            }
+            tracing::warn!(
+                target: "krarup", pool = %ctx.pid(), worker = %worker.address.pid(), ?limit,
+                "killing a worker that is stuck"
+            );
+            self.stuck += 1;
+            self.give_up(&worker.address, now);
+        }
+        self.look = Some(next);
+    }
+
+    /// Grows or shrinks, if that is wanted. A drained pool does neither.
+    fn adapt<C: Send + 'static>(&mut self, ctx: &Context<B::Message, PoolCommand<C>>) {
+        let workers = self.intake.workers();
+        let waiting = workers.iter().map(|worker| worker.address.waiting()).sum();
+        let load: usize = workers.iter().filter_map(|worker| worker.address.load()).sum();
+        let size = self.intake.size().saturating_add(self.to_be_added());
+        let load = PoolLoad { size, waiting, busy: load.saturating_sub(waiting) };
+        let at_work = self.intake.gate() == Gate::Open;
+        let Some(plan) = &mut self.plan else { return };
+        let change = if at_work { plan.decide(load, ctx.now()) } else { plan.pass(ctx.now()) };
+        match change {
+            Change::Stay => {}
+            Change::Grow(count) => self.add(ctx, count, None),
+            Change::Shrink(count) => drop(self.let_go(count)),
+        }
+        // Also when it stays: a worker may have become free while others have a queue.
+        self.intake.balance();
+        if change != Change::Stay {
+            tracing::info!(
+                target: "krarup", pool = %ctx.pid(), size, waiting, ?change,
+                "a pool changes its size"
+            );
+        }
+    }
+
+    fn tell_numbers(&self, pool: Pid) {
+        let numbers = self.statistics();
+        let (wait, service) =
+            (numbers.wait.unwrap_or_default(), numbers.service.unwrap_or_default());
+        tracing::info!(
+            target: "krarup", %pool,
+            workers = numbers.workers, waiting = numbers.waiting, restarts = numbers.restarts,
+            forwarded = numbers.forwarded, unhandled = numbers.unhandled,
+            rate_limited = numbers.rate_limited, diverted = numbers.diverted,
+            expired = numbers.expired, lost = numbers.lost, crashed = numbers.crashed,
+            wait_p50 = ?wait.p50, wait_p99 = ?wait.p99,
+            service_p50 = ?service.p50, service_p99 = ?service.p99,
+            "a pool"
+        );
+    }
+}

@@ -1,0 +1,687 @@
+//! Room at a pool: reserved before the message is there, or waited for in line; and what
+//! becomes of a message whose room went down with its worker.
+
+use super::delivery::reserve_each;
+use super::job_times::JobTimes;
+use super::ring::{Gate, RingView};
+use super::routing::{Choice, Routing, Workers};
+use super::shared::SharedPool;
+use super::ticket::{DrainEpoch, RedeemTicket, Ticket, TicketRoom};
+use super::waiting_line::{LineEntry, Paid, StrandedMessage};
+use crate::addressing::address::Address;
+use crate::calls::deadline::Sleep;
+use crate::calls::slot::slot;
+use crate::host::host::Alarm;
+use crate::mailbox::entry::{Body, Notice};
+use crate::mailbox::permit::{Permit, Waiter, WaitingLine};
+use crate::observe::watched_job::{Job, JobWatcher};
+use crate::process::reservation::send_diverted;
+use crate::process::{current, deferred};
+use krarup_gen::{DeadLetterCause, Pid, SendError};
+use std::collections::HashSet;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// Where one may wait for room.
+enum WaitPlace<M, C> {
+    /// In the line of the pool, at the workers.
+    AtAny,
+    /// In the line of this worker alone.
+    At(Address<M, C>),
+    /// Nowhere, for this reason.
+    Not(SendError<()>),
+}
+
+impl<M, C, R> SharedPool<M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    /// Reserves room for one message, not yet known; counted if there is none.
+    pub(super) fn reserve_or_refuse(&self) -> Result<Permit<M>, SendError<()>> {
+        let reserved = self.take_token().and_then(|()| {
+            let kept = match self.keep(None) {
+                // What a full pool does with a message is done when it comes.
+                Err(SendError::Full(())) => self.elsewhere().ok_or(SendError::Full(())),
+                kept => kept,
+            };
+            kept.inspect_err(|_| self.return_token())
+        });
+        match reserved {
+            Ok(kept) => {
+                let mut permit = self.ticket(kept);
+                permit.charge();
+                Ok(permit)
+            }
+            Err(error) => {
+                self.count_refused();
+                Err(error)
+            }
+        }
+    }
+
+    fn count_refused(&self) {
+        self.received.fetch_add(1, Ordering::Relaxed);
+        self.unhandled.fetch_add(1, Ordering::Release);
+    }
+
+    /// Room at a worker: for a message with this hint, or for any.
+    fn keep(&self, hint: Option<u64>) -> Result<TicketRoom<M>, SendError<()>> {
+        let held = deferred::hold();
+        let ring = self.ring.read();
+        let workers = &*ring.workers;
+        let count = workers.len();
+        let Some(routing) = ring.routing.as_deref().filter(|_| count > 0) else {
+            return Err(ring.refusal(()));
+        };
+        let hint = match hint {
+            Some(hint) => hint,
+            None if self.needs_message => {
+                let each = reserve_each(workers);
+                drop(ring);
+                drop(held);
+                return each.done().map(TicketRoom::Each);
+            }
+            None => 0,
+        };
+        let view = RingView { workers, empty: &ring.vacant, host: &*self.host };
+        let (first, tries) = match routing.choose(hint, &Workers::new(count, &view)) {
+            Choice::After(first) => (first % count, count),
+            Choice::Only(only) => (only % count, 1),
+            Choice::Nobody => return Err(ring.refusal(())),
+            Choice::Every(_) => {
+                let each = reserve_each(workers);
+                drop(ring);
+                drop(held);
+                return each.done().map(TicketRoom::Each);
+            }
+        };
+        let mut error = SendError::NoWorkers(());
+        for step in 0..tries {
+            let index = (first + step) % count;
+            match workers[index].address.reserve_quietly() {
+                Ok(permit) => {
+                    if step > 0 {
+                        routing.passed_over(first, index, count);
+                    }
+                    return Ok(TicketRoom::One(permit));
+                }
+                Err(SendError::NoProcess(())) => {}
+                Err(_) => error = SendError::Full(()),
+            }
+        }
+        Err(error)
+    }
+
+    /// Makes room a permit of the pool; it is a message received from now on. No token is in it.
+    fn ticket(&self, kept: TicketRoom<M>) -> Permit<M> {
+        self.received.fetch_add(1, Ordering::Relaxed);
+        let era = self.eras.current();
+        // Not reached without: who calls this holds the pool's route.
+        let pool = self.myself.upgrade().expect("a route that is used is there");
+        Permit::new(Ticket { kept: Some(kept), charged: false, era, pool })
+    }
+
+    // ---- Waiting.
+
+    /// Waits for room; who gives it up is counted as refused.
+    pub(super) async fn wait_for_room(
+        self: Arc<Self>,
+        hint: u64,
+    ) -> Result<Permit<M>, SendError<()>> {
+        let mut hope = UnservedWait { intake: &self, token: false };
+        while let Some(bucket) = &self.bucket {
+            match bucket.take(self.host.now()) {
+                Ok(()) => {
+                    hope.token = true;
+                    break;
+                }
+                Err(wait) => {
+                    let until = self.host.now() + wait;
+                    Sleep::until(Arc::clone(&self.host), until).await;
+                }
+            }
+        }
+        let mut permit = self.stand(hint).await?;
+        std::mem::forget(hope);
+        permit.charge();
+        Ok(permit)
+    }
+
+    async fn stand(&self, hint: u64) -> Result<Permit<M>, SendError<()>> {
+        // Who would wait does not overtake those who do.
+        if !self.line.is_waiting() {
+            match self.keep(Some(hint)) {
+                Ok(kept) => return Ok(self.ticket(kept)),
+                Err(SendError::Full(())) => {}
+                Err(error) => return Err(error),
+            }
+            if let Some(kept) = self.elsewhere() {
+                return Ok(self.ticket(kept));
+            }
+        }
+        match self.where_to_wait(hint) {
+            WaitPlace::At(worker) => self.wait_at(&worker).await,
+            WaitPlace::Not(why) => Err(why),
+            WaitPlace::AtAny => {
+                let (sender, place) = slot();
+                let standing = PoolWait { intake: self, waiter: Arc::new(Waiter::new(sender)) };
+                self.line.join(&standing.waiter, Paid::Yes);
+                self.send_scouts();
+                if self.is_shut() {
+                    return Err(self.refusal());
+                }
+                place.await.ok_or_else(|| self.refusal())
+            }
+        }
+    }
+
+    fn where_to_wait(&self, hint: u64) -> WaitPlace<M, C> {
+        let ring = self.ring.read();
+        let workers = &*ring.workers;
+        let Some(routing) = ring.routing.as_deref().filter(|_| !workers.is_empty()) else {
+            return WaitPlace::AtAny;
+        };
+        let view = RingView { workers, empty: &ring.vacant, host: &*self.host };
+        match routing.choose(hint, &Workers::new(workers.len(), &view)) {
+            Choice::After(_) => WaitPlace::AtAny,
+            Choice::Only(only) => WaitPlace::At(workers[only % workers.len()].address.clone()),
+            Choice::Every(_) => WaitPlace::Not(SendError::Full(())),
+            Choice::Nobody => WaitPlace::Not(ring.refusal(())),
+        }
+    }
+
+    /// Waits in the line of one worker, which may be a pool.
+    async fn wait_at(&self, worker: &Address<M, C>) -> Result<Permit<M>, SendError<()>> {
+        let (sender, place) = slot();
+        let standing = AtWorker { intake: self, worker, waiter: Arc::new(Waiter::new(sender)) };
+        self.at_workers.join(&standing.waiter, Paid::Yes);
+        if self.is_shut() {
+            return Err(self.refusal());
+        }
+        let room = match worker.reserve_in_line(&standing.waiter) {
+            Err(SendError::Full(()) | SendError::RateLimited { .. }) => {
+                if worker.is_routed() {
+                    // Nobody stands in a route's line by asking it for room.
+                    worker.enlist(&standing.waiter);
+                }
+                place.await.ok_or(SendError::NoProcess(()))
+            }
+            reserved => reserved,
+        };
+        match room {
+            Ok(permit) => Ok(self.ticket(TicketRoom::One(permit))),
+            // That worker has died; the pool may live.
+            Err(_) => Err(self.refusal()),
+        }
+    }
+
+    fn is_shut(&self) -> bool {
+        let ring = self.ring.read();
+        ring.gate != Gate::Open || ring.workers.is_empty()
+    }
+
+    fn refusal(&self) -> SendError<()> {
+        self.ring.read().refusal(())
+    }
+
+    // ---- The scouts of the line.
+
+    /// Has the line stand at every worker.
+    pub(super) fn send_scouts(&self) {
+        let workers = self.ring.read().all().to_vec();
+        workers.iter().for_each(|worker| worker.address.enlist(&self.scout));
+    }
+
+    /// The pool takes jobs again: so it does from the lines that have stayed.
+    pub(super) fn recall_scouts(&self) {
+        if self.line.is_waiting() {
+            self.send_scouts();
+        }
+    }
+
+    /// Has the line stand at the workers again after this time, when there is a token for those
+    /// in it that have none.
+    fn recall_in(&self, wait: Duration) {
+        {
+            let mut recall = self.recall.lock();
+            if recall.is_some() {
+                return;
+            }
+            let myself = Weak::clone(&self.myself);
+            let run = move || {
+                if let Some(intake) = myself.upgrade() {
+                    intake.recall.lock().take();
+                    intake.recall_scouts();
+                }
+            };
+            // Set under the lock: or it could have fired before its key is here.
+            let due = self.host.now() + wait;
+            *recall = Some(self.host.set_timer(due, Alarm::Run(Box::new(run))));
+        }
+        // The pool may have ended since its line was looked at.
+        if self.gate() == Gate::Closed {
+            self.cancel_recall();
+        }
+    }
+
+    /// Nobody in line is to have a token any more.
+    pub(super) fn cancel_recall(&self) {
+        let recall = self.recall.lock().take();
+        if let Some(key) = recall {
+            self.host.cancel_timer(key);
+        }
+    }
+
+    /// The workers have changed: a key whose messages are in line may have another one now.
+    pub(super) fn recall_for_keys(&self) {
+        if self.needs_message && self.line.heirs() > 0 {
+            self.send_scouts();
+        }
+    }
+
+    /// Has the line stand at a new worker, if anybody is in it.
+    pub(super) fn send_scout_to(&self, worker: &Address<M, C>) {
+        if self.line.is_waiting() {
+            worker.enlist(&self.scout);
+        }
+    }
+
+    /// Nobody waits where there are no workers any more.
+    pub(super) fn dismiss_if_empty(&self) {
+        if self.size() == 0 {
+            self.line.dismiss();
+        }
+    }
+
+    // ---- What becomes of room.
+
+    /// Puts a message into room at one worker; gives it back if that has died, or is to go: what
+    /// comes to its mailbox after it was let go would not be handled.
+    fn fill_one(
+        &self,
+        permit: Permit<M>,
+        message: M,
+        sender: u64,
+        times: Option<JobTimes>,
+    ) -> Result<Pid, M> {
+        let pid = permit.holder();
+        let _held = deferred::hold();
+        let ring = self.ring.read();
+        let Some(worker) = ring.find(pid) else {
+            // Given back without the lock.
+            drop(ring);
+            return Err(message);
+        };
+        let body = match (times, &worker.desk) {
+            (Some(JobTimes { accepted, due }), Some(desk)) => {
+                let watch = Arc::clone(desk) as Arc<dyn JobWatcher<M>>;
+                Body::Notice(Box::new(Notice::Job(Job::new(message, watch, accepted, due))))
+            }
+            _ => Body::Message(message),
+        };
+        match permit.hand_over(body, sender) {
+            Ok(()) => {
+                current::note_receiver(pid);
+                self.forget_receiver();
+                Ok(pid)
+            }
+            Err(Body::Message(message)) => Err(message),
+            Err(Body::Notice(notice)) => match *notice {
+                Notice::Job(job) => Err(job.into_message()),
+                // Not reached: a body is made of a message or a job.
+                _ => Ok(pid),
+            },
+        }
+    }
+
+    /// Puts a copy of a message into room at each worker. A drain ends when those that are of an
+    /// era of before it are handled.
+    pub(super) fn fill_each(
+        &self,
+        era: Option<&Arc<DrainEpoch>>,
+        each: Vec<(u64, Permit<M>)>,
+        copy: fn(&M) -> M,
+        message: M,
+        sender: u64,
+        times: Option<JobTimes>,
+    ) {
+        let last = each.len() - 1;
+        let mut message = Some(message);
+        for (index, (_, permit)) in each.into_iter().enumerate() {
+            let body = if index == last { message.take() } else { message.as_ref().map(copy) };
+            if let Some(body) = body {
+                // One that has died in between misses it.
+                if let (Ok(worker), Some(era)) = (self.fill_one(permit, body, sender, times), era) {
+                    self.mark_behind(worker, era);
+                }
+            }
+        }
+    }
+
+    /// A message was accepted, and its room went down with a worker: it goes to another, and if
+    /// all are full it is the first in line. The message of a key goes to the worker that has the
+    /// key, and is the first in line for room there.
+    fn bequeath(&self, era: &Arc<DrainEpoch>, message: M, sender: u64, times: Option<JobTimes>) {
+        let hint = self.hint(&message);
+        // The messages of a key stay in their order: those that stand in line go first.
+        let message = if self.needs_message && self.line.hints().contains(&hint) {
+            message
+        } else {
+            match self.hand_out(hint, message, sender, times) {
+                Ok(()) => return self.mark_behind_all(era),
+                Err(SendError::NoProcess(message)) => {
+                    return self.lose(message, sender, DeadLetterCause::Unhandled);
+                }
+                Err(error) => error.into_message(),
+            }
+        };
+        self.line.inherit(StrandedMessage { message, sender, hint, times, era: Arc::clone(era) });
+        self.send_scouts();
+        if self.ring.read().gate == Gate::Closed {
+            self.clear_line();
+        }
+    }
+
+    /// As [`SharedPool::mark_behind`], wherever the routing has put a message: a drain may end later
+    /// for it, never before.
+    fn mark_behind_all(&self, era: &Arc<DrainEpoch>) {
+        let marks = era.marks();
+        if marks.is_empty() {
+            return;
+        }
+        let workers = self.ring.read().all().to_vec();
+        for worker in workers {
+            marks.iter().for_each(|mark| worker.address.mark(mark));
+        }
+    }
+
+    /// A drain ends when what has come into this worker's mailbox by room from before is
+    /// handled.
+    fn mark_behind(&self, worker: Pid, era: &Arc<DrainEpoch>) {
+        let marks = era.marks();
+        if marks.is_empty() {
+            return;
+        }
+        let process = self.host.process(worker);
+        if let Some(address) = process.and_then(|process| Address::<M, C>::of(&process).ok()) {
+            marks.iter().for_each(|mark| address.mark(mark));
+        }
+    }
+}
+
+impl<M, C, R> RedeemTicket<M> for SharedPool<M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    fn honour(&self, kept: TicketRoom<M>, era: &Arc<DrainEpoch>, message: M, sender: u64) {
+        // Accepted now, wherever it goes and however often it is moved.
+        let times = self.times(&message);
+        let permit = match kept {
+            // The key may have another worker by now, or may not have been known.
+            TicketRoom::One(permit)
+                if self.needs_message && !self.may_have(permit.holder(), self.hint(&message)) =>
+            {
+                drop(permit);
+                return self.bequeath(era, message, sender, times);
+            }
+            TicketRoom::One(permit) => permit,
+            TicketRoom::Each(each) => {
+                let hint = self.hint(&message);
+                match self.choose_of(each, hint) {
+                    Chosen::One(permit) => permit,
+                    Chosen::Every(each, copy) => {
+                        return self.fill_each(Some(era), each, copy, message, sender, times);
+                    }
+                    Chosen::None => return self.bequeath(era, message, sender, times),
+                }
+            }
+            TicketRoom::Elsewhere(permit, divert) => {
+                self.unhandled.fetch_add(1, Ordering::Release);
+                self.diverted.fetch_add(1, Ordering::Relaxed);
+                if !send_diverted(self.pid, permit, divert, message, sender) {
+                    self.note_lost(sender, DeadLetterCause::Overflow);
+                }
+                return;
+            }
+            TicketRoom::Nowhere => {
+                self.unhandled.fetch_add(1, Ordering::Release);
+                return self.lose(message, sender, DeadLetterCause::Overflow);
+            }
+        };
+        match self.fill_one(permit, message, sender, times) {
+            Ok(worker) => self.mark_behind(worker, era),
+            Err(message) => self.bequeath(era, message, sender, times),
+        }
+    }
+
+    fn void(&self, charged: bool) {
+        self.received.fetch_sub(1, Ordering::Relaxed);
+        if charged {
+            self.return_token();
+        }
+    }
+
+    fn pid(&self) -> Pid {
+        self.pid
+    }
+}
+
+/// Which of several rooms is used.
+enum Chosen<M> {
+    One(Permit<M>),
+    Every(Vec<(u64, Permit<M>)>, fn(&M) -> M),
+    None,
+}
+
+impl<M, C, R> SharedPool<M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    /// Chooses among rooms, when the message is there; the others are given back.
+    fn choose_of(&self, mut each: Vec<(u64, Permit<M>)>, hint: u64) -> Chosen<M> {
+        let place = {
+            let ring = self.ring.read();
+            let workers = ring.all();
+            let Some(routing) = ring.routing.as_deref().filter(|_| !workers.is_empty()) else {
+                return Chosen::None;
+            };
+            let view = RingView { workers, empty: &ring.vacant, host: &*self.host };
+            match routing.choose(hint, &Workers::new(workers.len(), &view)) {
+                Choice::Every(copy) => return Chosen::Every(each, copy),
+                Choice::Nobody => return Chosen::None,
+                Choice::After(index) | Choice::Only(index) => workers[index % workers.len()].place,
+            }
+        };
+        match each.iter().position(|(of, _)| *of == place) {
+            Some(index) => Chosen::One(each.swap_remove(index).1),
+            None => Chosen::None,
+        }
+    }
+}
+
+impl<M, C, R> SharedPool<M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    /// Whether a message with this hint may go to this worker, of a pool whose routing chooses by
+    /// the message.
+    fn may_have(&self, worker: Pid, hint: u64) -> bool {
+        let ring = self.ring.read();
+        let workers = ring.all();
+        let Some(routing) = ring.routing.as_deref().filter(|_| !workers.is_empty()) else {
+            return false;
+        };
+        let view = RingView { workers, empty: &ring.vacant, host: &*self.host };
+        match routing.choose(hint, &Workers::new(workers.len(), &view)) {
+            Choice::After(_) | Choice::Every(_) => true,
+            Choice::Only(index) => workers[index % workers.len()].address.pid() == worker,
+            Choice::Nobody => false,
+        }
+    }
+
+    /// The hints of the messages in line that may go to this worker; `None`: all of them.
+    fn hints_for(&self, worker: Pid) -> Option<HashSet<u64>> {
+        let mut hints = self.needs_message.then(|| self.line.hints())?;
+        hints.retain(|hint| self.may_have(worker, *hint));
+        Some(hints)
+    }
+}
+
+impl<M, C, R> WaitingLine<M> for SharedPool<M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    fn is_waiting(&self) -> bool {
+        match self.gate() {
+            Gate::Open => self.line.is_waiting(),
+            Gate::Draining | Gate::Closed => self.line.heirs() > 0,
+        }
+    }
+
+    fn offer(&self, permit: Permit<M>) -> Result<(), Permit<M>> {
+        // Who was let go gives room no more.
+        if !self.has(permit.holder()) {
+            return Err(permit);
+        }
+        // The lines of other pools stay while this one is drained.
+        let open = self.gate() == Gate::Open;
+        // Those for whom there is no token yet; they go on standing in line.
+        let mut later = UnpaidWaiters { intake: self, waiters: Vec::new(), wait: Duration::ZERO };
+        let hints = self.hints_for(permit.holder());
+        let may_go = |hint| hints.as_ref().is_none_or(|hints| hints.contains(&hint));
+        loop {
+            match self.line.next(open, may_go) {
+                None => return Err(permit),
+                Some(LineEntry::Heir(StrandedMessage { message, sender, hint, times, era })) => {
+                    match self.fill_one(permit, message, sender, times) {
+                        Ok(worker) => self.mark_behind(worker, &era),
+                        Err(message) => {
+                            self.line.put_back(StrandedMessage {
+                                message,
+                                sender,
+                                hint,
+                                times,
+                                era,
+                            });
+                        }
+                    }
+                    return Ok(());
+                }
+                Some(LineEntry::Sender(waiter, _)) if !waiter.is_waiting() => {}
+                Some(LineEntry::Sender(waiter, paid)) => {
+                    let charged = match (&self.bucket, paid) {
+                        (Some(bucket), Paid::No) => match bucket.take(self.host.now()) {
+                            Ok(()) => true,
+                            Err(wait) => {
+                                later.waiters.push(waiter);
+                                later.wait = wait;
+                                continue;
+                            }
+                        },
+                        _ => false,
+                    };
+                    let mut ticket = self.ticket(TicketRoom::One(permit));
+                    if charged {
+                        ticket.charge();
+                    }
+                    // One that gives up at this very moment gives its room back.
+                    let _ = waiter.offer(ticket);
+                    if waiter.wants_more() {
+                        self.line.join(&waiter, paid);
+                    }
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// Those in line that have no token; they stand in line again when this is dropped.
+struct UnpaidWaiters<'a, M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    intake: &'a SharedPool<M, C, R>,
+    waiters: Vec<Arc<Waiter<M>>>,
+    /// Until there is a token.
+    wait: Duration,
+}
+
+impl<M, C, R> Drop for UnpaidWaiters<'_, M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    fn drop(&mut self) {
+        self.waiters.iter().for_each(|waiter| self.intake.line.join(waiter, Paid::No));
+        // Last: or they could be sent for while they do not stand in line.
+        if !self.waiters.is_empty() {
+            self.intake.recall_in(self.wait);
+        }
+    }
+}
+
+/// Somebody waits for room, and has not got it.
+struct UnservedWait<'a, M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    intake: &'a SharedPool<M, C, R>,
+    token: bool,
+}
+
+impl<M, C, R> Drop for UnservedWait<'_, M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    fn drop(&mut self) {
+        self.intake.count_refused();
+        if self.token {
+            self.intake.return_token();
+        }
+    }
+}
+
+/// A place in the line of the pool; left when it is dropped.
+struct PoolWait<'a, M: Send + 'static, C: Send + 'static, R> {
+    intake: &'a SharedPool<M, C, R>,
+    waiter: Arc<Waiter<M>>,
+}
+
+impl<M: Send + 'static, C: Send + 'static, R> Drop for PoolWait<'_, M, C, R> {
+    fn drop(&mut self) {
+        self.intake.line.leave(&self.waiter);
+    }
+}
+
+/// A place in the line of one worker; left when it is dropped.
+struct AtWorker<'a, M: Send + 'static, C: Send + 'static, R> {
+    intake: &'a SharedPool<M, C, R>,
+    worker: &'a Address<M, C>,
+    waiter: Arc<Waiter<M>>,
+}
+
+impl<M: Send + 'static, C: Send + 'static, R> Drop for AtWorker<'_, M, C, R> {
+    fn drop(&mut self) {
+        self.intake.at_workers.leave(&self.waiter);
+        self.worker.forget_waiter(&self.waiter);
+    }
+}

@@ -1,0 +1,332 @@
+//! Everything that the senders of a pool share with its process: the ring of workers, the
+//! routing, the rules, the counters and the line. Here is what the pool process does with it;
+//! what senders do is in [`super::delivery`], what becomes of reserved room in
+//! [`super::reservation`].
+//!
+//! The pool process changes the ring under the write lock; everybody else holds the read lock
+//! while a message is handed on. A user's code never runs under it: what a routing wants of a
+//! message, and a time to live, is asked before; fallbacks and copies come after.
+//!
+//! **Counting.** `received` is counted before a message is tried, `unhandled` before its
+//! refusal is returned; forwarded is the difference. So whoever has seen a message
+//! answered or refused finds it counted, and the sum is exact at any time (rule P6).
+
+use super::job_watch::{JobRecords, JobWatch};
+use super::lent_value::LentValue;
+use super::rate::Bucket;
+use super::ring::{Gate, PoolWorker, Ring};
+use super::routing::Routing;
+use super::ticket::DrainEpochs;
+use super::waiting_line::{LineEntry, PoolLine};
+use crate::addressing::address::Address;
+use crate::host::host::{Host, TimerKey};
+use crate::mailbox::overflow::Overflow;
+use crate::mailbox::permit::{Waiter, WaitingLine};
+use crate::observe::watched_job::Mark;
+use krarup_gen::{DeadLetterCause, Pid};
+use parking_lot::{Mutex, RwLock};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// How long a job may wait.
+pub(super) type TimeToLive<M> = Arc<dyn Fn(&M) -> Option<Duration> + Send + Sync>;
+
+/// What a pool is told of how to take messages in.
+pub(super) struct Rules<M> {
+    pub(super) overflow: Overflow<M>,
+    pub(super) time_to_live: Option<TimeToLive<M>>,
+    /// Where jobs are watched, if they are.
+    pub(super) office: Option<Arc<JobRecords<M>>>,
+}
+
+#[allow(clippy::struct_excessive_bools, reason = "facts that never change, each of its own")]
+pub(super) struct SharedPool<M: Send + 'static, C: Send + 'static, R> {
+    pub(super) pid: Pid,
+    pub(super) host: Arc<dyn Host>,
+    pub(super) ring: RwLock<Ring<M, C, R>>,
+    /// The routing wants to look into messages.
+    has_hint: bool,
+    /// No choice of a worker is possible before the message is there.
+    pub(super) needs_message: bool,
+    /// Messages are looked at on their way: for the rate, or to be watched.
+    pub(super) attends: bool,
+    pub(super) bucket: Option<Bucket>,
+    /// What waits may be moved from one worker to another.
+    pub(super) moves: bool,
+    pub(super) received: AtomicU64,
+    pub(super) unhandled: AtomicU64,
+    /// Among those unhandled.
+    pub(super) diverted: AtomicU64,
+    pub(super) rate_limited: AtomicU64,
+    /// `None` when the pool has ended.
+    rules: RwLock<Option<Arc<Rules<M>>>>,
+    pub(super) line: PoolLine<M>,
+    /// The timer by which the line will stand at the workers again, when there is a token of the
+    /// rate.
+    pub(super) recall: Mutex<Option<TimerKey>>,
+    /// Senders that wait for room at one worker, in its own line: known here to be sent away.
+    pub(super) at_workers: PoolLine<M>,
+    /// Workers that were let go and have not ended: what they have accepted is still the pool's.
+    leaving: Mutex<BTreeMap<Pid, Address<M, C>>>,
+    pub(super) eras: DrainEpochs,
+    /// Stands for the line at the workers.
+    pub(super) scout: Arc<Waiter<M>>,
+    pub(super) myself: Weak<Self>,
+}
+
+/// The two counts that make up everything a pool has received.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counts {
+    pub(super) forwarded: u64,
+    pub(super) unhandled: u64,
+}
+
+impl<M, C, R> SharedPool<M, C, R>
+where
+    M: Send + 'static,
+    C: Send + 'static,
+    R: Routing<M>,
+{
+    pub(super) fn new(
+        pid: Pid,
+        host: &Arc<dyn Host>,
+        routing: R,
+        rules: Rules<M>,
+        bucket: Option<Bucket>,
+        moves: bool,
+    ) -> Arc<Self> {
+        Arc::new_cyclic(|myself: &Weak<Self>| SharedPool {
+            pid,
+            host: Arc::clone(host),
+            has_hint: routing.has_hint(),
+            needs_message: routing.needs_message(),
+            ring: RwLock::new(Ring::new(routing)),
+            attends: bucket.is_some() || rules.office.is_some() || moves,
+            bucket,
+            moves,
+            received: AtomicU64::new(0),
+            unhandled: AtomicU64::new(0),
+            diverted: AtomicU64::new(0),
+            rate_limited: AtomicU64::new(0),
+            rules: RwLock::new(Some(Arc::new(rules))),
+            line: PoolLine::new(),
+            recall: Mutex::new(None),
+            at_workers: PoolLine::new(),
+            leaving: Mutex::new(BTreeMap::new()),
+            eras: DrainEpochs::default(),
+            scout: Arc::new(Waiter::for_line(Weak::clone(myself) as Weak<dyn WaitingLine<M>>)),
+            myself: Weak::clone(myself),
+        })
+    }
+
+    /// Puts a worker in as the last whose turn comes.
+    pub(super) fn add(&self, address: &Address<M, C>) {
+        let desk = self.new_desk();
+        {
+            let mut ring = self.ring.write();
+            Self::bring_next_to_front(&mut ring);
+            let place = ring.next_place();
+            ring.all_mut().push(PoolWorker { address: address.clone(), place, desk });
+        }
+        self.send_scout_to(address);
+    }
+
+    /// Puts a worker in the place of another; the last whose turn comes, if that place was given up.
+    pub(super) fn replace(&self, old: Pid, address: &Address<M, C>) {
+        let desk = self.new_desk();
+        {
+            let mut ring = self.ring.write();
+            Self::bring_next_to_front(&mut ring);
+            ring.replace(old, address.clone(), desk);
+        }
+        self.send_scout_to(address);
+    }
+
+    /// Gives nothing to this worker any more; its place is kept.
+    pub(super) fn vacate(&self, pid: Pid) {
+        let mut ring = self.ring.write();
+        Self::bring_next_to_front(&mut ring);
+        ring.vacate(pid);
+    }
+
+    /// Takes out up to `count` workers, those first whose turn is next.
+    pub(super) fn take(&self, count: usize) -> Vec<PoolWorker<M, C>> {
+        let taken = {
+            let mut ring = self.ring.write();
+            Self::bring_next_to_front(&mut ring);
+            let workers = ring.all_mut();
+            let count = count.min(workers.len());
+            let taken: Vec<PoolWorker<M, C>> = workers.drain(..count).collect();
+            let address =
+                |worker: &PoolWorker<M, C>| (worker.address.pid(), worker.address.clone());
+            self.leaving.lock().extend(taken.iter().map(address));
+            taken
+        };
+        self.dismiss_if_empty();
+        self.recall_for_keys();
+        taken
+    }
+
+    /// One that was let go has ended.
+    pub(super) fn note_left(&self, pid: Pid) {
+        let ended = self.leaving.lock().remove(&pid);
+        drop(ended);
+    }
+
+    /// Takes a worker out.
+    pub(super) fn remove(&self, pid: Pid) {
+        {
+            let mut ring = self.ring.write();
+            Self::bring_next_to_front(&mut ring);
+            ring.remove(pid);
+        }
+        self.dismiss_if_empty();
+        self.recall_for_keys();
+    }
+
+    fn bring_next_to_front(ring: &mut Ring<M, C, R>) {
+        let Some(routing) = ring.routing.clone() else { return };
+        let workers = ring.all_mut();
+        let next = routing.turn();
+        if next < workers.len() {
+            workers.rotate_left(next);
+        }
+        // Not the last to have it: the ring has it too.
+        routing.rewind();
+    }
+
+    /// The hash of a message's key, say, if the routing wants one.
+    #[inline]
+    pub(super) fn hint(&self, message: &M) -> u64 {
+        if self.has_hint { self.hint_of(message) } else { 0 }
+    }
+
+    #[inline(never)]
+    fn hint_of(&self, message: &M) -> u64 {
+        let routing = self.ring.read().routing.as_ref().map(LentValue::new);
+        routing.map_or(0, |routing| routing.hint(message))
+    }
+
+    /// What the pool was told, unless it has ended.
+    pub(super) fn rules(&self) -> Option<LentValue<Rules<M>>> {
+        self.rules.read().as_ref().map(LentValue::new)
+    }
+
+    /// The pool has ended: whatever of its user's it has is dropped, with the last sender that
+    /// uses it.
+    pub(super) fn let_go_of_users_values(&self) {
+        let routing = self.ring.write().routing.take();
+        LentValue::end(routing);
+        let rules = self.rules.write().take();
+        LentValue::end(rules);
+    }
+
+    /// Takes nothing until [`SharedPool::open`]. The mark lies behind everything that was accepted.
+    pub(super) fn drain(&self, mark: &Mark) {
+        {
+            let mut ring = self.ring.write();
+            ring.drain();
+            self.eras.end(mark);
+        }
+        self.mark_workers(mark);
+        self.dismiss();
+    }
+
+    /// Puts a mark behind everything that the workers have accepted, those too that were let go.
+    pub(super) fn mark_workers(&self, mark: &Mark) {
+        let workers: Vec<_> = {
+            let ring = self.ring.read();
+            let leaving = self.leaving.lock();
+            let workers = ring.all().iter().map(|worker| worker.address.clone());
+            workers.chain(leaving.values().cloned()).collect()
+        };
+        workers.iter().for_each(|worker| worker.mark(mark));
+    }
+
+    /// Sends all away that wait for room.
+    fn dismiss(&self) {
+        self.line.dismiss();
+        self.at_workers.dismiss();
+    }
+
+    /// Takes jobs again; whether it did not before.
+    pub(super) fn open(&self) -> bool {
+        let drained = self.ring.write().open();
+        if drained {
+            self.recall_scouts();
+        }
+        drained
+    }
+
+    pub(super) fn gate(&self) -> Gate {
+        self.ring.read().gate
+    }
+
+    /// The pool has ended: nothing is taken from now on. The workers there were.
+    pub(super) fn close(&self) -> Vec<Address<M, C>> {
+        let workers = self.ring.write().close();
+        let leaving = std::mem::take(&mut *self.leaving.lock());
+        drop(leaving);
+        self.cancel_recall();
+        self.clear_line();
+        workers.into_iter().map(|worker| worker.address).collect()
+    }
+
+    /// Nobody is served any more.
+    pub(super) fn clear_line(&self) {
+        self.dismiss();
+        while let Some(standing) = self.line.next(true, |_| true) {
+            if let LineEntry::Heir(heir) = standing {
+                self.lose(heir.message, heir.sender, DeadLetterCause::Unhandled);
+            }
+        }
+    }
+
+    /// The workers in the ring, the next one first.
+    pub(super) fn workers(&self) -> Vec<PoolWorker<M, C>> {
+        let ring = self.ring.read();
+        let mut workers = ring.all().to_vec();
+        let turn = ring.routing.as_ref().map_or(0, |routing| routing.turn());
+        let next = turn.min(workers.len());
+        workers.rotate_left(next);
+        workers
+    }
+
+    pub(super) fn has(&self, pid: Pid) -> bool {
+        self.ring.read().find(pid).is_some()
+    }
+
+    /// The worker with this pid, if it is in the ring.
+    pub(super) fn worker(&self, pid: Pid) -> Option<Address<M, C>> {
+        self.ring.read().find(pid).map(|worker| worker.address.clone())
+    }
+
+    /// Messages that were accepted and wait: at the workers, or for room that went down with one.
+    pub(super) fn waiting(&self) -> usize {
+        let workers = self.ring.read().all().iter().map(|w| w.address.waiting()).sum::<usize>();
+        workers + self.line.heirs()
+    }
+
+    /// Places for workers.
+    pub(super) fn size(&self) -> usize {
+        self.ring.read().size()
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        // This order: a message counted as unhandled has been counted as received.
+        let unhandled = self.unhandled.load(Ordering::Acquire);
+        let received = self.received.load(Ordering::Acquire);
+        Counts { forwarded: received.saturating_sub(unhandled), unhandled }
+    }
+
+    /// Whether what is too much goes to a fallback.
+    pub(super) fn diverts(&self) -> bool {
+        self.rules().is_some_and(|rules| matches!(rules.overflow, Overflow::Divert(_)))
+    }
+
+    fn new_desk(&self) -> Option<Arc<JobWatch<M>>> {
+        self.rules()?.office.as_ref().map(|office| Arc::new(JobWatch::new(office)))
+    }
+}

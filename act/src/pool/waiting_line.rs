@@ -1,0 +1,326 @@
+//! Who stands in line at a pool for room at any of its workers (rule M6): senders that wait,
+//! and messages whose room went down with a worker.
+//!
+//! ```text
+//!                      the line, one for the pool
+//!   send_or_wait ──►  [ heir ] [ sender ] [ sender ] ...
+//!                        ▲ first: it was accepted already
+//!          its scout     │ room, the first time any worker has some
+//!   worker 1 [scout] ────┤
+//!   worker 2 [scout] ────┘     a worker that has room and a scout in its own line offers it
+//! ```
+//!
+//! While anybody is in the line one scout stands for it in the mailbox of every worker. A worker
+//! gives room to the scout as it would to a sender of its own; the scout gives it to the first
+//! in the line, and goes on standing there while there is another. Whoever joins the line
+//! first joins, then places the scouts: so either a worker finds the scout, or the scout
+//! finds room.
+//!
+//! Senders have numbers, in the order in which they came, so that one that leaves is found among
+//! any number of others: to join, to leave and to be the next takes the logarithm of their number.
+
+use super::job_times::JobTimes;
+use super::ticket::DrainEpoch;
+use crate::lock::Lock;
+use crate::mailbox::permit::Waiter;
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+/// Whether somebody in line has taken a token of the pool's rate. One that has come by itself has;
+/// one that stands in line at another pool, which this one works for, has not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Paid {
+    Yes,
+    No,
+}
+
+/// Somebody in line.
+pub(super) enum LineEntry<M> {
+    /// Whether it has a token of the pool's rate, if it needs one.
+    Sender(Arc<Waiter<M>>, Paid),
+    Heir(StrandedMessage<M>),
+}
+
+/// A message that was accepted into room at a worker which has died since.
+pub(super) struct StrandedMessage<M> {
+    pub(super) message: M,
+    pub(super) sender: u64,
+    /// What the routing is to know of it.
+    pub(super) hint: u64,
+    /// When it was accepted, if its way is watched.
+    pub(super) times: Option<JobTimes>,
+    /// Keeps the end of a drain away until it is handled.
+    pub(super) era: Arc<DrainEpoch>,
+}
+
+/// Nothing of a user's is called or dropped under its lock.
+pub(super) struct PoolLine<M>(Lock<LineEntries<M>>);
+
+struct LineEntries<M> {
+    heirs: VecDeque<StrandedMessage<M>>,
+    /// By the number of its place.
+    senders: BTreeMap<u64, (Arc<Waiter<M>>, Paid)>,
+    /// The number of each sender's place, by where it lies in memory: while it is in line it stays
+    /// there.
+    numbers: HashMap<usize, u64>,
+    next: u64,
+}
+
+/// Where a sender lies.
+fn place_in_memory<M>(waiter: &Arc<Waiter<M>>) -> usize {
+    Arc::as_ptr(waiter).addr()
+}
+
+impl<M> LineEntries<M> {
+    fn remove(&mut self, waiter: &Arc<Waiter<M>>) -> Option<Arc<Waiter<M>>> {
+        let number = self.numbers.remove(&place_in_memory(waiter))?;
+        self.senders.remove(&number).map(|(waiter, _)| waiter)
+    }
+}
+
+impl<M> PoolLine<M> {
+    pub(super) fn new() -> Self {
+        let (heirs, senders, numbers) = (VecDeque::new(), BTreeMap::new(), HashMap::new());
+        PoolLine(Lock::new(LineEntries { heirs, senders, numbers, next: 0 }))
+    }
+
+    /// Joins as the last, once.
+    pub(super) fn join(&self, waiter: &Arc<Waiter<M>>, paid: Paid) {
+        let mut line = self.0.lock();
+        let number = line.next;
+        if let std::collections::hash_map::Entry::Vacant(place) =
+            line.numbers.entry(place_in_memory(waiter))
+        {
+            place.insert(number);
+            line.senders.insert(number, (Arc::clone(waiter), paid));
+            line.next += 1;
+        }
+    }
+
+    pub(super) fn leave(&self, waiter: &Arc<Waiter<M>>) {
+        // Dropped without the lock.
+        let left = self.0.lock().remove(waiter);
+        drop(left);
+    }
+
+    /// Goes before all who only wait.
+    pub(super) fn inherit(&self, heir: StrandedMessage<M>) {
+        self.0.lock().heirs.push_back(heir);
+    }
+
+    /// Is the first again, having been it before.
+    pub(super) fn put_back(&self, heir: StrandedMessage<M>) {
+        self.0.lock().heirs.push_front(heir);
+    }
+
+    /// The next in line; if it is no sender's turn, only one whose message was accepted. Of
+    /// those only the ones that may go where the room is, by their hints.
+    pub(super) fn next(
+        &self,
+        senders_too: bool,
+        may_go: impl Fn(u64) -> bool,
+    ) -> Option<LineEntry<M>> {
+        let mut line = self.0.lock();
+        let first = line.heirs.iter().position(|heir| may_go(heir.hint));
+        if let Some(heir) = first.and_then(|index| line.heirs.remove(index)) {
+            return Some(LineEntry::Heir(heir));
+        }
+        if !senders_too {
+            return None;
+        }
+        let (_, (waiter, paid)) = line.senders.pop_first()?;
+        line.numbers.remove(&place_in_memory(&waiter));
+        Some(LineEntry::Sender(waiter, paid))
+    }
+
+    /// Whether anybody still waits. One that gives up leaves at once, so the first to be looked at
+    /// does, as a rule.
+    pub(super) fn is_waiting(&self) -> bool {
+        let mut from = 0;
+        loop {
+            let first = {
+                let line = self.0.lock();
+                if !line.heirs.is_empty() {
+                    return true;
+                }
+                let first = line.senders.range(from..).next();
+                first.map(|(number, (waiter, _))| (*number, Arc::clone(waiter)))
+            };
+            match first {
+                None => return false,
+                Some((_, waiter)) if waiter.is_waiting() => return true,
+                // It is not taken out: a line of another pool may wait again.
+                Some((number, _)) => from = number + 1,
+            }
+        }
+    }
+
+    /// Messages that were accepted.
+    pub(super) fn heirs(&self) -> usize {
+        self.0.lock().heirs.len()
+    }
+
+    /// The hints of the messages that were accepted.
+    pub(super) fn hints(&self) -> HashSet<u64> {
+        self.0.lock().heirs.iter().map(|heir| heir.hint).collect()
+    }
+
+    /// Sends those senders away that only wait. A line of another pool stays: its senders wait at
+    /// others too, and here again when there is room again.
+    pub(super) fn dismiss(&self) {
+        let dismissed = {
+            let mut line = self.0.lock();
+            let LineEntries { senders, numbers, .. } = &mut *line;
+            let dismissed: Vec<_> =
+                senders.extract_if(.., |_, (waiter, _)| !waiter.is_line()).collect();
+            for (_, (waiter, _)) in &dismissed {
+                numbers.remove(&place_in_memory(waiter));
+            }
+            dismissed
+        };
+        dismissed.into_iter().for_each(|(_, (waiter, _))| waiter.refuse());
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::calls::slot::slot;
+    use crate::mailbox::permit::{Permit, WaitingLine};
+    use std::sync::Weak;
+
+    /// A line of another pool, in which somebody waits or not.
+    struct Elsewhere(bool);
+
+    impl WaitingLine<u32> for Elsewhere {
+        fn is_waiting(&self) -> bool {
+            self.0
+        }
+
+        fn offer(&self, permit: Permit<u32>) -> Result<(), Permit<u32>> {
+            Err(permit)
+        }
+    }
+
+    fn line(elsewhere: &Arc<Elsewhere>) -> Arc<Waiter<u32>> {
+        let line: Weak<dyn WaitingLine<u32>> = Arc::downgrade(elsewhere) as _;
+        Arc::new(Waiter::for_line(line))
+    }
+
+    fn heir(message: u32) -> StrandedMessage<u32> {
+        StrandedMessage { message, sender: 0, hint: 0, times: None, era: Arc::default() }
+    }
+
+    /// The next in line: a message, or which of the senders.
+    fn next(
+        queue: &PoolLine<u32>,
+        senders: &[Arc<Waiter<u32>>],
+        senders_too: bool,
+    ) -> Option<usize> {
+        match queue.next(senders_too, |_| true)? {
+            LineEntry::Heir(heir) => Some(heir.message as usize),
+            LineEntry::Sender(sender, _) => {
+                senders.iter().position(|one| Arc::ptr_eq(one, &sender))
+            }
+        }
+    }
+
+    #[test]
+    fn messages_that_were_accepted_come_first_and_senders_in_their_order_once() {
+        let queue = PoolLine::new();
+        let (senders, places): (Vec<_>, Vec<_>) = (0..4)
+            .map(|_| slot())
+            .map(|(sender, place)| (Arc::new(Waiter::new(sender)), place))
+            .unzip();
+        for sender in senders.iter().chain(&senders) {
+            queue.join(sender, Paid::Yes);
+        }
+        (10..13).for_each(|message| queue.inherit(heir(message)));
+        assert_eq!(queue.heirs(), 3);
+        assert_eq!(next(&queue, &senders, true), Some(10));
+        queue.put_back(heir(10));
+        assert_eq!([(); 3].map(|()| next(&queue, &senders, false)), [Some(10), Some(11), Some(12)]);
+        assert_eq!((queue.heirs(), next(&queue, &senders, false)), (0, None));
+        // One leaves; one was the next, and joins as the last.
+        queue.leave(&senders[1]);
+        queue.leave(&senders[1]);
+        assert_eq!(next(&queue, &senders, true), Some(0));
+        queue.join(&senders[0], Paid::Yes);
+        queue.join(&senders[1], Paid::Yes);
+        let rest = [(); 5].map(|()| next(&queue, &senders, true));
+        assert_eq!(rest, [Some(2), Some(3), Some(0), Some(1), None]);
+        drop(places);
+    }
+
+    #[test]
+    fn a_message_that_may_not_go_where_the_room_is_holds_up_nobody_and_keeps_its_turn() {
+        let queue = PoolLine::new();
+        let (sender, place) = slot();
+        let sender = Arc::new(Waiter::new(sender));
+        queue.join(&sender, Paid::Yes);
+        for message in [10, 20, 11, 21, 12] {
+            queue.inherit(StrandedMessage { hint: u64::from(message / 10), ..heir(message) });
+        }
+        assert_eq!(queue.hints(), [1, 2].into());
+        let next = |hint: u64, senders_too| match queue.next(senders_too, |of| of == hint)? {
+            LineEntry::Heir(heir) => Some(heir.message),
+            LineEntry::Sender(..) => Some(0),
+        };
+        assert_eq!([(); 2].map(|()| next(2, false)), [Some(20), Some(21)]);
+        assert_eq!((next(2, false), queue.heirs()), (None, 3));
+        assert_eq!((queue.hints(), queue.is_waiting()), ([1].into(), true));
+        assert_eq!((next(2, true), next(2, true)), (Some(0), None), "a sender may go anywhere");
+        assert_eq!([(); 4].map(|()| next(1, true)), [Some(10), Some(11), Some(12), None]);
+        assert!(queue.hints().is_empty());
+        drop(place);
+    }
+
+    #[test]
+    fn somebody_waits_if_anybody_in_the_line_does() {
+        let queue = PoolLine::new();
+        let (idle, busy) = (Arc::new(Elsewhere(false)), Arc::new(Elsewhere(true)));
+        let (idle_line, busy_line) = (line(&idle), line(&busy));
+        let ((gone, left), (sender, place)) = (slot(), slot());
+        let (gone, sender) = (Arc::new(Waiter::new(gone)), Arc::new(Waiter::new(sender)));
+        drop(left);
+        assert!(!queue.is_waiting());
+        queue.join(&gone, Paid::Yes);
+        queue.join(&idle_line, Paid::Yes);
+        assert!(!queue.is_waiting(), "nobody there waits any more");
+        queue.join(&sender, Paid::Yes);
+        assert!(queue.is_waiting());
+        queue.leave(&sender);
+        assert!(!queue.is_waiting());
+        queue.join(&busy_line, Paid::Yes);
+        assert!(queue.is_waiting());
+        queue.leave(&busy_line);
+        queue.inherit(heir(1));
+        assert!(queue.is_waiting(), "a message does");
+        drop(place);
+    }
+
+    #[test]
+    fn senders_are_sent_away_and_may_come_again_and_lines_stay() {
+        let queue = PoolLine::new();
+        let busy = Arc::new(Elsewhere(true));
+        let lines = line(&busy);
+        let mut places = Vec::new();
+        let mut senders = Vec::new();
+        for _ in 0..2 {
+            let (sender, place) = slot::<Permit<u32>>();
+            senders.push(Arc::new(Waiter::new(sender)));
+            places.push(place);
+        }
+        queue.join(&senders[0], Paid::Yes);
+        queue.join(&lines, Paid::Yes);
+        queue.join(&senders[1], Paid::Yes);
+        queue.inherit(heir(7));
+        queue.dismiss();
+        assert!(senders.iter().all(|sender| !sender.is_waiting()), "each has been told");
+        senders.push(lines);
+        assert_eq!([(); 3].map(|()| next(&queue, &senders, true)), [Some(7), Some(2), None]);
+        queue.join(&senders[1], Paid::Yes);
+        assert_eq!(next(&queue, &senders, true), Some(1));
+        drop(places);
+    }
+}

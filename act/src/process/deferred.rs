@@ -1,0 +1,121 @@
+//! What has to wait until this thread holds no lock of a route.
+//!
+//! A [`crate::Route`] hands messages on from the sender's thread, under a lock of its own. What
+//! may run a user's code on the way waits until that lock is free: the destructor of a
+//! message that makes room, the conversion of a subscriber, the turn of a process that runs on
+//! the calling thread. It may come back to the same route, and would wait for itself there.
+
+use super::crash::{contain, tell};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+
+type DeferredJob = Box<dyn FnOnce()>;
+
+thread_local! {
+    /// How many locks of routes this thread holds.
+    static HELD: Cell<u32> = const { Cell::new(0) };
+    /// Whether anything waits: cheaper to ask than the list, which has a destructor.
+    static WAITS: Cell<bool> = const { Cell::new(false) };
+    static LATER: RefCell<VecDeque<DeferredJob>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// Stands for a lock of a route, made by [`hold`]; to be dropped after that, on the thread
+/// that has made it, and never to be forgotten: what waits for it would wait for ever. So it is
+/// not for users.
+#[must_use = "what waits for the lock runs when this is dropped"]
+pub(crate) struct DeferGuard(PhantomData<*const ()>);
+
+/// This thread is about to take the lock of a route: what may come back to it waits until
+/// what is returned is dropped.
+#[inline]
+pub(crate) fn hold() -> DeferGuard {
+    HELD.set(HELD.get() + 1);
+    DeferGuard(PhantomData)
+}
+
+/// Runs `f`, which takes the lock of a route and frees it again: what may come back to that
+/// route, the destructor of a message that made room, a subscriber of dead letters, runs after
+/// it, before this returns; also if `f` panics. For routes that send under a lock of their own.
+///
+/// ```
+/// # use krarup_act::{Address, holding};
+/// # use std::sync::Mutex;
+/// fn hand_on(to: &Mutex<Address<u32>>, message: u32) -> bool {
+///     holding(|| to.lock().is_ok_and(|to| to.forward(message, 0).is_ok()))
+/// }
+/// # let _ = hand_on;
+/// ```
+#[inline]
+pub fn holding<T>(f: impl FnOnce() -> T) -> T {
+    let _held = hold();
+    f()
+}
+
+impl Drop for DeferGuard {
+    #[inline]
+    fn drop(&mut self) {
+        HELD.set(HELD.get() - 1);
+        if WAITS.get() && HELD.get() == 0 {
+            work();
+        }
+    }
+}
+
+#[cold]
+fn work() {
+    while let Some(job) = LATER.with_borrow_mut(VecDeque::pop_front) {
+        if let Err(panic) = contain(job) {
+            tell(|| tracing::error!(target: "krarup", %panic, "what waited for a route panicked"));
+        }
+    }
+    WAITS.set(false);
+}
+
+/// Runs `job` now, or when this thread holds no lock of a route any more; before the send
+/// returns that holds it. For hosts that run processes on the thread that makes them ready.
+pub fn when_free(job: impl FnOnce() + 'static) {
+    if HELD.get() == 0 {
+        return job();
+    }
+    LATER.with_borrow_mut(|later| later.push_back(Box::new(job)));
+    WAITS.set(true);
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::rc::Rc;
+
+    #[test]
+    fn m7_what_waits_for_the_lock_of_a_route_runs_after_it_though_that_panics() {
+        let told = Rc::new(Cell::new(0));
+        let tell = || {
+            let told = Rc::clone(&told);
+            when_free(move || told.set(told.get() + 1));
+        };
+        let seen = holding(|| {
+            tell();
+            holding(tell);
+            told.get()
+        });
+        assert_eq!((seen, told.get()), (0, 2));
+        let panicked = contain(|| {
+            holding(|| {
+                tell();
+                panic!("a route");
+            });
+        });
+        assert!(panicked.is_err());
+        assert_eq!(told.get(), 3);
+        // And nothing is held from then on.
+        tell();
+        assert_eq!(told.get(), 4);
+        // What panics itself keeps nothing else from its turn.
+        holding(|| {
+            when_free(|| panic!("what waited"));
+            tell();
+        });
+        assert_eq!(told.get(), 5);
+    }
+}

@@ -1,0 +1,458 @@
+//! A cell as everyone else sees it: what happens to a process that is told something, asked
+//! something or ended from outside.
+
+use super::cell::Cell;
+use super::current;
+use super::process::{Guarded, Process, Put, Via};
+use super::reservation::{ReservedRoom, Unfilled};
+use crate::addressing::dynamic::Dynamic;
+use crate::calls::reply::Reply;
+use crate::host::ready::Ready;
+use crate::mailbox::entry::{Body, ControlEntry, MailboxEntry, Notice};
+use crate::mailbox::inbox::{CROWD, MailboxPhase, MainPush, Refused};
+use crate::mailbox::permit::NoRoom;
+use crate::observe::inspect_request::InspectRequest;
+use crate::observe::trace::Tracer;
+use crate::sync::Ordering;
+use krarup_gen::{
+    Alias, CallError, Class, DeadLetterCause, Down, Exit, Label, Pid, Priority, ProcessInfo,
+    ProcessState, Reason, Root, SendError,
+};
+use std::any::{Any, TypeId, type_name};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
+    fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    fn parent(&self) -> Option<Pid> {
+        self.parent_pid()
+    }
+
+    fn root(&self) -> Root {
+        self.host.root()
+    }
+
+    fn behavior(&self) -> Label {
+        self.label()
+    }
+
+    fn info(&self) -> ProcessInfo {
+        let (name, aliases, links, (monitors, monitored_by)) = {
+            let relations = self.relations.0.lock();
+            let name = relations.name().cloned();
+            (name, relations.aliases(), relations.links(), relations.monitors())
+        };
+        let main = self.main_length();
+        let inbox = self.inbox.lock();
+        let (urgent, system) = inbox.control_lengths();
+        let (trapping, bound) = (inbox.trapping, inbox.bound());
+        let accepted = inbox.accepted();
+        let state = match inbox.phase {
+            MailboxPhase::Terminated => ProcessState::Terminated,
+            _ if inbox.is_suspended() => ProcessState::Suspended,
+            _ if !inbox.initialised => ProcessState::Init,
+            MailboxPhase::Idle => ProcessState::Idle,
+            MailboxPhase::Waiting | MailboxPhase::Listening => ProcessState::Waiting,
+            MailboxPhase::Active if self.progress.running.load(Ordering::Relaxed) => {
+                ProcessState::Running
+            }
+            MailboxPhase::Active => ProcessState::Scheduled,
+        };
+        drop(inbox);
+        ProcessInfo::new(self.pid, self.label(), state).with(|info| {
+            info.name = name;
+            info.aliases = aliases;
+            info.parent = self.parent_pid();
+            info.trapping = trapping;
+            info.links = links;
+            info.monitors = monitors;
+            info.monitored_by = monitored_by;
+            info.urgent = urgent;
+            info.system = system;
+            info.main = main;
+            info.mailbox = bound;
+            let controls = self.progress.controls.load(Ordering::Relaxed);
+            info.messages_in = accepted + controls + (urgent + system) as u64;
+            info.messages_out = self.progress.sent.load(Ordering::Relaxed);
+            info.handled = self.handled();
+            self.host.dispatcher_name().clone_into(&mut info.dispatcher);
+            info.class = match self.host.class() {
+                Class::Varying if self.progress.says_high() => Class::High,
+                Class::Varying => Class::Normal,
+                class => class,
+            };
+            info.root = self.host.root();
+            info.running_time = Duration::from_nanos(self.progress.ran.load(Ordering::Relaxed));
+            info.uptime = self.host.now().since(self.started);
+        })
+    }
+
+    fn handled(&self) -> u64 {
+        self.progress.taken.load(Ordering::Relaxed) + self.progress.controls.load(Ordering::Relaxed)
+    }
+
+    fn ran(&self, time: Duration) {
+        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let ran = self.progress.ran.load(Ordering::Relaxed).saturating_add(time);
+        self.progress.ran.store(ran, Ordering::Relaxed);
+    }
+
+    /// | the process | from its parent | by | reason | what happens |
+    /// |---|---|---|---|---|
+    /// | any | - | signal | `Kill` | ends as `Killed` (D3) |
+    /// | traps, stops in order | yes | any | any | stop request (L3) |
+    /// | traps | - | any | any | notice (L3) |
+    /// | does not trap, stops in order | yes | signal | not `Normal` | stop request (D5) |
+    /// | does not trap | - | - | `Normal` | nothing, unless it is from itself (L7) |
+    /// | does not trap | - | - | other | ends with that reason (L2) |
+    ///
+    /// Whether it traps is looked at now, when the signal arrives.
+    fn put_exit(&self, exit: Exit, via: Via) -> Put {
+        let inbox = self.inbox.lock();
+        if inbox.phase == MailboxPhase::Terminated {
+            return Put::unheard(None);
+        }
+        let by_signal = via == Via::Signal;
+        if by_signal && matches!(exit.reason, Reason::Kill) {
+            return Put::unheard(self.doom(inbox, Reason::Killed));
+        }
+        let from_parent = inbox.orderly
+            && self.parent_pid().is_some_and(|parent| parent.is_same_process(exit.pid));
+        if inbox.trapping {
+            if from_parent {
+                return Put::unheard(self.put_urgent(inbox, ControlEntry::Stop(exit.reason)));
+            }
+            let (link, urgent) = match via {
+                Via::Signal => (None, false),
+                Via::Link { number, urgent } => (Some(number), urgent),
+            };
+            return Put::notice(if urgent {
+                self.put_urgent(inbox, ControlEntry::Exit { exit, link })
+            } else {
+                self.put_notice(inbox, Notice::Exit { exit, link })
+            });
+        }
+        if exit.reason.is_normal() && !(by_signal && exit.pid == self.pid) {
+            return Put::unheard(None);
+        }
+        Put::unheard(if from_parent && by_signal {
+            self.put_urgent(inbox, ControlEntry::Stop(exit.reason))
+        } else {
+            self.doom(inbox, exit.reason)
+        })
+    }
+
+    fn put_down(&self, down: Down, urgent: bool) -> Option<Ready> {
+        if urgent {
+            // A dead process hears nothing.
+            self.put_control(Priority::Max, ControlEntry::Down(down)).ok().flatten()
+        } else {
+            self.put_notice(self.inbox.lock(), Notice::Down(down))
+        }
+    }
+
+    fn schedule(&self, ready: Option<Ready>) {
+        self.schedule_if(ready);
+    }
+
+    fn is_crowded(&self) -> bool {
+        let inbox = self.inbox.lock();
+        inbox.phase == MailboxPhase::Active && self.waiting(inbox.accepted()) >= CROWD
+    }
+
+    fn is_doomed(&self) -> bool {
+        self.inbox.lock().has_doom()
+    }
+
+    fn request_stop(self: Arc<Self>, reason: Reason) {
+        let inbox = self.inbox.lock();
+        let ready = match inbox.phase {
+            MailboxPhase::Terminated => {
+                // Before the reason, which is a user's.
+                drop(inbox);
+                None
+            }
+            // Whether it stops in order is known when its first poll has returned.
+            MailboxPhase::Active if !inbox.initialised => {
+                self.put_urgent(inbox, ControlEntry::Stop(reason))
+            }
+            // A suspended process attends to no notice; it hears of the stop as an exit.
+            _ if inbox.orderly || (inbox.trapping && inbox.is_suspended()) => {
+                self.put_urgent(inbox, ControlEntry::Stop(reason))
+            }
+            _ if inbox.trapping => {
+                let exit = Exit { pid: self.host.node_pid(), reason };
+                self.put_notice(inbox, Notice::Exit { exit, link: None })
+            }
+            _ => self.doom(inbox, reason),
+        };
+        self.schedule_if(ready);
+    }
+
+    fn kill(self: Arc<Self>) {
+        let ready = self.doom(self.inbox.lock(), Reason::Killed);
+        self.schedule_if(ready);
+    }
+
+    fn inspect(self: Arc<Self>, request: InspectRequest) {
+        if let Err(ControlEntry::Inspect(request)) =
+            self.push_control(Priority::Max, ControlEntry::Inspect(request))
+        {
+            request.fail(CallError::NoProcess);
+        }
+    }
+
+    fn send_dynamic(
+        self: Arc<Self>,
+        message: Dynamic,
+        by: Option<Alias>,
+    ) -> Result<(), SendError<Dynamic>> {
+        let typed = if TypeId::of::<M>() == TypeId::of::<Dynamic>() {
+            // What takes anything gets it as it came.
+            let message: Box<dyn Any> = Box::new(message);
+            match message.downcast::<M>() {
+                Ok(message) => Ok(*message),
+                // Not reached: the type was compared.
+                Err(_) => return Ok(()),
+            }
+        } else {
+            message.downcast::<M>()
+        };
+        match (typed, by) {
+            (Ok(message), None) => self.send(message).map_err(|error| error.map(Dynamic::new)),
+            (Ok(message), Some(alias)) => {
+                self.send_by_alias(alias, message).map_err(|error| error.map(Dynamic::new))
+            }
+            (Err(message), by) => self.send_other(message, by),
+        }
+    }
+
+    fn state(self: Arc<Self>, reply: Reply<Option<Dynamic>>) {
+        if let Err(ControlEntry::State(reply)) =
+            self.push_control(Priority::Max, ControlEntry::State(reply))
+        {
+            reply.fail(CallError::NoProcess);
+        }
+    }
+
+    fn suspend(self: Arc<Self>, reply: Reply<()>) {
+        let mut inbox = self.inbox.lock();
+        if inbox.phase == MailboxPhase::Terminated {
+            drop(inbox);
+            return reply.fail(CallError::NoProcess);
+        }
+        let suspended = &mut inbox.rare().suspended;
+        *suspended = suspended.saturating_add(1);
+        let ready = self.put_urgent(inbox, ControlEntry::Here(reply));
+        self.schedule_if(ready);
+    }
+
+    fn resume(self: Arc<Self>) -> bool {
+        let mut inbox = self.inbox.lock();
+        if inbox.phase == MailboxPhase::Terminated || !inbox.is_suspended() {
+            return false;
+        }
+        inbox.rare().suspended -= 1;
+        let ready = self.attract(inbox);
+        self.schedule_if(ready);
+        true
+    }
+
+    fn nudge(self: Arc<Self>) {
+        let inbox = self.inbox.lock();
+        if inbox.phase == MailboxPhase::Waiting {
+            self.rouse(inbox);
+        }
+    }
+
+    fn trace(self: Arc<Self>, on: bool) {
+        self.set_tracer(if on { Tracer::logging() } else { Tracer::off() });
+    }
+
+    fn waits_for(&self) -> Option<Pid> {
+        if self.progress.waits_for.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let wait = self.edge(&self.inbox.lock())?;
+        Some(Pid::local(wait.callee(), self.pid.creation()))
+    }
+
+    fn lane_types(&self) -> (&'static str, &'static str) {
+        (type_name::<M>(), type_name::<C>())
+    }
+
+    fn relations(&self) -> &Guarded {
+        &self.relations
+    }
+
+    fn join_wire(&self) {
+        let way = &mut self.inbox.lock().way;
+        if *way == MainPush::Straight {
+            *way = MainPush::Wire;
+        }
+    }
+
+    fn panic_at_next_message(self: Arc<Self>) {
+        let mut inbox = self.inbox.lock();
+        if inbox.phase != MailboxPhase::Terminated {
+            inbox.rare().panics = true;
+            let ready = self.attract(inbox);
+            self.schedule_if(ready);
+        }
+    }
+
+    fn occupy(self: Arc<Self>) -> Option<Box<dyn Send>> {
+        self.occupied()
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
+    /// Puts a tracer in the place of the one there is, when the process next looks up.
+    pub(crate) fn set_tracer(&self, tracer: Tracer<M, C>) {
+        let mut inbox = self.inbox.lock();
+        if inbox.phase == MailboxPhase::Terminated {
+            return;
+        }
+        // The one that never ran is dropped outside the lock: it is a user's.
+        let before = inbox.rare().tracer.replace(tracer);
+        let ready = self.attract(inbox);
+        self.schedule_if(ready);
+        drop(before);
+    }
+
+    /// Sends by an alias, unless that has been revoked: when the revocation has returned,
+    /// nothing arrives by it (rule N5). See `Cell::fill_held_by_alias`.
+    pub(crate) fn send_by_alias(
+        self: &Arc<Self>,
+        alias: Alias,
+        message: M,
+    ) -> Result<(), SendError<M>> {
+        let sender = current::sender(self.pid.creation());
+        let relations = self.locked_relations();
+        if !relations.has_alias(alias) {
+            drop(relations);
+            return Err(self.is_revoked(message, sender));
+        }
+        if self.is_routed() {
+            drop(relations);
+            return self.send(message);
+        }
+        let taken = || self.progress.taken.load(Ordering::Relaxed);
+        let deep = |length| self.is_deep(length);
+        let pushed = self.inbox.lock().push_main(message, sender, self.pid.id(), taken, deep);
+        drop(relations);
+        match pushed {
+            Ok(ready) => {
+                current::count_sent();
+                self.schedule_if(ready);
+                Ok(())
+            }
+            Err(Refused::Full(message)) => Err(SendError::Full(message)),
+            Err(Refused::Over(message) | Refused::Dead(message) | Refused::Aside(message)) => {
+                self.send_with_room_by_alias(alias, message, sender)
+            }
+        }
+    }
+
+    /// The same where a message does not simply go in: code of users may run on the way, and
+    /// revoke the alias.
+    #[cold]
+    fn send_with_room_by_alias(
+        self: &Arc<Self>,
+        alias: Alias,
+        message: M,
+        sender: u64,
+    ) -> Result<(), SendError<M>> {
+        if self.is_routed() {
+            // It has become a route just now.
+            return self.send(message);
+        }
+        match self.reserve(None) {
+            Ok(held) => match self.fill_held_by_alias(alias, held, message, sender) {
+                Ok(()) => {
+                    current::count_sent();
+                    Ok(())
+                }
+                Err(message) => Err(self.is_revoked(message, sender)),
+            },
+            Err(no_room) => {
+                if no_room == NoRoom::Dead {
+                    self.lose::<M>(sender, DeadLetterCause::NoProcess);
+                }
+                Err(no_room.with(message))
+            }
+        }
+    }
+
+    fn is_revoked<T>(&self, message: T, sender: u64) -> SendError<T> {
+        self.lose::<T>(sender, DeadLetterCause::Revoked);
+        SendError::NoProcess(message)
+    }
+
+    /// Sends a value that is not of the process's message type, if it takes such.
+    fn send_other(
+        self: &Arc<Self>,
+        message: Dynamic,
+        by: Option<Alias>,
+    ) -> Result<(), SendError<Dynamic>> {
+        let sender = current::sender(self.pid.creation());
+        let revoked = |message: Dynamic| {
+            self.lose_named(message.type_name(), sender, DeadLetterCause::Revoked);
+            Err(SendError::NoProcess(message))
+        };
+        if by.is_some_and(|alias| !self.has_alias(alias)) {
+            return revoked(message);
+        }
+        if !self.inbox.lock().others {
+            let (expected, found) = (type_name::<M>(), message.type_name());
+            return Err(SendError::WrongType { message, expected, found });
+        }
+        match self.reserve(None) {
+            Ok(ReservedRoom::Here) => {
+                let body = Body::Notice(Box::new(Notice::Other(message)));
+                let entry = MailboxEntry { sender, body };
+                let filled = match by {
+                    Some(alias) => self.fill_by_alias(alias, entry),
+                    None => {
+                        self.fill_here(entry);
+                        Ok(())
+                    }
+                };
+                match filled {
+                    Ok(()) => {}
+                    Err(Unfilled::Revoked(entry)) => {
+                        if let Body::Notice(notice) = entry.body
+                            && let Notice::Other(message) = *notice
+                        {
+                            return revoked(message);
+                        }
+                    }
+                    Err(Unfilled::Ended(entry)) => {
+                        self.drop_lost(entry, DeadLetterCause::Unhandled);
+                    }
+                }
+                current::count_sent();
+                Ok(())
+            }
+            Ok(ReservedRoom::Nowhere) => {
+                self.lose_named(message.type_name(), sender, DeadLetterCause::Overflow);
+                current::apart(|| drop(message));
+                current::count_sent();
+                Ok(())
+            }
+            // A fallback takes messages of the process's own type only.
+            Ok(ReservedRoom::Elsewhere(..) | ReservedRoom::OnRoute(_)) => {
+                Err(SendError::Full(message))
+            }
+            Err(no_room) => {
+                if no_room == NoRoom::Dead {
+                    self.lose_named(message.type_name(), sender, DeadLetterCause::NoProcess);
+                }
+                Err(no_room.with(message))
+            }
+        }
+    }
+}

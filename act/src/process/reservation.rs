@@ -1,0 +1,387 @@
+//! Room in a process's mailbox: looking for it, keeping it, and the line of senders that
+//! wait for it (rules M5, M6).
+//!
+//! A send to a mailbox that refuses when full never comes here. Everything else that has
+//! to do with room goes through [`Cell::reserve`], so that a message is made, converted or
+//! wrapped only when it is sure where it goes, and nothing is lost on the way.
+//!
+//! **Waiting.** Whoever wants to wait stands in line under the mailbox's lock and sets the
+//! flag that makes the process look up before its next message. The process hands room to
+//! the first in line, whenever it looks up or is about to park: it alone knows exactly how
+//! much it has taken. A place in line that nobody waits at any more is passed over.
+
+use super::cell::Cell;
+use super::{current, deferred};
+use crate::mailbox::capacity::{MailboxRoom, NoCapacity};
+use crate::mailbox::entry::{Body, MailboxEntry, Notice};
+use crate::mailbox::inbox::MainPush;
+use crate::mailbox::overflow::{Divert, Diverted};
+use crate::mailbox::permit::{NoRoom, Permit, Reserved, Waiter};
+use crate::observe::watched_job::Job;
+use crate::process::crash::{contain, tell};
+use crate::sync::Ordering;
+use krarup_gen::{Alias, DeadLetterCause, Pid, SendError};
+use std::sync::Arc;
+
+/// Room that is kept for one message.
+pub(crate) enum ReservedRoom<M> {
+    /// In the mailbox.
+    Here,
+    /// The message will be dropped.
+    Nowhere,
+    /// At the fallback of a full mailbox.
+    Elsewhere(Permit<Diverted<M>>, Divert<M>),
+    /// Where the route leads.
+    OnRoute(Permit<M>),
+}
+
+impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
+    fn taken(&self) -> u64 {
+        // Relaxed: see `Inbox::push_main`.
+        self.progress.taken.load(Ordering::Relaxed)
+    }
+
+    /// Finds room for one message. If there is none, and a waiter is given, it stands in
+    /// line from now on; a route has no line.
+    pub(crate) fn reserve(
+        &self,
+        waiter: Option<&Arc<Waiter<M>>>,
+    ) -> Result<ReservedRoom<M>, NoRoom> {
+        if self.is_routed() {
+            return self.reserve_on_route();
+        }
+        let room = {
+            let mut inbox = self.inbox.lock();
+            let room = inbox.reserve(self.taken(), waiter);
+            if waiter.is_some() && matches!(room, Err(NoCapacity::Full)) {
+                self.progress.attention.store(true, Ordering::Relaxed);
+            }
+            room
+        };
+        match room {
+            Ok(MailboxRoom::Here(None)) => Ok(ReservedRoom::Here),
+            Ok(MailboxRoom::Here(Some(oldest))) => {
+                self.drop_lost(oldest, DeadLetterCause::Overflow);
+                Ok(ReservedRoom::Here)
+            }
+            Ok(MailboxRoom::Nowhere) => Ok(ReservedRoom::Nowhere),
+            Ok(MailboxRoom::Elsewhere(divert)) => {
+                // Fallbacks in a ring: nobody is asked twice for one message.
+                match current::once(self.pid, || divert.to.reserve()) {
+                    Some(Ok(permit)) => Ok(ReservedRoom::Elsewhere(permit, divert)),
+                    Some(Err(_)) | None => self.reserve_here(waiter),
+                }
+            }
+            Err(NoCapacity::Full) => Err(NoRoom::Full),
+            Err(NoCapacity::Dead) => Err(NoRoom::Dead),
+            Err(NoCapacity::Routed) => self.reserve_on_route(),
+        }
+    }
+
+    /// There is no room at the fallback. Here there may be some by now, or nobody.
+    fn reserve_here(&self, waiter: Option<&Arc<Waiter<M>>>) -> Result<ReservedRoom<M>, NoRoom> {
+        let room = {
+            let mut inbox = self.inbox.lock();
+            let room = inbox.reserve_here(self.taken(), waiter);
+            if waiter.is_some() && matches!(room, Err(NoCapacity::Full)) {
+                self.progress.attention.store(true, Ordering::Relaxed);
+            }
+            room
+        };
+        match room {
+            Ok(()) => Ok(ReservedRoom::Here),
+            Err(NoCapacity::Full) => Err(NoRoom::Full),
+            Err(NoCapacity::Dead) => Err(NoRoom::Dead),
+            Err(NoCapacity::Routed) => self.reserve_on_route(),
+        }
+    }
+
+    fn reserve_on_route(&self) -> Result<ReservedRoom<M>, NoRoom> {
+        match self.route.get().map(|route| route.reserve()) {
+            Some(Ok(permit)) => Ok(ReservedRoom::OnRoute(permit)),
+            Some(Err(error)) => Err(NoRoom::of(&error)),
+            // Not reached: the route is set before the mailbox says so.
+            None => Err(NoRoom::Dead),
+        }
+    }
+
+    /// Sends to a full mailbox that does something else than refuse.
+    #[cold]
+    pub(crate) fn send_over(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
+        match self.reserve(None) {
+            Ok(held) => {
+                self.fill(held, message, sender);
+                Ok(())
+            }
+            Err(no_room) => Err(no_room.with(message)),
+        }
+    }
+
+    /// Sends a message that somebody watches on its way. What this process does not put into
+    /// its own mailbox nobody watches any more.
+    pub(crate) fn send_job(&self, job: Job<M>, sender: u64) -> Result<(), SendError<M>> {
+        if let Some(route) = self.route.get() {
+            return route.send_job(job, sender);
+        }
+        match self.reserve(None) {
+            Ok(ReservedRoom::Here) => {
+                let body = Body::Notice(Box::new(Notice::Job(job)));
+                match self.try_fill_here(MailboxEntry { sender, body }) {
+                    Err(MailboxEntry { body: Body::Notice(notice), .. }) => match *notice {
+                        Notice::Job(job) => Err(SendError::NoProcess(job.into_message())),
+                        _ => Ok(()),
+                    },
+                    _ => Ok(()),
+                }
+            }
+            Ok(held) => {
+                self.fill(held, job.into_message(), sender);
+                Ok(())
+            }
+            Err(no_room) => Err(no_room.with(job.into_message())),
+        }
+    }
+
+    /// Puts a message where room was kept for it.
+    pub(crate) fn fill(&self, held: ReservedRoom<M>, message: M, sender: u64) {
+        let entry = MailboxEntry { sender, body: Body::Message(message) };
+        match held {
+            ReservedRoom::Here => self.fill_here(entry),
+            ReservedRoom::Nowhere => self.drop_lost(entry, DeadLetterCause::Overflow),
+            ReservedRoom::Elsewhere(permit, divert) => {
+                let Body::Message(message) = entry.body else { return };
+                if !send_diverted(self.pid, permit, divert, message, sender) {
+                    self.lose::<M>(sender, DeadLetterCause::Overflow);
+                }
+            }
+            ReservedRoom::OnRoute(permit) => {
+                if let Body::Message(message) = entry.body {
+                    permit.send_from(message, sender);
+                }
+            }
+        }
+    }
+
+    /// Puts an entry into room in the mailbox that was kept for it.
+    pub(crate) fn fill_here(&self, entry: MailboxEntry<M>) {
+        if let Err(entry) = self.try_fill_here(entry) {
+            self.drop_lost(entry, DeadLetterCause::Unhandled);
+        }
+    }
+
+    /// As [`Cell::fill_here`]; gives the entry back if the process has ended.
+    fn try_fill_here(&self, entry: MailboxEntry<M>) -> Result<(), MailboxEntry<M>> {
+        let mut inbox = self.inbox.lock();
+        let filled = if inbox.way == MainPush::Straight {
+            let filled = inbox.fill(entry, |length| self.is_deep(length))?;
+            drop(inbox);
+            filled
+        } else {
+            drop(inbox);
+            self.fill_by_wire(entry)?
+        };
+        if let Some(ready) = filled {
+            self.host.schedule(ready);
+        }
+        Ok(())
+    }
+
+    /// As [`Cell::try_fill_here`], of what was sent by an alias, unless that is revoked: looked at
+    /// and done under one lock, so that when the revocation has returned nothing arrives by it
+    /// (rule N5).
+    pub(crate) fn fill_by_alias(
+        self: &Arc<Self>,
+        alias: Alias,
+        entry: MailboxEntry<M>,
+    ) -> Result<(), Unfilled<M>> {
+        let by_wire = self.inbox.lock().way != MainPush::Straight;
+        // What is on a wire is a user's.
+        let entry = if by_wire { self.carried_entry(entry) } else { entry };
+        let relations = self.locked_relations();
+        if !relations.has_alias(alias) {
+            drop(relations);
+            self.give_back();
+            return Err(Unfilled::Revoked(entry));
+        }
+        let filled = if by_wire {
+            self.fill_carried(entry)
+        } else {
+            self.inbox.lock().fill(entry, |length| self.is_deep(length))
+        };
+        drop(relations);
+        self.schedule_if(filled.map_err(Unfilled::Ended)?);
+        Ok(())
+    }
+
+    /// Puts a message that was sent by an alias where room was kept for it; gives it back if the
+    /// alias is revoked. Where it goes to another process, by a route or to a fallback, it
+    /// has arrived when it is handed on: what takes it there is a user's, so no lock is held.
+    pub(crate) fn fill_held_by_alias(
+        self: &Arc<Self>,
+        alias: Alias,
+        held: ReservedRoom<M>,
+        message: M,
+        sender: u64,
+    ) -> Result<(), M> {
+        if let ReservedRoom::Here = held {
+            let entry = MailboxEntry { sender, body: Body::Message(message) };
+            return match self.fill_by_alias(alias, entry) {
+                Err(Unfilled::Revoked(MailboxEntry { body: Body::Message(message), .. })) => {
+                    Err(message)
+                }
+                Err(Unfilled::Revoked(entry) | Unfilled::Ended(entry)) => {
+                    self.drop_lost(entry, DeadLetterCause::Unhandled);
+                    Ok(())
+                }
+                Ok(()) => Ok(()),
+            };
+        }
+        if !self.has_alias(alias) {
+            return Err(message);
+        }
+        self.fill(held, message, sender);
+        Ok(())
+    }
+
+    /// Whether it has this alias now.
+    pub(crate) fn has_alias(&self, alias: Alias) -> bool {
+        self.locked_relations().has_alias(alias)
+    }
+
+    /// Counts a message that nobody will handle, and drops it; its destructor is a user's,
+    /// and a call in it has nothing to do with whoever sends.
+    pub(crate) fn drop_lost(&self, entry: MailboxEntry<M>, cause: DeadLetterCause) {
+        self.lose_named(entry.type_name(), entry.sender, cause);
+        deferred::when_free(move || current::apart(|| drop(entry)));
+    }
+
+    /// Gives room back that was kept and not used.
+    pub(crate) fn give_back(self: &Arc<Self>) {
+        self.inbox.lock().give_back();
+        self.grant_room();
+    }
+
+    /// Takes all the room there is, until what is returned is dropped.
+    pub(crate) fn occupied(self: Arc<Self>) -> Option<Box<dyn Send>> {
+        let mut places = Vec::new();
+        let taken = self.taken();
+        self.inbox.lock().bound()?;
+        while !self.is_routed() && self.inbox.lock().reserve_here(taken, None).is_ok() {
+            places.push(RoomGuard::new(&self, ReservedRoom::Here));
+        }
+        (!places.is_empty()).then(|| Box::new(places) as Box<dyn Send>)
+    }
+
+    /// Hands what room there is to the senders that wait for it, the first first.
+    pub(crate) fn grant_room(self: &Arc<Self>) {
+        loop {
+            let next = self.inbox.lock().next_waiter(self.taken());
+            let Some(waiter) = next else { return };
+            if waiter.is_waiting() {
+                // One that gives up at this very moment gives its room back.
+                let taken =
+                    waiter.offer(Permit::new(RoomGuard::new(self, ReservedRoom::Here))).is_ok();
+                if taken && waiter.wants_more() {
+                    self.stand(&waiter);
+                }
+            } else {
+                self.inbox.lock().give_back();
+            }
+        }
+    }
+
+    /// Has a line of senders stand here from now on, until nobody is in it.
+    fn stand(&self, waiter: &Arc<Waiter<M>>) {
+        let mut inbox = self.inbox.lock();
+        if inbox.stand(waiter) {
+            self.progress.attention.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Has a line of senders stand here, and gives it what room there is.
+    pub(crate) fn enlist(self: &Arc<Self>, waiter: &Arc<Waiter<M>>) {
+        if let Some(route) = self.route.get() {
+            return route.enlist(waiter);
+        }
+        self.stand(waiter);
+        self.grant_room();
+    }
+}
+
+/// What was not put into room that was kept for it.
+pub(crate) enum Unfilled<M> {
+    /// It was sent by an alias that is revoked.
+    Revoked(MailboxEntry<M>),
+    /// The process has ended.
+    Ended(MailboxEntry<M>),
+}
+
+/// Sends a message to the fallback of who was full; false if it has not arrived, for the
+/// fallback's conversion has panicked, which is no business of the sender.
+pub(crate) fn send_diverted<M: Send + 'static>(
+    origin: Pid,
+    permit: Permit<Diverted<M>>,
+    Divert { to, tag }: Divert<M>,
+    message: M,
+    sender: u64,
+) -> bool {
+    let diverted = Diverted { origin, tag, message };
+    let sent = contain(|| permit.send_from(diverted, sender));
+    if let Err(panic) = &sent {
+        tell(|| tracing::error!(target: "krarup", pid = %origin, %panic, "cannot divert"));
+    }
+    current::note_receiver(to.pid());
+    sent.is_ok()
+}
+
+/// Room kept for whoever holds this.
+pub(crate) struct RoomGuard<M: Send + 'static, C: Send + 'static> {
+    cell: Arc<Cell<M, C>>,
+    held: Option<ReservedRoom<M>>,
+}
+
+impl<M: Send + 'static, C: Send + 'static> RoomGuard<M, C> {
+    pub(crate) fn new(cell: &Arc<Cell<M, C>>, held: ReservedRoom<M>) -> Self {
+        RoomGuard { cell: Arc::clone(cell), held: Some(held) }
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> Reserved<M> for RoomGuard<M, C> {
+    fn fill(mut self: Box<Self>, message: M, sender: u64) {
+        if let Some(held) = self.held.take() {
+            self.cell.fill(held, message, sender);
+        }
+    }
+
+    fn fill_by_alias(mut self: Box<Self>, alias: Alias, message: M, sender: u64) -> Result<(), M> {
+        match self.held.take() {
+            Some(held) => self.cell.fill_held_by_alias(alias, held, message, sender),
+            None => Ok(()),
+        }
+    }
+
+    fn hand_over(mut self: Box<Self>, body: Body<M>, sender: u64) -> Result<(), Body<M>> {
+        match (self.held.take(), body) {
+            (Some(ReservedRoom::Here), body) => {
+                self.cell.try_fill_here(MailboxEntry { sender, body }).map_err(|entry| entry.body)
+            }
+            (Some(held), Body::Message(message)) => {
+                self.cell.fill(held, message, sender);
+                Ok(())
+            }
+            (_, body) => Err(body),
+        }
+    }
+
+    fn holder(&self) -> Pid {
+        self.cell.pid
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> Drop for RoomGuard<M, C> {
+    fn drop(&mut self) {
+        if let Some(ReservedRoom::Here) = self.held.take() {
+            self.cell.give_back();
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Whom the watchdog will poke at its next look (see [`krarup_act::Host::poke_later`]); in a
+//! simulation, whom it will poke when nobody is ready, before time moves on.
+//!
+//! One list per worker, so that workers do not meet; in reach of the watchdog, so that a
+//! worker stuck in a handler does not hold up the timeouts of others. A process is on one
+//! list at most, however many calls it makes meanwhile.
+
+use krarup_act::Poke;
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// The most that a list holds: beyond that callers set their timers themselves.
+const MOST: usize = 65_536;
+
+#[derive(Default)]
+#[repr(align(128))]
+pub(crate) struct LateTimers(Mutex<Vec<Arc<dyn Poke>>>);
+
+impl LateTimers {
+    /// False if too many wait.
+    pub(crate) fn add(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool {
+        let mut waiting = self.0.lock();
+        let room = waiting.len() < MOST;
+        if room {
+            waiting.push(process());
+        }
+        room
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.lock().is_empty()
+    }
+
+    /// Pokes all and empties the list; whether there were any.
+    pub(crate) fn poke(&self) -> bool {
+        let waiting = std::mem::take(&mut *self.0.lock());
+        let any = !waiting.is_empty();
+        waiting.into_iter().for_each(Poke::poke);
+        any
+    }
+
+    /// Empties the list and pokes nobody.
+    pub(crate) fn clear(&self) {
+        let waiting = std::mem::take(&mut *self.0.lock());
+        drop(waiting);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[derive(Default)]
+    struct Process {
+        poked: AtomicUsize,
+    }
+
+    impl Poke for Process {
+        fn poke(self: Arc<Self>) {
+            self.poked.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn who_is_on_the_list_is_poked_once_and_a_full_one_takes_nobody() {
+        let pokes = LateTimers::default();
+        let process = Arc::new(Process::default());
+        for _ in 0..MOST {
+            assert!(pokes.add(&|| Arc::clone(&process) as Arc<dyn Poke>));
+        }
+        assert!(!pokes.add(&|| Arc::clone(&process) as Arc<dyn Poke>));
+        assert!(pokes.poke());
+        assert!(pokes.is_empty());
+        assert!(!pokes.poke());
+        assert_eq!(process.poked.load(Ordering::Relaxed), MOST);
+        assert_eq!(Arc::strong_count(&process), 1);
+    }
+}

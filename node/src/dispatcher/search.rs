@@ -1,0 +1,152 @@
+//! How a worker of a shared dispatcher looks for work that is not in its own queue, and sleeps
+//! if there is none. Of a long queue a thief takes 32 at a time, as many as `crossbeam-deque` moves in
+//! one batch: one who is back after 32 turns pays little for each of them (docs/decisions.md).
+//!
+//! ```text
+//!   injector ──► who was let go, and half of a sibling's ──► spin, yield ──► park
+//!       ▲        queue: by turns, if that pays                   │            │
+//!       └────────────────────────────────────────────────────────┴────────────┘ woken
+//! ```
+
+use super::searcher::Searcher;
+use super::shared::SharedDispatcher;
+use super::steal_policy::{Sibling, Theft};
+use crate::sync::Parker;
+use crossbeam_deque::{Steal, Stealer};
+use krarup_act::Ready;
+use rand::Rng;
+use rand::rngs::SmallRng;
+use std::sync::Arc;
+use std::thread;
+
+/// Rounds of searching with a busy wait between them, then with a yield.
+const SPINS: u32 = 4;
+const YIELDS: u32 = 16;
+
+impl SharedDispatcher {
+    /// From the injector or a sibling; parks if there is nothing. `None`: look again.
+    pub(super) fn search(
+        self: &Arc<Self>,
+        index: usize,
+        parker: &Parker,
+        seeker: &mut Searcher,
+        take: impl Fn() -> Option<Ready>,
+        steal: impl Fn(&Stealer<Ready>) -> Steal<(Ready, usize)>,
+    ) -> Option<Ready> {
+        let counters = &self.counters[index];
+        let now = || self.setup.time.clock.now();
+        if !seeker.searching {
+            seeker.searching = true;
+            counters.idle();
+            self.sleep.start_searching();
+            seeker.thief.has_run_dry(counters.glance().turns, now, self.siblings(index));
+        }
+        let patience = seeker.thief.patience(now, self.siblings(index));
+        for round in 0..YIELDS {
+            if let Some(ready) = take() {
+                return Some(ready);
+            }
+            if patience.is_none()
+                && let Some(ready) = self.take_from_others(index, seeker, &steal)
+            {
+                return Some(ready);
+            }
+            // It has stopped, or a process of high class has come.
+            if self.express.calls() {
+                return None;
+            }
+            if round < SPINS {
+                (0..1_u32 << round).for_each(|_| std::hint::spin_loop());
+            } else {
+                thread::yield_now();
+            }
+        }
+        let is_spare = index >= self.stealers.len();
+        let any_work = || {
+            !self.express.is_quiet()
+                || (is_spare && self.spares.surplus())
+                || !self.injector.is_empty()
+                || (patience.is_none()
+                    && (!self.handed_over.is_empty() || self.is_work_at_siblings()))
+        };
+        if self.sleep.park(index, parker, patience, any_work) {
+            counters.count_park();
+        }
+        // Also when it did not park in the end: it stood on the stack, and the watchdog may
+        // have taken it for asleep.
+        self.rouse_watchdog();
+        None
+    }
+
+    /// What others have let go, or what can be stolen. By turns, if there is both: who floods
+    /// one that lies behind a long turn comes here again at once, and would keep the worker
+    /// from that one (rule R4).
+    pub(super) fn take_from_others(
+        &self,
+        index: usize,
+        seeker: &mut Searcher,
+        steal: impl Fn(&Stealer<Ready>) -> Steal<(Ready, usize)>,
+    ) -> Option<Ready> {
+        if !std::mem::take(&mut seeker.took_over)
+            && let Some(ready) = self.handed_over.take()
+        {
+            seeker.took_over = true;
+            return Some(ready);
+        }
+        if let Some((ready, processes, victim)) = self.steal(index, &mut seeker.rng, steal) {
+            let when = self.setup.time.clock.now();
+            let turns = self.counters[index].glance().turns;
+            let theft = Theft { when, processes, from: self.sibling(victim), turns };
+            seeker.thief.has_stolen(theft, self.siblings(index));
+            return Some(ready);
+        }
+        let ready = self.handed_over.take()?;
+        seeker.took_over = true;
+        Some(ready)
+    }
+
+    /// The other workers, as a thief sees them.
+    pub(super) fn siblings(&self, thief: usize) -> impl Iterator<Item = Sibling> + Clone {
+        let workers = 0..self.stealers.len();
+        workers.filter(move |worker| *worker != thief).map(|worker| self.sibling(worker))
+    }
+
+    fn sibling(&self, worker: usize) -> Sibling {
+        let turns = self.counters[worker].glance().turns;
+        Sibling { worker, turns, has_work: !self.stealers[worker].is_empty() }
+    }
+
+    pub(super) fn is_work_queued(&self) -> bool {
+        self.express.len() > 0
+            || !self.injector.is_empty()
+            || !self.handed_over.is_empty()
+            || self.is_work_at_siblings()
+    }
+
+    fn is_work_at_siblings(&self) -> bool {
+        self.stealers.iter().any(|stealer| !stealer.is_empty())
+    }
+
+    /// Steals: what is to be run, how many came with it, and from which worker.
+    pub(super) fn steal(
+        &self,
+        thief: usize,
+        rng: &mut SmallRng,
+        steal: impl Fn(&Stealer<Ready>) -> Steal<(Ready, usize)>,
+    ) -> Option<(Ready, usize, usize)> {
+        let siblings = self.stealers.len();
+        let start = rng.random_range(0..siblings);
+        for offset in 0..siblings {
+            let victim = (start + offset) % siblings;
+            if victim == thief {
+                continue;
+            }
+            self.counters[thief].count_steal_attempt();
+            if let Some((ready, with_it)) = Self::take_one(|| steal(&self.stealers[victim])) {
+                self.counters[thief].count_steal(with_it.max(1));
+                return Some((ready, with_it, victim));
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,101 @@
+//! Spare workers of a shared dispatcher: they fill in while handlers hold workers (rule R4).
+
+use super::calling_thread;
+use super::searcher::{Searcher, with_number};
+use super::shared::SharedDispatcher;
+use super::spare_protocol::SpareGuard;
+use super::turn;
+use crossbeam_deque::Stealer;
+use krarup_act::{Ready, contain};
+use parking_lot::Mutex;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl SharedDispatcher {
+    /// As many spare workers as workers are stuck, if there is work for them.
+    pub(super) fn fit_spares(self: &Arc<Self>, stuck: usize) {
+        if self.spares.want(stuck) {
+            (self.stealers.len()..self.counters.len()).for_each(|spare| self.sleep.wake(spare));
+        } else if stuck > self.spares.live() && self.sleep.parked() == 0 && self.is_work_queued() {
+            self.start_spare();
+        }
+    }
+
+    fn start_spare(self: &Arc<Self>) {
+        let mut threads = self.threads.lock();
+        // Under the lock: whoever joins after the stop joins this one too.
+        if self.stopped.load(Ordering::SeqCst) {
+            return;
+        }
+        for ended in threads.extract_if(.., |thread| thread.is_finished()) {
+            let _ = ended.join();
+        }
+        let Some(seat) = self.spares.enter() else { return };
+        let index = seat.index;
+        let seat = Mutex::new(Some(seat));
+        let seat = Arc::new(seat);
+        let taken = Arc::clone(&seat);
+        let started = self.start_thread(index, move |dispatcher| {
+            let Some(seat) = taken.lock().take() else { return };
+            dispatcher.fill_in(&seat);
+            dispatcher.spares.give_back(seat);
+        });
+        match started {
+            Ok(thread) => threads.push(thread),
+            Err(error) => {
+                self.spares.miss();
+                seat.lock().take().into_iter().for_each(|seat| self.spares.give_back(seat));
+                drop(threads);
+                // What logs is a user's: without the lock.
+                let _ = contain(|| {
+                    tracing::warn!(target: "krarup", %error, "no thread for a spare worker");
+                });
+            }
+        }
+    }
+
+    /// A spare worker, until it is not needed any more.
+    pub(super) fn fill_in(self: &Arc<Self>, seat: &SpareGuard) {
+        // What a spare takes it takes one by one, and whether that pays is no question.
+        let mut seeker = Searcher::new(seat.index);
+        let steal = |stealer: &Stealer<Ready>| with_number(stealer.steal(), || 0);
+        let counters = &self.counters[seat.index];
+        // What it ran last came from there.
+        let injected = Cell::new(false);
+        while !self.spares.leaves() {
+            if self.express.calls() && !self.run_high(counters, &mut seeker.searching) {
+                break;
+            }
+            // By turns: what it runs comes back to the injector, so one that has always more to
+            // do would keep it from all that lies behind long turns.
+            let from_others = injected
+                .take()
+                .then(|| self.take_from_others(seat.index, &mut seeker, steal))
+                .flatten();
+            let ready = from_others.or_else(|| {
+                let take = || {
+                    let taken = Self::take_one(|| self.injector.steal())?;
+                    counters.count_injector_take();
+                    injected.set(true);
+                    Some(taken)
+                };
+                self.search(seat.index, &seat.parker, &mut seeker, take, steal)
+            });
+            let Some(ready) = ready else { continue };
+            if std::mem::take(&mut seeker.searching) {
+                self.sleep.found();
+            }
+            counters.begin_turn(ready.pid().id());
+            let again = turn::run(ready, &self.setup.limits);
+            calling_thread::after_turn(|pid| counters.begin_turn(pid));
+            if let Some(again) = again {
+                self.inject(again);
+            }
+        }
+        counters.idle();
+        if seeker.searching {
+            self.sleep.found();
+        }
+    }
+}

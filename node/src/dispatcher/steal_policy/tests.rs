@@ -1,0 +1,261 @@
+//! A thief on its own, in times that are made up.
+
+use super::*;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use std::iter;
+
+fn at(micros: u64) -> Timestamp {
+    Timestamp::from_nanos(micros * 1_000)
+}
+
+fn idle() -> iter::Empty<Sibling> {
+    iter::empty()
+}
+
+const VICTIM: usize = 1;
+
+fn working(turns: u64) -> Sibling {
+    Sibling { worker: VICTIM, turns, has_work: true }
+}
+
+fn busy(turns: u64) -> impl Iterator<Item = Sibling> + Clone {
+    iter::once(working(turns))
+}
+
+/// A theft of so many processes by one that has begun no turn.
+fn theft(processes: usize, when: Timestamp, victims_turns: u64) -> Theft {
+    Theft { when, processes, from: working(victims_turns), turns: 0 }
+}
+
+#[test]
+fn a_theft_that_was_worth_it_is_followed_by_the_next_at_once() {
+    let mut thief = StealPolicy::default();
+    assert_eq!(thief.patience(|| at(0), idle()), None);
+    thief.has_stolen(theft(10, at(0), 0), idle());
+    thief.has_run_dry(0, || at(25), idle());
+    assert_eq!(thief.patience(|| at(25), idle()), None);
+}
+
+#[test]
+fn thefts_that_are_not_hold_it_back_longer_and_longer_up_to_a_limit() {
+    let mut thief = StealPolicy::default();
+    let mut now = 0;
+    for wait in [8, 16, 32, 64, 128, 256, 500, 500] {
+        thief.has_stolen(theft(10, at(now), 0), idle());
+        now += 24;
+        thief.has_run_dry(0, || at(now), idle());
+        assert_eq!(thief.patience(|| at(now + 1), idle()), Some(Duration::from_micros(wait - 1)));
+        now += wait;
+        assert_eq!(thief.patience(|| at(now), idle()), None);
+    }
+    thief.has_stolen(theft(10, at(now), 0), idle());
+    thief.has_run_dry(0, || at(now + 25), idle());
+    assert_eq!(thief.patience(|| at(now + 25), idle()), None);
+    thief.has_stolen(theft(10, at(now + 25), 0), idle());
+    thief.has_run_dry(0, || at(now + 49), idle());
+    assert_eq!(thief.patience(|| at(now + 49), idle()), Some(Duration::from_micros(8)));
+}
+
+#[test]
+fn a_theft_is_judged_once() {
+    let mut thief = StealPolicy::default();
+    thief.has_stolen(theft(10, at(0), 0), idle());
+    thief.has_run_dry(0, || at(1), idle());
+    thief.has_run_dry(0, || at(5), idle());
+    assert_eq!(thief.patience(|| at(9), idle()), None);
+}
+
+/// A thief that has begun to hold back at 1 µs, when its sibling had begun 100 turns.
+fn held_back() -> StealPolicy {
+    let mut thief = StealPolicy::default();
+    thief.has_stolen(theft(10, at(0), 0), idle());
+    thief.has_run_dry(0, || at(1), busy(100));
+    thief
+}
+
+#[test]
+fn work_behind_short_turns_is_left_where_it_is_until_the_next_trial() {
+    let mut thief = held_back();
+    let (mut now, mut turns) = (9, 100);
+    for wait in [16, 32, 64, 128, 256, 500, 500] {
+        turns += 500;
+        assert_eq!(
+            thief.patience(|| at(now), busy(turns)),
+            Some(Duration::from_micros(wait)),
+            "at {now}"
+        );
+        now += wait;
+    }
+    now = 1 + 10_000;
+    turns += 10_000;
+    assert_eq!(thief.patience(|| at(now), busy(turns)), None);
+}
+
+#[test]
+fn work_behind_long_turns_is_stolen_as_soon_as_it_looks_again() {
+    let mut thief = held_back();
+    assert_eq!(thief.patience(|| at(9), busy(103)), None);
+    let mut thief = held_back();
+    assert_eq!(thief.patience(|| at(9), busy(104)), Some(Duration::from_micros(16)));
+    // Since then it has been in one and the same turn.
+    assert_eq!(thief.patience(|| at(25), busy(104)), None);
+}
+
+#[test]
+fn one_sibling_with_long_turns_is_enough() {
+    let siblings = |fast, slow| [working(fast), slow].into_iter();
+    let stuck = |has_work| Sibling { worker: 2, turns: 7, has_work };
+    let mut thief = StealPolicy::default();
+    thief.has_stolen(theft(10, at(0), 0), idle());
+    thief.has_run_dry(0, || at(1), siblings(0, stuck(false)));
+    assert_eq!(
+        thief.patience(|| at(9), siblings(500, stuck(false))),
+        Some(Duration::from_micros(16))
+    );
+    assert_eq!(thief.patience(|| at(25), siblings(1_000, stuck(true))), None);
+}
+
+/// A thief that saw its victim begin 1 000 turns in 100 µs, then stole 10 processes of it,
+/// and has run dry 100 µs later, when it had begun so many turns itself and its victim had begun
+/// so many more.
+fn compared(own: u64, victims: u64) -> StealPolicy {
+    let mut thief = held_back();
+    thief.has_stolen(theft(10, at(101), 1_100), busy(1_100));
+    thief.has_run_dry(own, || at(201), busy(1_100 + victims));
+    thief
+}
+
+fn holds_back(thief: &mut StealPolicy) -> bool {
+    thief.patience(|| at(202), busy(3_000)).is_some()
+}
+
+#[test]
+fn a_theft_after_which_both_are_hardly_faster_than_one_was_is_not_worth_it() {
+    assert!(holds_back(&mut compared(600, 500)));
+    assert!(holds_back(&mut compared(100, 1_100)));
+    assert!(!holds_back(&mut compared(700, 600)));
+    assert!(!holds_back(&mut compared(900, 900)));
+}
+
+#[test]
+fn who_left_its_victim_without_work_has_helped() {
+    let mut thief = held_back();
+    thief.has_stolen(theft(10, at(101), 1_100), busy(1_100));
+    let dry = Sibling { has_work: false, ..working(1_200) };
+    thief.has_run_dry(1, || at(201), iter::once(dry));
+    assert!(!holds_back(&mut thief));
+}
+
+#[test]
+fn work_that_is_left_behind_one_long_turn_is_stolen_at_once() {
+    assert!(!holds_back(&mut compared(1_000, 0)));
+    assert!(holds_back(&mut compared(1_000, 1)));
+}
+
+/// Whoever it steals from, another may be stuck meanwhile.
+#[test]
+fn a_spare_never_holds_back() {
+    let mut thief = StealPolicy::default();
+    for round in 0..4 {
+        let (when, turns) = (round * 20, round * 500);
+        thief.has_stolen(Theft { turns: round, ..theft(0, at(when), turns) }, busy(turns));
+        thief.has_run_dry(round + 1, || at(when + 20), busy(turns + 500));
+        assert_eq!(thief.patience(|| at(when + 20), busy(turns + 500)), None, "{round}");
+    }
+}
+
+/// The other's turns are long beside those of the one whose pace is known, and two do them
+/// twice as fast.
+#[test]
+fn the_pace_of_one_says_nothing_of_another() {
+    let siblings = |fast, slow| [working(fast), Sibling { worker: 2, ..working(slow) }];
+    let mut thief = held_back();
+    let both = siblings(1_100, 0);
+    thief.has_stolen(theft(10, at(101), 1_100), both.into_iter());
+    thief.has_run_dry(900, || at(201), siblings(2_000, 100).into_iter());
+    assert_eq!(thief.patience(|| at(201), siblings(2_000, 100).into_iter()), None);
+    let from = Sibling { worker: 2, ..working(100) };
+    let second = Theft { from, turns: 900, ..theft(10, at(201), 0) };
+    thief.has_stolen(second, siblings(2_000, 100).into_iter());
+    thief.has_run_dry(1_000, || at(301), siblings(3_000, 200).into_iter());
+    // It watches, and knows then.
+    let left = thief.patience(|| at(301), siblings(3_000, 200).into_iter());
+    assert_eq!(left, Some(WATCH));
+}
+
+#[test]
+fn long_turns_are_not_compared() {
+    assert!(!holds_back(&mut compared(20, 19)));
+    assert!(!holds_back(&mut compared(2, 2)));
+}
+
+#[test]
+fn who_does_not_know_the_pace_of_the_others_watches_and_then_steals() {
+    let mut thief = StealPolicy::default();
+    thief.has_stolen(theft(10, at(0), 0), busy(0));
+    thief.has_run_dry(500, || at(100), busy(500));
+    assert_eq!(thief.patience(|| at(101), busy(510)), Some(Duration::from_micros(15)));
+    assert_eq!(thief.patience(|| at(116), busy(660)), None);
+    // 160 turns in 16 µs alone, and both together no more of them: not worth it.
+    thief.has_stolen(theft(10, at(116), 660), busy(660));
+    thief.has_run_dry(500, || at(216), busy(1_160));
+    assert_eq!(thief.patience(|| at(217), busy(1_170)), Some(Duration::from_micros(7)));
+}
+
+/// Whatever its siblings do and whatever it has seen, it steals again in time (rule R2).
+#[test]
+fn r2_a_trial_comes_in_time_whatever_happens() {
+    let mut rng = SmallRng::seed_from_u64(1);
+    let (mut thief, mut now, mut own) = (StealPolicy::default(), at(0), 0);
+    let mut turns = [0, 0, 0];
+    let siblings = |turns: [u64; 3]| {
+        (0..3).map(move |worker| Sibling { worker, turns: turns[worker], has_work: true })
+    };
+    for _ in 0..2_000 {
+        let (fast, victim) = (rng.random_range(0..4_000), rng.random_range(0..3));
+        let mut pass = |now: &mut Timestamp, nanos: u64| {
+            *now = *now + Duration::from_nanos(nanos);
+            turns.iter_mut().for_each(|turns| *turns += nanos * fast / 1_000_000 + 1);
+            turns
+        };
+        let began = now;
+        loop {
+            let seen = pass(&mut now, 1);
+            let Some(left) = thief.patience(|| now, siblings(seen)) else { break };
+            assert!(left <= WAITS.1);
+            pass(&mut now, u64::try_from(left.as_nanos()).unwrap());
+            assert!(now - began <= TRIAL + WAITS.1 * 2, "{thief:?}");
+        }
+        let seen = pass(&mut now, 1);
+        let from = siblings(seen).nth(victim).unwrap();
+        let theft = Theft { when: now, processes: rng.random_range(0..34), from, turns: own };
+        thief.has_stolen(theft, siblings(seen));
+        let seen = pass(&mut now, rng.random_range(0..200_000));
+        own += rng.random_range(0..500);
+        thief.has_run_dry(own, || now, siblings(seen));
+    }
+}
+
+#[test]
+fn a_pace_is_known_for_a_while_only() {
+    let mut thief = compared(900, 900);
+    thief.has_stolen(theft(10, at(11_000), 9_000), busy(9_000));
+    thief.has_run_dry(100, || at(11_100), busy(9_100));
+    // It watches.
+    assert_eq!(thief.patience(|| at(11_100), busy(9_100)), Some(Duration::from_micros(16)));
+}
+
+#[test]
+fn who_lets_go_while_it_watches_watches_no_more_and_holds_back() {
+    let mut thief = StealPolicy::default();
+    thief.has_stolen(theft(1, at(20_000), 0), idle());
+    // Short turns, and nobody has seen the sibling alone: it holds back to see its pace.
+    thief.has_run_dry(0, || at(20_025), busy(20));
+    assert_eq!(thief.patience(|| at(20_025), busy(20)), Some(WATCH));
+    thief.has_let_go(at(20_026), busy(20));
+    let wait = 2 * WATCH;
+    assert_eq!(thief.patience(|| at(20_026), busy(20)), Some(wait));
+    // The sibling's turns are short all the while.
+    assert_eq!(thief.patience(|| at(20_026) + wait, busy(120)), Some(2 * wait));
+}

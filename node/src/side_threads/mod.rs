@@ -1,0 +1,4 @@
+//! Side threads for work that blocks.
+
+pub(crate) mod blocking;
+pub(crate) mod pools;

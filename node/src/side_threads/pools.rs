@@ -1,0 +1,106 @@
+//! The side threads of a node by the names of their pools: bulkheads for work that blocks.
+//!
+//! One pool has no name and is always there; the others are those that the node was built with.
+//! Each has its own threads and its own queue, so work that fills one pool holds up no other.
+
+use crate::side_threads::blocking::{Blocking, BlockingWork};
+use krarup_gen::BlockError;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub(crate) struct BlockingPools {
+    unnamed: Arc<Blocking>,
+    /// Only ever more.
+    named: Mutex<BTreeMap<String, Arc<Blocking>>>,
+}
+
+impl BlockingPools {
+    pub(crate) fn new(unnamed: Blocking) -> Self {
+        BlockingPools { unnamed: Arc::new(unnamed), named: Mutex::default() }
+    }
+
+    pub(crate) fn add(&self, name: &str, pool: Blocking) {
+        self.named.lock().insert(name.to_owned(), Arc::new(pool));
+    }
+
+    /// Has the work run by the pool without a name.
+    ///
+    /// # Errors
+    /// [`BlockError`]; the work has been dropped.
+    pub(crate) fn submit(&self, work: BlockingWork) -> Result<(), BlockError> {
+        self.unnamed.submit(work)
+    }
+
+    /// The pool with this name.
+    ///
+    /// # Errors
+    /// [`BlockError::UnknownPool`].
+    pub(crate) fn named(&self, name: &str) -> Result<Arc<Blocking>, BlockError> {
+        let found = self.named.lock().get(name).cloned();
+        found.ok_or_else(|| BlockError::UnknownPool(name.to_owned()))
+    }
+
+    fn all(&self) -> Vec<Arc<Blocking>> {
+        let named = self.named.lock();
+        std::iter::once(&self.unnamed).chain(named.values()).cloned().collect()
+    }
+
+    /// Threads alive, and work that was accepted and is not done yet.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        let loads = self.all().into_iter().map(|pool| pool.load());
+        loads.fold((0, 0), |(threads, work), load| (threads + load.0, work + load.1))
+    }
+
+    /// Drops what has not begun, in all pools, and then waits for all threads, at most so long in
+    /// all.
+    pub(crate) fn stop(&self, grace: Duration) {
+        let begun = Instant::now();
+        let closed: Vec<_> = self.all().into_iter().map(|pool| (pool.close(), pool)).collect();
+        for (handles, pool) in closed {
+            pool.wait(handles, grace.saturating_sub(begun.elapsed()));
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::side_threads::blocking::KEEP_ALIVE;
+    use std::sync::mpsc;
+
+    /// With a grace for each it would take 10 s.
+    #[test]
+    fn x2_all_pools_have_one_grace_together() {
+        let blocking = |role: &str| {
+            Blocking::new("test", role, 1, KEEP_ALIVE, Arc::new(|work: &mut dyn FnMut()| work()))
+        };
+        let pools = BlockingPools::new(blocking("block"));
+        let (release, released) = mpsc::channel::<()>();
+        let released = Arc::new(Mutex::new(released));
+        let (begun, begins) = mpsc::channel();
+        for n in 0..50 {
+            let name = n.to_string();
+            pools.add(&name, blocking(&name));
+            let (released, begun) = (Arc::clone(&released), begun.clone());
+            let work = move || {
+                begun.send(()).unwrap();
+                let _ = released.lock().recv();
+            };
+            pools.named(&name).unwrap().submit(Box::new(work)).unwrap();
+            begins.recv().unwrap();
+        }
+        assert_eq!(pools.load(), (50, 50));
+        let begun = Instant::now();
+        pools.stop(Duration::from_millis(200));
+        assert!((Duration::from_millis(200)..Duration::from_secs(8)).contains(&begun.elapsed()));
+        // They are waited for no longer, and end in their time.
+        assert_eq!(pools.load(), (50, 50));
+        assert_eq!(pools.submit(Box::new(|| {})), Err(BlockError::NodeStopped));
+        drop(release);
+        while pools.load() != (0, 0) {
+            std::thread::yield_now();
+        }
+    }
+}

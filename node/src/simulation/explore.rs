@@ -1,0 +1,134 @@
+//! Looking for the interleaving that breaks a program.
+//!
+//! One seed is one order of turns. [`Simulation::explore`] runs the same body over many, and
+//! stops at the first one that fails: with the seed, what failed, and the last steps before
+//! it. The seed then fails again whenever it is run, so it can be looked at, and kept as a
+//! test.
+
+use crate::options::THROUGHPUT;
+use crate::simulation::simulation::Simulation;
+use crate::simulation::trace::{Run, Trace};
+use krarup_act::contain;
+use krarup_gen::{Reason, Result};
+use std::error::Error;
+use std::fmt;
+use std::ops::Range;
+
+impl Simulation {
+    /// Runs `body` with a fresh simulation for each seed; every odd seed with turns of one
+    /// message, so that it is chosen anew after each message who runs. Stops at the first
+    /// seed at which `body` panics or returns an error. An empty range runs nothing.
+    ///
+    /// What a process panics with is its end, not that of the test: `body` asks for what shall
+    /// hold.
+    ///
+    /// ```
+    /// # use krarup_node::Simulation;
+    /// # use krarup_act::{behavior_fn, Context, Received};
+    /// Simulation::explore(0..100, |sim| {
+    ///     let echo = sim.spawn(|| behavior_fn(|mut ctx: Context<u32>| async move {
+    ///         while let Received::Message(_) = ctx.receive().await {}
+    ///         Ok(())
+    ///     }));
+    ///     let echo = echo.wait()?;
+    ///     echo.send(1)?;
+    ///     sim.run_until_idle();
+    ///     assert_eq!(echo.info().handled, 1);
+    ///     Ok(())
+    /// });
+    /// ```
+    ///
+    /// # Panics
+    /// If a seed fails, with the text of the [`FailingSeed`].
+    #[track_caller]
+    pub fn explore(seeds: Range<u64>, body: impl FnMut(&Simulation) -> Result) {
+        if let Err(failing) = Self::try_explore(seeds, body) {
+            panic!("{failing}");
+        }
+    }
+
+    /// As [`Simulation::explore`], without a panic of its own: how many seeds were run.
+    ///
+    /// # Errors
+    /// The first seed that fails.
+    pub fn try_explore(
+        seeds: Range<u64>,
+        mut body: impl FnMut(&Simulation) -> Result,
+    ) -> Result<u64, Box<FailingSeed>> {
+        let mut explored = 0;
+        for seed in seeds {
+            let throughput = if seed % 2 == 0 { THROUGHPUT } else { 1 };
+            let sim = Simulation::with_throughput(seed, throughput);
+            let outcome = contain(|| body(&sim)).flatten().and_then(|()| all_came_through(&sim));
+            if let Err(reason) = outcome {
+                let run = Run { seed, throughput };
+                return Err(Box::new(FailingSeed { run, reason, steps: sim.last_steps() }));
+            }
+            explored += 1;
+        }
+        Ok(explored)
+    }
+}
+
+/// An error if a message did not come through its codec.
+fn all_came_through(sim: &Simulation) -> Result {
+    sim.carried().failures.into_iter().next().map_or(Ok(()), |failure| Err(failure.into()))
+}
+
+/// A seed at which a body failed that [`Simulation::explore`] ran.
+///
+/// It prints the seed, what failed, how to run it again, and the last steps.
+#[derive(Clone, Debug)]
+pub struct FailingSeed {
+    run: Run,
+    reason: Reason,
+    steps: Trace,
+}
+
+impl FailingSeed {
+    /// The seed.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.run.seed
+    }
+
+    /// How many messages a turn had at most.
+    #[must_use]
+    pub fn throughput(&self) -> u32 {
+        self.run.throughput
+    }
+
+    /// The simulation that fails with the same body: [`Simulation::new`] with this seed, or
+    /// [`Simulation::with_throughput`] if its turns had one message.
+    #[must_use]
+    pub fn replay(&self) -> Simulation {
+        Simulation::with_throughput(self.run.seed, self.run.throughput)
+    }
+
+    /// What the body panicked with, and where, or the error that it returned.
+    #[must_use]
+    pub fn reason(&self) -> &Reason {
+        &self.reason
+    }
+
+    /// The last steps before it failed.
+    #[must_use]
+    pub fn last_steps(&self) -> &Trace {
+        &self.steps
+    }
+}
+
+impl fmt::Display for FailingSeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seed = self.run.seed;
+        writeln!(f, "seed {seed} fails: {}", self.reason)?;
+        write!(f, "it fails again with ")?;
+        match seed.checked_add(1) {
+            Some(next) => writeln!(f, "Simulation::explore({seed}..{next}, ..) or {}", self.run)?,
+            None => writeln!(f, "{}", self.run)?,
+        }
+        fmt::Display::fmt(&self.steps, f)
+    }
+}
+
+impl Error for FailingSeed {}

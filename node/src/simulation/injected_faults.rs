@@ -1,0 +1,185 @@
+//! What goes wrong in a simulation: faults that strike, and what they hold up meanwhile.
+
+use crate::simulation::faults::{Fault, Faults, Strike, Victim};
+use crate::simulation::recorder::Candidate;
+use crate::simulation::seeded::Seeded;
+use krarup_act::Via;
+use krarup_gen::{Exit, Pid, Reason, Timestamp};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+#[derive(Default)]
+pub(crate) struct InjectedFaults {
+    faults: Option<Faults>,
+    /// Whom no fault hits by chance: the test's own.
+    spared: Vec<Pid>,
+    /// Who has no turn, and until when.
+    held: BTreeMap<Pid, Timestamp>,
+    /// Room that others do not have, and until when.
+    occupied: Vec<(Timestamp, OccupiedRoom)>,
+}
+
+/// Room in a mailbox; given back when it is dropped, which is done under no lock.
+pub(crate) type OccupiedRoom = Box<dyn Send>;
+
+/// A fault that strikes this one.
+pub(crate) struct Struck {
+    fault: Fault,
+    victim: Result<Candidate, Victim>,
+}
+
+/// What a fault holds up from now on.
+pub(crate) enum FaultEffect {
+    Nothing,
+    Turns(Pid, Timestamp),
+    Room(Timestamp, OccupiedRoom),
+}
+
+impl InjectedFaults {
+    /// Sets what goes wrong from now on. What was held up goes on; the room is handed out, to
+    /// be dropped under no lock.
+    pub(crate) fn begin(&mut self, faults: Faults) -> Vec<(Timestamp, OccupiedRoom)> {
+        self.faults = Some(faults);
+        self.held.clear();
+        std::mem::take(&mut self.occupied)
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.faults.is_some()
+    }
+
+    pub(crate) fn spare(&mut self, pid: Pid) {
+        self.spared.push(pid);
+    }
+
+    pub(crate) fn forget(&mut self, pid: Pid) {
+        self.held.remove(&pid);
+        self.spared.retain(|spared| *spared != pid);
+    }
+
+    /// Whether anybody has no turn now.
+    pub(crate) fn holds_any(&mut self, now: Timestamp) -> bool {
+        self.held.retain(|_, until| *until > now);
+        !self.held.is_empty()
+    }
+
+    pub(crate) fn holds(&self, pid: Pid) -> bool {
+        self.held.contains_key(&pid)
+    }
+
+    /// When the next of what is held up goes on.
+    pub(crate) fn next_end(&self) -> Option<Timestamp> {
+        self.held.values().chain(self.occupied.iter().map(|(until, _)| until)).min().copied()
+    }
+
+    /// Time has moved on: the room that is free again, to be dropped under no lock.
+    pub(crate) fn until(&mut self, now: Timestamp) -> Vec<(Timestamp, OccupiedRoom)> {
+        self.held.retain(|_, until| *until > now);
+        self.occupied.extract_if(.., |(until, _)| *until <= now).collect()
+    }
+
+    pub(crate) fn fails_to_start(
+        &mut self,
+        newcomer: &Candidate,
+        turn: u64,
+        seeded: &mut Seeded,
+    ) -> bool {
+        let spared = self.spared.contains(&newcomer.pid);
+        let name = newcomer.name.as_ref();
+        let faults = self.faults.as_mut().filter(|_| !spared);
+        faults.is_some_and(|faults| faults.fails_to_start(turn, newcomer.pid, name, seeded))
+    }
+
+    /// Ends a process that has not had a turn, as an `init` that fails does.
+    pub(crate) fn fail_start(newcomer: Candidate) {
+        let reason = Reason::error("a fault of the simulation");
+        let exit = Exit { pid: newcomer.pid, reason };
+        newcomer.process.exit_signal(exit, Via::Signal);
+    }
+
+    pub(crate) fn after_turn(&mut self, turn: u64, seeded: &mut Seeded) -> Vec<Strike> {
+        self.faults.as_mut().map_or(Vec::new(), |faults| faults.after_turn(turn, seeded))
+    }
+
+    /// Whom of these it hits.
+    pub(crate) fn choose(
+        &mut self,
+        strike: Strike,
+        living: Vec<Candidate>,
+        seeded: &mut Seeded,
+    ) -> Option<Struck> {
+        let Strike { fault, victim, is_random } = strike;
+        let faults = self.faults.as_mut()?;
+        let may_hit = |one: &Candidate| {
+            let name = one.name.as_ref();
+            let apart = is_random || victim == Victim::Anyone;
+            let spared =
+                apart && (self.spared.contains(&one.pid) || !faults.may_hit(one.pid, name));
+            let fits = match fault {
+                Fault::Fill(_) => one.process.info().mailbox.is_some(),
+                Fault::Delay(_) => !self.held.contains_key(&one.pid),
+                _ => true,
+            };
+            !spared && fits && victim.is(one.pid, name)
+        };
+        let mut hit: Vec<Candidate> = living.into_iter().filter(may_hit).collect();
+        if hit.is_empty() {
+            // By chance there is nobody; but who was named should have been there.
+            return (!is_random).then_some(Struck { fault, victim: Err(victim) });
+        }
+        if is_random && !faults.count() {
+            return None;
+        }
+        let place = if is_random || hit.len() > 1 { seeded.choose(hit.len()) } else { 0 };
+        Some(Struck { fault, victim: Ok(hit.swap_remove(place)) })
+    }
+
+    pub(crate) fn keep(&mut self, held: FaultEffect) {
+        match held {
+            FaultEffect::Nothing => {}
+            FaultEffect::Turns(pid, until) => {
+                self.held.insert(pid, until);
+            }
+            FaultEffect::Room(until, room) => self.occupied.push((until, room)),
+        }
+    }
+}
+
+impl Struck {
+    pub(crate) fn apply(self, now: Timestamp) -> FaultEffect {
+        let Ok(Candidate { pid, process, .. }) = self.victim else { return FaultEffect::Nothing };
+        match self.fault {
+            Fault::Kill => process.kill(),
+            Fault::Panic => process.panic_at_next_message(),
+            Fault::Delay(time) => return FaultEffect::Turns(pid, now + time),
+            Fault::Fill(time) => {
+                let room = Arc::clone(&process).occupy();
+                return room
+                    .map_or(FaultEffect::Nothing, |room| FaultEffect::Room(now + time, room));
+            }
+            Fault::FailInit => {}
+        }
+        FaultEffect::Nothing
+    }
+}
+
+impl fmt::Display for Struck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let victim = match &self.victim {
+            Ok(victim) => victim.label(),
+            Err(Victim::Anyone) => return write!(f, "{:?} finds nobody", self.fault),
+            Err(Victim::Pid(pid)) => return write!(f, "{:?} does not find {pid}", self.fault),
+            Err(Victim::Named(name)) => {
+                return write!(f, "{:?} does not find {name:?}", self.fault);
+            }
+        };
+        match self.fault {
+            Fault::Kill => write!(f, "{victim} is killed"),
+            Fault::Panic => write!(f, "{victim} panics at its next message"),
+            Fault::Delay(time) => write!(f, "{victim} is held up for {time:?}"),
+            Fault::Fill(time) => write!(f, "the mailbox of {victim} is full for {time:?}"),
+            Fault::FailInit => write!(f, "{victim} fails to start"),
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! A node whose every choice comes from a seed, in virtual time.
+
+pub(crate) mod arrivals;
+pub(crate) mod codecs;
+pub(crate) mod dispatcher;
+pub(crate) mod due_timers;
+pub(crate) mod explore;
+pub(crate) mod faults;
+pub(crate) mod injected_faults;
+pub(crate) mod ready_lists;
+pub(crate) mod recorder;
+pub(crate) mod seeded;
+#[cfg(feature = "serde")]
+pub(crate) mod serializing;
+#[allow(clippy::module_inception, reason = "the type `Simulation` is what the module is about")]
+pub(crate) mod simulation;
+pub(crate) mod trace;

@@ -1,0 +1,114 @@
+//! Who is ready in a simulation, by class.
+//!
+//! While processes of high class are ready, one of them has the next turn; after 16 of them in
+//! a row a normal one has, if one is ready (rule R6).
+
+use crate::dispatcher::priority_queue::IN_A_ROW;
+use krarup_act::Ready;
+use krarup_gen::{Class, Pid};
+use std::collections::BTreeSet;
+
+#[derive(Default)]
+pub(crate) struct ReadyLists {
+    normal: Vec<Ready>,
+    high: Vec<Ready>,
+    /// All living processes of high class, by number.
+    highs: BTreeSet<u64>,
+    /// Turns of these without one of a normal process.
+    in_a_row: u32,
+    turns: u64,
+    high_turns: u64,
+}
+
+/// Those of whom one may have the next turn.
+pub(crate) struct Candidates {
+    class: Class,
+    /// Their places; `None`: all of their class.
+    places: Option<Vec<usize>>,
+    pub(crate) count: usize,
+}
+
+impl ReadyLists {
+    pub(crate) fn push(&mut self, ready: Ready) {
+        let is_high = ready.says_high() || self.highs.contains(&ready.pid().id());
+        let class = if is_high { Class::High } else { Class::Normal };
+        self.of_class(class).push(ready);
+    }
+
+    /// A process of this class is about to be.
+    pub(crate) fn expect(&mut self, pid: Pid, class: Class) {
+        if class == Class::High {
+            self.highs.insert(pid.id());
+        }
+    }
+
+    /// A process has ended, or was not admitted.
+    pub(crate) fn forget(&mut self, pid: Pid) {
+        self.highs.remove(&pid.id());
+    }
+
+    /// Those of whom one may have the next turn, without those whom `holds` names.
+    pub(crate) fn candidates(&self, holds: Option<&dyn Fn(Pid) -> bool>) -> Candidates {
+        let of = |class, list: &[Ready]| match holds {
+            None => Candidates { class, places: None, count: list.len() },
+            Some(holds) => {
+                let places = (0..list.len()).filter(|place| !holds(list[*place].pid()));
+                let places: Vec<usize> = places.collect();
+                let count = places.len();
+                Candidates { class, places: Some(places), count }
+            }
+        };
+        let (high, normal) = (of(Class::High, &self.high), of(Class::Normal, &self.normal));
+        let tired = self.in_a_row >= IN_A_ROW && normal.count > 0;
+        if high.count == 0 || tired { normal } else { high }
+    }
+
+    /// Takes out one of the candidates, for there has been no change since.
+    pub(crate) fn take(&mut self, candidates: &Candidates, chosen: usize) -> (Ready, u64) {
+        let place = candidates.places.as_ref().map_or(chosen, |places| places[chosen]);
+        self.take_from(candidates.class, place)
+    }
+
+    /// Takes out this process, if it is ready, and the number of its turn.
+    pub(crate) fn take_this(&mut self, pid: Pid) -> Option<(Ready, u64)> {
+        [Class::Normal, Class::High].into_iter().find_map(|class| {
+            let place = self.of_class(class).iter().position(|ready| ready.pid() == pid)?;
+            Some(self.take_from(class, place))
+        })
+    }
+
+    fn take_from(&mut self, class: Class, place: usize) -> (Ready, u64) {
+        self.turns += 1;
+        if class == Class::High {
+            self.in_a_row += 1;
+            self.high_turns += 1;
+        } else {
+            self.in_a_row = 0;
+        }
+        // Not `swap_remove`: the order of the others stays that of their arrival, so a
+        // trace reads as it happened.
+        (self.of_class(class).remove(place), self.turns)
+    }
+
+    /// Takes out all: nobody runs any more.
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Ready> + use<> {
+        std::mem::take(&mut self.normal).into_iter().chain(std::mem::take(&mut self.high))
+    }
+
+    /// How many are ready.
+    pub(crate) fn len(&self) -> usize {
+        self.normal.len() + self.high.len()
+    }
+
+    /// Turns so far, and those of high class among them.
+    pub(crate) fn turns(&self) -> (u64, u64) {
+        (self.turns, self.high_turns)
+    }
+
+    fn of_class(&mut self, class: Class) -> &mut Vec<Ready> {
+        match class {
+            Class::High => &mut self.high,
+            _ => &mut self.normal,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What a simulation did last, in words.
+
+use krarup_act::Sending;
+use krarup_gen::{Label, Name, Pid, Priority, Timestamp};
+use std::fmt;
+
+/// The last steps of a simulation: turns, births and ends of processes, messages that were sent,
+/// timers that fired, faults. Made by [`crate::Simulation::last_steps`]; it prints, oldest first, a step a line,
+/// each with its virtual time.
+///
+/// The same seed gives the same trace, byte for byte. A turn is named by its number from the
+/// start of the simulation and by the process that ran: pid, name if it has one, behaviour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    pub(crate) run: Run,
+    /// Steps that came before these.
+    pub(crate) omitted: u64,
+    pub(crate) steps: Vec<TraceStep>,
+}
+
+/// What a simulation was made from: the same run comes of the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) seed: u64,
+    pub(crate) throughput: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TraceStep {
+    pub(crate) at: Timestamp,
+    pub(crate) event: TraceEvent,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TraceEvent {
+    Spawned {
+        who: Who,
+        parent: Option<Pid>,
+    },
+    /// How many messages it has handled in the turn is known when that is over.
+    Turn {
+        number: u64,
+        who: Who,
+        handled: u64,
+    },
+    /// A timer of this process fires, or one that was set from outside.
+    Timer {
+        owner: Option<Pid>,
+        who: Option<Who>,
+    },
+    /// What goes wrong, in words.
+    Fault(String),
+    /// A message is sent; the sender is looked up for its name.
+    Sent {
+        from: Option<Who>,
+        sending: Sending,
+    },
+    /// A message of this type did not come through its codec.
+    Codec {
+        message: &'static str,
+        error: String,
+    },
+    Ended {
+        who: Who,
+        reason: String,
+    },
+}
+
+/// A process as a line names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Who {
+    pub(crate) pid: Pid,
+    pub(crate) name: Option<Name>,
+    pub(crate) behavior: Label,
+}
+
+impl Trace {
+    /// The last `count` of these steps.
+    #[must_use]
+    pub fn last(mut self, count: usize) -> Trace {
+        let earlier = self.steps.len().saturating_sub(count);
+        self.steps.drain(..earlier);
+        self.omitted += earlier as u64;
+        self
+    }
+
+    /// How many steps it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether nothing has happened.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+}
+
+impl fmt::Display for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the last steps of {}", self.run)?;
+        if self.omitted > 0 {
+            write!(f, "\n  .. {} before these", self.omitted)?;
+        }
+        if self.is_empty() && self.omitted == 0 {
+            f.write_str("\n  none")?;
+        }
+        self.steps.iter().try_for_each(|step| write!(f, "\n  {step}"))
+    }
+}
+
+impl fmt::Display for Run {
+    /// The expression that makes the simulation again.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Simulation::with_throughput({}, {})", self.seed, self.throughput)
+    }
+}
+
+impl fmt::Display for TraceStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>8} ", self.at.to_string())?;
+        match &self.event {
+            TraceEvent::Spawned { who, parent: None } => write!(f, "spawned    {who}"),
+            TraceEvent::Spawned { who, parent: Some(parent) } => {
+                write!(f, "spawned    {who} by {parent}")
+            }
+            TraceEvent::Turn { number, who, handled } => {
+                write!(f, "turn {number:<5} {who}")?;
+                match handled {
+                    0 => Ok(()),
+                    1 => f.write_str(": 1 message"),
+                    several => write!(f, ": {several} messages"),
+                }
+            }
+            TraceEvent::Timer { who: Some(who), .. } => write!(f, "timer      {who}"),
+            TraceEvent::Timer { owner: Some(owner), .. } => write!(f, "timer      {owner}, ended"),
+            TraceEvent::Timer { .. } => f.write_str("timer      set from outside"),
+            TraceEvent::Fault(what) => write!(f, "fault      {what}"),
+            TraceEvent::Sent { from, sending } => write_sent(f, from.as_ref(), sending),
+            TraceEvent::Codec { message, error } => write!(f, "codec      {message}: {error}"),
+            TraceEvent::Ended { who, reason } => write!(f, "ended      {who}: {reason}"),
+        }
+    }
+}
+
+/// Who sends what to whom, and by which lane if it is not Main.
+fn write_sent(f: &mut fmt::Formatter<'_>, from: Option<&Who>, sending: &Sending) -> fmt::Result {
+    write!(f, "sent       {} to {} ", sending.type_name, sending.to)?;
+    match (from, sending.from) {
+        (Some(who), _) => write!(f, "by {who}")?,
+        (None, Some(pid)) => write!(f, "by {pid}")?,
+        (None, None) => f.write_str("from outside")?,
+    }
+    f.write_str(match sending.priority {
+        Priority::Max => ", on Urgent",
+        Priority::High => ", on System",
+        Priority::Normal => "",
+    })
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.pid)?;
+        if let Some(name) = &self.name {
+            write!(f, "{name:?} ")?;
+        }
+        write!(f, "{}", self.behavior)
+    }
+}

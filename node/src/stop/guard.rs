@@ -1,0 +1,38 @@
+//! A process whose end stops its node (rule X6).
+//!
+//! Akka chains its guardians by death watch: when the one of the users ends, the system does.
+//! Here who matters so much is named, and a process below the system root watches it.
+
+use crate::core::DispatcherHost;
+use crate::stop::shutdown::contained;
+use crate::stop::stop::Stopper;
+use krarup_act::{Context, Host, Spawn, behavior_fn, watch};
+use krarup_gen::{Pid, SpawnError, Target};
+use std::sync::Arc;
+
+/// Spawns the process that waits for the end of this one.
+pub(crate) fn stop_with(
+    home: &Arc<DispatcherHost>,
+    stopper: &Arc<Stopper>,
+    pid: Pid,
+) -> Result<(), SpawnError> {
+    // Such a process may well live, so this node must not stop as if it had ended.
+    if !home.core.is_ours(pid) {
+        return Err(SpawnError::NoConnection(pid));
+    }
+    let end = watch(Arc::clone(home) as Arc<dyn Host>, Target::Pid(pid));
+    // Not a handle on the node: the last one of the program's stops it.
+    let (node, stopper) = (Arc::clone(home), Arc::clone(stopper));
+    let guard = behavior_fn(move |_: Context<()>| async move {
+        let down = end.await;
+        contained(|| {
+            tracing::info!(
+                target: "krarup", %pid, reason = %down.reason,
+                "the process that the node stops with has ended"
+            );
+        });
+        stopper.begin(&node, stopper.timeout);
+        Ok(())
+    });
+    Spawn::outside(home.of_system() as Arc<dyn Host>, move || guard).start().map(drop)
+}

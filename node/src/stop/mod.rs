@@ -1,0 +1,6 @@
+//! How a node stops.
+
+pub(crate) mod guard;
+pub(crate) mod shutdown;
+#[allow(clippy::module_inception, reason = "the type `NodeStop` is what the module is about")]
+pub(crate) mod stop;

@@ -1,0 +1,242 @@
+//! How a node stops (rules X2, X6).
+//!
+//! 1. No top-level process is spawned any more: none without a parent. What runs goes on, and
+//!    may call, and spawn what it needs to finish what it has begun, until it is asked to stop.
+//! 2. The top-level processes of the user root (those spawned from outside) are asked to
+//!    stop, the last started first, one after the other, each when the one before has ended:
+//!    a supervisor takes its tree down in its own order. Processes whose parent has ended
+//!    without them are top-level then, and asked in the same way.
+//! 3. When four fifths of the time are over, all that are left are asked, in the same order and
+//!    without waiting in between: one that takes too long must not cost the others their
+//!    orderly end.
+//! 4. When the time is over, nobody is spawned below the user root any more, and all that are
+//!    left are killed.
+//! 5. The same with the system root, for which the time begins anew: whoever wrote the logs
+//!    of a tree that did not stop in time writes them down all the same.
+//! 6. The dispatchers, the timer and the side threads stop.
+//!
+//! Log subscribers and executors of the user run on the thread that does this. Each such call is
+//! contained: one that panics must not keep the node from its stop.
+
+use crate::core::{Core, DispatcherHost};
+use krarup_act::{Host, KILL_GRACE, Process, Sleep, contain, watch};
+use krarup_gen::{Pid, Reason, Root, Target, Timestamp};
+use std::collections::BTreeSet;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+/// Between two looks for a process that is about to appear.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
+
+/// Looks for processes whose parent has ended, before time is to pass between two of them.
+const ROUNDS_AT_ONCE: u32 = 64;
+
+/// The part of the time in which all that are left have been asked.
+const TOGETHER: u32 = 5;
+
+/// Looks in that part for processes whose parent has ended meanwhile, at most.
+const LOOKS: u32 = 16;
+
+/// Steps 1 to 5, for all processes but the one that carries them out.
+pub(crate) async fn stop_processes(
+    home: Arc<DispatcherHost>,
+    timeout: Duration,
+    myself: Option<Pid>,
+) {
+    home.core.registry.close_to_top_level();
+    for root in [Root::User, Root::System] {
+        stop_below(&home, root, timeout, myself).await;
+        home.core.registry.close_below(root);
+        kill_below(&home, root, myself).await;
+    }
+}
+
+/// All that live below the root, but for the one process.
+fn below(home: &DispatcherHost, root: Root, myself: Option<Pid>) -> Vec<Arc<dyn Process>> {
+    let mut all = home.core.registry.all();
+    all.retain(|process| process.root() == root && Some(process.pid()) != myself);
+    all
+}
+
+/// Those of them whose parent does not live among them, in the order of their start.
+fn top_level(home: &DispatcherHost, root: Root, myself: Option<Pid>) -> Vec<Arc<dyn Process>> {
+    let mut left = below(home, root, myself);
+    let pids: BTreeSet<Pid> = left.iter().map(|process| process.pid()).collect();
+    left.retain(|process| process.parent().is_none_or(|parent| !pids.contains(&parent)));
+    left
+}
+
+/// Asks them to end, until the time is over.
+async fn stop_below(
+    home: &Arc<DispatcherHost>,
+    root: Root,
+    timeout: Duration,
+    myself: Option<Pid>,
+) {
+    let (now, share) = (home.now(), timeout / TOGETHER);
+    let (in_order, until) = (now + timeout.saturating_sub(share), now + timeout);
+    let mut rounds = 0;
+    loop {
+        another_round(home, &mut rounds).await;
+        // As many as are counted must be found: see `kill_below`.
+        let counted = home.core.registry.living();
+        let all_have_appeared = home.core.registry.all().len() >= counted;
+        let mut top = top_level(home, root, myself);
+        if top.is_empty() && (all_have_appeared || home.now() >= until) {
+            return;
+        }
+        if top.is_empty() {
+            pause(home).await;
+        }
+        while let Some(process) = top.pop() {
+            contained(|| Arc::clone(&process).request_stop(Reason::Shutdown));
+            if !ended_by(home, &process, in_order).await {
+                contained(|| {
+                    tracing::warn!(
+                        target: "krarup", pid = %process.pid(), %root, ?timeout,
+                        "process takes long to stop; all that are left are asked"
+                    );
+                });
+                return stop_together(home, root, until, share / LOOKS, myself).await;
+            }
+        }
+    }
+}
+
+/// Asks all that are left at once, and again those who are top-level meanwhile.
+async fn stop_together(
+    home: &Arc<DispatcherHost>,
+    root: Root,
+    until: Timestamp,
+    between: Duration,
+    myself: Option<Pid>,
+) {
+    let (mut asked, mut rounds) = (BTreeSet::new(), 0);
+    loop {
+        another_round(home, &mut rounds).await;
+        let top = top_level(home, root, myself);
+        for process in top.iter().rev() {
+            if asked.insert(process.pid()) {
+                contained(|| Arc::clone(process).request_stop(Reason::Shutdown));
+            }
+        }
+        let now = home.now();
+        if top.is_empty() {
+            return;
+        }
+        if now >= until {
+            let left = top.len();
+            contained(|| {
+                tracing::warn!(
+                    target: "krarup", %root, left,
+                    "processes have not stopped in time and are killed"
+                );
+            });
+            return;
+        }
+        let next = (now + between.max(LOOK_AGAIN)).min(until);
+        for process in &top {
+            ended_by(home, process, next).await;
+        }
+    }
+}
+
+/// Kills all that are left.
+async fn kill_below(home: &Arc<DispatcherHost>, root: Root, myself: Option<Pid>) {
+    let until = home.now() + KILL_GRACE;
+    loop {
+        // A spawn that was admitted just before the registry was closed is counted before it
+        // can be found there. So count first: if as many are found, all have appeared.
+        let counted = home.core.registry.living();
+        let found = home.core.registry.all().len();
+        let left = below(home, root, myself);
+        for process in &left {
+            contained(|| Arc::clone(process).kill());
+        }
+        let mut stuck = false;
+        for process in &left {
+            if !ended_by(home, process, until).await {
+                stuck = true;
+                contained(|| {
+                    tracing::error!(
+                        target: "krarup", pid = %process.pid(), %root,
+                        "process cannot be ended: it blocks its worker"
+                    );
+                });
+            }
+        }
+        if stuck || left.is_empty() && found >= counted {
+            return;
+        }
+        if left.is_empty() {
+            pause(home).await;
+        }
+    }
+}
+
+/// What may run code of the user: an executor that gets a process to run, or a log subscriber.
+/// One that panics must not keep the node from its stop.
+pub(crate) fn contained(step: impl FnOnce()) {
+    let _ = contain(step);
+}
+
+/// Kills everybody, without waiting: for a stop that cannot be carried out in order.
+pub(crate) fn kill_all(core: &Core) {
+    core.registry.close();
+    for process in core.registry.all() {
+        contained(|| process.kill());
+    }
+}
+
+/// Processes that spawn others when they end must not make a simulation's time stand still.
+async fn another_round(home: &Arc<DispatcherHost>, rounds: &mut u32) {
+    *rounds = rounds.saturating_add(1);
+    if *rounds > ROUNDS_AT_ONCE {
+        pause(home).await;
+    }
+}
+
+async fn pause(home: &Arc<DispatcherHost>) {
+    Sleep::until(Arc::clone(home) as Arc<dyn Host>, home.now() + LOOK_AGAIN).await;
+}
+
+/// Waits for the end of a process, at most until then; whether it ended.
+async fn ended_by(
+    home: &Arc<DispatcherHost>,
+    process: &Arc<dyn Process>,
+    until: Timestamp,
+) -> bool {
+    let host: Arc<dyn Host> = Arc::clone(home) as Arc<dyn Host>;
+    let mut end = pin!(watch(Arc::clone(&host), Target::Pid(process.pid())));
+    let mut time_over = pin!(Sleep::until(host, until));
+    std::future::poll_fn(|cx| {
+        if end.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(true);
+        }
+        // The end of time never comes, not even for a simulation that has been moved there.
+        if until == Timestamp::MAX {
+            return Poll::Pending;
+        }
+        time_over.as_mut().poll(cx).map(|()| false)
+    })
+    .await
+}
+
+/// Step 6. Joins the threads, unless a process holds one for ever.
+pub(crate) fn stop_machine(core: &Core) {
+    let homes = core.homes();
+    let nobody_is_left = core.registry.living() == 0;
+    for home in &homes {
+        contained(|| home.dispatcher.signal_stop());
+    }
+    core.halt();
+    contained(|| core.timers.stop());
+    contained(|| core.blocking.stop(KILL_GRACE));
+    if nobody_is_left {
+        homes.iter().for_each(|home| contained(|| home.dispatcher.join()));
+    }
+    homes.iter().for_each(|home| contained(|| home.dispatcher.clear()));
+    contained(|| core.clear_homes());
+}

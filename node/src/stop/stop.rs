@@ -1,0 +1,266 @@
+//! Stopping a node from outside and from inside.
+
+use crate::block_on::block_on;
+use crate::core::DispatcherHost;
+use crate::dispatcher::any::Dispatcher;
+use crate::stop::shutdown::{contained, kill_all, stop_machine, stop_processes};
+use crate::threads::{self, ThreadName};
+use krarup_act::{
+    self as act, CannotWait, Contained, Host, Spawn, Stalled, behavior_fn, is_in_process,
+};
+use krarup_gen::Reason;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Stops a node once, however often it is asked to.
+pub(crate) struct Stopper {
+    /// How long the processes have, unless a stop says otherwise.
+    pub(crate) timeout: Duration,
+    phase: Mutex<StopPhase>,
+    /// The timer thread, to be joined at the end.
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+enum StopPhase {
+    Running,
+    Stopping(StopWaiters),
+    Stopped,
+}
+
+impl Stopper {
+    pub(crate) fn new(timeout: Duration, threads: Vec<JoinHandle<()>>) -> Self {
+        Stopper { timeout, phase: Mutex::new(StopPhase::Running), threads: Mutex::new(threads) }
+    }
+
+    /// Begins to stop the node unless that has begun. A real node stops on a thread of
+    /// its own, so that not even workers that are all blocked can hold it up; a
+    /// simulation stops in a process.
+    pub(crate) fn begin(self: &Arc<Self>, home: &Arc<DispatcherHost>, timeout: Duration) {
+        {
+            let mut phase = self.phase.lock();
+            if !matches!(*phase, StopPhase::Running) {
+                return;
+            }
+            *phase = StopPhase::Stopping(StopWaiters::default());
+        }
+        let stopper = Arc::clone(self);
+        let home = Arc::clone(home);
+        match &home.dispatcher {
+            Dispatcher::Simulated(_) => {
+                // Below the system root, as what it does is a service of the node.
+                let host: Arc<dyn Host> = home.of_system();
+                let core = Arc::clone(&home.core);
+                let process = behavior_fn(move |ctx: act::Context<()>| async move {
+                    let stop = stop_processes(Arc::clone(&home), timeout, Some(ctx.pid()));
+                    if Contained::new(pin!(stop)).await.is_err() {
+                        kill_all(&home.core);
+                    }
+                    stopper.finish(&home);
+                    Ok(())
+                });
+                let _ = Spawn::outside(host, move || process).label("node stop").start();
+                core.registry.close_to_top_level();
+            }
+            _ => {
+                // Closed now, not when the thread gets to it: after `stop` has been
+                // called no top-level process is spawned.
+                home.core.registry.close_to_top_level();
+                let run = {
+                    let (stopper, home) = (Arc::clone(&stopper), Arc::clone(&home));
+                    move || {
+                        let stop = stop_processes(Arc::clone(&home), timeout, None);
+                        if block_on(pin!(Contained::new(stop))).is_err() {
+                            kill_all(&home.core);
+                        }
+                        stopper.finish(&home);
+                    }
+                };
+                if let Err(error) = threads::start(
+                    ThreadName { node: home.core.name.as_str(), role: "stop", number: None },
+                    run,
+                ) {
+                    contained(|| {
+                        tracing::error!(
+                            target: "krarup", %error,
+                            "no thread to stop the node in order: it kills all and halts"
+                        );
+                    });
+                    kill_all(&home.core);
+                    stopper.finish(&home);
+                }
+            }
+        }
+    }
+
+    fn finish(&self, home: &DispatcherHost) {
+        stop_machine(&home.core);
+        for thread in std::mem::take(&mut *self.threads.lock()) {
+            contained(|| drop(thread.join()));
+        }
+        let before = std::mem::replace(&mut *self.phase.lock(), StopPhase::Stopped);
+        if let StopPhase::Stopping(waiting) = before {
+            // A waker that panics must not keep the others from being woken.
+            waiting.wakers.into_values().for_each(|waker| contained(|| waker.wake()));
+        }
+    }
+}
+
+/// All that wait for the end of the stop, each with its waker.
+#[derive(Default)]
+struct StopWaiters {
+    next: u64,
+    wakers: BTreeMap<u64, Waker>,
+}
+
+/// Ready when the node has stopped.
+struct Stopped {
+    stopper: Arc<Stopper>,
+    /// Its place among those that wait.
+    place: Option<u64>,
+}
+
+impl Stopped {
+    fn new(stopper: &Arc<Stopper>) -> Self {
+        Stopped { stopper: Arc::clone(stopper), place: None }
+    }
+}
+
+impl Future for Stopped {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        // Wakers are code of the user: cloned and dropped without the lock.
+        let waker = cx.waker().clone();
+        let _before = match &mut *Arc::clone(&self.stopper).phase.lock() {
+            StopPhase::Stopped => return Poll::Ready(()),
+            // A stop that is waited for has begun.
+            StopPhase::Running => return Poll::Pending,
+            StopPhase::Stopping(waiting) => {
+                let place = *self.place.get_or_insert_with(|| {
+                    waiting.next += 1;
+                    waiting.next
+                });
+                waiting.wakers.insert(place, waker)
+            }
+        };
+        Poll::Pending
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        let _waker = match (&mut *self.stopper.phase.lock(), self.place) {
+            (StopPhase::Stopping(waiting), Some(place)) => waiting.wakers.remove(&place),
+            _ => None,
+        };
+    }
+}
+
+/// An orderly stop of a node that has not been asked for yet (rule X2).
+///
+/// From the beginning no top-level process is spawned: [`crate::Node::spawn`] fails with
+/// [`krarup_gen::SpawnError::NodeStopping`]. What runs goes on until its turn to stop has come:
+/// it may send, call, pipe, and spawn children, its supervisors restart and its pools replace. So
+/// a front that is asked to stop can drain, and has all it needs for that.
+///
+/// Top-level processes are stopped in the reverse order of their start, one after the other, each
+/// tree by its supervisors. When four fifths of the time are over, all that are left are asked at
+/// once; what has not ended when the time is over is killed. Afterwards no process,
+/// thread or timer is left, unless a handler blocks its worker without an `await`, or work
+/// given to [`krarup_act::Context::block`] does not return: nothing can end that, so after
+/// 5 s more it is left behind with its thread, and reported.
+#[must_use = "the node is not stopped until this is awaited, waited for or started"]
+pub struct NodeStop {
+    home: Arc<DispatcherHost>,
+    stopper: Arc<Stopper>,
+    timeout: Duration,
+}
+
+impl NodeStop {
+    /// How long the processes have for an orderly end, unless told otherwise here or by
+    /// [`crate::NodeBuilder::stop_timeout`].
+    pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+
+    pub(crate) fn new(home: Arc<DispatcherHost>, stopper: Arc<Stopper>) -> Self {
+        let timeout = stopper.timeout;
+        NodeStop { home, stopper, timeout }
+    }
+
+    /// How long the processes have for an orderly end before they are killed: those of the
+    /// user root, and then again those of the system root (rule X6). The first stop that is
+    /// begun decides.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Begins the stop and goes on: what a handler does.
+    pub fn start(self) {
+        self.stopper.begin(&self.home, self.timeout);
+    }
+
+    /// Begins the stop and waits for its end on a plain thread. Inside a process it only
+    /// begins it, for the process is among those that must end first.
+    ///
+    /// # Errors
+    /// Processes are left that block their workers and cannot be ended. In a simulation:
+    /// its processes wait for what never comes. On a thread that drives a runtime, which must
+    /// `.await`: nothing has been done.
+    pub fn wait(self) -> krarup_gen::Result {
+        if !is_in_process() && self.home.is_driving_runtime() {
+            return Err(Reason::error(CannotWait::InRuntime));
+        }
+        self.stopper.begin(&self.home, self.timeout);
+        if is_in_process() {
+            return Ok(());
+        }
+        let mut stopped = pin!(Stopped::new(&self.stopper));
+        self.home
+            .wait(stopped.as_mut())
+            .map_err(|Stalled| Reason::error("the simulation ran out of events"))?;
+        self.left_behind()
+    }
+
+    /// An error if a process could not be ended.
+    fn left_behind(&self) -> krarup_gen::Result {
+        // In a simulation the stop is a process itself, and the last to end.
+        let left = match &self.home.dispatcher {
+            Dispatcher::Simulated(_) => 0,
+            _ => self.home.core.registry.living(),
+        };
+        let (threads, _) = self.home.core.blocking.load();
+        match (left, threads) {
+            (0, 0) => Ok(()),
+            (0, _) => Err(Reason::error(format!("{threads} blocking work(s) do not return"))),
+            _ => Err(Reason::error(format!("{left} processes block their workers and live on"))),
+        }
+    }
+}
+
+impl IntoFuture for NodeStop {
+    type Output = krarup_gen::Result;
+    type IntoFuture = Pin<Box<dyn Future<Output = krarup_gen::Result> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            self.stopper.begin(&self.home, self.timeout);
+            if !is_in_process() {
+                Stopped::new(&self.stopper).await;
+                self.left_behind()?;
+            }
+            Ok(())
+        })
+    }
+}
+
+impl fmt::Debug for NodeStop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NodeStop({}, {:?})", self.home.core.name, self.timeout)
+    }
+}

@@ -1,0 +1,231 @@
+//! What a probe expects, and how it waits for it.
+
+use crate::testkit::probe::Probe;
+use crate::testkit::probe_process::{Arrived, ProbeMail};
+use krarup_gen::{Pid, Reason};
+use std::fmt;
+use std::time::Duration;
+
+impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
+    /// The next message, which comes within this time.
+    ///
+    /// # Panics
+    /// If something else comes, or nothing.
+    #[track_caller]
+    pub fn expect(&self, within: Duration) -> M {
+        self.expect_that(within, "a message", |_| true)
+    }
+
+    /// The next message equals this one.
+    ///
+    /// # Panics
+    /// If something else comes within this time, or nothing.
+    #[track_caller]
+    pub fn expect_message(&self, within: Duration, message: &M)
+    where
+        M: PartialEq,
+    {
+        self.expect_that(within, &format!("{message:?}"), |came| came == message);
+    }
+
+    /// The next message, which satisfies the condition; `what` says in words what that is.
+    ///
+    /// # Panics
+    /// If something else comes within this time, or nothing.
+    #[track_caller]
+    pub fn expect_that(
+        &self,
+        within: Duration,
+        what: &str,
+        condition: impl FnOnce(&M) -> bool,
+    ) -> M {
+        match self.next(within) {
+            Some(Arrived { item: ProbeMail::Message(message), from, .. })
+                if condition(&message) =>
+            {
+                *self.sender.lock() = from;
+                message
+            }
+            came => self.fail(what, within, came.as_ref(), &[]),
+        }
+    }
+
+    /// The next thing is a message of this other type, sent by pid, name or alias.
+    ///
+    /// # Panics
+    /// If something else comes within this time, or nothing.
+    #[track_caller]
+    pub fn expect_other<T: 'static>(&self, within: Duration) -> T {
+        let what = format!("a {}", std::any::type_name::<T>());
+        match self.next(within) {
+            Some(Arrived { item: ProbeMail::Other(other), from, at }) => match other.downcast() {
+                Ok(value) => {
+                    *self.sender.lock() = from;
+                    value
+                }
+                Err(other) => {
+                    let came = Arrived { item: ProbeMail::Other(other), from, at };
+                    self.fail(&what, within, Some(&came), &[])
+                }
+            },
+            came => self.fail(&what, within, came.as_ref(), &[]),
+        }
+    }
+
+    /// The first message that satisfies the condition; what comes before it is dropped. `what`
+    /// says in words what is looked for.
+    ///
+    /// # Panics
+    /// If none comes within this time.
+    #[track_caller]
+    pub fn fish(&self, within: Duration, what: &str, condition: impl Fn(&M) -> bool) -> M {
+        let until = self.sim.now() + within;
+        let mut passed = Vec::new();
+        loop {
+            match self.next(until - self.sim.now()) {
+                Some(Arrived { item: ProbeMail::Message(message), from, .. })
+                    if condition(&message) =>
+                {
+                    *self.sender.lock() = from;
+                    return message;
+                }
+                Some(other) => passed.push(other),
+                None => self.fail(what, within, None, &passed),
+            }
+        }
+    }
+
+    /// The next messages, so many; nothing else comes between them.
+    ///
+    /// # Panics
+    /// If something else comes within this time, or not so many.
+    #[track_caller]
+    pub fn expect_many(&self, within: Duration, count: usize) -> Vec<M> {
+        let until = self.sim.now() + within;
+        (1..=count)
+            .map(|number| {
+                let what = format!("message {number} of {count}");
+                self.expect_that(until - self.sim.now(), &what, |_| true)
+            })
+            .collect()
+    }
+
+    /// The next messages are these, in whatever order.
+    ///
+    /// # Panics
+    /// If something else comes within this time, or not all of them.
+    #[track_caller]
+    pub fn expect_all(&self, within: Duration, messages: &[M])
+    where
+        M: PartialEq,
+    {
+        let until = self.sim.now() + within;
+        let mut missing: Vec<&M> = messages.iter().collect();
+        while !missing.is_empty() {
+            let what = match missing[..] {
+                [last] => format!("{last:?}"),
+                _ => format!("one of {missing:?}"),
+            };
+            let came =
+                self.expect_that(until - self.sim.now(), &what, |came| missing.contains(&came));
+            if let Some(place) = missing.iter().position(|expected| **expected == came) {
+                missing.remove(place);
+            }
+        }
+    }
+
+    /// The messages that have come and were not expected, without waiting; ends and exit
+    /// signals stay.
+    #[must_use]
+    pub fn take_messages(&self) -> Vec<M> {
+        let mut messages = Vec::new();
+        let mut arrived = self.kept.arrived.lock();
+        for came in std::mem::take(&mut *arrived) {
+            match came {
+                Arrived { item: ProbeMail::Message(message), .. } => messages.push(message),
+                other => arrived.push_back(other),
+            }
+        }
+        messages
+    }
+
+    /// No message comes for this time, which passes. Ends and exit signals may, and stay to be
+    /// expected; [`Probe::expect_none`] allows nothing.
+    ///
+    /// # Panics
+    /// If a message comes.
+    #[track_caller]
+    pub fn expect_no_message(&self, during: Duration) {
+        let until = self.sim.now() + during;
+        let is_message =
+            |came: &Arrived<M>| matches!(came.item, ProbeMail::Message(_) | ProbeMail::Other(_));
+        loop {
+            let message = {
+                let mut arrived = self.kept.arrived.lock();
+                let place = arrived.iter().position(is_message);
+                place.and_then(|place| arrived.remove(place))
+            };
+            if let Some(came) = message {
+                self.fail("no message", during, Some(&came), &[]);
+            }
+            if !self.sim.step_until(until) {
+                return;
+            }
+        }
+    }
+
+    /// Nothing comes for this time, which passes.
+    ///
+    /// # Panics
+    /// If anything comes.
+    #[track_caller]
+    pub fn expect_none(&self, during: Duration) {
+        if let Some(came) = self.next(during) {
+            self.fail("nothing", during, Some(&came), &[]);
+        }
+    }
+
+    /// The next thing is the end of this process, which the probe monitors: its reason.
+    ///
+    /// # Panics
+    /// If something else comes within this time, or nothing.
+    #[track_caller]
+    pub fn expect_down(&self, within: Duration, pid: Pid) -> Reason {
+        match self.next(within) {
+            Some(Arrived { item: ProbeMail::Down(down), .. }) if down.pid() == Some(pid) => {
+                down.reason
+            }
+            came => {
+                let what = format!("the end of {}, monitored,", self.name_of(pid));
+                self.fail(&what, within, came.as_ref(), &[])
+            }
+        }
+    }
+
+    /// The next thing is an exit signal of this process, because the probe is linked to it or
+    /// because it sent one: its reason.
+    ///
+    /// # Panics
+    /// If something else comes within this time, or nothing.
+    #[track_caller]
+    pub fn expect_exit(&self, within: Duration, pid: Pid) -> Reason {
+        match self.next(within) {
+            Some(Arrived { item: ProbeMail::Exit(exit), .. }) if exit.pid == pid => exit.reason,
+            came => {
+                let what = format!("an exit signal of {}", self.name_of(pid));
+                self.fail(&what, within, came.as_ref(), &[])
+            }
+        }
+    }
+
+    /// Runs the simulation until something has come, or this time has passed.
+    fn next(&self, within: Duration) -> Option<Arrived<M>> {
+        let until = self.sim.now() + within;
+        loop {
+            let next = self.kept.arrived.lock().pop_front();
+            if next.is_some() || !self.sim.step_until(until) {
+                return next;
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The process behind a probe: it keeps what comes, and does what its test tells it.
+
+use krarup_act::{Behavior, Context, Dynamic, Received};
+use krarup_gen::{Down, Exit, Inspection, Pid, Result, Timestamp};
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What a probe's process and its test share.
+pub(crate) struct ProbeState<M> {
+    /// What came and was not expected yet.
+    pub(crate) arrived: Arc<Mutex<VecDeque<Arrived<M>>>>,
+    /// What handles messages as they come, if anything does.
+    pub(crate) pilot: Arc<Mutex<Option<ProbeHandle<M>>>>,
+}
+
+pub(crate) type ProbeHandle<M> = Box<dyn FnMut(&mut Context<M>, M) -> Option<M> + Send>;
+
+impl<M> ProbeState<M> {
+    pub(crate) fn keep(&self, at: Timestamp, from: Option<Pid>, item: ProbeMail<M>) {
+        self.arrived.lock().push_back(Arrived { at, from, item });
+    }
+}
+
+impl<M> Default for ProbeState<M> {
+    fn default() -> Self {
+        ProbeState { arrived: Arc::default(), pilot: Arc::default() }
+    }
+}
+
+impl<M> Clone for ProbeState<M> {
+    fn clone(&self) -> Self {
+        ProbeState { arrived: Arc::clone(&self.arrived), pilot: Arc::clone(&self.pilot) }
+    }
+}
+
+pub(crate) struct Arrived<M> {
+    pub(crate) at: Timestamp,
+    pub(crate) from: Option<Pid>,
+    pub(crate) item: ProbeMail<M>,
+}
+
+pub(crate) enum ProbeMail<M> {
+    Message(M),
+    Exit(Exit),
+    Down(Down),
+    /// A message of another type, sent by pid, name or alias.
+    Other(Dynamic),
+}
+
+/// Something for the probe's process to do.
+pub(crate) struct ProbeTask<M>(pub(crate) Act<M>);
+
+pub(crate) type Act<M> = Box<dyn FnOnce(&mut Context<M>) + Send>;
+
+/// The probe as a process.
+pub(crate) struct ProbeProcess<M>(pub(crate) ProbeState<M>);
+
+impl<M: Send + 'static> Behavior for ProbeProcess<M> {
+    type Message = M;
+    type Command = M;
+
+    async fn run(self, mut ctx: Context<M>) -> Result {
+        ctx.trap_exits(true);
+        ctx.stop_in_order(true);
+        ctx.take_others(true);
+        loop {
+            let item = match ctx.receive().await {
+                Received::Message(message) | Received::Command(message) => {
+                    match self.handled(&mut ctx, message) {
+                        Some(message) => ProbeMail::Message(message),
+                        None => continue,
+                    }
+                }
+                Received::Exit(exit) => ProbeMail::Exit(exit),
+                Received::Down(down) => ProbeMail::Down(down),
+                Received::Other(other) => match other.downcast::<ProbeTask<M>>() {
+                    Ok(order) => {
+                        (order.0)(&mut ctx);
+                        continue;
+                    }
+                    Err(other) => ProbeMail::Other(other),
+                },
+                Received::Inspect(reply) => {
+                    reply.send(Inspection::new().with("arrived", self.0.arrived.lock().len()));
+                    continue;
+                }
+                Received::Stop(reason) => return Err(reason),
+                Received::Finish => return Ok(()),
+                // A state that is asked for is not shown: its token says so.
+                _ => continue,
+            };
+            self.0.keep(ctx.now(), ctx.sender(), item);
+        }
+    }
+
+    fn label() -> &'static str {
+        "Probe"
+    }
+}
+
+impl<M: Send + 'static> ProbeProcess<M> {
+    /// What is to be kept of a message.
+    fn handled(&self, ctx: &mut Context<M>, message: M) -> Option<M> {
+        // Taken out meanwhile, for it may set another.
+        let Some(mut pilot) = self.0.pilot.lock().take() else { return Some(message) };
+        let left = pilot(ctx, message);
+        self.0.pilot.lock().get_or_insert(pilot);
+        left
+    }
+}

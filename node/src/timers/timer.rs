@@ -1,0 +1,203 @@
+//! The node's timers: the wheel, and the thread that turns it.
+
+use crate::sync::{Condvar, Mutex};
+use crate::timers::clock::Clock;
+use crate::timers::wheel::Wheel;
+use krarup_act::{Alarm, TimerKey, contain};
+use krarup_gen::Timestamp;
+use std::sync::Arc;
+
+/// The timers of a node. A real node turns the wheel on a thread of its own; a
+/// simulation turns it by hand.
+pub(crate) struct NodeTimers {
+    state: Mutex<TimerState>,
+    changed: Condvar,
+}
+
+struct TimerState {
+    wheel: Wheel,
+    /// The thread sleeps until then; a timer due earlier must wake it.
+    sleeping_until: Timestamp,
+    stopped: bool,
+}
+
+impl NodeTimers {
+    pub(crate) fn new() -> Self {
+        let state =
+            TimerState { wheel: Wheel::new(), sleeping_until: Timestamp::ZERO, stopped: false };
+        NodeTimers { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    pub(crate) fn set(&self, due: Timestamp, alarm: Alarm) -> TimerKey {
+        let mut state = self.state.lock();
+        if state.stopped {
+            // A key that no timer will ever have.
+            return TimerKey { index: u32::MAX, generation: 0 };
+        }
+        let key = state.wheel.set(due, alarm);
+        let wake = due < state.sleeping_until;
+        if wake {
+            state.sleeping_until = due;
+        }
+        drop(state);
+        if wake {
+            self.changed.notify_one();
+        }
+        key
+    }
+
+    /// False if the timer has gone.
+    pub(crate) fn cancel(&self, key: TimerKey) -> bool {
+        let cancelled = self.state.lock().wheel.cancel(key);
+        // The alarm is dropped outside the lock: it may hold the last handle on a process.
+        cancelled.is_some()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.state.lock().wheel.len()
+    }
+
+    pub(crate) fn next_due(&self) -> Option<Timestamp> {
+        self.state.lock().wheel.next_due()
+    }
+
+    /// Fires what is due; whether anything was.
+    pub(crate) fn fire(&self, now: Timestamp) -> bool {
+        let due = self.take_due(now);
+        let any = !due.is_empty();
+        due.into_iter().for_each(|(_, alarm)| ring(alarm));
+        any
+    }
+
+    /// Takes out what is due, in the order in which it is to fire.
+    pub(crate) fn take_due(&self, now: Timestamp) -> Vec<(TimerKey, Alarm)> {
+        let mut due = Vec::new();
+        self.state.lock().wheel.advance(now, &mut due);
+        due
+    }
+
+    /// Ends the timer thread. No timer fires any more; futures that wait for one are
+    /// polled once more, to find that the node has stopped.
+    pub(crate) fn stop(&self) {
+        let wheel = {
+            let mut state = self.state.lock();
+            state.stopped = true;
+            std::mem::replace(&mut state.wheel, Wheel::new())
+        };
+        self.changed.notify_all();
+        wheel.into_alarms().for_each(give_up);
+    }
+
+    /// The timer thread.
+    pub(crate) fn run(&self, clock: &Arc<Clock>) {
+        loop {
+            self.fire(clock.now());
+            let mut state = self.state.lock();
+            if state.stopped {
+                return;
+            }
+            let next = state.wheel.next_due();
+            let now = clock.now();
+            match next {
+                Some(due) if due <= now => {}
+                Some(due) => {
+                    state.sleeping_until = due;
+                    self.changed.wait_for(&mut state, due.since(now));
+                }
+                None => {
+                    state.sleeping_until = Timestamp::MAX;
+                    self.changed.wait(&mut state);
+                }
+            }
+            state.sleeping_until = Timestamp::ZERO;
+        }
+    }
+}
+
+/// A timer that will not fire: what waits for it is polled once more.
+pub(crate) fn give_up(alarm: Alarm) {
+    match alarm {
+        Alarm::Wake(_) => ring(alarm),
+        // What it would have sent is a user's.
+        Alarm::Run(_) => drop(contain(|| drop(alarm))),
+    }
+}
+
+/// A waker may be anybody's, and may panic: that must not end the timers.
+pub(crate) fn ring(alarm: Alarm) {
+    let rung = contain(|| match alarm {
+        Alarm::Wake(waker) => waker.wake(),
+        Alarm::Run(action) => action(),
+    });
+    if let Err(reason) = rung {
+        // What logs is a user's too.
+        let _ = contain(|| tracing::error!(target: "krarup", %reason, "a timer panicked"));
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    /// Panics when it is dropped.
+    struct Sore(mpsc::Sender<&'static str>);
+
+    impl Drop for Sore {
+        fn drop(&mut self) {
+            self.0.send("dropped").unwrap();
+            panic!("sore");
+        }
+    }
+
+    #[test]
+    fn t1_a_stopped_node_has_no_timers_and_none_is_found_by_a_key_of_then() {
+        let timers = NodeTimers::new();
+        let (tell, told) = mpsc::channel();
+        for _ in 0..3 {
+            let (sore, ran) = (Sore(tell.clone()), tell.clone());
+            let run = move || {
+                let _sore = sore;
+                ran.send("ran").unwrap();
+            };
+            timers.set(Timestamp::from_nanos(1), Alarm::Run(Box::new(run)));
+        }
+        assert_eq!(timers.len(), 3);
+        timers.stop();
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), ["dropped"; 3]);
+        let late = timers.set(Timestamp::from_nanos(1), Alarm::Run(Box::new(|| {})));
+        assert_eq!((timers.len(), timers.next_due()), (0, None));
+        assert!(!timers.cancel(late) && !timers.fire(Timestamp::MAX));
+        assert_eq!((late.index, late.generation), (u32::MAX, 0));
+    }
+
+    #[test]
+    fn t1_a_timer_that_panics_keeps_no_other_from_its_time() {
+        let timers = NodeTimers::new();
+        let (tell, told) = mpsc::channel();
+        let at = Timestamp::from_nanos;
+        timers.set(at(1), Alarm::Run(Box::new(|| panic!("timer"))));
+        let other = tell.clone();
+        timers.set(at(2), Alarm::Run(Box::new(move || other.send(2).unwrap())));
+        timers.set(at(3_000_000), Alarm::Run(Box::new(move || tell.send(3).unwrap())));
+        assert!(!timers.fire(at(999_999)));
+        assert!(timers.fire(at(1_000_000)));
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), [2]);
+        assert!(!timers.fire(at(2_999_999)) && timers.fire(at(3_000_000)));
+        assert_eq!(told.iter().collect::<Vec<_>>(), [3]);
+    }
+
+    #[test]
+    fn t1_a_log_that_panics_keeps_no_timer_from_its_time_either() {
+        let timers = NodeTimers::new();
+        let (tell, rang) = mpsc::channel();
+        for n in [1, 3] {
+            timers.set(Timestamp::from_nanos(n), Alarm::Run(Box::new(|| panic!("timer"))));
+        }
+        let after = move || tell.send(()).unwrap();
+        timers.set(Timestamp::from_nanos(4), Alarm::Run(Box::new(after)));
+        let fire = || assert!(timers.fire(Timestamp::MAX));
+        assert_eq!(crate::panicking_log::told(fire), 2);
+        assert_eq!(rang.try_iter().count(), 1);
+    }
+}

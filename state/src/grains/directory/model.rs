@@ -1,0 +1,300 @@
+//! Mail against passivation: every order in which senders, a grain and the keeper may take the book.
+//!
+//! All that is done to a grain is done under the lock of the book, so an order of those steps is an
+//! interleaving. Each is run with the real book and real processes, from the beginning.
+
+use crate::grains::reservation::GrainPermit;
+use crate::grains::reservation::tests::{Tills, Waiting, is_there, sends, waits_at, world};
+use krarup_act::{Address, Context, Delegate, Received, behavior_fn};
+use krarup_node::Simulation;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{self, Poll, Wake, Waker};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DirectoryStep {
+    Send,
+    /// One that waits for room looks for it: at first, and when it was woken.
+    Look,
+    /// It uses its place.
+    Fill,
+    /// It gives up, wherever it is.
+    GiveUp,
+    /// The grain handles what it has, and obeys what it was told.
+    Run,
+    /// The grain has been idle.
+    Idle,
+    /// The grain fails.
+    Die,
+    Release,
+    /// The keeper hears of the end.
+    Hear,
+    /// The keeper makes the grain that is wanted.
+    Make,
+}
+
+/// What may happen at most.
+#[allow(clippy::struct_excessive_bools, reason = "each says whether one thing may happen once")]
+#[derive(Clone, Copy, Default)]
+struct ModelBounds {
+    bound: usize,
+    sends: u64,
+    waits: bool,
+    gives_up: bool,
+    idles: u32,
+    dies: bool,
+    releases: bool,
+}
+
+#[derive(Default)]
+struct WaiterWakes(AtomicBool);
+
+impl Wake for WaiterWakes {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+struct DirectoryModel<'a> {
+    sim: &'a Simulation,
+    tills: Arc<Tills>,
+    plan: ModelBounds,
+    /// The grain of whose end the keeper has not heard.
+    grain: Option<Address<u64>>,
+    /// It may have something to handle.
+    due: bool,
+    waiting: Option<Waiting>,
+    woken: Arc<WaiterWakes>,
+    place: Option<GrainPermit<u32, u64, u64>>,
+    accepted: Vec<u64>,
+    seen: Arc<Mutex<Vec<u64>>>,
+    /// Dead letters of before.
+    dead: u64,
+    /// The grain may take along what it had accepted.
+    may_fail: bool,
+}
+
+/// What the one sends that waits for room.
+const FILLED: u64 = 100;
+
+impl<'a> DirectoryModel<'a> {
+    fn new(sim: &'a Simulation, agent: &Delegate, plan: ModelBounds) -> Self {
+        let tills = Tills::new(plan.bound, agent.clone());
+        let waiting = plan.waits.then(|| waits_at(&tills, 1));
+        let mut model = DirectoryModel {
+            sim,
+            tills,
+            plan,
+            grain: None,
+            due: false,
+            waiting,
+            woken: Arc::new(WaiterWakes(AtomicBool::new(true))),
+            place: None,
+            accepted: Vec::new(),
+            seen: Arc::default(),
+            dead: sim.stats().dead_letters,
+            may_fail: plan.dies,
+        };
+        let grain = model.process();
+        is_there(&model.tills, &grain);
+        model.grain = Some(grain);
+        model
+    }
+
+    fn process(&self) -> Address<u64> {
+        let seen = Arc::clone(&self.seen);
+        let process = self.sim.spawn(move || {
+            behavior_fn(move |mut ctx: Context<u64>| async move {
+                ctx.initialised();
+                loop {
+                    match ctx.receive().await {
+                        Received::Message(message) => seen.lock().unwrap().push(message),
+                        Received::Finish => return Ok(()),
+                        _ => {}
+                    }
+                }
+            })
+        });
+        process.mailbox(self.plan.bound).wait().unwrap()
+    }
+
+    fn lives(&self) -> Option<&Address<u64>> {
+        self.grain.as_ref().filter(|grain| self.sim.is_alive(grain.pid()))
+    }
+
+    fn steps(&self) -> Vec<DirectoryStep> {
+        let (plan, lives) = (self.plan, self.lives().is_some());
+        let woken = self.woken.0.load(Ordering::Relaxed);
+        let is_wanted = !self.tills.book.lock().wanted.is_empty();
+        [
+            (DirectoryStep::Send, plan.sends > 0),
+            (DirectoryStep::Look, self.waiting.is_some() && woken),
+            (DirectoryStep::Fill, self.place.is_some()),
+            (
+                DirectoryStep::GiveUp,
+                plan.gives_up && (self.waiting.is_some() || self.place.is_some()),
+            ),
+            (DirectoryStep::Run, lives && self.due),
+            (DirectoryStep::Idle, lives && plan.idles > 0),
+            (DirectoryStep::Die, lives && plan.dies),
+            (DirectoryStep::Release, lives && plan.releases),
+            (DirectoryStep::Hear, self.grain.is_some() && !lives),
+            (DirectoryStep::Make, is_wanted),
+        ]
+        .into_iter()
+        .filter_map(|(step, may_be)| may_be.then_some(step))
+        .collect()
+    }
+
+    fn dies(&self) {
+        if let Some(grain) = &self.grain {
+            self.sim.kill(grain.pid());
+            self.sim.run_until_idle();
+        }
+    }
+
+    fn take(&mut self, step: DirectoryStep) {
+        match step {
+            DirectoryStep::Send => {
+                let message = self.plan.sends;
+                self.plan.sends -= 1;
+                if sends(&self.tills, message) {
+                    self.accepted.push(message);
+                    self.due = true;
+                }
+            }
+            DirectoryStep::Look => {
+                self.woken.0.store(false, Ordering::Relaxed);
+                let waker = Waker::from(Arc::clone(&self.woken));
+                let waiting = self.waiting.as_mut().unwrap();
+                let looked = waiting.as_mut().poll(&mut task::Context::from_waker(&waker));
+                if let Poll::Ready(place) = looked {
+                    self.place = Some(place.unwrap());
+                    self.waiting = None;
+                }
+            }
+            DirectoryStep::Fill => {
+                self.place.take().unwrap().fill(FILLED, 0);
+                self.accepted.push(FILLED);
+                self.due = true;
+            }
+            DirectoryStep::GiveUp => {
+                self.plan.gives_up = false;
+                (self.waiting, self.place) = (None, None);
+            }
+            DirectoryStep::Run => {
+                self.due = false;
+                self.sim.run_until_idle();
+            }
+            DirectoryStep::Idle => {
+                self.plan.idles -= 1;
+                let pid = self.grain.as_ref().unwrap().pid();
+                if self.tills.lets_go(&1, pid) {
+                    let dead = self.sim.stats().dead_letters;
+                    self.dies();
+                    assert_eq!(self.sim.stats().dead_letters, dead, "it had mail");
+                }
+            }
+            DirectoryStep::Die => {
+                self.plan.dies = false;
+                self.dies();
+            }
+            DirectoryStep::Release => {
+                self.plan.releases = false;
+                self.tills.release(&1);
+                self.due = true;
+            }
+            DirectoryStep::Hear => {
+                let grain = self.grain.take().unwrap();
+                self.tills.gone(1, grain.pid());
+            }
+            DirectoryStep::Make => {
+                assert_eq!(self.tills.take_wanted(Waker::noop().clone()), [1], "wanted once");
+                if self.tills.take_pid(&1).is_some() {
+                    assert!(self.grain.is_none(), "the one before is not gone");
+                    let grain = self.process();
+                    assert!(self.tills.move_in(&1, &grain).is_empty());
+                    (self.grain, self.due) = (Some(grain), true);
+                }
+            }
+        }
+    }
+
+    /// Nothing can happen any more.
+    fn ends(self) {
+        assert!(self.waiting.is_none(), "it waits in vain");
+        let mut seen = self.seen.lock().unwrap().clone();
+        let lost = self.sim.stats().dead_letters - self.dead;
+        assert_eq!(seen.len() + usize::try_from(lost).unwrap(), self.accepted.len());
+        assert!(lost == 0 || self.may_fail, "{lost} lost");
+        // Those of one sender come in its order, and all of them once.
+        assert!(seen.iter().filter(|message| **message != FILLED).is_sorted_by(|a, b| a > b));
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len() + usize::try_from(lost).unwrap(), self.accepted.len());
+        assert_eq!(self.tills.waiting(), 0);
+        if let Some(grain) = &self.grain {
+            assert!(self.tills.lets_go(&1, grain.pid()), "nobody wants anything of it");
+            self.dies();
+            self.tills.gone(1, grain.pid());
+        }
+        assert!(self.tills.book.lock().entries.is_empty(), "nothing is left");
+    }
+}
+
+/// Runs every order of the steps of a plan; how many there are.
+fn explore(sim: &Simulation, plan: ModelBounds) -> usize {
+    let (agent, _) = world(sim);
+    let (mut orders, mut path) = (0, Vec::<(usize, usize)>::new());
+    loop {
+        let (mut model, mut depth) = (DirectoryModel::new(sim, &agent, plan), 0);
+        loop {
+            let steps = model.steps();
+            if steps.is_empty() {
+                break;
+            }
+            if depth == path.len() {
+                path.push((0, steps.len()));
+            }
+            model.take(steps[path[depth].0]);
+            depth += 1;
+        }
+        model.ends();
+        orders += 1;
+        while path.pop_if(|(chosen, of)| *chosen + 1 == *of).is_some() {}
+        let Some((chosen, _)) = path.last_mut() else { return orders };
+        *chosen += 1;
+    }
+}
+
+#[test]
+fn k2_no_order_of_mail_passivation_and_the_next_ones_making_loses_anything() {
+    let sim = Simulation::new(1);
+    let plan = ModelBounds { bound: 2, ..ModelBounds::default() };
+    let plans = [
+        ModelBounds { sends: 3, idles: 2, ..plan },
+        ModelBounds { sends: 2, idles: 1, releases: true, ..plan },
+        ModelBounds { sends: 2, waits: true, idles: 1, ..plan },
+        ModelBounds { bound: 1, sends: 1, waits: true, gives_up: true, idles: 1, ..plan },
+        ModelBounds { bound: 1, sends: 2, waits: true, releases: true, ..plan },
+        ModelBounds { bound: 1, sends: 1, waits: true, idles: 1, releases: true, ..plan },
+    ];
+    for plan in plans {
+        assert!(explore(&sim, plan) > 100);
+    }
+}
+
+#[test]
+fn k1_in_no_order_is_a_grain_made_before_the_one_is_gone_that_has_died() {
+    let sim = Simulation::new(1);
+    let plan = ModelBounds { bound: 2, dies: true, ..ModelBounds::default() };
+    let plans = [
+        ModelBounds { sends: 3, idles: 1, ..plan },
+        ModelBounds { sends: 1, waits: true, gives_up: true, ..plan },
+        ModelBounds { bound: 1, sends: 2, waits: true, ..plan },
+        ModelBounds { bound: 1, sends: 1, waits: true, releases: true, ..plan },
+    ];
+    for plan in plans {
+        assert!(explore(&sim, plan) > 100);
+    }
+}

@@ -1,0 +1,482 @@
+use crate::grains::directory::SharedDirectory;
+use crate::grains::entry::GrainEntry;
+use crate::grains::reservation::tests::{
+    Tills, a_line, at_once, held, is_there, polled, sends, take, waits_at, world,
+};
+use crate::grains::reservation::{GrainPermit, place};
+use krarup_act::{Address, Context, Permit, behavior_fn};
+use krarup_gen::Pid;
+use krarup_node::Simulation;
+use std::collections::BTreeSet;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::task::{self, Poll, Wake, Waker};
+
+/// Room in the mailbox of a process.
+fn room(grain: &Address<u64>) -> Permit<u64> {
+    grain.reserve_quietly().unwrap()
+}
+
+/// Ends a process of whose end the book has not heard.
+pub(crate) fn dies(sim: &Simulation, grain: &Address<u64>) {
+    sim.kill(grain.pid());
+    sim.run_until_idle();
+}
+
+pub(crate) fn wanted(tills: &Tills) -> Vec<u32> {
+    tills.book.lock().wanted.clone()
+}
+
+pub(crate) fn stages(tills: &Tills) -> [Option<u64>; 3] {
+    let inspected = tills.inspect();
+    ["present", "coming", "leaving"].map(|stage| inspected.number(stage))
+}
+
+#[test]
+fn k1_grains_are_made_in_the_order_in_which_they_were_wanted() {
+    let sim = Simulation::new(1);
+    let tills = Tills::new(2, world(&sim).0);
+    for key in [3, 1, 2, 1] {
+        assert!(tills.send(key, 5, 0).is_ok());
+    }
+    assert_eq!(tills.take_wanted(Waker::noop().clone()), [3, 1, 2]);
+    assert_eq!(tills.take_wanted(Waker::noop().clone()), []);
+}
+
+#[test]
+fn k2_what_is_sent_with_a_place_when_grains_are_kept_no_more_is_a_dead_letter() {
+    let sim = Simulation::new(1);
+    let tills = Tills::new(2, world(&sim).0);
+    let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
+    assert!(tills.close().iter().all(|(_, held)| held.is_empty()));
+    one.fill(3, 0);
+    assert_eq!(sim.stats().dead_letters, 1);
+    drop(other);
+    assert!(tills.book.lock().entries.is_empty() && !sends(&tills, 4));
+    assert_eq!(sim.stats().dead_letters, 1);
+}
+
+#[test]
+fn k1_what_is_said_of_one_grain_is_not_taken_for_another_of_its_key() {
+    let sim = Simulation::new(1);
+    let (agent, grain) = world(&sim);
+    let (_, before) = world(&sim);
+    let tills = Tills::new(2, agent);
+    is_there(&tills, &grain);
+    tills.has_left(&1, before.pid());
+    tills.gone(1, before.pid());
+    assert!(!tills.lets_go(&1, before.pid()));
+    assert!(!tills.keep_at(&1, before.pid(), room(&before), &mut None));
+    assert_eq!((stages(&tills), before.waiting()), ([Some(1), Some(0), Some(0)], 0));
+    assert_eq!(tills.inspect().number("passivated"), Some(0));
+    // Its own end is heard of once.
+    tills.gone(1, grain.pid());
+    tills.gone(1, grain.pid());
+    assert_eq!(stages(&tills), [Some(0); 3]);
+}
+
+#[test]
+fn k2_room_at_a_grain_that_was_let_go_meanwhile_is_given_back() {
+    let sim = Simulation::new(1);
+    let (agent, grain) = world(&sim);
+    let tills = Tills::new(2, agent);
+    is_there(&tills, &grain);
+    let kept = room(&grain);
+    tills.release(&1);
+    assert!(!tills.keep_at(&1, grain.pid(), kept, &mut None));
+    assert_eq!((grain.waiting(), tills.inspect().number("passivated")), (0, Some(1)));
+    // One that goes already is not let go again.
+    tills.release(&1);
+    assert!(!tills.lets_go(&1, grain.pid()));
+    assert_eq!(tills.inspect().number("passivated"), Some(1));
+    tills.release(&7);
+    assert!(!tills.lets_go(&7, grain.pid()));
+    assert!(!tills.book.lock().entries.contains_key(&7));
+}
+
+#[test]
+fn k1_a_grain_goes_by_itself_when_nobody_wants_anything_of_it() {
+    let sim = Simulation::new(1);
+    let (agent, grain) = world(&sim);
+    let tills = Tills::new(2, agent);
+    is_there(&tills, &grain);
+    let place = at_once(&tills).unwrap();
+    assert!(!tills.lets_go(&1, grain.pid()), "somebody has a place");
+    drop(place);
+    assert!(sends(&tills, 1));
+    assert!(!tills.lets_go(&1, grain.pid()), "it has mail");
+    assert!(sends(&tills, 2));
+    let mut waiting = waits_at(&tills, 1);
+    assert!(polled(&mut waiting, Waker::noop()).is_none());
+    assert!(!tills.lets_go(&1, grain.pid()), "somebody waits");
+    drop(waiting);
+    let (agent, grain) = world(&sim);
+    let tills = Tills::new(2, agent);
+    is_there(&tills, &grain);
+    assert!(tills.lets_go(&1, grain.pid()));
+    assert_eq!(stages(&tills), [Some(0), Some(0), Some(1)]);
+    assert!(sends(&tills, 3) && wanted(&tills).is_empty());
+    assert_eq!((grain.waiting(), tills.waiting(), held(&tills)), (0, 1, vec![3]));
+    tills.gone(1, grain.pid());
+    assert_eq!((wanted(&tills), stages(&tills)), (vec![1], [Some(0), Some(1), Some(0)]));
+}
+
+#[test]
+fn k2_what_is_sent_to_a_grain_that_has_died_is_the_next_ones_before_its_end_is_heard_of() {
+    let sim = Simulation::new(1);
+    for first in ["sends", "fills", "gives back", "waits"] {
+        let (agent, grain) = world(&sim);
+        let tills = Tills::new(2, agent);
+        is_there(&tills, &grain);
+        let place = at_once(&tills).unwrap();
+        let mut line = Vec::new();
+        if first == "waits" {
+            assert!(sends(&tills, 9));
+            line.push(waits_at(&tills, 1));
+            assert!(polled(&mut line[0], Waker::noop()).is_none());
+        }
+        let dead = sim.stats().dead_letters;
+        dies(&sim, &grain);
+        let taken = sim.stats().dead_letters - dead;
+        assert_eq!(taken, u64::from(first == "waits"), "what it had accepted goes with it");
+        match first {
+            "sends" => assert!(sends(&tills, 1)),
+            "fills" => place.fill(1, 0),
+            "gives back" => drop(place),
+            // The room that the other has is the next one's too.
+            _ => drop(polled(&mut line[0], Waker::noop()).expect("there is room at the next")),
+        }
+        let expected = if first == "sends" || first == "fills" { vec![1] } else { Vec::new() };
+        assert_eq!((held(&tills), wanted(&tills)), (expected.clone(), Vec::new()), "{first}");
+        assert_eq!(sim.stats().dead_letters, dead + taken);
+        tills.gone(1, grain.pid());
+        assert_eq!(held(&tills), expected);
+        assert_eq!(wanted(&tills).len(), expected.len());
+    }
+}
+
+#[test]
+fn k2_a_place_at_a_grain_that_is_there_is_given_back_alone() {
+    let sim = Simulation::new(1);
+    let (agent, grain) = world(&sim);
+    let tills = Tills::new(2, agent);
+    is_there(&tills, &grain);
+    let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
+    assert_eq!(grain.waiting(), 2);
+    drop(one);
+    assert_eq!(grain.waiting(), 1);
+    drop(other);
+    assert_eq!((grain.waiting(), tills.lets_go(&1, grain.pid())), (0, true));
+}
+
+#[test]
+fn k2_as_many_have_places_at_a_key_as_may_however_often_its_grain_comes_and_goes() {
+    let sim = Simulation::new(1);
+    let (agent, mut grain) = world(&sim);
+    let tills = Tills::new(2, agent);
+    let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
+    for _ in 0..3 {
+        assert!(at_once(&tills).is_none() && !sends(&tills, 1));
+        assert!(tills.move_in(&1, &grain).is_empty());
+        assert_eq!(grain.waiting(), 2, "the places are in its mailbox");
+        assert!(at_once(&tills).is_none() && !sends(&tills, 1));
+        let before = std::mem::replace(&mut grain, world(&sim).1);
+        dies(&sim, &before);
+        tills.gone(1, before.pid());
+    }
+    // Both are used, or given up, and then there is room for two again.
+    one.fill(1, 0);
+    drop(other);
+    assert!(sends(&tills, 2) && !sends(&tills, 3));
+    assert_eq!(held(&tills), [1, 2]);
+}
+
+#[test]
+fn k2_those_for_whom_a_new_grain_has_no_room_are_called_to_its_mailbox_each_time_one_comes() {
+    let sim = Simulation::new(1);
+    let (agent, grain) = world(&sim);
+    let tills = Tills::new(2, agent);
+    assert!(sends(&tills, 1) && sends(&tills, 2));
+    let (mut line, woken) = a_line(&tills, 3);
+    assert!(tills.move_in(&1, &grain).is_empty());
+    assert_eq!(take(&woken), [0], "the first, and nobody else");
+    assert!(polled(&mut line[0], Waker::noop()).is_none());
+    // It gives up: the next one is called.
+    drop(line.remove(0));
+    assert_eq!(take(&woken), [1]);
+    drop(line);
+
+    // Two have all the places, wherever these are; others wait.
+    let (agent, grain) = world(&sim);
+    let tills = Tills::new(2, agent);
+    is_there(&tills, &grain);
+    let places = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
+    let (line, woken) = a_line(&tills, 3);
+    dies(&sim, &grain);
+    tills.gone(1, grain.pid());
+    take(&woken);
+    let (_, next) = world(&sim);
+    assert!(tills.move_in(&1, &next).is_empty());
+    assert_eq!(take(&woken), [0], "called again");
+    drop((line, places));
+}
+
+#[test]
+fn k2_a_sender_that_was_granted_a_place_has_one_place_when_the_grain_has_come() {
+    let sim = Simulation::new(1);
+    let (agent, grain) = world(&sim);
+    let tills = Tills::new(2, agent);
+    let place = at_once(&tills).unwrap();
+    assert!(sends(&tills, 1));
+    let (mut line, woken) = a_line(&tills, 1);
+    drop(place);
+    assert_eq!(take(&woken), [0]);
+    // It has not looked when the grain comes, whose last room is its place.
+    assert!(tills.move_in(&1, &grain).is_empty());
+    assert!(!sends(&tills, 2));
+    let place = polled(&mut line[0], Waker::noop()).expect("it was granted one");
+    assert_eq!(grain.waiting(), 2);
+    place.fill(3, 0);
+    assert_eq!(grain.waiting(), 2);
+    let (_, next) = world(&sim);
+    dies(&sim, &grain);
+    tills.gone(1, grain.pid());
+    let (one, other) = (at_once(&tills), at_once(&tills));
+    assert!(one.is_some() && other.is_some() && at_once(&tills).is_none());
+    assert!(tills.move_in(&1, &next).is_empty());
+    drop((one, other));
+    assert!(tills.lets_go(&1, next.pid()));
+}
+
+#[test]
+fn k3_a_grain_that_has_died_before_it_had_what_was_held_takes_that_along() {
+    let sim = Simulation::new(1);
+    let (agent, grain) = world(&sim);
+    let tills = Tills::new(3, agent);
+    assert!(sends(&tills, 1) && sends(&tills, 2));
+    let place = at_once(&tills).unwrap();
+    dies(&sim, &grain);
+    let lost: Vec<u64> =
+        tills.move_in(&1, &grain).into_iter().map(|(message, _)| message).collect();
+    assert_eq!((lost, held(&tills)), (vec![1, 2], Vec::new()));
+    // The place is the next one's.
+    tills.gone(1, grain.pid());
+    assert!(wanted(&tills).len() <= 1);
+    place.fill(3, 0);
+    assert_eq!(held(&tills), [3]);
+}
+
+/// The pid that a caller of the grain to come is told, and the pid that the grain has.
+fn told_and_taken(tills: &Arc<Tills>) -> (Pid, Pid) {
+    let told = tills.book.lock().entries.get(&1).and_then(GrainEntry::next).unwrap();
+    (told, tills.take_pid(&1).unwrap().pid())
+}
+
+#[test]
+fn c5_callers_are_told_the_pid_that_a_grain_is_to_have_in_each_of_its_lives() {
+    let sim = Simulation::new(1);
+    let (agent, grain) = world(&sim);
+    let tills = Tills::new(3, agent);
+    let mut pids = BTreeSet::new();
+    let mut is_new = || {
+        let (told, taken) = told_and_taken(&tills);
+        assert_eq!(told, taken);
+        assert!(pids.insert(taken), "each is another process");
+    };
+    assert!(sends(&tills, 1));
+    let told = tills.book.lock().entries.get(&1).and_then(GrainEntry::next);
+    assert!(sends(&tills, 2));
+    let told_next = tills.book.lock().entries.get(&1).and_then(GrainEntry::next);
+    assert_eq!(told_next, told, "all that wait for one wait for the same");
+    is_new();
+    // It could not be made, and then again. Somebody has a place all the while, so the key is not
+    // forgotten.
+    let place = at_once(&tills).unwrap();
+    assert_eq!(tills.give_up(&1).len(), 2);
+    assert!(sends(&tills, 3));
+    assert_eq!(tills.give_up(&1).len(), 1);
+    assert!(sends(&tills, 4));
+    is_new();
+    assert!(sends(&tills, 5));
+    let (mut line, _) = a_line(&tills, 1);
+    drop(place);
+    assert!(tills.move_in(&1, &grain).is_empty());
+    dies(&sim, &grain);
+    tills.gone(1, grain.pid());
+    assert!(sends(&tills, 6));
+    is_new();
+    drop(polled(&mut line[0], Waker::noop()));
+}
+
+/// Notes what of a user's code runs, and what of that while the book is locked.
+#[derive(Clone)]
+struct UserCalls(Arc<dyn Fn(&'static str) + Send + Sync>);
+
+/// A key, a message or a waker whose code looks.
+struct Looking(u32, &'static str, UserCalls);
+
+impl Looking {
+    fn note(&self, what: &'static str) {
+        (self.2.0)(what);
+    }
+}
+
+impl Clone for Looking {
+    fn clone(&self) -> Self {
+        self.note("clone");
+        Looking(self.0, self.1, self.2.clone())
+    }
+}
+
+impl Drop for Looking {
+    fn drop(&mut self) {
+        self.note(self.1);
+    }
+}
+
+impl Hash for Looking {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.note("hash");
+        self.0.hash(state);
+    }
+}
+
+impl PartialEq for Looking {
+    fn eq(&self, other: &Self) -> bool {
+        self.note("eq");
+        self.0 == other.0
+    }
+}
+
+impl Eq for Looking {}
+
+impl Wake for Looking {
+    fn wake(self: Arc<Self>) {
+        self.note("wake");
+    }
+}
+
+type Desks = SharedDirectory<Looking, Looking, ()>;
+
+/// What is done to a book; each step with new keys, messages and wakers.
+struct Desk {
+    sim: Simulation,
+    desks: Arc<Desks>,
+    look: UserCalls,
+}
+
+impl Desk {
+    fn key(&self, key: u32) -> Looking {
+        Looking(key, "drop of a key", self.look.clone())
+    }
+
+    fn message(&self) -> Looking {
+        Looking(0, "drop of a message", self.look.clone())
+    }
+
+    fn sends(&self, key: u32) -> bool {
+        self.desks.send(self.key(key), self.message(), 0).is_ok()
+    }
+
+    fn waits(&self, key: u32) -> TestWaits {
+        Box::pin(place(Arc::clone(&self.desks), self.key(key)))
+    }
+
+    fn polled(&self, waits: &mut TestWaits) -> Option<GrainPermit<Looking, Looking, ()>> {
+        let waker = Waker::from(Arc::new(Looking(0, "drop of a waker", self.look.clone())));
+        match waits.as_mut().poll(&mut task::Context::from_waker(&waker)) {
+            Poll::Ready(place) => place.ok(),
+            Poll::Pending => None,
+        }
+    }
+
+    /// A grain that never looks, as the one of this key.
+    fn comes(&self, key: u32) -> Address<Looking, ()> {
+        let run = |mut ctx: Context<Looking, ()>| async move {
+            ctx.initialised();
+            std::future::pending::<()>().await;
+            drop(ctx.receive().await);
+            Ok(())
+        };
+        let grain = self.sim.spawn(move || behavior_fn(run)).mailbox(2).wait().unwrap();
+        assert!(self.desks.move_in(&self.key(key), &grain).is_empty());
+        grain
+    }
+
+    fn dies(&self, key: u32, grain: &Address<Looking, ()>) {
+        self.sim.kill(grain.pid());
+        self.sim.run_until_idle();
+        self.desks.gone(self.key(key), grain.pid());
+    }
+}
+
+type TestWaits = std::pin::Pin<
+    Box<
+        dyn Future<Output = Result<GrainPermit<Looking, Looking, ()>, krarup_gen::SendError<()>>>
+            + Send,
+    >,
+>;
+
+#[test]
+fn k2_of_a_users_code_only_hash_and_eq_of_a_key_run_while_the_book_is_locked() {
+    let sim = Simulation::new(1);
+    let book: Arc<OnceLock<Weak<Desks>>> = Arc::default();
+    let (seen, locked) =
+        (Arc::new(Mutex::new(BTreeSet::new())), Arc::new(Mutex::new(BTreeSet::new())));
+    let look = {
+        let (book, seen, locked) = (Arc::clone(&book), Arc::clone(&seen), Arc::clone(&locked));
+        UserCalls(Arc::new(move |what| {
+            seen.lock().unwrap().insert(what);
+            if book.get().and_then(Weak::upgrade).is_some_and(|desks| desks.book.is_locked()) {
+                locked.lock().unwrap().insert(what);
+            }
+        }))
+    };
+    let desks = Desks::new(2, world(&sim).0);
+    book.set(Arc::downgrade(&desks)).unwrap();
+    let desk = Desk { sim, desks, look };
+    let waker = || Waker::from(Arc::new(Looking(0, "drop of a waker", desk.look.clone())));
+
+    // Wanted, looked for, refused; waited for twice, with another waker; given up; made.
+    assert!(desk.desks.take_wanted(waker()).is_empty());
+    assert!(desk.desks.take_wanted(waker()).is_empty());
+    assert!(desk.sends(1) && desk.sends(1) && !desk.sends(1));
+    assert_eq!(desk.desks.take_wanted(waker()).len(), 1);
+    let mut line: Vec<_> = (0..4).map(|_| desk.waits(1)).collect();
+    for _ in 0..2 {
+        assert!(line.iter_mut().all(|waits| desk.polled(waits).is_none()));
+    }
+    assert_eq!(desk.desks.give_up(&desk.key(1)).len(), 2);
+    let place = desk.polled(&mut line[0]).unwrap();
+    place.fill(desk.message(), 0);
+    drop(line.drain(..2));
+    let grain = desk.comes(1);
+    let place = desk.polled(&mut line.remove(0)).expect("it was given up by another");
+    assert!(desk.polled(&mut line[0]).is_none());
+    assert!(!desk.sends(1) && !desk.desks.lets_go(&desk.key(1), grain.pid()));
+    desk.desks.release(&desk.key(1));
+    drop(place);
+    desk.dies(1, &grain);
+    // Nobody wants one that goes by itself; and one is forgotten with the last place at it.
+    assert!(desk.sends(2));
+    let grain = desk.comes(2);
+    let mut waits = desk.waits(2);
+    drop(desk.polled(&mut waits).unwrap());
+    desk.dies(2, &grain);
+    let mut waits = desk.waits(3);
+    drop(desk.polled(&mut waits).unwrap());
+    // The end, with some that wait and some that have places.
+    let mut waits = desk.waits(4);
+    let late = desk.polled(&mut waits).unwrap();
+    assert!(desk.sends(5));
+    drop(desk.desks.close());
+    late.fill(desk.message(), 0);
+    assert!(!desk.sends(6));
+    assert!(line.iter_mut().all(|waits| desk.polled(waits).is_none()));
+    drop(line);
+
+    let all =
+        ["clone", "drop of a key", "drop of a message", "drop of a waker", "eq", "hash", "wake"];
+    assert!(seen.lock().unwrap().iter().eq(&all), "{seen:?}");
+    assert!(locked.lock().unwrap().iter().eq(&["eq", "hash"]), "{locked:?}");
+}

@@ -1,0 +1,161 @@
+//! Those that wait for room at one key, whatever becomes of its grain meanwhile.
+
+use crate::grains::directory::tests::{dies, stages, wanted};
+use crate::grains::reservation::tests::{
+    Tills, a_line, at_once, held, is_there, polled, sends, take, waits_at, world,
+};
+use krarup_act::{Context, Received, behavior_fn};
+use krarup_node::Simulation;
+use std::task::Waker;
+
+/// A process that handles all it gets, with room for two.
+fn obedient(sim: &Simulation) -> krarup_act::Address<u64> {
+    let process = sim.spawn(|| {
+        behavior_fn(|mut ctx: Context<u64>| async move {
+            ctx.initialised();
+            while !matches!(ctx.receive().await, Received::Finish) {}
+            Ok(())
+        })
+    });
+    process.mailbox(2).wait().unwrap()
+}
+
+#[test]
+fn k2_the_first_that_stands_at_the_mailbox_is_not_called_there_when_another_gives_up() {
+    let sim = Simulation::new(1);
+    let (agent, grain) = world(&sim);
+    let tills = Tills::new(2, agent);
+    is_there(&tills, &grain);
+    assert!(sends(&tills, 1) && sends(&tills, 2));
+    let (mut line, woken) = a_line(&tills, 3);
+    drop(line.remove(1));
+    drop(line.pop());
+    assert_eq!(take(&woken), Vec::<usize>::new());
+}
+
+#[test]
+fn k2_a_grain_that_goes_grants_as_many_places_as_the_next_has_room_for() {
+    let sim = Simulation::new(1);
+    let (agent, grain) = world(&sim);
+    let tills = Tills::new(2, agent);
+    is_there(&tills, &grain);
+    assert!(sends(&tills, 1) && sends(&tills, 2));
+    let (mut line, woken) = a_line(&tills, 4);
+    tills.release(&1);
+    assert_eq!(take(&woken), [0, 1]);
+    let noop = Waker::noop();
+    assert!(polled(&mut line[2], noop).is_none() && !sends(&tills, 3));
+    let places: Vec<_> = line.iter_mut().take(2).filter_map(|it| polled(it, noop)).collect();
+    assert_eq!(places.len(), 2);
+}
+
+#[test]
+fn k3_a_grain_that_could_not_be_made_leaves_the_places_to_those_that_have_them() {
+    let sim = Simulation::new(1);
+    let tills = Tills::new(2, world(&sim).0);
+    let place = at_once(&tills).unwrap();
+    assert!(sends(&tills, 1) && !sends(&tills, 2));
+    assert_eq!(tills.give_up(&1).len(), 1);
+    assert!(sends(&tills, 3) && !sends(&tills, 4), "one place is taken");
+    place.fill(5, 0);
+    assert_eq!(held(&tills), [3, 5]);
+    assert_eq!(wanted(&tills), [1, 1], "once for each try");
+}
+
+#[test]
+fn k2_who_waits_looks_for_room_at_the_grain_that_is_there() {
+    let sim = Simulation::new(1);
+    let (agent, before) = world(&sim);
+    let tills = Tills::new(2, agent);
+    is_there(&tills, &before);
+    let places = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
+    let (mut first, mut next) = (waits_at(&tills, 1), waits_at(&tills, 1));
+    let noop = Waker::noop();
+    assert!(polled(&mut first, noop).is_none() && polled(&mut next, noop).is_none());
+    // The places are the next grain's, and the mailbox has room for the one that stands there.
+    tills.release(&1);
+    let mut looks = waits_at(&tills, 1);
+    assert!(polled(&mut looks, noop).is_none());
+    drop(looks);
+    dies(&sim, &before);
+    tills.gone(1, before.pid());
+    let (_, grain) = world(&sim);
+    assert!(tills.move_in(&1, &grain).is_empty());
+    assert!(polled(&mut first, noop).is_none(), "both places are taken");
+    assert_eq!((stages(&tills)[0], grain.waiting()), (Some(1), 2));
+    drop(places);
+    assert!(polled(&mut first, noop).is_some() && polled(&mut next, noop).is_some());
+}
+
+#[test]
+fn k2_who_waits_behind_places_of_the_next_grain_takes_no_room_at_the_one_before() {
+    let sim = Simulation::new(1);
+    let (agent, grain) = world(&sim);
+    let tills = Tills::new(2, agent);
+    is_there(&tills, &grain);
+    let _places = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
+    let mut waiting = waits_at(&tills, 1);
+    assert!(polled(&mut waiting, Waker::noop()).is_none());
+    tills.release(&1);
+    assert_eq!(grain.waiting(), 1, "the mailbox has given its room to the first of its line");
+    assert!(polled(&mut waiting, Waker::noop()).is_none());
+    assert_eq!(grain.waiting(), 0);
+}
+
+#[test]
+fn k2_a_newcomer_that_others_have_filled_finishes_and_the_next_one_comes() {
+    let sim = Simulation::new(1);
+    let grain = obedient(&sim);
+    let tills = Tills::new(2, world(&sim).0);
+    assert!(sends(&tills, 1));
+    grain.send(8).unwrap();
+    grain.send(9).unwrap();
+    assert!(tills.move_in(&1, &grain).is_empty());
+    sim.run_until_idle();
+    assert!(!sim.is_alive(grain.pid()));
+    tills.gone(1, grain.pid());
+    assert_eq!((held(&tills), sim.stats().dead_letters), (vec![1], 0));
+}
+
+#[test]
+fn k1_a_grain_is_not_idle_while_one_that_was_called_to_it_has_not_looked() {
+    let sim = Simulation::new(1);
+    let (grain, agent) = (obedient(&sim), world(&sim).0);
+    let tills = Tills::new(2, agent);
+    is_there(&tills, &grain);
+    assert!(sends(&tills, 1) && sends(&tills, 2));
+    let (mut first, mut next) = (waits_at(&tills, 1), waits_at(&tills, 1));
+    let noop = Waker::noop();
+    assert!(polled(&mut first, noop).is_none() && polled(&mut next, noop).is_none());
+    sim.run_until_idle();
+    polled(&mut first, noop).unwrap().fill(3, 0);
+    sim.run_until_idle();
+    assert_eq!(grain.waiting(), 0);
+    assert!(!tills.lets_go(&1, grain.pid()), "somebody waits");
+    drop(polled(&mut next, noop).unwrap());
+    assert!(tills.lets_go(&1, grain.pid()));
+}
+
+#[test]
+fn k2_places_at_a_grain_that_has_died_count_before_its_end_is_heard_of() {
+    let sim = Simulation::new(1);
+    for uses in [false, true] {
+        let (agent, grain) = world(&sim);
+        let tills = Tills::new(2, agent);
+        is_there(&tills, &grain);
+        let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
+        dies(&sim, &grain);
+        if uses {
+            one.fill(1, 0);
+        } else {
+            drop(one);
+            assert!(sends(&tills, 1));
+        }
+        assert!(!sends(&tills, 2), "one is held, and one is to come");
+        tills.gone(1, grain.pid());
+        assert!(!sends(&tills, 3));
+        drop(other);
+        assert!(sends(&tills, 4) && !sends(&tills, 5));
+        assert_eq!(held(&tills), [1, 4]);
+    }
+}

@@ -1,0 +1,37 @@
+//! The route to the grains: what the address of their keeper leads to.
+
+use crate::grains::calls::ToGrain;
+use crate::grains::directory::SharedDirectory;
+use crate::grains::reservation::{GrainPermit, place};
+use krarup_act::{Permit, Route};
+use krarup_gen::SendError;
+use std::hash::Hash;
+use std::sync::Arc;
+
+/// The way to the grains.
+pub(crate) struct ToGrains<K, M, C>(pub(crate) Arc<SharedDirectory<K, M, C>>);
+
+impl<K, M, C> Route<ToGrain<K, M>> for ToGrains<K, M, C>
+where
+    K: Hash + Eq + Clone + Send + Sync + 'static,
+    M: Send + 'static,
+    C: Send + 'static,
+{
+    fn send(&self, letter: ToGrain<K, M>, sender: u64) -> Result<(), SendError<ToGrain<K, M>>> {
+        self.0.send(letter.key, letter.message, sender)
+    }
+
+    /// There is no room but that of a certain grain, and the key is in the message.
+    fn reserve(&self) -> Result<Permit<ToGrain<K, M>>, SendError<()>> {
+        Err(SendError::NotReservable(()))
+    }
+
+    fn room(&self, letter: &ToGrain<K, M>) -> Option<krarup_act::RoomFuture<ToGrain<K, M>>> {
+        let (shared, key) = (Arc::clone(&self.0), letter.key.clone());
+        Some(Box::pin(async move { place(shared, key).await.map(GrainPermit::into_permit) }))
+    }
+
+    fn waiting(&self) -> usize {
+        self.0.waiting()
+    }
+}

@@ -1,0 +1,317 @@
+//! How a state actor runs: what comes is sorted into the classes, and the next is handled.
+//!
+//! ```text
+//!   mailbox ──┐                         ┌──► begin a handler ──► ended
+//!   ledger ───┼─ gather ─► classes ─────┤         │ awaits
+//!   belfry ───┘             (order)     └──► go on with one ◄── stacks
+//!      ▲                                                          │
+//!      └────────────────────── bells ◄────────────────────────────┘
+//! ```
+//!
+//! One step is: gather, take the next, handle it until it ends or awaits. So what came while
+//! one was handled is sorted in before the next is taken (rule O2). A handler that yields goes on
+//! when nothing else is there: it has said that it can wait.
+//!
+//! Here is the loop, and when it ends; how things come in is in [`super::mail`], what is
+//! done with the next in [`crate::state_actor::handling`].
+
+use crate::contained_drop::drop_each;
+use crate::state_actor::classes::{Classes, NextItem};
+use crate::state_actor::handlers::RunningHandlers;
+use crate::state_actor::items::{ActorEvent, AskFailure, By, Posted, ReplyItem};
+use crate::state_actor::kinds::StateContext;
+use crate::state_actor::letter::Letter;
+use crate::state_actor::load::Load;
+use crate::state_actor::scope::{HandlerScope, StateOwner};
+use crate::state_actor::state_actor::StateActor;
+use crate::table::TableKey;
+use krarup_act::contain;
+use krarup_gen::{Inspection, Reason, Timestamp};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// Things that are handled in one poll beyond what was received in it: a turn counts messages,
+/// and what comes from elsewhere must not make it endless.
+const STEPS: usize = 64;
+
+/// Why an actor is to end.
+pub(crate) enum StateActorEnd {
+    /// A callback failed.
+    Failed(Reason),
+    /// It was told to, or has told itself.
+    Told(Reason),
+}
+
+type ActorClasses<A> = Classes<
+    ReplyItem<<A as StateActor>::Reply>,
+    AskFailure,
+    Posted<<A as StateActor>::Ask>,
+    Posted<<A as StateActor>::Notice>,
+    ActorEvent<<A as StateActor>::Event>,
+>;
+
+pub(crate) type Following<A> = NextItem<
+    ReplyItem<<A as StateActor>::Reply>,
+    AskFailure,
+    Posted<<A as StateActor>::Ask>,
+    Posted<<A as StateActor>::Notice>,
+    ActorEvent<<A as StateActor>::Event>,
+>;
+
+pub(crate) struct Engine<A: StateActor> {
+    pub(crate) desk: Arc<HandlerScope<A>>,
+    pub(crate) stacks: RunningHandlers,
+    pub(crate) classes: ActorClasses<A>,
+    /// Handlers that have yielded, in order.
+    pub(crate) yielded: VecDeque<TableKey>,
+    /// Letters that wait in here keep their room in the mailbox.
+    keeps_room: bool,
+    /// As many handlers of letters may be in flight.
+    most_in_flight: usize,
+    /// Its load says in which class the process is queued.
+    class_varies: bool,
+    /// State and process, while the hooks have them.
+    out: Option<StateOwner<A>>,
+    /// It ends with this when no handler is in flight any more.
+    told: Option<Reason>,
+    /// It ends when nothing waits and nothing is in flight any more.
+    pub(crate) finishing: bool,
+}
+
+impl<A: StateActor> Engine<A> {
+    pub(crate) fn new(actor: A, mut ctx: StateContext<A>, most_in_flight: usize) -> Self {
+        let (pid, class_varies) = (ctx.pid(), ctx.class_varies());
+        let keeps_room = ctx.hold_room().is_ok();
+        let desk = HandlerScope {
+            house: parking_lot::Mutex::new(Some(StateOwner { actor, ctx })),
+            ledger: Arc::default(),
+            belfry: Arc::default(),
+            pid,
+        };
+        Engine {
+            desk: Arc::new(desk),
+            stacks: RunningHandlers::default(),
+            classes: Classes::default(),
+            yielded: VecDeque::new(),
+            keeps_room,
+            most_in_flight,
+            class_varies,
+            out: None,
+            told: None,
+            finishing: false,
+        }
+    }
+
+    /// A notice that is handled before all that is sent.
+    pub(crate) fn put_first(&mut self, notice: A::Notice) {
+        let sender = Some(self.desk.pid);
+        self.classes.notices.push_front(Posted { sender, letter: notice, keeps_room: false });
+    }
+
+    /// Runs until the actor is to end. A panic in whatever runs here is a failure.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<StateActorEnd> {
+        self.desk.belfry.rouse();
+        contain(|| self.run(cx)).unwrap_or_else(|panic| Poll::Ready(StateActorEnd::Failed(panic)))
+    }
+
+    fn run(&mut self, cx: &mut Context<'_>) -> Poll<StateActorEnd> {
+        let mut steps = STEPS;
+        loop {
+            // Before it looks: letters may have stayed in the mailbox because as many were in
+            // flight as may be, and nobody wakes it for them again.
+            self.classes.set_busy(self.stacks.of_letters() >= self.most_in_flight);
+            steps += self.gather(cx);
+            if self.classes.is_low() && self.look_again() {
+                steps += 1;
+                continue;
+            }
+            if let Some(next) = self.take_next() {
+                if let Err(reason) = self.handle(next) {
+                    return Poll::Ready(StateActorEnd::Failed(reason));
+                }
+            } else if let Some(end) = self.end() {
+                return Poll::Ready(end);
+            } else if self.desk.belfry.rest(cx.waker()) {
+                break;
+            }
+            steps = steps.saturating_sub(1);
+            if steps == 0 {
+                cx.waker().wake_by_ref();
+                break;
+            }
+        }
+        if self.class_varies {
+            self.say_class();
+        }
+        Poll::Pending
+    }
+
+    /// The end, if the actor is to end and nothing keeps it from that.
+    fn end(&mut self) -> Option<StateActorEnd> {
+        if !self.stacks.is_empty() {
+            return None;
+        }
+        if let Some(reason) = self.told.clone() {
+            return Some(StateActorEnd::Told(reason));
+        }
+        // What has come to one that is suspended may wait, in here or in the mailbox.
+        (self.finishing && self.desk.ledger.pending() == 0 && !self.is_suspended())
+            .then_some(StateActorEnd::Told(Reason::Normal))
+    }
+
+    fn is_suspended(&self) -> bool {
+        self.desk.house.lock().as_ref().is_some_and(|house| house.ctx.is_suspended())
+    }
+
+    /// Nothing is begun from now on.
+    pub(crate) fn tell(&mut self, reason: Reason) {
+        self.told.get_or_insert(reason);
+        self.classes.close();
+    }
+
+    /// It was told to end, and does when no handler is in flight any more.
+    pub(crate) fn is_told(&self) -> bool {
+        self.told.is_some()
+    }
+
+    /// Whether letters stay in the mailbox: one that drops its oldest cannot reach what is in here,
+    /// so no more is received than is begun.
+    pub(crate) fn leaves_letters(&self, ctx: &StateContext<A>) -> bool {
+        self.keeps_room
+            && ctx.drops_oldest()
+            && !(self.classes.may_begin() && self.classes.letters() == 0)
+    }
+
+    fn take_next(&mut self) -> Option<Following<A>> {
+        let mut house = self.desk.house.lock();
+        let StateOwner { actor, ctx } = house.as_mut()?;
+        if self.told.is_none() {
+            if ctx.is_suspended() {
+                return None;
+            }
+            if ctx.is_stopping() && !self.finishing {
+                self.told = Some(Reason::Normal);
+                self.classes.close();
+            }
+        }
+        let next = self.classes.next(&By(actor));
+        if self.keeps_room
+            && let Some(next) = &next
+        {
+            ctx.free_room(places(next));
+        }
+        let yielded = || self.yielded.pop_front().map(|key| NextItem::Reply(ReplyItem::Woken(key)));
+        next.or_else(yielded)
+    }
+
+    pub(crate) fn load(&self) -> Load {
+        Load {
+            replies: self.classes.replies.len(),
+            events: self.classes.events.len(),
+            pending: self.desk.ledger.pending(),
+        }
+    }
+
+    /// The process is queued in the class of its load (rule O8). Events that the turn was too
+    /// short for lie in the mailbox.
+    fn say_class(&mut self) {
+        self.gather_own();
+        let mut load = self.load();
+        if let Some(StateOwner { ctx, .. }) = &mut *self.desk.house.lock() {
+            load.events += ctx.controls_waiting();
+            ctx.set_class(load.class());
+        }
+    }
+
+    pub(crate) fn inspect(&self) -> Inspection {
+        let house = self.desk.house.lock();
+        let mut inspection = house.as_ref().map(|house| house.actor.inspect()).unwrap_or_default();
+        drop(house);
+        self.load().describe(&mut inspection);
+        inspection
+            .with("exceptions", self.classes.exceptions.len())
+            .with("asks", self.classes.asks.len())
+            .with("notices", self.classes.notices.len())
+            .with("in_flight", self.stacks.len())
+            .with("barrier", self.classes.has_barrier())
+    }
+
+    /// Gives up all that is in flight and all that it waits for; what was sent and not begun
+    /// stays.
+    pub(crate) fn abandon(&mut self) {
+        self.stacks.clear();
+        self.yielded.clear();
+        self.desk.ledger.clear();
+        self.desk.belfry.take();
+        self.classes.lower_any();
+        drop_each(self.classes.replies.drain(..));
+        drop_each(self.classes.exceptions.drain(..));
+        let events = std::mem::take(&mut self.classes.events);
+        let (own, sent) = events.into_iter().partition(ActorEvent::is_own);
+        self.classes.events = sent;
+        drop_each::<VecDeque<_>>(own);
+    }
+
+    /// The time.
+    pub(crate) fn now(&mut self) -> Timestamp {
+        let now = self.take_out().ctx.now();
+        self.put_back();
+        now
+    }
+
+    /// State and process, for the hooks: no handler runs meanwhile.
+    pub(crate) fn take_out(&mut self) -> &mut StateOwner<A> {
+        let out = self.desk.house.lock().take().or_else(|| self.out.take());
+        self.out.insert(out.expect("state and process are either at the desk or out"))
+    }
+
+    /// State and process are there for the handlers again.
+    pub(crate) fn put_back(&mut self) {
+        if let Some(house) = self.out.take() {
+            *self.desk.house.lock() = Some(house);
+        }
+    }
+}
+
+impl<A: StateActor> Drop for Engine<A> {
+    fn drop(&mut self) {
+        // One that was not closed is dropped by a kill, and that is the cause of the end.
+        let _ = self.close();
+    }
+}
+
+impl<A: StateActor> Engine<A> {
+    /// Drops handlers, and then the state. What was sent and not begun is lost, and that is
+    /// counted; whoever holds a promise elsewhere hears that nothing will come of it.
+    ///
+    /// # Errors
+    /// The destructor of the state has panicked.
+    pub(crate) fn close(&mut self) -> krarup_gen::Result {
+        // What a handler leaves behind may look at the state as it goes.
+        self.put_back();
+        self.abandon();
+        let Some(StateOwner { actor, ctx }) = self.desk.house.lock().take() else { return Ok(()) };
+        for Posted { sender, letter, .. } in self.classes.asks.drain(..) {
+            ctx.lose(Letter::<A::Notice, A::Ask>::Ask(letter), sender);
+        }
+        for Posted { sender, letter, .. } in self.classes.notices.drain(..) {
+            ctx.lose(Letter::<A::Notice, A::Ask>::Notice(letter), sender);
+        }
+        for event in self.classes.events.drain(..) {
+            event.lose(&ctx);
+        }
+        contain(|| drop(actor))
+    }
+}
+
+/// How many of those that are next have kept their room.
+fn places<R, X, A, N, E>(next: &NextItem<R, X, Posted<A>, Posted<N>, E>) -> usize {
+    match next {
+        NextItem::Ask(ask) | NextItem::Barrier(ask) => usize::from(ask.keeps_room),
+        NextItem::Asks(asks) => asks.iter().filter(|ask| ask.keeps_room).count(),
+        NextItem::Notice(notice) => usize::from(notice.keeps_room),
+        NextItem::Notices(notices) => notices.iter().filter(|notice| notice.keeps_room).count(),
+        NextItem::Reply(_) | NextItem::Exception(_) | NextItem::Event(_) => 0,
+    }
+}

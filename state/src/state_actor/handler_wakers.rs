@@ -1,0 +1,138 @@
+//! Who in a state actor was woken.
+//!
+//! Every stack and every promise has a bell, which is its waker. A bell that is rung notes
+//! its key, and wakes the process if that rests; while the process runs it looks at the notes
+//! itself. Whether it rests changes under the same lock, so no ring is lost between the last
+//! look and the rest (rule R2).
+
+use crate::table::TableKey;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Wake, Waker};
+
+/// Whose bell it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    Stack(TableKey),
+    Pledge(TableKey),
+}
+
+#[derive(Default)]
+pub(crate) struct HandlerWakers {
+    notes: Mutex<Notes>,
+}
+
+#[derive(Default)]
+struct Notes {
+    rung: Vec<Of>,
+    /// The process's own waker, while it rests.
+    sleeper: Option<Waker>,
+}
+
+impl HandlerWakers {
+    /// A waker that rings for this one.
+    pub(crate) fn bell(self: &Arc<Self>, of: Of) -> Arc<HandlerWaker> {
+        Arc::new(HandlerWaker { of, rung: AtomicBool::new(false), belfry: Arc::clone(self) })
+    }
+
+    /// Those that were rung since the last time this was asked, in order.
+    pub(crate) fn take(&self) -> Vec<Of> {
+        std::mem::take(&mut self.notes.lock().rung)
+    }
+
+    /// The process runs: it need not be woken.
+    pub(crate) fn rouse(&self) {
+        // A waker may be a user's: it is cloned and dropped when no lock is held, here as below.
+        let sleeper = self.notes.lock().sleeper.take();
+        drop(sleeper);
+    }
+
+    /// The process is about to rest, unless somebody has rung: then false.
+    pub(crate) fn rest(&self, waker: &Waker) -> bool {
+        let mut sleeper = Some(waker.clone());
+        let mut notes = self.notes.lock();
+        let quiet = notes.rung.is_empty();
+        if quiet {
+            std::mem::swap(&mut notes.sleeper, &mut sleeper);
+        }
+        drop(notes);
+        drop(sleeper);
+        quiet
+    }
+}
+
+/// The waker of one stack or promise.
+pub(crate) struct HandlerWaker {
+    of: Of,
+    rung: AtomicBool,
+    belfry: Arc<HandlerWakers>,
+}
+
+impl HandlerWaker {
+    /// What it rang for is about to be looked at: what rings from now on is news.
+    pub(crate) fn still(&self) {
+        self.rung.store(false, Ordering::Release);
+    }
+
+    /// Whether it has rung since.
+    pub(crate) fn has_rung(&self) -> bool {
+        self.rung.load(Ordering::Acquire)
+    }
+}
+
+impl Wake for HandlerWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if self.rung.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let sleeper = {
+            let mut notes = self.belfry.notes.lock();
+            notes.rung.push(self.of);
+            notes.sleeper.take()
+        };
+        if let Some(sleeper) = sleeper {
+            sleeper.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Table;
+
+    #[derive(Default)]
+    struct Rings(AtomicBool);
+
+    impl Wake for Rings {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn o5_who_has_rung_keeps_the_process_from_resting_and_later_wakes_it() {
+        let belfry: Arc<HandlerWakers> = Arc::default();
+        let key = Table::default().insert_with(|_| ());
+        let bell = belfry.bell(Of::Stack(key));
+        let process = Arc::new(Rings::default());
+        let waker = Waker::from(Arc::clone(&process));
+        belfry.rouse();
+        Waker::from(Arc::clone(&bell)).wake();
+        assert!(!belfry.rest(&waker), "it has not looked at what has rung");
+        assert_eq!(belfry.take(), [Of::Stack(key)]);
+        bell.still();
+        assert!(belfry.rest(&waker));
+        assert!(!process.0.load(Ordering::Relaxed));
+        Waker::from(Arc::clone(&bell)).wake();
+        assert!(process.0.load(Ordering::Relaxed));
+        // One that has rung and was not looked at rings once.
+        Waker::from(bell).wake();
+        assert_eq!(belfry.take(), [Of::Stack(key)]);
+    }
+}

@@ -1,0 +1,148 @@
+//! What is done with the next thing that a state actor takes from its classes.
+//!
+//! A letter, an event or an outcome for a callback begins a handler, which goes on until it ends
+//! or awaits; an outcome that a handler awaits, and a bell, have that handler go on.
+
+use crate::state_actor::classes::NextItem;
+use crate::state_actor::engine::{Engine, Following};
+use crate::state_actor::handler_wakers::Of;
+use crate::state_actor::handlers::HandlerFuture;
+use crate::state_actor::items::{ActorEvent, AskFailure, Posted, ReplyItem};
+use crate::state_actor::promise::Exception;
+use crate::state_actor::scope::{Scope, StateOwner};
+use crate::state_actor::state_actor::StateActor;
+use crate::table::TableKey;
+use krarup_gen::Reason;
+
+impl<A: StateActor> Engine<A> {
+    /// Handles one thing until it ends or awaits.
+    pub(crate) fn handle(&mut self, next: Following<A>) -> Result<(), Reason> {
+        let scope = |sender| Scope::new(&self.desk, sender);
+        match next {
+            NextItem::Reply(ReplyItem::Awaited(key))
+            | NextItem::Exception(AskFailure::Awaited(key)) => self.deliver(key),
+            NextItem::Reply(ReplyItem::Woken(key)) => self.resume(key),
+            NextItem::Reply(ReplyItem::Told(key, reply)) => {
+                let mut scope = scope(None);
+                self.begin_settled(key, async move { A::handle_reply(&mut scope, reply).await })
+            }
+            NextItem::Exception(AskFailure::Told(key, exception)) => {
+                self.begin_exception(key, exception)
+            }
+            NextItem::Ask(Posted { sender, letter, .. }) => {
+                let mut scope = scope(sender);
+                self.begin_letter(Box::pin(async move { A::handle_ask(&mut scope, letter).await }))
+            }
+            NextItem::Barrier(Posted { sender, letter, .. }) => {
+                let mut scope = scope(sender);
+                let work = Box::pin(async move { A::handle_ask(&mut scope, letter).await });
+                let key = self.stacks.add(&self.desk.belfry, work, true);
+                self.classes.raise(key);
+                self.resume(key)
+            }
+            NextItem::Asks(asks) => {
+                let mut scope = scope(asks.first().and_then(|ask| ask.sender));
+                let asks = asks.into_iter().map(|ask| ask.letter).collect();
+                self.begin_letter(Box::pin(async move { A::handle_asks(&mut scope, asks).await }))
+            }
+            NextItem::Notice(Posted { sender, letter, .. }) => {
+                let mut scope = scope(sender);
+                self.begin_letter(Box::pin(
+                    async move { A::handle_notice(&mut scope, letter).await },
+                ))
+            }
+            NextItem::Notices(notices) => {
+                let mut scope = scope(notices.first().and_then(|notice| notice.sender));
+                let notices = notices.into_iter().map(|notice| notice.letter).collect();
+                self.begin_letter(Box::pin(
+                    async move { A::handle_notices(&mut scope, notices).await },
+                ))
+            }
+            NextItem::Event(event) => self.handle_event(event),
+        }
+    }
+
+    fn handle_event(&mut self, event: ActorEvent<A::Event>) -> Result<(), Reason> {
+        let event = match event {
+            ActorEvent::Timeout(AskFailure::Awaited(key)) => return self.deliver(key),
+            ActorEvent::Timeout(AskFailure::Told(key, exception)) => {
+                return self.begin_exception(key, exception);
+            }
+            // It is to end: what is new is not begun.
+            event if self.is_told() => {
+                if let Some(StateOwner { ctx, .. }) = &*self.desk.house.lock() {
+                    event.lose(ctx);
+                }
+                return Ok(());
+            }
+            event => event,
+        };
+        let mut scope = Scope::new(&self.desk, event.sender());
+        match event {
+            ActorEvent::Timer(key, event) => {
+                self.begin_settled(key, async move { A::handle_event(&mut scope, event).await })
+            }
+            ActorEvent::Sent(Posted { letter, .. }) => {
+                self.begin(Box::pin(async move { A::handle_event(&mut scope, letter).await }))
+            }
+            ActorEvent::Down(down) => {
+                self.begin(Box::pin(async move { A::handle_down(&mut scope, down).await }))
+            }
+            ActorEvent::Exit(exit) => {
+                self.begin(Box::pin(async move { A::handle_exit(&mut scope, exit).await }))
+            }
+            ActorEvent::Silence => {
+                self.begin(Box::pin(async move { A::handle_timeout(&mut scope).await }))
+            }
+            ActorEvent::Other(Posted { letter, .. }) => {
+                self.begin(Box::pin(async move { A::handle_other(&mut scope, letter).await }))
+            }
+            ActorEvent::Timeout(_) => Ok(()),
+        }
+    }
+
+    fn begin_exception(&mut self, key: TableKey, exception: Exception) -> Result<(), Reason> {
+        let mut scope = Scope::new(&self.desk, None);
+        self.begin_settled(key, async move { A::handle_exception(&mut scope, exception).await })
+    }
+
+    /// Begins a handler of what has settled, unless that was withdrawn.
+    fn begin_settled(
+        &mut self,
+        key: TableKey,
+        work: impl Future<Output = Result<(), Reason>> + Send + 'static,
+    ) -> Result<(), Reason> {
+        if self.desk.ledger.deliver(key) { self.begin(Box::pin(work)) } else { Ok(()) }
+    }
+
+    fn begin(&mut self, work: HandlerFuture) -> Result<(), Reason> {
+        let key = self.stacks.add(&self.desk.belfry, work, false);
+        self.resume(key)
+    }
+
+    /// Begins a handler of an ask, of a notice, or of several: one of those of which not more than
+    /// a number may be in flight.
+    fn begin_letter(&mut self, work: HandlerFuture) -> Result<(), Reason> {
+        let key = self.stacks.add(&self.desk.belfry, work, true);
+        self.resume(key)
+    }
+
+    /// Goes on with a handler.
+    fn resume(&mut self, key: TableKey) -> Result<(), Reason> {
+        let Some(outcome) = self.stacks.resume(key) else { return Ok(()) };
+        self.classes.lower(key);
+        outcome
+    }
+
+    /// An outcome goes to who holds its promise, and the handler that awaits it goes on at once.
+    fn deliver(&mut self, key: TableKey) -> Result<(), Reason> {
+        self.desk.ledger.deliver(key);
+        for of in self.desk.belfry.take() {
+            match of {
+                Of::Stack(stack) => self.resume(stack)?,
+                Of::Pledge(key) => self.desk.ledger.poll(key),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,91 @@
+//! What lies in the classes of a state actor, and how the actor sorts it.
+
+use crate::state_actor::classes::Sorting;
+use crate::state_actor::promise::Exception;
+use crate::state_actor::state_actor::StateActor;
+use crate::table::TableKey;
+use krarup_act::{Context, Dynamic, contain};
+use krarup_gen::{Down, Exit, Pid};
+
+/// A letter and who sent it.
+pub(crate) struct Posted<T> {
+    pub(crate) sender: Option<Pid>,
+    pub(crate) letter: T,
+    /// It keeps its room in the mailbox until it is begun.
+    pub(crate) keeps_room: bool,
+}
+
+/// An item of the first class.
+pub(crate) enum ReplyItem<R> {
+    /// An answer for whoever holds the promise.
+    Awaited(TableKey),
+    /// An answer for the callback.
+    Told(TableKey, R),
+    /// What a handler awaits, and that is no promise, is ready.
+    Woken(TableKey),
+}
+
+/// An ask of the actor's own that has failed.
+pub(crate) enum AskFailure {
+    Awaited(TableKey),
+    Told(TableKey, Exception),
+}
+
+/// An item of the last class.
+pub(crate) enum ActorEvent<E> {
+    /// An ask was not answered in time.
+    Timeout(AskFailure),
+    Timer(TableKey, E),
+    Sent(Posted<E>),
+    Down(Down),
+    Exit(Exit),
+    Silence,
+    Other(Posted<Dynamic>),
+}
+
+impl<E: Send + 'static> ActorEvent<E> {
+    /// What the actor has set or asked for itself, and nobody has sent.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self, ActorEvent::Timeout(_) | ActorEvent::Timer(..))
+    }
+
+    /// It will not be handled: one that was sent is a dead letter (rule D7).
+    pub(crate) fn lose<M: Send + 'static>(self, ctx: &Context<M, E>) {
+        match self {
+            ActorEvent::Sent(Posted { sender, letter, .. }) => ctx.lose(letter, sender),
+            ActorEvent::Other(Posted { sender, letter, .. }) => ctx.lose_other(letter, sender),
+            told => drop(contain(|| drop(told))),
+        }
+    }
+
+    /// Who sent it, if anybody did.
+    pub(crate) fn sender(&self) -> Option<Pid> {
+        match self {
+            ActorEvent::Sent(Posted { sender, .. }) | ActorEvent::Other(Posted { sender, .. }) => {
+                *sender
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The actor sorts what it is sent.
+pub(crate) struct By<'a, A>(pub(crate) &'a A);
+
+impl<A: StateActor> Sorting<Posted<A::Ask>, Posted<A::Notice>> for By<'_, A> {
+    fn is_barrier(&self, ask: &Posted<A::Ask>) -> bool {
+        self.0.is_barrier(&ask.letter)
+    }
+
+    fn batches_ask(&self, ask: &Posted<A::Ask>) -> bool {
+        self.0.batches_ask(&ask.letter)
+    }
+
+    fn batches_notice(&self, notice: &Posted<A::Notice>) -> bool {
+        self.0.batches_notice(&notice.letter)
+    }
+
+    fn most(&self) -> usize {
+        self.0.most_in_batch()
+    }
+}

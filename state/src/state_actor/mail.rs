@@ -1,0 +1,133 @@
+//! How what comes to a state actor gets into its classes.
+//!
+//! Three things bring it: bells, the ledger of what was asked, the mailbox. They are looked at
+//! before each step. Letters of a bounded mailbox keep their room there until they are begun, so that no
+//! more wait than the bound says, wherever they are (rule M5). What stops the actor, or looks
+//! into it, is not held back by a barrier (rule O7).
+
+use crate::state_actor::engine::Engine;
+use crate::state_actor::handler_wakers::Of;
+use crate::state_actor::items::{ActorEvent, AskFailure, Posted, ReplyItem};
+use crate::state_actor::kinds::Kinds;
+use crate::state_actor::letter::Letter;
+use crate::state_actor::promise::{PromiseKind, Settled};
+use crate::state_actor::scope::StateOwner;
+use crate::state_actor::state_actor::StateActor;
+use crate::table::TableKey;
+use krarup_act::Received;
+use krarup_gen::Pid;
+use std::pin::pin;
+use std::task::{Context, Poll};
+
+type StateMail<A> = Received<Letter<<A as Kinds>::Notice, <A as Kinds>::Ask>, <A as Kinds>::Event>;
+
+impl<A: StateActor> Engine<A> {
+    /// Sorts in whatever has come; how many letters and events were received.
+    pub(crate) fn gather(&mut self, cx: &mut Context<'_>) -> usize {
+        self.gather_own();
+        let mut received = 0;
+        while let Some((item, sender, keeps_room)) = self.receive(cx) {
+            received += 1;
+            self.sort(item, sender, keeps_room);
+        }
+        received
+    }
+
+    /// Sorts in what its own handlers and promises have come to.
+    pub(crate) fn gather_own(&mut self) {
+        for of in self.desk.belfry.take() {
+            match of {
+                Of::Pledge(key) => self.desk.ledger.poll(key),
+                Of::Stack(key) if self.stacks.has_yielded(key) => self.yielded.push_back(key),
+                Of::Stack(key) => self.classes.replies.push_back(ReplyItem::Woken(key)),
+            }
+        }
+        for (key, settled) in self.desk.ledger.take_settled() {
+            self.sort_settled(key, settled);
+        }
+    }
+
+    /// A process that receives looks into its mailbox once in a poll and has the turn look
+    /// again; here the order depends on what came since. Whether there was a letter.
+    pub(crate) fn look_again(&mut self) -> bool {
+        let taken = {
+            let mut house = self.desk.house.lock();
+            let Some(StateOwner { ctx, .. }) = house.as_mut() else { return false };
+            if self.leaves_letters(ctx) {
+                return false;
+            }
+            ctx.take_holding().map(|(letter, keeps_room)| (letter, ctx.sender(), keeps_room))
+        };
+        let Some((letter, sender, keeps_room)) = taken else { return false };
+        self.sort(Received::Message(letter), sender, keeps_room);
+        true
+    }
+
+    /// What has come, from whom, and whether it keeps its room.
+    fn receive(&mut self, cx: &mut Context<'_>) -> Option<(StateMail<A>, Option<Pid>, bool)> {
+        let mut house = self.desk.house.lock();
+        let ctx = &mut house.as_mut()?.ctx;
+        let received = if self.leaves_letters(ctx) {
+            pin!(ctx.receive_control()).poll(cx).map(|item| (item, false))
+        } else {
+            ctx.poll_holding()
+        };
+        let Poll::Ready((item, keeps_room)) = received else { return None };
+        Some((item, ctx.sender(), keeps_room))
+    }
+
+    fn sort_settled(&mut self, key: TableKey, settled: Settled<A::Reply, A::Event>) {
+        let classes = &mut self.classes;
+        match settled {
+            Settled::Awaited(PromiseKind::Reply) => {
+                classes.replies.push_back(ReplyItem::Awaited(key));
+            }
+            Settled::Awaited(PromiseKind::Exception) => {
+                classes.exceptions.push_back(AskFailure::Awaited(key));
+            }
+            Settled::Awaited(PromiseKind::Timeout) => {
+                classes.events.push_back(ActorEvent::Timeout(AskFailure::Awaited(key)));
+            }
+            Settled::Reply(reply) => classes.replies.push_back(ReplyItem::Told(key, reply)),
+            Settled::Exception(exception) => {
+                let kind = PromiseKind::of::<()>(&Err(exception.error.clone()));
+                let failure = AskFailure::Told(key, exception);
+                match kind {
+                    PromiseKind::Timeout => classes.events.push_back(ActorEvent::Timeout(failure)),
+                    _ => classes.exceptions.push_back(failure),
+                }
+            }
+            Settled::Event(event) => classes.events.push_back(ActorEvent::Timer(key, event)),
+        }
+    }
+
+    fn sort(&mut self, item: StateMail<A>, sender: Option<Pid>, keeps_room: bool) {
+        let classes = &mut self.classes;
+        match item {
+            Received::Message(Letter::Ask(letter)) => {
+                classes.asks.push_back(Posted { sender, letter, keeps_room });
+            }
+            Received::Message(Letter::Notice(letter)) => {
+                classes.notices.push_back(Posted { sender, letter, keeps_room });
+            }
+            Received::Command(letter) => {
+                classes.events.push_back(ActorEvent::Sent(Posted { sender, letter, keeps_room }));
+            }
+            Received::Down(down) => classes.events.push_back(ActorEvent::Down(down)),
+            Received::Exit(exit) => classes.events.push_back(ActorEvent::Exit(exit)),
+            Received::Timeout => classes.events.push_back(ActorEvent::Silence),
+            Received::Other(letter) => {
+                classes.events.push_back(ActorEvent::Other(Posted { sender, letter, keeps_room }));
+            }
+            Received::Inspect(reply) => reply.send(self.inspect()),
+            Received::State(reply) => {
+                let state = self.desk.house.lock().as_ref().and_then(|house| house.actor.state());
+                reply.send(state);
+            }
+            Received::Stop(reason) => self.tell(reason),
+            Received::Finish => self.finishing = true,
+            // What is added to what can be received is not for us.
+            _ => {}
+        }
+    }
+}

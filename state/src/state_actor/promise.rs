@@ -1,0 +1,332 @@
+//! What a state actor waits for: promises, and the ledger in which they stand.
+//!
+//! ```text
+//!   asked ──► open ──answer, error, timeout──► settled ──its turn among the five classes──► delivered
+//!                └───────── dropped: taken out of the ledger, a late answer finds nobody ────────┘
+//! ```
+//!
+//! A promise stands in the ledger until it is delivered, so what the ledger counts is at every
+//! moment what the actor has asked and not heard of (rule O5). Its answer is not seen by the
+//! handler before its turn has come: that is what gives replies, exceptions and timeouts
+//! their places in the order (rule O2).
+
+use crate::contained_drop::drop_each;
+use crate::state_actor::handler_wakers::{HandlerWaker, HandlerWakers, Of};
+use crate::table::{Table, TableKey};
+use krarup_act::contain;
+use krarup_gen::{CallError, Pid};
+use parking_lot::Mutex;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+/// What a promise or a timer has come to. `R` and `E` are the replies and events of the actor.
+pub(crate) enum Settled<R, E> {
+    /// Somebody holds the promise, and the outcome lies there.
+    Awaited(PromiseKind),
+    /// The answer goes to a callback.
+    Reply(R),
+    Exception(Exception),
+    /// A timer has rung.
+    Event(E),
+}
+
+/// What kind of outcome it is: the class in which it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PromiseKind {
+    Reply,
+    Exception,
+    Timeout,
+}
+
+impl PromiseKind {
+    pub(crate) fn of<T>(outcome: &Result<T, CallError>) -> Self {
+        match outcome {
+            Ok(_) => PromiseKind::Reply,
+            Err(CallError::Timeout(_)) => PromiseKind::Timeout,
+            Err(_) => PromiseKind::Exception,
+        }
+    }
+}
+
+/// The number of an ask that was made with [`crate::Scope::ask_then`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AskId(pub(crate) u64);
+
+impl fmt::Display for AskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ask {}", self.0)
+    }
+}
+
+/// An ask of the actor's own that has failed: see [`crate::StateActor::handle_exception`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Exception {
+    /// Which.
+    pub ask: AskId,
+    /// Who was asked.
+    pub from: Pid,
+    /// Why; a timeout comes as an event, in the order of those.
+    pub error: CallError,
+}
+
+/// What is done for a promise.
+pub(crate) type PromiseWork<R, E> = Pin<Box<dyn Future<Output = Settled<R, E>> + Send>>;
+
+struct PendingPromise<R, E> {
+    /// Gone while it is polled, and when it has settled.
+    work: Option<PromiseWork<R, E>>,
+    bell: Arc<HandlerWaker>,
+    /// Who is told when it is delivered; nobody of a timer or a callback.
+    share: Option<Arc<dyn DeliverOutcome>>,
+    /// Whether it counts as pending: a timer does not.
+    is_ask: bool,
+}
+
+struct PromiseTable<R, E> {
+    pledges: Table<PendingPromise<R, E>>,
+    pending: usize,
+    /// Settled, in order, and not taken into the classes yet.
+    settled: Vec<(TableKey, Settled<R, E>)>,
+}
+
+/// All that a state actor waits for.
+pub(crate) struct Ledger<R, E> {
+    book: Mutex<PromiseTable<R, E>>,
+}
+
+impl<R, E> Default for Ledger<R, E> {
+    fn default() -> Self {
+        let book = PromiseTable { pledges: Table::default(), pending: 0, settled: Vec::new() };
+        Ledger { book: Mutex::new(book) }
+    }
+}
+
+impl<R, E> Ledger<R, E> {
+    /// Enters something to be done, and begins it.
+    pub(crate) fn open(
+        &self,
+        belfry: &Arc<HandlerWakers>,
+        share: Option<Arc<dyn DeliverOutcome>>,
+        is_ask: bool,
+        work: impl FnOnce(TableKey) -> PromiseWork<R, E>,
+    ) -> TableKey {
+        let key = {
+            let mut book = self.book.lock();
+            book.pending += usize::from(is_ask);
+            book.pledges.insert_with(|key| {
+                let (work, bell) = (Some(work(key)), belfry.bell(Of::Pledge(key)));
+                PendingPromise { work, bell, share, is_ask }
+            })
+        };
+        self.poll(key);
+        key
+    }
+
+    /// Goes on with it; what it has come to is noted.
+    pub(crate) fn poll(&self, key: TableKey) {
+        // A request, a destructor: what is polled is a user's, so the ledger is not locked.
+        let Some((mut work, bell)) = self.book.lock().pledges.get_mut(key).and_then(|pledge| {
+            let work = pledge.work.take()?;
+            Some((work, Arc::clone(&pledge.bell)))
+        }) else {
+            return;
+        };
+        bell.still();
+        let waker = Waker::from(bell);
+        let polled = work.as_mut().poll(&mut Context::from_waker(&waker));
+        // It may have been withdrawn meanwhile: then what is left of it goes when the lock is free.
+        let (settled, work) = {
+            let mut book = self.book.lock();
+            match (polled, book.pledges.get_mut(key)) {
+                (Poll::Ready(settled), Some(_)) => {
+                    book.settled.push((key, settled));
+                    (None, Some(work))
+                }
+                (Poll::Pending, Some(pledge)) => {
+                    pledge.work = Some(work);
+                    (None, None)
+                }
+                (polled, None) => (Some(polled), Some(work)),
+            }
+        };
+        // It may be polled in a handler, which has values of its own to drop.
+        let _ = contain(|| drop(settled));
+        let _ = contain(|| drop(work));
+    }
+
+    /// What has settled since the last time this was asked.
+    pub(crate) fn take_settled(&self) -> Vec<(TableKey, Settled<R, E>)> {
+        std::mem::take(&mut self.book.lock().settled)
+    }
+
+    /// The turn of a settled one has come: it leaves the ledger, and who holds the promise has
+    /// the outcome. False if it was withdrawn.
+    pub(crate) fn deliver(&self, key: TableKey) -> bool {
+        let Some(pledge) = self.remove(key) else { return false };
+        if let Some(share) = pledge.share {
+            share.deliver();
+        }
+        true
+    }
+
+    fn remove(&self, key: TableKey) -> Option<PendingPromise<R, E>> {
+        let mut book = self.book.lock();
+        let pledge = book.pledges.remove(key)?;
+        book.pending -= usize::from(pledge.is_ask);
+        Some(pledge)
+    }
+
+    /// Takes something back; whether it was open or settled and not delivered.
+    pub(crate) fn withdraw(&self, key: TableKey) -> bool {
+        let Some(pledge) = self.remove(key) else { return false };
+        let _ = contain(|| drop(pledge));
+        true
+    }
+
+    /// How many asks have been made and not heard of.
+    pub(crate) fn pending(&self) -> usize {
+        self.book.lock().pending
+    }
+
+    /// Gives up everything. Who holds a promise hears that nothing will come of it.
+    pub(crate) fn clear(&self) {
+        let (pledges, settled) = {
+            let mut book = self.book.lock();
+            book.pending = 0;
+            (book.pledges.drain(), std::mem::take(&mut book.settled))
+        };
+        // One by one: a destructor that panics must not keep the next from running.
+        for pledge in pledges {
+            let _ = contain(|| pledge.share.as_ref().map(|share| share.abandon()));
+            let _ = contain(|| drop(pledge));
+        }
+        drop_each(settled);
+    }
+}
+
+/// The ledger as a promise sees it.
+trait Withdraw: Send + Sync {
+    fn withdraw(&self, key: TableKey);
+}
+
+impl<R: Send, E: Send> Withdraw for Ledger<R, E> {
+    fn withdraw(&self, key: TableKey) {
+        Ledger::withdraw(self, key);
+    }
+}
+
+/// Where an outcome lies until its turn has come.
+pub(crate) struct Share<T>(Mutex<PromiseOutcome<T>>);
+
+struct PromiseOutcome<T> {
+    value: Option<Result<T, CallError>>,
+    delivered: bool,
+    waiter: Option<Waker>,
+}
+
+impl<T> Share<T> {
+    pub(crate) fn new() -> Self {
+        Share(Mutex::new(PromiseOutcome { value: None, delivered: false, waiter: None }))
+    }
+
+    pub(crate) fn settle(&self, value: Result<T, CallError>) -> PromiseKind {
+        let kind = PromiseKind::of(&value);
+        self.0.lock().value = Some(value);
+        kind
+    }
+}
+
+/// The place of an outcome as the ledger sees it.
+pub(crate) trait DeliverOutcome: Send + Sync {
+    /// Its turn has come.
+    fn deliver(&self);
+    /// Nothing will come.
+    fn abandon(&self);
+}
+
+impl<T: Send> DeliverOutcome for Share<T> {
+    fn deliver(&self) {
+        let waiter = {
+            let mut outcome = self.0.lock();
+            outcome.delivered = true;
+            outcome.waiter.take()
+        };
+        if let Some(waiter) = waiter {
+            waiter.wake();
+        }
+    }
+
+    fn abandon(&self) {
+        self.deliver();
+    }
+}
+
+/// An answer that will come: a future; made by [`crate::Scope::call`] and its sisters.
+///
+/// What it stands for has begun when it is made, so two promises that are made one after the
+/// other and then awaited one after the other run at the same time. Dropped, it is given up:
+/// an answer that comes later is dropped and counted (rule C3).
+#[must_use = "a promise that is dropped is given up"]
+pub struct Promise<T> {
+    share: Arc<Share<T>>,
+    key: TableKey,
+    ledger: Arc<dyn Withdraw>,
+}
+
+impl<T: Send + 'static> Promise<T> {
+    /// Enters `work` in the ledger, and begins it.
+    pub(crate) fn open<R, E>(
+        ledger: &Arc<Ledger<R, E>>,
+        belfry: &Arc<HandlerWakers>,
+        work: impl Future<Output = Result<T, CallError>> + Send + 'static,
+    ) -> Self
+    where
+        R: Send + 'static,
+        E: Send + 'static,
+    {
+        let share = Arc::new(Share::new());
+        let place = Arc::clone(&share);
+        let told = Arc::clone(&share) as Arc<dyn DeliverOutcome>;
+        let key = ledger.open(belfry, Some(told), true, |_| {
+            Box::pin(async move { Settled::Awaited(place.settle(work.await)) })
+        });
+        Promise { share, key, ledger: Arc::clone(ledger) as Arc<dyn Withdraw> }
+    }
+}
+
+impl<T> Future for Promise<T> {
+    type Output = Result<T, CallError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        // A waker may be a user's: it is cloned and dropped when no lock is held.
+        let waiter = cx.waker().clone();
+        let _before;
+        let mut outcome = self.share.0.lock();
+        if !outcome.delivered {
+            _before = outcome.waiter.replace(waiter);
+            return Poll::Pending;
+        }
+        Poll::Ready(outcome.value.take().unwrap_or(Err(CallError::NoReply)))
+    }
+}
+
+impl<T> Drop for Promise<T> {
+    fn drop(&mut self) {
+        self.ledger.withdraw(self.key);
+        // As what was done for it: whoever drops the promise has values of its own to drop.
+        let outcome = self.share.0.lock().value.take();
+        let _ = contain(|| drop(outcome));
+    }
+}
+
+impl<T> fmt::Debug for Promise<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Promise<{}>({})", std::any::type_name::<T>(), self.key.number())
+    }
+}
+
+#[cfg(test)]
+mod tests;

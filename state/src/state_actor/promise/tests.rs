@@ -1,0 +1,215 @@
+//! The ledger against a list of what is open (M21).
+
+use crate::state_actor::promise::*;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+type TestedTable = Ledger<u32, ()>;
+
+/// An answer that the test gives when it likes.
+#[derive(Clone, Default)]
+struct LateAnswer(Arc<Mutex<TestAnswer>>);
+
+type TestAnswer = (Option<Result<u32, CallError>>, Option<Waker>);
+
+impl LateAnswer {
+    fn answer(&self, value: Result<u32, CallError>) {
+        let waker = {
+            let mut later = self.0.lock();
+            later.0 = Some(value);
+            later.1.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl Future for LateAnswer {
+    type Output = Result<u32, CallError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut later = self.0.lock();
+        later.1 = Some(cx.waker().clone());
+        later.0.take().map_or(Poll::Pending, Poll::Ready)
+    }
+}
+
+fn outcome(promise: &mut Promise<u32>) -> Poll<Result<u32, CallError>> {
+    Pin::new(promise).poll(&mut Context::from_waker(Waker::noop()))
+}
+
+#[derive(Clone, Debug)]
+enum PromiseStep {
+    Ask,
+    Answer(prop::sample::Index, u8),
+    Deliver,
+    GiveUp(prop::sample::Index),
+}
+
+proptest! {
+    #[test]
+    fn o5_what_the_ledger_counts_is_what_was_asked_and_not_heard_of(
+        steps in prop::collection::vec(
+            prop_oneof![
+                3 => Just(PromiseStep::Ask),
+                3 => (any::<prop::sample::Index>(), 0..3_u8)
+                    .prop_map(|(which, how)| PromiseStep::Answer(which, how)),
+                3 => Just(PromiseStep::Deliver),
+                1 => any::<prop::sample::Index>().prop_map(PromiseStep::GiveUp),
+            ],
+            1..120,
+        ),
+    ) {
+        let ledger: Arc<TestedTable> = Arc::default();
+        let belfry: Arc<HandlerWakers> = Arc::default();
+        let mut open: BTreeMap<u32, (Promise<u32>, LateAnswer, bool)> = BTreeMap::new();
+        let mut queue: Vec<(TableKey, Settled<u32, ()>)> = Vec::new();
+        for (number, step) in (0_u32..).zip(steps) {
+            match step {
+                PromiseStep::Ask => {
+                    let later = LateAnswer::default();
+                    let promise = Promise::open(&ledger, &belfry, later.clone());
+                    open.insert(number, (promise, later, false));
+                }
+                PromiseStep::Answer(which, how) => {
+                    if open.is_empty() {
+                        continue;
+                    }
+                    let number = *which.get(&open.keys().copied().collect::<Vec<_>>());
+                    let Some((_, later, answered)) = open.get_mut(&number) else { continue };
+                    if std::mem::replace(answered, true) {
+                        continue;
+                    }
+                    later.answer(match how {
+                        0 => Ok(number),
+                        1 => Err(CallError::NoReply),
+                        _ => Err(CallError::Timeout(Duration::from_secs(1))),
+                    });
+                    for of in belfry.take() {
+                        if let Of::Pledge(key) = of {
+                            ledger.poll(key);
+                        }
+                    }
+                    queue.extend(ledger.take_settled());
+                }
+                PromiseStep::Deliver => {
+                    if queue.is_empty() {
+                        continue;
+                    }
+                    let (key, _) = queue.remove(0);
+                    let before = ledger.pending();
+                    let delivered = ledger.deliver(key);
+                    prop_assert_eq!(ledger.pending(), before - usize::from(delivered));
+                    // Once only.
+                    prop_assert!(!ledger.deliver(key));
+                    let ready: Vec<u32> = open
+                        .iter_mut()
+                        .filter_map(|(number, (promise, _, _))| {
+                            outcome(promise).is_ready().then_some(*number)
+                        })
+                        .collect();
+                    // Nobody but the one whose turn has come.
+                    prop_assert_eq!(ready.len(), usize::from(delivered));
+                    for number in ready {
+                        open.remove(&number);
+                    }
+                }
+                PromiseStep::GiveUp(which) => {
+                    if open.is_empty() {
+                        continue;
+                    }
+                    let number = *which.get(&open.keys().copied().collect::<Vec<_>>());
+                    open.remove(&number);
+                }
+            }
+            prop_assert_eq!(ledger.pending(), open.len());
+        }
+    }
+}
+
+#[test]
+fn o5_an_answer_is_not_seen_before_its_turn_and_goes_to_its_own_promise() {
+    let (ledger, belfry): (Arc<TestedTable>, Arc<HandlerWakers>) = (Arc::default(), Arc::default());
+    let (first, second) = (LateAnswer::default(), LateAnswer::default());
+    let mut one = Promise::open(&ledger, &belfry, first.clone());
+    let mut two = Promise::open(&ledger, &belfry, second.clone());
+    second.answer(Ok(2));
+    first.answer(Ok(1));
+    for of in belfry.take() {
+        if let Of::Pledge(key) = of {
+            ledger.poll(key);
+        }
+    }
+    assert!(outcome(&mut one).is_pending() && outcome(&mut two).is_pending());
+    let settled = ledger.take_settled();
+    ledger.deliver(settled[0].0);
+    assert!(outcome(&mut one).is_pending());
+    assert_eq!(outcome(&mut two), Poll::Ready(Ok(2)));
+    ledger.deliver(settled[1].0);
+    assert_eq!(outcome(&mut one), Poll::Ready(Ok(1)));
+}
+
+#[test]
+fn o5_who_holds_a_promise_of_a_ledger_that_is_given_up_hears_of_it() {
+    let (ledger, belfry): (Arc<TestedTable>, Arc<HandlerWakers>) = (Arc::default(), Arc::default());
+    let mut promise = Promise::open(&ledger, &belfry, LateAnswer::default());
+    assert_eq!(ledger.pending(), 1);
+    ledger.clear();
+    assert_eq!(ledger.pending(), 0);
+    assert_eq!(outcome(&mut promise), Poll::Ready(Err(CallError::NoReply)));
+}
+
+#[test]
+fn o5_a_waker_that_panics_keeps_nobody_else_from_hearing_that_a_ledger_is_given_up() {
+    struct Sore;
+    impl std::task::Wake for Sore {
+        fn wake(self: Arc<Self>) {
+            panic!("a waker that panics");
+        }
+    }
+    let (ledger, belfry): (Arc<TestedTable>, Arc<HandlerWakers>) = (Arc::default(), Arc::default());
+    let mut promises = [0, 1, 2].map(|_| Promise::open(&ledger, &belfry, LateAnswer::default()));
+    let waker = Waker::from(Arc::new(Sore));
+    for promise in &mut promises[..2] {
+        assert!(Pin::new(promise).poll(&mut Context::from_waker(&waker)).is_pending());
+    }
+    ledger.clear();
+    for promise in &mut promises {
+        assert_eq!(outcome(promise), Poll::Ready(Err(CallError::NoReply)));
+    }
+}
+
+/// Gives up its own promise as it is polled, and panics as it is dropped.
+struct Sore(Arc<Mutex<Option<Promise<u32>>>>);
+
+impl Future for Sore {
+    type Output = Result<u32, CallError>;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        let promise = self.0.lock().take();
+        drop(promise);
+        Poll::Pending
+    }
+}
+
+impl Drop for Sore {
+    fn drop(&mut self) {
+        panic!("sore");
+    }
+}
+
+#[test]
+fn o5_work_that_gives_up_its_own_promise_may_panic_as_it_goes() {
+    let ledger: Arc<TestedTable> = Arc::default();
+    let belfry: Arc<HandlerWakers> = Arc::default();
+    let own = Arc::default();
+    let promise = Promise::open(&ledger, &belfry, Sore(Arc::clone(&own)));
+    let key = promise.key;
+    *own.lock() = Some(promise);
+    assert_eq!(ledger.pending(), 1);
+    ledger.poll(key);
+    assert!(own.lock().is_none());
+    assert_eq!(ledger.pending(), 0);
+}

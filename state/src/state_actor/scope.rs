@@ -1,0 +1,253 @@
+//! What a handler of a state actor has in hand.
+
+use crate::contained_drop::ContainedDrop;
+use crate::state_actor::handler_wakers::HandlerWakers;
+use crate::state_actor::kinds::{Kinds, StateContext};
+use crate::state_actor::letter::{Letter, Letters};
+use crate::state_actor::promise::{AskId, Exception, Ledger, Promise, Settled};
+use crate::table::TableKey;
+use krarup_act::{Address, DEFAULT_CALL_TIMEOUT, Reply, Sleep};
+use krarup_gen::{CallError, Pid};
+use parking_lot::Mutex;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What all handlers in flight of one actor share.
+pub(crate) struct HandlerScope<A: Kinds> {
+    /// Gone while the hooks have them. Only the process's own turn is ever in here, so nobody
+    /// waits for this lock. It is held while the state is lent to a user's code, which cannot come
+    /// back to it: that takes a [`Scope`], each is lent to one handler, and that is the one that lends.
+    pub(crate) house: Mutex<Option<StateOwner<A>>>,
+    pub(crate) ledger: Arc<Ledger<A::Reply, A::Event>>,
+    pub(crate) belfry: Arc<HandlerWakers>,
+    pub(crate) pid: Pid,
+}
+
+/// The state, and the process it is the state of.
+pub(crate) struct StateOwner<A: Kinds> {
+    pub(crate) actor: A,
+    pub(crate) ctx: StateContext<A>,
+}
+
+/// What a handler of a [`crate::StateActor`] has in hand: the state, the process, and what it can
+/// wait for.
+///
+/// Many handlers may be in flight at the same time, so none has the state across an `await`:
+/// [`Scope::with`] lends it to a closure, which cannot wait. Between two such closures others
+/// may have changed it; where that must not be, the ask is a barrier
+/// ([`crate::StateActor::is_barrier`]). No two run at once, so there is nothing to lock.
+pub struct Scope<A: Kinds> {
+    desk: Arc<HandlerScope<A>>,
+    sender: Option<Pid>,
+}
+
+/// A timer that was set with [`Scope::after`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EventTimer(TableKey);
+
+impl<A: Kinds> Scope<A> {
+    pub(crate) fn new(desk: &Arc<HandlerScope<A>>, sender: Option<Pid>) -> Self {
+        Scope { desk: Arc::clone(desk), sender }
+    }
+
+    /// Lends the state. A panic in `f` is one of the handler.
+    ///
+    /// # Panics
+    /// Where there is no state: a handler that runs has one.
+    pub fn with<T>(&mut self, f: impl FnOnce(&mut A) -> T) -> T {
+        self.with_context(|actor, _| f(actor))
+    }
+
+    /// Lends the state and the process: to spawn, link, monitor, set idle times, stop.
+    ///
+    /// # Panics
+    /// As [`Scope::with`].
+    pub fn with_context<T>(&mut self, f: impl FnOnce(&mut A, &mut StateContext<A>) -> T) -> T {
+        let mut house = self.desk.house.lock();
+        let StateOwner { actor, ctx } = house.as_mut().expect("handlers end before the state goes");
+        f(actor, ctx)
+    }
+
+    /// The pid of this process.
+    #[must_use]
+    pub fn pid(&self) -> Pid {
+        self.desk.pid
+    }
+
+    /// Who sent what this handler was begun with; of a batch, the first of it. `None` as for
+    /// [`krarup_act::Context::sender`].
+    #[must_use]
+    pub fn sender(&self) -> Option<Pid> {
+        self.sender
+    }
+
+    /// How many asks of this actor's own are not answered yet, in all its handlers.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.desk.ledger.pending()
+    }
+
+    /// Calls another process: the request is sent now, and the promise is awaited when the
+    /// answer is needed. It waits 5 s at most. A call to this actor itself fails with
+    /// [`CallError::CallsItself`] (rule C5).
+    ///
+    /// ```
+    /// # use krarup_act::{Address, Reply};
+    /// # use krarup_gen::Result;
+    /// # use krarup_state::{Scope, StateActor};
+    /// # enum Shop { Price(Reply<u32>) }
+    /// async fn cheaper<A: StateActor>(
+    ///     scope: &mut Scope<A>,
+    ///     shops: [Address<Shop>; 2],
+    /// ) -> Result<u32> {
+    ///     let one = scope.call(&shops[0], Shop::Price);
+    ///     let two = scope.call(&shops[1], Shop::Price); // both have been asked
+    ///     Ok(one.await?.min(two.await?))
+    /// }
+    /// ```
+    pub fn call<M, C, T, F>(&mut self, callee: &Address<M, C>, request: F) -> Promise<T>
+    where
+        M: Send + 'static,
+        C: Send + 'static,
+        T: Send + 'static,
+        F: FnOnce(Reply<T>) -> M + Send + 'static,
+    {
+        self.call_within(callee, DEFAULT_CALL_TIMEOUT, request)
+    }
+
+    /// As [`Scope::call`], with this timeout.
+    pub fn call_within<M, C, T, F>(
+        &mut self,
+        callee: &Address<M, C>,
+        timeout: Duration,
+        request: F,
+    ) -> Promise<T>
+    where
+        M: Send + 'static,
+        C: Send + 'static,
+        T: Send + 'static,
+        F: FnOnce(Reply<T>) -> M + Send + 'static,
+    {
+        let callee = callee.clone();
+        self.promise(async move { callee.call(request).timeout(timeout).await })
+    }
+
+    /// As [`Scope::call`], to another state actor.
+    pub fn ask<N, Q, E, T, F>(
+        &mut self,
+        callee: &Address<Letter<N, Q>, E>,
+        request: F,
+    ) -> Promise<T>
+    where
+        N: Send + 'static,
+        Q: Send + 'static,
+        E: Send + 'static,
+        T: Send + 'static,
+        F: FnOnce(Reply<T>) -> Q + Send + 'static,
+    {
+        self.ask_within(callee, DEFAULT_CALL_TIMEOUT, request)
+    }
+
+    /// As [`Scope::ask`], with this timeout.
+    pub fn ask_within<N, Q, E, T, F>(
+        &mut self,
+        callee: &Address<Letter<N, Q>, E>,
+        timeout: Duration,
+        request: F,
+    ) -> Promise<T>
+    where
+        N: Send + 'static,
+        Q: Send + 'static,
+        E: Send + 'static,
+        T: Send + 'static,
+        F: FnOnce(Reply<T>) -> Q + Send + 'static,
+    {
+        let callee = callee.clone();
+        self.promise(async move { callee.ask(request).timeout(timeout).await })
+    }
+
+    /// Anything that is waited for in the same way: it is begun now, in the turns of this
+    /// process, and counts as pending until it is delivered.
+    pub fn promise<T: Send + 'static>(
+        &mut self,
+        work: impl Future<Output = Result<T, CallError>> + Send + 'static,
+    ) -> Promise<T> {
+        Promise::open(&self.desk.ledger, &self.desk.belfry, work)
+    }
+
+    /// Calls another process and does not wait: the answer goes to
+    /// [`crate::StateActor::handle_reply`], made a reply by `answer`; an error goes to
+    /// [`crate::StateActor::handle_exception`].
+    pub fn ask_then<M, C, T, F, G>(
+        &mut self,
+        callee: &Address<M, C>,
+        request: F,
+        answer: G,
+    ) -> AskId
+    where
+        M: Send + 'static,
+        C: Send + 'static,
+        T: Send + 'static,
+        F: FnOnce(Reply<T>) -> M + Send + 'static,
+        G: FnOnce(T) -> A::Reply + Send + 'static,
+    {
+        self.ask_then_within(callee, DEFAULT_CALL_TIMEOUT, request, answer)
+    }
+
+    /// As [`Scope::ask_then`], with this timeout.
+    pub fn ask_then_within<M, C, T, F, G>(
+        &mut self,
+        callee: &Address<M, C>,
+        timeout: Duration,
+        request: F,
+        answer: G,
+    ) -> AskId
+    where
+        M: Send + 'static,
+        C: Send + 'static,
+        T: Send + 'static,
+        F: FnOnce(Reply<T>) -> M + Send + 'static,
+        G: FnOnce(T) -> A::Reply + Send + 'static,
+    {
+        let (callee, from, answer) = (callee.clone(), callee.pid(), ContainedDrop::new(answer));
+        let key = self.desk.ledger.open(&self.desk.belfry, None, true, |key| {
+            Box::pin(async move {
+                match callee.call(request).timeout(timeout).await {
+                    Ok(value) => Settled::Reply(answer.into_inner()(value)),
+                    Err(error) => {
+                        Settled::Exception(Exception { ask: AskId(key.number()), from, error })
+                    }
+                }
+            })
+        });
+        AskId(key.number())
+    }
+
+    /// Has an event come after a delay. It dies with the state, and no barrier holds it back.
+    pub fn after(&mut self, delay: Duration, event: A::Event) -> EventTimer {
+        let sleep = self.sleep(delay);
+        EventTimer(self.desk.ledger.open(&self.desk.belfry, None, false, |_| {
+            Box::pin(async move {
+                sleep.await;
+                Settled::Event(event)
+            })
+        }))
+    }
+
+    /// Takes a timer back; whether its event had not been handled.
+    pub fn cancel(&mut self, timer: EventTimer) -> bool {
+        self.desk.ledger.withdraw(timer.0)
+    }
+
+    /// Suspends this handler, and no other, for this long.
+    pub fn sleep(&mut self, duration: Duration) -> Sleep {
+        self.with_context(|_, ctx| ctx.sleep(duration))
+    }
+}
+
+impl<A: Kinds> fmt::Debug for Scope<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Scope({})", self.desk.pid)
+    }
+}

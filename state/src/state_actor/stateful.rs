@@ -1,0 +1,215 @@
+//! A state actor as a behaviour: its life around the engine.
+//!
+//! ```text
+//!   cleaner ─► after_mount ─► serving ──told, finished──► terminate ─► gone ─► cleaner runs
+//!                               ▲  │ fails
+//!                               │  ▼
+//!                               │ restarts left? ──no──► terminate
+//!                               │  │ yes: handlers and promises are given up
+//!                               │  ▼
+//!                     after_restart ◄── restart ◄── before_restart
+//! ```
+
+use crate::contained_drop::ContainedDrop;
+use crate::state_actor::engine::{Engine, StateActorEnd};
+use crate::state_actor::kinds::StateContext;
+use crate::state_actor::scope::StateOwner;
+use crate::state_actor::state_actor::StateActor;
+use crate::state_actor::stateful_error::StatefulError;
+use krarup_act::{
+    Behavior, Contained, DroppedCalls, InPlaceError, contain, first_failure, yield_now,
+};
+use krarup_gen::{Reason, RestartWindow, Result};
+use std::fmt;
+use std::future::poll_fn;
+use std::time::Duration;
+
+/// A [`StateActor`] as a behaviour: what is spawned.
+///
+/// ```
+/// # use krarup_node::Simulation;
+/// # use krarup_act::Reply;
+/// # use krarup_gen::Result;
+/// # use krarup_state::{Letters, Scope, StateActor, Stateful};
+/// #[derive(Default)]
+/// struct Account {
+///     cents: i64,
+/// }
+///
+/// impl StateActor for Account {
+///     type Notice = i64;
+///     type Ask = Reply<i64>;
+///     type Reply = ();
+///     type Event = ();
+///
+///     async fn handle_notice(scope: &mut Scope<Self>, cents: i64) -> Result {
+///         scope.with(|account| account.cents += cents);
+///         Ok(())
+///     }
+///
+///     async fn handle_ask(scope: &mut Scope<Self>, balance: Reply<i64>) -> Result {
+///         balance.send(scope.with(|account| account.cents));
+///         Ok(())
+///     }
+/// }
+///
+/// let sim = Simulation::new(7);
+/// let account = sim.spawn(|| Stateful::new(Account::default())).wait().unwrap();
+/// account.notice(500).unwrap();
+/// sim.run_until_idle(); // an ask overtakes the notices that wait
+/// assert_eq!(account.ask(|reply| reply).wait(), Ok(500));
+/// ```
+pub struct Stateful<A: StateActor> {
+    actor: A,
+    first: Option<A::Notice>,
+    window: Option<RestartWindow>,
+    most_in_flight: usize,
+}
+
+/// How many letters may be in flight unless told otherwise.
+const IN_FLIGHT: usize = 1024;
+
+impl<A: StateActor> Stateful<A> {
+    /// A state actor that ends when it fails.
+    pub fn new(actor: A) -> Self {
+        Stateful { actor, first: None, window: None, most_in_flight: IN_FLIGHT }
+    }
+
+    /// The notice it is sent before all others, by itself: the arguments of a program's main
+    /// actor (Otavia's `MainActor`).
+    #[must_use]
+    pub fn first(mut self, notice: A::Notice) -> Self {
+        self.first = Some(notice);
+        self
+    }
+
+    /// Has it restart when it fails with an abnormal reason or a panic, at most so often within
+    /// this time; one more ends it (rules O6, S5). The actor has to have a [`StateActor::restart`]
+    /// of its own: with the default one it ends at the first failure. A period of zero fails the
+    /// spawn with [`InPlaceError::ZeroPeriod`].
+    #[must_use]
+    pub fn restarts(mut self, most: u32, period: Duration) -> Self {
+        self.window = Some(RestartWindow::new(most, period));
+        self
+    }
+}
+
+impl<A: StateActor> Stateful<A> {
+    /// How many handlers of asks and notices may be in flight at the same time (rule O1); 1024
+    /// unless told otherwise, and `usize::MAX` for any number. A batch counts as one. With as
+    /// many in flight no ask and no notice is begun, as behind a barrier: they wait, and count
+    /// towards the bound of the mailbox; replies, exceptions and events are handled. With 1 the
+    /// actor serves one letter after the other, as an [`krarup_act::Actor`] does. Zero fails the
+    /// spawn with [`StatefulError::ZeroInFlight`].
+    ///
+    /// A handler must not wait for what only another ask or notice can bring, unless there is
+    /// sure to be room for that.
+    #[must_use]
+    pub fn most_in_flight(mut self, letters: usize) -> Self {
+        self.most_in_flight = letters;
+        self
+    }
+}
+
+impl<A: StateActor> fmt::Debug for Stateful<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stateful")
+            .field("window", &self.window)
+            .field("most_in_flight", &self.most_in_flight)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<A: StateActor> Behavior for Stateful<A> {
+    type Message = crate::Letter<A::Notice, A::Ask>;
+    type Command = A::Event;
+
+    async fn run(self, mut ctx: StateContext<A>) -> Result {
+        let Stateful { actor, first, mut window, most_in_flight } = self;
+        let (mut actor, first) = (ContainedDrop::new(actor), first.map(ContainedDrop::new));
+        if window.as_ref().is_some_and(|window| window.period().is_zero()) {
+            return Err(InPlaceError::ZeroPeriod.into());
+        }
+        if most_in_flight == 0 {
+            return Err(Reason::error(StatefulError::ZeroInFlight));
+        }
+        ctx.stop_in_order(true);
+        if let Some(cleaner) = actor.cleaner() {
+            ctx.on_end(cleaner);
+        }
+        if let Err(reason) = actor.after_mount(&mut ctx).await {
+            return Err(first_failure(reason, contain(|| drop((actor, first)))));
+        }
+        ctx.initialised();
+        let mut engine = Engine::new(actor.into_inner(), ctx, most_in_flight);
+        if let Some(notice) = first {
+            engine.put_first(notice.into_inner());
+        }
+        loop {
+            let reason = match poll_fn(|cx| engine.poll(cx)).await {
+                StateActorEnd::Told(reason) => reason,
+                // What is to end is not put right again.
+                StateActorEnd::Failed(reason) if engine.is_told() => reason,
+                StateActorEnd::Failed(reason) => {
+                    match restart(&mut engine, &mut window, reason).await {
+                        Ok(()) => continue,
+                        Err(reason) => reason,
+                    }
+                }
+            };
+            // The calls in hand hear of the end when there is one, though `terminate` may
+            // wait: dropped at the end, they fail with its reason (rule C2).
+            let _calls = DroppedCalls::take();
+            let StateOwner { actor, ctx } = engine.take_out();
+            // The first failure is the cause, whatever goes wrong on the way out.
+            let terminated = Contained::new(actor.terminate(ctx, &reason)).await;
+            let reason = first_failure(reason, terminated);
+            return Err(first_failure(reason, engine.close()));
+        }
+    }
+
+    fn label() -> &'static str {
+        std::any::type_name::<A>()
+    }
+}
+
+/// Has the actor put its state right; or the reason for which it ends.
+async fn restart<A: StateActor>(
+    engine: &mut Engine<A>,
+    window: &mut Option<RestartWindow>,
+    mut failure: Reason,
+) -> Result {
+    let mut first = true;
+    loop {
+        let Some(window) = window.as_mut().filter(|_| failure.is_abnormal()) else {
+            return Err(failure);
+        };
+        let now = engine.now();
+        if !window.record(now) {
+            return Err(failure);
+        }
+        // The handlers in flight go with the state that they have worked on.
+        engine.abandon();
+        DroppedCalls::take().fail(&failure);
+        let StateOwner { actor, ctx } = engine.take_out();
+        let pid = ctx.pid();
+        tracing::warn!(target: "krarup", %pid, reason = %failure, "a state actor restarts");
+        if std::mem::take(&mut first) {
+            // The first failure is the cause, whatever else goes wrong on the way.
+            let _ = Contained::new(actor.before_restart(ctx, &failure)).await;
+        }
+        // One that fails again and again must not keep the worker, nor be out of reach of a kill.
+        yield_now().await;
+        let restarted = async {
+            actor.restart(ctx, &failure).await?;
+            actor.after_restart(ctx, &failure).await
+        };
+        match Contained::new(restarted).await.flatten() {
+            Ok(()) => {
+                engine.put_back();
+                return Ok(());
+            }
+            Err(again) => failure = again,
+        }
+    }
+}

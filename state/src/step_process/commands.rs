@@ -1,0 +1,272 @@
+//! The commands of a step process, and who handles them.
+
+use crate::step_process::step_process::{CommandError, Tag};
+use krarup_act::Context;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Waker;
+
+/// The commands that a [`crate::StepProcess`] may use, by name: what its language can do beyond
+/// itself. One registry serves any number of processes.
+///
+/// `V` is the process's value, `M` its message. A handler gets the process's context, from which
+/// it takes what it needs (a pid, a [`Context::sleep`], a child), and the argument.
+///
+/// ```
+/// # use krarup_state::Commands;
+/// # use std::time::Duration;
+/// let commands: Commands<u64, ()> = Commands::new()
+///     // At once, in the process's own turn.
+///     .at_once("double", |_, n| Ok(n * 2))
+///     // Meanwhile others run, and other commands of the same process.
+///     .awaited("sleep", |ctx, ms| {
+///         let sleep = ctx.sleep(Duration::from_millis(ms));
+///         async move {
+///             sleep.await;
+///             Ok(ms)
+///         }
+///     })
+///     // By whomever the right to complete it is given to.
+///     .deferred("answer", |_, question, completion| {
+///         std::thread::spawn(move || completion.complete(Ok(question + 42)));
+///     });
+/// # let _ = commands;
+/// ```
+pub struct Commands<V, M> {
+    handlers: HashMap<String, Handler<V, M>>,
+}
+
+/// What a command comes to.
+pub type CommandResult<V> = Result<V, CommandError>;
+
+pub(crate) type CommandWork<V> = Pin<Box<dyn Future<Output = CommandResult<V>> + Send>>;
+
+type AtOnce<V, M> = Box<dyn Fn(&Context<M>, V) -> CommandResult<V> + Send + Sync>;
+type Awaited<V, M> = Box<dyn Fn(&Context<M>, V) -> CommandWork<V> + Send + Sync>;
+type Deferred<V, M> = Box<dyn Fn(&Context<M>, V, Completion<V>) + Send + Sync>;
+
+pub(crate) enum Handler<V, M> {
+    AtOnce(AtOnce<V, M>),
+    Awaited(Awaited<V, M>),
+    Deferred(Deferred<V, M>),
+}
+
+impl<V, M> Default for Commands<V, M> {
+    fn default() -> Self {
+        Commands { handlers: HashMap::new() }
+    }
+}
+
+impl<V: Send + 'static, M: Send + 'static> Commands<V, M> {
+    /// No commands.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A command that is done at once. A handler of the same name is replaced, here as below.
+    #[must_use]
+    pub fn at_once(
+        self,
+        name: impl Into<String>,
+        handler: impl Fn(&Context<M>, V) -> CommandResult<V> + Send + Sync + 'static,
+    ) -> Self {
+        self.with(name, Handler::AtOnce(Box::new(handler)))
+    }
+
+    /// A command that takes time: its future is polled in the process's turns, and dropped when
+    /// the command is given up or the process ends.
+    #[must_use]
+    pub fn awaited<F>(
+        self,
+        name: impl Into<String>,
+        handler: impl Fn(&Context<M>, V) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = CommandResult<V>> + Send + 'static,
+    {
+        let handler =
+            move |ctx: &Context<M>, argument| Box::pin(handler(ctx, argument)) as CommandWork<V>;
+        self.with(name, Handler::Awaited(Box::new(handler)))
+    }
+
+    /// A command that somebody else completes, from any thread.
+    #[must_use]
+    pub fn deferred(
+        self,
+        name: impl Into<String>,
+        handler: impl Fn(&Context<M>, V, Completion<V>) + Send + Sync + 'static,
+    ) -> Self {
+        self.with(name, Handler::Deferred(Box::new(handler)))
+    }
+
+    fn with(mut self, name: impl Into<String>, handler: Handler<V, M>) -> Self {
+        self.handlers.insert(name.into(), handler);
+        self
+    }
+
+    pub(crate) fn handler(&self, name: &str) -> Option<&Handler<V, M>> {
+        self.handlers.get(name)
+    }
+}
+
+impl<V, M> fmt::Debug for Commands<V, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut names: Vec<_> = self.handlers.keys().collect();
+        names.sort();
+        f.debug_tuple("Commands").field(&names).finish()
+    }
+}
+
+/// The right, and the duty, to complete one command. Dropped, it completes it with
+/// [`CommandError::Dropped`]. One whose command was given up completes nothing.
+#[must_use = "a completion that is dropped fails its command"]
+pub struct Completion<V> {
+    tag: Tag,
+    counter: Option<Arc<CompletionQueue<V>>>,
+}
+
+impl<V> Completion<V> {
+    pub(crate) fn new(tag: Tag, counter: Arc<CompletionQueue<V>>) -> Self {
+        Completion { tag, counter: Some(counter) }
+    }
+
+    /// Which command of its process it is of.
+    #[must_use]
+    pub fn tag(&self) -> Tag {
+        self.tag
+    }
+
+    /// Completes it.
+    pub fn complete(mut self, outcome: CommandResult<V>) {
+        if let Some(counter) = self.counter.take() {
+            counter.hand_in(self.tag, outcome);
+        }
+    }
+}
+
+impl<V> Drop for Completion<V> {
+    fn drop(&mut self) {
+        if let Some(counter) = self.counter.take() {
+            counter.hand_in(self.tag, Err(CommandError::Dropped));
+        }
+    }
+}
+
+impl<V> fmt::Debug for Completion<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Completion({})", self.tag)
+    }
+}
+
+/// Where completions are handed in, from any thread.
+pub(crate) struct CompletionQueue<V> {
+    handed_in: Mutex<HandedIn<V>>,
+}
+
+struct HandedIn<V> {
+    outcomes: Vec<(Tag, CommandResult<V>)>,
+    /// The process, while it rests: who hands something in meanwhile wakes it. While it runs it
+    /// looks here itself before it rests, so what comes then needs no waking (rule W3).
+    sleeper: Option<Waker>,
+    /// The process is gone.
+    closed: bool,
+}
+
+impl<V> CompletionQueue<V> {
+    pub(crate) fn new() -> Self {
+        let handed_in = HandedIn { outcomes: Vec::new(), sleeper: None, closed: false };
+        CompletionQueue { handed_in: Mutex::new(handed_in) }
+    }
+
+    pub(crate) fn hand_in(&self, tag: Tag, outcome: CommandResult<V>) {
+        let mut handed_in = self.handed_in.lock();
+        if handed_in.closed {
+            // The value is a user's: it is dropped when the lock is free.
+            drop(handed_in);
+            drop(outcome);
+            return;
+        }
+        handed_in.outcomes.push((tag, outcome));
+        let sleeper = handed_in.sleeper.take();
+        drop(handed_in);
+        if let Some(sleeper) = sleeper {
+            sleeper.wake();
+        }
+    }
+
+    /// Takes what was handed in; the process runs.
+    pub(crate) fn take(&self) -> Vec<(Tag, CommandResult<V>)> {
+        // A waker may be a user's: it is cloned and dropped when no lock is held, here as below.
+        let _sleeper;
+        let mut handed_in = self.handed_in.lock();
+        _sleeper = handed_in.sleeper.take();
+        std::mem::take(&mut handed_in.outcomes)
+    }
+
+    /// The process is about to rest, unless something was handed in: then false.
+    pub(crate) fn rest(&self, waker: &Waker) -> bool {
+        let mut sleeper = Some(waker.clone());
+        let mut handed_in = self.handed_in.lock();
+        let quiet = handed_in.outcomes.is_empty();
+        if quiet {
+            std::mem::swap(&mut handed_in.sleeper, &mut sleeper);
+        }
+        drop(handed_in);
+        drop(sleeper);
+        quiet
+    }
+
+    /// Nothing is wanted any more.
+    pub(crate) fn close(&self) -> Vec<(Tag, CommandResult<V>)> {
+        let _sleeper;
+        let mut handed_in = self.handed_in.lock();
+        handed_in.closed = true;
+        _sleeper = handed_in.sleeper.take();
+        std::mem::take(&mut handed_in.outcomes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn w3_who_hands_in_to_one_that_runs_wakes_nobody_and_it_looks_again() {
+        let counter = Arc::new(CompletionQueue::new());
+        let complete = |tag| Completion::new(Tag(tag), Arc::clone(&counter)).complete(Ok(tag));
+        let wakes = Arc::new(Wakes::default());
+        let waker = Waker::from(Arc::clone(&wakes));
+        let woken = || wakes.0.load(Ordering::Relaxed);
+        // It runs: a note, and no wake-up; it may not rest before it has looked.
+        complete(1);
+        assert!(!counter.rest(&waker));
+        assert_eq!((counter.take(), woken()), (vec![(Tag(1), Ok(1))], 0));
+        // It rests: the first wakes it, the second finds it woken.
+        assert!(counter.rest(&waker));
+        complete(2);
+        drop(Completion::new(Tag(3), Arc::clone(&counter)));
+        assert_eq!(woken(), 1);
+        let dropped = Err(CommandError::Dropped);
+        assert_eq!(counter.take(), [(Tag(2), Ok(2)), (Tag(3), dropped)]);
+        // It is gone.
+        assert!(counter.rest(&waker));
+        assert!(counter.close().is_empty());
+        complete(4);
+        assert_eq!((counter.take(), woken()), (Vec::new(), 1));
+    }
+}

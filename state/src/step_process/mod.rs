@@ -1,0 +1,6 @@
+//! Step processes: state machines that somebody else drives.
+
+pub(crate) mod commands;
+#[allow(clippy::module_inception, reason = "the trait `StepProcess` is what the module is about")]
+pub(crate) mod step_process;
+pub(crate) mod stepped;

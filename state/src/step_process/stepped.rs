@@ -1,0 +1,432 @@
+//! A step process as a behaviour.
+//!
+//! | Wippy | here |
+//! |---|---|
+//! | Ready, Running | a turn of the process, queued or under way |
+//! | Blocked | it waits for a completion: mail is taken in and wakes no step |
+//! | Idle | it waits for anything |
+//! | Complete | the process has ended |
+//! | wake-up flag | completions are looked for again under the lock under which the process rests |
+//!
+//! A poll is at most one step, so a process that always goes on shares its worker as any
+//! other does.
+
+use crate::contained_drop::{ContainedDrop, drop_each};
+use crate::state_actor::handler_wakers::{HandlerWaker, HandlerWakers, Of};
+use crate::step_process::commands::{
+    CommandResult, CommandWork, Commands, Completion, CompletionQueue, Handler,
+};
+use crate::step_process::step_process::{
+    CommandError, Next, StepEvent, StepOutput, StepProcess, Tag,
+};
+use crate::table::{Table, TableKey};
+use krarup_act::{Behavior, Context, Received, contain, first_failure};
+use krarup_gen::{Inspection, Reason, Result};
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{self, Poll, Waker};
+
+/// A [`StepProcess`] as a behaviour: what is spawned.
+///
+/// ```
+/// # use krarup_node::Simulation;
+/// # use krarup_act::Context;
+/// # use krarup_gen::Result;
+/// # use krarup_state::{Commands, StepEvent, StepOutput, StepProcess, Stepped, UnknownMethod};
+/// # use std::collections::VecDeque;
+/// # use std::sync::{Arc, Mutex};
+/// /// Doubles a number, twice.
+/// struct Doubler {
+///     left: u32,
+/// }
+///
+/// impl StepProcess for Doubler {
+///     type Value = u64;
+///     type Message = ();
+///
+///     fn init(&mut self, _: &Context<()>, method: &str, _: Vec<u64>) -> Result {
+///         if method == "main" { Ok(()) } else { Err(UnknownMethod(method.to_owned()).into()) }
+///     }
+///
+///     fn step(
+///         &mut self,
+///         events: &mut VecDeque<StepEvent<u64, ()>>,
+///         out: &mut StepOutput<u64>,
+///     ) -> Result {
+///         let number = match events.pop_front() {
+///             Some(StepEvent::Completed { outcome, .. }) => outcome?,
+///             _ => 21,
+///         };
+///         if self.left == 0 {
+///             out.done(number);
+///         } else {
+///             self.left -= 1;
+///             out.dispatch("double", number);
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// let commands = Arc::new(Commands::new().at_once("double", |_, n| Ok(n * 2)));
+/// let result = Arc::new(Mutex::new(None));
+/// let sim = Simulation::new(7);
+/// let seen = Arc::clone(&result);
+/// sim.spawn(move || {
+///     Stepped::new(Doubler { left: 2 }, commands, "main", [])
+///         .then(move |number| *seen.lock().unwrap() = Some(number))
+/// })
+/// .start()
+/// .unwrap();
+/// sim.run_until_idle();
+/// assert_eq!(*result.lock().unwrap(), Some(84));
+/// ```
+pub struct Stepped<P: StepProcess> {
+    process: P,
+    commands: Arc<Commands<P::Value, P::Message>>,
+    method: String,
+    inputs: Vec<P::Value>,
+    then: Option<StepFuture<P::Value>>,
+}
+
+type StepFuture<V> = Box<dyn FnOnce(V) + Send>;
+
+impl<P: StepProcess> Stepped<P> {
+    /// A process that runs from the entry point `method` with these inputs.
+    pub fn new(
+        process: P,
+        commands: Arc<Commands<P::Value, P::Message>>,
+        method: impl Into<String>,
+        inputs: impl IntoIterator<Item = P::Value>,
+    ) -> Self {
+        let (method, inputs) = (method.into(), inputs.into_iter().collect());
+        Stepped { process, commands, method, inputs, then: None }
+    }
+
+    /// What is done with the result when it is done; without this it is dropped.
+    #[must_use]
+    pub fn then(mut self, then: impl FnOnce(P::Value) + Send + 'static) -> Self {
+        self.then = Some(Box::new(then));
+        self
+    }
+}
+
+impl<P: StepProcess> fmt::Debug for Stepped<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stepped").field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
+impl<P: StepProcess> Behavior for Stepped<P> {
+    type Message = P::Message;
+    type Command = P::Message;
+
+    async fn run(self, mut ctx: Context<P::Message>) -> Result {
+        let Stepped { process, commands, method, inputs, then } = self;
+        let then = then.map(ContainedDrop::new);
+        ctx.stop_in_order(true);
+        let mut machine = Machine::new(process, commands, ctx);
+        machine.closing.process.init(&machine.ctx, &method, inputs)?;
+        machine.ctx.initialised();
+        let end = poll_fn(|cx| {
+            contain(|| machine.poll(cx)).unwrap_or_else(|panic| Poll::Ready(Err(panic)))
+        })
+        .await;
+        let cancelled = machine.cancelled.take();
+        // Closed before anybody has the result.
+        let dropped = contain(|| drop(machine));
+        let end = match (end, dropped) {
+            // The first failure is the cause.
+            (Err(reason), dropped) => Err(first_failure(reason, dropped)),
+            (Ok(_), Err(panic)) => Err(panic),
+            (end, Ok(())) => end,
+        };
+        if let Some(then) = then {
+            then.into_inner()(end?);
+        } else {
+            end?;
+        }
+        cancelled.map_or(Ok(()), Err)
+    }
+
+    fn label() -> &'static str {
+        std::any::type_name::<P>()
+    }
+}
+
+/// Closes the process when it goes: exactly once, whatever made it go.
+struct Closing<P: StepProcess> {
+    process: ContainedDrop<P>,
+}
+
+impl<P: StepProcess> Drop for Closing<P> {
+    fn drop(&mut self) {
+        if let Err(panic) = contain(|| self.process.close()) {
+            tracing::error!(target: "krarup", %panic, "a step process panicked as it was closed");
+        }
+    }
+}
+
+/// A command whose future is under way.
+struct Running<V> {
+    tag: Tag,
+    work: CommandWork<V>,
+    bell: Arc<HandlerWaker>,
+}
+
+struct Machine<P: StepProcess> {
+    // The commands go before the process is closed, and that before its mailbox.
+    running: Table<Running<P::Value>>,
+    /// All that is dispatched and not completed; with the future, if it has one.
+    outstanding: HashMap<Tag, Option<TableKey>>,
+    commands: Arc<Commands<P::Value, P::Message>>,
+    closing: Closing<P>,
+    events: VecDeque<StepEvent<P::Value, P::Message>>,
+    out: StepOutput<P::Value>,
+    next: Next<P::Value>,
+    /// Something has come that the process waits for.
+    due: bool,
+    counter: Arc<CompletionQueue<P::Value>>,
+    belfry: Arc<HandlerWakers>,
+    /// The reason with which it was asked to end.
+    cancelled: Option<Reason>,
+    steps: u64,
+    /// Messages that wait in here keep their room in the mailbox.
+    keeps_room: bool,
+    /// How many of them do.
+    kept: usize,
+    /// There may be more in the mailbox that is left there.
+    holds_back: bool,
+    ctx: Context<P::Message>,
+}
+
+impl<P: StepProcess> Machine<P> {
+    fn new(
+        process: P,
+        commands: Arc<Commands<P::Value, P::Message>>,
+        mut ctx: Context<P::Message>,
+    ) -> Self {
+        let keeps_room = ctx.hold_room().is_ok();
+        Machine {
+            running: Table::default(),
+            outstanding: HashMap::new(),
+            commands,
+            closing: Closing { process: ContainedDrop::new(process) },
+            events: VecDeque::new(),
+            out: StepOutput::new(),
+            next: Next::Again,
+            due: true,
+            counter: Arc::new(CompletionQueue::new()),
+            belfry: Arc::default(),
+            cancelled: None,
+            steps: 0,
+            keeps_room,
+            kept: 0,
+            holds_back: false,
+            ctx,
+        }
+    }
+
+    fn poll(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<P::Value>> {
+        self.belfry.rouse();
+        self.gather(cx);
+        // One that is suspended takes no step, unless it is to end.
+        let held = self.ctx.is_suspended() && self.cancelled.is_none();
+        if self.due
+            && !held
+            && let Some(end) = self.step()
+        {
+            return Poll::Ready(end);
+        }
+        let goes_on = self.due && !held;
+        // The next step is another poll's: it costs as much as a message. What came since the
+        // last look is seen by whoever parks the process, or here.
+        let looks_again = self.holds_back && !self.leaves_messages();
+        if goes_on || looks_again || !self.counter.rest(cx.waker()) || !self.belfry.rest(cx.waker())
+        {
+            cx.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+
+    /// One step, and what it wants done; its end, if it was the last.
+    fn step(&mut self) -> Option<Result<P::Value>> {
+        self.due = false;
+        self.steps += 1;
+        self.ctx.free_room(std::mem::take(&mut self.kept));
+        let step = self.closing.process.step(&mut self.events, &mut self.out);
+        self.lose_events();
+        if let Err(reason) = step {
+            return Some(Err(reason));
+        }
+        let next = self.out.next.take();
+        if let Some(Next::Done(result)) = next {
+            return Some(Ok(result));
+        }
+        self.next = Next::Again;
+        self.carry_out();
+        let waits = !self.outstanding.is_empty();
+        self.next = match next {
+            Some(Next::Blocked) | None if waits => Next::Blocked,
+            Some(Next::Blocked) | None => Next::Idle,
+            Some(next) => next,
+        };
+        self.due |= matches!(self.next, Next::Again);
+        None
+    }
+
+    /// What a step has left, or none will have: messages are counted as lost.
+    fn lose_events(&mut self) {
+        for event in self.events.drain(..) {
+            match event {
+                StepEvent::Message { sender, message } => self.ctx.lose(message, sender),
+                other => drop(contain(|| drop(other))),
+            }
+        }
+    }
+
+    /// Takes in whatever has come.
+    fn gather(&mut self, cx: &mut task::Context<'_>) {
+        for of in self.belfry.take() {
+            if let Of::Pledge(key) = of {
+                self.go_on(key);
+            }
+        }
+        for (tag, outcome) in self.counter.take() {
+            self.complete(tag, outcome);
+        }
+        loop {
+            self.holds_back = self.leaves_messages();
+            let received = if self.holds_back {
+                pin!(self.ctx.receive_control()).poll(cx).map(|item| (item, false))
+            } else {
+                self.ctx.poll_holding()
+            };
+            let Poll::Ready((item, keeps_room)) = received else { break };
+            match item {
+                Received::Message(message) | Received::Command(message) => {
+                    let sender = self.ctx.sender();
+                    self.kept += usize::from(keeps_room);
+                    self.events.push_back(StepEvent::Message { sender, message });
+                    self.due |= !matches!(self.next, Next::Blocked);
+                }
+                Received::Stop(reason) => self.cancel(reason),
+                Received::Finish => self.cancel(Reason::Normal),
+                Received::Inspect(reply) => reply.send(self.inspect()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether messages stay in the mailbox: one that drops its oldest cannot reach what is in here,
+    /// so no more is received than the next step is to have.
+    fn leaves_messages(&self) -> bool {
+        self.keeps_room
+            && self.ctx.drops_oldest()
+            && (self.kept > 0 || matches!(self.next, Next::Blocked))
+    }
+
+    fn cancel(&mut self, reason: Reason) {
+        if self.cancelled.is_none() {
+            self.cancelled = Some(reason.clone());
+            self.events.push_back(StepEvent::Cancel(reason));
+            self.due = true;
+        }
+    }
+
+    /// A command is done. One that was given up, or is completed already, is nothing.
+    fn complete(&mut self, tag: Tag, outcome: CommandResult<P::Value>) {
+        if self.outstanding.remove(&tag).is_some() {
+            self.events.push_back(StepEvent::Completed { tag, outcome });
+            self.due = true;
+        } else {
+            let _ = contain(|| drop(outcome));
+        }
+    }
+
+    /// Has done what the step wants done, and gives up what it gave up.
+    fn carry_out(&mut self) {
+        for tag in std::mem::take(&mut self.out.cancelled) {
+            if let Some(Some(key)) = self.outstanding.remove(&tag) {
+                let given_up = self.running.remove(key);
+                let _ = contain(|| drop(given_up));
+            }
+        }
+        for (tag, name, argument) in std::mem::take(&mut self.out.dispatched) {
+            self.outstanding.insert(tag, None);
+            // A handler that panics fails its command, and not the process.
+            let begun = contain(|| self.begin(tag, &name, argument));
+            if let Err(panic) = begun {
+                self.complete(tag, Err(CommandError::Failed(panic)));
+            }
+        }
+    }
+
+    fn begin(&mut self, tag: Tag, name: &str, argument: P::Value) {
+        let commands = Arc::clone(&self.commands);
+        match commands.handler(name) {
+            None => self.complete(tag, Err(CommandError::Unknown(name.to_owned()))),
+            Some(Handler::AtOnce(handler)) => {
+                let outcome = handler(&self.ctx, argument);
+                self.complete(tag, outcome);
+            }
+            Some(Handler::Deferred(handler)) => {
+                handler(&self.ctx, argument, Completion::new(tag, Arc::clone(&self.counter)));
+            }
+            Some(Handler::Awaited(handler)) => {
+                let work = handler(&self.ctx, argument);
+                let key = self.running.insert_with(|key| Running {
+                    tag,
+                    work,
+                    bell: self.belfry.bell(Of::Pledge(key)),
+                });
+                self.outstanding.insert(tag, Some(key));
+                self.go_on(key);
+            }
+        }
+    }
+
+    /// Goes on with a command; one that was given up is left alone.
+    fn go_on(&mut self, key: TableKey) {
+        let Some(running) = self.running.get_mut(key) else { return };
+        running.bell.still();
+        let (tag, waker) = (running.tag, Waker::from(Arc::clone(&running.bell)));
+        let polled = contain(|| running.work.as_mut().poll(&mut task::Context::from_waker(&waker)));
+        let outcome = match polled {
+            Ok(Poll::Pending) => return,
+            Ok(Poll::Ready(outcome)) => outcome,
+            Err(panic) => Err(CommandError::Failed(panic)),
+        };
+        let done = self.running.remove(key);
+        let _ = contain(|| drop(done));
+        self.complete(tag, outcome);
+    }
+
+    fn inspect(&self) -> Inspection {
+        let status = match self.next {
+            Next::Blocked => "blocked",
+            Next::Idle => "idle",
+            Next::Again | Next::Done(_) => "ready",
+        };
+        Inspection::new()
+            .with("status", status)
+            .with("outstanding", self.outstanding.len())
+            .with("events", self.events.len())
+            .with("steps", self.steps)
+    }
+}
+
+/// What was sent and not handed to a step is counted as lost; who completes a command from now on
+/// completes nothing.
+impl<P: StepProcess> Drop for Machine<P> {
+    fn drop(&mut self) {
+        drop_each(self.running.drain());
+        drop_each(self.counter.close());
+        self.lose_events();
+        // What the last step wanted done, and its result if it failed all the same.
+        drop_each(std::mem::take(&mut self.out.dispatched));
+        drop_each(self.out.next.take());
+    }
+}
