@@ -18,7 +18,7 @@ use crate::observe::watched_job::{Job, JobWatcher};
 use crate::process::reservation::send_diverted;
 use crate::process::{current, deferred};
 use krarup_gen::{DeadLetterCause, Pid, SendError};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -367,7 +367,7 @@ where
     fn bequeath(&self, era: &Arc<DrainEpoch>, message: M, sender: u64, times: Option<JobTimes>) {
         let hint = self.hint(&message);
         // The messages of a key stay in their order: those that stand in line go first.
-        let message = if self.needs_message && self.line.hints().contains(&hint) {
+        let message = if self.needs_message && self.line.has_hint(hint) {
             message
         } else {
             match self.hand_out(hint, message, sender, times) {
@@ -529,7 +529,7 @@ where
     }
 
     /// The hints of the messages in line that may go to this worker; `None`: all of them.
-    fn hints_for(&self, worker: Pid) -> Option<HashSet<u64>> {
+    fn hints_for(&self, worker: Pid) -> Option<BTreeSet<u64>> {
         let mut hints = self.needs_message.then(|| self.line.hints())?;
         hints.retain(|hint| self.may_have(worker, *hint));
         Some(hints)

@@ -23,7 +23,7 @@ use super::job_times::JobTimes;
 use super::ticket::DrainEpoch;
 use crate::lock::Lock;
 use crate::mailbox::permit::Waiter;
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 /// Whether somebody in line has taken a token of the pool's rate. One that has come by itself has;
@@ -160,8 +160,13 @@ impl<M> PoolLine<M> {
         self.0.lock().heirs.len()
     }
 
-    /// The hints of the messages that were accepted.
-    pub(super) fn hints(&self) -> HashSet<u64> {
+    /// Whether a message with this hint that was accepted is in line.
+    pub(super) fn has_hint(&self, hint: u64) -> bool {
+        self.0.lock().heirs.iter().any(|heir| heir.hint == hint)
+    }
+
+    /// The hints of the messages that were accepted, in order: a routing is asked about each.
+    pub(super) fn hints(&self) -> BTreeSet<u64> {
         self.0.lock().heirs.iter().map(|heir| heir.hint).collect()
     }
 
