@@ -195,7 +195,6 @@ impl Core {
 
     pub(crate) fn stats(&self) -> NodeStats {
         let homes = self.homes();
-        let own_timers: usize = homes.iter().map(|home| home.dispatcher.timers()).sum();
         let mut dispatchers: Vec<DispatcherStats> =
             homes.iter().map(|home| home.dispatcher.stats()).collect();
         // All names of a simulation stand for one.
@@ -206,7 +205,7 @@ impl Core {
             stats.names = self.registry.names();
             let due: usize =
                 homes.iter().map(|home| home.dispatcher.due_timers()).max().unwrap_or(0);
-            stats.timers = self.timers.len().saturating_sub(own_timers) + due;
+            stats.timers = self.timers.len() + due;
             stats.aliases = self.registry.aliases();
             stats.dead_letters = self.events.dead_letters();
             stats.deep_mailboxes = self.mailbox_alarm.count();

@@ -141,16 +141,6 @@ impl Dispatcher {
         calling_thread::after_turn(|_| {});
     }
 
-    /// Timers of its own.
-    pub(crate) fn timers(&self) -> usize {
-        match self {
-            Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.timers(),
-            Dispatcher::Pinned(pinned) => pinned.timers(),
-            Dispatcher::Executed(executed) => executed.timers(),
-            Dispatcher::Calling(_) | Dispatcher::Simulated(_) => 0,
-        }
-    }
-
     /// Timers that are due and have not fired.
     pub(crate) fn due_timers(&self) -> usize {
         match self {

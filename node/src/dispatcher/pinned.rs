@@ -223,11 +223,6 @@ impl Pinned {
         }
     }
 
-    /// Timers of the dispatcher's own.
-    pub(crate) fn timers(&self) -> usize {
-        usize::from(self.watchdog.is_awake())
-    }
-
     pub(crate) fn stats(&self) -> DispatcherStats {
         let (each, past_turns): (Vec<_>, _) = {
             let seats = self.seats.lock();

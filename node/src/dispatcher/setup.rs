@@ -58,6 +58,6 @@ impl Time {
                 look(&dispatcher);
             }
         };
-        self.timers.set(self.clock.now() + delay, Alarm::Run(Box::new(run)));
+        self.timers.set_internal(self.clock.now() + delay, Alarm::Run(Box::new(run)));
     }
 }

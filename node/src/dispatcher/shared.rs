@@ -468,11 +468,6 @@ impl SharedDispatcher {
         }
     }
 
-    /// Timers of the dispatcher's own.
-    pub(crate) fn timers(&self) -> usize {
-        usize::from(self.watchdog.is_awake())
-    }
-
     pub(crate) fn stats(&self) -> DispatcherStats {
         let queued = |worker: usize| self.stealers.get(worker).map_or(0, Stealer::len);
         let each = self.counters.iter().enumerate();

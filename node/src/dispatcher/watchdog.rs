@@ -98,11 +98,6 @@ impl Watchdog {
         all_asleep() || !self.rouse()
     }
 
-    /// Whether the timer is set.
-    pub(crate) fn is_awake(&self) -> bool {
-        self.awake.load(Ordering::Relaxed)
-    }
-
     /// The timer is set after a rest, during which nobody ran and nothing is charged.
     pub(crate) fn begin(&self, now: Timestamp) {
         self.seen.lock().at = now;

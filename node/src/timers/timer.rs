@@ -29,12 +29,21 @@ impl NodeTimers {
     }
 
     pub(crate) fn set(&self, due: Timestamp, alarm: Alarm) -> TimerKey {
+        self.insert(due, |wheel| wheel.set(due, alarm))
+    }
+
+    /// Sets a timer of a dispatcher: [`NodeTimers::len`] does not count it.
+    pub(crate) fn set_internal(&self, due: Timestamp, alarm: Alarm) -> TimerKey {
+        self.insert(due, |wheel| wheel.set_internal(due, alarm))
+    }
+
+    fn insert(&self, due: Timestamp, insert: impl FnOnce(&mut Wheel) -> TimerKey) -> TimerKey {
         let mut state = self.state.lock();
         if state.stopped {
             // A key that no timer will ever have.
             return TimerKey { index: u32::MAX, generation: 0 };
         }
-        let key = state.wheel.set(due, alarm);
+        let key = insert(&mut state.wheel);
         let wake = due < state.sleeping_until;
         if wake {
             state.sleeping_until = due;
@@ -53,6 +62,7 @@ impl NodeTimers {
         cancelled.is_some()
     }
 
+    /// Timers set and neither fired nor cancelled, but for those of a dispatcher.
     pub(crate) fn len(&self) -> usize {
         self.state.lock().wheel.len()
     }

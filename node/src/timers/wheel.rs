@@ -43,7 +43,10 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Wheel {
     timers: Vec<WheelTimer>,
     free: u32,
+    /// Timers set and neither fired nor cancelled.
     set: usize,
+    /// Those of them that [`Wheel::set_internal`] has set.
+    internal: usize,
     /// Ticks that have passed: everything due at or before it has fired.
     now: u64,
     /// First and last timer of each slot.
@@ -66,6 +69,7 @@ struct WheelTimer {
     previous: u32,
     level: u8,
     slot: u8,
+    internal: bool,
     /// `None`: the place is free, and `next` the next free one.
     alarm: Option<Alarm>,
 }
@@ -76,18 +80,28 @@ impl Wheel {
             timers: Vec::new(),
             free: NONE,
             set: 0,
+            internal: 0,
             now: 0,
             ends: Box::new([[Ends { first: NONE, last: NONE }; SLOTS]; LEVELS]),
             occupied: [0; LEVELS],
         }
     }
 
-    /// Timers set and neither fired nor cancelled.
+    /// Timers set and neither fired nor cancelled, but for those of a dispatcher.
     pub(crate) fn len(&self) -> usize {
-        self.set
+        self.set - self.internal
     }
 
     pub(crate) fn set(&mut self, due: Timestamp, alarm: Alarm) -> TimerKey {
+        self.insert(due, alarm, false)
+    }
+
+    /// Sets a timer of a dispatcher: [`Wheel::len`] does not count it.
+    pub(crate) fn set_internal(&mut self, due: Timestamp, alarm: Alarm) -> TimerKey {
+        self.insert(due, alarm, true)
+    }
+
+    fn insert(&mut self, due: Timestamp, alarm: Alarm, internal: bool) -> TimerKey {
         let due_nanos = due.as_nanos();
         let index = if self.free == NONE {
             let index = u32::try_from(self.timers.len()).unwrap_or(NONE);
@@ -99,6 +113,7 @@ impl Wheel {
                 previous: NONE,
                 level: 0,
                 slot: 0,
+                internal,
                 alarm: Some(alarm),
             });
             index
@@ -107,10 +122,12 @@ impl Wheel {
             let timer = &mut self.timers[index as usize];
             self.free = timer.next;
             timer.due_nanos = due_nanos;
+            timer.internal = internal;
             timer.alarm = Some(alarm);
             index
         };
         self.set += 1;
+        self.internal += usize::from(internal);
         self.link(index);
         TimerKey { index, generation: self.timers[index as usize].generation }
     }
@@ -235,6 +252,7 @@ impl Wheel {
         timer.next = self.free;
         self.free = index;
         self.set -= 1;
+        self.internal -= usize::from(timer.internal);
         alarm
     }
 }
@@ -354,6 +372,21 @@ mod tests {
         assert!(fired.is_empty());
         wheel.advance(Timestamp::from_nanos(2_000_000), &mut fired);
         assert_eq!(fired.len(), 1);
+    }
+
+    #[test]
+    fn x3_timers_of_a_dispatcher_fire_and_are_not_counted() {
+        let mut wheel = Wheel::new();
+        wheel.set_internal(ms(1), idle());
+        let cancelled = wheel.set_internal(ms(2), idle());
+        wheel.set(ms(3), idle());
+        assert_eq!(wheel.len(), 1);
+        assert!(wheel.cancel(cancelled).is_some());
+        assert_eq!((wheel.len(), fires(&mut wheel, 1), wheel.len()), (1, 1, 1));
+        // In the places of the two that have gone.
+        wheel.set(ms(3), idle());
+        wheel.set(ms(3), idle());
+        assert_eq!((wheel.len(), fires(&mut wheel, 3), wheel.len()), (3, 3, 0));
     }
 
     fn idle() -> Alarm {
