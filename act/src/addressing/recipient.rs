@@ -112,7 +112,7 @@ impl<T: Send + 'static> Recipient<T> {
             }
             let (token, reply) = Reply::new(None);
             let message = request(token);
-            // Forget the receivers of earlier messages.
+            // Forget the receiver of an earlier message.
             let _ = current::take_receiver();
             recipient.send(message).map_err(|error| refused(&*host, &error))?;
             let callee = current::take_receiver().unwrap_or(pid);

@@ -143,7 +143,7 @@ where
         // Nothing unwinds before the message is sent, so it can stay in registers (see
         // `Cell::send`).
         let message = ManuallyDrop::new((self.0)(reply));
-        // Forget the receivers of earlier messages.
+        // Forget the receiver of an earlier message.
         let _ = current::take_receiver();
         match address.send(ManuallyDrop::into_inner(message)) {
             Ok(()) => Ok(()),

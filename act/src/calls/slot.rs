@@ -133,7 +133,7 @@ impl<T> SlotSender<T> {
             return Err((ManuallyDrop::into_inner(value), late));
         };
         let waiter = waiter.take();
-        // The old state is an empty `Empty`, so there is nothing to drop.
+        // The old state is `Empty(None)`, so there is nothing to drop.
         forget(replace(&mut *state, SlotState::Full(ManuallyDrop::into_inner(value))));
         drop(state);
         // Release this handle before the waiter wakes.
@@ -269,7 +269,8 @@ impl<T: Send + 'static> SlotReceiver<T> {
         slot.done.store(true, Ordering::Relaxed);
         match outcome {
             SlotState::Full(value) => Poll::Ready(Some(value)),
-            // Not reached, and nothing to drop. A drop here would keep the value in memory.
+            // Not reached, and nothing to drop. A drop here would force the value from registers
+            // into memory.
             other => {
                 forget(other);
                 Poll::Ready(None)

@@ -228,8 +228,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         Some(reason.unwrap_or(Reason::Normal))
     }
 
-    /// Discards what belongs to the state of this process and not to the process, because
-    /// another state replaces it. Timers and idle times are cancelled, a stop that the state
+    /// Discards everything that belongs to the state of this process and not to the process,
+    /// because another state replaces it. Timers and idle times are cancelled, a stop that the state
     /// requested is void, and stashed messages are replayed. Mailbox, name, links and monitors
     /// stay.
     pub(crate) fn renew(&mut self) {
@@ -274,7 +274,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             Ok(_) => {}
         }
         if drops_oldest {
-            // What is at hand waits like the rest, and can be the oldest.
+            // Messages already taken off Main still wait, and one of them can be the oldest.
             self.return_looked_at();
         }
         Ok(())

@@ -11,9 +11,10 @@ pub(crate) struct Idle {
     /// End the process after this time.
     pub(crate) passivate: Option<Duration>,
     pub(crate) paused: bool,
-    /// Decides whether the process may end, if it is not the process itself.
+    /// Decides whether the process ends; `None` if the process alone decides.
     pub(crate) keeper: Option<PassivationPolicy>,
-    /// Since when nothing has arrived, as far as is known.
+    /// Since when nothing has arrived, as far as is known. `handled` is the number of items that
+    /// were handled until then.
     pub(crate) since: Timestamp,
     pub(crate) handled: u64,
     /// When the process was last notified, if nothing has arrived since.

@@ -61,8 +61,8 @@ pub(crate) enum Body<M> {
     Notice(Box<Notice<M>>),
 }
 
-/// A notice on the Main lane: it keeps its place among the messages (rule M3) and
-/// does not count towards the bound (rule M5).
+/// A notice on the Main lane. It keeps its place among the messages (rule M3). It does not count
+/// towards the bound (rule M5), unless its variant says so.
 pub(crate) enum Notice<M> {
     /// A trapped exit signal. `link` is the number of the link that delivered it.
     Exit { exit: Exit, link: Option<u64> },

@@ -126,7 +126,7 @@ impl<T, M: From<T>> Reserved<T> for Converting<M> {
     fn fill(self: Box<Self>, message: T, sender: u64) {
         // If the conversion panics the room is given back.
         let message = message.into();
-        // Forget the receivers of messages that the conversion has sent.
+        // Forget the receiver of a message that the conversion has sent.
         let _ = current::take_receiver();
         self.0.send_from(message, sender);
     }
