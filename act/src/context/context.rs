@@ -229,9 +229,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     /// Discards everything that belongs to the state of this process and not to the process,
-    /// because another state replaces it. Timers and idle times are cancelled, a stop that the state
-    /// requested is void, and stashed messages are replayed. Mailbox, name, links and monitors
-    /// stay.
+    /// because another state replaces it. Timers and idle times are cancelled, a stop that the
+    /// state requested is void, and stashed messages are replayed. Mailbox, name, links and
+    /// monitors stay.
     pub(crate) fn renew(&mut self) {
         // A stop that others requested remains.
         self.stop = self.rare.as_ref().is_some_and(|rare| rare.stop_reason.is_some());
