@@ -15,7 +15,7 @@ pub(crate) struct ColdMailbox<M, C> {
     pub(crate) doom: Option<Reason>,
     pub(crate) urgent: VecDeque<ControlEntry<C>>,
     pub(crate) system: VecDeque<ControlEntry<C>>,
-    /// Completed when `init` has returned or failed.
+    /// The slot of the spawner, filled when `init` has returned or failed.
     pub(crate) starter: Option<SlotSender<Result<(), SpawnError>>>,
     /// What happens to a message that exceeds the bound (rule M6).
     pub(super) overflow: Overflow<M>,

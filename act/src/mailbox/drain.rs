@@ -61,7 +61,7 @@ pub(crate) struct LastToHear<M> {
 }
 
 impl<M> LastToHear<M> {
-    /// Whether the spawner still waits for the start.
+    /// Whether the spawner still waits.
     pub(crate) fn is_start_awaited(&self) -> bool {
         self.starter.as_ref().is_some_and(SlotSender::is_awaited)
     }

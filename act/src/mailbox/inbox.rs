@@ -309,7 +309,7 @@ impl<M, C> Inbox<M, C> {
         }
     }
 
-    /// Records that the process has started; returns the waiter for the start.
+    /// Records that the process has started; returns the slot of the spawner.
     pub(crate) fn initialise(&mut self) -> Option<SlotSender<Result<(), SpawnError>>> {
         self.initialised = true;
         self.rare.as_mut().and_then(|rare| rare.starter.take())

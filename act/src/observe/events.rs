@@ -12,8 +12,8 @@ impl Subscription {
     pub fn to_dead_letters(who: Recipient<DeadLetter>) -> Self {
         let pid = who.pid();
         let tell_it = move |letter: &DeadLetter| {
-            // A message that the subscriber itself cannot accept, such as a pool whose workers
-            // are full, would come back to it for ever.
+            // A message that the subscriber itself does not accept (at a pool whose workers are
+            // full, for example) would come back to it for ever.
             let own = matches!(letter.to, Target::Pid(to) if to.is_same_process(who.pid()));
             own || tell(&who, letter)
         };
