@@ -15,29 +15,27 @@ use std::task::{self, Poll};
 /// A process that serves messages one after the other: Erlang's `gen_server`.
 ///
 /// All callbacks but [`Actor::handle_message`] have defaults. A callback that returns
-/// `Err(reason)`, or panics, ends the process with that reason: let it crash. Every one
-/// may `await`; meanwhile the process handles nothing else (rule C4), and no worker is
-/// held.
+/// `Err(reason)`, or panics, ends the process with that reason: let it crash. Every callback
+/// may `await`. Meanwhile the process handles nothing else (rule C4), and it holds no worker.
 ///
 /// | callback | when | OTP |
 /// |---|---|---|
 /// | [`init`](Actor::init) | first, in the process's own turn | `init/1` |
-/// | [`handle_message`](Actor::handle_message) | a message, on any lane | `handle_call`, `handle_cast` |
-/// | [`handle_exit`](Actor::handle_exit) | an exit signal, if trapping | `handle_info({'EXIT', ..})` |
+/// | [`handle_message`](Actor::handle_message) | a message arrives, on any lane | `handle_call`, `handle_cast` |
+/// | [`handle_exit`](Actor::handle_exit) | an exit signal arrives and the actor traps them | `handle_info({'EXIT', ..})` |
 /// | [`handle_down`](Actor::handle_down) | a monitored process has ended | `handle_info({'DOWN', ..})` |
-/// | [`handle_timeout`](Actor::handle_timeout) | nothing has come for a set time | `handle_info(timeout)` |
-/// | [`handle_other`](Actor::handle_other) | a message of another type | `handle_info/2` |
-/// | [`state`](Actor::state) | somebody debugs the process | `sys:get_state` |
-/// | [`inspect`](Actor::inspect), [`handle_inspect`](Actor::handle_inspect) | somebody inspects the process | `format_status` |
-/// | [`before_restart`](Actor::before_restart) | its state has failed and is replaced ([`crate::InPlace`]) | - |
-/// | [`after_restart`](Actor::after_restart) | its state has replaced one that failed | - |
-/// | [`terminate`](Actor::terminate) | last, unless killed (rule D5) | `terminate/2` |
+/// | [`handle_timeout`](Actor::handle_timeout) | nothing has arrived for a set time | `handle_info(timeout)` |
+/// | [`handle_other`](Actor::handle_other) | a message of another type arrives | `handle_info/2` |
+/// | [`state`](Actor::state) | a debugger requests the state | `sys:get_state` |
+/// | [`inspect`](Actor::inspect), [`handle_inspect`](Actor::handle_inspect) | the process is inspected | `format_status` |
+/// | [`before_restart`](Actor::before_restart) | the state has failed and will be replaced ([`crate::InPlace`]) | - |
+/// | [`after_restart`](Actor::after_restart) | the state has replaced one that failed | - |
+/// | [`terminate`](Actor::terminate) | last, unless the process was killed (rule D5) | `terminate/2` |
 pub trait Actor: Sized + Send + 'static {
-    /// The protocol: usually an enum.
+    /// The message type of the actor, usually an enum.
     type Message: Send + 'static;
 
-    /// Prepares the actor. Whoever waits for its spawn goes on when this has returned
-    /// (rule D2).
+    /// Prepares the actor. The spawn completes when `init` has returned (rule D2).
     fn init(&mut self, ctx: &mut Context<Self::Message>) -> impl Future<Output = Result> + Send {
         let _ = ctx;
         ready(Ok(()))
@@ -50,8 +48,8 @@ pub trait Actor: Sized + Send + 'static {
         message: Self::Message,
     ) -> impl Future<Output = Result> + Send;
 
-    /// Hears an exit signal, if the actor traps them (rule L3). The default ends the
-    /// actor with an abnormal reason, as if it did not trap.
+    /// Handles an exit signal, if the actor traps them (rule L3). The default ends the actor
+    /// if the reason is abnormal, as if it did not trap.
     fn handle_exit(
         &mut self,
         ctx: &mut Context<Self::Message>,
@@ -61,7 +59,7 @@ pub trait Actor: Sized + Send + 'static {
         ready(if exit.reason.is_abnormal() { Err(exit.reason) } else { Ok(()) })
     }
 
-    /// Hears that a monitored process has ended.
+    /// Handles the notice that a monitored process has ended.
     fn handle_down(
         &mut self,
         ctx: &mut Context<Self::Message>,
@@ -71,7 +69,8 @@ pub trait Actor: Sized + Send + 'static {
         ready(Ok(()))
     }
 
-    /// Nothing has come for as long as was set with [`Context::set_idle_timeout`] (rule D10).
+    /// Handles an idle timeout: nothing has arrived for the time set with
+    /// [`Context::set_idle_timeout`] (rule D10).
     fn handle_timeout(
         &mut self,
         ctx: &mut Context<Self::Message>,
@@ -80,8 +79,8 @@ pub trait Actor: Sized + Send + 'static {
         ready(Ok(()))
     }
 
-    /// Handles a message of another type than its own, sent by pid, name or alias; comes only
-    /// after [`Context::take_others`]. The default drops it and logs that.
+    /// Handles a message of another type than [`Actor::Message`], sent by pid, name or alias.
+    /// Called only after [`Context::take_others`]. The default drops the message and logs it.
     fn handle_other(
         &mut self,
         ctx: &mut Context<Self::Message>,
@@ -91,28 +90,29 @@ pub trait Actor: Sized + Send + 'static {
         ready(Ok(()))
     }
 
-    /// Shows the state to a debugger, as a value of any type, most often a clone of the actor
-    /// (rule X5). The default shows nothing.
+    /// Returns the state for a debugger, as a value of any type, most often a clone of the
+    /// actor (rule X5). The default returns `None`.
     fn state(&self) -> Option<Dynamic> {
         None
     }
 
-    /// Describes the actor.
+    /// Describes the actor for an inspection.
     fn inspect(&self) -> Inspection {
         Inspection::new()
     }
 
-    /// Describes the actor to who asks (Ergo's `HandleInspect(from, item...)`). The default is
-    /// [`Actor::inspect`], whoever asks. Of what this returns, those items are sent that were asked
-    /// for: it may look at [`InspectRequest::wants`] to save itself the others.
+    /// Describes the actor to the inspecting process (Ergo's `HandleInspect(from, item...)`).
+    /// The default returns [`Actor::inspect`] for every request. Only the requested items of
+    /// the returned inspection are sent; an actor can call [`InspectRequest::wants`] and skip
+    /// the others.
     fn handle_inspect(&self, request: &InspectRequest) -> Inspection {
         let _ = request;
         self.inspect()
     }
 
-    /// The last of a state that has failed, by an error or a panic, where the process goes
-    /// on with a fresh one: see [`crate::InPlace`] (rule S10). `terminate` does not run
-    /// then. Whatever comes of this, the state is dropped next.
+    /// Runs last on a state that has failed, by an error or a panic, if the process continues
+    /// with a fresh one: see [`crate::InPlace`] (rule S10). `terminate` does not run in that
+    /// case. The state is dropped next, whatever this callback does.
     fn before_restart(
         &mut self,
         ctx: &mut Context<Self::Message>,
@@ -122,8 +122,8 @@ pub trait Actor: Sized + Send + 'static {
         ready(())
     }
 
-    /// The first of a fresh state that has taken the place of one that failed for this
-    /// reason, after its `init` (rule S10). An error is another failure.
+    /// Runs first on a fresh state that has replaced one that failed for `reason`, after its
+    /// `init` (rule S10). An error counts as another failure.
     fn after_restart(
         &mut self,
         ctx: &mut Context<Self::Message>,
@@ -134,9 +134,9 @@ pub trait Actor: Sized + Send + 'static {
     }
 
     /// Cleans up. Runs at most once: for a returned reason, after a panic, and for a stop
-    /// asked for by the parent or the node; not when the process is killed or ended by
-    /// a peer's exit signal (rule D5). The state is always dropped, so `Drop` is the sure
-    /// clean-up.
+    /// requested by the parent or the node. It does not run if the process is killed or ended
+    /// by a peer's exit signal (rule D5). The state is always dropped, so `Drop` is the
+    /// reliable clean-up.
     fn terminate(
         &mut self,
         ctx: &mut Context<Self::Message>,
@@ -162,15 +162,17 @@ impl<A: Actor> Behavior for A {
                 return Err(first_failure(reason, contain(|| drop(self))));
             }
             ctx.initialised();
-            // One guard around the loop, not one around each message: it costs once a poll.
+            // One guard around the loop costs once for each poll; a guard for each message
+            // would cost more.
             let reason = match Contained::new(serve(&mut self, &mut ctx)).await {
                 Ok(end) => end.reason(),
                 Err(panic) => panic,
             };
-            // The calls in hand hear of the end when there is one, though `terminate` may wait:
-            // dropped at the end, they fail with its reason (rule C2).
+            // Hold back the calls whose reply tokens were dropped in this turn: `terminate`
+            // may wait, and they would then fail with `NoReply`. When this is dropped at the
+            // end they fail with the reason of the end (rule C2).
             let _calls = current::take_orphans();
-            // The first failure is the cause, whatever goes wrong on the way out.
+            // The first failure is the cause, whatever fails afterwards.
             let terminated = Contained::new(self.terminate(&mut ctx, &reason)).await;
             let reason = first_failure(reason, terminated);
             Err(first_failure(reason, contain(|| drop(self))))
@@ -178,7 +180,7 @@ impl<A: Actor> Behavior for A {
     }
 }
 
-/// Handles what comes until the actor is to end, or has failed.
+/// Handles items until the actor is to end, or has failed.
 #[allow(clippy::manual_async_fn, reason = "as at `run`")]
 pub(crate) fn serve<A: Actor>(
     actor: &mut A,
@@ -197,12 +199,12 @@ pub(crate) fn serve<A: Actor>(
 }
 
 pin_project_lite::pin_project! {
-    /// An item on its way through its handler. Made in a function, so that nothing but
-    /// this is kept across the handler's awaits.
+    /// An item while its handler runs. Made in a function, so that nothing else is kept across
+    /// the handler's awaits.
     #[project = HandlingProjection]
     enum Handling<'a, F> {
         Message { #[pin] future: F },
-        // Boxed, so that what is rare needs no room in every process.
+        // Boxed, so that rare items take no space in every process.
         Other { future: Pin<Box<dyn Future<Output = Result<(), ActorEnd>> + Send + 'a>> },
     }
 }
@@ -240,11 +242,11 @@ impl<F: Future<Output = Result>> Future for Handling<'_, F> {
 
 /// Why an actor is to end.
 pub(crate) enum ActorEnd {
-    /// A handler returned this.
+    /// A handler returned this reason.
     Failed(Reason),
-    /// It was told to, with this reason.
+    /// The actor received a stop with this reason.
     Told(Reason),
-    /// It has handled all it was to handle.
+    /// The actor has handled everything that was accepted before `Finish`.
     Finished,
 }
 
@@ -257,7 +259,7 @@ impl ActorEnd {
     }
 }
 
-/// Handles what is no message.
+/// Handles an item that is not a message on its fast path.
 async fn handle<A: Actor>(
     actor: &mut A,
     ctx: &mut Context<A::Message>,

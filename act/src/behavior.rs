@@ -1,4 +1,4 @@
-//! The bare process.
+//! The bare process: an async function that receives.
 
 use crate::context::Context;
 use krarup_gen::Result;
@@ -8,22 +8,23 @@ use std::marker::PhantomData;
 /// Erlang's bare process: an async function over a [`Context`] that can
 /// [`receive`](Context::receive).
 ///
-/// [`crate::Actor`], [`crate::Pool`] and the supervisor are behaviours written on it
-/// with nothing a user could not have. To whoever awaits its spawn a bare process has
-/// started when it first receives, calls [`Context::initialised`], or has ended normally:
-/// one that never receives calls that first. The process ends when `run` returns, with
+/// [`crate::Actor`], [`crate::Pool`] and the supervisor are behaviours that use nothing but
+/// the public interface. The spawn of a bare process completes when the process first
+/// receives, calls [`Context::initialised`] or ends normally; a process that never receives
+/// should call [`Context::initialised`]. The process ends when `run` returns, with
 /// [`krarup_gen::Reason::Normal`] for `Ok`. For a plain function see [`behavior_fn`].
 pub trait Behavior: Send + 'static {
-    /// What comes on the Main lane.
+    /// The type of messages on the Main lane.
     type Message: Send + 'static;
-    /// What comes on the Urgent and System lanes.
+    /// The type of messages on the Urgent and System lanes.
     type Command: Send + 'static;
 
-    /// The life of the process.
+    /// Runs the process from its start to its end.
     fn run(self, ctx: Context<Self::Message, Self::Command>)
     -> impl Future<Output = Result> + Send;
 
-    /// What the process is called in pictures of it; the type's name unless overridden.
+    /// The label of the process in displays of the process tree; the type's name unless
+    /// overridden.
     #[must_use]
     fn label() -> &'static str
     where
@@ -32,8 +33,8 @@ pub trait Behavior: Send + 'static {
         std::any::type_name::<Self>()
     }
 
-    /// Whether it makes its Main lane a route ([`Context::route_main`]), as a pool does: then no
-    /// message waits with its process. False unless overridden.
+    /// Whether the behaviour makes its Main lane a route ([`Context::route_main`]), as a pool
+    /// does. No message then waits in the mailbox of its process. False unless overridden.
     #[must_use]
     fn routes_main() -> bool
     where
@@ -43,7 +44,7 @@ pub trait Behavior: Send + 'static {
     }
 }
 
-/// Makes an async function a behaviour.
+/// Makes a behaviour from an async function.
 ///
 /// ```
 /// # use krarup_act::{behavior_fn, Context, Received};

@@ -1,10 +1,10 @@
 //! The actor model of the Krarup node.
 //!
-//! A process is one future with a mailbox. [`Behavior`] is the bare process, an async
-//! function over a [`Context`] that can receive; [`Actor`] and [`Pool`] are behaviours
-//! written on it with nothing a user could not have. Processes are reached through
-//! typed [`Address`]es, ask each other with [`Call`]s answered by [`Reply`] tokens, and
-//! hear of each other's end through links and monitors.
+//! A process is one future with a mailbox. [`Behavior`] is the bare process: an async function
+//! over a [`Context`] from which it receives. [`Actor`] and [`Pool`] are behaviours that use
+//! nothing but the public interface. Processes are reached through typed [`Address`]es. They
+//! request answers from each other with [`Call`]s, which are answered with [`Reply`] tokens.
+//! Links and monitors notify a process of the end of another.
 //!
 //! This crate knows the node it runs in only as a [`Host`].
 

@@ -1,9 +1,10 @@
-//! The lock of mailboxes and of values on their way.
+//! The lock of mailboxes and of slots.
 //!
-//! Held for a few dozen instructions and never while user code runs, so a waiter spins. A
-//! spin lock is freed by a plain store where a parking one needs a second atomic
-//! read-modify-write, and those are most of what a message costs (docs/decisions.md).
-//! The holder can lose its processor: after a short spin the waiter gives up its own.
+//! The lock is held for a few dozen instructions and never while user code runs, so a waiting
+//! thread spins. A plain store frees a spin lock. A parking lock needs a second atomic
+//! read-modify-write, and those are most of the cost of a message (docs/decisions.md). The
+//! thread that holds the lock can be preempted, so after a short spin a waiting thread yields
+//! its processor.
 
 #[cfg(not(all(test, loom)))]
 pub(crate) use self::spinning::{Lock, LockGuard};
@@ -24,7 +25,8 @@ mod spinning {
         }
     }
 
-    /// The longest spin between two tries: about as long as three others have the lock.
+    /// The longest spin between two attempts: about as long as three other threads hold the
+    /// lock.
     const LONGEST_SPIN: u32 = 16;
 
     impl<T> Lock<T> {
@@ -40,7 +42,7 @@ mod spinning {
             }
         }
 
-        /// Spins longer and longer, and then lets others run.
+        /// Spins for growing intervals, then yields to other threads.
         #[cold]
         #[inline(never)]
         fn lock_slowly(&self) -> LockGuard<'_, T> {

@@ -1,4 +1,4 @@
-//! What a process receives.
+//! The items that a process receives.
 
 use crate::addressing::dynamic::Dynamic;
 use crate::calls::reply::Reply;
@@ -13,37 +13,36 @@ pub enum Received<M, C = M> {
     Message(M),
     /// A message sent with priority High or Max.
     Command(C),
-    /// An exit signal, trapped (rule L3).
+    /// An exit signal, if the process traps them (rule L3).
     Exit(Exit),
     /// A monitored process has ended.
     Down(Down),
-    /// The parent or the node asks for an orderly stop with this reason; only for a
+    /// A request of the parent or the node to stop in order, with this reason. Only for a
     /// process that called [`crate::Context::stop_in_order`].
     Stop(Reason),
-    /// Everything that was accepted before has been handled: end normally now. What a
-    /// worker gets that its pool removes (rule P5).
+    /// A request to end normally now: everything that was accepted before has been handled. A
+    /// pool sends it to a worker that it removes (rule P5).
     Finish,
-    /// A message of another type than the process's own; only for a process that called
+    /// A message of another type than the process's own. Only for a process that called
     /// [`crate::Context::take_others`].
     Other(Dynamic),
-    /// Nothing has come for as long as was set with [`crate::Context::set_idle_timeout`]
-    /// (rule D10).
+    /// Nothing has arrived for the time set with [`crate::Context::set_idle_timeout`] (rule
+    /// D10).
     Timeout,
-    /// Somebody wants to know how the process is: `request.send(inspection)` answers.
+    /// A request for an inspection; answered with `request.send(inspection)`.
     Inspect(InspectRequest),
-    /// Somebody wants to see the state of the process (rule X5); `None` says that it is not
-    /// shown.
+    /// A request for the state of the process (rule X5); `None` says that it is not shown.
     State(Reply<Option<Dynamic>>),
 }
 
-/// What [`crate::Context::next_message`] brings.
+/// The item that [`crate::Context::next_message`] returns.
 ///
-/// Its tag lies beside the message, as in the mailbox: so a message goes from there to its
-/// handler without being taken to pieces.
+/// The tag lies beside the message, as in the mailbox, so that a message is moved from there
+/// to its handler in one piece.
 #[derive(Debug)]
 #[repr(u64)]
 pub enum Delivery<M> {
-    /// A message, on whatever lane it came.
+    /// A message from any lane.
     Message(M),
     /// Anything else.
     Other(Box<Received<M>>),

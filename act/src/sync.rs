@@ -1,8 +1,8 @@
-//! The primitives of what is modelled: the ordinary ones, and loom's in the models.
+//! The synchronisation primitives of modelled code: the ordinary ones, and loom's in the
+//! models.
 //!
-//! Code that takes these, or the locks of `lock.rs`, is checked as it stands: loom runs it
-//! in every order, with every value that a load may see (CONTRIBUTING.md has the
-//! command).
+//! Code that uses these, or the locks of `lock.rs`, is checked unchanged: loom runs it in
+//! every order, with every value that a load may return (CONTRIBUTING.md has the command).
 
 #[cfg(not(all(test, loom)))]
 pub(crate) use self::ordinary::*;
@@ -21,7 +21,7 @@ mod ordinary {
 mod modelled {
     pub(crate) use loom::sync::MutexGuard;
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-    /// loom's, for what is written for the one of the standard library.
+    /// loom's `thread_local!`, for declarations written for that of the standard library.
     macro_rules! thread_local_of_models {
         ($($(#[$meta:meta])* static $name:ident: $type:ty = const $init:block;)*) => {
             loom::thread_local! { $($(#[$meta])* static $name: $type = $init;)* }

@@ -17,12 +17,12 @@ use std::any::{Any, type_name};
 use std::fmt;
 use std::sync::Arc;
 
-/// A typed handle on a process: what one sends to and calls.
+/// A typed handle on a process, to send to it and to call it.
 ///
-/// `M` is what the Main lane takes, `C` what the Urgent and System lanes take; for an
-/// actor they are one type. An address neither keeps its process alive nor dies with
-/// it: a send to a dead process is an error that gives the message back (rule M7).
-/// Cloning is cheap, and a local send looks nothing up.
+/// `M` is the message type of the Main lane, `C` that of the Urgent and System lanes; for an
+/// actor they are one type. An address does not keep its process alive, and it outlives the
+/// process: a send to a dead process returns an error with the message (rule M7). Cloning is
+/// cheap, and a local send needs no look-up.
 pub struct Address<M, C = M> {
     cell: Arc<Cell<M, C>>,
 }
@@ -32,11 +32,10 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         Address { cell }
     }
 
-    /// The process as an address, if its message types are these: what a look-up by
-    /// name or pid does.
+    /// Returns the typed address of a process. Look-ups by name or pid use it.
     ///
     /// # Errors
-    /// [`LookupError::WrongType`].
+    /// [`LookupError::WrongType`] if the process has other message types.
     pub fn of(process: &Arc<dyn Process>) -> Result<Self, LookupError> {
         let any: Arc<dyn Any + Send + Sync> = Arc::clone(process) as _;
         any.downcast::<Cell<M, C>>().map(|cell| Address { cell }).map_err(|_| {
@@ -49,24 +48,26 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         })
     }
 
-    /// The identity of the process.
+    /// Returns the pid of the process.
     #[must_use]
     pub fn pid(&self) -> Pid {
         self.cell.pid
     }
 
-    /// Sends a message on the Main lane. Inside a process the message carries its pid.
+    /// Sends a message on the Main lane. A message sent inside a process carries the pid of
+    /// its sender.
     ///
     /// # Errors
     /// [`SendError::Full`] from a bounded mailbox or a saturated pool,
-    /// [`SendError::NoProcess`] if the process is dead; both give the message back.
+    /// [`SendError::NoProcess`] if the process is dead; both return the message.
     #[allow(clippy::inline_always, reason = "so that a message goes from registers to its place")]
     #[inline(always)]
     pub fn send(&self, message: M) -> Result<(), SendError<M>> {
         self.cell.send(message)
     }
 
-    /// Sends on the System lane (rule M2): before everything on Main, never `Full`.
+    /// Sends on the System lane (rule M2), ahead of everything on Main and regardless of the
+    /// bound.
     ///
     /// # Errors
     /// [`SendError::NoProcess`] if the process is dead.
@@ -74,7 +75,8 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         self.cell.send_control(Priority::High, command)
     }
 
-    /// Sends on the Urgent lane (rule M2): before everything else, never `Full`.
+    /// Sends on the Urgent lane (rule M2), ahead of everything else and regardless of the
+    /// bound.
     ///
     /// # Errors
     /// [`SendError::NoProcess`] if the process is dead.
@@ -82,8 +84,9 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         self.cell.send_control(Priority::Max, command)
     }
 
-    /// The same process as a handle for messages of type `T` only, where its own are made
-    /// from a `T`; for `T = M` one that is the same for actors and pools.
+    /// Returns a handle on the same process for messages of type `T` only, if the process's
+    /// own message type is made from a `T`. With `T = M` actors and pools have handles of one
+    /// type.
     #[must_use]
     pub fn recipient<T>(&self) -> Recipient<T>
     where
@@ -93,8 +96,9 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         Recipient::new(self.clone())
     }
 
-    /// Reserves room for one message on the Main lane: what is made or converted at a cost
-    /// is made only when it is sure to be taken. The room counts towards the bound.
+    /// Reserves room for one message on the Main lane, so that a message that is costly to
+    /// make or to convert is made only if it will be accepted. The room counts towards the
+    /// bound.
     ///
     /// # Errors
     /// Those of [`Address::send`].
@@ -102,7 +106,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         self.permit(None)
     }
 
-    /// As [`Address::reserve`]; stands in line if the mailbox is full.
+    /// As [`Address::reserve`], but joins the line of waiting senders if the mailbox is full.
     pub(crate) fn reserve_in_line(
         &self,
         waiter: &Arc<Waiter<M>>,
@@ -118,8 +122,8 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         reserved
     }
 
-    /// As [`Address::reserve`]; a dead process is no dead letter, for another may be found: for
-    /// routes.
+    /// As [`Address::reserve`], but counts no dead letter if the process is dead. For routes,
+    /// which may find another receiver.
     ///
     /// # Errors
     /// Those of [`Address::send`].
@@ -140,17 +144,19 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         self.cell.inbox.lock().has_waiters()
     }
 
-    /// Room that will come where the route leads, if this is a process with one that has a line.
+    /// Returns a future of room at a receiver of the route, if this process has a route with a
+    /// line.
     pub(crate) fn room_on_route(&self, message: &M) -> Option<RoomFuture<M>> {
         self.cell.route.get().and_then(|route| route.room(message))
     }
 
-    /// Has a line of senders stand at this process as well.
+    /// Adds a line of senders to the waiters of this process.
     pub(crate) fn enlist(&self, line: &Arc<Waiter<M>>) {
         self.cell.enlist(line);
     }
 
-    /// Puts a mark behind everything that was accepted: it is dropped when that is handled.
+    /// Puts a mark behind everything that was accepted. It is dropped when all of that has
+    /// been handled.
     pub(crate) fn mark(&self, mark: &Mark) {
         match self.cell.route.get() {
             Some(route) => route.mark(mark),
@@ -158,15 +164,15 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         }
     }
 
-    /// Takes back up to so many of the newest messages that wait.
+    /// Takes back at most `most` of the newest waiting messages.
     pub(crate) fn take_newest(&self, most: usize) -> Vec<MailboxEntry<M>> {
         let newest = self.cell.inbox.lock().take_newest(most);
         self.cell.grant_room();
         newest
     }
 
-    /// Messages that wait, and the one in hand: what a new one would wait for. `None` if the process
-    /// has ended.
+    /// Returns how many messages a new one would wait for: those that wait and the one in
+    /// progress. `None` if the process has ended.
     pub(crate) fn load(&self) -> Option<usize> {
         self.cell.load()
     }
@@ -175,8 +181,9 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         self.cell.inbox.lock().forget_waiter(waiter);
     }
 
-    /// Sends beyond any bound, as the runtime does: for behaviours that tell a process what
-    /// it ordered. A dead process hears nothing.
+    /// Sends a message regardless of the bound, as the runtime does. For behaviours that
+    /// notify a process of an event it subscribed to. A message to a dead process is dropped
+    /// and counted as a dead letter.
     pub fn notify(&self, message: M) {
         if let Err(message) = self.cell.push_letter(message) {
             self.lose(DeadLetterCause::NoProcess);
@@ -184,7 +191,8 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         }
     }
 
-    /// As [`Address::notify`], by an alias; what is revoked hears nothing.
+    /// As [`Address::notify`], but by an alias. If the alias is revoked the message is
+    /// dropped.
     pub(crate) fn notify_by_alias(&self, alias: Alias, message: M) {
         let relations = self.cell.locked_relations();
         if !relations.has_alias(alias) {
@@ -192,7 +200,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
             self.lose(DeadLetterCause::Revoked);
             return drop(message);
         }
-        // The process is scheduled, and a message that it does not take dropped, without the lock.
+        // Schedule the process, and drop a message that it does not accept, without the lock.
         let put = self.cell.put_letter(message);
         drop(relations);
         match put {
@@ -204,7 +212,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         }
     }
 
-    /// Counts a message to this process that nobody handles.
+    /// Counts a message to this process as a dead letter.
     pub(crate) fn lose(&self, cause: DeadLetterCause) {
         self.cell.lose::<M>(current::sender(self.cell.pid.creation()), cause);
     }
@@ -217,20 +225,21 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         self.cell.set_tracer(tracer);
     }
 
-    /// Whether what is sent here is handed on instead of queued: a pool, or a keeper of grains.
+    /// Whether messages sent here are handed on by a route instead of queued, as at a pool or
+    /// at grains.
     #[must_use]
     pub fn is_routed(&self) -> bool {
         self.cell.is_routed()
     }
 
-    /// Whether the process may be waiting for an answer itself; a hint.
+    /// Whether the process may itself be waiting for an answer; a hint.
     #[inline]
     pub(crate) fn seems_to_wait(&self) -> bool {
         self.cell.progress.waits_for.load(Ordering::Relaxed) != 0
     }
 
-    /// Sends in the name of the process with the given number: what a
-    /// [`crate::Route`] does, so that the worker sees the original sender.
+    /// Sends on behalf of the process with the given number. A [`crate::Route`] uses it so
+    /// that the worker sees the original sender.
     ///
     /// # Errors
     /// Those of [`Address::send`].
@@ -239,37 +248,38 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         self.cell.send_from(message, sender)
     }
 
-    /// As [`Address::forward`], with a message that somebody watches on its way.
+    /// As [`Address::forward`], with a message whose progress is watched.
     pub(crate) fn forward_job(&self, job: Job<M>, sender: u64) -> Result<(), SendError<M>> {
         self.cell.send_job(job, sender)
     }
 
-    /// Ends the process normally once everything that its Main lane has accepted until
-    /// now is handled (Akka's `PoisonPill`); an actor runs `terminate`. A bare process
-    /// gets [`crate::Received::Finish`].
+    /// Ends the process normally once everything accepted on its Main lane until now has been
+    /// handled (Akka's `PoisonPill`). An actor runs `terminate`. A bare process receives
+    /// [`crate::Received::Finish`].
     pub fn finish(&self) {
         self.cell.push_notice(Notice::Finish);
     }
 
-    /// Whether the process is alive now.
+    /// Whether the process is alive.
     #[must_use]
     pub fn is_alive(&self) -> bool {
         self.cell.is_alive()
     }
 
-    /// Messages waiting on the Main lane now.
+    /// Returns the number of messages waiting on the Main lane.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.cell.main_length()
     }
 
-    /// A picture of the process, dead or alive (rule X3).
+    /// Returns a description of the process, dead or alive (rule X3).
     #[must_use]
     pub fn info(&self) -> ProcessInfo {
         self.cell.info()
     }
 
-    /// The process for a host's tables and for operations that know no types.
+    /// Returns the process without its message types, for a host's tables and for untyped
+    /// operations.
     #[must_use]
     pub fn process(&self) -> Arc<dyn Process> {
         Arc::clone(&self.cell) as Arc<dyn Process>
@@ -315,7 +325,7 @@ where
 }
 
 impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
-    /// Room for a message that is made from a `T` when it is there.
+    /// Reserves room for a message that will be converted from a `T`.
     fn reserve_as<T>(&self) -> Result<Permit<T>, SendError<()>>
     where
         T: Send + 'static,
@@ -356,7 +366,7 @@ impl<M, C> fmt::Debug for Address<M, C> {
     }
 }
 
-/// Two addresses are equal if they are of the same process.
+/// Two addresses are equal if they refer to the same process.
 impl<M, C> PartialEq for Address<M, C> {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.cell, &other.cell)

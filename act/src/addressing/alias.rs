@@ -1,4 +1,4 @@
-//! Aliases: identities that a process gives out and takes back (rules N2, N5).
+//! Aliases: addresses that a process gives out and can revoke (rules N2, N5).
 
 use crate::addressing::address::Address;
 use crate::addressing::recipient::{DeliverMessage, Recipient};
@@ -11,12 +11,13 @@ use krarup_gen::{Alias, DeadLetterCause, Pid, SendError};
 use std::sync::Arc;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Makes an alias of this process (Erlang's `alias/0`): whoever gets it can send to the
-    /// process, until it is revoked. A process can have any number of them.
+    /// Makes an alias of this process (Erlang's `alias/0`). Its holders can send to the
+    /// process until it is revoked. A process can have any number of aliases.
     pub fn alias(&mut self) -> Alias {
         let alias = Alias::new(self.make_ref());
         let mut relations = self.cell.locked_relations();
-        // A context can outlive its process; what it makes then reaches nobody.
+        // A context can outlive its process; an alias made then is not registered and reaches
+        // no process.
         if !relations.retired {
             relations.bonds().aliases.insert(alias);
             self.host().add_alias(alias, self.process());
@@ -24,9 +25,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         alias
     }
 
-    /// Revokes an alias of this process: when this returns, nothing that is sent to it from
-    /// now on arrives, and the sender hears of that (rule N5). Whether it was one of this
-    /// process.
+    /// Revokes an alias of this process, and returns whether it was one. After this returns
+    /// nothing sent to the alias arrives, and its senders get an error (rule N5).
     pub fn revoke(&mut self, alias: Alias) -> bool {
         let mut relations = self.cell.locked_relations();
         let had = relations.bonds_if_any().is_some_and(|bonds| bonds.aliases.remove(&alias));
@@ -38,8 +38,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         had
     }
 
-    /// A typed handle that reaches this process by an alias: what it sends does not arrive
-    /// any more once the alias is revoked.
+    /// Returns a typed handle that reaches this process by an alias. Nothing it sends arrives
+    /// after the alias is revoked.
     pub fn recipient_by(&self, alias: Alias) -> Recipient<M> {
         Recipient::new(ByAlias { address: self.address(), alias })
     }
@@ -88,7 +88,8 @@ impl<M: Send + 'static, C: Send + 'static> DeliverMessage<M> for ByAlias<M, C> {
     }
 }
 
-/// Room that was reserved by an alias: what comes when that has been revoked does not arrive.
+/// Room that was reserved by an alias. A message put there after the alias is revoked does not
+/// arrive.
 struct RoomByAlias<M, C> {
     room: Permit<M>,
     by: ByAlias<M, C>,
@@ -97,7 +98,7 @@ struct RoomByAlias<M, C> {
 impl<M: Send + 'static, C: Send + 'static> Reserved<M> for RoomByAlias<M, C> {
     fn fill(self: Box<Self>, message: M, sender: u64) {
         let RoomByAlias { room, by } = *self;
-        // A route keeps room elsewhere, and knows of no alias.
+        // The room of a route is in another mailbox, where the alias is not known.
         let sent = if by.is_valid() {
             room.send_by_alias(by.alias, message, sender)
         } else {

@@ -1,10 +1,10 @@
-//! A message whose type is known only while the program runs.
+//! A message whose type is known only at run time.
 
 use std::any::{Any, type_name};
 use std::fmt;
 
-/// A message of any type: what `send` by pid carries. An actor whose `Message` is
-/// `Dynamic` takes anything.
+/// A message of any type, as sent by pid. An actor whose `Message` is `Dynamic` accepts every
+/// message.
 pub struct Dynamic {
     value: Box<dyn Any + Send>,
     type_name: &'static str,
@@ -14,13 +14,13 @@ impl Dynamic {
     /// Wraps a value.
     pub fn new<T: Send + 'static>(value: T) -> Self {
         let value: Box<dyn Any + Send> = Box::new(value);
-        // What is dynamic already, because it was received so, is not wrapped again.
+        // A value that was received as a `Dynamic` is not wrapped again.
         value
             .downcast()
             .map_or_else(|value| Dynamic { value, type_name: type_name::<T>() }, |dynamic| *dynamic)
     }
 
-    /// The value as a `T`, or itself back.
+    /// Returns the value as a `T`.
     ///
     /// # Errors
     /// `self`, if the value is of another type.
@@ -36,12 +36,12 @@ impl Dynamic {
         self.value.is::<T>()
     }
 
-    /// The value, to be changed on its way; it stays of its type.
+    /// Returns the value, to be changed in transit; its type stays the same.
     pub(crate) fn value_mut(&mut self) -> &mut dyn Any {
         &mut *self.value
     }
 
-    /// What the value's type is called.
+    /// Returns the name of the value's type.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         self.type_name

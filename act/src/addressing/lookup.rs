@@ -1,4 +1,4 @@
-//! Reaching a process without an address: by its pid, its name or an alias.
+//! Reaching a process by its pid, its name or an alias.
 
 use crate::addressing::address::Address;
 use crate::addressing::dynamic::Dynamic;
@@ -9,11 +9,11 @@ use krarup_gen::{
     DeadLetter, DeadLetterCause, Destination, LookupError, Name, Pid, SendError, Target,
 };
 
-/// Sends a value to a process named by its pid, its name or an alias; the receiver's message
-/// type must be the value's, unless it takes others (rule M7).
+/// Sends a value to a process identified by its pid, its name or an alias. The receiver's
+/// message type must be the value's, unless it accepts others (rule M7).
 ///
 /// # Errors
-/// [`SendError::WrongType`], and those of [`Address::send`]; all give the value back.
+/// [`SendError::WrongType`], and those of [`Address::send`]; all return the value.
 pub fn send_dynamic<T: Send + 'static>(
     host: &dyn Host,
     to: Destination<'_>,
@@ -30,7 +30,7 @@ pub fn send_dynamic<T: Send + 'static>(
     }
     let (target, cause) = match to {
         Destination::Pid(pid) => (Some(Target::Pid(pid)), DeadLetterCause::NoProcess),
-        // What cannot be a name is nobody's.
+        // A string that is not a valid name belongs to no process.
         Destination::Name(name) => {
             (Name::new(name).ok().map(|name| Target::Name(name, None)), DeadLetterCause::NoProcess)
         }
@@ -47,10 +47,10 @@ pub fn send_dynamic<T: Send + 'static>(
     }
 }
 
-/// The typed address of the process with this name.
+/// Returns the typed address of the process with this name.
 ///
 /// # Errors
-/// [`LookupError`]: nobody has the name, or the process takes other messages.
+/// [`LookupError`] if no process has the name, or if the process has other message types.
 pub fn lookup<M, C>(host: &dyn Host, name: &str) -> Result<Address<M, C>, LookupError>
 where
     M: Send + 'static,
@@ -60,7 +60,7 @@ where
     Address::of(&process.ok_or_else(|| LookupError::NoProcess(format!("{name:?}")))?)
 }
 
-/// The typed address of the process with this pid.
+/// Returns the typed address of the process with this pid.
 ///
 /// # Errors
 /// As [`lookup`].

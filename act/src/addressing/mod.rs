@@ -1,4 +1,4 @@
-//! How a process is reached: typed addresses, recipients, aliases, names and pids.
+//! Addressing: typed addresses, recipients, aliases, names and pids.
 
 pub(crate) mod address;
 pub(crate) mod alias;

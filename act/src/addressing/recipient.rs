@@ -1,4 +1,4 @@
-//! The subset handle: who takes messages of one type, whatever else it takes.
+//! Recipients: handles that send messages of one type only.
 
 use crate::calls::pending::Pending;
 use crate::calls::pending_reply::PendingReply;
@@ -15,15 +15,16 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// How long a call through a recipient waits unless told otherwise.
+/// The default timeout of a call through a recipient.
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A handle on a process that takes messages of type `T`, whatever else it takes (actix's
-/// `Recipient`): made by [`crate::Address::recipient`] where the process's own message type
-/// is made from a `T` ([`From`]).
+/// A handle on a process for messages of type `T` only (actix's `Recipient`).
+/// [`crate::Address::recipient`] makes it if the process's own message type is made from a `T`
+/// ([`From`]).
 ///
-/// Of one type for actors, pools and bare processes, it is what a function or a field takes
-/// that only sends. Like an address it neither keeps its process alive nor dies with it.
+/// Recipients of actors, pools and bare processes have the same type, so a function or a field
+/// that only sends takes a recipient. Like an address it does not keep its process alive, and
+/// it outlives the process.
 ///
 /// ```
 /// # use krarup_act::{Address, Recipient};
@@ -38,7 +39,7 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 ///     }
 /// }
 ///
-/// /// May pay, and knows nothing of closing.
+/// /// Can pay, but cannot close the till.
 /// struct Customer {
 ///     till: Recipient<u32>,
 /// }
@@ -52,15 +53,15 @@ pub struct Recipient<T> {
     deliver: Arc<dyn DeliverMessage<T>>,
 }
 
-/// What a recipient does with a message; implemented for addresses and aliases.
+/// The operations behind a recipient; implemented for addresses and aliases.
 pub(crate) trait DeliverMessage<T>: Send + Sync {
-    /// Sends in the name of the process with the given number, and counts what was sent.
+    /// Sends on behalf of the process with the given number, and counts the message as sent.
     fn deliver(&self, message: T, sender: u64) -> Result<(), SendError<T>>;
 
-    /// Sends beyond any bound; nobody hears whether it arrives.
+    /// Sends regardless of the bound; does not report whether the message arrives.
     fn notify(&self, message: T);
 
-    /// Room for one message.
+    /// Reserves room for one message.
     fn reserve(&self) -> Result<Permit<T>, SendError<()>>;
 
     fn process(&self) -> Arc<dyn Process>;
@@ -78,13 +79,13 @@ impl<T: Send + 'static> Recipient<T> {
     /// Sends a message on the Main lane.
     ///
     /// # Errors
-    /// Those of [`crate::Address::send`]; all give the message back as it was.
+    /// Those of [`crate::Address::send`]; all return the message unchanged.
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
         let sender = current::sender(self.pid().creation());
         self.deliver.deliver(message, sender)
     }
 
-    /// Calls the process: `request` makes the message from the reply token. As
+    /// Calls the process. `request` makes the message from the reply token. As
     /// [`crate::Address::call`], with the default timeout of 5 s.
     pub fn call<R, F>(&self, request: F) -> Pending<R, CallError>
     where
@@ -111,7 +112,7 @@ impl<T: Send + 'static> Recipient<T> {
             }
             let (token, reply) = Reply::new(None);
             let message = request(token);
-            // What was handed on before is no part of this.
+            // Forget the receiver of an earlier message.
             let _ = current::take_receiver();
             recipient.send(message).map_err(|error| refused(&*host, &error))?;
             let callee = current::take_receiver().unwrap_or(pid);
@@ -137,25 +138,25 @@ impl<T: Send + 'static> Recipient<T> {
         self.deliver.reserve()
     }
 
-    /// Sends beyond the bound of the mailbox, as the runtime does: for hosts.
+    /// Sends regardless of the bound of the mailbox, as the runtime does. For hosts.
     pub fn notify(&self, message: T) {
         self.deliver.notify(message);
     }
 
-    /// The identity of the process.
+    /// Returns the pid of the process.
     #[must_use]
     pub fn pid(&self) -> Pid {
         self.deliver.process().pid()
     }
 
-    /// Whether the process is alive now, and can still be reached in this way.
+    /// Whether the process is alive and this recipient can still reach it.
     #[must_use]
     pub fn is_alive(&self) -> bool {
         self.deliver.is_alive()
     }
 }
 
-/// A request that was sent through a recipient.
+/// A call whose request was sent through a recipient.
 struct RecipientCall<R: Send + 'static> {
     host: Arc<dyn Host>,
     answer: PendingReply<R>,
@@ -178,7 +179,7 @@ impl<R: Send + 'static> Drop for RecipientCall<R> {
     }
 }
 
-/// Why a request was not sent, to its caller.
+/// Converts the error of a request that was not sent into that of its call.
 fn refused<M>(host: &dyn Host, error: &SendError<M>) -> CallError {
     match error {
         SendError::Full(_) => CallError::Full,
@@ -203,7 +204,7 @@ impl<T: Send + 'static> fmt::Debug for Recipient<T> {
     }
 }
 
-/// Two recipients are equal if they are of the same process.
+/// Two recipients are equal if they refer to the same process.
 impl<T: Send + 'static> PartialEq for Recipient<T> {
     fn eq(&self, other: &Self) -> bool {
         self.pid() == other.pid()

@@ -6,51 +6,50 @@ use krarup_gen::SendError;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// Room that will come; see [`Route::room`].
+/// A future of room; see [`Route::room`].
 pub type RoomFuture<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError<()>>> + Send>>;
 
-/// Where messages go that are sent to a process which does not queue them itself.
+/// A Main lane that hands its messages on instead of queueing them.
 ///
-/// A behaviour that calls [`crate::Context::route_main`] gets none of its Main
-/// messages; the *sender's* thread hands each one to the route, and the sender gets the
-/// route's answer. The address keeps the route when the process has ended: it must
-/// answer [`SendError::NoProcess`] from then on. A pool is such a behaviour: no hop, and a
-/// full pool is an error at the sender (rule P2). A route that says to whom it has handed a
-/// message ([`note_receiver`](crate::note_receiver)) has cycles of calls found that lead through
-/// it (rule C5).
+/// A behaviour that calls [`crate::Context::route_main`] receives none of its Main messages.
+/// The *sender's* thread hands each message to the route, and the sender gets the route's
+/// result. The address keeps the route after the process has ended; from then on the route
+/// must answer [`SendError::NoProcess`]. A pool is such a behaviour: its messages take no
+/// extra hop, and a full pool is an error at the sender (rule P2). If a route reports the
+/// receiver of each message ([`note_receiver`](crate::note_receiver)), cycles of calls that
+/// lead through it are detected (rule C5).
 pub trait Route<M>: Send + Sync + 'static {
-    /// Hands the message on in the name of `sender` (the number of a process of this
-    /// node, 0 for none), or gives it back. Runs on the sender's thread: it must not
-    /// block.
+    /// Hands the message on, or returns it. `sender` is the number of the sending process of
+    /// this node, or 0 for none. Runs on the sender's thread and must not block.
     ///
     /// # Errors
-    /// The message, and why nobody took it.
+    /// The message, and why no receiver accepted it.
     fn send(&self, message: M, sender: u64) -> Result<(), SendError<M>>;
 
-    /// Reserves room for one message where the route leads.
+    /// Reserves room for one message at a receiver of the route.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is no room.
     fn reserve(&self) -> Result<Permit<M>, SendError<()>>;
 
-    /// Messages handed on and not yet handled.
+    /// Returns the number of messages handed on and not yet handled.
     fn waiting(&self) -> usize;
 
-    /// Waits in line for room for this message. `None`: the route has no line, and what is full
-    /// stays an error.
+    /// Waits in line for room for this message. `None` if the route has no line; a full route
+    /// then stays an error.
     fn room(&self, message: &M) -> Option<RoomFuture<M>> {
         let _ = message;
         None
     }
 
-    /// As [`Route::send`], with a message that somebody watches on its way. A route that does
-    /// not know of such hands on the message alone.
+    /// As [`Route::send`], with a message whose progress is watched. The default hands on the
+    /// message alone.
     #[doc(hidden)]
     fn send_job(&self, job: Job<M>, sender: u64) -> Result<(), SendError<M>> {
         self.send(job.into_message(), sender)
     }
 
-    /// Has a line of senders stand wherever the route leads.
+    /// Adds a line of senders to the waiters of every receiver of the route.
     #[doc(hidden)]
     fn enlist(&self, line: &Arc<Waiter<M>>) {
         let _ = line;

@@ -14,29 +14,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
-    /// Sends a message on the Main lane, and waits while the mailbox is full: `.await` it, or
-    /// `.wait()` on a plain thread. A process that awaits it suspends only itself. Senders
-    /// that wait get room in the order in which they came; each place counts towards the
-    /// bound from the moment it is given. A send that finds room does not look at the line, so
-    /// it can be ahead of those who wait.
+    /// Sends a message on the Main lane, and waits while the mailbox is full. Use `.await`, or
+    /// `.wait()` on a plain thread. A process that awaits it suspends only itself. Waiting
+    /// senders get room in the order in which they arrived. Each reserved room counts towards
+    /// the bound from the moment it is granted.
     ///
-    /// In a pool it is room at any worker that is waited for, in one line for the pool. Two
-    /// processes that wait for room in each other's mailboxes wait until a timeout ends it: such
-    /// a ring is not looked for, unlike one of calls.
+    /// At a pool the sender waits for room at any worker, in one line for the whole pool. Two
+    /// processes that wait for room in each other's mailboxes wait until a timeout ends it:
+    /// unlike cycles of calls, such cycles are not detected.
     pub fn send_or_wait(&self, message: M) -> SendOrWait<M, C> {
         SendOrWait { address: self.clone(), message, timeout: None }
     }
 
     /// Reserves room for one message on the Main lane, and waits in line while the mailbox is
-    /// full (tokio's `Sender::reserve`). Where it goes is in the message at a pool or at grains, so
-    /// there this does not wait.
+    /// full (tokio's `Sender::reserve`). At a pool or at grains the receiver depends on the
+    /// message, so this does not wait there.
     ///
     /// # Errors
     /// Those of [`Address::reserve`], and [`SendError::WaitInProcess`] if a process waits for room
     /// in its own mailbox.
     pub async fn reserve_or_wait(&self) -> Result<Permit<M>, SendError<()>> {
         match self.reserve_quietly() {
-            // Who finds room does not overtake those who wait for it.
+            // Do not overtake senders that already wait for room.
             Ok(permit) if !self.has_line() => return Ok(permit),
             Err(SendError::Full(())) | Ok(_) => {}
             Err(error) => return Err(error),
@@ -57,16 +56,17 @@ pub struct SendOrWait<M, C = M> {
 }
 
 impl<M: Send + 'static, C: Send + 'static> SendOrWait<M, C> {
-    /// How long to wait for room at most; without it as long as the receiver lives.
+    /// Sets the longest time to wait for room. Without it the send waits as long as the
+    /// receiver lives.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Sends, and waits for room on a plain thread.
+    /// Sends the message, and waits for room on a plain thread.
     ///
     /// # Errors
-    /// As awaiting it, and [`SendError::WaitInProcess`] inside a process.
+    /// Those of awaiting it, and [`SendError::WaitInProcess`] inside a process.
     pub fn wait(self) -> Result<(), SendError<M>> {
         if current::pid().is_some() {
             return Err(SendError::WaitInProcess(self.message));
@@ -92,8 +92,8 @@ impl<M: Send + 'static, C: Send + 'static> IntoFuture for SendOrWait<M, C> {
 
     /// # Errors
     /// [`SendError::NoProcess`] if the receiver is dead or ends meanwhile,
-    /// [`SendError::Timeout`], [`SendError::WaitInProcess`] if a process waits for room in
-    /// its own mailbox, which only it can make; all give the message back.
+    /// [`SendError::Timeout`], and [`SendError::WaitInProcess`] if a process waits for room in
+    /// its own mailbox, which only it can make. All return the message.
     fn into_future(self) -> Self::IntoFuture {
         let SendOrWait { address, message, timeout } = self;
         Box::pin(async move {
@@ -110,18 +110,18 @@ impl<M: Send + 'static, C: Send + 'static> IntoFuture for SendOrWait<M, C> {
     }
 }
 
-/// Sends, unless others stand in line: then it is as good as full.
+/// Sends unless other senders stand in line: the mailbox then counts as full.
 fn send_at_once<M, C>(address: &Address<M, C>, message: M) -> Result<(), SendError<M>>
 where
     M: Send + 'static,
     C: Send + 'static,
 {
-    // A route counts what it refuses, and who will wait is not refused.
+    // A route counts its refusals, and a sender that will wait is not refused.
     let waits = address.is_routed() || address.has_line();
     if waits { Err(SendError::Full(message)) } else { address.send(message) }
 }
 
-/// Sends into room that was waited for, or gives the message back.
+/// Sends with the permit that was waited for, or returns the message.
 fn send_into<M>(room: Result<Permit<M>, SendError<()>>, message: M) -> Result<(), SendError<M>> {
     match room {
         Ok(permit) => {
@@ -132,7 +132,7 @@ fn send_into<M>(room: Result<Permit<M>, SendError<()>>, message: M) -> Result<()
     }
 }
 
-/// Room for a message: in the mailbox, or where the route leads.
+/// Waits for room for a message: in the mailbox, or at a receiver of the route.
 async fn room<M, C>(
     address: &Address<M, C>,
     timeout: Option<Duration>,
@@ -163,7 +163,7 @@ where
     let (sender, place) = slot();
     let line = MailboxWait { address, waiter: Arc::new(Waiter::new(sender)) };
     match address.reserve_in_line(&line.waiter) {
-        // A place that is dropped unheard went down with the process.
+        // A slot that is dropped without a permit means that the process has ended.
         Err(SendError::Full(())) if !address.is_routed() => {
             place.await.ok_or(SendError::NoProcess(()))
         }
@@ -171,7 +171,7 @@ where
     }
 }
 
-/// A place in the line of those that wait for room; left when it is dropped.
+/// A place in the line of waiting senders; left when it is dropped.
 struct MailboxWait<'a, M: Send + 'static, C: Send + 'static> {
     address: &'a Address<M, C>,
     waiter: Arc<Waiter<M>>,

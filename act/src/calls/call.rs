@@ -1,4 +1,4 @@
-//! Calls: a request, its reply, and what can go wrong between them.
+//! Calls: a request, its reply, and the errors of both.
 
 use crate::addressing::address::Address;
 use crate::calls::pending::wait;
@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// How long a call waits unless told otherwise (as OTP's).
+/// The default timeout of a call (as OTP's).
 pub const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where a request goes: the lanes of a mailbox.
+/// The lane on which a request is sent.
 #[derive(Clone, Copy, Debug)]
 enum Lane {
     Main,
@@ -26,12 +26,12 @@ enum Lane {
 }
 
 impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
-    /// Calls the process: `request` makes the message from the reply token, so a tuple
-    /// variant is a request (`counter.call(Counter::Get)`), and so is a closure
-    /// (`kv.call(|reply| Kv::Fetch { key, reply })`).
+    /// Calls the process. `request` makes the message from the reply token, so a tuple variant
+    /// is a request (`counter.call(Counter::Get)`), and so is a closure (`kv.call(|reply|
+    /// Kv::Fetch { key, reply })`).
     ///
-    /// Nothing is sent until the call is awaited, or waited for on a plain thread. The
-    /// default timeout is 5 s. See [`CallError`] for what can go wrong (rules C1 to C8).
+    /// Nothing is sent until the call is awaited, or waited for on a plain thread. The default
+    /// timeout is 5 s. See [`CallError`] for the errors (rules C1 to C8).
     pub fn call<T, F>(&self, request: F) -> Call<'_, M, C, T, F>
     where
         T: Send + 'static,
@@ -40,7 +40,8 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         Call::new(self, request, Lane::Main)
     }
 
-    /// Calls over the System lane: for a pool, a call to the pool itself (rule P3).
+    /// Calls over the System lane. A call to a pool over this lane reaches the pool itself
+    /// (rule P3).
     pub fn call_high<T, F>(&self, request: F) -> Call<'_, M, C, T, F, ControlCall>
     where
         T: Send + 'static,
@@ -67,7 +68,7 @@ pub struct Main;
 #[derive(Debug)]
 pub struct ControlCall;
 
-/// A call that has not been made yet; `.await` it, or `.wait()` on a plain thread.
+/// A call that has not been made yet. Use `.await`, or `.wait()` on a plain thread.
 #[must_use = "a call does nothing until it is awaited or waited for"]
 pub struct Call<'a, M, C, T, F, L = Main> {
     address: &'a Address<M, C>,
@@ -82,7 +83,7 @@ impl<'a, M, C, T, F, L> Call<'a, M, C, T, F, L> {
         Call { address, request, lane, timeout: Some(DEFAULT_CALL_TIMEOUT), kind: PhantomData }
     }
 
-    /// How long to wait for the reply. Zero fails at once unless the reply is there.
+    /// Sets how long to wait for the reply. Zero fails at once unless the reply has arrived.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
@@ -139,9 +140,10 @@ where
     F: FnOnce(Reply<T>) -> M + Send,
 {
     fn post(self, address: &Address<M, C>, _: bool, reply: Reply<T>) -> Result<(), CallError> {
-        // Nothing unwinds before it is sent: so it need not lie in memory (see `Cell::send`).
+        // Nothing unwinds before the message is sent, so it can stay in registers (see
+        // `Cell::send`).
         let message = ManuallyDrop::new((self.0)(reply));
-        // What was handed on before is no part of this.
+        // Forget the receiver of an earlier message.
         let _ = current::take_receiver();
         match address.send(ManuallyDrop::into_inner(message)) {
             Ok(()) => Ok(()),
@@ -165,7 +167,7 @@ where
     }
 }
 
-/// A call under way.
+/// A call in progress.
 #[must_use = "futures do nothing unless polled"]
 pub struct CallFuture<'a, M, C, T: Send + 'static, R> {
     address: &'a Address<M, C>,
@@ -173,12 +175,12 @@ pub struct CallFuture<'a, M, C, T: Send + 'static, R> {
     request: Option<R>,
     urgent: bool,
     timeout: Option<Duration>,
-    /// It was asked whether the request would close a cycle.
+    /// Whether the search for a cycle that the request would close has been made.
     asked: bool,
     answer: Option<PendingReply<T>>,
 }
 
-// Nothing in it is pinned: the request is a plain value until it is used up.
+// Nothing in it is pinned: the request is a plain value until it is taken.
 impl<M, C, T: Send + 'static, R> Unpin for CallFuture<'_, M, C, T, R> {}
 
 impl<M, C, T, R> Future for CallFuture<'_, M, C, T, R>
@@ -199,7 +201,8 @@ where
             return Poll::Ready(Err(CallError::NoReply));
         };
         let address = call.address;
-        // Of one to whom the request was handed on it is not known at a glance.
+        // If the request was handed on, the hint of this address says nothing about the
+        // callee.
         answer.poll(address.host(), cx, |callee| address.seems_to_wait() || callee != address.pid())
     }
 }
@@ -213,7 +216,7 @@ where
 {
     fn begin(&mut self, request: R, cx: &mut Context<'_>) -> Poll<Result<T, CallError>> {
         let address = self.address;
-        // Hints, and cheap: what they come to is looked at apart.
+        // Cheap hints. `poll_futile` examines them.
         if address.seems_to_wait()
             || current::sender(address.pid().creation()) == address.pid().id()
         {
@@ -226,23 +229,23 @@ where
                 }
             }
         }
-        // The slot knows its waiter from the beginning, and a reply wakes it.
+        // The slot has its waiter from the start, and a reply wakes it.
         let (token, receiver) = Reply::new(Some(cx.waker().clone()));
         if let Err(error) = request.post(address, self.urgent, token) {
             let stopped = error == CallError::NoProcess && address.host().is_stopping();
             return Poll::Ready(Err(if stopped { CallError::NodeStopped } else { error }));
         }
-        // A route hands a message on, and a full mailbox to its fallback.
+        // A route, or a full mailbox with a fallback, hands the message on.
         let handed_to = current::take_receiver();
         let callee = handed_to.unwrap_or_else(|| address.pid());
         let answer = self.answer.insert(PendingReply::new(receiver, callee, self.timeout));
         if handed_to.is_some() && callee != address.pid() {
             if let Some(error) = wait_graph::calls_itself(callee) {
-                // Its answer is not waited for.
+                // The answer is not waited for.
                 return Poll::Ready(Err(error));
             }
             if wait_graph::seems_futile(&**address.host(), callee) {
-                // It was handed on, into a cycle.
+                // The request was handed on, and seems to close a cycle.
                 current::suspect();
             }
         }
@@ -298,7 +301,7 @@ macro_rules! ways_to_wait {
             /// Makes the call and waits for the reply on a plain thread.
             ///
             /// # Errors
-            /// As awaiting it, and [`CallError::WaitInProcess`] inside a process.
+            /// Those of awaiting it, and [`CallError::WaitInProcess`] inside a process.
             pub fn wait(self) -> Result<T, CallError> {
                 let host = Arc::clone(self.address.host());
                 wait(&*host, self.into_future())?

@@ -1,4 +1,4 @@
-//! A point in time that a future waits for, at most.
+//! Deadlines: the latest time until which a future waits.
 
 use crate::host::host::{Alarm, Host, TimerKey};
 use crate::process::current;
@@ -9,15 +9,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// A due time and the timer set for it. The host is handed in, not held: a call has
-/// one at hand. [`Deadline::disarm`] must be called before it is dropped.
+/// A due time and its timer. The host is a parameter, not a field, because a call has one at
+/// hand. [`Deadline::disarm`] must be called before it is dropped.
 pub(crate) struct Deadline {
     due: Timestamp,
     armed: Option<(TimerKey, WakerId)>,
 }
 
-/// Which waker a timer has. The timer holds a clone, so another waker cannot have these
-/// addresses meanwhile.
+/// Identifies the waker of a timer. The timer holds a clone of it, so no other waker can have
+/// these addresses meanwhile.
 type WakerId = (usize, usize);
 
 fn id(waker: &Waker) -> WakerId {
@@ -29,8 +29,8 @@ impl Deadline {
         Deadline { due, armed: None }
     }
 
-    /// Ready when the time has come, or cannot come because the node has stopped;
-    /// otherwise a timer will wake the task.
+    /// Returns ready if the time has come, or cannot come because the node has stopped.
+    /// Otherwise a timer will wake the task.
     pub(crate) fn poll(&mut self, host: &dyn Host, cx: &Context<'_>) -> Poll<()> {
         if host.now() >= self.due || host.has_stopped() {
             self.disarm(host);
@@ -48,7 +48,8 @@ impl Deadline {
     pub(crate) fn arm(&mut self, host: &dyn Host, cx: &Context<'_>) {
         let key = host.set_timer(self.due, Alarm::Wake(cx.waker().clone()));
         self.armed = Some((key, id(cx.waker())));
-        // The node stopped between the look and the setting: no timer will do it.
+        // The node stopped between the check and the setting of the timer: no timer will wake
+        // the task.
         if host.has_stopped() {
             cx.waker().wake_by_ref();
         }
@@ -67,7 +68,7 @@ impl Deadline {
     }
 }
 
-/// A future that is ready after a time; made by [`crate::Context::sleep`].
+/// A future that is ready after a duration; made by [`crate::Context::sleep`].
 #[must_use = "futures do nothing unless polled"]
 pub struct Sleep {
     host: Arc<dyn Host>,
@@ -80,7 +81,7 @@ impl Sleep {
         Self::until(host, due)
     }
 
-    /// Ready at a point in the host's time: for hosts.
+    /// Makes a future that is ready at a time of the host's clock. For hosts.
     pub fn until(host: Arc<dyn Host>, due: Timestamp) -> Self {
         Sleep { host, deadline: Deadline::new(due) }
     }
@@ -111,7 +112,7 @@ impl fmt::Debug for Sleep {
     }
 }
 
-/// The output of `future`, or `None` if it is not ready within `limit`.
+/// Returns the output of `future`, or `None` if it is not ready within `limit`.
 pub(crate) async fn within<F: Future + Unpin>(
     host: &Arc<dyn Host>,
     limit: Duration,

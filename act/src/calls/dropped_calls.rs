@@ -1,15 +1,16 @@
-//! Reply tokens that were dropped in this turn, in the hands of a behaviour (rule C2).
+//! The calls whose reply tokens were dropped in the running turn, for a behaviour to settle
+//! (rule C2).
 
 use crate::process::current::{self, OrphanedReplies};
 use krarup_gen::Reason;
 use std::fmt;
 
-/// The calls whose reply tokens were dropped in the current turn and have not heard of it yet.
+/// The calls whose reply tokens were dropped in the current turn and that have not failed yet.
 ///
-/// Left alone they fail when the process next waits, with
-/// [`krarup_gen::CallError::NoReply`], or at its end with the end's reason. A behaviour that
-/// knows a reason, or has to wait before it knows, takes them first. Dropped, this gives them
-/// back: to the turn in which that happens.
+/// By default they fail when the process next waits, with [`krarup_gen::CallError::NoReply`],
+/// or when it ends, with the reason of the end. A behaviour that knows a reason, or has to
+/// wait before it knows one, takes them first. A `DroppedCalls` that is dropped returns the
+/// calls to the turn that is running then.
 ///
 /// ```
 /// # use krarup_act::DroppedCalls;
@@ -24,12 +25,12 @@ use std::fmt;
 pub struct DroppedCalls(OrphanedReplies);
 
 impl DroppedCalls {
-    /// Takes those of the current turn; none outside of any.
+    /// Takes the dropped calls of the current turn. Outside of a turn there are none.
     pub fn take() -> Self {
         DroppedCalls(current::take_orphans())
     }
 
-    /// Fails them with [`krarup_gen::CallError::Terminated`] and this reason.
+    /// Fails the calls with [`krarup_gen::CallError::Terminated`] and this reason.
     pub fn fail(self, reason: &Reason) {
         self.0.settle(reason);
     }

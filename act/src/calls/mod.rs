@@ -1,4 +1,4 @@
-//! Requests and replies: a call, the reply token, the slot between them, and their deadlines.
+//! Requests and replies: the call, the reply token, the slot between them, and deadlines.
 
 pub(crate) mod call;
 pub(crate) mod deadline;

@@ -1,8 +1,8 @@
-//! The one way in which things are waited for.
+//! Waiting for an operation: by `.await`, or on a plain thread.
 //!
-//! Spawns, calls, stops and inspections are builders: nothing happens until they are
-//! awaited, or waited for on a plain thread. Those on the hot path have types of their
-//! own; all others are a [`Pending`].
+//! Spawns, calls, stops and inspections are builders: nothing happens until they are awaited,
+//! or waited for on a plain thread. Those on the hot path have types of their own; all others
+//! are a [`Pending`].
 
 use crate::host::host::{Host, Stalled};
 use crate::process::current;
@@ -12,30 +12,30 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// Whether a process runs on this thread now: then nothing may block.
+/// Whether this thread runs a turn of a process. Such a thread must not block.
 #[must_use]
 pub fn is_in_process() -> bool {
     current::pid().is_some()
 }
 
-/// The process whose turn this thread runs, if it runs one: for routes, where a process must not
-/// wait for itself.
+/// Returns the process whose turn runs on this thread, if there is one. For routes, in which a
+/// process must not wait for itself.
 #[must_use]
 pub fn current_pid() -> Option<Pid> {
     current::pid()
 }
 
-/// Why a plain wait was not possible.
+/// Why a thread cannot wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CannotWait {
-    /// The caller is a process: it would hold its worker.
+    /// The caller is a process and would hold its worker.
     #[error("a process must await, not wait: waiting would hold its worker")]
     InProcess,
-    /// The caller is the thread that drives a runtime, which would stand still.
+    /// The caller is the thread that drives an async runtime, which would stop.
     #[error("this thread drives an async runtime: use `.await`, for `.wait()` would stop it")]
     InRuntime,
-    /// The simulation has nothing left to do.
+    /// The simulation has no events left.
     #[error("the simulation ran out of events")]
     Stalled,
 }
@@ -70,7 +70,7 @@ impl From<CannotWait> for StopError {
     }
 }
 
-/// Waits on a plain thread for a future to be ready.
+/// Waits on a plain thread until the future is ready.
 pub(crate) fn wait<F>(host: &dyn Host, future: F) -> Result<F::Output, CannotWait>
 where
     F: Future + Send,
@@ -88,7 +88,7 @@ where
     output.ok_or(CannotWait::Stalled)
 }
 
-/// Something that has not been done yet: `.await` it, or `.wait()` on a plain thread.
+/// An operation that has not been started. Use `.await`, or `.wait()` on a plain thread.
 #[must_use = "nothing happens until it is awaited or waited for"]
 pub struct Pending<T, E = Reason> {
     host: Arc<dyn Host>,
@@ -96,7 +96,7 @@ pub struct Pending<T, E = Reason> {
 }
 
 impl<T: Send, E: Send + From<CannotWait>> Pending<T, E> {
-    /// Makes a future something pending: for hosts.
+    /// Wraps a future. For hosts.
     pub fn new(
         host: Arc<dyn Host>,
         future: impl Future<Output = Result<T, E>> + Send + 'static,
@@ -104,10 +104,10 @@ impl<T: Send, E: Send + From<CannotWait>> Pending<T, E> {
         Pending { host, future: Box::pin(future) }
     }
 
-    /// Does it and waits on a plain thread.
+    /// Runs the operation and waits for it on a plain thread.
     ///
     /// # Errors
-    /// As awaiting it, and that a process or a stalled simulation cannot wait.
+    /// Those of awaiting it, and those of a process or a stalled simulation that cannot wait.
     pub fn wait(self) -> Result<T, E> {
         wait(&*self.host, self.future)?
     }
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(errors, [process, runtime, stalled]);
         let debug = [DebugError::WaitInProcess, DebugError::WaitInRuntime, DebugError::Stalled];
         assert_eq!(all.map(DebugError::from), debug);
-        // Each says so in the same words.
+        // All error types use the same text.
         for (why, error) in all.iter().zip(&debug).take(2) {
             assert_eq!(why.to_string(), error.to_string());
         }

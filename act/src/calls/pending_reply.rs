@@ -1,5 +1,5 @@
-//! Waiting for the answer of a call that has been made: its reply, its timeout, and who
-//! waits for whom meanwhile.
+//! Waiting for the answer of a call that has been sent: its reply, its timeout, and its edge
+//! in the wait graph.
 
 use crate::calls::deadline::Deadline;
 use crate::calls::slot::SlotReceiver;
@@ -11,15 +11,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// From this timeout on a call sets its timer late (see [`Host::poke_later`]): it may come
-/// a hundredth too late, and it is never early.
+/// Calls with at least this timeout set their timer late (see [`Host::poke_later`]). The timer
+/// may fire a hundredth of the timeout too late, and never too early.
 const LONG: Duration = Duration::from_secs(1);
 
-/// The answer of a call under way. The host is handed in, not held: a call has one at hand.
-/// [`PendingReply::abandon`] must be called before it is dropped.
+/// The answer of a call in progress. The host is a parameter, not a field, because a call has
+/// one at hand. [`PendingReply::abandon`] must be called before it is dropped.
 pub(crate) struct PendingReply<T> {
     reply: SlotReceiver<Result<T, CallError>>,
-    /// Who is to answer.
+    /// The process that is to answer.
     callee: Pid,
     timeout: Option<Duration>,
     deadline: Option<Deadline>,
@@ -34,7 +34,7 @@ impl<T: Send + 'static> PendingReply<T> {
         PendingReply { reply, callee, timeout, deadline: None }
     }
 
-    /// The first poll: the slot knows its waiter already, so it need not be looked at.
+    /// Runs in the first poll. The slot has its waiter already, so it need not be checked.
     #[inline]
     pub(crate) fn begin(&mut self, host: &Arc<dyn Host>, cx: &mut Context<'_>) -> Poll<Waited<T>> {
         let Some(timeout) = self.timeout else { return self.pending(cx) };
@@ -49,7 +49,7 @@ impl<T: Send + 'static> PendingReply<T> {
         self.pending(cx)
     }
 
-    /// A later poll. `suspicious`: the callee seems to wait for somebody itself.
+    /// Runs in a later poll. `suspicious` returns whether the callee itself seems to wait.
     #[allow(clippy::inline_always, reason = "or an answer is copied once more")]
     #[inline(always)]
     pub(crate) fn poll(
@@ -72,7 +72,7 @@ impl<T: Send + 'static> PendingReply<T> {
         }
     }
 
-    /// As [`PendingReply::poll`], while a timer is set.
+    /// As [`PendingReply::poll`], with a timer set.
     #[inline(never)]
     fn poll_with_timer(
         &mut self,
@@ -87,7 +87,7 @@ impl<T: Send + 'static> PendingReply<T> {
         self.wait_on(host, cx, suspicious)
     }
 
-    /// It was polled for another reason than an answer.
+    /// Handles a poll that no answer has caused.
     #[cold]
     fn wait_on(
         &mut self,
@@ -114,7 +114,7 @@ impl<T: Send + 'static> PendingReply<T> {
         Poll::Ready(self.give_up(host).unwrap_or(Err(error)))
     }
 
-    /// Says whom the process waits for (rule C5).
+    /// Records the process that this one waits for (rule C5).
     #[inline]
     fn pending(&self, cx: &Context<'_>) -> Poll<Waited<T>> {
         if self.reply.is_passed_on() {
@@ -133,7 +133,7 @@ impl<T: Send + 'static> PendingReply<T> {
         }
     }
 
-    /// Waits no longer; the answer if it came at this very moment.
+    /// Stops waiting; returns the answer if it arrived in that moment.
     #[cold]
     fn give_up(&mut self, host: &Arc<dyn Host>) -> Option<Waited<T>> {
         self.disarm(&**host);
@@ -141,7 +141,7 @@ impl<T: Send + 'static> PendingReply<T> {
         self.reply.close(move || host.count_late_reply())
     }
 
-    /// Waits no longer, for nobody wants to know, or knows already.
+    /// Stops waiting for an answer that is not needed or has arrived.
     #[inline]
     pub(crate) fn abandon(&mut self, host: &Arc<dyn Host>) {
         if self.reply.finish() {
@@ -150,5 +150,5 @@ impl<T: Send + 'static> PendingReply<T> {
     }
 }
 
-/// What a call comes to.
+/// The outcome of a call.
 pub(crate) type Waited<T> = Result<T, CallError>;

@@ -1,4 +1,4 @@
-//! The token with which a request is answered.
+//! The reply token, with which a request is answered.
 
 use crate::calls::slot::{SlotReceiver, SlotSender, slot_for};
 use crate::process::current::{self, OrphanCause};
@@ -9,11 +9,11 @@ use std::task::Waker;
 
 /// The right, and the duty, to answer a call: Erlang's `From`.
 ///
-/// A request is a message with a `Reply` in it. The token can be kept, passed on, and
-/// answered later or by another process (rule C6). Dropped unanswered it fails the call
-/// at once: with [`CallError::Terminated`] and the reason if it was dropped because
-/// its process ended (rule C2), or [`CallError::NotBegun`] if no handler had seen the request;
-/// else with [`CallError::NoReply`].
+/// A request is a message that contains a `Reply`. The token can be kept, passed on, and
+/// answered later or by another process (rule C6). A token that is dropped unanswered fails
+/// the call at once. The error is [`CallError::Terminated`] with the reason if its process
+/// ended (rule C2), or [`CallError::NotBegun`] if no handler had received the request. In all
+/// other cases it is [`CallError::NoReply`].
 #[must_use = "a reply token that is dropped fails the call"]
 pub struct Reply<T: Send + 'static> {
     slot: SlotSender<Result<T, CallError>>,
@@ -25,14 +25,14 @@ impl<T: Send + 'static> Reply<T> {
         (Reply { slot: sender }, receiver)
     }
 
-    /// Answers the call. An answer to a call that was given up is dropped and counted
-    /// (rule C3).
+    /// Answers the call. An answer to a call that was abandoned is dropped and counted (rule
+    /// C3).
     #[inline]
     pub fn send(self, value: T) {
         self.into_slot().send_or_late(Ok(value));
     }
 
-    /// The end that fills the slot: what is left has nothing to do when it is dropped.
+    /// Takes the slot out; the remaining token has nothing to do when it is dropped.
     #[inline]
     fn into_slot(mut self) -> SlotSender<Result<T, CallError>> {
         let slot = self.slot.take();
@@ -40,15 +40,15 @@ impl<T: Send + 'static> Reply<T> {
         slot
     }
 
-    /// Says that somebody else will answer: call it before the token goes to another process,
-    /// if this one may then wait for the caller. Else such a wait would look like a cycle
-    /// of calls (rule C5), for nobody can see where a token lies.
+    /// Declares that another process will answer. Call it before the token goes to another
+    /// process, if this one may then wait for the caller. Otherwise such a wait looks like a
+    /// cycle of calls (rule C5), because the runtime cannot see which process holds a token.
     pub fn pass_on(self) -> Self {
         self.slot.pass_on();
         self
     }
 
-    /// Fails the call with this error: for a router that knows why nobody will answer.
+    /// Fails the call with this error. For a router that knows why no process will answer.
     pub fn fail(self, error: CallError) {
         self.into_slot().send_or_late(Err(error));
     }
@@ -57,8 +57,8 @@ impl<T: Send + 'static> Reply<T> {
 impl<T: Send + 'static> Drop for Reply<T> {
     fn drop(&mut self) {
         let slot = self.slot.take();
-        // Inside a turn nobody knows yet whether the process is about to end with a
-        // reason that the caller should hear.
+        // Inside a turn it is not known yet whether the process is about to end with a reason
+        // that the caller should get.
         let orphan = move |fate: OrphanCause<'_>| {
             let _ = slot.send(Err(match fate {
                 OrphanCause::Ended(reason) => CallError::Terminated(reason.clone()),

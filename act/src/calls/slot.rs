@@ -1,5 +1,5 @@
-//! A value on its way from one place to one waiter: what a reply, the end of an
-//! `init` and the end of a process travel in.
+//! Slots: a slot passes one value to one waiter. Replies, the result of `init` and the end of
+//! a process use them.
 
 use crate::calls::slot_cache;
 use crate::lock::{Lock, LockGuard};
@@ -11,17 +11,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// What to do with a value that comes too late.
+/// Runs if a value arrives after the waiter has closed the slot.
 type Late = Box<dyn FnOnce() + Send>;
 
 enum SlotState<T> {
-    /// Nothing has come; the waiter, if it has been polled.
+    /// No value has arrived; holds the waker of the waiter, if it was polled.
     Empty(Option<Waker>),
     Full(T),
-    /// The value has been taken, or the waiter has gone; what to do should a value
-    /// still come.
+    /// The value was taken, or the waiter was dropped. Holds the function to run if a value
+    /// still arrives.
     Closed(Option<Late>),
-    /// The sender has gone without a value.
+    /// The sender was dropped without a value.
     Dropped,
 }
 
@@ -33,9 +33,9 @@ impl<T> Default for SlotState<T> {
 
 struct Slot<T> {
     state: Lock<SlotState<T>>,
-    /// Whoever fills the slot is another than the one who was asked to.
+    /// The token was passed on: another process than the callee fills the slot.
     passed_on: AtomicBool,
-    /// The value has come and was taken. The waiter's alone.
+    /// The value was taken. Only the waiter uses this flag.
     done: AtomicBool,
 }
 
@@ -52,7 +52,7 @@ impl<T> Default for Slot<T> {
 /// The end that fills the slot.
 pub(crate) struct SlotSender<T>(Option<Arc<Slot<T>>>);
 
-/// The end that waits; nothing when it has given up.
+/// The end that waits; `None` after it has given up.
 pub(crate) struct SlotReceiver<T>(Option<Arc<Slot<T>>>);
 
 pub(crate) fn slot<T>() -> (SlotSender<T>, SlotReceiver<T>) {
@@ -60,35 +60,35 @@ pub(crate) fn slot<T>() -> (SlotSender<T>, SlotReceiver<T>) {
     (SlotSender(Some(Arc::clone(&slot))), SlotReceiver(Some(slot)))
 }
 
-/// A slot for a call: one that was used before, if there is one. A waiter that is known from
-/// the beginning need not be polled first.
+/// Returns a slot for a call, from the cache if it has one. A waiter that is known from the
+/// start need not be polled first.
 #[inline]
 pub(crate) fn slot_for<T: Send + 'static>(
     waiter: Option<Waker>,
 ) -> (SlotSender<T>, SlotReceiver<T>) {
-    // Made where it will live, and then told: so it is not copied there.
+    // Made in place and then filled in, so that it is not copied.
     let slot = slot_cache::take::<Slot<T>>().unwrap_or_default();
     slot.passed_on.store(false, Ordering::Relaxed);
     slot.done.store(false, Ordering::Relaxed);
-    // Nobody waits in it, and nothing lies in it: there is nothing to drop.
+    // The old state holds no waker and no value, so there is nothing to drop.
     forget(replace(&mut *slot.state.lock(), SlotState::Empty(waiter)));
     (SlotSender(Some(Arc::clone(&slot))), SlotReceiver(Some(slot)))
 }
 
 impl<T> SlotSender<T> {
-    /// The sender, out of one that is about to be dropped.
+    /// Takes the sender out of one that is about to be dropped.
     #[inline]
     pub(crate) fn take(&mut self) -> Self {
         SlotSender(self.0.take())
     }
 
-    /// Fills the slot; gives the value back if nobody waits any more.
+    /// Fills the slot; returns the value if no waiter is left.
     pub(crate) fn send(self, value: T) -> Result<(), T> {
         self.settle(value).map_err(|(value, _)| value)
     }
 
-    /// Another will fill the slot than the one who was asked to: the waiter looks who it
-    /// waits for.
+    /// Records that another process than the callee will fill the slot, and wakes the waiter
+    /// so that it updates its edge in the wait graph.
     pub(crate) fn pass_on(&self) {
         if let Some(slot) = &self.0 {
             slot.passed_on.store(true, Ordering::Relaxed);
@@ -96,18 +96,17 @@ impl<T> SlotSender<T> {
         }
     }
 
-    /// Whether somebody still waits.
+    /// Whether a waiter is left.
     pub(crate) fn is_awaited(&self) -> bool {
         self.0.as_ref().is_some_and(|slot| matches!(*slot.state.lock(), SlotState::Empty(_)))
     }
 
-    /// As [`SlotSender::send`], and runs what the waiter left for a value that comes too
-    /// late.
+    /// As [`SlotSender::send`], and runs the function that the waiter left for a late value.
     #[allow(clippy::inline_always, reason = "see `SlotSender::settle`")]
     #[inline(always)]
     pub(crate) fn send_or_late(self, value: T) {
         if let Err((value, late)) = self.settle(value) {
-            // First, for the value is a user's, and may panic when it is dropped.
+            // The function runs first: the value is a user's, and its destructor may panic.
             if let Some(late) = late {
                 late();
             }
@@ -115,7 +114,7 @@ impl<T> SlotSender<T> {
         }
     }
 
-    /// Fills the slot; or gives the value back, and what the waiter left for it.
+    /// Fills the slot, or returns the value with the function that the waiter left for it.
     #[allow(
         clippy::inline_always,
         reason = "so that a value goes from registers to its place: see `Cell::send`"
@@ -123,10 +122,10 @@ impl<T> SlotSender<T> {
     #[inline(always)]
     fn settle(mut self, value: T) -> Result<(), (T, Option<Late>)> {
         let slot = self.0.take();
-        // It is empty now.
+        // The sender is empty now, so there is nothing to drop.
         forget(self);
         let Some(slot) = slot else { return Err((value, None)) };
-        // Nothing unwinds before it has its place.
+        // Nothing unwinds before the value is in the slot.
         let value = ManuallyDrop::new(value);
         let mut state = slot.state.lock();
         let SlotState::Empty(waiter) = &mut *state else {
@@ -134,10 +133,10 @@ impl<T> SlotSender<T> {
             return Err((ManuallyDrop::into_inner(value), late));
         };
         let waiter = waiter.take();
-        // What was there is empty now.
+        // The old state is `Empty(None)`, so there is nothing to drop.
         forget(replace(&mut *state, SlotState::Full(ManuallyDrop::into_inner(value))));
         drop(state);
-        // Before the waiter wakes.
+        // Release this handle before the waiter wakes.
         drop(slot);
         if let Some(waker) = waiter {
             wake(waker);
@@ -146,7 +145,7 @@ impl<T> SlotSender<T> {
     }
 }
 
-/// What the waiter left for a value that comes too late.
+/// Takes the function that the waiter left for a late value.
 #[cold]
 fn late<T>(mut state: LockGuard<'_, SlotState<T>>) -> Option<Late> {
     match &mut *state {
@@ -165,7 +164,7 @@ impl<T> Drop for SlotSender<T> {
 }
 
 impl<T> Slot<T> {
-    /// The sender has gone without a value.
+    /// The sender is dropped without a value.
     #[cold]
     fn abandon(self: Arc<Self>) {
         let mut state = self.state.lock();
@@ -179,15 +178,16 @@ impl<T> Slot<T> {
     }
 }
 
-/// A waker may be anybody's, and may panic: that must not keep others from hearing.
+/// Wakes the waiter. The waker may be user code and panic; that must not keep other waiters
+/// from being woken.
 fn wake(waker: Waker) {
     let _ = contain(|| waker.wake());
 }
 
 impl<T> Slot<T> {
-    /// Has whoever waits look again.
+    /// Has the waiter polled again.
     fn rouse(&self) {
-        // Taken, not cloned, under the lock: the poll that this brings puts one there again.
+        // The waker is taken under the lock, not cloned; the next poll stores one again.
         let waker = match &mut *self.state.lock() {
             SlotState::Empty(waker) => waker.take(),
             _ => None,
@@ -199,14 +199,14 @@ impl<T> Slot<T> {
 }
 
 impl<T> SlotReceiver<T> {
-    /// Whether another will fill the slot than the one who was asked to.
+    /// Whether another process than the callee will fill the slot.
     #[inline]
     pub(crate) fn is_passed_on(&self) -> bool {
         self.0.as_ref().is_some_and(|slot| slot.passed_on.load(Ordering::Relaxed))
     }
 
-    /// Waits no longer: the value if it has come just now. `late` runs if one comes
-    /// after that.
+    /// Stops waiting, and returns the value if it arrived in that moment. `late` runs if a
+    /// value arrives afterwards.
     pub(crate) fn close(&mut self, late: impl FnOnce() + Send + 'static) -> Option<T> {
         let slot = self.0.take()?;
         let before = replace(&mut *slot.state.lock(), SlotState::Closed(Some(Box::new(late))));
@@ -227,18 +227,18 @@ impl<T> Drop for SlotReceiver<T> {
 }
 
 impl<T> Slot<T> {
-    /// The waiter has gone.
+    /// The waiter is dropped.
     #[cold]
     fn leave(self: Arc<Self>) {
         let before = replace(&mut *self.state.lock(), SlotState::Closed(None));
-        // What is dropped here may be a user's: not under the lock.
+        // The old state may hold a user's value or waker; it is dropped outside the lock.
         drop(before);
     }
 }
 
 impl<T: Send + 'static> SlotReceiver<T> {
-    /// Waits no longer; true if it still did. The slot is used again if the value has been
-    /// taken, for then its sender has done the last that it does with it.
+    /// Stops waiting; returns whether the receiver was still waiting. If the value was taken
+    /// the slot goes to the cache, because its sender does not use it any more.
     #[inline]
     pub(crate) fn finish(&mut self) -> bool {
         let Some(slot) = &self.0 else { return false };
@@ -251,7 +251,7 @@ impl<T: Send + 'static> SlotReceiver<T> {
         false
     }
 
-    /// As awaiting it, for who says himself what he waits for (rule C5).
+    /// As awaiting it, but records no edge in the wait graph: the caller does (rule C5).
     #[allow(clippy::inline_always, reason = "or what has come is copied once more")]
     #[inline(always)]
     pub(crate) fn poll_value(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
@@ -269,7 +269,8 @@ impl<T: Send + 'static> SlotReceiver<T> {
         slot.done.store(true, Ordering::Relaxed);
         match outcome {
             SlotState::Full(value) => Poll::Ready(Some(value)),
-            // Not reached, and nothing to drop: dropping it would have it lie in memory.
+            // Not reached, and nothing to drop. A drop here would force the value from registers
+            // into memory.
             other => {
                 forget(other);
                 Poll::Ready(None)
@@ -278,18 +279,18 @@ impl<T: Send + 'static> SlotReceiver<T> {
     }
 }
 
-/// What comes of looking for a value that is not there yet.
+/// The result of a poll that found no value at first.
 enum SlotPoll<'a, T> {
-    /// It is there.
+    /// The value has arrived.
     Over(LockGuard<'a, SlotState<T>>),
     /// The waiter will be woken.
     On,
-    /// It will never be there.
+    /// No value will ever arrive.
     Vain,
 }
 
 impl<T> Slot<T> {
-    /// Has the waiter woken when something comes, if nothing has.
+    /// Stores the waker, unless a value has arrived.
     #[cold]
     fn wait<'a>(
         &'a self,
@@ -300,7 +301,7 @@ impl<T> Slot<T> {
             if waiter.as_ref().is_some_and(|waiter| waiter.will_wake(waker)) {
                 return SlotPoll::On;
             }
-            // A waker is anybody's code: it is cloned and dropped outside the lock.
+            // A waker may be user code: it is cloned and dropped outside the lock.
             drop(state);
             let waker = waker.clone();
             state = self.state.lock();
@@ -322,7 +323,7 @@ impl<T> Slot<T> {
 }
 
 impl<T: Send + 'static> Future for SlotReceiver<T> {
-    /// `None`: the sender has gone without a value.
+    /// `None` if the sender was dropped without a value.
     type Output = Option<T>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
@@ -375,7 +376,7 @@ mod tests {
         assert_eq!(poll(&mut receiver), Poll::Ready(Some(8)));
     }
 
-    /// Its sender may still come.
+    /// The sender may still fill it.
     #[test]
     fn c3_a_slot_that_was_given_up_is_not_used_again() {
         let (sender, mut receiver) = slot_for(None);

@@ -1,18 +1,18 @@
-//! What is used again: a call makes a slot and is soon done with it, and to allocate and free
-//! that costs as much as all else that it does there.
+//! A cache of slots for each thread. A call uses its slot for a short time only, and to
+//! allocate and free the slot costs as much as the rest of the work on it.
 //!
-//! Each thread keeps a handful, of whatever types were used last. What is kept holds nothing of
-//! a user's, and is forgotten when the thread ends.
+//! Each thread keeps a handful of slots, of the types that were used last. They hold no user
+//! values, and are freed when the thread ends.
 
 use crate::sync::thread_local;
 use std::any::Any;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// How many a thread keeps.
+/// The number of slots that a thread keeps.
 const PLACES: usize = 4;
 
-/// The largest that is kept, in bytes.
+/// The largest slot that is kept, in bytes.
 const LARGEST: usize = 256;
 
 type Spare = Arc<dyn Any + Send + Sync>;
@@ -20,11 +20,11 @@ type Spare = Arc<dyn Any + Send + Sync>;
 type SpareSlots = [Cell<Option<Spare>>; PLACES];
 
 thread_local! {
-    /// What was kept last comes first.
+    /// The slot that was kept last comes first.
     static SPARES: SpareSlots = const { [const { Cell::new(None) }; PLACES] };
 }
 
-/// One of this type that was kept on this thread.
+/// Takes a slot of this type from this thread's cache.
 #[inline]
 pub(crate) fn take<S: Send + Sync + 'static>() -> Option<Arc<S>> {
     let taken = SPARES.try_with(|places| {
@@ -52,13 +52,13 @@ fn take_further<S: Send + Sync + 'static>(places: &SpareSlots) -> Option<Arc<S>>
     })
 }
 
-/// Keeps this, for whoever needs one of its type: it must be as new.
+/// Puts a slot into the cache, from where it is reused. It must be as new.
 #[inline]
 pub(crate) fn keep<S: Send + Sync + 'static>(spare: Arc<S>) {
     if const { size_of::<S>() > LARGEST } {
         return;
     }
-    // A thread that ends keeps nothing.
+    // A thread that is ending keeps nothing.
     let _ = SPARES.try_with(|places| {
         if let Some(before) = places[0].replace(Some(spare)) {
             keep_further(places, before);
@@ -66,7 +66,7 @@ pub(crate) fn keep<S: Send + Sync + 'static>(spare: Arc<S>) {
     });
 }
 
-/// What was there moves on by one place; the last one goes.
+/// Moves the slots on by one place; the last one is dropped.
 #[cold]
 fn keep_further(places: &SpareSlots, mut spare: Spare) {
     for place in &places[1..] {

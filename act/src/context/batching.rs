@@ -1,4 +1,4 @@
-//! Several messages at once (rule M10).
+//! Receiving several messages at once (rule M10).
 
 use super::context::Context;
 use crate::mailbox::entry::{Body, MailboxEntry};
@@ -6,16 +6,17 @@ use crate::process::current;
 use std::sync::atomic::Ordering;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Up to `most` messages that lie at hand on Main, in their order, without waiting (rule
-    /// M10): a handler that has got one message takes those with it that follow. Fewer, or
-    /// none, where something else comes next, or the turn ends. [`Context::sender`] is that
-    /// of the last. Where Main has an order ([`crate::Order`]), they come in that.
+    /// Takes at most `most` messages that are available on Main, in their order and without
+    /// waiting (rule M10), so that a handler can handle the messages that follow its own.
+    /// Returns fewer, or none, if another item comes next or the turn ends.
+    /// [`Context::sender`] is the sender of the last message. If Main has an order
+    /// ([`crate::Order`]), messages come in that order.
     pub fn take_batch(&mut self, most: usize) -> Vec<M> {
         self.take_batch_while(most, |_| true)
     }
 
-    /// As [`Context::take_batch`], up to the first message that `wanted` does not want; that
-    /// one is received next.
+    /// As [`Context::take_batch`], up to the first message that `wanted` rejects. That message
+    /// is received next.
     pub fn take_batch_while(&mut self, most: usize, mut wanted: impl FnMut(&M) -> bool) -> Vec<M> {
         if self.detour && self.is_ordered() {
             return self.take_sorted(most, wanted);
@@ -40,7 +41,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         batch
     }
 
-    /// Takes what lies in the mailbox to hand, if nothing does; whether that is one alone.
+    /// Takes everything off Main if no entry is at hand. Returns whether the mailbox hands out
+    /// entries one by one.
     fn refill(&mut self) -> bool {
         let mut inbox = self.cell.inbox.lock();
         let taken = inbox.take_main(&mut self.main);
@@ -52,7 +54,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         singly
     }
 
-    /// What was looked at and not taken lies in the mailbox again, where it can be dropped.
+    /// Puts entries that were examined and not taken back into the mailbox, where they can be
+    /// dropped.
     pub(super) fn return_looked_at(&mut self) {
         let Some(main) = &mut self.main else { return };
         let mut inbox = self.cell.inbox.lock();
@@ -61,8 +64,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
-    /// The next message, if one lies at hand and nothing goes before it. `None` says nothing
-    /// about the mailbox.
+    /// Returns the next message, if one is at hand and nothing goes before it. `None` says
+    /// nothing about the mailbox.
     #[inline]
     fn next_at_hand(&mut self) -> Option<M> {
         if self.detour && !self.only_holds() || self.has_mail_ahead() {
@@ -89,7 +92,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
-    /// Whether something goes before what lies on Main; senders that wait for room do not.
+    /// Whether an entry goes before those on Main. Senders that wait for room do not count.
     pub(super) fn has_mail_ahead(&self) -> bool {
         self.cell.progress.attention.load(Ordering::Relaxed)
             && self.cell.inbox.lock().wants_attention()

@@ -1,4 +1,4 @@
-//! A process's own view of the world.
+//! The context of a process: its own state and operations.
 
 use super::idle::Idle;
 use super::stash::Stash;
@@ -22,41 +22,42 @@ use std::any::type_name;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a process holds while it lives: its mailbox, and everything it can do as
-/// itself.
+/// The context of a process: its mailbox, and every operation it can perform as itself.
 ///
-/// The runtime makes one for every process and hands it to [`crate::Behavior::run`];
-/// an actor sees it in every callback. Sends need no context: the runtime knows who
-/// sends.
+/// The runtime makes one for every process and passes it to [`crate::Behavior::run`]. An actor
+/// gets it in every callback. Sends need no context: the runtime knows the sending process.
 pub struct Context<M, C = M> {
     pub(crate) cell: Arc<Cell<M, C>>,
-    /// What was taken off Main and is not handled yet.
+    /// Entries that were taken off Main and are not handled yet.
     pub(crate) main: EntryQueue<M>,
-    /// Who sent the message in hand.
+    /// The sender of the message in progress.
     pub(crate) sender: SenderId,
     pub(crate) rare: Option<Box<ColdContext<M, C>>>,
     pub(crate) started: bool,
-    /// What lies on Main is not simply next: Main is a route, stashed messages are
-    /// replayed, somebody looks on or watches the job in hand, what is received keeps its room,
-    /// messages have an order of their own, or the process is suspended.
+    /// Whether messages take the slow path, on which the next entry of Main is not always the
+    /// next item: Main is a route, stashed messages are replayed, a tracer is set, the job in
+    /// progress is watched, received messages keep their room, messages have an order, or the
+    /// process is suspended.
     pub(crate) detour: bool,
-    /// Set by [`Context::stop`], and by a stop that was received in a handler.
+    /// Whether to stop after this message: set by [`Context::stop`], and by a stop that was
+    /// received in a handler.
     stop: bool,
 }
 
-/// What most processes never have.
+/// The parts of a context that most processes never use.
 pub(crate) struct ColdContext<M, C> {
     pub(crate) timers: ProcessTimers<M>,
     pub(crate) stash: Stash<M>,
     pub(crate) idle: Option<Box<Idle>>,
     pub(crate) tracer: Tracer<M, C>,
     pub(crate) suspended: bool,
-    /// The job in hand, if somebody watches it.
+    /// The job in progress, if it is watched.
     pub(crate) job: Option<InHand<M>>,
     pub(crate) holding: Holding,
-    /// What was taken off Main, where that has an order of its own.
+    /// Entries that were taken off Main, if the process has an order.
     pub(crate) sorted: Option<Box<Sorted<M>>>,
-    /// A stop that a handler has received, and that is to be obeyed when it is done.
+    /// The reason of a stop that a handler has received, to be obeyed when the handler is
+    /// done.
     stop_reason: Option<Reason>,
 }
 
@@ -64,11 +65,11 @@ pub(crate) struct ColdContext<M, C> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holding {
     Never,
-    /// They may, and are not received so now.
+    /// They can, but the current receive does not keep it.
     Sometimes,
-    /// The one that is received now does.
+    /// The current receive keeps it.
     Now,
-    /// The one that was received does.
+    /// The current receive has kept it.
     Done,
 }
 
@@ -101,7 +102,7 @@ impl<M, C> ColdContext<M, C> {
             && self.stop_reason.is_none()
     }
 
-    /// Whether anything keeps the process from simply taking the next message.
+    /// Whether a condition keeps the process from taking the next message directly.
     pub(crate) fn is_in_the_way(&self) -> bool {
         self.suspended || self.job.is_some() || !self.tracer.is_off() || self.stash.has_replay()
     }
@@ -120,57 +121,57 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
-    /// The pid of this process.
+    /// Returns the pid of this process.
     #[must_use]
     pub fn pid(&self) -> Pid {
         self.cell.pid
     }
 
-    /// The address of this process.
+    /// Returns the address of this process.
     #[must_use]
     pub fn address(&self) -> Address<M, C> {
         Address::new(Arc::clone(&self.cell))
     }
 
-    /// The process that spawned this one; `None` if it was spawned from outside.
+    /// Returns the process that spawned this one; `None` if it was spawned from outside.
     #[must_use]
     pub fn parent(&self) -> Option<Pid> {
         self.cell.parent_pid()
     }
 
-    /// Who sent the message in hand: the original sender if it was forwarded (rule
-    /// P1), `None` if it came from outside any process.
+    /// Returns the sender of the message in progress: the original sender if it was forwarded
+    /// (rule P1), `None` if it came from outside any process.
     #[must_use]
     pub fn sender(&self) -> Option<Pid> {
         (self.sender != 0).then(|| Pid::local(self.sender, self.cell.pid.creation()))
     }
 
-    /// The name of the node.
+    /// Returns the name of the node.
     #[must_use]
     pub fn node_name(&self) -> &str {
         self.cell.host.node_name()
     }
 
-    /// The bound of this process's Main lane.
+    /// Returns the bound of this process's Main lane.
     #[must_use]
     pub fn mailbox(&self) -> Option<usize> {
         self.cell.inbox.lock().bound()
     }
 
-    /// The node's time (rule T2).
+    /// Returns the node's time (rule T2).
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.cell.host.now()
     }
 
-    /// A new unique reference.
+    /// Returns a new unique reference.
     #[must_use]
     pub fn make_ref(&self) -> Ref {
         self.cell.host.next_ref()
     }
 
-    /// A random number; in a simulation it comes from the seed, so that the same seed gives
-    /// the same run.
+    /// Returns a random number. In a simulation it comes from the seed, so that the same seed
+    /// gives the same run.
     #[must_use]
     pub fn random(&self) -> u64 {
         self.cell.host.random()
@@ -184,8 +185,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         Arc::clone(&self.cell) as Arc<dyn Process>
     }
 
-    /// Says that the process has started: whoever waits for its spawn goes on (rule
-    /// D2). An actor's `init` has returned by then.
+    /// Reports that the process has started, which completes its spawn (rule D2). For an actor
+    /// the runtime calls it when `init` has returned.
     pub fn initialised(&mut self) {
         if self.started {
             return;
@@ -198,26 +199,27 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
-    /// Ends this process after the message in hand, with [`Reason::Normal`] (rule D9).
-    /// For an actor: a bare process returns from `run`.
+    /// Ends this process after the message in progress, with [`Reason::Normal`] (rule D9). For
+    /// actors; a bare process returns from `run` instead.
     pub fn stop(&mut self) {
         self.stop = true;
     }
 
-    /// Whether [`Context::stop`] was called, or a handler has received a stop: for
-    /// behaviours that have handlers.
+    /// Whether [`Context::stop`] was called, or a handler has received a stop. For behaviours
+    /// that have handlers.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.stop
     }
 
-    /// A handler has received a stop that its behaviour is to obey when the handler is done.
+    /// Records a stop that a handler has received; the behaviour obeys it when the handler is
+    /// done.
     pub(crate) fn remember_stop(&mut self, reason: Reason) {
         self.stop = true;
         self.rare().stop_reason.get_or_insert(reason);
     }
 
-    /// Takes the decision to stop, if there is one, and its reason.
+    /// Takes the recorded stop and its reason, if there is one.
     pub(crate) fn take_stop(&mut self) -> Option<Reason> {
         if !std::mem::take(&mut self.stop) {
             return None;
@@ -226,11 +228,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         Some(reason.unwrap_or(Reason::Normal))
     }
 
-    /// Gives up what belongs to the state of this process and not to the process: another
-    /// state takes its place. Its timers and idle times are cancelled, a stop it asked for is
-    /// void, and what it had set aside comes back. Mailbox, name, links and monitors stay.
+    /// Discards everything that belongs to the state of this process and not to the process,
+    /// because another state replaces it. Timers and idle times are cancelled, a stop that the
+    /// state requested is void, and stashed messages are replayed. Mailbox, name, links and
+    /// monitors stay.
     pub(crate) fn renew(&mut self) {
-        // A stop that was asked for by others stands.
+        // A stop that others requested remains.
         self.stop = self.rare.as_ref().is_some_and(|rare| rare.stop_reason.is_some());
         let kept =
             self.rare.as_mut().and_then(|rare| rare.idle.take_if(|idle| idle.keeper.is_some()));
@@ -242,44 +245,45 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.look_for_detours();
     }
 
-    /// Makes Main a route from now on (see [`Route`]); this process then receives no
-    /// messages from it. Those that were accepted before go along the route as well, when
-    /// the process next receives. False if it has a route already.
+    /// Makes Main a route from now on (see [`Route`]). The process then receives no messages
+    /// from Main. Messages that were accepted before are sent along the route when the process
+    /// next receives. Returns false if Main is a route already.
     pub fn route_main(&mut self, route: impl Route<M>) -> bool {
         self.detour = true;
         self.cell.set_route(Box::new(route))
     }
 
-    /// Chooses anew what is done when this process's mailbox is full (rule M6), where it was
-    /// not known when it was spawned.
+    /// Changes what a full mailbox of this process does (rule M6), for processes that do not
+    /// know it when they are spawned.
     ///
     /// # Errors
-    /// The mailbox has no bound; or it has an order ([`Context::set_order`]), and would have to drop
-    /// its oldest message. At a process that has ended (a context can be moved out of it) it is no
-    /// error, and changes nothing.
+    /// The mailbox has no bound, or it has an order ([`Context::set_order`]) and would have to
+    /// drop its oldest message. If the process has ended (a context can be moved out of it)
+    /// this changes nothing and returns no error.
     pub fn set_overflow(&mut self, overflow: Overflow<M>) -> Result<(), OverflowError> {
         let drops_oldest = matches!(overflow, Overflow::DropOldest);
         if drops_oldest && self.is_ordered() {
             return Err(OrderError.into());
         }
         let set = self.cell.inbox.lock().set_overflow(overflow);
-        // What is not chosen, or not any more, is dropped here: it is a user's.
+        // The overflow that was refused or replaced is dropped here: its destructor is a
+        // user's.
         match set {
             Err(_) if self.mailbox().is_none() => return Err(NoBound.into()),
             Err(_) => return Ok(()),
             Ok(_) => {}
         }
         if drops_oldest {
-            // What is at hand waits like the rest, and can be the oldest.
+            // Messages already taken off Main still wait, and one of them can be the oldest.
             self.return_looked_at();
         }
         Ok(())
     }
 
-    /// Lets go of memory that is kept for speed (OTP's `hibernate`; rule D10): for a process
-    /// that expects nothing for long. The queue of its
-    /// mailbox an idle process gives back by itself after some 10 ms; this gives up at once what
-    /// it keeps spare of that, of timers and of a stash.
+    /// Frees memory that is kept for speed (OTP's `hibernate`; rule D10). For a process that
+    /// expects no messages for long. An idle process frees the queue of its mailbox by itself
+    /// after some 10 ms. This frees it at once, with the spare memory of timers and of the
+    /// stash.
     pub fn hibernate(&mut self) {
         if let Some(main) = &mut self.main {
             main.shrink_to_fit();
@@ -298,14 +302,14 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.rare.get_or_insert_default()
     }
 
-    /// Gives the memory of what is rare back when there is nothing in it.
+    /// Frees the rarely used parts if they are empty.
     pub(crate) fn release_rare(&mut self) {
         if self.rare.as_ref().is_some_and(|rare| rare.is_empty()) {
             self.rare = None;
         }
     }
 
-    /// Finds out anew whether there is any detour.
+    /// Updates whether messages take the slow path.
     pub(crate) fn look_for_detours(&mut self) {
         self.release_rare();
         self.detour = self.is_ordered()
@@ -313,15 +317,16 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             || self.rare.as_ref().is_some_and(|rare| rare.holding != Holding::Never);
     }
 
-    /// Whether there is a detour beside that of an order, and of messages that keep their room.
+    /// Whether there is a reason for the slow path other than an order and messages that keep
+    /// their room.
     pub(super) fn has_other_detours(&self) -> bool {
         self.cell.is_routed() || self.rare.as_ref().is_some_and(|rare| rare.is_in_the_way())
     }
 }
 
 impl<M, C> Context<M, C> {
-    /// Cancels all timers and drops what they would have done, one by one: a destructor
-    /// that panics must not keep the next from running.
+    /// Cancels all timers and drops their actions one by one: a destructor that panics must
+    /// not keep the next from running.
     fn cancel_timers(&mut self) {
         let Some(rare) = &mut self.rare else { return };
         let timers = std::mem::replace(&mut rare.timers, ProcessTimers::new());
@@ -330,7 +335,7 @@ impl<M, C> Context<M, C> {
         let idle_key = idle.as_ref().and_then(|idle| idle.key());
         drop_contained(idle);
         for key in keys.into_iter().chain(idle_key) {
-            // What it would have sent to others is dropped there.
+            // The action of a timer for another process is dropped there.
             let _ = contain(|| self.cell.host.cancel_timer(key));
         }
         for action in actions {
@@ -339,8 +344,8 @@ impl<M, C> Context<M, C> {
     }
 }
 
-/// Cancels the timers, and drops what was not handled, one by one: a destructor that
-/// panics must not keep the next from running, nor meet the panic of another.
+/// Cancels the timers and drops unhandled messages one by one: a destructor that panics must
+/// not keep the next from running, nor panic during the panic of another.
 impl<M, C> Drop for Context<M, C> {
     fn drop(&mut self) {
         if self.main.is_none() && self.rare.is_none() {
@@ -362,7 +367,7 @@ impl<M, C> Drop for Context<M, C> {
         }
         drop_contained(order);
         let Some(rare) = self.rare.take() else { return };
-        // Field by field, so that none that is added is dropped unseen.
+        // Field by field, so that a new field cannot be dropped unnoticed.
         let ColdContext {
             timers,
             stash,

@@ -1,9 +1,10 @@
 //! Messages that are received ahead of their turn, and count towards the bound until it comes
 //! (rule M5).
 //!
-//! A behaviour that sorts what it receives takes all that has come, and begins it later. To its
-//! senders those messages wait like those in the mailbox: so they are not counted as taken when they are
-//! received, but when they are begun. A process that does this takes a detour; others pay nothing.
+//! A behaviour that sorts what it receives takes all messages that have arrived, and begins
+//! them later. For their senders those messages still wait. So they are counted as taken not
+//! when they are received but when they are begun. A process that does this takes the slow
+//! path; others pay nothing.
 
 use super::context::{Context, Holding};
 use crate::received::Received;
@@ -12,12 +13,12 @@ use std::sync::atomic::Ordering;
 use std::task::Poll;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// From now on messages that are received with [`Context::poll_holding`] or
-    /// [`Context::take_holding`] keep their room in the mailbox until [`Context::free_room`] gives
-    /// it back.
+    /// Has messages keep their room in the mailbox from now on, if they are received with
+    /// [`Context::poll_holding`] or [`Context::take_holding`]. [`Context::free_room`] gives
+    /// the room back.
     ///
     /// # Errors
-    /// The mailbox has no bound: there is nothing to keep.
+    /// The mailbox has no bound, so there is no room to keep.
     pub fn hold_room(&mut self) -> Result<(), NoBound> {
         self.mailbox().ok_or(NoBound)?;
         self.rare().holding = Holding::Sometimes;
@@ -25,8 +26,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         Ok(())
     }
 
-    /// As to poll [`Context::receive`]; and whether what has come keeps its room. What comes
-    /// beyond the bound, of a timer say, keeps none.
+    /// Polls as [`Context::receive`] does; also returns whether the message keeps its room. A
+    /// message beyond the bound, such as that of a timer, keeps none.
     pub fn poll_holding(&mut self) -> Poll<(Received<M, C>, bool)> {
         let (received, keeps_room) = self.holding(Self::poll_receive);
         received.map(|item| {
@@ -35,14 +36,14 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         })
     }
 
-    /// As [`Context::take_batch`] of one message; and whether it keeps its room.
+    /// As [`Context::take_batch`] of one message; also returns whether it keeps its room.
     pub fn take_holding(&mut self) -> Option<(M, bool)> {
         let (mut batch, keeps_room) = self.holding(|ctx| ctx.take_batch(1));
         batch.pop().map(|message| (message, keeps_room))
     }
 
-    /// Receives in some way; and whether what was received keeps its room. Received in another way
-    /// it keeps none: a handler may take messages itself.
+    /// Runs `receive`; also returns whether the message keeps its room. A message that is
+    /// received in another way keeps none, because a handler may take messages itself.
     fn holding<T>(&mut self, receive: impl FnOnce(&mut Self) -> T) -> (T, bool) {
         let holds = self.rare.as_ref().is_some_and(|rare| rare.holding != Holding::Never);
         if !holds {
@@ -54,21 +55,21 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         (received, after == Holding::Done)
     }
 
-    /// So many messages that kept their room are begun, or lost: others may come.
+    /// Frees the room of messages that kept it and have been begun or lost.
     pub fn free_room(&mut self, messages: usize) {
         let taken = &self.cell.progress.taken;
         let more = u64::try_from(messages).unwrap_or(u64::MAX);
         taken.store(taken.load(Ordering::Relaxed).saturating_add(more), Ordering::Relaxed);
     }
 
-    /// Whether the mailbox drops its oldest message when it is full: then what has been
-    /// received cannot be dropped any more, and had better stay there.
+    /// Whether the mailbox drops its oldest message when it is full. A message that has been
+    /// received cannot be dropped any more, so it should then stay in the mailbox.
     #[must_use]
     pub fn drops_oldest(&self) -> bool {
         self.cell.inbox.lock().is_singly()
     }
 
-    /// A message was received by a detour.
+    /// Counts a message that was received on the slow path.
     #[cold]
     pub(super) fn count_received(&mut self) {
         match &mut self.rare {
@@ -80,7 +81,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
-    /// Whether the only detour is that what is received keeps its room.
+    /// Whether the only reason for the slow path is that messages keep their room.
     #[cold]
     pub(super) fn only_holds(&self) -> bool {
         !self.cell.is_routed()

@@ -1,33 +1,34 @@
-//! What a process keeps that wants to know when nothing comes (rule D10).
+//! The idle timeout and passivation of a process (rule D10).
 
 use crate::host::host::TimerKey;
 use krarup_gen::Timestamp;
 use std::time::Duration;
 
-/// What a process wants to be done when nothing comes.
+/// The state of an idle timeout and of passivation.
 pub(crate) struct Idle {
-    /// Tell it after this long; again and again.
+    /// Notify the process after this time, repeatedly.
     pub(crate) timeout: Option<Duration>,
-    /// End it after this long.
+    /// End the process after this time.
     pub(crate) passivate: Option<Duration>,
     pub(crate) paused: bool,
-    /// Who decides whether it ends.
+    /// Decides whether the process ends; `None` if the process alone decides.
     pub(crate) keeper: Option<PassivationPolicy>,
-    /// Since when nothing has come, as far as is known; what was handled until then.
+    /// Since when nothing has arrived, as far as is known. `handled` is the number of items that
+    /// were handled until then.
     pub(crate) since: Timestamp,
     pub(crate) handled: u64,
-    /// When the process was last told, if nothing has come since.
+    /// When the process was last notified, if nothing has arrived since.
     pub(crate) told: Option<Timestamp>,
-    /// When it was last found that it stays, if nothing has come since.
+    /// When the policy last kept the process alive, if nothing has arrived since.
     pub(crate) stayed: Option<Timestamp>,
     pub(crate) timer: Option<(TimerKey, Timestamp)>,
-    /// Which timer is the valid one.
+    /// The number of the valid timer.
     pub(crate) round: u64,
 }
 
-/// Who lets a process go that is idle.
+/// The policy that decides whether an idle process ends.
 pub(crate) struct PassivationPolicy {
-    /// After this time, unless the process chooses another.
+    /// The idle time, unless the process chooses another.
     pub(crate) time: Duration,
     pub(crate) may_go: Box<dyn FnMut() -> bool + Send>,
 }
@@ -60,7 +61,7 @@ impl Idle {
         if self.paused { None } else { Some(self.stayed.unwrap_or(self.since) + self.passivate?) }
     }
 
-    /// When something is to be done next.
+    /// Returns when the next timeout or passivation is due.
     pub(crate) fn due(&self) -> Option<Timestamp> {
         match (self.timeout_due(), self.passivation_due()) {
             (Some(one), Some(other)) => Some(one.min(other)),

@@ -1,10 +1,11 @@
-//! Nothing comes for a while: idle timeouts and passivation (rule D10; OTP's timeout of a
+//! Idle timeouts and passivation: nothing arrives for a while (rule D10; OTP's timeout of a
 //! `gen_server`, Akka's receive timeout, `GoAkt`'s passivation).
 //!
-//! A process that wants neither pays nothing. One that does notes, each time it has nothing to
-//! do, when that was and how many messages it had handled. Its timer is set once, not once
-//! a message: when it rings and messages came meanwhile, it is set anew for what is left
-//! since the process was last idle. So it is never early, and late by load only.
+//! A process that uses neither pays nothing. Another one records, each time it has nothing to
+//! do, the time and how many messages it has handled. Its timer is set once, not for each
+//! message. If messages have arrived when the timer fires, it is set again for the rest of the
+//! time since the process was last idle. So the timeout is never early, and late only under
+//! load.
 
 use super::context::Context;
 use super::idle::{Idle, PassivationPolicy};
@@ -15,29 +16,30 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// The shortest idle timeout: one of nothing would come for ever without any time passing.
+/// The shortest idle timeout. A timeout of zero would repeat for ever without any time
+/// passing.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Has this process told when no message and no notice has come for this long: an actor's
-    /// [`crate::Actor::handle_timeout`], [`Received::Timeout`] of a bare process. It stays
-    /// in effect, and comes again after each further such time, until `None` takes it
-    /// back. An inspection is no message. A time under a millisecond counts as a millisecond.
+    /// Has this process notified when no message and no notice has arrived for this long. An
+    /// actor gets [`crate::Actor::handle_timeout`], a bare process [`Received::Timeout`]. It
+    /// repeats after each further such time, until `None` cancels it. An inspection does not
+    /// count as a message. A timeout under a millisecond counts as a millisecond.
     pub fn set_idle_timeout(&mut self, timeout: Option<Duration>) {
         self.change_idle(|idle| idle.timeout = timeout.map(|time| time.max(SHORTEST)));
     }
 
-    /// Ends this process normally when no message and no notice has come for this long
-    /// (`GoAkt`'s passivation); an actor runs `terminate`. `None` takes it back. Not while it has
-    /// messages set aside.
+    /// Ends this process normally when no message and no notice has arrived for this long
+    /// (`GoAkt`'s passivation). An actor runs `terminate`. `None` cancels it. A process with
+    /// stashed messages is not passivated.
     pub fn passivate_after(&mut self, time: Option<Duration>) {
         self.change_idle(|idle| idle.passivate = time);
     }
 
-    /// As [`Context::passivate_after`], where somebody else is asked first, each time: whoever
-    /// keeps this process and must know that it goes. What answers is run in the process's own
-    /// turn. It is asked as well if the process then chooses another time for itself, and stays if
-    /// the state is replaced in place.
+    /// As [`Context::passivate_after`], but `may_go` decides each time, for an owner of this
+    /// process that must know of its end. `may_go` runs in the process's own turn. It also
+    /// decides if the process then chooses another time for itself, and it remains if the
+    /// state is replaced in place.
     pub fn passivate_if(&mut self, time: Duration, may_go: impl FnMut() -> bool + Send + 'static) {
         let keeper = PassivationPolicy { time, may_go: Box::new(may_go) };
         self.change_idle(|idle| {
@@ -46,7 +48,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         });
     }
 
-    /// Another state takes the place of the one that has chosen its times: back to its keeper's.
+    /// Resets the times that the replaced state has chosen to those of the policy.
     pub(super) fn renew_idle(&mut self, idle: Option<Box<Idle>>) {
         let Some(mut idle) = idle else { return };
         idle.timeout = None;
@@ -56,12 +58,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.change_idle(|_| {});
     }
 
-    /// Does not passivate this process until [`Context::resume_passivation`].
+    /// Suspends passivation of this process until [`Context::resume_passivation`].
     pub fn pause_passivation(&mut self) {
         self.change_idle(|idle| idle.paused = true);
     }
 
-    /// Passivates this process again when it has been idle; the time begins anew.
+    /// Resumes passivation of this process; the idle time starts again.
     pub fn resume_passivation(&mut self) {
         self.change_idle(|idle| idle.paused = false);
     }
@@ -71,7 +73,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let handled = self.handled();
         let idle = self.rare().idle.get_or_insert_with(|| Box::new(Idle::new(now)));
         change(idle);
-        // The time begins with the change.
+        // The idle time starts with the change.
         idle.since = now;
         idle.handled = handled;
         idle.told = None;
@@ -91,7 +93,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         progress.taken.load(Ordering::Relaxed) + progress.controls.load(Ordering::Relaxed)
     }
 
-    /// The process has nothing to do.
+    /// Records that the process has nothing to do.
     pub(crate) fn note_idle(&mut self) {
         let Some(idle) = self.rare.as_ref().and_then(|rare| rare.idle.as_ref()) else { return };
         let handled = self.handled();
@@ -107,7 +109,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.set_idle_timer();
     }
 
-    /// Sets the timer, unless one is set that rings early enough.
+    /// Sets the timer, unless one is set that fires early enough.
     fn set_idle_timer(&mut self) {
         let cell = Arc::downgrade(&self.cell);
         let host = Arc::clone(self.host());
@@ -119,7 +121,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         if let Some((key, _)) = idle.timer.take() {
             host.cancel_timer(key);
         }
-        // Unique, for an idle time that was taken back and set anew is another.
+        // Unique, because an idle time that was cancelled and set again is another one.
         let round = host.next_ref().number();
         idle.round = round;
         let ring = move || {
@@ -130,21 +132,21 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         idle.timer = Some((host.set_timer(due, Alarm::Run(Box::new(ring))), due));
     }
 
-    /// What was handled since is no reason to begin anew: nobody sent anything.
+    /// Counts an item that does not end the idle time, such as an inspection.
     pub(crate) fn forgive_idle(&mut self) {
         if let Some(idle) = self.rare.as_mut().and_then(|rare| rare.idle.as_mut()) {
             idle.handled = idle.handled.saturating_add(1);
         }
     }
 
-    /// A notice has come that is not counted as a message: the silence is over.
+    /// Ends the idle time because of a notice that is not counted as a message.
     pub(crate) fn break_silence(&mut self) {
         if let Some(idle) = self.rare.as_mut().and_then(|rare| rare.idle.as_mut()) {
             idle.handled = u64::MAX;
         }
     }
 
-    /// Whether anything has come that lies behind what is in hand.
+    /// Whether an entry waits on Main.
     fn has_mail(&self) -> bool {
         let inbox = self.cell.inbox.lock();
         let sorted = self.rare.as_ref().and_then(|rare| rare.sorted.as_ref());
@@ -153,7 +155,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             || sorted.is_some_and(|sorted| !sorted.is_empty())
     }
 
-    /// The timer has rung.
+    /// Handles the notice of the idle timer.
     pub(crate) fn idle_rings(&mut self, round: u64) -> Option<Received<M, C>> {
         let (now, handled) = (self.now(), self.handled());
         let mail_waits = self.has_mail();
@@ -164,11 +166,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
         idle.timer = None;
         if idle.handled != handled || mail_waits {
-            // Something came; the timer is set anew when the process is idle again.
+            // Something has arrived; the timer is set again when the process is next idle.
             return None;
         }
         if idle.passivation_due().is_some_and(|due| due <= now) {
-            // What is set aside would go with it.
+            // Stashed messages would be lost.
             let goes = rare.stash.is_empty()
                 && idle.keeper.as_mut().is_none_or(|keeper| (keeper.may_go)());
             if goes {

@@ -1,4 +1,4 @@
-//! Jobs that somebody watches: how a process takes one in hand, and lets go of it.
+//! Watched jobs: how a process begins and ends one.
 
 use super::context::Context;
 use crate::observe::watched_job::{Job, Stale};
@@ -6,8 +6,8 @@ use crate::process::current::{self, OrphanCause};
 use krarup_gen::CallError;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// A job comes out of the mailbox: its message, unless it has waited too long. A call in
-    /// that one fails with the reason.
+    /// Begins a job that came out of the mailbox. Returns its message, unless it has waited
+    /// too long; a call in it then fails with that reason.
     #[cold]
     pub(super) fn take_up(&mut self, job: Job<M>) -> Option<M> {
         if self.cell.is_routed() {
@@ -32,7 +32,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
-    /// The process asks for more: the job it had in hand is done.
+    /// Ends the job in progress, because the process receives again.
     #[cold]
     pub(super) fn end_job(&mut self) {
         let Some(job) = self.rare.as_mut().and_then(|rare| rare.job.take()) else { return };

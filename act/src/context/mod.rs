@@ -1,12 +1,12 @@
-//! A process's own view of the world.
+//! The context of a process: its own state and operations.
 //!
-//! [`context`] is what a process holds while it lives; it keeps [`timers`], a [`stash`] and
-//! what it wants when it is [`idle`]. What it can do as itself: [`receive`] what comes [`next`],
-//! or several at once ([`batching`]), in another order ([`ordering`]), set messages aside ([`stashing`]), set timers
-//! ([`timing`]), hear of silence ([`idling`]), link and monitor ([`signals`]), find others and be
-//! found ([`naming`]), say how urgent it is ([`priority_class`]), leave behind what cleans up after
-//! it ([`on_end`]), count what it will not handle ([`unhandled`]), let messages keep their room that
-//! it has received ahead of their turn ([`held_room`]).
+//! [`context`] is the state of a living process; it contains [`timers`], a [`stash`] and its
+//! [`idle`] times. The operations: [`receive`] and [`next`] take items, [`batching`] takes
+//! several messages at once, [`ordering`] takes them in another order, [`stashing`] sets them
+//! aside. [`timing`] sets timers, [`idling`] sets idle timeouts, [`signals`] links and
+//! monitors, [`naming`] finds processes by name, [`priority_class`] sets the class, [`on_end`]
+//! adds cleaners, [`unhandled`] counts messages that will not be handled, and [`held_room`]
+//! lets messages that were received ahead of their turn keep their room.
 
 mod batching;
 #[allow(clippy::module_inception, reason = "the type `Context` is what the module is about")]

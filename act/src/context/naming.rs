@@ -1,4 +1,4 @@
-//! How a process finds others by name and pid, and can be found itself.
+//! Names: registering this process, and finding others by name and pid.
 
 use super::context::Context;
 use crate::addressing::address::Address;
@@ -8,17 +8,17 @@ use crate::addressing::naming::{forget_name, release_name};
 use krarup_gen::{Destination, LookupError, Name, Pid, ProcessInfo, RegisterError, SendError};
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Registers this process under a name (rule N2). Most processes get theirs when they
+    /// Registers this process under a name (rule N2). Most processes get their name when they
     /// are spawned.
     ///
     /// # Errors
-    /// The text cannot be a name, another process has it, this one has a name already, or has
-    /// ended (a context can be moved out of its process);
-    /// then nothing has changed.
+    /// The text is not a valid name, another process has the name, this one has a name
+    /// already, or it has ended (a context can be moved out of its process). Nothing has
+    /// changed then.
     pub fn register(&mut self, name: impl AsRef<str>) -> Result<(), RegisterError> {
         let name = Name::new(name)?;
-        // In both places under one lock: whoever takes the name away from this process, its end
-        // too, takes it in both.
+        // The name is set in both places under one lock. Every operation that takes the name
+        // away from this process, its end included, clears both.
         let mut relations = self.cell.locked_relations();
         if relations.retired {
             return Err(RegisterError::NoProcess);
@@ -35,31 +35,32 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
-    /// Takes a name away from the process that has it, which need not be this one (as
-    /// Erlang's `unregister`); whose it was.
+    /// Takes a name away from the process that has it, which may be another one (as Erlang's
+    /// `unregister`). Returns the pid of that process.
     pub fn unregister(&mut self, name: &str) -> Option<Pid> {
         let holder = self.host().unregister(name)?;
         forget_name(&*holder, name);
         Some(holder.pid())
     }
 
-    /// Takes a name away from this process, and from no other; whether it had it. For a process
-    /// that is left behind because it cannot be ended: another may have taken the name meanwhile.
+    /// Takes a name away from the process `pid` if that has it, and returns whether it had.
+    /// For a process that is left behind because it cannot be ended: another may have taken
+    /// the name meanwhile.
     pub fn unregister_from(&mut self, name: &str, pid: Pid) -> bool {
         release_name(&**self.host(), name, pid)
     }
 
-    /// The living process with this name.
+    /// Returns the living process with this name.
     #[must_use]
     pub fn whereis(&self, name: &str) -> Option<Pid> {
         self.host().whereis(name).map(|process| process.pid())
     }
 
-    /// The typed address of the process with this name: to send to it and call it. Say the
-    /// type where it goes: `let counter: Address<Counter> = ctx.lookup("counter")?`.
+    /// Returns the typed address of the process with this name, to send to it and to call it.
+    /// The variable gives the type: `let counter: Address<Counter> = ctx.lookup("counter")?`.
     ///
     /// # Errors
-    /// [`LookupError`]: nobody has the name, or the process takes other messages.
+    /// [`LookupError`] if no process has the name, or if the process has other message types.
     pub fn lookup<N, D>(&self, name: &str) -> Result<Address<N, D>, LookupError>
     where
         N: Send + 'static,
@@ -68,7 +69,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         lookup(&**self.host(), name)
     }
 
-    /// The typed address of the process with this pid.
+    /// Returns the typed address of the process with this pid.
     ///
     /// # Errors
     /// As [`Context::lookup`].
@@ -80,25 +81,25 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         address_of(&**self.host(), pid)
     }
 
-    /// Whether the process is alive now.
+    /// Whether the process is alive.
     #[must_use]
     pub fn is_alive(&self, pid: Pid) -> bool {
         self.host().process(pid).is_some()
     }
 
-    /// A picture of a process, at once and without its help (rule X3).
+    /// Returns a description of a process, without waiting for the process (rule X3).
     #[must_use]
     pub fn process_info(&self, pid: Pid) -> Option<ProcessInfo> {
         self.host().process(pid).map(|process| process.info())
     }
 
-    /// Sends a value to a pid, a name (a `&str`) or an alias; the receiver's message type must
-    /// be the value's, unless it takes others.
+    /// Sends a value to a pid, a name (a `&str`) or an alias. The receiver's message type must
+    /// be the value's, unless it accepts others.
     ///
     /// # Errors
-    /// [`SendError::WrongType`], and those of [`crate::Address::send`]; all give the value back,
-    /// as a [`Dynamic`]. That cannot be shared between threads, so before a `?` goes
-    /// `.map_err(SendError::without_message)`.
+    /// [`SendError::WrongType`], and those of [`crate::Address::send`]; all return the value,
+    /// as a [`Dynamic`]. A `Dynamic` cannot be shared between threads, so `?` needs
+    /// `.map_err(SendError::without_message)` before it.
     pub fn send<'a, T: Send + 'static>(
         &self,
         to: impl Into<Destination<'a>>,
@@ -107,11 +108,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         send_dynamic(&**self.host(), to.into(), message)
     }
 
-    /// Whether messages of other types than this process's own are taken too, when they are
-    /// sent by pid, name or alias: they come as [`crate::Received::Other`], to an actor's
-    /// [`crate::Actor::handle_other`]. They count towards the bound; a full mailbox that
-    /// diverts refuses them, for its fallback takes this process's own type. Off, such a send
-    /// is [`SendError::WrongType`].
+    /// Sets whether messages of other types than this process's own are accepted when they are
+    /// sent by pid, name or alias. They arrive as [`crate::Received::Other`]; an actor gets
+    /// [`crate::Actor::handle_other`]. They count towards the bound. A full mailbox that
+    /// diverts refuses them, because its fallback takes this process's own type. If they are
+    /// not accepted such a send returns [`SendError::WrongType`].
     pub fn take_others(&mut self, take: bool) {
         self.cell.inbox.lock().others = take;
     }

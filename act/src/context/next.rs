@@ -1,4 +1,4 @@
-//! The futures of what a process receives next.
+//! The futures of the next item and of the next message.
 
 use super::context::Context;
 use crate::mailbox::entry::{Body, MailboxEntry};
@@ -13,21 +13,21 @@ use std::sync::atomic::Ordering;
 use std::task::{self, Poll, Waker};
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// The next item: Urgent before System before Main, looked at anew each time
-    /// (rule M2). Waits while there is none.
+    /// Receives the next item: Urgent before System before Main, checked again each time (rule
+    /// M2). Waits while there is none.
     ///
-    /// It may be dropped before it is ready, as `select` does with the future that has lost:
-    /// nothing is received then, and nothing is lost. It may also be awaited within a collection that
-    /// gives its futures wakers of their own (`FuturesUnordered`).
+    /// The future may be dropped before it is ready, as `select` does with the future that
+    /// loses. It has then received nothing, and nothing is lost. It may also be awaited in a
+    /// collection that gives its futures wakers of their own (`FuturesUnordered`).
     ///
-    /// An actor's handler may use it too, for a selective conversation of its own: what it
-    /// receives then is not handled by the actor, except that a stop it takes, or that it is to
-    /// finish, is obeyed when the handler is done.
+    /// The handler of an actor may use it too, to receive selectively. The actor does not
+    /// handle the items received in this way. One exception: a stop or a [`Received::Finish`]
+    /// that the handler receives is obeyed when the handler is done.
     pub fn receive(&mut self) -> Receive<'_, M, C> {
         Receive { context: self }
     }
 
-    /// What is waited for comes to the process, and to this waker if that is another's.
+    /// Has a new item wake this waker too, if it is not the process's own.
     #[inline]
     pub(super) fn wait_with(&self, waker: &Waker) {
         if !current::is_own(waker) {
@@ -35,7 +35,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
-    /// A handler may receive what its behaviour is to obey when it is done.
+    /// Records a stop that a handler receives and that its behaviour obeys when the handler is
+    /// done.
     #[inline]
     pub(super) fn remember(&mut self, item: &Received<M, C>) {
         match item {
@@ -74,11 +75,11 @@ impl<M, C> fmt::Debug for Receive<'_, M, C> {
 }
 
 impl<M: Send + 'static> Context<M, M> {
-    /// The next message, on whatever lane it came; anything else boxed, so that it needs no
-    /// room beside the messages. What a loop of handlers awaits, who obeys a stop at once: of
-    /// several messages that have come, each costs a fraction of a [`Context::receive`]. Await it
-    /// in the process's own future: mail does not wake it within a collection that gives its
-    /// futures wakers of their own.
+    /// Receives the next message from any lane. Any other item is boxed, so that it takes no
+    /// space beside the messages. For loops of handlers that obey a stop at once. If several
+    /// messages have arrived, each costs a fraction of a [`Context::receive`]. It must be
+    /// awaited in the process's own future: in a collection that gives its futures wakers of
+    /// their own, messages do not wake it.
     #[inline]
     pub fn next_message(&mut self) -> NextMessage<'_, M> {
         NextMessage { context: self }
@@ -87,7 +88,7 @@ impl<M: Send + 'static> Context<M, M> {
     #[allow(clippy::inline_always, reason = "an item goes from its place to its handler")]
     #[inline(always)]
     fn poll_next(&mut self) -> Poll<Delivery<M>> {
-        // The two ways that a message mostly comes, each from its place right to its handler.
+        // The two usual cases; in both the message is moved directly to its handler.
         if let Some(main) = self.main.as_mut().filter(|main| !main.is_empty()) {
             if self.started && !self.detour && may_take(&self.cell) {
                 match main.pop_front() {
@@ -115,7 +116,8 @@ impl<M: Send + 'static> Context<M, M> {
         self.poll_next_item()
     }
 
-    /// Whatever is next. Apart, so that the ways above need no room for it.
+    /// Returns the next item of any kind. A function apart, so that the usual cases above need
+    /// no space for it.
     #[inline(never)]
     fn poll_next_item(&mut self) -> Poll<Delivery<M>> {
         match self.poll_receive() {
@@ -128,7 +130,7 @@ impl<M: Send + 'static> Context<M, M> {
     }
 }
 
-/// Whether a message may be taken off Main now; if so it is spent.
+/// Whether a message may be taken off Main now; if so it is charged to the budget.
 #[inline]
 fn may_take<M, C>(cell: &Cell<M, C>) -> bool {
     !cell.progress.attention.load(Ordering::Relaxed) && current::spend(|| cell.host.now())

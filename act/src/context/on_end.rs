@@ -1,4 +1,4 @@
-//! What a process leaves behind for its end (rule O9).
+//! Cleaners: functions that run at the end of a process (rule O9).
 
 use super::context::Context;
 use crate::lifecycle::cleaners::Ended;
@@ -6,19 +6,20 @@ use crate::sync::Ordering;
 use krarup_gen::Reason;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Has `cleaner` run exactly once when the state of this process is gone, however it ends: by
-    /// a returned reason, a panic, a kill, an exit signal, a node that stops (Otavia's
-    /// `AutoCleanable`). It runs in the process's last turn, after the state was dropped and
-    /// before the name is free and anyone is told: so a successor finds what it cleans up
-    /// clean. Of several the last one runs first. One that panics does no harm.
+    /// Has `cleaner` run exactly once after the state of this process was dropped, however the
+    /// process ends: by a returned reason, a panic, a kill, an exit signal, or the stop of the
+    /// node (Otavia's `AutoCleanable`). It runs in the process's last turn, before the name is
+    /// released and before any notice of the end. So a successor never meets a resource that
+    /// is not yet cleaned up. Cleaners run in reverse order of registration. A cleaner that
+    /// panics does no harm.
     ///
-    /// A cleaner cannot hold the process alive. It is `'static`, so it borrows nothing of the
-    /// state; to share something with it, share that alone (an `Arc` of the resource). An
-    /// address does not keep a process alive in any case, and one in a cleaner goes with it.
-    /// For a resource that belongs to a state rather than to the process, `Drop` is simpler: a
-    /// state that is replaced in place is dropped, and cleaners wait for the end of the process.
-    /// Where the process has ended already (a context can be moved out of it) it runs at once,
-    /// with [`Reason::NoProcess`].
+    /// A cleaner cannot keep the process alive. It is `'static`, so it borrows nothing of the
+    /// state; to share a resource with it, share only that (an `Arc` of the resource). An
+    /// address in a cleaner does not keep a process alive either, and is dropped with the
+    /// cleaner. For a resource that belongs to a state rather than to the process, `Drop` is
+    /// simpler: a state that is replaced in place is dropped, whereas cleaners wait for the
+    /// end of the process. If the process has ended already (a context can be moved out of it)
+    /// the cleaner runs at once, with [`Reason::NoProcess`].
     ///
     /// ```
     /// # use krarup_act::{Actor, Context};
@@ -48,7 +49,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     pub fn on_end(&mut self, cleaner: impl FnOnce(&Ended<'_>) + Send + 'static) {
         let mut relations = self.cell.locked_relations();
         if relations.cleaned {
-            // A context can be moved out of its process, and outlast it.
+            // A context can be moved out of its process, and outlive it.
             drop(relations);
             cleaner(&Ended { pid: self.pid(), reason: &Reason::NoProcess });
         } else {

@@ -1,4 +1,4 @@
-//! Taking messages in another order than that of their arrival (rule M12).
+//! Receiving messages in another order than that of their arrival (rule M12).
 
 use super::context::Context;
 use crate::mailbox::entry::{Body, MailboxEntry};
@@ -8,12 +8,13 @@ use crate::process::current;
 use krarup_gen::OrderError;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Has this process take the messages on Main in this order from now on: in `init`, where it
-    /// was not known when the process was spawned, or for a worker of a pool. Messages that an order
-    /// before this one has sorted already come first, as it has sorted them.
+    /// Has this process take the messages on Main in this order from now on. For use in
+    /// `init`, if the order is not known when the process is spawned, or for a worker of a
+    /// pool. Messages that an earlier order has sorted already come first, in that order.
     ///
     /// # Errors
-    /// [`OrderError`]: the mailbox drops its oldest message when it is full, and has to have it.
+    /// [`OrderError`] if the mailbox drops its oldest message when it is full: that message
+    /// must stay in the mailbox.
     pub fn set_order(&mut self, order: Order<M>) -> Result<(), OrderError> {
         if self.cell.inbox.lock().is_singly() {
             return Err(OrderError);
@@ -34,16 +35,17 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.rare.as_ref().is_some_and(|rare| rare.sorted.is_some())
     }
 
-    /// The first of all that waits.
+    /// Takes the first of all waiting entries.
     #[cold]
     pub(super) fn next_sorted(&mut self) -> Option<MailboxEntry<M>> {
         self.sort()?.pop()
     }
 
-    /// Sorts all that has arrived.
+    /// Sorts all entries that have arrived.
     fn sort(&mut self) -> Option<&mut Sorted<M>> {
         let sorted = self.rare.as_mut()?.sorted.as_mut()?;
-        // What a panic of a priority function has left, or what was there before the order.
+        // Entries that a panic of a priority function has left, or that were taken before the
+        // order was set.
         if let Some(main) = &mut self.main {
             sorted.take_in(main);
         }

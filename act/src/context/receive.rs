@@ -1,10 +1,10 @@
-//! How a process takes what lies in its mailbox.
+//! Receiving: how a process takes entries out of its mailbox.
 //!
-//! Main is taken off in batches, and handled without the lock. Everything that goes before it,
-//! or keeps the process from it, raises `progress.attention`, which is looked at before
-//! every message: the control lanes, a doom, senders that wait for room, a suspension, a
-//! tracer. What was taken off Main and does not simply come next makes the process take a
-//! detour ([`Context`]'s `detour`), so that the straight way costs nothing for it.
+//! Main is taken in batches, which are handled without the lock. Everything that goes before
+//! Main, or keeps the process from it, raises `progress.attention`, which is checked before
+//! every message: the control lanes, a pending exit, senders that wait for room, a suspension,
+//! a tracer. If an entry taken off Main is not always the next item, the process takes the
+//! slow path ([`Context`]'s `detour`), which costs the fast path nothing.
 
 use super::context::Context;
 use crate::mailbox::entry::{Body, ControlEntry, MailboxEntry, Notice};
@@ -17,26 +17,27 @@ use std::future::poll_fn;
 use std::sync::atomic::Ordering;
 use std::task::{self, Poll};
 
-/// What came of looking up.
+/// The result of checking `attention`.
 enum Looked<M, C> {
-    /// This is next.
+    /// The next item.
     Item(Received<M, C>),
-    /// Nothing is to be received now.
+    /// There is nothing to receive now.
     Wait(Wants),
     /// Nothing goes before Main.
     Main,
 }
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Puts back what was taken too early, and what was spent for it.
+    /// Puts back an entry that was taken too early, and refunds its share of the budget.
     #[cold]
     pub(super) fn put_back(&mut self, entry: MailboxEntry<M>) {
         current::refund();
         self.main.get_or_insert_default().push_front(entry);
     }
 
-    /// As [`Context::receive`], but does not count as having started: for a behaviour that
-    /// looks after its mailbox during its own start, and says itself when it has started.
+    /// As [`Context::receive`], but does not report that the process has started. For a
+    /// behaviour that receives during its own start, and calls [`Context::initialised`]
+    /// itself.
     pub async fn receive_early(&mut self) -> Received<M, C> {
         poll_fn(|cx| {
             let item = self.poll_mailbox();
@@ -48,11 +49,11 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         .await
     }
 
-    /// The next item of the control lanes alone: a command, a stop, an inspection, what an urgent
-    /// link or monitor tells. What lies on Main stays there and counts towards the bound. For a
-    /// behaviour that has no room for more messages, and is to hear of a stop all the same: of
-    /// one that stops in order. Who only traps exits is told of a stop on Main, and hears
-    /// nothing of it here.
+    /// Receives the next item of the control lanes only: a command, a stop, an inspection, or
+    /// the notice of an urgent link or monitor. Messages on Main stay there and count towards
+    /// the bound. For a behaviour that has no room for more messages but must still receive a
+    /// stop. It must stop in order ([`Context::stop_in_order`]): a process that only traps
+    /// exits gets its stop as a notice on Main, which this does not receive.
     pub async fn receive_control(&mut self) -> Received<M, C> {
         let poll = |cx: &mut task::Context<'_>| {
             let item = self.poll_control();
@@ -140,8 +141,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
-    /// Whether all that was there in this poll has been received: the turn looks again when
-    /// it parks the process.
+    /// Whether everything that was there in this poll has been received. The turn checks again
+    /// when it parks the process.
     #[inline]
     pub(super) fn is_drained(&self) -> bool {
         self.main.is_none()
@@ -160,12 +161,13 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         Poll::Pending
     }
 
-    /// Takes everything off Main and returns the oldest of it.
+    /// Takes everything off Main and returns the oldest entry.
     ///
-    /// A process that gets one message at a time looks once in a poll: the turn looks
-    /// again, under the same lock with which it parks the process. One that has just
-    /// emptied a batch looks again, for there is likely more, and leaves the batch's memory
-    /// there if there is not: the process may need it again soon, or gives it back when idle.
+    /// A process that gets one message at a time checks the mailbox once in a poll; the turn
+    /// checks again under the lock with which it parks the process. A process that has just
+    /// emptied a batch checks again, because there are likely more messages. If there are none
+    /// it leaves the batch's memory in the mailbox: it may need it again soon, or frees it
+    /// when idle.
     #[inline]
     fn take_main(&mut self) -> Option<MailboxEntry<M>> {
         let emptied_batch = self.main.is_some();
@@ -181,8 +183,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         entry
     }
 
-    /// Something raised `attention`: the control lanes, one item at a time, and whatever else
-    /// wants to be seen before the next message.
+    /// Handles what raised `attention`: the control lanes, one item at a time, and all else
+    /// that must be handled before the next message.
     #[cold]
     fn look_up(&mut self) -> Looked<M, C> {
         let mut granted = false;
@@ -223,21 +225,21 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
-    /// What was done to this process from outside takes effect.
+    /// Applies a suspension and a tracer that were set from outside.
     fn change(&mut self, suspended: bool, tracer: Option<Tracer<M, C>>) {
         if suspended != self.is_suspended() {
             self.rare().suspended = suspended;
         }
         if let Some(tracer) = tracer {
-            // The one before is a user's, and may panic when it is dropped.
+            // The old tracer is a user's, and its destructor may panic.
             let before = std::mem::replace(&mut self.rare().tracer, tracer);
             drop_contained(before);
         }
         self.look_for_detours();
     }
 
-    /// Whether it is suspended, as far as it has received that (rule X5): for behaviours with
-    /// sources of work of their own, which rest then too.
+    /// Whether the process is suspended, as far as it has noticed (rule X5). For behaviours
+    /// with their own sources of work, which must pause then too.
     #[must_use]
     pub fn is_suspended(&self) -> bool {
         self.rare.as_ref().is_some_and(|rare| rare.suspended)
@@ -255,7 +257,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         Some(message)
     }
 
-    /// Shows an item to the tracer, if there is one.
+    /// Passes an item to the tracer, if there is one.
     #[inline]
     fn shown(&mut self, item: Received<M, C>) -> Received<M, C> {
         if self.detour { self.traced(item) } else { item }
@@ -305,12 +307,13 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
-    /// A stop that was asked for before it was known what kind of process this is. One
+    /// Handles a stop that was requested before the kind of this process was known. A process
     /// that does not stop in order takes it as an exit signal.
     fn accept_stop(&mut self, reason: Reason) -> Option<Received<M, C>> {
         let mut inbox = self.cell.inbox.lock();
         if inbox.is_suspended() && (inbox.orderly || inbox.trapping) {
-            // It may have to hear of others before it can end: of its children, say.
+            // It may have to receive notices before it can end, for instance of the ends of
+            // its children.
             inbox.rare().suspended = 0;
         }
         if inbox.orderly {
@@ -324,7 +327,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         None
     }
 
-    /// A notice as an item, unless what it tells of is no longer wanted (rule L5).
+    /// Converts a notice into an item, unless its link, monitor or timer has been removed
+    /// (rule L5).
     fn accept(&mut self, notice: Notice<M>) -> Option<Received<M, C>> {
         let item = match notice {
             Notice::Exit { exit, link } => {
@@ -341,7 +345,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
             Notice::Idle(round) => return self.idle_rings(round),
             Notice::Finish => Some(Received::Finish),
             Notice::Job(job) => self.take_up(job).map(Received::Message),
-            // Dropped here: what was before it has been handled.
+            // Dropped here: everything before it has been handled.
             Notice::Mark(_) => None,
             Notice::Beyond(message) if self.cell.is_routed() => {
                 self.cell.pass_on(message, self.sender);

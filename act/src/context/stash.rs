@@ -1,9 +1,9 @@
-//! What a process keeps of messages that it has set aside (rule M9).
+//! The stash of a process (rule M9).
 
 use crate::mailbox::entry::SenderId;
 use std::collections::VecDeque;
 
-/// What a process has set aside, and what of that is to be handled again.
+/// The messages that were set aside, and those of them that are to be handled again.
 pub(crate) struct Stash<M> {
     aside: VecDeque<(SenderId, M)>,
     replay: VecDeque<(SenderId, M)>,
@@ -20,12 +20,12 @@ impl<M> Stash<M> {
         self.aside.is_empty() && self.replay.is_empty()
     }
 
-    /// As many as are kept, of both kinds.
+    /// Returns the number of messages of both kinds.
     pub(crate) fn len(&self) -> usize {
         self.aside.len() + self.replay.len()
     }
 
-    /// Those that wait for a call to be handled again.
+    /// Returns the number of messages that wait for `unstash_all`.
     pub(crate) fn set_aside(&self) -> usize {
         self.aside.len()
     }
@@ -34,8 +34,8 @@ impl<M> Stash<M> {
         self.aside.push_back((sender, message));
     }
 
-    /// Has all handled again. What came back earlier and has not had its turn was received
-    /// after what has been set aside since.
+    /// Has all messages handled again. Those of an earlier call that are not handled yet come
+    /// last: they were received after the messages that were set aside since.
     pub(crate) fn replay_all(&mut self) {
         self.aside.append(&mut self.replay);
         std::mem::swap(&mut self.aside, &mut self.replay);
@@ -45,7 +45,7 @@ impl<M> Stash<M> {
         !self.replay.is_empty()
     }
 
-    /// The next message that is to be handled again.
+    /// Takes the next message that is to be handled again.
     pub(crate) fn next(&mut self) -> Option<(SenderId, M)> {
         self.replay.pop_front()
     }

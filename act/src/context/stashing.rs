@@ -1,12 +1,12 @@
-//! Setting messages aside, and handling them later (rule M9; Akka's `Stash`).
+//! Stashing: setting messages aside to handle them later (rule M9; Akka's `Stash`).
 
 use super::context::Context;
 use krarup_gen::SendError;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Sets a message aside, most often the one in hand: it keeps its sender. The stash has
-    /// the bound of the mailbox, and none if that has none; messages in it do not count
-    /// towards the mailbox's.
+    /// Sets a message aside, most often the one in progress. It keeps its sender. The stash
+    /// has the bound of the mailbox, and is unbounded if the mailbox is. Stashed messages do
+    /// not count towards the bound of the mailbox.
     ///
     /// ```
     /// # use krarup_act::{Actor, Context};
@@ -42,7 +42,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     /// ```
     ///
     /// # Errors
-    /// [`SendError::Full`], with the message: as many are set aside as the mailbox's bound.
+    /// [`SendError::Full`], with the message, if the stash has reached the bound of the
+    /// mailbox.
     pub fn stash(&mut self, message: M) -> Result<(), SendError<M>> {
         let bound = self.mailbox();
         let sender = self.sender;
@@ -54,9 +55,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         Ok(())
     }
 
-    /// Has everything that was set aside handled again, in the order in which it came, before
-    /// anything that has not been received yet; how many messages that is. What is set
-    /// aside again meanwhile waits for the next time.
+    /// Has all stashed messages handled again, in their order and before every message that
+    /// has not been received yet. Returns how many there are. A message that is stashed again
+    /// meanwhile waits for the next call.
     pub fn unstash_all(&mut self) -> usize {
         let Some(rare) = &mut self.rare else { return 0 };
         let count = rare.stash.set_aside();
@@ -65,7 +66,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         count
     }
 
-    /// How many messages are set aside.
+    /// Returns the number of stashed messages that wait for [`Context::unstash_all`].
     #[must_use]
     pub fn stashed(&self) -> usize {
         self.rare.as_ref().map_or(0, |rare| rare.stash.set_aside())

@@ -1,9 +1,10 @@
-//! The timers a process holds (rule T1): what is due is kept here, the host keeps only when.
+//! The timers of a process (rule T1). Their actions are kept here; the host keeps only the due
+//! times.
 //!
-//! A timer of a process's own message puts a notice into its mailbox, and the message comes
-//! out of this table when the notice is taken: a timer that was cancelled has no entry
-//! any more, so nothing comes of a notice that was under way. One that acts on others acts
-//! when it is due, on the host's thread, and leaves a notice too, so that its entry goes.
+//! A timer for the process itself puts a notice into its mailbox. When the notice is received,
+//! the message is taken out of this table. A cancelled timer has no entry any more, so a
+//! notice that was already sent has no effect. A timer for another process acts when it is
+//! due, on the host's thread. It also sends a notice, so that its entry is removed.
 
 use crate::host::host::TimerKey;
 use krarup_gen::{Ref, Timestamp};
@@ -25,7 +26,7 @@ pub(crate) enum TimerAction<M> {
         period: Duration,
         message: Box<dyn FnMut() -> M + Send>,
     },
-    /// Something that is done elsewhere when it is due.
+    /// The action runs elsewhere when it is due.
     Elsewhere,
 }
 
@@ -50,7 +51,7 @@ impl<M> ProcessTimers<M> {
         self.0.is_empty()
     }
 
-    /// The keys, to be cancelled, and what would have been done.
+    /// Returns the keys, to be cancelled, and the actions.
     pub(crate) fn into_parts(self) -> (Vec<TimerKey>, Vec<TimerAction<M>>) {
         self.0.into_values().map(|timer| (timer.key, timer.action)).unzip()
     }

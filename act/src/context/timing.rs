@@ -1,4 +1,4 @@
-//! Timers of a process: messages and signals after a time (rule T1).
+//! Timers of a process: messages and signals after a delay (rule T1).
 
 use super::context::Context;
 use super::timers::{ProcessTimer, TimerAction};
@@ -13,23 +13,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Suspends this process, and nothing else, for this long (rule T1).
+    /// Suspends this process for this long (rule T1). It holds no worker meanwhile.
     pub fn sleep(&self, duration: Duration) -> Sleep {
         Sleep::new(Arc::clone(self.host()), duration)
     }
 
-    /// Sends a message to this process after a delay, on its Main lane and beyond its
-    /// bound. The timer dies with the process (rule T1).
+    /// Sends a message to this process after a delay, on its Main lane and regardless of its
+    /// bound. The timer is cancelled when the process ends (rule T1).
     pub fn send_after(&mut self, delay: Duration, message: M) -> Ref {
         let timer = self.make_ref();
         self.arm(timer, self.now() + delay, TimerAction::Once(message));
         timer
     }
 
-    /// Sends a message to this process again and again, each `period` after the one
-    /// before was due, until the timer is cancelled (rule T1). The next one is set when
-    /// the last is received, so they do not pile up. A period under a millisecond counts
-    /// as a millisecond.
+    /// Sends a message to this process repeatedly until the timer is cancelled (rule T1). Each
+    /// message is due one `period` after the one before was due. The timer is set again when
+    /// its last message is received, so messages do not pile up. A period under a millisecond
+    /// counts as a millisecond.
     pub fn send_interval<F>(&mut self, period: Duration, message: F) -> Ref
     where
         F: FnMut() -> M + Send + 'static,
@@ -42,7 +42,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     }
 
     /// Sends a message to another process after a delay (Erlang's `send_after/3`). The timer
-    /// dies with this process. What the receiver does not take then is a dead letter.
+    /// is cancelled when this process ends. A message that the receiver does not accept is a
+    /// dead letter.
     pub fn send_after_to<T>(&mut self, delay: Duration, to: &Recipient<T>, message: T) -> Ref
     where
         T: Send + 'static,
@@ -51,9 +52,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.act_after(delay, move |_| drop(to.send(message)))
     }
 
-    /// Sends an exit signal after a delay, in the name of this process (Erlang's
-    /// `exit_after`; rule T1). The timer dies with this process. To oneself: ends this
-    /// process, unless it traps.
+    /// Sends an exit signal after a delay, on behalf of this process (Erlang's `exit_after`;
+    /// rule T1). The timer is cancelled when this process ends. A signal to the process itself
+    /// ends it, unless it traps exits.
     pub fn exit_after(&mut self, delay: Duration, pid: Pid, reason: Reason) -> Ref {
         let exit = Exit { pid: self.pid(), reason };
         self.act_after(delay, move |host| {
@@ -68,7 +69,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         let cell = Arc::downgrade(&self.cell);
         let act = move || {
             if let Some(cell) = cell.upgrade().filter(|cell| cell.is_alive()) {
-                // A conversion in it may panic; the entry here goes in any case.
+                // A conversion in it may panic; the entry is removed in any case.
                 let done = contain(|| act(&*cell.host));
                 cell.push_notice(Notice::Timer(timer));
                 if let Err(panic) = done {
@@ -83,10 +84,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         timer
     }
 
-    /// Cancels a timer of this process: the time that was left, or `None` if its
-    /// message has been received or there is no such timer. A message of it that lies in
-    /// the mailbox is thrown away; then the time left is zero. What acts on others cannot be
-    /// called back once it was due: `None`.
+    /// Cancels a timer of this process. Returns the time that was left, or `None` if its
+    /// message has been received or there is no such timer. If its message is in the mailbox
+    /// it is discarded and the time left is zero. A timer for another process cannot be
+    /// cancelled once it was due: the result is `None`.
     pub fn cancel(&mut self, timer: Ref) -> Option<Duration> {
         let timer = self.rare.as_mut()?.timers.remove(timer)?;
         self.release_rare();
@@ -98,7 +99,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         }
     }
 
-    /// The time left until the timer is due, or `None` as for [`Context::cancel`].
+    /// Returns the time left until the timer is due, or `None` as for [`Context::cancel`].
     #[must_use]
     pub fn remaining(&self, timer: Ref) -> Option<Duration> {
         self.rare.as_ref()?.timers.get(timer).map(|timer| timer.due - self.now())
@@ -115,8 +116,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.rare().timers.insert(timer, ProcessTimer { key, due, action });
     }
 
-    /// A timer's notice is taken out of the mailbox: its message, unless it was
-    /// cancelled.
+    /// Handles the notice of a timer; returns its message, unless the timer was cancelled.
     pub(crate) fn ring(&mut self, timer: Ref) -> Option<M> {
         let ProcessTimer { due, action, .. } = self.rare.as_mut()?.timers.remove(timer)?;
         self.release_rare();

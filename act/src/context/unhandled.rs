@@ -1,4 +1,4 @@
-//! What a process has taken off its mailbox and will not handle (rule D7).
+//! Messages that a process has taken out of its mailbox and will not handle (rule D7).
 
 use super::context::Context;
 use crate::addressing::dynamic::Dynamic;
@@ -8,14 +8,14 @@ use krarup_gen::{DeadLetterCause, Pid};
 use std::any::type_name;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Drops a message that will not be handled, and counts it as a dead letter from this sender:
-    /// for behaviours that take messages, or commands, ahead of their turn. One that panics when
-    /// it is dropped does no harm.
+    /// Drops a message that will not be handled, and counts it as a dead letter of this
+    /// sender. For behaviours that receive messages or commands ahead of their turn. A
+    /// destructor that panics does no harm.
     pub fn lose<T: Send + 'static>(&self, message: T, sender: Option<Pid>) {
         self.lose_named(type_name::<T>(), message, sender);
     }
 
-    /// As [`Context::lose`], of a message of another type.
+    /// As [`Context::lose`], for a message of another type.
     pub fn lose_other(&self, message: Dynamic, sender: Option<Pid>) {
         self.lose_named(message.type_name(), message, sender);
     }
@@ -26,8 +26,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         current::not_begun(|| drop_contained(message));
     }
 
-    /// Drops a message of another type that its behaviour has no use for, and says so in the log:
-    /// what the default of `handle_other` does.
+    /// Drops a message of another type and logs it. The default of `handle_other` calls this.
     pub fn drop_other(&self, message: Dynamic) {
         let (pid, message_type) = (self.pid(), message.type_name());
         tell(|| {

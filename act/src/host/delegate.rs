@@ -1,4 +1,4 @@
-//! Acting for a process on threads where it does not run.
+//! Acting for a process on threads that do not run it.
 
 use crate::context::Context;
 use crate::host::host::Host;
@@ -10,14 +10,15 @@ use std::fmt;
 use std::sync::Arc;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// What a [`crate::Route`] needs of its process on the threads of senders.
+    /// Returns a handle that a [`crate::Route`] of this process uses on the threads of
+    /// senders.
     #[must_use]
     pub fn agent(&self) -> Delegate {
         Delegate { host: Arc::clone(self.host()), process: self.pid() }
     }
 }
 
-/// Acts for a process on other threads; made by [`Context::agent`].
+/// A handle that acts for a process on other threads; made by [`Context::agent`].
 #[derive(Clone)]
 pub struct Delegate {
     host: Arc<dyn Host>,
@@ -25,21 +26,22 @@ pub struct Delegate {
 }
 
 impl Delegate {
-    /// The process for which it acts.
+    /// Returns the process for which it acts.
     #[must_use]
     pub fn process(&self) -> Pid {
         self.process
     }
 
-    /// The pid of a process that is to come, so that callers can be told whom they wait for
-    /// ([`crate::note_receiver`]) before it is spawned with [`crate::Spawn::pid`].
+    /// Reserves the pid of a process that will be spawned with [`crate::Spawn::pid`], so that
+    /// the wait graph can name the callee before it exists ([`crate::note_receiver`]).
     #[must_use]
     pub fn unused_pid(&self) -> UnusedPid {
         UnusedPid(self.host.next_pid())
     }
 
-    /// As [`Context::lose`]: drops a message to the process that nobody will handle, from the
-    /// process with the number `sender` (0 for none), and counts it as a dead letter.
+    /// Drops a message to the process that will not be handled, and counts it as a dead
+    /// letter, as [`Context::lose`]. `sender` is the number of the sending process, 0 for
+    /// none.
     pub fn lose<M>(&self, message: M, sender: u64) {
         let from = (sender != 0).then(|| Pid::local(sender, self.process.creation()));
         let cause = DeadLetterCause::Unhandled;
@@ -54,18 +56,18 @@ impl fmt::Debug for Delegate {
     }
 }
 
-/// A pid that no process has yet, for one process (rule N1).
+/// A pid that is reserved for one new process (rule N1).
 #[derive(Debug)]
 pub struct UnusedPid(Pid);
 
 impl UnusedPid {
-    /// The pid.
+    /// Returns the pid.
     #[must_use]
     pub fn pid(&self) -> Pid {
         self.0
     }
 
-    /// The pid, if it is one of this node.
+    /// Returns the pid, if it is one of this node.
     pub(crate) fn on(self, host: &dyn Host) -> Option<Pid> {
         (self.0.creation() == host.node_pid().creation()).then_some(self.0)
     }

@@ -1,9 +1,8 @@
-//! What a process needs from the node it lives in.
+//! The interface of a node to its processes.
 //!
-//! `act` knows a node only as a [`Host`]. The real node, the simulation and a test
-//! stub are three hosts. A host in turn knows a process as a [`Process`] in its
-//! tables and as a [`Ready`] in its queues, and of a ready process it can do one
-//! thing: run a turn.
+//! `act` knows a node only as a [`Host`]. The real node, the simulation and a test stub are
+//! three hosts. A host in turn knows a process as a [`Process`] in its tables and as a
+//! [`Ready`] in its queues. The only operation on a ready process is to run a turn.
 
 use crate::host::ready::Ready;
 use crate::observe::subscription::{EventTopic, Subscription};
@@ -18,30 +17,30 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// The node as its processes see it, together with the dispatcher that runs the
-/// process which holds this handle.
+/// The node as its processes see it, together with the dispatcher that runs the process that
+/// holds this handle.
 pub trait Host: Send + Sync + 'static {
-    /// The name of the node.
+    /// Returns the name of the node.
     fn node_name(&self) -> &str;
 
-    /// `<0.0.0>` with the creation of this node: the sender of what comes from outside
+    /// Returns `<0.0.0>` with the creation of this node: the sender of messages from outside
     /// any process.
     fn node_pid(&self) -> Pid;
 
-    /// A pid never given out before (rule N1).
+    /// Returns a pid that was never returned before (rule N1).
     fn next_pid(&self) -> Pid;
 
-    /// A reference never given out before (rule N1).
+    /// Returns a reference that was never returned before (rule N1).
     fn next_ref(&self) -> Ref;
 
-    /// Takes a new process into the table and, in the same step, reserves its name
-    /// (rules N3, N4). On an error nothing has changed.
+    /// Adds a new process to the table and, in the same step, reserves its name (rules N3,
+    /// N4). On an error nothing has changed.
     ///
     /// # Errors
     /// [`SpawnError::NameTaken`], [`SpawnError::NodeStopping`] and [`SpawnError::NoThread`].
     fn admit(&self, process: Arc<dyn Process>, name: Option<&Name>) -> Result<(), SpawnError>;
 
-    /// Takes a dead process, and the name it had, out of the tables.
+    /// Removes a dead process and the name it had from the tables.
     fn retire(&self, pid: Pid, name: Option<&Name>);
 
     /// Gives a living process a name (rule N2).
@@ -50,50 +49,52 @@ pub trait Host: Send + Sync + 'static {
     /// The pid of the process that has the name.
     fn register(&self, name: &Name, process: Arc<dyn Process>) -> Result<(), Pid>;
 
-    /// Takes a name back; whose it was.
+    /// Releases a name; returns the process that had it.
     fn unregister(&self, name: &str) -> Option<Arc<dyn Process>>;
 
-    /// Takes a name back from this process, and from no other; the process, if it had it.
+    /// Releases a name if this process has it; returns the process if it had.
     fn unregister_from(&self, name: &str, pid: Pid) -> Option<Arc<dyn Process>>;
 
-    /// The living process with this pid.
+    /// Returns the living process with this pid.
     fn process(&self, pid: Pid) -> Option<Arc<dyn Process>>;
 
-    /// The living process with this name.
+    /// Returns the living process with this name.
     fn whereis(&self, name: &str) -> Option<Arc<dyn Process>>;
 
-    /// Queues a process that has something to do. It is run exactly once for each time
-    /// it is queued.
+    /// Queues a process that has something to do. It is run exactly once for each time it is
+    /// queued.
     fn schedule(&self, ready: Ready);
 
-    /// A process whose debt was left at a worker's seat ([`crate::WorkerSlot::take_debt`]) has something
-    /// to see before its next message: it does not pay the debt, and is run soon. Called by
-    /// any thread, not under the lock of a mailbox; perhaps for a process that does not owe any
-    /// more. It runs nothing of a user's.
+    /// Notifies the dispatcher that a process has something to handle before its next message.
+    /// The process may have left a debt on a worker ([`crate::WorkerSlot::take_debt`]): it
+    /// then does not pay the debt, and is run soon. Called on any thread, but not under the
+    /// lock of a mailbox, and perhaps for a process that owes nothing any more. It runs no
+    /// user code.
     fn recall(&self, _pid: Pid) {}
 
-    /// A random number; in a simulation it comes from the seed.
+    /// Returns a random number; in a simulation it comes from the seed.
     fn random(&self) -> u64;
 
-    /// The node's time: monotonic, or virtual in a simulation (rule T2).
+    /// Returns the node's time: monotonic, or virtual in a simulation (rule T2).
     fn now(&self) -> Timestamp;
 
-    /// Sets a timer. Never early; late only by load (rule T1).
+    /// Sets a timer. It is never early, and late only under load (rule T1).
     fn set_timer(&self, due: Timestamp, alarm: Alarm) -> TimerKey;
 
-    /// Cancels a timer; false if it has fired.
+    /// Cancels a timer; returns false if it has fired.
     fn cancel_timer(&self, key: TimerKey) -> bool;
 
-    /// Pokes a process later, some 10 ms from now. False if the host does not do this, or
-    /// not now.
+    /// Pokes a process some 10 ms from now. Returns false if the host does not do this, or not
+    /// now.
     ///
-    /// Setting and cancelling a timer costs as much as the rest of a call. Nearly every
-    /// call is answered at once, so its timer is set only when its process is poked. A simulation
-    /// pokes when nobody is ready, before its time moves on.
+    /// To set and cancel a timer costs as much as the rest of a call. Nearly every call is
+    /// answered at once, so its timer is set only when its process is poked. A simulation
+    /// pokes when no process is ready, before its time advances.
     fn poke_later(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool;
 
-    /// Runs work that may block on a thread that is no worker. It is run once, or dropped
-    /// when the node stops; what it panics with is contained. A simulation runs it between turns.
+    /// Runs work that may block, on a thread that is no worker. The work is run once, or
+    /// dropped when the node stops. A panic in it is contained. A simulation runs it between
+    /// turns.
     ///
     /// # Errors
     /// [`BlockError`]; the work has been dropped.
@@ -114,35 +115,36 @@ pub trait Host: Send + Sync + 'static {
     /// [`Stalled`] in a simulation that has nothing left to do.
     fn wait(&self, future: Pin<&mut (dyn Future<Output = ()> + Send)>) -> Result<(), Stalled>;
 
-    /// Whether this thread drives the tasks of a runtime, which would stand still if it waited.
-    /// Asked before each plain wait.
+    /// Whether this thread drives the tasks of an async runtime, which would stop if the
+    /// thread waited. Checked before each wait on a plain thread.
     fn is_driving_runtime(&self) -> bool {
         false
     }
 
-    /// The same node with another of its dispatchers, which is started if need be (rule R5).
+    /// Returns the same node with another of its dispatchers, which is started if need be
+    /// (rule R5).
     ///
     /// # Errors
     /// [`SpawnError::UnknownDispatcher`], [`SpawnError::NodeStopping`] and
     /// [`SpawnError::NoThread`].
     fn with_dispatcher(&self, name: &str) -> Result<Arc<dyn Host>, SpawnError>;
 
-    /// The name of the dispatcher.
+    /// Returns the name of the dispatcher.
     fn dispatcher_name(&self) -> &str;
 
-    /// The class in which processes of this host are scheduled (rule R6).
+    /// Returns the class in which processes of this host are scheduled (rule R6).
     fn class(&self) -> Class {
         Class::Normal
     }
 
-    /// Whether a process that says its own class is queued apart from others while it is of high
-    /// class: not where there are no classes.
+    /// Whether a process that chooses its own class is queued apart from others while it is of
+    /// high class. False on dispatchers without classes.
     fn has_classes(&self) -> bool {
         true
     }
 
-    /// The same node and dispatcher for processes of another class; `None` if that makes no
-    /// difference here.
+    /// Returns the same node and dispatcher for processes of another class; `None` if the
+    /// class makes no difference here.
     ///
     /// # Errors
     /// [`SpawnError::NodeStopping`].
@@ -150,7 +152,7 @@ pub trait Host: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// The root below which processes of this host live (rule X6).
+    /// Returns the root below which processes of this host live (rule X6).
     fn root(&self) -> Root {
         Root::User
     }
@@ -158,97 +160,98 @@ pub trait Host: Send + Sync + 'static {
     /// Whether the node has stopped: no process runs and no timer fires any more.
     fn has_stopped(&self) -> bool;
 
-    /// Whether the stop of the node has come so far that nobody is spawned any more below the
-    /// root of this host (rule X2).
+    /// Whether the stop of the node has reached the root of this host, so that no process can
+    /// be spawned below it any more (rule X2).
     fn is_stopping(&self) -> bool;
 
-    /// Takes an alias into the table; it is unused.
+    /// Adds a new alias to the table.
     fn add_alias(&self, alias: Alias, process: Arc<dyn Process>);
 
-    /// Takes an alias out.
+    /// Removes an alias from the table.
     fn remove_alias(&self, alias: Alias);
 
-    /// The living process with this alias.
+    /// Returns the living process with this alias.
     fn by_alias(&self, alias: Alias) -> Option<Arc<dyn Process>>;
 
-    /// Counts a message that nobody handles, and tells those who want to know (rules M7,
-    /// D7).
+    /// Counts a dead letter and notifies the subscribers (rules M7, D7).
     fn dead_letter(&self, letter: DeadLetter);
 
-    /// Has somebody told of what happens in the node from now on, once for each topic.
+    /// Adds a subscription to events of the node. A process has at most one for each topic.
     fn subscribe(&self, subscription: Subscription);
 
-    /// Ends a subscription; whether there was one.
+    /// Ends a subscription; returns whether there was one.
     fn unsubscribe(&self, topic: EventTopic, pid: Pid) -> bool;
 
-    /// The process has started (rule X4).
+    /// Reports that a process has started (rule X4).
     fn note_initialised(&self, pid: Pid);
 
-    /// The process has ended, and its name is free (rule X4).
+    /// Reports that a process has ended and its name is free (rule X4).
     fn note_ended(&self, pid: Pid, name: Option<Name>, reason: &Reason);
 
-    /// So many messages wait on Main of a process. Called with its mailbox locked, for some of
-    /// the lengths from 9984 on: each that 16 divides. A host that tells of it does so later.
+    /// Reports how many messages wait on Main of a process. Called with its mailbox locked, at
+    /// lengths from 9984 on that are multiples of 16. A host must defer notifications to
+    /// subscribers.
     fn mailbox_is_deep(&self, _pid: Pid, _length: usize) {}
 
-    /// Counts a reply that came after its call was given up (rule C3).
+    /// Counts a reply that arrived after its call was abandoned (rule C3).
     fn count_late_reply(&self);
 
-    /// What lies between senders and the processes that have joined it
-    /// ([`Process::join_wire`]); most hosts have none.
+    /// Returns the simulated link between senders and the processes that have joined it
+    /// ([`Process::join_wire`]). Most hosts have none.
     fn wire(&self) -> Option<&dyn SimulatedLink> {
         None
     }
 }
 
-/// What a simulation puts between senders and mailboxes.
+/// A simulated link between senders and mailboxes.
 pub trait SimulatedLink: Send + Sync {
-    /// A message is sent, and may be put in another's stead: of the same type. No mailbox is
-    /// locked.
+    /// Called when a message is sent. The link may replace the message by another of the same
+    /// type. No mailbox is locked.
     fn carry(&self, sending: &Sending, message: &mut dyn Any);
 
-    /// A message has been put behind all on Main of `to`, by a sender from outside or not.
-    /// `overtake` puts it before so many of the last there, or before fewer if it may not pass
-    /// them: before how many. `to`'s mailbox is locked.
+    /// Called when a message was put at the end of Main of `to`. `outside` says that the
+    /// sender is outside any process. `overtake` moves the message forward over at most the
+    /// given number of messages, and returns over how many. The mailbox of `to` is locked.
     fn arrives(&self, to: Pid, outside: bool, overtake: &mut dyn FnMut(usize) -> usize);
 
-    /// Something else has come to `to`, which was at work or waits for it; its mailbox is locked.
+    /// Called when another item than a message on Main has reached `to`, which is active or
+    /// waits for it. The mailbox of `to` is locked.
     fn touches(&self, to: Pid);
 }
 
-/// What a [`SimulatedLink`] is told of a message.
+/// The description of a message on a [`SimulatedLink`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sending {
-    /// Who sends it; `None`: it comes from outside any process of the node.
+    /// The sender; `None` if the message comes from outside any process of the node.
     pub from: Option<Pid>,
-    /// To whom.
+    /// The receiver.
     pub to: Pid,
-    /// By which lane.
+    /// The lane.
     pub priority: Priority,
-    /// Its type.
+    /// The name of the message's type.
     pub type_name: &'static str,
 }
 
-/// A process that waits for something without a timer.
+/// A process that waits without a timer.
 pub trait Poke: Send + Sync {
-    /// Has it polled again, which sets its timers, if it still waits.
+    /// Has the process polled again if it still waits; the poll sets its timers.
     fn poke(self: Arc<Self>);
 }
 
-/// The simulation has nothing left to do: what is waited for can never come.
+/// The simulation has no events left: the awaited event can never occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stalled;
 
-/// A set timer; a key is never reused while a timer may still hold it.
+/// The key of a timer. It is never reused while a timer may still have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerKey {
-    /// Where the host keeps the timer.
+    /// The index of the timer's entry in the host.
     pub index: u32,
-    /// Which use of that place this is.
+    /// The generation of the entry: it changes when the entry is reused.
     pub generation: u32,
 }
 
-/// What a timer does when it is due.
+/// The action of a timer when it is due.
 pub enum Alarm {
     /// Wakes a future.
     Wake(Waker),
@@ -265,5 +268,5 @@ impl fmt::Debug for Alarm {
     }
 }
 
-/// A name or the reason why it cannot be one, kept until the operation that uses it.
+/// A name, or the reason why it is not valid, kept until the operation that uses it.
 pub(crate) type CheckedName = Result<Name, NameError>;

@@ -1,4 +1,4 @@
-//! What a process needs from the node it runs in, and what the node runs.
+//! The interface between processes and their node.
 
 pub(crate) mod delegate;
 #[allow(clippy::module_inception, reason = "the trait `Host` is what the module is about")]

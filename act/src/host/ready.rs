@@ -1,4 +1,4 @@
-//! A process that has something to do, and how long one turn of it may last.
+//! A process that is ready to run, and the limits of a turn.
 
 use crate::host::worker_slot::WorkerSlot;
 use krarup_gen::{Pid, Reason};
@@ -8,22 +8,22 @@ use std::pin::Pin;
 use std::task::Waker;
 use std::time::Duration;
 
-/// How long a turn may last (rule R1).
+/// The limits of a turn (rule R1).
 #[derive(Clone, Copy, Debug)]
 pub struct TurnLimits {
-    /// Messages in one turn.
+    /// The number of messages in one turn.
     pub throughput: NonZeroU32,
     /// The turn ends after the message during which this time is over.
     pub deadline: Option<Duration>,
-    /// The turn runs in a span of `tracing` that names its process.
+    /// Whether the turn runs in a span of `tracing` that names its process.
     pub spans: bool,
 }
 
 /// A process that has something to do, and the only handle that can run it.
 ///
-/// Whoever holds it owns the process: the mailbox while it is idle, a queue while it
-/// is scheduled, a worker while it runs. There is one, so at most one worker can be in
-/// a process at any moment, and it can be in one queue at most (rule R1).
+/// Its holder owns the process: the mailbox while the process is idle, a queue while it is
+/// scheduled, a worker while it runs. There is one handle, so at most one worker runs a
+/// process at any time, and the process is in at most one queue (rule R1).
 pub struct Ready(Pin<Box<dyn RunTurn>>);
 
 impl Ready {
@@ -31,51 +31,52 @@ impl Ready {
         Ready(turn)
     }
 
-    /// Runs one turn. Gives the process back if its budget ran out before its work
-    /// did: it goes to the tail of the queue.
+    /// Runs one turn. Returns the process if its budget was used up before its work was done;
+    /// the caller puts it at the tail of the queue.
     #[must_use]
     pub fn run(self, limits: &TurnLimits) -> Option<Ready> {
         self.0.run(limits, &WorkerSlot::unattended())
     }
 
-    /// As [`Ready::run`], at a worker's seat: there is written down which process it is, for
-    /// those who watch, and what it owes, if it is given back.
+    /// As [`Ready::run`], with a worker slot. The turn records its process there, for
+    /// observers, and its debt if the process is returned.
     #[must_use]
     #[inline]
     pub fn run_at(self, limits: &TurnLimits, seat: &WorkerSlot) -> Option<Ready> {
         self.0.run(limits, seat)
     }
 
-    /// How many handles on its waker are out, beside its own.
+    /// Returns the number of handles on the waker, besides the process's own.
     pub(crate) fn handles_on_waker(&self) -> usize {
         self.0.handles_on_waker()
     }
 
-    /// Whether there is something that it must see before its next message: a stop, a kill.
+    /// Whether the process must handle something before its next message, such as a stop or a
+    /// kill.
     #[must_use]
     pub fn is_called(&self) -> bool {
         self.0.is_called()
     }
 
-    /// Puts the process back into its mailbox as an idle one, because nobody will run it
-    /// (rule R7). Nothing of what it has to do is lost: the next message, signal or
-    /// wake-up has it scheduled again, and so has the waker that is returned.
+    /// Parks the process in its mailbox as idle, because no worker will run it (rule R7). No
+    /// work is lost: the next message, signal or wake-up schedules the process again, and so
+    /// does the returned waker.
     ///
     /// # Errors
-    /// The process, if it must end: it was killed, or it has never run, which it then never will,
-    /// and ends with `reason`. Somebody must run its last turn.
+    /// The process, if it must end: it was killed, or it has never run, and ends with
+    /// `reason`. The caller must then have its last turn run.
     pub fn put_back(self, reason: impl FnOnce() -> Reason) -> Result<Waker, Ready> {
         let mut reason = Some(reason);
         self.0.put_back(&mut || reason.take().map_or(Reason::Killed, |reason| reason()))
     }
 
-    /// The process.
+    /// Returns the pid of the process.
     #[must_use]
     pub fn pid(&self) -> Pid {
         self.0.pid()
     }
 
-    /// Whether it is of class Varying and says that it is of high class now (rule R6).
+    /// Whether the process has class Varying and has chosen high class (rule R6).
     #[must_use]
     pub fn says_high(&self) -> bool {
         self.0.says_high()
@@ -88,7 +89,7 @@ impl fmt::Debug for Ready {
     }
 }
 
-/// A process as its own future; see `process/turn.rs`.
+/// A process as a pinned future; see `process/turn.rs`.
 pub(crate) trait RunTurn: Send {
     fn run(self: Pin<Box<Self>>, limits: &TurnLimits, seat: &WorkerSlot) -> Option<Ready>;
     fn is_called(&self) -> bool;

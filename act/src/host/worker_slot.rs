@@ -1,51 +1,53 @@
-//! What a turn writes down for the worker that runs it.
+//! The record that a turn leaves for its worker.
 
 use krarup_gen::Pid;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Turns that a process owes: it fills another's mailbox faster than that can empty it, and has
-/// more to do at once (rule R1).
+/// The debt of a process that fills another's mailbox faster than that process can empty it,
+/// and that is ready again at once (rule R1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Debt {
-    /// So many turns each of the others is to have before the process has its next.
+    /// The number of turns that each of the other processes gets before the process's next
+    /// turn.
     pub turns: u32,
-    /// The number of the process whose mailbox it was, of several the last one's; 0: it is of
-    /// another node, or not known.
+    /// The number of the process whose mailbox it filled, the last one if there were several.
+    /// 0: it belongs to another node, or is not known.
     pub creditor: u64,
 }
 
-/// The place of a worker, where the turns that it runs leave word. Written by one worker alone,
-/// so relaxed loads and stores are enough; others may read. It asks for debts after each turn
-/// that is not its process's last ([`WorkerSlot::take_debt`]).
+/// The slot of a worker, in which its turns leave records. Only the worker writes it, so
+/// relaxed loads and stores are enough; other threads may read it. The worker takes the debt
+/// after each turn that is not the last of its process ([`WorkerSlot::take_debt`]).
 #[derive(Debug, Default)]
 pub struct WorkerSlot {
-    /// The number of the process in hand; 0: none.
+    /// The number of the running process; 0: none.
     pid: AtomicU64,
-    /// Nobody sees to debts here: they are paid with turns in which nothing is handled.
+    /// Whether debts are not taken from this slot; they are then paid with turns in which
+    /// nothing is handled.
     unattended: bool,
     owed: AtomicU32,
     creditor: AtomicU64,
 }
 
 impl WorkerSlot {
-    /// The place of who does not ask for debts.
+    /// Makes a slot for a caller that does not take debts.
     pub(crate) fn unattended() -> Self {
         WorkerSlot { unattended: true, ..WorkerSlot::default() }
     }
 
-    /// The number of the process in hand; 0: none.
+    /// Returns the number of the running process; 0: none.
     #[must_use]
     pub fn pid(&self) -> u64 {
         self.pid.load(Ordering::Relaxed)
     }
 
-    /// Writes down which process is in hand; 0: none.
+    /// Records the running process; 0: none.
     #[inline]
     pub fn take_in_hand(&self, pid: u64) {
         self.pid.store(pid, Ordering::Relaxed);
     }
 
-    /// What the process owes whose turn has just ended here, once.
+    /// Takes the debt of the process whose turn has just ended here.
     #[must_use]
     #[inline]
     pub fn take_debt(&self) -> Option<Debt> {
@@ -63,12 +65,12 @@ impl WorkerSlot {
         self.take_in_hand(pid.id());
     }
 
-    /// Whether nobody sees to debts here.
+    /// Whether debts are not taken from this slot.
     pub(crate) fn is_unattended(&self) -> bool {
         self.unattended
     }
 
-    /// Leaves a debt here; false if nobody would see to it.
+    /// Records a debt; returns false if it would not be taken.
     pub(crate) fn leave(&self, debt: Debt) -> bool {
         if !self.unattended {
             self.creditor.store(debt.creditor, Ordering::Relaxed);

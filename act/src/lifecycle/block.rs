@@ -1,8 +1,8 @@
-//! Work that blocks, away from the workers.
+//! Blocking work, on threads that are no workers.
 //!
-//! A handler that waits for a disk or computes for long holds its worker, and with it
-//! whatever that worker would run. [`Context::block`] gives such work to a thread beside
-//! the workers, and only the process that asked waits, as in a call.
+//! A handler that waits for a disk or computes for long holds its worker, and with it every
+//! process that the worker would run. [`Context::block`] runs such work on a side thread, and
+//! only the calling process waits, as in a call.
 //!
 //! ```text
 //!   process ──── work ───►  side thread: runs it, once
@@ -21,16 +21,17 @@ use std::sync::Arc;
 use std::task::{self, Poll};
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Runs `work` on a side thread when it is awaited; this process waits for it, and no
-    /// worker does. It waits as in a call: a kill ends the wait at once, and a stop is obeyed
+    /// Runs `work` on a side thread when it is awaited. Meanwhile this process waits and holds
+    /// no worker. It waits as in a call: a kill ends the wait at once, and a stop is obeyed
     /// when the handler is done (rule C4).
     ///
-    /// Work that has begun cannot be ended: if its process dies meanwhile, it runs on and its
-    /// value is dropped. Work that has not begun by then, because all side threads are
-    /// taken, is dropped unrun. What it sends comes from outside any process.
+    /// Work that has begun cannot be stopped: if its process ends meanwhile, the work
+    /// continues and its value is dropped. Work that has not begun by then, because all side
+    /// threads are in use, is dropped unrun. Messages it sends come from outside any process.
     ///
-    /// In a simulation it runs between turns, when the seed chooses, on the thread that drives the
-    /// simulation; it takes no virtual time, and may `.wait()` for processes, which run meanwhile.
+    /// In a simulation the work runs between turns, when the seed chooses, on the thread that
+    /// drives the simulation. It takes no virtual time, and may `.wait()` for processes, which
+    /// run meanwhile.
     ///
     /// ```
     /// # use krarup_act::{Actor, Context, Reply};
@@ -53,12 +54,12 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         Block { host: Arc::clone(self.host()), pool: None, state: BlockState::New(Box::new(work)) }
     }
 
-    /// As [`Context::block`], on the threads of a pool of the node's by its name
-    /// (`NodeBuilder::blocking_pool`): a bulkhead. Work that fills one pool, because a disk does
-    /// not answer, holds up no work of another.
+    /// As [`Context::block`], on the threads of a named pool of the node
+    /// (`NodeBuilder::blocking_pool`): a bulkhead. Work that fills one pool, because a disk
+    /// does not answer, delays no work of another pool.
     ///
-    /// The output is [`BlockError::UnknownPool`] if the node has no pool of this name; a simulation has those
-    /// that were added to it (`Simulation::add_blocking_pool`).
+    /// The output is [`BlockError::UnknownPool`] if the node has no pool of this name. A
+    /// simulation has the pools that were added to it (`Simulation::add_blocking_pool`).
     ///
     /// ```
     /// # use krarup_act::{Actor, Context, Reply};
@@ -84,9 +85,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
 
 /// Work for a side thread; made by [`Context::block`] and [`Context::block_in`].
 ///
-/// Its output is the value, or a reason that can be returned with `?`:
-/// [`Reason::Panic`] with the place if the work panicked, a
-/// [`BlockError`] if it was not run.
+/// Its output is the value, or a reason that can be returned with `?`: [`Reason::Panic`] with
+/// the location if the work panicked, a [`BlockError`] if it was not run.
 #[must_use = "nothing is run until it is awaited"]
 pub struct Block<T> {
     host: Arc<dyn Host>,
@@ -120,7 +120,7 @@ impl<T: Send + 'static> Future for Block<T> {
                         return Poll::Pending;
                     }
                 },
-                // Its output has been taken.
+                // The output has been taken.
                 BlockState::Done => return Poll::Pending,
             }
         }
@@ -139,8 +139,8 @@ fn begin<T: Send + 'static>(
         if !sender.is_awaited() {
             return;
         }
-        // What comes too late is a user's, and may panic when it is dropped: the host sees to
-        // that.
+        // A value that is not awaited any more is a user's, and its destructor may panic. The
+        // host contains that panic.
         let _ = sender.send(contain(work));
     };
     let begun = match pool {

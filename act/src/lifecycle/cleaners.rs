@@ -1,23 +1,24 @@
-//! What cleans up after a process when its state is gone (rule O9; Otavia's `AutoCleanable`).
+//! Cleaners: functions that run when the state of a process has been dropped (rule O9;
+//! Otavia's `AutoCleanable`).
 
 use crate::process::crash::{contain, tell};
 use krarup_gen::{Pid, Reason};
 
-/// Cleans up, once.
+/// A cleaner; it runs once.
 pub(crate) type CleanerFn = Box<dyn FnOnce(&Ended<'_>) + Send>;
 
-/// How a process has ended, for what cleans up after it.
+/// The end of a process, as its cleaners see it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Ended<'a> {
-    /// Who it was.
+    /// The pid of the process.
     pub pid: Pid,
-    /// Why.
+    /// The reason of the end.
     pub reason: &'a Reason,
 }
 
-/// The cleaners of one process. They lie in its cell and not in its future: so they outlast
-/// the state, however that goes.
+/// The cleaners of one process. They are in its cell and not in its future, so they outlive
+/// the state, however the process ends.
 #[derive(Default)]
 pub(crate) struct Cleaners(Vec<CleanerFn>);
 
@@ -30,8 +31,8 @@ impl Cleaners {
         self.0.is_empty()
     }
 
-    /// Runs them, the last one first. One that panics does not keep the others from running,
-    /// nor does it change why the process has ended.
+    /// Runs the cleaners in reverse order of registration. A panic in one does not keep the
+    /// others from running, nor does it change the reason of the end.
     #[inline]
     pub(crate) fn run(self, pid: Pid, reason: &Reason) {
         for cleaner in self.0.into_iter().rev() {

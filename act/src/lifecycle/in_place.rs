@@ -1,10 +1,10 @@
-//! Restart in place: the state of a process is replaced, the process lives on (rule S10).
+//! Restart in place: the state of a process is replaced and the process continues (rule S10).
 //!
 //! ```text
 //!                      a handler returns an abnormal error, or panics
 //!   serving ───────────────────────────────────────────────────────────► failed
 //!      ▲                                                                 │    │
-//!      │ after_restart                              the judge says: go on│    │no
+//!      │ after_restart                               judge: may restart  │    │ may not
 //!      │                                                                 ▼    ▼
 //!      └── init ◄── factory ◄── timers cancelled ◄── before_restart, drop   terminate, end
 //!            └─────────────┴──── an error or a panic: failed again ──►
@@ -21,34 +21,33 @@ use std::future::{poll_fn, ready};
 use std::task::Poll;
 use std::time::Duration;
 
-/// An actor whose state is replaced when it fails, while its process lives on: Akka's
-/// restart, Otavia's too (rule S10).
+/// An actor whose state is replaced when it fails, while its process continues: Akka's
+/// restart, and Otavia's (rule S10).
 ///
 /// When a handler returns an abnormal error or panics, the factory makes a fresh state. Pid,
-/// address, name, links, monitors and mailbox stay, so nobody has to look the actor up
-/// anew, and whoever waits in its queue is served by the new state. The message at which
-/// the old one failed is not handled again, and a call it held fails with
+/// address, name, links, monitors and mailbox stay, so no caller has to look the actor up
+/// again, and the new state handles the waiting messages. The message at which the old state
+/// failed is not handled again. A call that the old state held fails with
 /// [`krarup_gen::CallError::Terminated`] and the reason (rule C2). The order is:
 ///
-/// 1. [`Actor::before_restart`] on the old state, after a panic too; then it is dropped.
-/// 2. Its timers and idle times are cancelled, a [`Context::stop`] it had asked for is void, and
-///    what it had stashed will be handled again, by the new state.
-/// 3. The factory, [`Actor::init`] and [`Actor::after_restart`] on the new one. A failure in
-///    these is another one; a state whose `init` failed has no `before_restart`.
+/// 1. [`Actor::before_restart`] on the old state, after a panic too; then the state is
+///    dropped.
+/// 2. Its timers and idle times are cancelled, a [`Context::stop`] that it requested is void,
+///    and stashed messages will be handled again, by the new state.
+/// 3. The factory, [`Actor::init`] and [`Actor::after_restart`] on the new state. A failure in
+///    these is another failure; a state whose `init` failed gets no `before_restart`.
 ///
-/// What belongs to the process stays as it was set: whether it traps exits or takes others, its
-/// overflow, its aliases and subscriptions.
+/// Settings of the process stay: whether it traps exits or takes others, its overflow, its
+/// aliases and subscriptions. Work in flight ([`Context::pipe`]) continues, and a panic in it
+/// ends the process.
 ///
-/// What it had set aside comes back to the new state; work in flight ([`Context::pipe`]) goes on,
-/// and a panic in that ends the process.
+/// Links and monitors get no notice of a restart. Everything else that ends an actor also ends
+/// this process, with `terminate`: a normal reason, a stop, [`Context::stop`]. A kill or an
+/// exit signal ends it as it ends any process.
 ///
-/// Nobody is told: to links and monitors nothing has happened. Everything else that ends an
-/// actor ends this process too, with `terminate`: a normal reason, a stop, [`Context::stop`].
-/// Kill and exit signals end it as they end any process.
-///
-/// By itself it goes on after at most 1 failure in 5 s ([`InPlace::intensity`]) and then ends
-/// with the reason of the one that was too many. The first `init` is not part of this: if it
-/// fails, the spawn does.
+/// By default the process restarts after at most 1 failure in 5 s ([`InPlace::intensity`]).
+/// One more failure ends it, with the reason of that failure. The first `init` does not count:
+/// if it fails, the spawn fails.
 ///
 /// ```
 /// # use krarup_act::{Actor, Context, InPlace};
@@ -68,7 +67,7 @@ use std::time::Duration;
 ///     }
 /// }
 ///
-/// // A line that is no number costs the count of lines, not the lines behind it.
+/// // A line that is not a number costs the line count, but not the lines behind it.
 /// let parser = || InPlace::new(Parser::default).intensity(10, Duration::from_secs(1));
 /// # let _ = parser;
 /// ```
@@ -88,27 +87,28 @@ pub enum InPlaceError {
     ZeroPeriod,
 }
 
-/// Decides whether a process goes on with a fresh state after a failure.
+/// Decides whether a process continues with a fresh state after a failure.
 ///
-/// While the process waits for the verdict it handles nothing (rule C4).
+/// While the process waits for the decision it handles nothing (rule C4).
 pub trait Judge: Send + 'static {
-    /// Whether it goes on; else it ends with the reason of the failure.
+    /// Returns whether the process continues; otherwise it ends with the reason of the
+    /// failure.
     fn may_restart(&mut self, failure: &StateFailure<'_>) -> impl Future<Output = bool> + Send;
 }
 
-/// A state has failed.
+/// The failure of a state.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct StateFailure<'a> {
     /// The process.
     pub pid: Pid,
-    /// Why.
+    /// The reason of the failure.
     pub reason: &'a Reason,
-    /// When.
+    /// The time of the failure.
     pub now: Timestamp,
 }
 
-/// At most so many failures within so much time.
+/// Allows at most a number of failures within a time.
 impl Judge for RestartWindow {
     fn may_restart(&mut self, failure: &StateFailure<'_>) -> impl Future<Output = bool> + Send {
         ready(self.record(failure.now))
@@ -120,15 +120,15 @@ where
     A: Actor,
     F: Fn() -> A + Send + 'static,
 {
-    /// An actor that is restarted in place. `factory` makes every state, in the process's
-    /// own turns.
+    /// Makes an actor that is restarted in place. `factory` makes every state, in the
+    /// process's own turns.
     pub fn new(factory: F) -> Self {
         let judge = RestartWindow::new(1, Duration::from_secs(5));
         InPlace { factory, judge, error: None, restarts: 0 }
     }
 
-    /// At most this many restarts within this time, over a sliding window (as rule S5);
-    /// one more failure ends the process. A period of zero fails the spawn with
+    /// Sets the most restarts within this time, over a sliding window (as rule S5). One more
+    /// failure ends the process. A period of zero fails the spawn with
     /// [`InPlaceError::ZeroPeriod`].
     #[must_use]
     pub fn intensity(mut self, restarts: u32, period: Duration) -> Self {
@@ -137,8 +137,7 @@ where
         self
     }
 
-    /// Has somebody else decide, instead of the intensity: what a supervisor does for its
-    /// children.
+    /// Has `judge` decide instead of the intensity. A supervisor uses it for its children.
     #[must_use]
     pub fn judged_by<J: Judge>(self, judge: J) -> InPlace<F, J> {
         InPlace { factory: self.factory, judge, error: None, restarts: self.restarts }
@@ -177,12 +176,12 @@ where
                     return Err(last_words(state, &mut ctx, end.reason()).await);
                 }
             };
-            // Boxed, so that what is rare needs no room while it serves.
+            // Boxed, so that a restart takes no space while the actor serves.
             state = Box::pin(self.replace(&mut ctx, state, failure)).await?;
         }
     }
 
-    /// The label of the actor: how it is restarted does not change what it is.
+    /// Returns the label of the actor: a restart policy does not change what it is.
     fn label() -> &'static str {
         A::label()
     }
@@ -194,8 +193,8 @@ where
     F: Fn() -> A + Send + 'static,
     J: Judge,
 {
-    /// A state in the place of one that has failed; or the reason for which the process
-    /// ends, `terminate` having run.
+    /// Makes a state that replaces one that has failed. If there is none, runs `terminate` and
+    /// returns the reason with which the process ends.
     async fn replace(
         &mut self,
         ctx: &mut Context<A::Message>,
@@ -204,7 +203,7 @@ where
     ) -> Result<A> {
         let mut failed = Some(failed);
         loop {
-            // Callers hear of the failure when it is known what comes of it: if the process
+            // Callers are notified of the failure when the decision is known: if the process
             // ends, not before its name is free (rule N3).
             let calls = current::take_orphans();
             let event = StateFailure { pid: ctx.pid(), reason: &failure, now: ctx.now() };
@@ -216,14 +215,14 @@ where
             }
             calls.settle(&failure);
             if let Some(mut state) = failed.take() {
-                // The first failure is the cause, whatever else goes wrong on the way out.
+                // The first failure is the cause, whatever fails afterwards.
                 let _ = Contained::new(state.before_restart(ctx, &failure)).await;
                 let _ = contain(|| drop(state));
-                // The tokens it had kept went with it.
+                // The reply tokens in the state were dropped with it.
                 current::settle_orphans(OrphanCause::Ended(&failure));
             }
             ctx.renew();
-            // A state that fails in its `init`, again and again, must not keep the worker.
+            // A state that fails in `init` again and again must not keep the worker.
             yield_now().await;
             match self.incarnate(ctx, &failure).await {
                 Ok(state) => return Ok(state),
@@ -239,7 +238,7 @@ where
         }
         self.restarts += 1;
         let (behavior, count) = (A::label(), self.restarts);
-        // The reason prints itself, and is a user's.
+        // The reason is a user's, and so is its `Display`.
         tell(|| {
             tracing::warn!(
                 target: "krarup", %pid, behavior, %reason, count, "process restarts in place"
@@ -248,8 +247,8 @@ where
         true
     }
 
-    /// A fresh state that serves; or why there is none, with the state if its `init` had
-    /// returned.
+    /// Makes a fresh state that is ready to serve. Otherwise returns the failure, with the
+    /// state if its `init` had returned.
     async fn incarnate(
         &mut self,
         ctx: &mut Context<A::Message>,
@@ -267,8 +266,8 @@ where
     }
 }
 
-/// `terminate`, and the end of the state; why the process has ended after that. The first failure
-/// is the cause, whatever goes wrong on the way out.
+/// Runs `terminate` and drops the state; returns the reason of the end. The first failure is
+/// the cause, whatever fails afterwards.
 async fn last_words<A: Actor>(
     mut state: A,
     ctx: &mut Context<A::Message>,
@@ -279,7 +278,7 @@ async fn last_words<A: Actor>(
     first_failure(reason, contain(|| drop(state)))
 }
 
-/// Lets others run, if the turn is over; kills take effect here.
+/// Yields to other processes if the turn is over. A kill takes effect here.
 pub async fn yield_now() {
     let mut yielded = false;
     poll_fn(|cx| {

@@ -1,4 +1,4 @@
-//! From the spawn of a process to its end, and the work that it starts beside its turns.
+//! The life of a process from spawn to end, and the work that it starts outside its turns.
 
 pub(crate) mod block;
 pub(crate) mod cleaners;

@@ -1,4 +1,4 @@
-//! Work in flight while its process goes on serving (rule C6).
+//! Pipes: work in flight while its process continues to serve (rule C6).
 
 use crate::behavior::behavior_fn;
 use crate::context::Context;
@@ -9,13 +9,14 @@ use std::pin::{Pin, pin};
 use std::task::Poll;
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Lets a future run beside this process, which goes on serving, and sends the process
-    /// what `message` makes of its output: on Main, beyond the bound (Akka's `pipeToSelf`).
+    /// Runs a future beside this process, which continues to serve. `message` converts its
+    /// output into a message to this process, on Main and regardless of the bound (Akka's
+    /// `pipeToSelf`).
     ///
-    /// The future is a process of its own, a child of this one: calls in it name that one as
-    /// their sender, and [`Context::exit`] with the pid that is returned takes it back. It
-    /// ends with this process. A panic in it is a panic of this process, which runs
-    /// `terminate` and ends for that reason.
+    /// The future is a process of its own, a child of this one. Calls in it come from that
+    /// process, and [`Context::exit`] with the returned pid cancels it. It ends with this
+    /// process. A panic in it counts as a panic of this process, which runs `terminate` and
+    /// ends for that reason.
     ///
     /// ```
     /// # use krarup_act::{Address, Context, Reply};
@@ -46,7 +47,8 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 let mut end = ctx.watch(owner.pid());
                 let mut work = pin!(Contained::new(async move { message(future.await) }));
                 let outcome = poll_fn(|cx| {
-                    // The work first: what is done is sent, though its receiver may be gone.
+                    // The work is polled first: a finished result is sent, even if its
+                    // receiver may have ended.
                     match work.as_mut().poll(cx) {
                         Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
                         Poll::Pending => Pin::new(&mut end).poll(cx).map(|_| None),

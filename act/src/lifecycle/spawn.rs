@@ -1,4 +1,4 @@
-//! How processes come to be.
+//! Spawning processes.
 
 use crate::addressing::address::Address;
 use crate::addressing::naming::release_name;
@@ -27,15 +27,15 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Outside;
 
-/// Marks a spawn by a process: it can be linked and monitored.
+/// Marks a spawn by a process. The child can be linked and monitored.
 #[derive(Debug)]
 pub struct Inside;
 
 /// A process that has not been spawned yet.
 ///
-/// Set options, then `.await` it (or `.wait()` on a plain thread) to go on when its
-/// `init` has returned, or [`Spawn::start`] it to go on at once. An option that cannot
-/// be is an error of those, and then nothing has changed (rule B1).
+/// Set options, then `.await` it (or `.wait()` on a plain thread) to wait until `init` has
+/// returned, or call [`Spawn::start`] to continue at once. An invalid option is an error of
+/// these, and nothing has changed then (rule B1).
 #[must_use = "a process is not spawned until it is awaited, waited for or started"]
 pub struct Spawn<B: Behavior, F, P = Outside> {
     host: Arc<dyn Host>,
@@ -50,7 +50,7 @@ pub struct Spawn<B: Behavior, F, P = Outside> {
     class: Option<Class>,
     init_timeout: Option<Duration>,
     kill_grace: Duration,
-    /// Messages are taken off Main one by one.
+    /// Whether messages are taken off Main one by one.
     singly: bool,
     pid: Option<UnusedPid>,
     link: Option<LinkUrgency>,
@@ -64,8 +64,8 @@ enum LinkUrgency {
     Urgent,
 }
 
-/// How long a killed process has to end before it is left behind, unless told otherwise. It ends
-/// at its next `await` or turn, so only one that blocks its thread takes longer.
+/// The default time that a killed process has to end before it is left behind. A killed
+/// process ends at its next `await` or turn, so only one that blocks its thread takes longer.
 pub const KILL_GRACE: Duration = Duration::from_secs(5);
 
 /// The address type of a behaviour.
@@ -76,15 +76,14 @@ where
     B: Behavior,
     F: FnOnce() -> B + Send + 'static,
 {
-    /// A spawn from outside: for hosts; users have `Node::spawn`.
+    /// Makes a spawn from outside. For hosts; users have `Node::spawn`.
     pub fn outside(host: Arc<dyn Host>, factory: F) -> Self {
         Self::new(host, factory, None)
     }
 }
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Spawns a child of this process. `factory` runs in the child's own first turn
-    /// (rule D1).
+    /// Spawns a child of this process. `factory` runs in the child's own first turn (rule D1).
     pub fn spawn<B, F>(&self, factory: F) -> Spawn<B, F, Inside>
     where
         B: Behavior,
@@ -127,91 +126,93 @@ where
         self
     }
 
-    /// What the behaviour is called wherever the process is shown or logged, 1 to 255 bytes, in place
-    /// of the name of its type: for closures ([`crate::behavior_fn`]), and where one type plays
-    /// several parts. It is no name: others may have the same, and nobody is found by it.
+    /// Sets the label of the behaviour in displays and logs, 1 to 255 bytes, instead of the
+    /// name of its type. For closures ([`crate::behavior_fn`]), and for types with several
+    /// uses. A label is not a name: it need not be unique, and no process is found by it.
     pub fn label(mut self, label: impl AsRef<str>) -> Self {
         self.label = Some(Name::new(label));
         self
     }
 
-    /// Bounds the Main lane to this many waiting messages, at least 1 (rule M5).
-    /// Without it the mailbox is unbounded.
+    /// Bounds the Main lane to this many waiting messages, at least 1 (rule M5). By default
+    /// the mailbox is unbounded.
     pub fn mailbox(mut self, messages: usize) -> Self {
         self.mailbox = Some(messages);
         self
     }
 
-    /// What is done with one message more than the bound (rule M6). Without a bound there is
-    /// nothing to choose: an error of the spawn.
+    /// Sets what happens to a message that exceeds the bound (rule M6). It is an error of the
+    /// spawn if the mailbox has no bound.
     pub fn overflow(mut self, overflow: Overflow<B::Message>) -> Self {
         self.overflow = overflow;
         self
     }
 
-    /// In which order the process takes the messages that wait on Main (rule M12); without it, in that
-    /// of their arrival. A mailbox that drops its oldest message can have none: an error of the spawn.
+    /// Sets the order in which the process takes the messages on Main (rule M12); by default
+    /// that of their arrival. It is an error of the spawn if the mailbox drops its oldest
+    /// message.
     pub fn order(mut self, order: Order<B::Message>) -> Self {
         self.order = Some(order);
         self
     }
 
-    /// Runs the process on the dispatcher of this name; without it, on the one its
-    /// parent runs on, or the node's default.
+    /// Runs the process on the dispatcher of this name; by default on that of its parent, or
+    /// on the node's default.
     pub fn dispatcher(mut self, name: impl Into<String>) -> Self {
         self.dispatcher = Some(name.into());
         self
     }
 
-    /// Schedules the process in this class (rule R6); without it, in that of its parent.
-    /// Where there is no queue, on a pinned dispatcher, a calling thread or an executor, it
-    /// makes no difference.
+    /// Schedules the process in this class (rule R6); by default in that of its parent. On a
+    /// dispatcher without a queue (pinned, calling-thread or an executor) it makes no
+    /// difference.
     pub fn class(mut self, class: Class) -> Self {
         self.class = Some(class);
         self
     }
 
-    /// Has the process take its messages one by one: what waits can be taken back.
+    /// Has the process take its messages one by one, so that waiting messages can be taken
+    /// back.
     pub(crate) fn singly(mut self) -> Self {
         self.singly = true;
         self
     }
 
-    /// Gives the process this pid, which others may wait for already (see [`crate::Delegate`]); one of
-    /// another node is not used.
+    /// Gives the process this reserved pid, for which callers may already wait (see
+    /// [`crate::Delegate`]). A pid of another node is ignored.
     pub fn pid(mut self, pid: UnusedPid) -> Self {
         self.pid = Some(pid);
         self
     }
 
-    /// Kills the process if its `init` has not returned within this time. Counts for
-    /// `.await` and `.wait()`.
+    /// Kills the process if its `init` has not returned within this time. Applies to `.await`
+    /// and `.wait()`.
     pub fn init_timeout(mut self, timeout: Duration) -> Self {
         self.init_timeout = Some(timeout);
         self
     }
 
-    /// How long the process has to end after it was killed because of its
-    /// [`init_timeout`](Self::init_timeout), [`KILL_GRACE`] unless told otherwise. A process that
-    /// blocks its thread cannot be ended. After this time the spawn fails without its end, and
-    /// the name is free.
+    /// Sets how long the process has to end after it was killed because of its
+    /// [`init_timeout`](Self::init_timeout); by default [`KILL_GRACE`]. A process that blocks
+    /// its thread cannot be ended. After this time the spawn fails although the process has
+    /// not ended, and the name is free.
     pub fn kill_grace(mut self, grace: Duration) -> Self {
         self.kill_grace = grace;
         self
     }
 
-    /// Spawns and does not wait for `init`.
+    /// Spawns the process and does not wait for `init`.
     ///
     /// # Errors
-    /// Those of [`SpawnError`] that are known at once: all but `Init`.
+    /// Those of [`SpawnError`] that are known at once: all but those of `init`.
     pub fn start(self) -> Result<AddressOf<B>, SpawnError> {
         self.launch(None)
     }
 
-    /// Spawns, and waits on a plain thread until `init` has returned.
+    /// Spawns the process, and waits on a plain thread until `init` has returned.
     ///
     /// # Errors
-    /// As awaiting it, and [`SpawnError::WaitInProcess`] inside a process.
+    /// Those of awaiting it, and [`SpawnError::WaitInProcess`] inside a process.
     pub fn wait(self) -> Result<AddressOf<B>, SpawnError> {
         if current::pid().is_some() {
             return Err(SpawnError::WaitInProcess);
@@ -220,11 +221,11 @@ where
         wait(&*host, self.run())?
     }
 
-    /// Spawns, and gives the address at once beside what waits for `init`: for whoever has
-    /// more to do meanwhile.
+    /// Spawns the process, and returns its address at once with a future of its `init`. For
+    /// callers that have other work to do meanwhile.
     ///
     /// # Errors
-    /// Those of [`SpawnError`] that are known at once; the others come of the wait.
+    /// Those of [`SpawnError`] that are known at once; the future returns the others.
     pub fn begin(
         self,
     ) -> Result<
@@ -233,7 +234,7 @@ where
     > {
         let host = Arc::clone(&self.host);
         let (timeout, grace) = (self.init_timeout, self.kill_grace);
-        // To be taken away, if need be.
+        // Kept to release the name if the process cannot be ended.
         let name = timeout.and(self.name.as_ref()).and_then(|name| name.as_ref().ok().cloned());
         let (sender, mut started) = slot();
         let address = self.launch(Some(sender))?;
@@ -244,7 +245,7 @@ where
                 Some(limit) => match within(&host, limit, &mut started).await {
                     Some(outcome) => outcome,
                     None => {
-                        // Its name is free again before anyone hears of it (rule N3).
+                        // The name is free again before the error is returned (rule N3).
                         let end = spawned.monitor();
                         spawned.process().kill();
                         if within(&host, grace, end).await.is_none()
@@ -256,7 +257,7 @@ where
                     }
                 },
             };
-            // A starter that was dropped unheard went down with the node.
+            // A starter that is dropped without a value means that the node has stopped.
             outcome.unwrap_or(Err(SpawnError::NodeStopping))
         };
         Ok((address, init))
@@ -279,7 +280,7 @@ where
         }
         let bound = match self.mailbox {
             Some(0) => return Err(SpawnError::ZeroMailbox),
-            // A bound that no memory could fill is none.
+            // A bound beyond any memory counts as no bound.
             Some(messages) => u32::try_from(messages).unwrap_or(UNBOUNDED),
             None if !matches!(self.overflow, Overflow::Refuse) => {
                 return Err(NoBound.into());
@@ -289,7 +290,7 @@ where
         let host = match self.dispatcher {
             None => self.host,
             Some(name) => {
-                // Who names a dispatcher keeps the class.
+                // Another dispatcher does not change the class.
                 let class = self.host.class();
                 of_class(self.host.with_dispatcher(&name)?, Some(class))?
             }
@@ -317,7 +318,7 @@ where
         }
         let process: Arc<dyn Process> = Arc::clone(&cell) as Arc<dyn Process>;
         host.admit(process, name.as_ref())?;
-        // Links and monitors stand before the first instruction (rule L1).
+        // Links and monitors are set before the process runs (rule L1).
         if let Some(parent) = &self.parent {
             if let Some(urgency) = self.link {
                 bonds::link(&*host, parent, cell.pid, urgency == LinkUrgency::Urgent);
@@ -327,7 +328,7 @@ where
                 bonds::monitor(&*host, parent, monitor, target, urgency == LinkUrgency::Urgent);
             }
         }
-        // A process that spawns many lets them run before it goes on.
+        // Charged to the turn: a process that spawns many lets them run before it continues.
         current::charge(1, 0);
         let factory = self.factory;
         let mut ctx = Context::new(Arc::clone(&cell));
@@ -339,7 +340,7 @@ where
     }
 }
 
-/// The host for a process of this class, if it is to have another.
+/// Returns the host for a process of this class.
 fn of_class(host: Arc<dyn Host>, class: Option<Class>) -> Result<Arc<dyn Host>, SpawnError> {
     match class {
         Some(class) if class != host.class() => Ok(host.of_class(class)?.unwrap_or(host)),
@@ -352,15 +353,14 @@ where
     B: Behavior,
     F: FnOnce() -> B + Send + 'static,
 {
-    /// Links the child to this process (rule L1). If the spawn is awaited and `init`
-    /// fails, the error is all that comes of it: no exit signal follows (as OTP from
-    /// 27 on).
+    /// Links the child to this process (rule L1). If the spawn is awaited and `init` fails,
+    /// only the error is returned: no exit signal follows (as OTP from 27 on).
     pub fn link(mut self) -> Self {
         self.link.get_or_insert(LinkUrgency::Ordinary);
         self
     }
 
-    /// Links, and has the exit notice take the Urgent lane (rule M3).
+    /// Links the child, with the exit notice on the Urgent lane (rule M3).
     pub fn link_urgent(mut self) -> Self {
         self.link = Some(LinkUrgency::Urgent);
         self
@@ -372,7 +372,7 @@ where
         self
     }
 
-    /// Monitors, and has the notice take the Urgent lane (rule M3).
+    /// Monitors the child, with the notice on the Urgent lane (rule M3).
     pub fn monitor_urgent(mut self, monitor: Ref) -> Self {
         self.monitor = Some((monitor, LinkUrgency::Urgent));
         self

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
-    /// Stops the process in order (`gen_server:stop`): it finishes the message in hand,
-    /// runs `terminate`, and ends with [`Reason::Normal`] unless told otherwise.
+    /// Stops the process in order (`gen_server:stop`): it finishes the message in progress,
+    /// runs `terminate`, and ends, by default with [`Reason::Normal`].
     pub fn stop(&self) -> Stop {
         Stop {
             host: Arc::clone(self.host()),
@@ -25,7 +25,7 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
     }
 }
 
-/// A stop that has not been asked for yet.
+/// A stop that has not been requested yet.
 #[must_use = "nothing is stopped until it is awaited or waited for"]
 pub struct Stop {
     host: Arc<dyn Host>,
@@ -35,23 +35,23 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// The reason to end with.
+    /// Sets the reason of the end.
     pub fn reason(mut self, reason: Reason) -> Self {
         self.reason = reason;
         self
     }
 
-    /// How long to wait for the end; without it, as long as it takes. The process is
-    /// not killed when the time is over.
+    /// Sets how long to wait for the end; by default without limit. The process is not killed
+    /// when the time is over.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Asks for the stop and waits for the end on a plain thread.
+    /// Requests the stop and waits for the end on a plain thread.
     ///
     /// # Errors
-    /// As awaiting it, and [`StopError::WaitInProcess`] inside a process.
+    /// Those of awaiting it, and [`StopError::WaitInProcess`] inside a process.
     pub fn wait(self) -> Result<(), StopError> {
         self.into_future().wait()
     }
@@ -68,7 +68,7 @@ impl IntoFuture for Stop {
             if current::pid().is_some_and(|myself| myself.is_same_process(pid)) {
                 return Err(StopError::StopsItself(pid));
             }
-            // Watched before it is asked, so that its end cannot be missed.
+            // Monitored before the request, so that its end cannot be missed.
             let end = watch(Arc::clone(&host), Target::Pid(pid));
             self.process.request_stop(self.reason.clone());
             let down = match self.timeout {

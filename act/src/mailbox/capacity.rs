@@ -1,5 +1,5 @@
-//! How a mailbox gives room: to a message that is to come, by what is chosen for a full one,
-//! and to the senders that stand in line (rule M6). All under the mailbox's lock.
+//! Room in a mailbox: for a message that is still to come, with the overflow choice of a full
+//! mailbox, and for the senders in line (rule M6). All of it runs under the mailbox's lock.
 
 use super::entry::MailboxEntry;
 use super::inbox::{Inbox, MailboxPhase, MainPush, UNBOUNDED};
@@ -8,14 +8,14 @@ use super::permit::Waiter;
 use crate::host::ready::Ready;
 use std::sync::Arc;
 
-/// Room for one message, as the mailbox gives it.
+/// The room that a mailbox grants for one message.
 pub(crate) enum MailboxRoom<M> {
-    /// In the mailbox; it counts from now on. The message that had to make room is handed
-    /// out, to be dropped outside the lock.
+    /// In the mailbox; it counts towards the bound from now on. Holds the message that was
+    /// removed to make room, to be dropped outside the lock.
     Here(Option<MailboxEntry<M>>),
-    /// The message is to be dropped.
+    /// The message will be dropped.
     Nowhere,
-    /// The message is to go to a fallback.
+    /// The message will go to a fallback.
     Elsewhere(Divert<M>),
 }
 
@@ -27,11 +27,10 @@ pub(crate) enum NoCapacity {
 }
 
 impl<M, C> Inbox<M, C> {
-    /// Chooses anew what is done when the mailbox is full; what was chosen before is handed
-    /// out, to be dropped outside the lock.
+    /// Changes the overflow choice. Returns the one before, to be dropped outside the lock.
     ///
     /// # Errors
-    /// The choice, for the mailbox has no bound, or its process has ended.
+    /// The new choice, if the mailbox has no bound or its process has ended.
     pub(crate) fn set_overflow(
         &mut self,
         overflow: Overflow<M>,
@@ -43,15 +42,14 @@ impl<M, C> Inbox<M, C> {
         Ok(std::mem::replace(&mut self.rare().overflow, overflow))
     }
 
-    /// Finds room for a message that is to come: as [`Inbox::push_main`] would, and with
-    /// what is chosen for a full mailbox (rule M6). If there is none, and a waiter is given,
-    /// that stands in line from now on.
+    /// Reserves room for a message that is still to come, with the overflow choice of a full
+    /// mailbox (rule M6). If there is no room, a given waiter joins the line.
     pub(crate) fn reserve(
         &mut self,
         taken: u64,
         waiter: Option<&Arc<Waiter<M>>>,
     ) -> Result<MailboxRoom<M>, NoCapacity> {
-        // Who would wait does not overtake those who do.
+        // A sender that is ready to wait does not overtake those that wait already.
         if waiter.is_some() && self.has_waiters() && self.phase != MailboxPhase::Terminated {
             return Err(self.crowded(waiter));
         }
@@ -64,17 +62,17 @@ impl<M, C> Inbox<M, C> {
             None | Some(Overflow::Refuse) => Err(self.crowded(waiter)),
             Some(Overflow::DropNewest) => Ok(MailboxRoom::Nowhere),
             Some(Overflow::Divert(divert)) => Ok(MailboxRoom::Elsewhere(divert.clone())),
-            // The one that goes was counted as accepted, and the one that comes is in its
-            // stead.
+            // The removed message stays counted as accepted; the new one takes its place in
+            // the count.
             Some(Overflow::DropOldest) => match self.remove_oldest() {
                 Some(oldest) => Ok(MailboxRoom::Here(Some(oldest))),
-                // All room is reserved by messages that are still to come.
+                // All room is reserved for messages that are still to come.
                 None => Err(self.crowded(waiter)),
             },
         }
     }
 
-    /// As [`Inbox::reserve`], for who has tried the fallback in vain.
+    /// As [`Inbox::reserve`], after the fallback had no room.
     pub(crate) fn reserve_here(
         &mut self,
         taken: u64,
@@ -100,7 +98,7 @@ impl<M, C> Inbox<M, C> {
         Ok(())
     }
 
-    /// There is no room: a waiter that is given stands in line.
+    /// Reports that there is no room. A given waiter joins the line.
     fn crowded(&mut self, waiter: Option<&Arc<Waiter<M>>>) -> NoCapacity {
         if let Some(waiter) = waiter {
             self.rare().waiting.push(waiter);
@@ -113,18 +111,18 @@ impl<M, C> Inbox<M, C> {
         self.singly
     }
 
-    /// Puts an entry in again, before all that lie here.
+    /// Puts an entry back in front of all others.
     pub(crate) fn put_back(&mut self, entry: MailboxEntry<M>) {
         if let Some(second) = self.first.replace(entry) {
             self.main.get_or_insert_default().push_front(second);
         }
     }
 
-    /// Takes the message out that has waited longest.
+    /// Removes the message that has waited longest.
     fn remove_oldest(&mut self) -> Option<MailboxEntry<M>> {
         if self.first.as_ref().is_some_and(MailboxEntry::takes_room) {
             let oldest = self.first.take();
-            // The idle slot holds the oldest entry, or nothing.
+            // `first` holds the oldest entry, or nothing.
             self.first = self.main.as_mut().and_then(|main| main.pop_front());
             return oldest;
         }
@@ -133,13 +131,14 @@ impl<M, C> Inbox<M, C> {
         main.remove(place)
     }
 
-    /// Messages are taken out one by one from now on, so that what waits lies here.
+    /// Has messages taken out one by one from now on, so that all waiting messages are in the
+    /// mailbox.
     pub(crate) fn take_singly(&mut self) {
         self.singly = true;
     }
 
-    /// Takes out up to so many of the newest messages, in their order, as if they had never been
-    /// accepted; none that lies before anything else.
+    /// Takes out at most `most` of the newest messages, in their order, as if they had never
+    /// been accepted. It stops at the first entry that is not such a message.
     pub(crate) fn take_newest(&mut self, most: usize) -> Vec<MailboxEntry<M>> {
         let mut newest = Vec::new();
         while newest.len() < most {
@@ -158,14 +157,14 @@ impl<M, C> Inbox<M, C> {
         newest
     }
 
-    /// Room that was reserved is not used.
+    /// Returns room that was reserved and not used.
     pub(crate) fn give_back(&mut self) {
         if self.phase != MailboxPhase::Terminated {
             self.accepted -= 1;
         }
     }
 
-    /// Puts in what room was reserved for; gives it back if the process has ended.
+    /// Puts an entry into reserved room; returns it if the process has ended.
     pub(crate) fn fill(
         &mut self,
         entry: MailboxEntry<M>,
@@ -178,7 +177,7 @@ impl<M, C> Inbox<M, C> {
         Ok(self.ready_for_mail())
     }
 
-    /// Has a line of senders stand here, once; whether there is anybody to wait for.
+    /// Adds a line of senders to the waiters, once. Returns false if the process has ended.
     pub(crate) fn stand(&mut self, waiter: &Arc<Waiter<M>>) -> bool {
         if self.phase == MailboxPhase::Terminated {
             return false;
@@ -187,14 +186,14 @@ impl<M, C> Inbox<M, C> {
         true
     }
 
-    /// A sender waits no longer.
+    /// Removes a sender that has stopped waiting.
     pub(crate) fn forget_waiter(&mut self, waiter: &Arc<Waiter<M>>) {
         if let Some(rare) = &mut self.rare {
             rare.waiting.remove(waiter);
         }
     }
 
-    /// Reserves room for the first sender that waits, if there is both.
+    /// Reserves room for the first waiting sender, if there is a sender and room for it.
     pub(crate) fn next_waiter(&mut self, taken: u64) -> Option<Arc<Waiter<M>>> {
         if !self.has_waiters() || !self.has_room(taken) {
             return None;

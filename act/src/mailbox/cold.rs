@@ -1,4 +1,4 @@
-//! What the mailboxes of most processes never have.
+//! The parts of a mailbox that most processes never use.
 
 use super::entry::ControlEntry;
 use super::overflow::Overflow;
@@ -9,26 +9,26 @@ use krarup_gen::{Reason, SpawnError};
 use std::collections::VecDeque;
 use std::task::Waker;
 
-/// What most processes never have.
+/// The parts of a mailbox that most processes never use.
 pub(crate) struct ColdMailbox<M, C> {
-    /// The process ends with this reason, without a word.
+    /// A pending exit: the process ends with this reason and without `terminate`.
     pub(crate) doom: Option<Reason>,
     pub(crate) urgent: VecDeque<ControlEntry<C>>,
     pub(crate) system: VecDeque<ControlEntry<C>>,
-    /// Told when `init` has returned or failed.
+    /// The slot of the spawner, filled when `init` has returned or failed.
     pub(crate) starter: Option<SlotSender<Result<(), SpawnError>>>,
-    /// What is done with one message more than the bound (rule M6).
+    /// What happens to a message that exceeds the bound (rule M6).
     pub(super) overflow: Overflow<M>,
-    /// Senders that wait for room, the first first.
+    /// The senders that wait for room, in order of arrival.
     pub(super) waiting: WaitingSenders<M>,
-    /// How often the process has been suspended and not resumed (rule X5).
+    /// The number of suspensions that have not been resumed (rule X5).
     pub(crate) suspended: u32,
-    /// A tracer to be put in the place of the one there is.
+    /// A tracer that is to replace the current one.
     pub(crate) tracer: Option<Tracer<M, C>>,
-    /// Of a future that waits for mail within a collection with wakers of its own: woken before
-    /// the process is polled.
+    /// The waker of a receive future in a collection that has wakers of its own. It is woken
+    /// before the process is polled.
     pub(crate) receiver: Option<Waker>,
-    /// A simulation has it panic when it next looks up.
+    /// Fault injection of a simulation: the process panics when it next checks `attention`.
     pub(crate) panics: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is left in a mailbox when its process ends (rules D6, D7).
+//! The remaining contents of a mailbox when its process ends (rules D6, D7).
 
 use super::cold::ColdMailbox;
 use super::entry::{ControlEntry, EntryQueue, MailboxEntry};
@@ -9,7 +9,7 @@ use crate::observe::trace::Tracer;
 use krarup_gen::{Reason, SpawnError};
 use std::task::Waker;
 
-/// What lay in a mailbox when it was closed, to be dropped outside its lock.
+/// The contents of a mailbox when it was closed, to be dropped outside its lock.
 pub(crate) struct DrainedMailbox<M, C> {
     pub(super) first: Option<MailboxEntry<M>>,
     pub(super) main: EntryQueue<M>,
@@ -17,14 +17,14 @@ pub(crate) struct DrainedMailbox<M, C> {
 }
 
 impl<M, C> DrainedMailbox<M, C> {
-    /// Drops everything, one by one and in its order, by means of `drop`, which does not
-    /// unwind; all but those that hear of the end last.
+    /// Drops everything, one by one and in its order, with `drop`, which must not unwind.
+    /// Returns the waiters that are notified last.
     pub(crate) fn drop_all(self, drop: impl Fn(Dropped<M, C>)) -> LastToHear<M> {
         let DrainedMailbox { first, main, rare } = self;
         let mut last = LastToHear::default();
         let mut rest = (None, None, None);
         if let Some(rare) = rare {
-            // Field by field, so that none that is added is dropped unseen.
+            // Field by field, so that a new field cannot be dropped unnoticed.
             let ColdMailbox {
                 doom,
                 urgent,
@@ -53,15 +53,15 @@ impl<M, C> DrainedMailbox<M, C> {
     }
 }
 
-/// Who hears of the end when everything else is done (rule D6).
+/// The waiters that are notified of the end after everything else is done (rule D6).
 pub(crate) struct LastToHear<M> {
     pub(crate) starter: Option<SlotSender<Result<(), SpawnError>>>,
-    /// Senders that wait for room, if there are any.
+    /// The senders that wait for room, if there are any.
     pub(crate) waiting: Option<WaitingSenders<M>>,
 }
 
 impl<M> LastToHear<M> {
-    /// Whether the spawner waits for the start.
+    /// Whether the spawner still waits.
     pub(crate) fn is_start_awaited(&self) -> bool {
         self.starter.as_ref().is_some_and(SlotSender::is_awaited)
     }
@@ -81,6 +81,6 @@ pub(crate) enum Dropped<M, C> {
     Doom(Reason),
     Tracer(Tracer<M, C>),
     Overflow(Overflow<M>),
-    /// A waker that waits for mail, and may be anybody's.
+    /// The waker of a pending receive; it may be user code.
     Receiver(Waker),
 }

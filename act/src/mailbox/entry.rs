@@ -1,4 +1,4 @@
-//! What lies in a mailbox.
+//! The entries of a mailbox.
 
 use crate::addressing::dynamic::Dynamic;
 use crate::calls::reply::Reply;
@@ -7,7 +7,7 @@ use crate::observe::watched_job::{Job, Mark};
 use krarup_gen::{Down, Exit, Reason, Ref};
 use std::collections::VecDeque;
 
-/// The number of the process a message is from; 0: from outside any process.
+/// The number of the sending process; 0 if the message came from outside any process.
 pub(crate) type SenderId = u64;
 
 /// One entry of the Main lane.
@@ -25,7 +25,7 @@ impl<M> MailboxEntry<M> {
         }
     }
 
-    /// What the message in it is called.
+    /// Returns the name of the type of the message in it.
     pub(crate) fn type_name(&self) -> &'static str {
         if let Body::Notice(notice) = &self.body
             && let Notice::Other(other) = &**notice
@@ -35,7 +35,7 @@ impl<M> MailboxEntry<M> {
         std::any::type_name::<M>()
     }
 
-    /// Whether a user loses something if nobody handles it (rule D7).
+    /// Whether it is a user's message, which is a dead letter if it is not handled (rule D7).
     pub(crate) fn is_letter(&self) -> bool {
         match &self.body {
             Body::Message(_) => true,
@@ -46,42 +46,43 @@ impl<M> MailboxEntry<M> {
     }
 }
 
-/// Entries in line. Boxed: an idle process has none.
+/// Queued entries. Boxed, because an idle process has none.
 pub(crate) type EntryQueue<M> = Option<Box<VecDeque<MailboxEntry<M>>>>;
 
-/// A user's message, or one of the runtime's notices. Notices are boxed so that they
-/// do not make every message larger.
+/// A user's message, or a notice of the runtime. Notices are boxed so that they do not make
+/// every message larger.
 ///
-/// The tag lies beside the message, not in bits that the message leaves unused: so a message
-/// is copied as a whole. In pieces it would be written by halves and read by quarters, and
-/// each such reading waits for the writing to get through to the cache.
+/// The tag lies beside the message, not in bits that the message leaves unused, so that a
+/// message is copied with accesses of one width. Otherwise it would be written in halves and
+/// read in quarters, and each such read stalls until the write has reached the cache.
 #[repr(u64)]
 pub(crate) enum Body<M> {
     Message(M),
     Notice(Box<Notice<M>>),
 }
 
-/// A notice on the Main lane: it keeps its place among the messages (rule M3) and
-/// does not count towards the bound (rule M5).
+/// A notice on the Main lane. It keeps its place among the messages (rule M3). It does not count
+/// towards the bound (rule M5), unless its variant says so.
 pub(crate) enum Notice<M> {
-    /// An exit signal, trapped. `link` is the number of the link it came by.
+    /// A trapped exit signal. `link` is the number of the link that delivered it.
     Exit { exit: Exit, link: Option<u64> },
     /// A monitored process has ended.
     Down(Down),
     /// A timer of this process has fired.
     Timer(Ref),
-    /// The idle timer of this number has rung.
+    /// The idle timer with this number has fired.
     Idle(u64),
-    /// End normally here, after everything that was accepted before.
+    /// A request to end normally, after everything that was accepted before.
     Finish,
-    /// A message that does not count towards the bound: what the process has ordered itself.
+    /// A message that does not count towards the bound, because the process requested it
+    /// itself.
     Beyond(M),
     /// A user's message of another type than the process's own; it counts towards the bound.
     Other(Dynamic),
-    /// A user's message that somebody watches on its way; it counts towards the bound.
+    /// A user's message whose progress is watched; it counts towards the bound.
     Job(Job<M>),
-    /// Everything that was accepted before has been handled: whoever holds the last copy of it
-    /// drops it now.
+    /// A mark behind everything that was accepted before. When it is dropped all of that has
+    /// been handled; a waiter sees the drop of the last copy.
     #[allow(dead_code, reason = "made to be dropped")]
     Mark(Mark),
 }
@@ -90,22 +91,23 @@ pub(crate) enum Notice<M> {
 pub(crate) enum ControlEntry<C> {
     /// A user's message with [`krarup_gen::Priority`] High or Max.
     Message { sender: SenderId, message: C },
-    /// An orderly stop (rule M3).
+    /// A request to stop in order (rule M3).
     Stop(Reason),
-    /// Say what you are.
+    /// A request for an inspection.
     Inspect(InspectRequest),
-    /// Show your state (rule X5).
+    /// A request for the state (rule X5).
     State(Reply<Option<Dynamic>>),
-    /// Say that you have come to this: a suspension is in effect (rule X5).
+    /// A request to confirm that the process has come to this entry: a suspension is in effect
+    /// (rule X5).
     Here(Reply<()>),
-    /// As [`Notice::Exit`], over a link made urgent.
+    /// As [`Notice::Exit`], from an urgent link.
     Exit { exit: Exit, link: Option<u64> },
-    /// As [`Notice::Down`], from a monitor made urgent.
+    /// As [`Notice::Down`], from an urgent monitor.
     Down(Down),
 }
 
 impl<C> ControlEntry<C> {
-    /// Whether a suspended process attends to it (rule X5).
+    /// Whether a suspended process handles it (rule X5).
     pub(crate) fn is_for_suspended(&self) -> bool {
         matches!(
             self,

@@ -3,31 +3,30 @@
 //! ```text
 //!            senders                    one lock                       the process
 //!   send ──►  ┌───────────────────────────────────────────────┐
-//!             │ first │ main: VecDeque │ urgent │ system │ doom│──► takes all of Main at
+//!             │ first │ main: VecDeque │ urgent │ system │ exit│──► takes all of Main at
 //!             ├───────────────────────────────────────────────┤    once, then handles it
 //!             │ parked: Option<Ready>  notified  phase        │    without the lock
 //!             └───────────────────────────────────────────────┘
 //! ```
 //!
-//! **State.** The process itself, a [`Ready`], lies here while it has nothing to do. A
-//! sender that finds it takes it out and schedules it; one that finds it gone knows
-//! that somebody runs it or will. Putting a message in and taking the process out are
-//! one critical section, and so are looking for mail and putting the process back, so
-//! a wake-up cannot fall between them (rule R2): no second flag has to agree with the
-//! queue.
+//! **State.** The process itself, a [`Ready`], is parked here while it has nothing to do. A
+//! sender that finds it takes it out and schedules it. A sender that does not find it knows
+//! that the process is queued or running. Putting a message in and taking the process out are
+//! one critical section. Checking for messages and putting the process back are another. So no
+//! wake-up can be lost between them (rule R2), and no second flag has to agree with the queue.
 //!
-//! | phase | `parked` | a message arrives | a waker fires | a doom arrives |
+//! | phase | `parked` | a message arrives | a waker fires | a pending exit arrives |
 //! |---|---|---|---|---|
 //! | Idle | there | schedule | schedule | schedule |
 //! | Waiting (inside a handler) | there | stays queued | schedule | schedule |
 //! | Listening (no room for more) | there | stays queued, but on a control lane: schedule | schedule | schedule |
-//! | Active (queued or running) | gone | stays queued | `notified` | seen at the next message or await |
-//! | Terminated | gone | refused | ignored | ignored |
+//! | Active (queued or running) | taken | stays queued | `notified` | seen at the next message or await |
+//! | Terminated | taken | refused | ignored | ignored |
 //!
-//! **Idle slot.** The first message to an empty mailbox lies in `first`, inside the
-//! cell: a process that gets one message at a time never allocates a queue. One that goes
-//! idle keeps its queue until it is poked, some 10 ms later, for it may be needed again soon;
-//! then an idle process holds none.
+//! **Idle slot.** The first message to an empty mailbox lies in `first`, inside the cell, so a
+//! process that gets one message at a time never allocates a queue. A process that goes idle
+//! keeps its queue, because it may need it again soon. It is poked some 10 ms later and then
+//! frees the queue, so that processes that stay idle hold none.
 
 use super::cold::ColdMailbox;
 use super::drain::DrainedMailbox;
@@ -39,7 +38,7 @@ use crate::process::current;
 use krarup_gen::SpawnError;
 use std::collections::VecDeque;
 
-/// Where a process is, as far as its mailbox must know. See the table above.
+/// The state of a process, as far as its mailbox must know it. See the table above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MailboxPhase {
     Active,
@@ -49,14 +48,14 @@ pub(crate) enum MailboxPhase {
     Terminated,
 }
 
-/// How a message comes to Main.
+/// How a message is put on Main.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MainPush {
-    /// It simply goes in.
+    /// Directly.
     Straight,
-    /// By the wire of the host.
+    /// Over the simulated link of the host.
     Wire,
-    /// It does not: Main is a route.
+    /// Not at all: Main is a route.
     Route,
 }
 
@@ -65,37 +64,37 @@ pub(crate) struct Inbox<M, C> {
     pub(crate) phase: MailboxPhase,
     /// A waker fired while the process was active: poll it again.
     pub(crate) notified: bool,
-    /// Exit signals arrive as notices.
+    /// Whether exit signals arrive as notices.
     pub(crate) trapping: bool,
-    /// A stop asked for by the parent or the node arrives as `ControlEntry::Stop`.
+    /// Whether a stop requested by the parent or the node arrives as `ControlEntry::Stop`.
     pub(crate) orderly: bool,
     pub(crate) initialised: bool,
     pub(crate) way: MainPush,
-    /// Messages of other types than the process's own are taken too.
+    /// Whether messages of other types than the process's own are accepted too.
     pub(crate) others: bool,
-    /// Messages are taken out one by one, so that the oldest of them all lies here.
+    /// Whether messages are taken out one by one, so that the oldest of all is in the mailbox.
     pub(super) singly: bool,
     parked: Option<Ready>,
     /// User messages accepted on Main since the start; see [`Inbox::push_main`].
     pub(super) accepted: u64,
-    /// Greatest number of user messages waiting on Main.
+    /// The greatest number of user messages that wait on Main.
     pub(super) bound: u32,
-    /// Length of the last batch: what a new queue reserves.
+    /// The length of the last batch: the capacity that a new queue reserves.
     pub(super) batch: u32,
     pub(super) first: Option<MailboxEntry<M>>,
     pub(super) main: EntryQueue<M>,
     pub(super) rare: Option<Box<ColdMailbox<M, C>>>,
 }
 
-/// From this many messages in the queue on a sender pays for each that it adds: as many
-/// messages of its own turn as there are crowds of this size waiting, up to a limit, so that
-/// to send one or two costs nobody long.
+/// From this queue length on a sender pays for each message that it adds. It pays one message
+/// of its own turn for each `CROWD` messages that wait, up to a limit, so that a sender of one
+/// or two messages is not delayed for long.
 pub(crate) const CROWD: usize = 64;
 const MOST_CHARGED: usize = 1_024;
-/// From so many crowds on a sender also looks whether the host is to hear of it
-/// ([`crate::Host::mailbox_is_deep`]): 9984 messages.
+/// From this number of crowds on, 9984 messages, a sender also checks whether to notify the
+/// host ([`crate::Host::mailbox_is_deep`]).
 const DEEP: usize = 156;
-/// The host is asked at lengths that this divides.
+/// The host is notified at lengths that are multiples of this.
 pub(crate) const DEEP_STEP: usize = 16;
 
 /// The bound of a mailbox without one.
@@ -105,9 +104,9 @@ pub(crate) const UNBOUNDED: u32 = u32::MAX;
 pub(crate) enum Refused<M> {
     Dead(M),
     Full(M),
-    /// Full, and something else than refusing is to be done (rule M6).
+    /// Full, and the overflow choice is not to refuse (rule M6).
     Over(M),
-    /// Main has become a route since the sender looked, or there is a wire.
+    /// Main has become a route since the sender checked, or there is a simulated link.
     Aside(M),
 }
 
@@ -137,12 +136,12 @@ impl<M, C> Inbox<M, C> {
         }
     }
 
-    /// Puts a user's message on Main of the process with the number `receiver`. `taken` is how
-    /// many user messages the process has taken off Main so far: the difference to those
-    /// accepted is what waits.
-    /// `taken` only grows, and is written before a message is handled, so a stale
-    /// reading can refuse a message that had just got room, and never accept one too
-    /// many; whoever has seen an effect of a message sees its room too (rule M5).
+    /// Puts a user's message on Main of the process with the number `receiver`. `taken`
+    /// returns how many user messages the process has taken off Main so far; the difference
+    /// from the number accepted is the number that waits. `taken` only grows, and is written
+    /// before a message is handled. So a stale value can refuse a message that has just got
+    /// room, but never accept one too many. A sender that has seen an effect of a message also
+    /// sees its room (rule M5).
     #[inline]
     pub(crate) fn push_main(
         &mut self,
@@ -161,7 +160,7 @@ impl<M, C> Inbox<M, C> {
         self.put(message, sender, receiver, taken, deep)
     }
 
-    /// As [`Inbox::push_main`], for who has looked that the process lives and Main is no route.
+    /// As [`Inbox::push_main`], after a check that the process is alive and Main is no route.
     #[allow(clippy::inline_always, reason = "apart, the message would be copied once more")]
     #[inline(always)]
     pub(crate) fn put(
@@ -182,7 +181,7 @@ impl<M, C> Inbox<M, C> {
         Ok(self.ready_for_mail())
     }
 
-    /// Whether [`Inbox::push_main`] would simply put a message in.
+    /// Whether [`Inbox::push_main`] would put a message in directly.
     #[inline]
     pub(crate) fn is_open(&self, taken: impl FnOnce() -> u64) -> bool {
         self.phase != MailboxPhase::Terminated
@@ -190,8 +189,8 @@ impl<M, C> Inbox<M, C> {
             && (self.bound == UNBOUNDED || self.has_room(taken()))
     }
 
-    /// Puts a message on Main for which there is room. `deep` is told how many wait there, now and
-    /// then when there are very many.
+    /// Puts a message on Main for which there is room. `deep` is called with the queue length,
+    /// at multiples of `DEEP_STEP`, if very many messages wait.
     #[allow(clippy::inline_always, reason = "the message goes from registers to its place")]
     #[inline(always)]
     pub(crate) fn put_in(
@@ -202,7 +201,7 @@ impl<M, C> Inbox<M, C> {
         deep: impl FnOnce(usize),
     ) {
         self.accepted += 1;
-        // Each of the two places by itself, or the message is copied to one in between.
+        // Write to each of the two places directly; a temporary would be one more copy.
         if self.first.is_none() && self.main.as_ref().is_none_or(|main| main.is_empty()) {
             self.first = Some(MailboxEntry { sender, body: Body::Message(message) });
         } else {
@@ -210,22 +209,23 @@ impl<M, C> Inbox<M, C> {
             main.push_back(MailboxEntry { sender, body: Body::Message(message) });
             let length = main.len();
             if length >= CROWD {
-                // To who is of another node the number says nothing, or means another.
+                // For a sender of another node the receiver's number would mean another
+                // process.
                 self.charge(length, if sender == 0 { 0 } else { receiver }, deep);
             }
         }
     }
 
-    /// What lies behind the first, made if it is not there: with as much room as the last
-    /// batch needed.
+    /// Returns the queue behind `first`. A new one gets the capacity that the last batch
+    /// needed.
     #[inline]
     fn queue(&mut self) -> &mut VecDeque<MailboxEntry<M>> {
         let room = self.batch.clamp(4, 256) as usize;
         self.main.get_or_insert_with(|| Box::new(VecDeque::with_capacity(room)))
     }
 
-    /// Has the running turn pay for one more message behind so many. What the receiver has
-    /// taken may still be in its hands.
+    /// Charges the running turn for one more message in a queue of this length. The last batch
+    /// is added, because the receiver may not have handled all of it yet.
     #[inline]
     fn charge(&self, length: usize, creditor: u64, deep: impl FnOnce(usize)) {
         let crowds = (length + self.batch as usize) / CROWD;
@@ -235,7 +235,7 @@ impl<M, C> Inbox<M, C> {
         current::charge(u32::try_from(crowds).unwrap_or(0), creditor);
     }
 
-    /// As [`Inbox::charge`], of so many messages that somebody should know of it.
+    /// As [`Inbox::charge`], for a queue so long that the host should be notified.
     #[cold]
     fn charge_deep(&self, crowds: usize, length: usize, creditor: u64, deep: impl FnOnce(usize)) {
         let charged = u32::try_from(crowds.min(MOST_CHARGED)).unwrap_or(0);
@@ -250,7 +250,7 @@ impl<M, C> Inbox<M, C> {
         self.bound == UNBOUNDED || self.accepted.wrapping_sub(taken) < u64::from(self.bound)
     }
 
-    /// Puts a notice on Main of a living process, beyond any bound.
+    /// Puts a notice on Main of a living process, regardless of the bound.
     pub(crate) fn push_notice(
         &mut self,
         notice: Box<Notice<M>>,
@@ -274,8 +274,8 @@ impl<M, C> Inbox<M, C> {
         }
     }
 
-    /// Takes the process out to be scheduled because mail has come: only from Idle. A
-    /// process inside a handler does not want to be disturbed.
+    /// Takes the process out to be scheduled because a message has arrived. Only from Idle:
+    /// messages do not wake a process that waits inside a handler.
     #[inline]
     pub(crate) fn ready_for_mail(&mut self) -> Option<Ready> {
         if self.phase != MailboxPhase::Idle {
@@ -285,7 +285,7 @@ impl<M, C> Inbox<M, C> {
         self.parked.take()
     }
 
-    /// As [`Inbox::ready_for_mail`], for what has come on a control lane.
+    /// As [`Inbox::ready_for_mail`], for an entry on a control lane.
     pub(crate) fn ready_for_control(&mut self) -> Option<Ready> {
         if self.phase == MailboxPhase::Listening {
             self.phase = MailboxPhase::Idle;
@@ -293,8 +293,8 @@ impl<M, C> Inbox<M, C> {
         self.ready_for_mail()
     }
 
-    /// Takes the process out to be scheduled, from wherever it rests; an active one is
-    /// told to look again.
+    /// Takes the process out to be scheduled, from every phase in which it is parked. An
+    /// active process is marked to be polled again.
     pub(crate) fn ready_for_wake(&mut self) -> Option<Ready> {
         match self.phase {
             MailboxPhase::Idle | MailboxPhase::Waiting | MailboxPhase::Listening => {
@@ -309,13 +309,13 @@ impl<M, C> Inbox<M, C> {
         }
     }
 
-    /// The process has started: whoever waits for that is handed out.
+    /// Records that the process has started; returns the slot of the spawner.
     pub(crate) fn initialise(&mut self) -> Option<SlotSender<Result<(), SpawnError>>> {
         self.initialised = true;
         self.rare.as_mut().and_then(|rare| rare.starter.take())
     }
 
-    /// Puts the process back. `phase` is one in which it rests.
+    /// Parks the process. `phase` is Idle, Waiting or Listening.
     #[inline]
     pub(crate) fn park(&mut self, phase: MailboxPhase, process: Ready) {
         debug_assert!(
@@ -326,12 +326,13 @@ impl<M, C> Inbox<M, C> {
         self.parked = Some(process);
     }
 
-    /// How many can wake the process that is parked here; `None`: it is not.
+    /// Returns the number of handles on the waker of the parked process; `None` if it is not
+    /// parked.
     pub(crate) fn handles_on_waker(&self) -> Option<usize> {
         self.parked.as_ref().map(Ready::handles_on_waker)
     }
 
-    /// Whether there is nothing in it at all, no word for the process either.
+    /// Whether the mailbox is empty and holds nothing else for the process.
     #[inline]
     pub(crate) fn is_still(&self) -> bool {
         !self.notified && self.rare.is_none() && self.first.is_none() && self.main.is_none()
@@ -351,7 +352,7 @@ impl<M, C> Inbox<M, C> {
         self.rare.as_deref_mut()
     }
 
-    /// Whether there may be a doom, a starter, or something on the control lanes.
+    /// Whether there may be a pending exit, a starter, or an entry on the control lanes.
     #[inline]
     pub(crate) fn has_rare(&self) -> bool {
         self.rare.is_some()
@@ -361,9 +362,9 @@ impl<M, C> Inbox<M, C> {
         self.rare.as_ref().is_some_and(|rare| rare.doom.is_some())
     }
 
-    /// A stop that came before the first poll, when it was not known what kind of process
-    /// this is, ends one that turned out to stop neither in order nor to trap; whether
-    /// there was one.
+    /// Handles a stop that arrived before the first poll, when the kind of process was not
+    /// known yet. If the process neither stops in order nor traps exits, the stop becomes a
+    /// pending exit. Returns whether there was one.
     pub(crate) fn doom_by_early_stop(&mut self) -> bool {
         if self.orderly || self.trapping {
             return false;
@@ -379,22 +380,22 @@ impl<M, C> Inbox<M, C> {
         }
     }
 
-    /// Whether anything waits on the control lanes.
+    /// Whether an entry waits on the control lanes.
     fn has_control(&self) -> bool {
         self.controls() > 0
     }
 
-    /// How much waits on the control lanes.
+    /// Returns the number of entries on the control lanes.
     pub(crate) fn controls(&self) -> usize {
         self.rare.as_ref().map_or(0, |rare| rare.urgent.len() + rare.system.len())
     }
 
-    /// Whether the process handles nothing until it is resumed.
+    /// Whether the process is suspended, so that it handles nothing until it is resumed.
     pub(crate) fn is_suspended(&self) -> bool {
         self.rare.as_ref().is_some_and(|rare| rare.suspended > 0)
     }
 
-    /// Whether there is anything that the process would receive now.
+    /// Whether there is an entry that the process would receive now.
     #[inline]
     pub(crate) fn has_mail(&self) -> bool {
         match &self.rare {
@@ -406,12 +407,13 @@ impl<M, C> Inbox<M, C> {
         }
     }
 
-    /// Whether anything goes before what lies on Main.
+    /// Whether an entry goes before those on Main.
     pub(crate) fn has_mail_ahead(&self) -> bool {
         if self.is_suspended() { self.has_mail() } else { self.has_control() }
     }
 
-    /// Whether the process must look up before its next message, and not only to grant room.
+    /// Whether the process must handle something before its next message, other than granting
+    /// room.
     pub(crate) fn wants_attention(&self) -> bool {
         self.has_doom()
             || self.has_mail_ahead()
@@ -421,9 +423,8 @@ impl<M, C> Inbox<M, C> {
                 .is_some_and(|rare| rare.suspended > 0 || rare.tracer.is_some() || rare.panics)
     }
 
-    /// Moves the last entry before at most `places` of those that lie before it, messages of
-    /// others: its own sender's, and notices, it never overtakes (rules M1, M3). Before how
-    /// many.
+    /// Moves the last entry forward over at most `places` messages, and returns over how many.
+    /// It never overtakes a message of its own sender or a notice (rules M1, M3).
     pub(crate) fn overtake(&mut self, places: usize) -> usize {
         let (Some(main), first) = (&mut self.main, &mut self.first) else { return 0 };
         let Some(end) = main.len().checked_sub(1) else { return 0 };
@@ -446,7 +447,7 @@ impl<M, C> Inbox<M, C> {
         places
     }
 
-    /// Lengths of the Urgent and System lanes.
+    /// Returns the lengths of the Urgent and System lanes.
     pub(crate) fn control_lengths(&self) -> (usize, usize) {
         self.rare.as_ref().map_or((0, 0), |rare| (rare.urgent.len(), rare.system.len()))
     }
@@ -459,8 +460,8 @@ impl<M, C> Inbox<M, C> {
         (self.bound != UNBOUNDED).then_some(self.bound as usize)
     }
 
-    /// Closes the mailbox: nothing is accepted from now on. What lay in it is handed
-    /// out, to be dropped outside the lock.
+    /// Closes the mailbox: nothing is accepted from now on. Returns the contents, to be
+    /// dropped outside the lock.
     pub(crate) fn close(&mut self) -> DrainedMailbox<M, C> {
         self.phase = MailboxPhase::Terminated;
         DrainedMailbox { first: self.first.take(), main: self.main.take(), rare: self.rare.take() }
@@ -471,7 +472,7 @@ impl<M, C> Inbox<M, C> {
 mod tests {
     use super::*;
 
-    /// Messages by their senders, 0 for a notice, and then the last goes before some of them.
+    /// Enqueues messages by their senders, 0 for a notice, then moves the last one forward.
     fn overtakes(senders: &[u64], places: usize) -> (usize, Vec<u64>) {
         let mut inbox = Inbox::<u64, ()>::new(UNBOUNDED, Overflow::Refuse);
         for sender in senders {
@@ -494,10 +495,10 @@ mod tests {
             (&[1, 2, 3], 2, 2, &[3, 1, 2]),
             (&[1, 2, 3], 9, 2, &[3, 1, 2]),
             (&[1, 2, 3], 0, 0, &[1, 2, 3]),
-            // Not its own sender's.
+            // Not a message of the same sender.
             (&[3, 2, 3], 9, 1, &[3, 3, 2]),
             (&[1, 3, 3], 9, 0, &[1, 3, 3]),
-            // Not a notice, wherever it lies.
+            // Not a notice, in any position.
             (&[1, 0, 2, 3], 9, 1, &[1, 0, 3, 2]),
             (&[0, 1, 3], 9, 1, &[0, 3, 1]),
             (&[1, 0, 3], 9, 0, &[1, 0, 3]),

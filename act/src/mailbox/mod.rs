@@ -1,6 +1,7 @@
-//! Mailboxes: what lies in them ([`entry`], [`cold`]), how it gets in ([`inbox`]) and out
-//! ([`take`]), in which order ([`order`]), how they give room ([`capacity`]), to whom ([`waiting_senders`]), and keep it ([`permit`]), what a full one does ([`overflow`]),
-//! and what is left at the end ([`drain`]).
+//! Mailboxes: their entries ([`entry`], [`cold`]), how entries are put in ([`inbox`]) and
+//! taken out ([`take`]), in which order ([`order`]), how room is granted ([`capacity`]), to
+//! which senders ([`waiting_senders`]), how it is kept ([`permit`]), what a full mailbox does
+//! ([`overflow`]), and what is left when the process ends ([`drain`]).
 
 pub(crate) mod capacity;
 mod cold;

@@ -1,26 +1,27 @@
-//! The order in which a process takes its messages off Main, where it is not that of their arrival.
+//! The order in which a process takes its messages off Main, if it is not the order of
+//! arrival.
 //!
 //! ```text
-//!   senders ──► Main, as ever ──► the process takes all of it ──► sorted ──► the first
-//!               one lock          before each message             its own, no lock
+//!   senders ──► Main, unchanged ──► the process takes all of it ──► sorted ──► the first
+//!               one lock            before each message             no lock
 //! ```
 //!
-//! The process sorts, in its own turn, when it wants its next message: so a sender does nothing
-//! for it, a mailbox without an order has nothing of it, and what a priority function does it does
-//! under no lock. What is sorted and not yet handled counts towards the bound, as what lies in any
-//! other process's hands does.
+//! The process sorts in its own turn, before it takes its next message. So a send costs
+//! nothing more, a mailbox without an order pays nothing, and a priority function runs under
+//! no lock. Messages that are sorted and not yet handled count towards the bound, as other
+//! messages do that a process has taken off Main and not yet handled.
 
 use super::entry::{Body, MailboxEntry, Notice, SenderId};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 
-/// In which order a process takes the messages that wait on its Main lane (rule M12); chosen with
+/// The order in which a process takes the messages on its Main lane (rule M12). Chosen with
 /// [`crate::Spawn::order`], or in `init` with [`crate::Context::set_order`].
 ///
-/// Without one they come in the order in which they arrived. In any order a notice (an end of a
-/// link or of a monitored process, a timer) comes after all messages that arrived before it; so
-/// under a load that never ends it is better made urgent. Commands, stops and inspections take
-/// their own lanes and go first as ever.
+/// Without an order messages are taken as they arrived. In any order a notice (of the end of a
+/// linked or monitored process, or of a timer) comes after all messages that arrived before
+/// it. Under a load that never ends it should therefore be made urgent. Commands, stops and
+/// inspections use their own lanes and still go first.
 pub struct Order<M>(OrderKind<M>);
 
 enum OrderKind<M> {
@@ -29,12 +30,12 @@ enum OrderKind<M> {
 }
 
 impl<M> Order<M> {
-    /// The message with the greatest number first, and of equal ones the one that arrived first
-    /// (Akka's stable priority mailbox). A load of high numbers that never ends starves the low
-    /// ones.
+    /// Takes the message with the greatest number first, and among equal numbers the one that
+    /// arrived first (Akka's stable priority mailbox). A load of high numbers that never ends
+    /// starves the low ones.
     ///
-    /// The function is called once for each message, by the receiving process in its own turn, so
-    /// a panic in it is one of that process (rule D4).
+    /// The function is called once for each message, by the receiving process in its own turn,
+    /// so a panic in it is a panic of that process (rule D4).
     ///
     /// ```
     /// # use krarup_act::Order;
@@ -48,9 +49,10 @@ impl<M> Order<M> {
         Order(OrderKind::Priority(Box::new(priority)))
     }
 
-    /// Senders take turns: of each that has messages waiting one, in the order in which they
-    /// arrived, and then the next of each. What one sender sends keeps its order (rule M1), so one
-    /// that floods delays only itself. All that comes from outside any process is of one sender.
+    /// Takes one message of each waiting sender in turn, in the order in which they arrived,
+    /// then the next message of each. Messages of one sender keep their order (rule M1), so a
+    /// sender that floods the mailbox delays only itself. All messages from outside any
+    /// process count as one sender's.
     #[must_use]
     pub fn fair() -> Self {
         Order(OrderKind::Fair)
@@ -66,19 +68,19 @@ impl<M> fmt::Debug for Order<M> {
     }
 }
 
-/// What comes first has the least: by rank, then by arrival.
+/// The sort key: rank, then arrival. The least comes first.
 type OrderedPosition = (i128, u64);
 
-/// Entries in an order.
+/// Entries that were sorted by an order.
 pub(crate) struct Sorted<M> {
     order: Order<M>,
     entries: BTreeMap<OrderedPosition, MailboxEntry<M>>,
     arrived: u64,
-    /// The round of each sender's last message, where senders take turns.
+    /// The round of each sender's last message, for the fair order.
     rounds: HashMap<SenderId, i128>,
-    /// The round of what was taken last.
+    /// The round of the entry that was taken last.
     round: i128,
-    /// The greatest round there was.
+    /// The greatest round so far.
     last_round: i128,
 }
 
@@ -88,8 +90,9 @@ impl<M> Sorted<M> {
         Sorted { order, entries, arrived: 0, rounds: HashMap::new(), round: 0, last_round: 0 }
     }
 
-    /// Chooses another order for what arrives from now on; what is sorted already comes before it.
-    /// The order before is handed out, to be dropped when this is done: it is a user's.
+    /// Changes the order of entries that arrive from now on; those already sorted come before
+    /// them. Returns the old order, to be dropped when this is done, because its destructor is
+    /// a user's.
     pub(crate) fn reorder(&mut self, order: Order<M>) -> Order<M> {
         let before = std::mem::replace(self, Sorted::new(order));
         for entry in before.entries.into_values() {
@@ -103,7 +106,8 @@ impl<M> Sorted<M> {
         self.entries.is_empty()
     }
 
-    /// Takes in what has arrived. What a priority function panics at stays where it is.
+    /// Sorts in the arrived entries. If the priority function panics, the entry stays in
+    /// `arrived`.
     pub(crate) fn take_in(&mut self, arrived: &mut VecDeque<MailboxEntry<M>>) {
         while let Some(entry) = arrived.front() {
             let rank = self.rank(entry);
@@ -114,7 +118,7 @@ impl<M> Sorted<M> {
         }
     }
 
-    /// What comes next.
+    /// Returns the next entry.
     pub(crate) fn first(&self) -> Option<&MailboxEntry<M>> {
         self.entries.first_key_value().map(|(_, entry)| entry)
     }
@@ -123,8 +127,8 @@ impl<M> Sorted<M> {
         let ((rank, _), entry) = self.entries.pop_first()?;
         if matches!(self.order.0, OrderKind::Fair) && rank > self.round {
             self.round = rank;
-            // Whose turn has passed has no more to wait for than a newcomer. Once for each
-            // round, so that each sender is forgotten once for each message at most.
+            // A sender whose round has passed is treated like a new one. This runs once for
+            // each round, so each sender is removed at most once for each message.
             if self.rounds.len() > self.entries.len() {
                 self.rounds.retain(|_, last| *last >= rank);
             }
@@ -132,7 +136,7 @@ impl<M> Sorted<M> {
         Some(entry)
     }
 
-    /// Taken apart: the entries in their order, and the order, whose destructor is a user's.
+    /// Returns the entries in their order, and the order, whose destructor is a user's.
     pub(crate) fn into_parts(self) -> (impl Iterator<Item = MailboxEntry<M>>, Order<M>) {
         (self.entries.into_values(), self.order)
     }

@@ -1,57 +1,59 @@
-//! What a full mailbox does with one message more (rule M6).
+//! The overflow choice: what a full mailbox does with one more message (rule M6).
 
 use crate::addressing::recipient::Recipient;
 use krarup_gen::Pid;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a full mailbox does with one message more; chosen when a process is spawned
+/// What a full mailbox does with one more message. Chosen when a process is spawned
 /// ([`crate::Spawn::overflow`]).
 ///
 /// | choice | the sender | what is lost |
 /// |---|---|---|
 /// | [`Refuse`](Overflow::Refuse) (default) | gets the message back as `Full` | nothing |
-/// | [`DropOldest`](Overflow::DropOldest) | goes on | the message that waited longest |
-/// | [`DropNewest`](Overflow::DropNewest) | goes on | the message |
-/// | [`divert`](Overflow::divert) | goes on | nothing, unless the fallback is full too: then `Full` |
+/// | [`DropOldest`](Overflow::DropOldest) | continues | the message that waited longest |
+/// | [`DropNewest`](Overflow::DropNewest) | continues | the message |
+/// | [`divert`](Overflow::divert) | continues | nothing, unless the fallback is full too: then `Full` |
 ///
-/// What is dropped is counted as a dead letter, and offered to those who subscribed to
-/// them; a call that was in it fails with `NoReply`.
+/// A dropped message is counted as a dead letter and offered to the subscribers of dead
+/// letters. A call in it fails with `NoReply`.
 pub enum Overflow<M> {
     /// The sender gets its message back.
     Refuse,
-    /// The message that has waited longest is dropped: the newest are worth most (readings
-    /// of a sensor). The process then takes its messages one by one, not in batches.
+    /// The message that has waited longest is dropped, for receivers to which the newest
+    /// messages are worth most (readings of a sensor). The process then takes its messages one
+    /// by one, not in batches.
     DropOldest,
-    /// The message is dropped as if it had been accepted: the oldest are worth most.
+    /// The new message is dropped as if it had been accepted, for receivers to which the
+    /// oldest messages are worth most.
     DropNewest,
-    /// Another process gets it, wrapped; see [`Overflow::divert`].
+    /// Another process gets the message, wrapped; see [`Overflow::divert`].
     Divert(Divert<M>),
 }
 
-/// Where a full mailbox diverts messages to; made by [`Overflow::divert`].
+/// The fallback to which a full mailbox diverts messages; made by [`Overflow::divert`].
 pub struct Divert<M> {
     pub(crate) to: Recipient<Diverted<M>>,
     pub(crate) tag: Arc<str>,
 }
 
-/// A message that a full mailbox has diverted to its fallback (Ergo's `MessageFallback`).
-/// Its sender is the original one.
+/// A message that a full mailbox has diverted to its fallback (Ergo's `MessageFallback`). Its
+/// sender is the original one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diverted<M> {
-    /// Whose mailbox was full.
+    /// The process whose mailbox was full.
     pub origin: Pid,
-    /// What the process was told to tag its messages with, so that one fallback can serve
-    /// several.
+    /// The tag that was given to [`Overflow::divert`], so that one fallback can serve several
+    /// processes.
     pub tag: Arc<str>,
     /// The message.
     pub message: M,
 }
 
 impl<M: Send + 'static> Overflow<M> {
-    /// Diverts what is too much to a fallback process, tagged. If that is full or dead as
-    /// well the sender gets `Full`; fallbacks in a ring end the same way, for nobody is
-    /// tried twice for one message.
+    /// Diverts messages that exceed the bound to a fallback process, with a tag. If the
+    /// fallback is full or dead as well the sender gets `Full`. Cycles of fallbacks end the
+    /// same way, because no process is tried twice for one message.
     ///
     /// ```
     /// # use krarup_act::{Address, Diverted, Overflow};

@@ -1,4 +1,5 @@
-//! Room in a mailbox, reserved before the message is there, and who waits for it.
+//! Permits: room in a mailbox that is reserved before the message exists, and the senders that
+//! wait for it.
 
 use super::entry::{Body, Notice};
 use crate::calls::slot::SlotSender;
@@ -10,16 +11,16 @@ use std::sync::Weak;
 use std::time::Duration;
 
 /// Room for one message in a mailbox, reserved by [`crate::Address::reserve`] (tokio's
-/// `Permit`). It counts towards the bound until it is used or dropped.
+/// `Permit`). It counts towards the bound until the permit is used or dropped.
 #[must_use = "room that is reserved and not used is given back"]
 pub struct Permit<M>(Box<dyn Reserved<M>>);
 
-/// Room somewhere; given back when it is dropped.
+/// Reserved room; given back when it is dropped.
 pub(crate) trait Reserved<M>: Send {
     fn fill(self: Box<Self>, message: M, sender: u64);
 
-    /// As [`Reserved::fill`], for who can do something else with it: what cannot be put in
-    /// comes back, for the process has ended.
+    /// As [`Reserved::fill`], for a caller with an alternative: returns the body if the
+    /// process has ended.
     fn hand_over(self: Box<Self>, body: Body<M>, sender: u64) -> Result<(), Body<M>> {
         let message = match body {
             Body::Message(message) => message,
@@ -32,18 +33,19 @@ pub(crate) trait Reserved<M>: Send {
         Ok(())
     }
 
-    /// As [`Reserved::fill`], unless this alias of the process whose room it is has been revoked:
-    /// then the message comes back.
+    /// As [`Reserved::fill`], but returns the message if this alias of the receiver has been
+    /// revoked.
     fn fill_by_alias(self: Box<Self>, alias: Alias, message: M, sender: u64) -> Result<(), M> {
         let _ = alias;
         self.fill(message, sender);
         Ok(())
     }
 
-    /// A token of the rate of the pool has been taken for it: given back with the room.
+    /// Records that a token of the pool's rate was taken for this room; it is returned with
+    /// the room.
     fn charge(&mut self) {}
 
-    /// Whose room it is.
+    /// The process in whose mailbox the room is.
     fn holder(&self) -> Pid;
 }
 
@@ -52,9 +54,9 @@ impl<M> Permit<M> {
         Permit(Box::new(room))
     }
 
-    /// Room that a route keeps where its messages go, at `holder`: `fill` puts the message there,
-    /// in the name of the process with the given number. Dropped before that, it gives the
-    /// room back.
+    /// Makes a permit for a route, with room at `holder`. `fill` puts the message there, on
+    /// behalf of the process with the given number. If the permit is dropped unused, `fill` is
+    /// dropped, which must give the room back.
     pub fn on_route(holder: Pid, fill: impl FnOnce(M, u64) + Send + 'static) -> Self {
         Permit(Box::new(OnRoute { holder, fill }))
     }
@@ -64,12 +66,12 @@ impl<M> Permit<M> {
         self.0.charge();
     }
 
-    /// Whose room it is.
+    /// The process in whose mailbox the room is.
     pub(crate) fn holder(&self) -> Pid {
         self.0.holder()
     }
 
-    /// The same room for messages that are converted first.
+    /// Returns the same room for messages that are converted first.
     pub(crate) fn converting<T>(self) -> Permit<T>
     where
         M: From<T> + 'static,
@@ -77,15 +79,15 @@ impl<M> Permit<M> {
         Permit(Box::new(Converting(self)))
     }
 
-    /// Sends a message to where the room is. It has been accepted with the permit: should
-    /// the process have ended meanwhile, it is a dead letter (rule D7).
+    /// Sends a message into the reserved room. It was accepted with the permit: if the process
+    /// has ended meanwhile, the message is a dead letter (rule D7).
     pub fn send(self, message: M) {
         let sender = current::sender(self.0.holder().creation());
         self.0.fill(message, sender);
         current::count_sent();
     }
 
-    /// As [`Permit::send`], in the name of the process with the given number: for routes.
+    /// As [`Permit::send`], on behalf of the process with the given number. For routes.
     pub fn send_from(self, message: M, sender: u64) {
         self.0.fill(message, sender);
     }
@@ -101,7 +103,7 @@ impl<M> Permit<M> {
     }
 }
 
-/// Room that a route keeps.
+/// Room at a receiver of a route.
 struct OnRoute<F> {
     holder: Pid,
     fill: F,
@@ -122,9 +124,9 @@ struct Converting<M>(Permit<M>);
 
 impl<T, M: From<T>> Reserved<T> for Converting<M> {
     fn fill(self: Box<Self>, message: T, sender: u64) {
-        // A conversion that panics gives the room back.
+        // If the conversion panics the room is given back.
         let message = message.into();
-        // To whom a conversion has sent something is no part of this.
+        // Forget the receiver of a message that the conversion has sent.
         let _ = current::take_receiver();
         self.0.send_from(message, sender);
     }
@@ -152,7 +154,7 @@ pub(crate) enum NoRoom {
 }
 
 impl NoRoom {
-    /// The error that gives the message back.
+    /// Makes the error that returns the message.
     pub(crate) fn with<M>(self, message: M) -> SendError<M> {
         match self {
             NoRoom::Dead => SendError::NoProcess(message),
@@ -164,7 +166,7 @@ impl NoRoom {
         }
     }
 
-    /// What a refusal says of the room.
+    /// Converts the error of a refused reservation.
     pub(crate) fn of<M>(error: &SendError<M>) -> Self {
         match error {
             SendError::NoProcess(_) => NoRoom::Dead,
@@ -177,23 +179,23 @@ impl NoRoom {
     }
 }
 
-/// Who waits for room and takes the first that is offered.
+/// A waiter for room. It takes the first room that it is offered.
 pub struct Waiter<M>(WaiterKind<M>);
 
 enum WaiterKind<M> {
     /// One sender, for one message.
     Sender(Lock<Option<SlotSender<Permit<M>>>>),
-    /// A line of senders elsewhere: it stands in several mailboxes at once, and goes on standing
-    /// there while anybody is in it.
+    /// A line of senders for several mailboxes. It waits in all of them, as long as it has a
+    /// sender.
     Line(Weak<dyn WaitingLine<M>>),
 }
 
 /// Senders that wait for room in any of several mailboxes.
 pub(crate) trait WaitingLine<M>: Send + Sync {
-    /// Whether anybody waits.
+    /// Whether a sender waits.
     fn is_waiting(&self) -> bool;
 
-    /// Gives the first of them room; gives it back if nobody waits any more.
+    /// Gives the room to the first sender; returns it if no sender waits any more.
     fn offer(&self, permit: Permit<M>) -> Result<(), Permit<M>>;
 }
 
@@ -202,12 +204,12 @@ impl<M> Waiter<M> {
         Waiter(WaiterKind::Sender(Lock::new(Some(slot))))
     }
 
-    /// Stands for a line.
+    /// Makes a waiter that represents a line.
     pub(crate) fn for_line(line: Weak<dyn WaitingLine<M>>) -> Self {
         Waiter(WaiterKind::Line(line))
     }
 
-    /// Whether somebody still waits.
+    /// Whether a sender still waits.
     pub(crate) fn is_waiting(&self) -> bool {
         match &self.0 {
             WaiterKind::Sender(slot) => slot.lock().as_ref().is_some_and(SlotSender::is_awaited),
@@ -215,17 +217,17 @@ impl<M> Waiter<M> {
         }
     }
 
-    /// Whether it stands for a line of senders elsewhere.
+    /// Whether it represents a line of senders of several mailboxes.
     pub(crate) fn is_line(&self) -> bool {
         matches!(self.0, WaiterKind::Line(_))
     }
 
-    /// Whether it takes room more than once, and wants more.
+    /// Whether it takes room more than once, and needs more.
     pub(crate) fn wants_more(&self) -> bool {
         self.is_line() && self.is_waiting()
     }
 
-    /// There will be no room any more; a line has other mailboxes.
+    /// Notifies a single sender that there will be no more room. A line has other mailboxes.
     pub(crate) fn refuse(&self) {
         if let WaiterKind::Sender(slot) = &self.0 {
             let slot = slot.lock().take();
@@ -233,7 +235,7 @@ impl<M> Waiter<M> {
         }
     }
 
-    /// Offers room; gives it back if nobody waits any more.
+    /// Offers room; returns it if no sender waits any more.
     pub(crate) fn offer(&self, permit: Permit<M>) -> Result<(), Permit<M>> {
         match &self.0 {
             WaiterKind::Sender(slot) => {

@@ -1,7 +1,7 @@
-//! How a process takes what lies in its mailbox, and gives back the memory of what is empty.
+//! Taking entries out of a mailbox, and freeing its unused memory.
 //!
-//! Of Main all that has come is taken at once, and the process's queue and the mailbox's change
-//! places: so nothing is copied, and their memory is used again.
+//! All entries of Main are taken at once: the queue of the process and that of the mailbox are
+//! swapped, so that nothing is copied and both allocations are reused.
 
 use super::entry::{Body, ControlEntry, EntryQueue, MailboxEntry, SenderId};
 use super::inbox::Inbox;
@@ -9,9 +9,9 @@ use crate::observe::trace::Tracer;
 use std::mem::ManuallyDrop;
 
 impl<M, C> Inbox<M, C> {
-    /// Takes everything off Main: the oldest entry is returned, those after it are
-    /// swapped into `batch`, which must be empty and whose memory is used again here; also if
-    /// there are none after it.
+    /// Takes everything off Main. Returns the oldest entry and swaps those behind it into
+    /// `batch`. `batch` must be empty; its memory is reused here, even if there are no entries
+    /// behind the first.
     #[inline]
     pub(crate) fn take_main(&mut self, batch: &mut EntryQueue<M>) -> Option<MailboxEntry<M>> {
         debug_assert!(batch.as_ref().is_none_or(|batch| batch.is_empty()));
@@ -28,9 +28,9 @@ impl<M, C> Inbox<M, C> {
         first.or_else(|| batch.as_mut()?.pop_front())
     }
 
-    /// Takes the message that lies in its own place, and who sent it; those behind it are
-    /// swapped into `batch`, which must be none. The caller sees to it that the message is
-    /// dropped: so it goes to its handler without a place in between.
+    /// Takes the message in `first`, and its sender. The entries behind it are swapped into
+    /// `batch`, which must be `None`. The caller must drop the message; the return value is
+    /// `ManuallyDrop` so that the message is moved to its handler without a temporary.
     #[allow(clippy::inline_always, reason = "the message goes from its place to its handler")]
     #[inline(always)]
     pub(crate) fn take_first(
@@ -51,7 +51,7 @@ impl<M, C> Inbox<M, C> {
         }
     }
 
-    /// Takes what lies behind the first, which has been taken.
+    /// Takes the entries behind `first`, which has been taken.
     #[inline(never)]
     fn take_behind(&mut self, batch: &mut EntryQueue<M>) {
         debug_assert!(self.first.is_none() && batch.is_none());
@@ -63,8 +63,8 @@ impl<M, C> Inbox<M, C> {
         }
     }
 
-    /// Gives the memory of what is empty back; that of Main only if it is not kept for what
-    /// may come soon.
+    /// Frees the memory of empty parts; that of Main only if `keeps_main` is false, because
+    /// more messages may come soon.
     #[inline]
     pub(crate) fn release_memory(&mut self, keeps_main: bool) {
         if (self.main.is_some() && !keeps_main) || self.rare.is_some() {
@@ -82,28 +82,28 @@ impl<M, C> Inbox<M, C> {
         }
     }
 
-    /// Takes the memory of Main if nothing lies in it.
+    /// Takes the memory of Main if it is empty.
     pub(crate) fn take_spare(&mut self) -> EntryQueue<M> {
         self.main.take_if(|main| main.is_empty())
     }
 
-    /// Whether it holds memory for messages that are not there.
+    /// Whether it holds memory for a queue that is empty.
     #[cfg(test)]
     pub(crate) fn keeps_memory(&self) -> bool {
         self.main.as_ref().is_some_and(|main| main.is_empty())
     }
 
-    /// Whether a fault has the process panic now.
+    /// Takes the request of an injected fault to panic now.
     pub(crate) fn take_panic(&mut self) -> bool {
         self.rare.as_mut().is_some_and(|rare| std::mem::take(&mut rare.panics))
     }
 
-    /// Takes the tracer that is to be put in the place of another.
+    /// Takes the tracer that is to replace the current one.
     pub(crate) fn take_tracer(&mut self) -> Option<Tracer<M, C>> {
         self.rare.as_mut()?.tracer.take()
     }
 
-    /// Takes what is next on the control lanes.
+    /// Takes the next entry of the control lanes.
     pub(crate) fn take_control(&mut self) -> Option<ControlEntry<C>> {
         let rare = self.rare.as_mut()?;
         if rare.suspended > 0 {

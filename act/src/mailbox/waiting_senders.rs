@@ -1,18 +1,19 @@
-//! The senders that wait for room in one mailbox, the first first (rule M6).
+//! The senders that wait for room in one mailbox, in order of arrival (rule M6).
 //!
-//! Each has a number in the order in which they came. So one that leaves, because it was given
-//! room or gave up, is found without a look at the others: all of this runs under the lock of
-//! the mailbox, and there may be a hundred thousand.
+//! Each has a number in the order in which they arrived. So a sender that leaves, because it
+//! got room or gave up, is found without a scan of the others. All of this runs under the lock
+//! of the mailbox, and there may be a hundred thousand senders.
 
 use super::permit::Waiter;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Senders in line, and lines of senders elsewhere that stand here.
+/// The senders in line, and the lines of senders that wait for several mailboxes.
 pub(crate) struct WaitingSenders<M> {
-    /// By their numbers.
+    /// The waiters by their numbers.
     in_order: BTreeMap<u64, Arc<Waiter<M>>>,
-    /// The number of each, by where it lies in memory: it lies there as long as it is in line.
+    /// The number of each waiter, by its address in memory, which is stable while it is in
+    /// line.
     numbers: BTreeMap<usize, u64>,
     next: u64,
 }
@@ -26,7 +27,7 @@ impl<M> WaitingSenders<M> {
         self.in_order.is_empty()
     }
 
-    /// Stands in line from now on, unless it does already.
+    /// Adds a waiter to the end, unless it is in line already.
     pub(crate) fn push(&mut self, waiter: &Arc<Waiter<M>>) {
         let number = self.next;
         if let std::collections::btree_map::Entry::Vacant(free) = self.numbers.entry(place(waiter))
@@ -37,14 +38,14 @@ impl<M> WaitingSenders<M> {
         }
     }
 
-    /// Takes the first out.
+    /// Removes the first waiter.
     pub(crate) fn pop(&mut self) -> Option<Arc<Waiter<M>>> {
         let (_, waiter) = self.in_order.pop_first()?;
         self.numbers.remove(&place(&waiter));
         Some(waiter)
     }
 
-    /// Takes this one out, if it is in line.
+    /// Removes this waiter, if it is in line.
     pub(crate) fn remove(&mut self, waiter: &Arc<Waiter<M>>) {
         if let Some(number) = self.numbers.remove(&place(waiter)) {
             self.in_order.remove(&number);
@@ -58,7 +59,7 @@ impl<M> Default for WaitingSenders<M> {
     }
 }
 
-/// In their order.
+/// Iterates in order of arrival.
 impl<M> IntoIterator for WaitingSenders<M> {
     type Item = Arc<Waiter<M>>;
     type IntoIter = std::collections::btree_map::IntoValues<u64, Arc<Waiter<M>>>;
@@ -86,7 +87,7 @@ mod tests {
         waiting.remove(&waiters[1]);
         waiting.remove(&waiters[1]);
         assert!(waiting.pop().is_some_and(|first| Arc::ptr_eq(&first, &waiters[0])));
-        // Who comes again stands behind.
+        // A waiter that comes back goes to the end.
         waiting.push(&waiters[0]);
         let order: Vec<_> = waiting.into_iter().collect();
         let expected = [2, 3, 4, 0].map(|number: usize| &waiters[number]);

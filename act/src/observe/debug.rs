@@ -1,8 +1,8 @@
 //! Debugging a living process (rule X5; OTP's `sys`).
 //!
-//! A process attends to all of this between two messages, as to an inspection: one that is
-//! inside a handler comes to it when the handler is done. Its statistics need no switch:
-//! [`krarup_gen::ProcessInfo`] has them.
+//! A process handles these requests between two messages, as it does inspections: a process
+//! that is inside a handler handles them when the handler is done. Its statistics need no
+//! switch: they are in [`krarup_gen::ProcessInfo`].
 
 use crate::addressing::address::Address;
 use crate::addressing::dynamic::Dynamic;
@@ -18,7 +18,7 @@ use std::any::type_name;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a process may take to come to it.
+/// How long a process may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 impl From<CannotWait> for DebugError {
@@ -31,7 +31,7 @@ impl From<CannotWait> for DebugError {
     }
 }
 
-/// Asks for the state of a process.
+/// Requests the state of a process.
 pub fn state<T: Send + 'static>(
     host: Arc<dyn Host>,
     process: Option<Arc<dyn Process>>,
@@ -48,7 +48,7 @@ pub fn state<T: Send + 'static>(
     })
 }
 
-/// Has a process handle nothing until it is resumed.
+/// Suspends a process: it handles nothing until it is resumed.
 pub fn suspend(host: Arc<dyn Host>, process: Option<Arc<dyn Process>>) -> Pending<(), DebugError> {
     Pending::new(Arc::clone(&host), async move {
         let process = process.ok_or(DebugError::NoProcess)?;
@@ -65,8 +65,8 @@ pub fn suspend(host: Arc<dyn Host>, process: Option<Arc<dyn Process>>) -> Pendin
     })
 }
 
-/// Takes a suspension back: who does not hear that a process is suspended, for it took too
-/// long or was given up, cannot be expected to resume it.
+/// Resumes a process whose suspension was not confirmed, because it took too long or the
+/// future was dropped. The caller does not know of that suspension and would not end it.
 struct Unheard(Option<Arc<dyn Process>>);
 
 impl Drop for Unheard {
@@ -98,33 +98,35 @@ async fn ask<T: Send + 'static>(
 }
 
 impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
-    /// The state of the process, if its behaviour offers it as a `T`
+    /// Returns the state of the process, if its behaviour offers it as a `T`
     /// ([`crate::Actor::state`]; OTP's `sys:get_state`).
     pub fn state<T: Send + 'static>(&self) -> Pending<T, DebugError> {
         state(Arc::clone(self.host()), Some(self.process()))
     }
 
-    /// Has the process handle nothing but stops, inspections and these requests, until it has
-    /// been resumed as often as it was suspended (OTP's `sys:suspend`). Its mail waits; a
-    /// bound still holds. A stop ends the suspension, for a supervisor must hear of its children. Ready when it is in effect: no handler runs then. A process that
-    /// does not come to it within 5 s is not suspended.
+    /// Suspends the process (OTP's `sys:suspend`): it handles nothing but stops, inspections
+    /// and these requests, until it was resumed as often as it was suspended. Its messages
+    /// wait, and a bound still holds. A stop ends the suspension, because a supervisor must
+    /// then receive the notices of its children. The future is ready when the suspension is in
+    /// effect and no handler runs. A process that does not confirm within 5 s is not
+    /// suspended.
     pub fn suspend(&self) -> Pending<(), DebugError> {
         suspend(Arc::clone(self.host()), Some(self.process()))
     }
 
-    /// Takes one suspension back; whether there was one.
+    /// Ends one suspension; returns whether there was one.
     pub fn resume(&self) -> bool {
         self.process().resume()
     }
 
-    /// Shows every item to `look` that the process takes from now on, just before it is
-    /// handled, in the process's own turn (OTP's `sys:install`). One that panics is taken
-    /// away, and the process goes on.
+    /// Calls `look` with every item that the process receives from now on, just before the
+    /// item is handled, in the process's own turn (OTP's `sys:install`). If `look` panics it
+    /// is removed, and the process continues.
     pub fn trace(&self, look: impl FnMut(&Traced<'_, M, C>) + Send + 'static) {
         self.set_tracer(Tracer::new(look));
     }
 
-    /// Takes the tracer away.
+    /// Removes the tracer.
     pub fn stop_trace(&self) {
         self.set_tracer(Tracer::off());
     }

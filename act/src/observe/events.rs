@@ -1,4 +1,4 @@
-//! Hearing of what happens in the node as a whole (rules M7, D7, X4).
+//! Subscriptions to events of the node (rules M7, D7, X4).
 
 use crate::addressing::recipient::Recipient;
 use crate::context::Context;
@@ -7,25 +7,25 @@ use crate::process::crash::{contain, tell as log};
 use krarup_gen::{DeadLetter, Lifecycle, Target};
 
 impl Subscription {
-    /// Tells this process of the dead letters of others, beyond its bound.
+    /// Notifies this process of the dead letters of others, regardless of its bound.
     #[must_use]
     pub fn to_dead_letters(who: Recipient<DeadLetter>) -> Self {
         let pid = who.pid();
         let tell_it = move |letter: &DeadLetter| {
-            // What it does not take itself, as a pool whose workers are full, would come back
-            // to it for ever.
+            // A message that the subscriber itself does not accept (at a pool whose workers are
+            // full, for example) would come back to it for ever.
             let own = matches!(letter.to, Target::Pid(to) if to.is_same_process(who.pid()));
             own || tell(&who, letter)
         };
         Subscription { pid, tell: Tell::DeadLetters(Box::new(tell_it)) }
     }
 
-    /// Tells this process of what becomes of others, beyond its bound.
+    /// Notifies this process of the starts and ends of others, regardless of its bound.
     #[must_use]
     pub fn to_lifecycle(who: Recipient<Lifecycle>) -> Self {
         let pid = who.pid();
         let tell_it = move |event: &Lifecycle| {
-            // Its own end is nothing it could hear of.
+            // A process cannot receive the notice of its own end.
             event.pid().is_same_process(who.pid()) || tell(&who, event)
         };
         Subscription { pid, tell: Tell::Lifecycle(Box::new(tell_it)) }
@@ -35,7 +35,7 @@ impl Subscription {
 fn tell<T: Clone + Send + 'static>(who: &Recipient<T>, what: &T) -> bool {
     let alive = who.is_alive();
     if alive {
-        // The conversion is a user's, and runs wherever something happens.
+        // The conversion is a user's, and runs on the thread of the event.
         if let Err(panic) = contain(|| who.notify(what.clone())) {
             let pid = who.pid();
             log(|| tracing::error!(target: "krarup", %pid, %panic, "cannot tell a subscriber"));
@@ -45,8 +45,9 @@ fn tell<T: Clone + Send + 'static>(who: &Recipient<T>, what: &T) -> bool {
 }
 
 impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
-    /// Has this process told of every dead letter to others of the node from now on, as a message that
-    /// is made from it, beyond the bound. Ends with the process.
+    /// Subscribes this process to every dead letter of other processes of the node. Each
+    /// arrives as a message that is made from it, regardless of the bound. The subscription
+    /// ends with the process.
     pub fn subscribe_dead_letters(&mut self)
     where
         M: From<DeadLetter>,
@@ -54,8 +55,9 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.subscribe(Subscription::to_dead_letters(self.address().recipient()));
     }
 
-    /// Has this process told of the life of every other process of the node from now on, as
-    /// messages that are made from it, beyond the bound. Ends with the process.
+    /// Subscribes this process to the starts and ends of all other processes of the node. Each
+    /// arrives as a message that is made from it, regardless of the bound. The subscription
+    /// ends with the process.
     pub fn subscribe_lifecycle(&mut self)
     where
         M: From<Lifecycle>,
@@ -66,14 +68,15 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
     fn subscribe(&self, subscription: Subscription) {
         let (topic, pid) = (subscription.topic(), subscription.pid);
         self.host().subscribe(subscription);
-        // A context can outlive its process; one that ends after this look takes it away.
+        // A context can outlive its process. If the process ends after this check, its end
+        // removes the subscription.
         if !self.cell.is_alive() {
             self.host().unsubscribe(topic, pid);
         }
     }
 
-    /// Ends a subscription of this process; what was told before may still lie in its
-    /// mailbox. Whether there was one.
+    /// Ends a subscription of this process, and returns whether there was one. Earlier notices
+    /// may still be in its mailbox.
     pub fn unsubscribe(&mut self, topic: EventTopic) -> bool {
         self.host().unsubscribe(topic, self.pid())
     }

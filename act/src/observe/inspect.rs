@@ -1,4 +1,4 @@
-//! Asking a process how it is (rule X3).
+//! Inspecting a process (rule X3).
 
 use crate::addressing::address::Address;
 use crate::calls::deadline::within;
@@ -15,8 +15,8 @@ use std::time::Duration;
 /// How long an inspection waits for its answer.
 const INSPECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Asks a process to describe itself (rule X3): answered within one message, however
-/// much mail it has.
+/// Requests an inspection of a process (rule X3). It answers within one message, however many
+/// messages wait.
 pub fn inspect(
     host: Arc<dyn Host>,
     process: Option<Arc<dyn Process>>,
@@ -24,7 +24,7 @@ pub fn inspect(
     inspect_items(host, process, Box::default())
 }
 
-/// As [`inspect`], for these items; for none: for all.
+/// As [`inspect`], for these items; for all if there are none.
 pub fn inspect_items(
     host: Arc<dyn Host>,
     process: Option<Arc<dyn Process>>,
@@ -46,14 +46,14 @@ pub fn inspect_items(
 }
 
 impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
-    /// Asks the process to describe itself (rule X3). One that is inside a handler answers when
-    /// that is done; after 5 s it is [`CallError::Timeout`].
+    /// Requests an inspection of the process (rule X3). A process that is inside a handler
+    /// answers when the handler is done; after 5 s this fails with [`CallError::Timeout`].
     pub fn inspect(&self) -> Pending<Inspection, CallError> {
         inspect(Arc::clone(self.host()), Some(self.process()))
     }
 
-    /// As [`Address::inspect`], for these items alone (Ergo's `Inspect(pid, item...)`). One that the
-    /// process does not have is not in the answer.
+    /// As [`Address::inspect`], for these items only (Ergo's `Inspect(pid, item...)`). Items
+    /// that the process does not have are not in the answer.
     pub fn inspect_items<I>(&self, items: I) -> Pending<Inspection, CallError>
     where
         I: IntoIterator<Item: Into<String>>,

@@ -1,15 +1,15 @@
-//! The request of somebody who wants to know how a process is (rule X3).
+//! The request for an inspection (rule X3).
 
 use crate::calls::reply::Reply;
 use krarup_gen::{CallError, Inspection, Pid};
 use std::fmt;
 
-/// A request to a process to describe itself, as [`crate::Received::Inspect`] brings it and
-/// [`crate::Actor::handle_inspect`] sees it: who asks, and for what.
+/// A request for an inspection, as in [`crate::Received::Inspect`] and
+/// [`crate::Actor::handle_inspect`], with the inspecting process and the requested items.
 #[must_use = "a request that is dropped fails the inspection"]
 pub struct InspectRequest {
     reply: Reply<Inspection>,
-    /// In a box: most ask from outside any process, for everything.
+    /// Boxed, because most requests come from outside any process and are for all items.
     asked: Option<Box<InspectCall>>,
 }
 
@@ -24,26 +24,26 @@ impl InspectRequest {
         InspectRequest { reply, asked: asked.then(|| Box::new(InspectCall { asker, items })) }
     }
 
-    /// The process that asks; nobody's, if it is asked from outside any process.
+    /// Returns the inspecting process; `None` if the request came from outside any process.
     #[must_use]
     pub fn asker(&self) -> Option<Pid> {
         self.asked.as_ref()?.asker
     }
 
-    /// The items asked for; none: all are.
+    /// Returns the requested items; empty if all are requested.
     #[must_use]
     pub fn items(&self) -> &[String] {
         self.asked.as_ref().map_or(&[], |asked| &asked.items)
     }
 
-    /// Whether this item is asked for: for those that cost something to find out.
+    /// Whether this item is requested. For items that are costly to compute.
     #[must_use]
     pub fn wants(&self, item: &str) -> bool {
         let items = self.items();
         items.is_empty() || items.iter().any(|asked| asked == item)
     }
 
-    /// Answers. Of the items those go that were asked for.
+    /// Answers the request. Only the requested items are sent.
     pub fn send(self, inspection: Inspection) {
         let inspection = match self.items() {
             [] => inspection,

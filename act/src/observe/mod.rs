@@ -1,4 +1,4 @@
-//! Looking at a process from outside: inspections, traces, monitors, subscriptions.
+//! Observing a process from outside: inspections, traces, monitors, subscriptions.
 
 pub(crate) mod debug;
 pub(crate) mod events;

@@ -11,8 +11,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// Watches whatever `target` names from now on: a monitor for somebody who is no
-/// process. Told at once, with `NoProcess`, if there is nobody (rule L4).
+/// Monitors a target from now on, from outside any process. If there is no such process the
+/// monitor completes at once, with `NoProcess` (rule L4).
 pub fn watch(host: Arc<dyn Host>, target: Target) -> Monitor {
     let (sender, down) = slot();
     let monitor = host.next_ref();
@@ -20,8 +20,8 @@ pub fn watch(host: Arc<dyn Host>, target: Target) -> Monitor {
     Monitor { host, reference: monitor, target, down }
 }
 
-/// A monitor that stands: it waits for the end of a process. `.await` it, or `.wait()`
-/// on a plain thread; dropped, it is taken away.
+/// A monitor in effect; it completes when the process ends. Use `.await`, or `.wait()` on a
+/// plain thread. Dropping it removes the monitor.
 #[must_use = "a monitor that is dropped is taken away"]
 pub struct Monitor {
     host: Arc<dyn Host>,
@@ -34,7 +34,7 @@ impl Monitor {
     /// Waits on a plain thread for the end.
     ///
     /// # Errors
-    /// [`CannotWait`]: a process must await, and a simulation can run out of events.
+    /// [`CannotWait`]: inside a process, or in a simulation without events.
     pub fn wait(self) -> Result<Down, CannotWait> {
         let host = Arc::clone(&self.host);
         wait(&*host, self)
@@ -47,7 +47,7 @@ impl Future for Monitor {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Down> {
         Pin::new(&mut self.down).poll(cx).map(|down| {
             let (monitor, target) = (self.reference, self.target.clone());
-            // A slot that is dropped unheard went down with the node.
+            // A slot that is dropped without a value means that the node has stopped.
             down.unwrap_or(Down { monitor, target, reason: Reason::NoProcess })
         })
     }
@@ -66,7 +66,7 @@ impl fmt::Debug for Monitor {
 }
 
 impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
-    /// Monitors the process from now on: what comes back waits for its end.
+    /// Monitors the process from now on; the returned future completes when it ends.
     pub fn monitor(&self) -> Monitor {
         watch(Arc::clone(self.host()), Target::Pid(self.pid()))
     }

@@ -1,29 +1,29 @@
-//! Who wants to hear of what happens in the node (rules M7, D7, X4).
+//! Subscriptions to events of the node (rules M7, D7, X4).
 
 use krarup_gen::{DeadLetter, Lifecycle, Pid};
 use std::fmt;
 
-/// What can be subscribed to.
+/// The topic of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EventTopic {
-    /// Messages that nobody handled: [`DeadLetter`].
+    /// Dead letters: [`DeadLetter`].
     DeadLetters,
-    /// What becomes of processes: [`Lifecycle`].
+    /// Starts and ends of processes: [`Lifecycle`].
     Lifecycle,
 }
 
-/// A process that wants to hear of a topic, and how it is told; what is called says
-/// whether the process is still there.
+/// The subscription of a process. Its function notifies the process, and returns whether the
+/// process is still alive.
 pub struct Subscription {
     /// The process.
     pub pid: Pid,
-    /// How it is told of what.
+    /// The function that notifies it.
     pub tell: Tell,
 }
 
 impl Subscription {
-    /// What it is to.
+    /// Returns the topic.
     #[must_use]
     pub fn topic(&self) -> EventTopic {
         match self.tell {
@@ -33,11 +33,11 @@ impl Subscription {
     }
 }
 
-/// How a subscriber is told.
+/// The function that notifies a subscriber.
 pub enum Tell {
-    /// Of dead letters.
+    /// For dead letters.
     DeadLetters(Box<dyn Fn(&DeadLetter) -> bool + Send + Sync>),
-    /// Of what becomes of processes.
+    /// For starts and ends of processes.
     Lifecycle(Box<dyn Fn(&Lifecycle) -> bool + Send + Sync>),
 }
 

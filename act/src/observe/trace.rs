@@ -1,4 +1,4 @@
-//! Watching what a living process receives (rule X5; OTP's `sys:trace` and `sys:install`).
+//! Tracing what a living process receives (rule X5; OTP's `sys:trace` and `sys:install`).
 
 use crate::received::Received;
 use krarup_gen::{Pid, Timestamp};
@@ -10,9 +10,9 @@ use std::any::type_name;
 pub struct Traced<'a, M, C> {
     /// The process.
     pub pid: Pid,
-    /// When it took the item.
+    /// When the process received the item.
     pub at: Timestamp,
-    /// Who sent it, if it is a message from a process.
+    /// The sender, if the item is a message from a process.
     pub sender: Option<Pid>,
     /// The item.
     pub item: &'a Received<M, C>,
@@ -20,7 +20,7 @@ pub struct Traced<'a, M, C> {
 
 type TraceFunction<M, C> = Box<dyn FnMut(&Traced<'_, M, C>) + Send>;
 
-/// What is done with every item that a process takes.
+/// The function that is called with every item that a process receives.
 pub(crate) struct Tracer<M, C>(Option<TraceFunction<M, C>>);
 
 impl<M, C> Tracer<M, C> {
@@ -28,12 +28,12 @@ impl<M, C> Tracer<M, C> {
         Tracer(Some(Box::new(look)))
     }
 
-    /// One that does nothing.
+    /// Makes a tracer that does nothing.
     pub(crate) fn off() -> Self {
         Tracer(None)
     }
 
-    /// One that logs what kind of item came, from whom, and its type.
+    /// Makes a tracer that logs the kind, the sender and the type of each item.
     pub(crate) fn logging() -> Self {
         Self::new(|traced| {
             let (kind, type_name) = describe(traced.item);
@@ -56,7 +56,7 @@ impl<M, C> Tracer<M, C> {
     }
 }
 
-/// What an item is called, and the type of what is in it.
+/// Returns the kind of an item, and the name of the type in it.
 fn describe<M, C>(item: &Received<M, C>) -> (&'static str, &'static str) {
     match item {
         Received::Message(_) => ("message", type_name::<M>()),

@@ -1,5 +1,5 @@
-//! A message that somebody watches on its way: from its acceptance into a mailbox until its
-//! process asks for the next one.
+//! Watched jobs: messages whose progress is watched, from the acceptance into a mailbox until
+//! the process receives the next message.
 //!
 //! ```text
 //!   accepted ──► waits in the mailbox ──► in hand ──► done        the process receives again
@@ -8,8 +8,8 @@
 //!                    └──────────────────────────────► expired     its time to live is over
 //! ```
 //!
-//! Most messages are watched by nobody and pay nothing for this: a watched one travels as a
-//! notice, in a box.
+//! Most messages are not watched and pay nothing for this: a watched message is sent as a
+//! boxed notice.
 
 use krarup_gen::{DeadLetterCause, Timestamp};
 use std::any::Any;
@@ -17,8 +17,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Put behind messages in mailboxes: the last copy of it is dropped when all that was before
-/// the copies has been handled, or is lost.
+/// A mark behind messages in mailboxes. When its last copy is dropped, everything before the
+/// copies has been handled or lost.
 pub(crate) type Mark = Arc<dyn Any + Send + Sync>;
 
 /// Why a job that was accepted has not been handled.
@@ -45,24 +45,24 @@ impl fmt::Display for Discarded {
     }
 }
 
-/// Who watches the jobs of one process.
+/// The watcher of the jobs of one process.
 pub(crate) trait JobWatcher<M>: Send + Sync {
-    /// The process takes one in hand.
+    /// The process begins a job.
     fn begin(&self, waited: Duration, now: Timestamp);
 
-    /// It is done with it.
+    /// The process has finished the job.
     fn end(&self, took: Duration);
 
-    /// It has ended with it in hand.
+    /// The process has ended during the job.
     fn crash(&self);
 
-    /// One is not handled; whoever gets it here is the last.
+    /// A job is not handled; the watcher gets its message.
     fn discard(&self, job: M, why: Discarded);
 }
 
 /// A message that is watched.
 pub struct Job<M> {
-    /// Taken when it is handled, discarded or given back.
+    /// Taken when the job is begun, discarded or given back.
     message: Option<M>,
     watch: Arc<dyn JobWatcher<M>>,
     accepted: Timestamp,
@@ -80,34 +80,34 @@ impl<M> Job<M> {
         Job { message: Some(message), watch, accepted, due }
     }
 
-    /// The message, as long as the job has it.
+    /// Returns the message, unless it was taken.
     pub(crate) fn message(&self) -> Option<&M> {
         self.message.as_ref()
     }
 
-    /// As [`Job::message`], to be changed on its way.
+    /// As [`Job::message`], to change the message in transit.
     pub(crate) fn message_mut(&mut self) -> Option<&mut M> {
         self.message.as_mut()
     }
 
-    /// The message alone, which nobody watches any more.
+    /// Takes the message; it is not watched any more.
     pub(crate) fn into_message(mut self) -> M {
-        // It is taken once, by who takes the job apart.
+        // The message is taken once, by the caller that consumes the job.
         self.message.take().expect("a job has its message until it is taken apart")
     }
 
-    /// When it was accepted, and when its time to live is over.
+    /// Returns when the job was accepted, and when its time to live is over.
     pub(crate) fn times(&self) -> (Timestamp, Timestamp) {
         (self.accepted, self.due)
     }
 
-    /// The same job, watched by somebody else from now on.
+    /// Replaces the watcher of the job.
     pub(crate) fn handed_to(mut self, watch: Arc<dyn JobWatcher<M>>) -> Self {
         self.watch = watch;
         self
     }
 
-    /// Begins it, unless its time is over.
+    /// Begins the job, unless its time to live is over.
     pub(crate) fn begin(mut self, now: Timestamp) -> Result<(M, InHand<M>), Stale<M>> {
         let waited = now - self.accepted;
         let message = self.message.take().expect("a job has its message until it is taken apart");
@@ -120,7 +120,7 @@ impl<M> Job<M> {
     }
 }
 
-/// A job that has waited too long.
+/// A job whose time to live was over before it began.
 pub(crate) struct Stale<M> {
     message: M,
     watch: Arc<dyn JobWatcher<M>>,
@@ -128,7 +128,7 @@ pub(crate) struct Stale<M> {
 }
 
 impl<M> Stale<M> {
-    /// Why nobody handles it, for those who count such.
+    /// The cause of its dead letter.
     pub(crate) const CAUSE: DeadLetterCause = DeadLetterCause::Expired;
 
     pub(crate) fn discard(self) {
@@ -137,7 +137,7 @@ impl<M> Stale<M> {
     }
 }
 
-/// One that is dropped was not handled.
+/// A job that is dropped with its message was not handled.
 impl<M> Drop for Job<M> {
     fn drop(&mut self) {
         if let Some(message) = self.message.take() {
@@ -152,14 +152,14 @@ impl<M> fmt::Debug for Job<M> {
     }
 }
 
-/// The job that a process has in hand; dropped with the process, if that ends with it.
+/// The job in progress. If the process ends during it, this is dropped with the process.
 pub(crate) struct InHand<M> {
     watch: Option<Arc<dyn JobWatcher<M>>>,
     since: Timestamp,
 }
 
 impl<M> InHand<M> {
-    /// The process has handled it.
+    /// Reports that the process has handled the job.
     pub(crate) fn end(mut self, now: Timestamp) {
         if let Some(watch) = self.watch.take() {
             watch.end(now - self.since);
