@@ -4,8 +4,8 @@
 //!
 //! | build | checker | finds |
 //! |---|---|---|
-//! | `--cfg loom` | loom: all orders of threads, all values a load may see | all errors up to its bound |
-//! | a normal test | real threads, some hundred times | errors on real locks and atomics, by chance |
+//! | `--cfg loom` | loom: all orders of threads and values of loads | all errors up to its bound |
+//! | a normal test | real threads, some hundred times | errors of real locks, by chance |
 //! | miri | the threads of miri, a few times | undefined behaviour, data races, leaks |
 //!
 //! The bound of loom is the model's limit of preemptions.
