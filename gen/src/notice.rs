@@ -3,8 +3,8 @@
 use crate::{Alias, Name, Pid, Reason, Ref};
 use std::fmt;
 
-/// An exit signal as a trapping process receives it (rule L3; Erlang's `{'EXIT', Pid,
-/// Reason}`).
+/// An exit signal as a trapping process receives it (rule L3; Erlang's
+/// `{'EXIT', Pid, Reason}`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exit {
     /// The sender: the linked process that ended, or the process that sent the signal.

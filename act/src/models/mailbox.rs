@@ -245,7 +245,7 @@ fn order(fault: MailboxFault) {
     });
 }
 
-/// A waker.
+/// A waker fires for a process that waits inside a handler.
 fn waker(fault: MailboxFault) {
     model(move || {
         let owner = Owner::new(fault, MailboxPhase::Waiting, UNBOUNDED);

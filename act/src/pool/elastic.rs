@@ -7,9 +7,9 @@ use std::time::Duration;
 /// The size of a pool that grows with its queue and shrinks when the queue is empty.
 ///
 /// The pool checks its size every [`Elastic::every`]. It grows if on average at least
-/// [`Elastic::grow_at`] messages wait at each worker. It shrinks if at most
-/// [`Elastic::shrink_at`] messages wait and enough workers are idle to remove them. At least
-/// [`Elastic::cool_down`] passes between two changes.
+/// [`Elastic::grow_at`] messages wait at each worker. It shrinks if on average at most
+/// [`Elastic::shrink_at`] messages wait at each worker and enough workers are idle to remove
+/// them. At least [`Elastic::cool_down`] passes between two changes.
 ///
 /// At each check the pool also balances the queues, so that new workers take over jobs from old
 /// ones, unless it routes by key or is a pool of pools. [`crate::Address::add_workers`] and

@@ -178,7 +178,7 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
 
     fn refuse_waiters(&mut self) {
         for waiter in self.last_to_hear.waiting.take().into_iter().flatten() {
-            // The slot of a waiter may lead to a user's conversion of messages.
+            // Dropping the slot wakes the sender, whose waker may be user code.
             let _ = contain(|| waiter.refuse());
             drop_contained(waiter);
         }
