@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Instructions, atomic read-modify-writes and allocations for each message of a workload: the
-# difference of two runs of different sizes under callgrind, so that start and stop do not count.
-# Needs valgrind and objdump.
+# Counts instructions, atomic read-modify-writes and allocations per message of a workload. The
+# result is the difference of two runs of different sizes under callgrind, so start and stop do
+# not count. Needs valgrind and objdump.
 #
 #     bench/count.sh WORKLOAD SMALL LARGE [COUNT]
 set -euo pipefail
@@ -12,11 +12,11 @@ shift 3
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 
-# Addresses of what locks the bus: the prefix, and an exchange with memory.
+# The addresses of instructions that lock the bus: the lock prefix, and an exchange with memory.
 objdump -d --no-show-raw-insn "$binary" |
     awk '$2 == "lock" || ($2 == "xchg" && /\(/) { sub(":", "", $1); print $1 }' > "$folder/locked"
 
-# Messages, instructions, locked instructions and allocations of one run.
+# Prints the messages, instructions, locked instructions and allocations of one run.
 measure() {
     valgrind --tool=callgrind --dump-instr=yes --dump-line=no --compress-pos=no \
         --compress-strings=no \

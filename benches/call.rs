@@ -5,10 +5,10 @@ mod until_dropped;
 use krarup::{Actor, Address, Context, Reply, Result};
 use until_dropped::{Over, bench};
 
-/// Answers a number with the next one.
+/// Replies to a number with the next one.
 struct Server;
 
-/// A number, and the token for the next one.
+/// A number, and the reply token for the next one.
 type Increment = (u64, Reply<u64>);
 
 impl Actor for Server {
@@ -24,7 +24,7 @@ impl Actor for Server {
     }
 }
 
-/// Makes as many calls as it is told, one after the other.
+/// Makes the requested number of calls, one after the other.
 struct Caller {
     server: Address<Increment>,
 }

@@ -1,17 +1,17 @@
-//! Eight actors send to one; an iteration is one message of each of them.
+//! Eight actors send to one. An iteration is one message of each of them.
 
 mod until_dropped;
 
 use krarup::{Actor, Address, Context, Result};
 use until_dropped::{Over, bench};
 
-/// Messages that a source sends before it lets others run.
+/// How many messages a source sends before other actors get a turn.
 const BURST: u64 = 1000;
 
 struct Sink;
 
 impl Actor for Sink {
-    /// The last message of a source carries the end with it.
+    /// The last message of a source carries the end signal.
     type Message = Option<Over>;
 
     async fn handle_message(&mut self, _: &mut Context<Option<Over>>, _: Option<Over>) -> Result {

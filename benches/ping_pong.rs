@@ -1,4 +1,4 @@
-//! One message there and back between two actors, one at a time.
+//! One message back and forth between two actors, one at a time.
 
 mod until_dropped;
 
@@ -10,7 +10,7 @@ enum Message {
     Ball,
 }
 
-/// Serves as many balls as it is told, each when the one before has come back.
+/// Serves the requested number of balls, each after the previous one has come back.
 #[derive(Default)]
 struct Server {
     returner: Option<Address<()>>,

@@ -1,19 +1,19 @@
-//! One actor sends to workers: directly in turn, and through pools of 1 to 16. An iteration is a
-//! message. What a pool adds is the difference; it should be a third at most.
+//! One actor sends to workers: directly in turn, and through pools of 1 to 16. An iteration is
+//! one message. The difference is the cost of the pool; it should be at most a third.
 
 mod until_dropped;
 
 use krarup::{Actor, Address, Context, Node, Pool, PoolCommand, Result};
 use until_dropped::{Over, bench};
 
-/// Messages that a source sends before it lets others run.
+/// How many messages a source sends before other actors get a turn.
 const BURST: u64 = 1000;
 
 #[derive(Default)]
 struct Worker;
 
 impl Actor for Worker {
-    /// The last message carries the end with it.
+    /// The last message carries the end signal.
     type Message = Option<Over>;
 
     async fn handle_message(&mut self, _: &mut Context<Option<Over>>, _: Option<Over>) -> Result {
@@ -21,7 +21,7 @@ impl Actor for Worker {
     }
 }
 
-/// Where the source sends to.
+/// The receiver of the source's messages.
 enum Target {
     Workers(Vec<Address<Option<Over>>>),
     Pool(Address<Option<Over>, PoolCommand>),

@@ -5,7 +5,7 @@ mod until_dropped;
 use krarup::{Actor, Context, Result};
 use until_dropped::{Over, bench};
 
-/// Children that are spawned before they may run.
+/// How many children are spawned before they get a turn.
 const BROOD: u64 = 1000;
 
 struct Parent;

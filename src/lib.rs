@@ -2,8 +2,8 @@
 //!
 //! ---
 //!
-//! The links to `docs` are those of the repository. Among the pages here are the [`guide`], [`porting`]
-//! and [`settings`].
+//! The links to `docs` are those of the repository. These pages include the [`guide`],
+//! [`porting`] and [`settings`].
 #![forbid(unsafe_code)]
 
 pub use krarup_act::{
@@ -47,7 +47,7 @@ pub use krarup_supervisor::{
 #[doc(inline)]
 pub use krarup_io as io;
 
-/// What most programs use; `Result` stands in for the standard one, with defaults.
+/// The types that most programs use. `Result` replaces the standard one, with defaults.
 pub mod prelude {
     pub use crate::{
         Actor, Address, CallError, ChildSpec, Context, Down, Exit, Inspection, Node, Pid, Pool,

@@ -1,8 +1,8 @@
-//! What the command line asks for.
+//! The arguments of the command line.
 
 use crate::failure::WorkloadFailure;
 
-/// A workload, with its size and count if they are not to be the default ones.
+/// A workload, with its size and count if they differ from the defaults.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Arguments {
     pub(crate) workload: String,
@@ -11,7 +11,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Reads `WORKLOAD [SIZE] [COUNT]`.
+    /// Parses `WORKLOAD [SIZE] [COUNT]`.
     pub(crate) fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, WorkloadFailure> {
         let mut words = words.into_iter();
         let workload = words.next().ok_or(WorkloadFailure::Usage)?;
@@ -23,12 +23,12 @@ impl Arguments {
         }
     }
 
-    /// How much there is to do: mostly a number of messages.
+    /// The amount of work, usually a number of messages.
     pub(crate) fn size(&self, default: u64) -> u64 {
         self.size.unwrap_or(default)
     }
 
-    /// How many take part in it: mostly a number of actors.
+    /// The number of participants, usually of actors.
     pub(crate) fn count(&self, default: usize) -> usize {
         self.count.unwrap_or(default)
     }

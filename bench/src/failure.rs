@@ -1,10 +1,10 @@
-//! Why there is no measurement.
+//! Failures of a measurement.
 
 use krarup::{NodeError, SpawnError};
 use std::num::ParseIntError;
 use std::process::ExitCode;
 
-/// Why a workload was not measured; each has its exit code.
+/// Why a workload was not measured. Each failure has an exit code.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum WorkloadFailure {
@@ -29,7 +29,7 @@ pub(crate) enum WorkloadFailure {
 }
 
 impl WorkloadFailure {
-    /// 1 for bad arguments, 2 for a workload that did not end, 3 for one there is not.
+    /// 1 for bad arguments, 2 for a workload that did not end, 3 for an unknown workload.
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             WorkloadFailure::Timeout { .. } | WorkloadFailure::Ended => 2,

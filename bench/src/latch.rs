@@ -21,20 +21,20 @@ struct LatchState {
 }
 
 impl Latch {
-    /// A latch that this many signals open.
+    /// Makes a latch that opens after this many signals.
     pub(crate) fn new(signals: u64) -> Self {
         let shared = LatchState { left: AtomicU64::new(signals), waiter: thread::current() };
         Latch { shared: Arc::new(shared) }
     }
 
-    /// One signal.
+    /// Sends one signal.
     pub(crate) fn count_down(&self) {
         if self.shared.left.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.shared.waiter.unpark();
         }
     }
 
-    /// Waits for the last signal; only for the thread that made the latch.
+    /// Waits for the last signal. Only for the thread that made the latch.
     pub(crate) fn wait(&self) -> Result<(), WorkloadFailure> {
         let begin = Instant::now();
         loop {
@@ -49,7 +49,7 @@ impl Latch {
         }
     }
 
-    /// How long it takes from the start of `start` to the last signal.
+    /// Measures the time from the call of `start` to the last signal.
     pub(crate) fn time(
         &self,
         start: impl FnOnce() -> Result<(), WorkloadFailure>,

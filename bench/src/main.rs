@@ -4,18 +4,18 @@
 //! bench-krarup WORKLOAD [SIZE] [COUNT]
 //! ```
 //!
-//! Prints one line, for `latency` three:
+//! Prints one line, or three lines for `latency`:
 //!
 //! ```text
 //! workload krarup messages seconds ns_per_message
 //! ```
 //!
-//! The last column is bytes per idle actor for `mem` and nanoseconds from send to
-//! handler for `latency`. The exit code is 0, 1 (bad arguments), 2 (no end within two
-//! minutes: messages were lost) or 3 (no such workload; nothing is printed).
+//! The last column is bytes per idle actor for `mem`, and nanoseconds from send to handler for
+//! `latency`. The exit code is 0, 1 (bad arguments), 2 (no end within two minutes, so messages
+//! were lost) or 3 (unknown workload; nothing is printed).
 //!
-//! Every workload runs on two workers and keeps one rule, the *own turn*: no sender
-//! sends more than [`workloads::OWN_TURN`] messages for one message it handles.
+//! Every workload runs on two workers and keeps one rule, the *own turn*: for one message that
+//! it handles, a sender sends at most [`workloads::OWN_TURN`] messages.
 
 #![forbid(unsafe_code)]
 
@@ -32,7 +32,7 @@ use crate::failure::WorkloadFailure;
 use krarup::Node;
 use std::process::ExitCode;
 
-/// Worker threads of the node; the main thread only starts things and waits.
+/// The worker threads of the node. The main thread only starts the work and waits.
 const WORKERS: usize = 2;
 
 fn main() -> ExitCode {

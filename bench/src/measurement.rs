@@ -1,9 +1,9 @@
-//! The line that is printed.
+//! The printed line.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What was measured: one line of output.
+/// A measurement: one line of output.
 pub(crate) struct Measurement {
     workload: String,
     messages: u64,
@@ -12,13 +12,13 @@ pub(crate) struct Measurement {
 }
 
 impl Measurement {
-    /// A workload measured in nanoseconds per message.
+    /// Makes a measurement in nanoseconds per message.
     pub(crate) fn of(workload: &str, messages: u64, took: Duration) -> Self {
         let nanoseconds = took.as_secs_f64() * 1e9;
         Self::with_figure(workload, messages, took, nanoseconds / as_f64(messages))
     }
 
-    /// A workload measured in something else.
+    /// Makes a measurement in another unit.
     pub(crate) fn with_figure(workload: &str, messages: u64, took: Duration, figure: f64) -> Self {
         Measurement { workload: workload.to_owned(), messages, took, figure }
     }
@@ -31,7 +31,7 @@ impl fmt::Display for Measurement {
     }
 }
 
-/// A count as a float: exact up to 2^53, more than any workload counts.
+/// Converts a count to a float. Exact up to 2^53, which is more than any workload counts.
 #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
 pub(crate) fn as_f64(count: u64) -> f64 {
     count as f64

@@ -1,11 +1,11 @@
-//! The message of all workloads that only send.
+//! The message of all workloads that only send messages.
 
-/// What the actors of the fire-and-forget workloads send each other.
+/// The message between actors of the fire-and-forget workloads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BenchMessage {
-    /// Begin, or go on after an own turn.
+    /// Begin, or continue after an own turn.
     Start,
-    /// A number, and the place of its sender among the workload's actors.
+    /// A number, and the index of its sender among the actors of the workload.
     Value { from: u32, number: u64 },
 }
 

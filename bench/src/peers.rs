@@ -1,17 +1,17 @@
-//! How the actors of a workload are spawned and come to know each other.
+//! How the actors of a workload are spawned and get each other's addresses.
 
 use crate::failure::WorkloadFailure;
 use crate::message::BenchMessage;
 use krarup::{Actor, Address, Node};
 use std::sync::{Arc, OnceLock};
 
-/// The addresses of all actors of a workload, by their number. Empty until all of them
-/// have been spawned, which is before the first of them gets a message.
+/// The addresses of all actors of a workload, by number. Empty until all of them have been
+/// spawned; that is before the first of them gets a message.
 #[derive(Clone, Default)]
 pub(crate) struct ActorTable(Arc<OnceLock<Vec<Address<BenchMessage>>>>);
 
 impl ActorTable {
-    /// Spawns actors that know each other.
+    /// Spawns actors that know each other's addresses.
     pub(crate) fn spawn<A>(
         node: &Node,
         count: usize,
@@ -32,7 +32,7 @@ impl ActorTable {
     }
 }
 
-/// Spawns actors with the numbers from 0.
+/// Spawns actors with numbers from 0.
 pub(crate) fn spawn_many<A: Actor>(
     node: &Node,
     count: usize,
@@ -45,7 +45,7 @@ pub(crate) fn spawn_many<A: Actor>(
     (0..).take(count).map(spawn).collect()
 }
 
-/// Tells actors to begin.
+/// Sends each actor the message to begin.
 pub(crate) fn start<'a>(
     actors: impl IntoIterator<Item = &'a Address<BenchMessage>>,
 ) -> Result<(), WorkloadFailure> {

@@ -1,15 +1,16 @@
-//! What all benches have in common: a node, and how they know that something is over.
+//! The common part of all benches: a node, and a signal for the end of the work.
 
 use criterion::Criterion;
 use krarup::Node;
 use std::sync::mpsc;
 use std::time::Instant;
 
-/// Held by whatever is not over yet: nothing is sent, it is only dropped.
+/// The end signal. It is held by all work that is not complete, is only dropped, and sends
+/// nothing.
 pub(crate) type Over = mpsc::Sender<()>;
 
-/// Measures what `prepare` returns, on a node of its own: from its call, with a number of
-/// iterations, until the last copy of the end that it is given has been dropped.
+/// Measures the function that `prepare` returns, on a separate node: from its call, with a
+/// number of iterations, until the last copy of the given end signal has been dropped.
 pub(crate) fn bench<F: Fn(u64, Over)>(name: &str, prepare: impl FnOnce(&Node) -> F) {
     let node = Node::start("bench@localhost").expect("a valid name");
     let start = prepare(&node);
@@ -19,7 +20,7 @@ pub(crate) fn bench<F: Fn(u64, Over)>(name: &str, prepare: impl FnOnce(&Node) ->
             let (over, is_over) = mpsc::channel();
             let begin = Instant::now();
             start(iterations, over);
-            // An error is what is waited for: nobody is left who could send.
+            // An error is the expected result: all senders have been dropped.
             let _ = is_over.recv();
             begin.elapsed()
         });

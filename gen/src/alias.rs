@@ -1,24 +1,25 @@
-//! Aliases: names that are numbers, and can be revoked.
+//! Aliases: numeric names of a process that can be revoked.
 
 use crate::Ref;
 use std::fmt;
 
-/// A second identity of a process, made by the process itself and taken back when it
-/// likes (Erlang's `alias/0`; rules N2, N5). What is sent to a revoked alias does not
-/// arrive.
+/// A second identity of a process, which the process makes and revokes itself (Erlang's
+/// `alias/0`; rules N2, N5).
 ///
-/// It prints `#Alias<0.N>`.
+/// Messages to a revoked alias do not arrive.
+///
+/// It prints as `#Alias<0.N>`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Alias(Ref);
 
 impl Alias {
-    /// The alias with the number of this reference: for hosts.
+    /// Creates the alias with the number of this reference. For hosts.
     #[must_use]
     pub const fn new(reference: Ref) -> Self {
         Alias(reference)
     }
 
-    /// The number `N` in `#Alias<0.N>`, unique as that of a reference.
+    /// Returns the number `N` in `#Alias<0.N>`, unique like that of a reference.
     #[must_use]
     pub const fn number(self) -> u64 {
         self.0.number()

@@ -1,27 +1,28 @@
-//! Messages that nobody handled.
+//! Messages that no process handled.
 
 use crate::{Pid, Target};
 use std::fmt;
 
-/// A message that nobody handled, as those hear of it who subscribed (rules M7, D7).
+/// A message that no process handled, as subscribers receive it (rules M7, D7).
 ///
-/// The message itself is not in it: one that could not be sent has gone back to its sender,
-/// and one that was accepted is dropped, so that the calls in it fail at once (rule C2).
+/// The message itself is not included. A message that could not be sent was returned to its
+/// sender. A message that was accepted is dropped, so that the calls in it fail at once (rule
+/// C2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeadLetter {
-    /// Whom it was for.
+    /// The receiver it was sent to.
     pub to: Target,
     /// The process that sent it; `None` if it came from outside any process.
     pub from: Option<Pid>,
     /// The type of the message.
     pub message: &'static str,
-    /// Why nobody handled it.
+    /// Why no process handled it.
     pub cause: DeadLetterCause,
 }
 
 impl DeadLetter {
-    /// A dead letter: for hosts.
+    /// Creates a dead letter. For hosts.
     #[must_use]
     pub fn new(
         to: impl Into<Target>,
@@ -43,19 +44,19 @@ impl fmt::Display for DeadLetter {
     }
 }
 
-/// Why nobody handled a message.
+/// Why no process handled a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DeadLetterCause {
-    /// It was sent to a process that is dead or never was; the sender has it back.
+    /// It was sent to a process that has ended or never existed. The sender got it back.
     NoProcess,
-    /// It was accepted, and its receiver ended before it handled it.
+    /// It was accepted, and its receiver ended before it handled the message.
     Unhandled,
-    /// A full mailbox dropped it, as it was told to (rule M6).
+    /// A full mailbox dropped it, by its overflow rule (rule M6).
     Overflow,
-    /// It was sent to an alias that has been revoked; the sender has it back (rule N5).
+    /// It was sent to an alias that has been revoked. The sender got it back (rule N5).
     Revoked,
-    /// It waited at a worker of a pool for longer than its time to live.
+    /// It waited at a worker of a pool longer than its time to live.
     Expired,
 }
 

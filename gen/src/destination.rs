@@ -1,15 +1,16 @@
-//! Where a message of any type can be sent to.
+//! Destinations of messages of any type.
 
 use crate::{Alias, Name, Pid};
 use std::fmt;
 
-/// A process as one who has no typed address names it: by its pid, its name or one of its
-/// aliases. Sends of any type take whatever becomes one.
+/// A process named by its pid, its name or one of its aliases, without a typed address.
+///
+/// Sends of any type accept every value that converts into a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Destination<'a> {
     /// The process with this pid.
     Pid(Pid),
-    /// The process with this name, when the message is sent.
+    /// The process that has this name when the message is sent.
     Name(&'a str),
     /// The process that has this alias, unless it has been revoked.
     Alias(Alias),

@@ -4,34 +4,34 @@ use crate::{Name, NameError, Pid, Reason};
 use std::fmt;
 use std::time::Duration;
 
-/// A message was not accepted; it is given back.
+/// The error of a send; it gives the message back.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SendError<M> {
     /// The mailbox is full (rule M5), or all workers of the pool are (rule P2).
     Full(M),
-    /// The process is dead or was never there (rule M7).
+    /// The process has ended or never existed (rule M7).
     NoProcess(M),
-    /// The receiver is of another node, and this one talks to none.
+    /// The receiver belongs to another node, and this node has no connections.
     NoConnection(M),
     /// The pool has no workers (rule P5).
     NoWorkers(M),
-    /// The pool takes no more jobs in a second than it was told to.
+    /// The rate limit of the pool is reached.
     RateLimited {
         /// The message.
         message: M,
-        /// When the next one will be taken, if nobody else is faster.
+        /// When the next message will be accepted, if no other sender takes the token.
         retry_after: Duration,
     },
-    /// The pool is drained: it finishes what it has and takes nothing new.
+    /// The pool is drained: it finishes its jobs and accepts no new ones.
     Draining(M),
-    /// Where it goes is in the message, so no room can be reserved before it is there: at grains.
+    /// The receiver is known only from the message, so no room can be reserved before (grains).
     NotReservable(M),
-    /// No room came within this time (rule M6): for one who waits for it.
+    /// No room became free within this time (rule M6). For senders that wait for room.
     Timeout {
         /// The message.
         message: M,
-        /// The time it was waited for.
+        /// The time that the sender waited.
         limit: Duration,
     },
     /// `wait` was used inside a process, which must `await` instead, or a process waits for
@@ -41,7 +41,7 @@ pub enum SendError<M> {
     WaitInRuntime(M),
     /// The simulation has nothing left to do, so room can never come.
     Stalled(M),
-    /// The receiver takes messages of another type: its own and the one sent.
+    /// The receiver takes messages of another type.
     WrongType {
         /// The message.
         message: M,
@@ -53,7 +53,7 @@ pub enum SendError<M> {
 }
 
 impl<M> SendError<M> {
-    /// The message that was not accepted.
+    /// Returns the message that was not accepted.
     pub fn into_message(self) -> M {
         match self {
             SendError::Full(message)
@@ -71,8 +71,8 @@ impl<M> SendError<M> {
         }
     }
 
-    /// The same error about another message: for a wrapper that puts a user's message
-    /// into one of its own.
+    /// Returns the same error about another message. For wrappers that put a user's message
+    /// into one of their own.
     pub fn map<N>(self, f: impl FnOnce(M) -> N) -> SendError<N> {
         match self {
             SendError::Full(message) => SendError::Full(f(message)),
@@ -96,13 +96,13 @@ impl<M> SendError<M> {
         }
     }
 
-    /// The error without the message: what can be returned with `?` from a handler even
-    /// if the message cannot be shared between threads.
+    /// Returns the error without the message. A handler can return this with `?` even if the
+    /// message cannot be shared between threads.
     pub fn without_message(self) -> SendError<()> {
         self.map(drop)
     }
 
-    /// Whether the receiver lives but has no room.
+    /// Returns whether the receiver is alive but has no room.
     #[must_use]
     pub const fn is_full(&self) -> bool {
         matches!(self, SendError::Full(_))
@@ -163,20 +163,21 @@ impl<M> fmt::Debug for SendError<M> {
 
 impl<M> std::error::Error for SendError<M> {}
 
-/// A call got no reply (rule C1).
+/// The error of a call that got no reply (rule C1).
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// No reply came in time. The request may still be handled; a late reply is
-    /// dropped (rule C3).
+    /// No reply came in time. The request may still be handled; a late reply is dropped (rule
+    /// C3).
     #[error("no reply within {0:?}")]
     Timeout(Duration),
-    /// The callee ended, for this reason, before it answered (rule C2). It may have begun to
+    /// The callee ended, for this reason, before it replied (rule C2). It may have begun to
     /// handle the request.
     #[error("callee terminated: {0}")]
     Terminated(Reason),
-    /// The callee ended, for this reason, while the request waited in its queue (rule C2): no
-    /// handler has seen it, so it can be made again without being done twice.
+    /// The callee ended, for this reason, while the request waited in its queue (rule C2).
+    ///
+    /// No handler has seen the request, so it can be made again without being handled twice.
     #[error("callee terminated before it began the request: {0}")]
     NotBegun(Reason),
     /// The callee's mailbox is full, or all workers of the pool are.
@@ -185,36 +186,36 @@ pub enum CallError {
     /// The pool has no workers.
     #[error("pool has no workers")]
     NoWorkers,
-    /// The pool takes no more jobs in a second than it was told to; the next one is taken after
-    /// this time, if nobody else is faster.
+    /// The rate limit of the pool is reached. The next request is accepted after this time, if
+    /// no other sender takes the token.
     #[error("too many jobs; the next one is taken in {0:?}")]
     RateLimited(Duration),
-    /// The pool is drained: it finishes what it has and takes nothing new.
+    /// The pool is drained: it finishes its jobs and accepts no new ones.
     #[error("pool is drained")]
     Draining,
-    /// The callee has no room that could be reserved before the request is known: grains, which
-    /// are called by their address and not by a recipient.
+    /// The callee has no room that can be reserved before the request is known (grains). Call
+    /// it by its address, not by a recipient.
     #[error("no room can be reserved before the request is known")]
     NotReservable,
-    /// The request waited for so long at a worker of the pool that its time to live was over; it
-    /// was not handled.
+    /// The request waited at a worker of the pool longer than its time to live. It was not
+    /// handled.
     #[error("the request waited {0:?}, longer than its time to live")]
     Expired(Duration),
     /// There is no such process.
     #[error("no such process")]
     NoProcess,
-    /// The callee is gone because its node has stopped, or has come so far with its stop that
-    /// nobody takes its place (rule X2). Until then calls go on.
+    /// The callee does not exist because its node has stopped, or is so far in its stop that no
+    /// process replaces the callee (rule X2). Until then calls continue to work.
     #[error("node has stopped")]
     NodeStopped,
-    /// The reply token was dropped unanswered by a callee that lives on.
+    /// The callee dropped the reply token without a reply, and is still alive.
     #[error("the request was dropped without a reply")]
     NoReply,
     /// A process called itself (rule C5).
     #[error("process {0} calls itself")]
     CallsItself(Pid),
-    /// The call would close a cycle of processes that wait for each other (rule C5); it was
-    /// not made.
+    /// The call would close a cycle of processes that wait for each other (rule C5). It was not
+    /// made.
     #[error("deadlock: {0}")]
     Deadlock(CallCycle),
     /// `wait` was used inside a process, which must `await` instead.
@@ -229,8 +230,8 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Whether the callee may have begun to handle the request. If not, the call can be made
-    /// again, there or elsewhere, and nothing is done twice.
+    /// Returns whether the callee may have begun to handle the request. If not, the call can be
+    /// made again, to the same or another process, without being handled twice.
     ///
     /// ```
     /// # use krarup_gen::{CallError, Reason};
@@ -251,7 +252,7 @@ impl CallError {
             | CallError::NoProcess
             | CallError::WaitInProcess
             | CallError::WaitInRuntime => false,
-            // A call into a cycle is made, where a route or a fallback closes the cycle.
+            // A call into a cycle has been made if a route or a fallback closes the cycle.
             CallError::Timeout(_)
             | CallError::Terminated(_)
             | CallError::NodeStopped
@@ -262,8 +263,8 @@ impl CallError {
         }
     }
 
-    /// Why the callee ended, if that is what the call failed with: [`CallError::Terminated`]
-    /// and [`CallError::NotBegun`].
+    /// Returns the reason of the callee, for [`CallError::Terminated`] and
+    /// [`CallError::NotBegun`].
     #[must_use]
     pub const fn end(&self) -> Option<&Reason> {
         match self {
@@ -273,19 +274,20 @@ impl CallError {
     }
 }
 
-/// Processes of which each waits for the next, and the last for the first (rule C5): the
-/// caller, whom it called, whom that one waits for, and so on.
+/// A cycle of processes that each wait for the next, and the last for the first (rule C5).
+///
+/// The first is the caller, the second its callee, the third the callee of that one, and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallCycle(Box<[Pid]>);
 
 impl CallCycle {
-    /// The cycle of these processes: for hosts.
+    /// Creates the cycle of these processes. For hosts.
     #[must_use]
     pub fn new(processes: Vec<Pid>) -> Self {
         CallCycle(processes.into())
     }
 
-    /// The processes; the caller whose call closed the cycle is the first.
+    /// Returns the processes. The first is the caller whose call closed the cycle.
     #[must_use]
     pub fn pids(&self) -> &[Pid] {
         &self.0
@@ -293,7 +295,7 @@ impl CallCycle {
 }
 
 impl fmt::Display for CallCycle {
-    /// `<0.1.0> waits for <0.2.0> waits for <0.1.0>`.
+    /// Prints `<0.1.0> waits for <0.2.0> waits for <0.1.0>`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for pid in &*self.0 {
             write!(f, "{pid} waits for ")?;
@@ -302,11 +304,11 @@ impl fmt::Display for CallCycle {
     }
 }
 
-/// A process was not spawned; nothing of it is left behind.
+/// The error of a spawn. No part of the process remains.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpawnError {
-    /// Its `init` failed or panicked, or was ended from outside (rule D2).
+    /// Its `init` failed or panicked, or the process was ended from outside (rule D2).
     #[error("init failed: {0}")]
     Init(Reason),
     /// Another process has the name (rule N2).
@@ -317,29 +319,30 @@ pub enum SpawnError {
         /// The process that has it.
         by: Pid,
     },
-    /// The text cannot be a name.
+    /// The text is not a valid name.
     #[error(transparent)]
     InvalidName(#[from] NameError),
-    /// A mailbox bound of 0 was asked for.
+    /// The mailbox bound is 0.
     #[error("a mailbox bound of 0 would refuse every message")]
     ZeroMailbox,
-    /// Something was chosen for a full mailbox that has no bound.
+    /// An overflow rule was set for a mailbox without a bound.
     #[error(transparent)]
     NoBound(#[from] NoBound),
-    /// A mailbox that drops its oldest message was to have an order.
+    /// An order was set for a mailbox that drops its oldest message.
     #[error(transparent)]
     Order(#[from] OrderError),
-    /// There is no dispatcher of that name.
+    /// There is no dispatcher with this name.
     #[error("unknown dispatcher {0:?}")]
     UnknownDispatcher(String),
     /// A thread of its dispatcher could not be started, for this reason.
     #[error("cannot start a thread: {0}")]
     NoThread(String),
-    /// `init` did not return within the time set; the process was killed.
+    /// `init` did not return within this time. The process was killed.
     #[error("init did not return within {0:?}")]
     Timeout(Duration),
-    /// The node is stopping or has stopped (rule X2). From the beginning of a stop this is the
-    /// answer to a spawn of a top-level process; to that of a child, when the time of its root is over.
+    /// The node is stopping or has stopped (rule X2). From the beginning of a stop top-level
+    /// processes cannot be spawned; children cannot be spawned when the time of their root is
+    /// over.
     #[error("node is stopping")]
     NodeStopping,
     /// `wait` was used inside a process, which must `await` instead.
@@ -351,50 +354,50 @@ pub enum SpawnError {
     /// The simulation has nothing left to do, so `init` can never return.
     #[error("the simulation ran out of events before init returned")]
     Stalled,
-    /// It was to watch this process, which is of another node, and this one talks to none
-    /// (`Node::stop_with`; rule X1).
+    /// The process was to watch this one, which belongs to another node, and this node has no
+    /// connections (`Node::stop_with`; rule X1).
     #[error("no connection to the node of process {0}")]
     NoConnection(Pid),
 }
 
-/// Blocking work was not run; it has been dropped.
+/// The error of blocking work that was not run. The work has been dropped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BlockError {
     /// The node has stopped, or it stopped before the work began (rule X2).
     #[error("node has stopped: the blocking work was not run")]
     NodeStopped,
-    /// There is no side thread yet, and none can be started, for this reason.
+    /// There is no side thread, and none can be started, for this reason.
     #[error("cannot start a thread for blocking work: {0}")]
     NoThread(String),
-    /// The node was built without a pool of this name.
+    /// The node was built without a blocking pool of this name.
     #[error("the node has no blocking pool named {0:?}: the blocking work was not run")]
     UnknownPool(String),
 }
 
-/// Something was chosen for a full mailbox, but it has no bound and is never full (rule M6).
+/// An overflow rule was set for a mailbox without a bound, which is never full (rule M6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an overflow was chosen for a mailbox without a bound, which is never full")]
 pub struct NoBound;
 
-/// An order was chosen for a mailbox that drops its oldest message when it is full (rule M12).
+/// An order was set for a mailbox that drops its oldest message when it is full (rule M12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a mailbox that drops its oldest message takes its messages in the order of their arrival")]
 pub struct OrderError;
 
-/// What is to be done at a full mailbox was not chosen anew; nothing has changed.
+/// The error of a change of the overflow rule. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OverflowError {
     /// The mailbox has no bound.
     #[error(transparent)]
     NoBound(#[from] NoBound),
-    /// The mailbox has an order, and was to drop its oldest message.
+    /// The mailbox has an order, so it cannot drop its oldest message.
     #[error(transparent)]
     Order(#[from] OrderError),
 }
 
-/// A process was not given the name it asked for; nothing has changed (rule N2).
+/// The error of a process that did not get a name. Nothing has changed (rule N2).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegisterError {
@@ -409,29 +412,29 @@ pub enum RegisterError {
     /// The process has ended.
     #[error("no such process")]
     NoProcess,
-    /// The process has a name already; it can have one.
+    /// The process has a name already; it can have only one.
     #[error("the process has the name {name} already")]
     AlreadyNamed {
         /// The name it has.
         name: Name,
     },
-    /// The text cannot be a name.
+    /// The text is not a valid name.
     #[error(transparent)]
     InvalidName(#[from] NameError),
 }
 
-/// A name could not be resolved to a typed address.
+/// The error of a lookup of a typed address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LookupError {
-    /// Nobody has the name or pid.
+    /// No process has the name or pid.
     #[error("no process {0}")]
     NoProcess(String),
-    /// The pid is of another node, and this one talks to none.
+    /// The pid belongs to another node, and this node has no connections.
     #[error("no connection to the node of process {0}")]
     NoConnection(Pid),
-    /// The process takes other messages, or other commands on its control lanes (a pool's
-    /// address is an `Address<M, PoolCommand>`).
+    /// The process takes other messages, or other commands on its control lanes (the address of
+    /// a pool is an `Address<M, PoolCommand>`).
     #[error(
         "process {process} has an Address<{}, {}>, not an Address<{}, {}>",
         expected.0, expected.1, found.0, found.1
@@ -439,28 +442,28 @@ pub enum LookupError {
     WrongType {
         /// The name or pid looked up.
         process: String,
-        /// What the lanes of the process take: Main, and the control lanes.
+        /// The types that the process takes on Main and on the control lanes.
         expected: (&'static str, &'static str),
-        /// The types asked for.
+        /// The types that were asked for.
         found: (&'static str, &'static str),
     },
 }
 
-/// A process or node did not stop as asked.
+/// The error of a process or node that did not stop as requested.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StopError {
     /// There is no such process.
     #[error("no such process")]
     NoProcess,
-    /// It ended, but for another reason than the one asked for.
+    /// It ended with another reason than the requested one.
     #[error("process ended with another reason: {0}")]
     Other(Reason),
-    /// A process that waits for its own end would wait for ever: it calls
-    /// `ctx.stop()`, or returns.
+    /// A process that waits for its own end would wait for ever. It calls `ctx.stop()`, or
+    /// returns.
     #[error("process {0} waits for its own end")]
     StopsItself(Pid),
-    /// It has not ended within the time set, and was not killed.
+    /// It has not ended within this time, and was not killed.
     #[error("process has not stopped within {0:?}")]
     Timeout(Duration),
     /// `wait` was used inside a process, which must `await` instead.
@@ -469,22 +472,22 @@ pub enum StopError {
     /// `wait` was used on the thread that drives a runtime, as in `#[tokio::test]`: use `.await`.
     #[error("this thread drives an async runtime: use `.await`, for `.wait()` would stop it")]
     WaitInRuntime,
-    /// The simulation has nothing left to do, so the end can never come.
+    /// The simulation has nothing left to do, so the process can never end.
     #[error("the simulation ran out of events before the process ended")]
     Stalled,
 }
 
-/// A living process could not be debugged (rule X5).
+/// The error of debugging a live process (rule X5).
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DebugError {
     /// There is no such process.
     #[error("no such process")]
     NoProcess,
-    /// It ended meanwhile, for this reason.
+    /// It ended in the meantime, for this reason.
     #[error("process terminated: {0}")]
     Terminated(Reason),
-    /// It has not come to it within this time: it is inside a handler.
+    /// It has not answered within this time, because it is inside a handler.
     #[error("process has not answered within {0:?}")]
     Timeout(Duration),
     /// It does not offer its state.
@@ -493,7 +496,7 @@ pub enum DebugError {
     /// Its state is of another type.
     #[error("the state is a {found}, not a {expected}")]
     WrongType {
-        /// The type asked for.
+        /// The type that was asked for.
         expected: &'static str,
         /// The type of the state.
         found: &'static str,
@@ -520,7 +523,7 @@ mod tests {
 
     const TIME: Duration = Duration::from_secs(3);
 
-    /// One of each kind, what it says, and what it is called.
+    /// One error of each kind, its text, and its debug text.
     fn send_errors() -> Vec<(SendError<u8>, &'static str, &'static str)> {
         let waits = "a process must await room, and cannot wait for its own";
         let drives =
@@ -567,7 +570,7 @@ mod tests {
             assert_eq!((error.to_string().as_str(), format!("{error:?}").as_str()), (said, called));
             assert_eq!(error.is_full(), called == "Full(..)", "{called}");
             assert_eq!(error.clone().into_message(), 7, "{called}");
-            // About another message it is the same error.
+            // The same error about another message.
             let mapped = error.clone().map(|message| u64::from(message) + 1);
             assert_eq!(
                 (mapped.to_string().as_str(), format!("{mapped:?}").as_str()),
@@ -578,7 +581,7 @@ mod tests {
         }
     }
 
-    /// One of each kind, what it says, and whether its request may have been begun.
+    /// One error of each kind, its text, and whether its request may have been begun.
     fn call_errors() -> Vec<(CallError, &'static str, bool)> {
         let drives =
             "this thread drives an async runtime: use `.await`, for `.wait()` would stop it";

@@ -1,9 +1,9 @@
-//! What a process says of itself.
+//! Inspections: how a process describes itself.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What a process answers when inspected: named values in the order they were put in
+/// The answer of a process to an inspection: named values, in the order in which they were set
 /// (Ergo's Inspect).
 ///
 /// ```
@@ -19,20 +19,20 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// An answer without items.
+    /// Creates an answer without items.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The answer with one item more; an item of the same name is replaced.
+    /// Returns the answer with one more item. An item of the same name is replaced.
     #[must_use]
     pub fn with(mut self, item: impl Into<String>, value: impl Into<Value>) -> Self {
         self.set(item, value);
         self
     }
 
-    /// Puts an item in; an item of the same name is replaced.
+    /// Sets an item. An item of the same name is replaced.
     pub fn set(&mut self, item: impl Into<String>, value: impl Into<Value>) {
         let (item, value) = (item.into(), value.into());
         match self.items.iter_mut().find(|(name, _)| *name == item) {
@@ -41,20 +41,20 @@ impl Inspection {
         }
     }
 
-    /// The answer with these items only; those that it does not have stay away.
+    /// Returns the answer with only these items. Names without an item are ignored.
     #[must_use]
     pub fn only<T: AsRef<str>>(mut self, items: &[T]) -> Self {
         self.items.retain(|(name, _)| items.iter().any(|item| item.as_ref() == name));
         self
     }
 
-    /// The value of an item.
+    /// Returns the value of an item.
     #[must_use]
     pub fn value(&self, item: &str) -> Option<&Value> {
         self.items.iter().find(|(name, _)| name == item).map(|(_, value)| value)
     }
 
-    /// The value of an item that is a number.
+    /// Returns the value of an item that is a number.
     #[must_use]
     pub fn number(&self, item: &str) -> Option<u64> {
         match self.value(item) {
@@ -63,7 +63,7 @@ impl Inspection {
         }
     }
 
-    /// The value of an item that is a text.
+    /// Returns the value of an item that is a text.
     #[must_use]
     pub fn text(&self, item: &str) -> Option<&str> {
         match self.value(item) {
@@ -72,12 +72,12 @@ impl Inspection {
         }
     }
 
-    /// The items in order.
+    /// Returns the items in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.items.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// Whether there are no items.
+    /// Returns whether there are no items.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
@@ -102,17 +102,17 @@ impl fmt::Display for Inspection {
 pub enum Value {
     /// A count.
     Number(u64),
-    /// A measure.
+    /// A floating-point value.
     Float(f64),
-    /// Yes or no.
+    /// A flag.
     Flag(bool),
     /// A text.
     Text(String),
-    /// A span of time.
+    /// A duration.
     Duration(Duration),
-    /// Several values.
+    /// A list of values.
     List(Vec<Value>),
-    /// Values under names.
+    /// Named values.
     Record(Inspection),
 }
 
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!((inspection.number("name"), inspection.number("none")), (None, None));
         assert_eq!((inspection.text("name"), inspection.text("open")), (Some("stock"), None));
         assert_eq!((inspection.value("none"), inspection.value("op")), (None, None));
-        // Of those that are asked for, in their own order.
+        // Only the items that were asked for, in their own order.
         let some = inspection.clone().only(&["name", "none", "open"]);
         assert_eq!(some.to_string(), "open=3 name=stock");
         assert!(inspection.only::<&str>(&[]).is_empty());

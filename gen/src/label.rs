@@ -1,14 +1,14 @@
-//! What the behaviour of a process is called.
+//! The label of a behaviour.
 
 use crate::Name;
 use std::fmt;
 
-/// What the behaviour of a process is called: the name of its type, or what was chosen for it when it
-/// was spawned.
+/// The label of the behaviour of a process: the name of its type, or a text that was chosen
+/// when it was spawned.
 ///
-/// It prints short, without the modules in which types lie: `Pool<Worker>` for
-/// `krarup_act::pool::Pool<shop::stock::Worker>`, and `main::{{closure}}` for a closure. Two are equal
-/// if they are so in full ([`Label::full`]).
+/// It prints short, without the modules of types: `Pool<Worker>` for
+/// `krarup_act::pool::Pool<shop::stock::Worker>`, and `main::{{closure}}` for a closure. Two
+/// labels are equal if their full texts are ([`Label::full`]).
 ///
 /// ```
 /// use krarup_gen::{Label, Name};
@@ -27,19 +27,19 @@ enum LabelKind {
 }
 
 impl Label {
-    /// The name of a type, as [`std::any::type_name`] gives it.
+    /// Creates a label from the name of a type, as [`std::any::type_name`] returns it.
     #[must_use]
     pub const fn of_type(path: &'static str) -> Self {
         Label(LabelKind::Type(path))
     }
 
-    /// A text that was chosen.
+    /// Creates a label from a chosen text.
     #[must_use]
     pub const fn given(label: Name) -> Self {
         Label(LabelKind::Given(label))
     }
 
-    /// All of it, with the modules.
+    /// Returns the full text, with the modules.
     #[must_use]
     pub fn full(&self) -> &str {
         match &self.0 {
@@ -67,11 +67,11 @@ impl fmt::Display for Label {
     }
 }
 
-/// The last part of a path; of a closure with that in which it stands.
+/// The last part of a path; for a closure, with the function that contains it.
 fn last_of(path: &str) -> &str {
     let named = path.trim_end_matches("::{{closure}}");
     match named.rfind("::") {
-        // What follows a type in angle brackets is all of it.
+        // A path that begins with a type in angle brackets is kept whole.
         Some(0) | None => path,
         Some(place) => &path[place + 2..],
     }

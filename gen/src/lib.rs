@@ -1,9 +1,9 @@
 //! The vocabulary of the Krarup node.
 //!
-//! Everything the other crates talk about, and nothing that runs: identities
-//! ([`Pid`], [`Ref`], [`Name`]), why a process ended ([`Reason`]), what it is told
-//! of others ([`Exit`], [`Down`]), errors, time stamps, and the records with which
-//! a process describes itself. No threads, no locks, no clock.
+//! The types that all other crates use, without anything that runs: identities ([`Pid`],
+//! [`Ref`], [`Name`]), the reason of an end ([`Reason`]), notices ([`Exit`], [`Down`]), errors,
+//! timestamps, and the records with which a process describes itself. It has no threads, no
+//! locks and no clock.
 
 #![forbid(unsafe_code)]
 
@@ -52,8 +52,8 @@ pub use root::Root;
 pub use stats::{DispatcherStats, Histogram, NodeStats, WorkerStats};
 pub use timestamp::Timestamp;
 
-/// What callbacks return: `Ok`, or the [`Reason`] for which the process ends.
+/// The result of callbacks: `Ok`, or the [`Reason`] for which the process ends.
 ///
-/// With its defaults it is `Result<(), Reason>`; both parameters can be given, so
-/// it may stand in for `std::result::Result` where the prelude is imported.
+/// The default is `Result<(), Reason>`. Both parameters can be given, so this type can replace
+/// `std::result::Result` where the prelude is imported.
 pub type Result<T = (), E = Reason> = std::result::Result<T, E>;

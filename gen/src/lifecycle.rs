@@ -1,11 +1,10 @@
-//! What becomes of processes, for those who watch the node as a whole.
+//! Lifecycle events of processes, for observers of a node.
 
 use crate::{Label, Name, Pid, Reason};
 
-/// Something that became of a process, as those hear of it who subscribed (rule X4).
+/// A lifecycle event of a process, as subscribers receive it (rule X4).
 ///
-/// A process that was spawned is heard of before its `init` runs, its end when its
-/// monitors are told.
+/// The spawn is published before `init` runs, the end when the monitors are notified.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Lifecycle {
@@ -15,29 +14,29 @@ pub enum Lifecycle {
         pid: Pid,
         /// Its registered name.
         name: Option<Name>,
-        /// Who spawned it; `None` for one spawned from outside.
+        /// The process that spawned it; `None` for one spawned from outside.
         parent: Option<Pid>,
-        /// What its behaviour is called.
+        /// The label of its behaviour.
         behavior: Label,
     },
-    /// Its `init` has returned.
+    /// The `init` of a process has returned.
     Initialised {
         /// The process.
         pid: Pid,
     },
-    /// It has ended; its name is free.
+    /// A process has ended; its name is free.
     Ended {
         /// The process.
         pid: Pid,
         /// The name it had.
         name: Option<Name>,
-        /// Why.
+        /// The reason.
         reason: Reason,
     },
 }
 
 impl Lifecycle {
-    /// The process.
+    /// Returns the process.
     #[must_use]
     pub const fn pid(&self) -> Pid {
         match self {

@@ -11,13 +11,13 @@ use std::sync::Arc;
 pub struct Name(Arc<str>);
 
 impl Name {
-    /// The greatest length of a name, in bytes (as an Erlang atom's, in characters).
+    /// The greatest length of a name in bytes (in Erlang an atom has 255 characters).
     pub const MAX_BYTES: usize = 255;
 
-    /// Checks the text and makes it a name.
+    /// Creates a name from a text.
     ///
     /// # Errors
-    /// [`NameError::Empty`] and [`NameError::TooLong`].
+    /// Returns [`NameError::Empty`] or [`NameError::TooLong`].
     pub fn new(text: impl AsRef<str>) -> Result<Self, NameError> {
         let text = text.as_ref();
         match text.len() {
@@ -27,7 +27,7 @@ impl Name {
         }
     }
 
-    /// The text of the name.
+    /// Returns the text of the name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -58,7 +58,7 @@ impl fmt::Debug for Name {
     }
 }
 
-/// The text cannot be a name.
+/// The error of a text that is not a valid name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {

@@ -1,33 +1,33 @@
-//! What a process is told of others.
+//! Notices about other processes.
 
 use crate::{Alias, Name, Pid, Reason, Ref};
 use std::fmt;
 
-/// An exit signal as a trapping process sees it (rule L3; Erlang's
+/// An exit signal as a trapping process receives it (rule L3; Erlang's
 /// `{'EXIT', Pid, Reason}`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exit {
-    /// Whom the signal is from: the linked process that ended, or the one that sent it.
+    /// The sender: the linked process that ended, or the process that sent the signal.
     pub pid: Pid,
-    /// Why it ended, or what it sent.
+    /// The reason of the end, or the reason that was sent.
     pub reason: Reason,
 }
 
-/// A monitored process has ended (Erlang's `'DOWN'`). Exactly one comes per monitor
-/// (rule L5).
+/// The notice that a monitored process has ended (Erlang's `'DOWN'`). Each monitor gets exactly
+/// one (rule L5).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Down {
     /// The monitor, as returned when it was made.
     pub monitor: Ref,
-    /// What was monitored.
+    /// The target of the monitor.
     pub target: Target,
-    /// Why it ended; `NoProcess` if there was none.
+    /// The reason of the end; `NoProcess` if there was no process.
     pub reason: Reason,
 }
 
 impl Down {
-    /// The pid that was monitored; `None` for a monitor by name or alias that found
-    /// nobody.
+    /// Returns the pid that was monitored; `None` for a monitor by name or alias that found no
+    /// process.
     #[must_use]
     pub fn pid(&self) -> Option<Pid> {
         match &self.target {
@@ -37,15 +37,15 @@ impl Down {
     }
 }
 
-/// What a monitor was put on (rule L6), or a message sent to.
+/// The target of a monitor (rule L6), or the receiver of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Target {
     /// A process by its pid.
     Pid(Pid),
-    /// A process by its name, and who had the name when the monitor was made.
+    /// A process by its name, and the process that had the name when the monitor was made.
     Name(Name, Option<Pid>),
-    /// A process by one of its aliases, and whose it was when the monitor was made.
+    /// A process by one of its aliases, and the process that had it when the monitor was made.
     Alias(Alias, Option<Pid>),
 }
 

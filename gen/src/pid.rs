@@ -4,16 +4,16 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
-/// The identity of a process: copyable, untyped, 16 bytes, never reused within the
-/// life of a node (rule N1).
+/// The identity of a process: copyable, untyped, 16 bytes, never reused within the life of a
+/// node (rule N1).
 ///
-/// It prints as in Erlang, `<0.N.0>` for a process of this node and `<node.N.0>`
-/// for one of another, and parses back from that text.
+/// It prints as in Erlang, `<0.N.0>` for a process of this node and `<node.N.0>` for one of
+/// another, and parses back from that text.
 ///
-/// A pid also carries the *creation* of its node, a number drawn when the node
-/// started. It is neither printed nor compared; the node looks at it so that a pid of
-/// another node in the same operating system process is unknown instead of hitting a
-/// stranger. A parsed pid has creation 0, which means "of this node".
+/// A pid also carries the *creation* of its node, a number drawn when the node started. It is
+/// neither printed nor compared. By the creation the node detects a pid of another node in the
+/// same operating system process and treats it as unknown. A parsed pid has creation 0, which
+/// means "of this node".
 #[derive(Clone, Copy)]
 pub struct Pid {
     id: u64,
@@ -22,33 +22,33 @@ pub struct Pid {
 }
 
 impl Pid {
-    /// The pid with number `id` of the local node with the given `creation`.
+    /// Creates the pid with number `id` of the local node with the given `creation`.
     #[must_use]
     pub const fn local(id: u64, creation: u32) -> Self {
         Pid { id, node: 0, creation }
     }
 
-    /// The number `N` in `<0.N.0>`. Number 0 is the node itself: the sender of what
-    /// comes from outside any process.
+    /// Returns the number `N` in `<0.N.0>`. Number 0 is the node itself, which is the sender of
+    /// messages from outside any process.
     #[must_use]
     pub const fn id(self) -> u64 {
         self.id
     }
 
-    /// The node number: 0 for the local node.
+    /// Returns the node number: 0 for the local node.
     #[must_use]
     pub const fn node(self) -> u32 {
         self.node
     }
 
-    /// The creation of the node, 0 if unknown (a parsed pid).
+    /// Returns the creation of the node; 0 if unknown (a parsed pid).
     #[must_use]
     pub const fn creation(self) -> u32 {
         self.creation
     }
 
-    /// Whether both are the same process. Two equal pids are not, if they are known to be
-    /// of different nodes in one operating system process.
+    /// Returns whether both are the same process. Two equal pids are not the same if they are
+    /// known to be of different nodes in one operating system process.
     #[must_use]
     pub const fn is_same_process(self, other: Pid) -> bool {
         self.id == other.id
@@ -56,7 +56,7 @@ impl Pid {
             && (self.creation == other.creation || self.creation == 0 || other.creation == 0)
     }
 
-    /// Whether this is the node itself (`<0.0.0>`), not a process.
+    /// Returns whether this is the node itself (`<0.0.0>`), not a process.
     #[must_use]
     pub const fn is_node(self) -> bool {
         self.id == 0
@@ -102,7 +102,7 @@ impl fmt::Debug for Pid {
     }
 }
 
-/// The text is not a pid such as `<0.17.0>`.
+/// The error of a text that is not a pid such as `<0.17.0>`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a pid: {text:?} (expected a form like <0.17.0>)")]
 pub struct ParsePidError {
@@ -127,8 +127,8 @@ impl FromStr for Pid {
     }
 }
 
-/// Decimal digits only: `+1` and the empty text, which `u64::from_str` or a sloppy
-/// split would take, are no part of a printed pid.
+/// Parses decimal digits only. `u64::from_str` would also take `+1`, and a careless split the
+/// empty text; neither is part of a printed pid.
 fn number(text: &str) -> Option<u64> {
     let canonical = !text.is_empty()
         && text.bytes().all(|b| b.is_ascii_digit())
@@ -183,7 +183,7 @@ mod tests {
         assert!(ours.is_same_process(parsed) && parsed.is_same_process(ours));
         assert!(!ours.is_same_process(stranger) && !stranger.is_same_process(ours));
         assert!(!ours.is_same_process(far) && !ours.is_same_process(Pid::local(18, 1)));
-        // In order by node first; what is equal is one in a set.
+        // Pids are ordered by node first. Equal pids are one element of a set.
         let mut pids = [far, Pid::local(18, 1), ours, Pid::local(2, 1)];
         pids.sort_unstable();
         assert_eq!(pids, [Pid::local(2, 1), ours, Pid::local(18, 1), far]);

@@ -1,7 +1,9 @@
-//! Lanes of a user's message.
+//! The lanes of user messages.
 
-/// Which lane of the receiver's mailbox a message takes (rule M2; the names are
-/// Ergo's). Lanes are drained Max, High, Normal, re-checked before every message.
+/// The lane that a message takes in the receiver's mailbox (rule M2; the names are Ergo's).
+///
+/// Lanes are drained in the order Max, High, Normal. The order is checked again before every
+/// message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Priority {
     /// The Main lane: ordinary traffic, bounded if the mailbox is.
@@ -9,6 +11,6 @@ pub enum Priority {
     Normal,
     /// The System lane, never bounded.
     High,
-    /// The Urgent lane, never bounded, before everything else.
+    /// The Urgent lane, never bounded, drained before all others.
     Max,
 }

@@ -1,24 +1,24 @@
-//! What the node knows of a process without asking it.
+//! Snapshots of processes.
 
 use crate::{Alias, Class, Label, Name, Pid, Root};
 use std::fmt;
 use std::time::Duration;
 
-/// Where a process is in its life.
+/// The state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ProcessState {
     /// Its `init` has not returned.
     Init,
-    /// It waits for a message and has none.
+    /// It waits for a message.
     Idle,
-    /// It has something to do and waits for a worker.
+    /// It is ready and waits for a worker.
     Scheduled,
     /// A worker runs it.
     Running,
-    /// Inside a handler it waits for something: a call, a timer, a socket.
+    /// It waits inside a handler, for example for a call, a timer or a socket.
     Waiting,
-    /// It handles nothing until it is resumed (rule X5).
+    /// It is suspended: it handles nothing until it is resumed (rule X5).
     Suspended,
     /// It has ended.
     Terminated,
@@ -38,7 +38,7 @@ impl fmt::Display for ProcessState {
     }
 }
 
-/// A picture of a process, taken at once and without its help (rule X3).
+/// A snapshot of a process, taken at once and without its help (rule X3).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ProcessInfo {
@@ -48,9 +48,9 @@ pub struct ProcessInfo {
     pub name: Option<Name>,
     /// Its aliases.
     pub aliases: Vec<Alias>,
-    /// What its behaviour is called.
+    /// The label of its behaviour.
     pub behavior: Label,
-    /// Where it is in its life.
+    /// Its state.
     pub state: ProcessState,
     /// The process that spawned it; `None` for one spawned from outside.
     pub parent: Option<Pid>,
@@ -60,42 +60,45 @@ pub struct ProcessInfo {
     pub links: Vec<Pid>,
     /// How many processes it monitors.
     pub monitors: usize,
-    /// How many monitors are on it.
+    /// How many monitors are held on it.
     pub monitored_by: usize,
-    /// Messages waiting on the Urgent lane.
+    /// How many messages wait on the Urgent lane.
     pub urgent: usize,
-    /// Messages waiting on the System lane.
+    /// How many messages wait on the System lane.
     pub system: usize,
-    /// Messages waiting on the Main lane.
+    /// How many messages wait on the Main lane.
     pub main: usize,
     /// The bound of the Main lane.
     pub mailbox: Option<usize>,
-    /// Messages accepted from others on all lanes.
+    /// How many messages of others were accepted, on all lanes.
     pub messages_in: u64,
-    /// Messages that it sent and that were accepted, requests among them; what it sends
-    /// inside a turn is counted when the turn ends.
+    /// How many of its messages were accepted, including requests. Messages sent in a turn are
+    /// counted when the turn ends.
     pub messages_out: u64,
-    /// Messages handled (its reductions), requests to inspect, suspend or show it among
-    /// them. Not counted, here as in `messages_in`, is what the process has ordered itself:
-    /// messages of its timers, pipes and subscriptions.
+    /// How many messages it has handled (its reductions), including requests to inspect it, to
+    /// suspend it or to show its state.
+    ///
+    /// As in `messages_in`, messages of its own timers, pipes and subscriptions are not
+    /// counted.
     pub handled: u64,
     /// The dispatcher it runs on.
     pub dispatcher: String,
-    /// Its scheduling class (rule R6); of one that varies, the one that it has said last.
+    /// Its scheduling class (rule R6). If the class varies, the one that it set last.
     pub class: Class,
-    /// The root below which it lives (rule X6).
+    /// The root of its tree of processes (rule X6).
     pub root: Root,
-    /// How long workers have been in it. Taken as an operating system does it: every 10 ms or
-    /// so whoever runs is charged with the time since the look before. So it is right on
-    /// the average, grows while a turn goes on, and says little about less than 10 ms. In a
-    /// simulation it is zero: a turn takes no virtual time.
+    /// How long workers have run it.
+    ///
+    /// It is sampled: about every 10 ms the running process is charged with the time since the
+    /// last sample. So it is right on average, grows during a turn, and is inaccurate below 10
+    /// ms. In a simulation it is zero, because a turn takes no virtual time.
     pub running_time: Duration,
-    /// Time since it was spawned.
+    /// The time since it was spawned.
     pub uptime: Duration,
 }
 
 impl ProcessInfo {
-    /// A picture with everything else empty: for hosts, which fill it in.
+    /// Creates a snapshot with everything else empty, for hosts to fill in.
     #[must_use]
     pub fn new(pid: Pid, behavior: Label, state: ProcessState) -> Self {
         ProcessInfo {
@@ -124,7 +127,7 @@ impl ProcessInfo {
         }
     }
 
-    /// The picture after `fill`.
+    /// Returns the snapshot after `fill`.
     #[must_use]
     pub fn with(mut self, fill: impl FnOnce(&mut Self)) -> Self {
         fill(&mut self);

@@ -1,37 +1,36 @@
-//! A process with those that it spawned, and so on down.
+//! Trees of processes: a process with its children, their children, and so on.
 //!
-//! A process may spawn a process that spawns a process, as deep as there is memory. So nothing
-//! here recurses: trees are walked, dropped, copied, compared and printed with a list of what is
-//! still to do, on whatever stack their holder has.
+//! A chain of processes may be as deep as memory allows. So no function here recurses: trees
+//! are walked, dropped, copied, compared and printed with an explicit list of pending nodes, on
+//! a stack of any size.
 
 use crate::{ProcessInfo, Root};
 use std::fmt;
 
-/// Generations that are shown by indentation when a tree is printed. With one more indentation
-/// for each, the text of a chain would grow with the square of its length.
+/// How many generations are shown by indentation when a tree is printed. If every generation
+/// were indented, the text of a chain would grow with the square of its length.
 const INDENTED: usize = 64;
 
-/// A process and the processes it spawned, in the order they were spawned (rule X4).
+/// A process and the processes it spawned, in the order in which they were spawned (rule X4).
 ///
-/// A tree may be as deep as there are processes: go through it with [`ProcessTree::walk`] rather
-/// than with a function that calls itself. To move the fields out, use [`std::mem::take`] or
-/// clone them.
+/// A tree may be as deep as there are processes. Iterate with [`ProcessTree::walk`] instead of
+/// a recursive function. To move the fields out, use [`std::mem::take`] or clone them.
 pub struct ProcessTree {
     /// The process.
     pub process: ProcessInfo,
-    /// The processes it spawned that are still alive.
+    /// The live processes that it spawned.
     pub children: Vec<ProcessTree>,
 }
 
 impl ProcessTree {
-    /// The tree of a process and those below it.
+    /// Creates the tree of a process and its children.
     #[must_use]
     pub fn new(process: ProcessInfo, children: Vec<ProcessTree>) -> Self {
         ProcessTree { process, children }
     }
 
-    /// Each process of the tree with its depth, which is 0 for the first: parents before their
-    /// children, and these in the order in which they were spawned.
+    /// Returns each process of the tree with its depth, which is 0 for the first. Parents come
+    /// before their children, and children in the order in which they were spawned.
     ///
     /// ```
     /// # use krarup_gen::{Label, Pid, ProcessInfo, ProcessState, ProcessTree};
@@ -49,10 +48,10 @@ impl ProcessTree {
     }
 }
 
-/// The processes of a tree, one by one.
+/// An iterator over the processes of a tree.
 #[derive(Clone)]
 struct Walk<'a> {
-    /// What comes next is last.
+    /// The pending nodes; the next one is last.
     ahead: Vec<(usize, &'a ProcessTree)>,
 }
 
@@ -78,27 +77,27 @@ impl Drop for ProcessTree {
 impl Clone for ProcessTree {
     fn clone(&self) -> Self {
         let originals: Vec<_> = self.walk().map(|(_, tree)| tree).collect();
-        // From the last to the first: the copies of the children of the next one are the last
-        // that were made, its first child last of all.
+        // In reverse order: the copies of the children of the next node are then the last that
+        // were made, and its first child is the very last.
         let mut copies: Vec<ProcessTree> = Vec::new();
         for original in originals.into_iter().rev() {
             let mut children = copies.split_off(copies.len() - original.children.len());
             children.reverse();
             copies.push(ProcessTree::new(original.process.clone(), children));
         }
-        // Not reached without one: there is a copy of the first.
+        // The fallback is unreachable: there is always a copy of the first node.
         copies.pop().unwrap_or_else(|| ProcessTree::new(self.process.clone(), Vec::new()))
     }
 }
 
-/// Depths and processes in the order of a walk make the whole tree.
+/// Depths and processes in the order of a walk determine the whole tree.
 impl PartialEq for ProcessTree {
     fn eq(&self, other: &Self) -> bool {
         self.processes().eq(other.processes())
     }
 }
 
-/// A list of depths and processes, in the order of [`ProcessTree::walk`].
+/// Prints a list of depths and processes, in the order of [`ProcessTree::walk`].
 impl fmt::Debug for ProcessTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.processes()).finish()
@@ -106,8 +105,9 @@ impl fmt::Debug for ProcessTree {
 }
 
 impl fmt::Display for ProcessTree {
-    /// A line for each process, two columns further in for each generation; from the 65th on the
-    /// line begins with the number of the generation instead. Of the system root is said.
+    /// Prints a line for each process, indented by two columns per generation. From the 65th
+    /// generation on, the line begins with the number of the generation instead. The system
+    /// root is marked.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (depth, process) in self.processes() {
             let columns = 2 * depth.min(INDENTED);
@@ -186,7 +186,7 @@ mod tests {
         let all = [(0, 1), (1, 2), (2, 3), (2, 4), (3, 5), (1, 6), (1, 7), (2, 8), (2, 9)];
         assert_eq!(walked, all);
         assert_eq!(copy.children[0].children[1].children[0], tree(5, vec![]));
-        // The same processes in another shape are another tree.
+        // The same processes in another shape are a different tree.
         assert_ne!(
             tree(1, vec![tree(2, vec![tree(3, vec![])])]),
             tree(1, vec![tree(2, vec![]), tree(3, vec![])])

@@ -1,11 +1,11 @@
-//! Why a process ended.
+//! Reasons: why a process ended.
 
 use std::error::Error;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Why a process ended, or shall end: Erlang's exit reason (rule D8).
+/// Why a process ended, or is to end: Erlang's exit reason (rule D8).
 ///
 /// Any `std::error::Error` converts into [`Reason::Error`], so `?` in a callback ends
 /// the process with that error. For a plain text use [`Reason::error`].
@@ -15,28 +15,28 @@ use std::sync::Arc;
 /// | `Normal` | no | `normal` |
 /// | `Shutdown` | no | `shutdown` |
 /// | `ShutdownWith(detail)` | no | `{shutdown, Detail}` |
-/// | `Kill` | yes | `kill`: as a signal untrappable, as a returned reason ordinary |
-/// | `Killed` | yes | `killed`: what an exit signal `kill` ends a process with |
+/// | `Kill` | yes | `kill`: untrappable as a signal, ordinary as a returned reason |
+/// | `Killed` | yes | `killed`: the reason of a process that an exit signal `kill` ended |
 /// | `NoProcess` | yes | `noproc` |
 /// | `NoConnection` | yes | `noconnection` |
 /// | `Panic(panic)` | yes | `{Error, Stacktrace}` |
 /// | `Error(error)` | yes | any other term |
 ///
-/// Two reasons are equal if they are the same variant and, where there is a detail,
-/// print the same text: errors have no other common ground.
+/// Two reasons are equal if they are the same variant and, if there is a detail, print the same
+/// text. Errors offer no other way to compare them.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum Reason {
-    /// It did its work.
+    /// The process completed its work.
     #[default]
     Normal,
-    /// It was asked to stop.
+    /// The process was asked to stop.
     Shutdown,
-    /// It was asked to stop, or stopped in order, with a detail.
+    /// The process was asked to stop, or stopped in order, with a detail.
     ShutdownWith(Arc<dyn Error + Send + Sync>),
-    /// As an exit signal: end at once, whatever the process wants.
+    /// As an exit signal: end at once, even if the process traps exits.
     Kill,
-    /// It was ended by an exit signal [`Reason::Kill`].
+    /// The process was ended by an exit signal [`Reason::Kill`].
     Killed,
     /// There was no such process.
     NoProcess,
@@ -49,32 +49,35 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// An abnormal reason from a text or any boxed error.
+    /// Creates an abnormal reason from a text or any boxed error.
     pub fn error(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Reason::Error(Arc::from(error.into()))
     }
 
-    /// An orderly stop with a detail: `{shutdown, Detail}`.
+    /// Creates the reason of an orderly stop with a detail: `{shutdown, Detail}`.
     pub fn shutdown(detail: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Reason::ShutdownWith(Arc::from(detail.into()))
     }
 
-    /// Everything but `Normal` and the two `Shutdown`s is abnormal: it restarts transient
-    /// children, and is reported as a failure. Whether linked processes end too is another
-    /// question: all reasons but `Normal` end those that do not trap exits, the `Shutdown`s among
-    /// them, as in OTP (rule L2; see [`Reason::is_normal`]).
+    /// Returns whether this is any reason but `Normal` and the two `Shutdown`s.
+    ///
+    /// An abnormal reason restarts transient children, and is reported as a failure. Whether
+    /// linked processes end too does not depend on this: as in OTP, every reason but `Normal`,
+    /// also the `Shutdown`s, ends linked processes that do not trap exits (rule L2; see
+    /// [`Reason::is_normal`]).
     #[must_use]
     pub const fn is_abnormal(&self) -> bool {
         !matches!(self, Reason::Normal | Reason::Shutdown | Reason::ShutdownWith(_))
     }
 
-    /// Whether this is `Normal`, the reason that untrapping linked processes ignore.
+    /// Returns whether this is `Normal`, the reason that linked processes ignore if they do not
+    /// trap exits.
     #[must_use]
     pub const fn is_normal(&self) -> bool {
         matches!(self, Reason::Normal)
     }
 
-    /// The error as a `T`, if that is what the process ended with.
+    /// Returns the error as a `T`, if that is the type of the error or detail.
     #[must_use]
     pub fn downcast_ref<T: Error + 'static>(&self) -> Option<&T> {
         match self {
@@ -90,11 +93,11 @@ impl<E: Error + Send + Sync + 'static> From<E> for Reason {
     }
 }
 
-/// What an error prints. That is a user's code, and runs in whoever logs or compares a reason:
-/// should it panic, that is no panic of theirs (rule D4).
+/// The text of an error. Its `Display` is user code and runs in any code that logs or compares
+/// a reason, so a panic in it is contained (rule D4).
 fn text(error: &Arc<dyn Error + Send + Sync>) -> String {
     catch_unwind(AssertUnwindSafe(|| error.to_string())).unwrap_or_else(|panic| {
-        // Its destructor may panic as well; what that panics with is left alone.
+        // Its destructor may panic too. The payload of that panic is leaked.
         if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
             std::mem::forget(again);
         }
@@ -118,8 +121,8 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The variant, and for an error its text: short enough for one line of a log, and
-/// what `fn main() -> krarup::Result` prints.
+/// Prints the variant, and the text of an error: short enough for one line of a log. This is
+/// also what `fn main() -> krarup::Result` prints.
 impl fmt::Debug for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -155,19 +158,19 @@ pub struct Panic {
 }
 
 impl Panic {
-    /// A panic with the given message, raised at `file:line:column`.
+    /// Creates a panic with the given message, raised at `file:line:column`.
     #[must_use]
     pub fn new(message: String, location: Option<String>) -> Self {
         Panic { message, location }
     }
 
-    /// What was panicked with.
+    /// Returns the message of the panic.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// `file:line:column` of the panic, if it is known.
+    /// Returns `file:line:column` of the panic, if it is known.
     #[must_use]
     pub fn location(&self) -> Option<&str> {
         self.location.as_deref()
@@ -258,7 +261,7 @@ mod tests {
         assert_ne!(Reason::error("boom"), Reason::error("bang"));
         assert_ne!(Reason::shutdown("boom"), Reason::shutdown("bang"));
         assert_eq!(Reason::shutdown("boom"), Reason::shutdown("boom"));
-        // Wherever it was raised.
+        // The location does not matter for equality.
         let here = panic("boom", Some("a.rs:1:2"));
         assert_eq!(
             (here.to_string().as_str(), &here),

@@ -3,21 +3,20 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A reference, unique over 2^64 allocations within a node's life (rule N1): it
-/// names one monitor, one timer, one link.
+/// A reference, unique over 2^64 allocations within a node's life (rule N1).
 ///
-/// It prints `#Ref<0.N>` and parses back.
+/// It identifies one monitor, one timer or one link. It prints as `#Ref<0.N>` and parses back.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ref(u64);
 
 impl Ref {
-    /// The reference with the given number.
+    /// Creates the reference with the given number.
     #[must_use]
     pub const fn new(number: u64) -> Self {
         Ref(number)
     }
 
-    /// The number `N` in `#Ref<0.N>`.
+    /// Returns the number `N` in `#Ref<0.N>`.
     #[must_use]
     pub const fn number(self) -> u64 {
         self.0
@@ -36,7 +35,7 @@ impl fmt::Debug for Ref {
     }
 }
 
-/// The text is not a reference such as `#Ref<0.4>`.
+/// The error of a text that is not a reference such as `#Ref<0.4>`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a reference: {text:?} (expected a form like #Ref<0.4>)")]
 pub struct ParseRefError {

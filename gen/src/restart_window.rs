@@ -1,49 +1,52 @@
-//! How often something is restarted before it is given up (rule S5).
+//! The restart window: how often a process is restarted before its supervisor gives up (rule
+//! S5).
 
 use crate::timestamp::Timestamp;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The restarts of the last `period`: a sliding window over the time they happened. By it
-/// a supervisor, or a process that restarts in place, decides when to give up.
+/// The restarts of the last `period`, in a sliding window.
 ///
-/// Ages are compared to the nanosecond, and an entry exactly `period` old still
-/// counts. OTP reads a clock of whole seconds, `monotonic_time(1)`. Where the ages
-/// alone decide what it does, the two agree: up to `period` an entry counts, from
-/// `period` plus one second on it does not. In the second between, OTP's answer
-/// depends on where in its second the node was when the restarts happened; here it is
-/// no. Restarts at whole seconds, as in OTP's recorded windows, give OTP's results.
+/// A supervisor, or a process that restarts in place, uses it to decide when to give up.
+///
+/// Ages are compared in nanoseconds, and an entry exactly `period` old still counts. OTP reads
+/// a clock of whole seconds, `monotonic_time(1)`. The two agree where the ages alone determine
+/// the result: an entry counts up to `period`, and does not count from `period` plus one second
+/// on. In the second between, the result of OTP depends on the fraction of a second at which
+/// the restarts happened; here the entry does not count. Restarts at whole seconds, as in the
+/// windows recorded from OTP, give OTP's results.
 #[derive(Clone, Debug)]
 pub struct RestartWindow {
     intensity: u32,
     period: Duration,
-    /// Oldest first: those that count, and those that were too many.
+    /// The oldest first. Includes the restarts that were refused.
     restarts: VecDeque<Timestamp>,
 }
 
 impl RestartWindow {
-    /// At most `intensity` restarts within `period`. A period of zero would count none:
-    /// whoever takes one from a user refuses it.
+    /// Creates a window of at most `intensity` restarts within `period`.
+    ///
+    /// A period of zero would count no restart, so callers that take the period from a user
+    /// must refuse zero.
     #[must_use]
     pub fn new(intensity: u32, period: Duration) -> Self {
         RestartWindow { intensity, period, restarts: VecDeque::new() }
     }
 
-    /// How long a restart counts.
+    /// Returns how long a restart counts.
     #[must_use]
     pub fn period(&self) -> Duration {
         self.period
     }
 
-    /// Counts a restart, however many children it concerns, and says whether it may
-    /// go ahead.
+    /// Counts a restart, however many children it concerns. Returns whether it is allowed.
     pub fn record(&mut self, now: Timestamp) -> bool {
         let has_room = self.has_room(now);
         self.restarts.push_back(now);
         has_room
     }
 
-    /// Whether a restart may go ahead now. It is not counted.
+    /// Returns whether a restart is allowed now, without counting one.
     pub fn has_room(&mut self, now: Timestamp) -> bool {
         while self.restarts.front().is_some_and(|&oldest| now.since(oldest) > self.period) {
             self.restarts.pop_front();
@@ -61,9 +64,9 @@ mod tests {
         Timestamp::ZERO + Duration::from_secs(seconds)
     }
 
-    /// Recorded from Erlang/OTP 25: intensity, period in seconds, the seconds at which
-    /// the one permanent child died, and how many of these deaths led to a restart;
-    /// fewer than there are deaths, if the supervisor shut down at the next.
+    /// Recorded from Erlang/OTP 25: intensity, period in seconds, the seconds at which the one
+    /// permanent child ended, and how many of these ends led to a restart. The number is
+    /// smaller than that of the ends if the supervisor shut down at the next one.
     const WINDOWS: &[(u32, u64, &[u64], usize)] = &[
         (2, 5, &[2, 3, 9, 15, 16, 17, 23], 5),
         (2, 3, &[5, 6, 7, 7, 7, 9, 10, 12, 16, 17, 18], 2),

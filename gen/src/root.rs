@@ -2,20 +2,20 @@
 
 use std::fmt;
 
-/// Below which of the two roots of its node a process lives (rule X6).
+/// The root of the tree of processes to which a process belongs (rule X6).
 ///
-/// The idea is Akka's: a guardian of what the program is there for, and one of the services it
+/// The idea is Akka's: one guardian for the program itself, and one for the services that it
 /// needs until its last process has ended. A root is not a process, so it has neither mailbox
-/// nor pid: it is a property that a top-level process is spawned with and that all
-/// below it inherit.
+/// nor pid. It is a property of a top-level process, set when that is spawned, and all its
+/// descendants inherit it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Root {
-    /// What the program is there for. A stop takes these down first.
+    /// The processes of the program itself. A stop ends them first.
     #[default]
     User,
-    /// Services that must outlive the users: logs, metrics, connections. A stop takes them
-    /// down when the last user has ended.
+    /// Services that must outlive the user processes: logs, metrics, connections. A stop ends
+    /// them after the last user process has ended.
     System,
 }
 

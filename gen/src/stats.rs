@@ -1,46 +1,46 @@
 //! Counters of a node.
 //!
-//! All are counted since the start, or are what there is *now* where that is said. Each is
-//! written where the thing happens, by one thread where it happens often, and read without
-//! stopping anybody: counters that are read together may be of neighbouring moments, and of
-//! a node at rest they are exact.
+//! All values are counted since the start, or are current values where the text says *now*.
+//! Each is written where the event happens, by a single thread if the event is frequent, and is
+//! read without stopping any thread. Counters that are read together may come from slightly
+//! different moments. In a node at rest they are exact.
 
 use std::time::Duration;
 
-/// What a node has counted since it started (rule X4).
+/// The counters of a node since it started (rule X4).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeStats {
-    /// Living processes.
+    /// Live processes now.
     pub processes: usize,
     /// Processes spawned since the start.
     pub spawned: u64,
-    /// Registered names.
+    /// Registered names now.
     pub names: usize,
-    /// Aliases that are not revoked.
+    /// Aliases now that are not revoked.
     pub aliases: usize,
-    /// Timers set and not yet fired or cancelled.
+    /// Timers now that are set and have neither fired nor been cancelled.
     pub timers: usize,
-    /// Messages that were accepted and never handled, or sent to a dead process
-    /// (rules M7 and D7).
+    /// Messages that were accepted and never handled, or sent to an ended process (rules M7 and
+    /// D7).
     pub dead_letters: u64,
-    /// Times a mailbox was found to hold very many messages: see `NodeBuilder::mailbox_alarm`.
+    /// How often a mailbox was found to hold very many messages: see
+    /// `NodeBuilder::mailbox_alarm`.
     pub deep_mailboxes: u64,
     /// Replies that came after their call had timed out or was given up (rule C3).
     pub late_replies: u64,
-    /// Side threads for blocking work that are alive (they are started when needed, and end
-    /// when idle).
+    /// Side threads for blocking work now. They are started when needed, and end when idle.
     pub blocking_threads: usize,
-    /// Blocking work that waits for a side thread or runs on one.
+    /// Blocking work now that waits for a side thread or runs on one.
     pub blocking_work: usize,
     /// One entry per dispatcher.
     pub dispatchers: Vec<DispatcherStats>,
 }
 
-/// What a dispatcher has counted since it started (rule X4).
+/// The counters of a dispatcher since it started (rule X4).
 ///
-/// A simulation fills in the turns, those of high class, and what waits; a pinned dispatcher
-/// has no queues and no thefts; one on calling threads has turns alone.
+/// A simulation fills in only the turns, those of high class, and the queued processes. A
+/// pinned dispatcher has no queues and no steals. A calling-thread dispatcher has only turns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DispatcherStats {
@@ -50,88 +50,89 @@ pub struct DispatcherStats {
     pub workers: usize,
     /// Workers asleep now.
     pub parked: usize,
-    /// Workers, spares among them, that look for work now.
+    /// Workers, including spare workers, that search for work now.
     pub searching: usize,
     /// Turns run.
     pub turns: u64,
-    /// Of these, turns of processes of high class (rule R6).
+    /// How many of these were turns of processes of high class (rule R6).
     pub high_turns: u64,
-    /// Times a process was put into a queue: when it became ready, and at the end of a
-    /// turn after which it had more to do.
+    /// How often a process was put into a queue: when it became ready, and after a turn that
+    /// left it with more to do.
     pub scheduled: u64,
-    /// Processes put on the shared queue: from outside, by timers and spares, or spilled.
+    /// Processes put into the shared queue: from outside, by timers and spare workers, or as
+    /// spills.
     pub injected: u64,
-    /// Processes put on the shared queue because the worker's own was full (1 048 576); they are
-    /// in `injected` too.
+    /// Processes put into the shared queue because the worker's own queue was full (1 048 576).
+    /// They are included in `injected`.
     pub spills: u64,
-    /// Processes in queues now, of either class.
+    /// Processes in queues now, of both classes.
     pub queued: usize,
-    /// The most processes ever seen in the shared queue, by a look every 10 ms while any worker
-    /// is awake.
+    /// The most processes seen in the shared queue, sampled every 10 ms while any worker is
+    /// awake.
     pub longest_injector: usize,
-    /// The most processes ever in the queue of one worker. Exact from two on; one is not
-    /// counted.
+    /// The most processes ever in the queue of one worker. Exact from two on; a length of one
+    /// is not recorded.
     pub longest_queue: usize,
-    /// Takes from the shared queue, each of one process and up to 16 more.
+    /// How often a worker took from the shared queue: one process and up to 16 more each time.
     pub injector_takes: u64,
-    /// Looks at another worker's queue to steal from it, also if it was empty.
+    /// How often a worker looked at another worker's queue to steal from it, also if it was
+    /// empty.
     pub steal_attempts: u64,
     /// Batches stolen from another worker.
     pub steals: u64,
     /// Processes stolen.
     pub stolen: u64,
-    /// Times a worker has slept; counted when it wakes.
+    /// How often a worker has slept, counted when it wakes.
     pub parks: u64,
-    /// Times a sleeping worker was woken because there was work.
+    /// How often a sleeping worker was woken because there was work.
     pub wakes: u64,
-    /// Workers held now by a turn that is longer than the limit set (rule R4).
+    /// Workers held now by a turn that is longer than the limit (rule R4).
     pub blocked: usize,
     /// Turns that were longer than the limit.
     pub long_turns: u64,
-    /// The longest a turn was seen to last, by a look every 10 ms: so none is missed that takes
-    /// 20 ms, and each is up to 10 ms longer than this says.
+    /// The longest turn seen, sampled every 10 ms. So no turn of 20 ms or more is missed, and a
+    /// turn may be up to 10 ms longer than this value.
     pub longest_turn: Duration,
     /// Spare workers that fill in now.
     pub spares: usize,
-    /// Times the executor refused a process twice, or dropped its task
-    /// (rule R7).
+    /// How often the executor refused a process twice, or dropped its task (rule R7).
     pub refused: u64,
-    /// Turns by the number of messages that were handled in them. Every 976th turn of a worker is
-    /// measured, so this is a sample: divide by the sum to have the shares.
+    /// Turns by the number of messages handled in them. Every 976th turn of a worker is
+    /// measured, so this is a sample: divide by the sum to get the shares.
     pub messages_per_turn: Histogram,
-    /// Its workers, then its spare workers, each by itself.
+    /// The counters of each worker, then of each spare worker.
     pub each: Vec<WorkerStats>,
 }
 
-/// What one worker has counted since it started; see [`DispatcherStats`] for what is meant.
+/// The counters of one worker since it started; see [`DispatcherStats`] for their meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerStats {
     /// Turns run.
     pub turns: u64,
-    /// Of these, turns of processes of high class.
+    /// How many of these were turns of processes of high class.
     pub high_turns: u64,
-    /// Processes in its own queue now; 0 of a spare, which has none.
+    /// Processes in its own queue now; 0 for a spare worker, which has none.
     pub queued: usize,
     /// The most processes ever in its own queue, from two on.
     pub longest_queue: usize,
     /// Processes that found its own queue full.
     pub spills: u64,
-    /// Takes from the shared queue.
+    /// How often it took from the shared queue.
     pub injector_takes: u64,
-    /// Looks at another worker's queue.
+    /// How often it looked at another worker's queue.
     pub steal_attempts: u64,
     /// Batches stolen.
     pub steals: u64,
     /// Processes stolen.
     pub stolen: u64,
-    /// Times it has slept; counted when it wakes.
+    /// How often it has slept, counted when it wakes.
     pub parks: u64,
-    /// A sample of its turns by the number of messages that were handled in them.
+    /// A sample of its turns by the number of messages handled in them.
     pub messages_per_turn: Histogram,
 }
 
-/// How often numbers of some size were met, in steps of doubling.
+/// Counts of numbers by size, in classes that double.
 ///
 /// | place | 0 | 1 | 2 | 3 | 4 | .. | 11 |
 /// |---|---|---|---|---|---|---|---|
@@ -140,37 +141,37 @@ pub struct WorkerStats {
 pub struct Histogram(pub [u64; Histogram::PLACES]);
 
 impl Histogram {
-    /// Places there are.
+    /// The number of places.
     pub const PLACES: usize = 12;
 
-    /// The place of a number.
+    /// Returns the place of a number.
     #[must_use]
     pub fn place(number: u64) -> usize {
         let place = number.checked_ilog2().map_or(0, |log| log as usize + 1);
         place.min(Self::PLACES - 1)
     }
 
-    /// How many numbers were met.
+    /// Returns how many numbers were counted.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// Adds another to this one.
+    /// Adds the counts of another histogram.
     pub fn add(&mut self, other: &Histogram) {
         self.0.iter_mut().zip(other.0).for_each(|(place, more)| *place += more);
     }
 }
 
 impl NodeStats {
-    /// The counters after `fill`: for hosts.
+    /// Returns the counters after `fill`. For hosts.
     #[must_use]
     pub fn with(mut self, fill: impl FnOnce(&mut Self)) -> Self {
         fill(&mut self);
         self
     }
 
-    /// The counters of the dispatcher of this name, if it has started.
+    /// Returns the counters of the dispatcher of this name, if it has started.
     #[must_use]
     pub fn dispatcher(&self, name: &str) -> Option<&DispatcherStats> {
         self.dispatchers.iter().find(|dispatcher| dispatcher.name == name)
@@ -178,20 +179,20 @@ impl NodeStats {
 }
 
 impl DispatcherStats {
-    /// Counters at zero: for hosts, which fill them in.
+    /// Creates counters at zero, for hosts to fill in.
     #[must_use]
     pub fn new(name: String, workers: usize) -> Self {
         DispatcherStats { name, workers, ..Self::default() }
     }
 
-    /// The counters after `fill`.
+    /// Returns the counters after `fill`.
     #[must_use]
     pub fn with(mut self, fill: impl FnOnce(&mut Self)) -> Self {
         fill(&mut self);
         self
     }
 
-    /// Takes over the counters of the workers, and their sums.
+    /// Sets the counters of the workers, and adds them to the sums.
     pub fn set_each(&mut self, each: Vec<WorkerStats>) {
         for worker in &each {
             self.turns += worker.turns;
@@ -211,7 +212,7 @@ impl DispatcherStats {
 }
 
 impl WorkerStats {
-    /// The counters after `fill`: for hosts.
+    /// Returns the counters after `fill`. For hosts.
     #[must_use]
     pub fn with(mut self, fill: impl FnOnce(&mut Self)) -> Self {
         fill(&mut self);

@@ -4,30 +4,31 @@ use std::fmt;
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
-/// A point in a node's monotonic time: nanoseconds since the node started. In a
-/// simulation the time is virtual (rule T2).
+/// A point in a node's monotonic time: nanoseconds since the node started.
+///
+/// In a simulation the time is virtual (rule T2).
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(u64);
 
 impl Timestamp {
     /// The start of the node.
     pub const ZERO: Timestamp = Timestamp(0);
-    /// The end of time, 584 years after the start: what an addition saturates at.
+    /// The end of time, 584 years after the start. Additions saturate here.
     pub const MAX: Timestamp = Timestamp(u64::MAX);
 
-    /// The point `nanos` nanoseconds after the start of the node.
+    /// Returns the point `nanos` nanoseconds after the start of the node.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Timestamp(nanos)
     }
 
-    /// Nanoseconds since the start of the node.
+    /// Returns the nanoseconds since the start of the node.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// The time from `earlier` to this point; zero if it is not earlier.
+    /// Returns the time from `earlier` to this point; zero if `earlier` is not earlier.
     #[must_use]
     pub const fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
@@ -37,7 +38,7 @@ impl Timestamp {
 impl Add<Duration> for Timestamp {
     type Output = Timestamp;
 
-    /// Saturates at [`Timestamp::MAX`]: `Duration::MAX` is a legal "never".
+    /// Adds a duration. Saturates at [`Timestamp::MAX`], so `Duration::MAX` means "never".
     fn add(self, by: Duration) -> Timestamp {
         Timestamp(self.0.saturating_add(u64::try_from(by.as_nanos()).unwrap_or(u64::MAX)))
     }
@@ -73,7 +74,7 @@ mod tests {
         assert_eq!(Timestamp::ZERO + second, Timestamp::from_nanos(1_000_000_000));
         assert_eq!(Timestamp::MAX + second, Timestamp::MAX);
         assert_eq!(soon + Duration::MAX, Timestamp::MAX);
-        // Longer than 64 bits of nanoseconds, and what is left of them is short.
+        // More than 64 bits of nanoseconds; truncated to 64 bits it would be short.
         assert_eq!(soon + Duration::from_secs(1 << 40), Timestamp::MAX);
         assert_eq!((soon + second).since(soon), second);
         assert_eq!(soon + second - soon, second);

@@ -1,5 +1,5 @@
-//! An alias that is revoked against a sender by it: when the revocation has returned nothing
-//! arrives (rule N5), in each of the ways in which something can be sent by an alias.
+//! The revocation of an alias against a sender that uses it. After the revocation has returned
+//! no message arrives (rule N5), for each way in which a message can be sent by an alias.
 
 use super::checker::{joined, model, thread};
 use super::model_host::ModelHost;
@@ -7,8 +7,8 @@ use crate::addressing::recipient::Recipient;
 use crate::context::Context;
 use crate::mailbox::inbox::UNBOUNDED;
 
-/// What lies in the mailbox when `revoke` has returned is all that there will be. Whether that
-/// is anything hangs on who was first.
+/// No message arrives after `revoke` has returned. Whether the mailbox holds a message at that
+/// time depends on the order of the threads.
 fn nothing_more(send: fn(&Recipient<u32>)) {
     model(move || {
         let house = ModelHost::new();

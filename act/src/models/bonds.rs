@@ -1,5 +1,5 @@
-//! Links and monitors against the death of their target (rule L5): exactly one notice,
-//! whether it dies before, during or after, and none once the bond is taken away.
+//! Links and monitors against the end of their target (rule L5). There is exactly one notice,
+//! whether the target ends before, during or after, and none once the bond has been removed.
 
 use super::checker::{bounded, joined, model, thread};
 use super::model_host::{LIMITS, ModelActor, ModelHost};
@@ -19,7 +19,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// A process that traps, by its own view, and one that will end when it is run.
+/// The context of a process that traps exits, and a process that will end when it is run.
 fn couple() -> (Arc<ModelHost>, Context<u32, u32>, ModelActor, Ready) {
     let house = ModelHost::new();
     let one = house.admit_new(UNBOUNDED);
@@ -32,17 +32,17 @@ fn couple() -> (Arc<ModelHost>, Context<u32, u32>, ModelActor, Ready) {
     (house, ctx, other, ready)
 }
 
-/// Runs the process to its end on a thread of its own.
+/// Runs the process to its end on another thread.
 fn dying(ready: Ready) -> thread::JoinHandle<()> {
     thread::spawn(move || assert!(ready.run(&LIMITS).is_none()))
 }
 
-/// The notices that the process receives now.
+/// The number of notices that the process receives now.
 fn notices(ctx: &mut Context<u32, u32>) -> usize {
     let _turn = current::enter(ctx.pid(), &LIMITS, || ctx.now());
     let mut count = 0;
     let mut cx = std::task::Context::from_waker(noop_waker_ref());
-    // Else it would think that it has looked into its mailbox already.
+    // Otherwise the flag would say that it has already looked into its mailbox.
     current::begin_poll(noop_waker_ref(), AwaitedProcess::NONE);
     while let Poll::Ready(item) = pin!(ctx.receive()).poll(&mut cx) {
         count += usize::from(matches!(item, Received::Exit(_) | Received::Down(_)));
@@ -62,8 +62,8 @@ fn one_exit_per_link_whenever_the_target_dies() {
     });
 }
 
-/// The target is killed: to one that links it is dead from then on, and it ends a little
-/// later.
+/// The target is killed. For a process that links to it, it has ended at once; its real end
+/// comes a little later.
 #[test]
 fn one_exit_per_link_whenever_the_target_is_killed() {
     model(|| {
@@ -113,8 +113,8 @@ fn a_link_made_again_is_heard_of_once() {
     });
 }
 
-/// Two processes link to each other at the same time, and one ends: there is one link and
-/// one exit, and nobody waits for the other's lock for ever.
+/// Two processes link to each other at the same time, and one ends. There is one link and one
+/// exit notice, and there is no deadlock of the two locks.
 #[test]
 fn a_link_from_both_ends_is_one() {
     model(|| {
@@ -160,7 +160,7 @@ fn no_down_after_demonitor() {
     });
 }
 
-/// A monitor of somebody who is no process, whenever the target dies.
+/// A monitor from outside any process fires whenever the target ends.
 #[test]
 fn who_watches_from_outside_is_told_whenever_the_target_dies() {
     model(|| {
@@ -178,7 +178,8 @@ fn who_watches_from_outside_is_told_whenever_the_target_dies() {
     });
 }
 
-/// One who watches from outside and gives up leaves nothing at the target, whatever that does.
+/// A monitor from outside that is given up leaves no entry at the target, whatever the target
+/// does.
 #[test]
 fn who_gives_up_watching_leaves_nothing() {
     model(|| {
@@ -193,14 +194,14 @@ fn who_gives_up_watching_leaves_nothing() {
     });
 }
 
-/// The halves of the link between two living processes: whether each has its own.
+/// For each of two living processes, whether it has its half of the link.
 fn halves(one: &ModelActor, other: &ModelActor) -> [bool; 2] {
     let has = |a: &ModelActor, b: &ModelActor| a.locked_relations().links().contains(&b.pid);
     [has(one, other), has(other, one)]
 }
 
-/// Two processes that link and unlink each other from both ends at once: at the end either
-/// both have the link or neither.
+/// Two processes link and unlink each other from both ends at once. In the end either both have
+/// the link or neither has it.
 #[test]
 fn both_halves_of_a_link_agree() {
     model(|| {
@@ -224,8 +225,8 @@ fn both_halves_of_a_link_agree() {
     });
 }
 
-/// Two linked processes that end at the same moment, each monitored by the other: both end,
-/// and nothing is left of either.
+/// Two linked processes that monitor each other end at the same moment. Both end, and no entry
+/// of either remains.
 #[test]
 fn two_who_die_together_leave_nothing() {
     bounded(5, || {
@@ -254,8 +255,8 @@ fn two_who_die_together_leave_nothing() {
     });
 }
 
-/// A process that monitors a living one ends while that one monitors it: nothing of the dead
-/// is left at the living.
+/// A process that monitors a living process ends while that one starts to monitor it. No entry
+/// of the ended process remains at the living one.
 #[test]
 fn the_dead_leave_no_monitor_at_the_living() {
     model(|| {
@@ -271,8 +272,8 @@ fn the_dead_leave_no_monitor_at_the_living() {
     });
 }
 
-/// Three in a chain of links: the end of the first reaches the last, though the middle one
-/// is being linked to meanwhile.
+/// Three processes in a chain of links. The end of one reaches the last, although the link to
+/// the middle one is being made at the same time.
 #[test]
 fn an_exit_runs_through_a_chain_that_is_being_made() {
     bounded(4, || {

@@ -1,4 +1,4 @@
-//! Real calls between real processes (rules C1, C3, C5): each comes to one end, whatever
+//! Real calls between real processes (rules C1, C3, C5). Each call has one outcome, whatever
 //! happens at the same moment.
 
 use super::checker::{Mutex, bounded, joined, thread};
@@ -15,14 +15,14 @@ use krarup_gen::{CallError, Reason, Target};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the processes of these models understand.
+/// The messages of these processes.
 enum Ask {
-    /// Call this one.
+    /// Make the receiver call this process.
     Call(Address<Ask>),
     Hello(Reply<u32>),
 }
 
-/// What came of a call that a process made.
+/// The outcome of a call that a process made.
 #[derive(Clone, Default)]
 struct CallOutcome {
     result: Arc<Mutex<Option<Result<u32, CallError>>>>,
@@ -40,7 +40,7 @@ impl CallOutcome {
     }
 }
 
-/// Answers, and calls whom it is told to, until it is to finish.
+/// Answers calls, and makes the calls that it is asked to make, until it is told to finish.
 async fn live(mut ctx: Context<Ask>, timeout: Option<Duration>, outcome: CallOutcome) {
     loop {
         match ctx.receive().await {
@@ -75,8 +75,8 @@ fn finish(house: &Arc<ModelHost>, process: &Address<Ask>) -> Reason {
     block_on(end).reason
 }
 
-/// Two processes that call each other at the same moment: exactly one call fails, and the
-/// other is answered.
+/// Two processes call each other at the same moment. Exactly one call fails, and the other is
+/// answered.
 #[test]
 fn of_two_that_call_each_other_exactly_one_fails() {
     bounded(2, || {
@@ -102,11 +102,11 @@ fn of_two_that_call_each_other_exactly_one_fails() {
     });
 }
 
-/// A reply, a timeout and, if it is to be, a kill of the caller, in any order.
+/// A reply, a timeout and, if `kills` is set, a kill of the caller, in any order.
 fn a_call(kills: bool) {
     bounded(3, move || {
         let house = ModelHost::until(2);
-        // Under a second: its timer is set at once.
+        // Timeouts under a second are set at once.
         let (caller, outcome) = process(&house, Some(Duration::from_millis(10)));
         let (callee, _) = process(&house, None);
         assert!(caller.send(Ask::Call(callee.clone())).is_ok());
@@ -119,7 +119,7 @@ fn a_call(kills: bool) {
             caller.process().kill();
         }
         joined(time);
-        // A timer that is set after that has no thread to fire it.
+        // No thread fires a timer that is set after that.
         house.time_passes();
         finish(&house, &caller);
         finish(&house, &callee);
@@ -147,8 +147,8 @@ fn a_caller_that_is_killed_leaves_neither_reply_nor_timer() {
     a_call(true);
 }
 
-/// A callee that is killed while it is called: the caller hears its reason or that there is
-/// nobody, or its reply; it never waits.
+/// A callee is killed while it is called. The caller receives its reason, or that there is no
+/// process, or its reply; it never waits for ever.
 #[test]
 fn a_call_to_one_who_is_killed_ends() {
     bounded(3, || {

@@ -1,17 +1,19 @@
-//! One body, three checkers.
+//! Runs one model with three checkers.
 //!
-//! A model is a function that starts threads and asserts. How it is built says who runs it:
+//! A model is a function that starts threads and asserts. The build decides what runs it:
 //!
-//! | built | run by | finds |
+//! | build | checker | finds |
 //! |---|---|---|
-//! | with `--cfg loom` | loom, in every order of its threads, with every value that a load may see | whatever an order can show, up to the model's limit of preemptions |
-//! | as any test | the machine's threads, some hundred times | what goes wrong on the real locks and atomics, with luck |
-//! | for miri | miri's threads, a few times | undefined behaviour, data races, leaks |
+//! | `--cfg loom` | loom: all orders of threads and values of loads | all errors up to its bound |
+//! | a normal test | real threads, some hundred times | errors of real locks, by chance |
+//! | miri | the threads of miri, a few times | undefined behaviour, data races, leaks |
 //!
-//! A model that must fail is loom's alone: it finds for certain what others find with luck.
-//! A lost wake-up shows as a deadlock: everybody waits.
+//! The bound of loom is the model's limit of preemptions.
 //!
-//! The crates share this file.
+//! A model that must fail runs with loom only: loom finds with certainty what the others find
+//! by chance. A lost wake-up shows as a deadlock in which every thread waits.
+//!
+//! Several crates share this file.
 
 #![allow(dead_code, unused_imports, reason = "each crate uses its part of it")]
 
@@ -40,16 +42,16 @@ mod every_order {
         check(&Builder::new(), body);
     }
 
-    /// Runs a model in every order with at most so many preemptions: for one that has too
-    /// many orders. `LOOM_MAX_PREEMPTIONS` bounds every model alike, to look longer or
-    /// shorter.
+    /// Runs a model in every order with at most `preemptions` preemptions, for a model that has
+    /// too many orders. `LOOM_MAX_PREEMPTIONS` sets the bound of every model, for a longer or
+    /// shorter search.
     pub(crate) fn bounded(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
         let mut builder = Builder::new();
         builder.preemption_bound.get_or_insert(preemptions);
         check(&builder, body);
     }
 
-    /// Says how many orders there were, to who runs the tests with `--nocapture`.
+    /// Prints how many orders there were; shown when the tests run with `--nocapture`.
     fn check(builder: &Builder, body: impl Fn() + Send + Sync + 'static) {
         let orders = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&orders);
@@ -69,10 +71,10 @@ mod many_times {
     use std::thread;
     use std::time::Duration;
 
-    /// A model that takes so long is stuck.
+    /// A model that takes this long has deadlocked.
     const PATIENCE: Duration = Duration::from_mins(5);
 
-    /// Runs a model many times; `MODEL_ROUNDS` says how often.
+    /// Runs a model many times; `MODEL_ROUNDS` sets how often.
     pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
         let (over, ends) = channel();
         let running = thread::spawn(move || {
@@ -96,7 +98,7 @@ mod many_times {
     }
 }
 
-/// A lock of the checker's.
+/// A lock that the checker observes.
 #[derive(Default)]
 pub(crate) struct Mutex<T>(raw::Mutex<T>);
 
@@ -129,7 +131,7 @@ impl Condvar {
     }
 }
 
-/// Waits for a thread, and fails as it did.
+/// Joins a thread and repeats its panic.
 pub(crate) fn joined<T>(thread: thread::JoinHandle<T>) -> T {
     match thread.join() {
         Ok(value) => value,

@@ -1,5 +1,5 @@
-//! The end of a real process: it comes once, whatever brings it and whoever is quicker, and
-//! no message disappears in it (rules D3, D5, D7, M5).
+//! The end of a real process. It happens once, whatever causes it and in whatever order, and no
+//! message disappears (rules D3, D5, D7, M5).
 
 use super::checker::{bounded, joined, model, thread};
 use super::model_host::{ModelActor, ModelHost};
@@ -29,7 +29,7 @@ impl EndCount {
     }
 }
 
-/// A process that handles what comes; and ends after the first message, if it is to.
+/// A process that handles messages. With `ends` it ends after the first one.
 fn handling(house: &Arc<ModelHost>, bound: u32, ends: bool) -> (ModelActor, EndCount) {
     let handled = EndCount::default();
     let count = handled.clone();
@@ -46,8 +46,8 @@ fn handling(house: &Arc<ModelHost>, bound: u32, ends: bool) -> (ModelActor, EndC
     (cell, handled)
 }
 
-/// A kill, a message and the process's own end, in any order: it ends once, and the
-/// message is handled, or dropped and counted.
+/// A kill, a message and the process's own end, in any order. The process ends once, and the
+/// message is handled, or is dropped and counted.
 #[test]
 fn a_process_ends_once_and_no_message_disappears() {
     for ends_by_itself in [false, true] {
@@ -67,7 +67,7 @@ fn a_process_ends_once_and_no_message_disappears() {
     }
 }
 
-/// A kill reaches a process that waits inside a handler.
+/// A kill ends a process that waits inside a handler.
 #[test]
 fn a_kill_wakes_a_process_that_waits() {
     model(|| {
@@ -84,7 +84,7 @@ fn a_kill_wakes_a_process_that_waits() {
     });
 }
 
-/// A kill that comes while a message is handled is heeded before the next one.
+/// A kill that arrives while a message is handled takes effect before the next message.
 #[test]
 fn no_message_is_handled_after_a_kill() {
     model(|| {
@@ -102,13 +102,13 @@ fn no_message_is_handled_after_a_kill() {
         let worker = house.worker();
         let sent = u64::from(cell.send(2).is_ok());
         joined(worker);
-        // To one who is dead already it is a dead letter too.
+        // A message to a process that has already ended is a dead letter too.
         assert_eq!((handled.get(), house.dead_letters()), (1, 1), "of {sent} more");
     });
 }
 
-/// A bound of one, two senders and a kill: what was accepted is handled or counted; what
-/// was refused is neither.
+/// A bound of one, two senders and a kill. An accepted message is handled or counted; a refused
+/// one is neither.
 #[test]
 fn a_refused_message_is_never_handled() {
     bounded(5, || {
@@ -128,7 +128,7 @@ fn a_refused_message_is_never_handled() {
     });
 }
 
-/// An actor that fails at every message, and counts how often it terminates and is dropped.
+/// An actor that fails at every message. It counts how often it terminates and is dropped.
 struct Mortal {
     terminated: EndCount,
     dropped: EndCount,
@@ -165,8 +165,8 @@ fn signal(process: Arc<dyn Process>) {
     process.exit_signal(exit, Via::Signal);
 }
 
-/// Two causes of an end at once, and a failure of its own as the third: it ends once, whoever
-/// monitors it hears of it once and with one of the reasons, its state is dropped once and
+/// Two causes of an end at once, with a failure of the process as the third. The process ends
+/// once; its monitors receive one notice with one of the reasons; its state is dropped once and
 /// terminates at most once.
 fn two_causes(one: fn(Arc<dyn Process>), other: fn(Arc<dyn Process>), fails: bool) {
     bounded(4, move || {
@@ -216,9 +216,9 @@ fn two_stops_and_a_failure_are_one_end() {
     two_causes(stop, stop, true);
 }
 
-/// Each stage of an end is contained: though the host panics when a name is to be freed, and again
-/// when subscribers are to be told, the call in hand fails, who watches hears, and the worker
-/// lives on.
+/// Each stage of an end is contained. The host panics when a name is to be freed, and again
+/// when subscribers are to be notified; still the current call fails, the monitor fires, and
+/// the worker lives on.
 #[test]
 fn an_end_comes_to_its_end_though_its_host_panics() {
     model(|| {
@@ -239,13 +239,13 @@ fn an_end_comes_to_its_end_though_its_host_panics() {
     });
 }
 
-/// An end in two steps, where the real one is decided by whoever holds the process.
+/// An end that is decided in two steps. In the real code the owner of the process decides it.
 #[cfg(loom)]
 mod broken {
     use super::*;
     use crate::sync::{AtomicBool, Ordering as Order};
 
-    /// Who kills looks whether the process has ended, and ends it himself.
+    /// A killing thread checks whether the process has ended, and then ends it itself.
     #[derive(Default)]
     struct Doubtful {
         ended: AtomicBool,

@@ -1,6 +1,6 @@
-//! A real actor that is restarted in place while messages come and others end it (rule S10):
-//! nothing is handled by the old state once there is a new one, nothing twice, and nothing
-//! is lost but what the end takes.
+//! A real actor that is restarted in place while messages arrive and other threads end it (rule
+//! S10). The old state handles no message after the new one exists, no message is handled
+//! twice, and none is lost except by the end of the process.
 
 use super::checker::{bounded, joined, thread};
 use super::model_host::{ModelHost, ONE_BY_ONE};
@@ -21,7 +21,7 @@ enum InPlaceStep {
 
 type StepLog = Arc<Mutex<Vec<InPlaceStep>>>;
 
-/// Fails at message 0, and is done when it has handled so many.
+/// Fails at message 0, and ends after it has handled `messages` messages.
 struct Fragile {
     log: StepLog,
     messages: usize,
@@ -61,8 +61,8 @@ impl Drop for Fragile {
     }
 }
 
-/// An actor to which a thread sends 0 and 1 while this one sends 2 and does `meanwhile`; what
-/// it did, and how many dead letters there were.
+/// Runs an actor to which one thread sends 0 and 1 while this thread sends 2 and runs
+/// `meanwhile`. Returns its steps and the number of dead letters.
 fn restarted(
     messages: usize,
     meanwhile: impl FnOnce(&crate::addressing::address::Address<u32>),
@@ -103,7 +103,7 @@ fn handled(log: &[InPlaceStep]) -> Vec<u32> {
     messages
 }
 
-/// A state after the other: each begins when the one before has been dropped.
+/// States do not overlap: each begins after the one before has been dropped.
 fn states_follow_each_other(log: &[InPlaceStep]) {
     let mut alive = false;
     for step in log {
@@ -118,7 +118,7 @@ fn states_follow_each_other(log: &[InPlaceStep]) {
     assert!(!alive, "a state lives on: {log:?}");
 }
 
-/// A failure, a restart and two messages more, in any order.
+/// A failure, a restart and two more messages, in any order.
 #[test]
 fn a_restart_loses_no_message_and_handles_none_twice() {
     bounded(4, || {
@@ -128,12 +128,13 @@ fn a_restart_loses_no_message_and_handles_none_twice() {
     });
 }
 
-/// The same with a kill that comes at any moment.
+/// The same with a kill at any moment.
 #[test]
 fn a_kill_in_a_restart_ends_it_once() {
     bounded(4, || {
         let (log, dead_letters) = restarted(9, |fragile| fragile.process().kill());
-        // Killed before its first turn it has no state; killed before `init`, one without.
+        // A process killed before its first turn has no state; one killed before `init` has
+        // none either.
         let log: Vec<_> = match log.iter().position(|step| *step == InPlaceStep::Init) {
             Some(first) => log[first..].to_vec(),
             None => Vec::new(),
@@ -150,8 +151,8 @@ mod broken {
     use super::super::checker::{Mutex, model};
     use super::*;
 
-    /// A restart that takes the old state out under one lock and puts the new one in under
-    /// another, where others come to the state between the two.
+    /// A restart that removes the old state under one lock and stores the new one under
+    /// another, while other threads access the state in between.
     #[test]
     #[should_panic(expected = "messages")]
     fn a_restart_that_others_can_look_into_loses_a_message() {

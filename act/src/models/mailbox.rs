@@ -1,5 +1,5 @@
-//! What a mailbox would lose without one of the lines that guard it: the owner's side of a
-//! turn, made of the real [`Inbox`], in which one thing at a time is done otherwise.
+//! What a mailbox would lose without one of its safeguards. The models run the owner's side of
+//! a turn with the real [`Inbox`] and one injected fault each.
 
 use super::checker::{Condvar, Mutex, joined, model, thread};
 use super::wake_flag::WakeSignal;
@@ -15,7 +15,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// Stands for the process: whoever has its [`Ready`] is in it.
+/// A stand-in for the process. The holder of its [`Ready`] owns it.
 struct ModelProcess;
 
 impl RunTurn for ModelProcess {
@@ -44,37 +44,37 @@ impl RunTurn for ModelProcess {
     }
 }
 
-/// What is done otherwise.
+/// The injected fault.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MailboxFault {
     None,
-    /// The owner looks for mail, and parks under the lock once more.
+    /// The owner looks for messages under one lock and parks under another.
     ParksInASecondStep,
-    /// The owner parks without asking whether a waker has fired.
+    /// The owner parks without checking whether a waker has fired.
     ForgetsWakers,
-    /// A doom schedules as a message does: only an idle process.
+    /// A pending exit schedules only an idle process, as a message does.
     DoomsAsMail,
-    /// The owner counts what it has taken after it has handled it.
+    /// The owner counts a message as taken only after it has handled it.
     CountsAfterHandling,
-    /// A sender looks whether the process is idle, and puts its message in after that.
+    /// A sender checks whether the process is idle, and puts its message in after that.
     LooksBeforePushing,
-    /// The owner takes what lies in the queue before what lies in the idle slot.
+    /// The owner takes the messages of the queue before the message of the idle slot.
     HandlesQueueFirst,
 }
 
 /// A process and its mailbox.
 struct Owner {
     fault: MailboxFault,
-    /// Where it parks: it waits for messages, or for a waker inside a handler.
+    /// The phase in which it parks: it waits for messages, or for a waker inside a handler.
     parks: MailboxPhase,
     inbox: Lock<Inbox<u32, ()>>,
     taken: AtomicU64,
     queue: Mutex<Option<Ready>>,
     came: Condvar,
-    /// Rings when a message has been handled.
+    /// Signals that a message has been handled.
     handled: Arc<WakeSignal>,
     seen: Mutex<Vec<u32>>,
-    /// What the process waits for inside its handler.
+    /// The flag that the process waits for inside its handler.
     flag: Mutex<bool>,
 }
 
@@ -93,7 +93,7 @@ impl Owner {
         })
     }
 
-    // ── the others ──────────────────────────────────────────────────────────────
+    // ── the other threads ───────────────────────────────────────────────────────
 
     fn send(&self, message: u32) -> Result<(), Refused<u32>> {
         let taken = || self.taken.load(Ordering::Relaxed);
@@ -138,7 +138,7 @@ impl Owner {
 
     // ── the process ─────────────────────────────────────────────────────────────
 
-    /// Runs until `messages` are handled, the flag is up, or the process is doomed.
+    /// Runs until `messages` are handled, the flag is set, or an exit is pending.
     fn run(&self, messages: u64) {
         let mut ready = self.next_ready();
         loop {
@@ -192,7 +192,7 @@ impl Owner {
         self.taken.load(Ordering::Relaxed) >= messages
     }
 
-    /// As `Life::park`.
+    /// The copy of `Life::park`.
     fn park(&self, ready: Ready) -> Option<Ready> {
         let mut inbox = self.inbox.lock();
         if inbox.has_doom() {
@@ -219,7 +219,7 @@ fn running(owner: &Arc<Owner>, messages: u64) -> thread::JoinHandle<()> {
     thread::spawn(move || owner.run(messages))
 }
 
-/// Two senders, a message each.
+/// Two senders with one message each.
 fn mail(fault: MailboxFault) {
     model(move || {
         let owner = Owner::new(fault, MailboxPhase::Idle, UNBOUNDED);
@@ -234,7 +234,7 @@ fn mail(fault: MailboxFault) {
     });
 }
 
-/// One sender, three messages.
+/// One sender with three messages.
 fn order(fault: MailboxFault) {
     model(move || {
         let owner = Owner::new(fault, MailboxPhase::Idle, UNBOUNDED);
@@ -245,7 +245,7 @@ fn order(fault: MailboxFault) {
     });
 }
 
-/// A waker.
+/// A waker fires for a process that waits inside a handler.
 fn waker(fault: MailboxFault) {
     model(move || {
         let owner = Owner::new(fault, MailboxPhase::Waiting, UNBOUNDED);
@@ -255,7 +255,7 @@ fn waker(fault: MailboxFault) {
     });
 }
 
-/// A doom and a message, for a process that waits in `phase`.
+/// A pending exit and a message, for a process that waits in `phase`.
 fn doom(fault: MailboxFault, phase: MailboxPhase) {
     model(move || {
         let owner = Owner::new(fault, phase, UNBOUNDED);
@@ -270,7 +270,7 @@ fn doom(fault: MailboxFault, phase: MailboxPhase) {
     });
 }
 
-/// A bound of one: the second message is sent once the first has been handled.
+/// A bound of one: the second message is sent after the first has been handled.
 fn room(fault: MailboxFault) {
     model(move || {
         let owner = Owner::new(fault, MailboxPhase::Idle, 1);
@@ -328,7 +328,7 @@ fn counting_after_handling_refuses_one_who_has_seen_the_effect() {
     room(MailboxFault::CountsAfterHandling);
 }
 
-/// A sender that asks for room, and puts its message in under the lock once more.
+/// A sender that checks for room under one lock and puts its message in under another.
 #[test]
 #[should_panic(expected = "beyond the bound")]
 fn a_bound_that_is_looked_at_before_the_lock_is_exceeded() {

@@ -1,12 +1,23 @@
-//! Models of the places where an interleaving could lose something: a process, its mailbox
-//! and its turns ([`process`]), its end ([`endings`]), suspensions ([`suspending`]), senders
-//! that wait for room ([`room`]), one that runs within another ([`within`]) or that nobody will run ([`refused`]), restarts in place ([`in_place`]), aliases that are revoked ([`aliases`]), links and monitors
-//! ([`bonds`]), a reply on its way ([`slot`]) and the call that waits for it ([`calls`]).
+//! Models of the places where some order of threads could lose something.
 //!
-//! The code that runs in them is the real one, and each is run in three ways ([`checker`]).
-//! What it would lose without one of its lines is shown by what must fail: where there is a
-//! `broken` module beside a model, in [`mailbox`] for a process and its mailbox, in
-//! [`waits`] for calls in a cycle. `docs/verification.md` lists what is proved by which.
+//! | module | subject |
+//! |---|---|
+//! | [`process`] | a process, its mailbox and its turns |
+//! | [`endings`] | the end of a process |
+//! | [`suspending`] | suspensions |
+//! | [`room`] | senders that wait for room |
+//! | [`within`] | a process that runs inside the turn of another |
+//! | [`refused`] | a process that its executor refused |
+//! | [`in_place`] | restarts in place |
+//! | [`aliases`] | aliases that are revoked |
+//! | [`bonds`] | links and monitors |
+//! | [`slot`] | a reply on its way |
+//! | [`calls`] | the call that waits for a reply |
+//!
+//! These models run the real code, each under three checkers ([`checker`]). Models that must
+//! fail show what the code would lose without one of its safeguards. They are in the `broken`
+//! modules beside the models, in [`mailbox`] for a process and its mailbox, and in [`waits`]
+//! for cycles of calls. `docs/verification.md` lists which model proves which property.
 
 pub(crate) mod checker;
 

@@ -1,4 +1,4 @@
-//! The smallest host that real processes can live in.
+//! The smallest host that can run real processes.
 
 use super::checker::{Condvar, Mutex, thread};
 use super::wake_flag::block_on;
@@ -16,17 +16,17 @@ use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::sync::Arc;
-// What the models count is no part of what they check: loom need not know of it.
+// The counters of the models are not part of what they check, so loom need not see them.
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) const LIMITS: TurnLimits =
     TurnLimits { throughput: NonZeroU32::new(100).unwrap(), deadline: None, spans: false };
 
-/// A message in a turn, and none more.
+/// One message per turn.
 pub(super) const ONE_BY_ONE: TurnLimits =
     TurnLimits { throughput: NonZeroU32::MIN, deadline: None, spans: false };
 
-/// A process of the models.
+/// The cell of a process in the models.
 pub(super) type ModelActor = Arc<Cell<u32, u32>>;
 
 pub(super) struct ModelHost {
@@ -34,18 +34,19 @@ pub(super) struct ModelHost {
     queue: Mutex<ModelQueue>,
     came: Condvar,
     listed: Condvar,
-    /// What is set and has not gone: when it is due, and what it does.
+    /// The timers that are set and have neither fired nor been cancelled.
     timers: Mutex<BTreeMap<u32, (Timestamp, Alarm)>>,
     now: AtomicU64,
     numbers: AtomicU64,
     dead_letters: AtomicU64,
     late_replies: AtomicU64,
     retired: AtomicU64,
-    /// What a process panicked with: its turn contains that, and the model must not.
+    /// The message of a panic in a process. Its turn contains the panic, but the model must
+    /// fail.
     panicked: Mutex<Option<String>>,
-    /// How many ends close the house.
+    /// After how many ended processes the host closes.
     ends: u64,
-    /// Its tables panic when a process ends.
+    /// Whether its tables panic when a process ends.
     fails: bool,
 }
 
@@ -58,21 +59,21 @@ struct Tables {
 #[derive(Default)]
 struct ModelQueue {
     ready: VecDeque<Ready>,
-    /// How many were queued so far.
+    /// How many processes have been queued so far.
     scheduled: u64,
-    /// To be poked.
+    /// The processes to be poked.
     listed: Vec<Arc<dyn Poke>>,
-    /// As many processes have ended as were to end.
+    /// The expected number of processes has ended.
     closed: bool,
 }
 
 impl ModelHost {
-    /// A house whose workers go home when a process has ended.
+    /// Makes a host whose workers stop when one process has ended.
     pub(super) fn new() -> Arc<Self> {
         Self::until(1)
     }
 
-    /// A house whose workers go home when so many processes have ended.
+    /// Makes a host whose workers stop when `ends` processes have ended.
     pub(super) fn until(ends: u64) -> Arc<Self> {
         Arc::new(ModelHost {
             tables: Mutex::default(),
@@ -91,19 +92,19 @@ impl ModelHost {
         })
     }
 
-    /// As [`ModelHost::new`]; what it is told of an end it panics at.
+    /// Does the same as [`ModelHost::new`], but the host panics when it is notified of an end.
     pub(super) fn failing() -> Arc<Self> {
         let mut house = Self::new();
         Arc::get_mut(&mut house).expect("nobody else has it").fails = true;
         house
     }
 
-    /// This house as processes see it.
+    /// Returns this host as the trait object that processes use.
     pub(super) fn host(self: &Arc<Self>) -> Arc<dyn Host> {
         Arc::clone(self) as Arc<dyn Host>
     }
 
-    /// A process in the table that nobody has scheduled.
+    /// Enters a process into the table without scheduling it.
     pub(super) fn admit_new(self: &Arc<Self>, bound: u32) -> ModelActor {
         let cell = Arc::new(Cell::new(NewProcess {
             pid: self.next_pid(),
@@ -118,7 +119,7 @@ impl ModelHost {
         cell
     }
 
-    /// A process that will do `body` when it is run.
+    /// Makes a process that runs `body`.
     pub(super) fn spawn<F>(
         self: &Arc<Self>,
         bound: u32,
@@ -133,7 +134,7 @@ impl ModelHost {
         (cell, ready)
     }
 
-    /// As [`ModelHost::spawn`], and schedules it.
+    /// Does the same as [`ModelHost::spawn`], and schedules the process.
     pub(super) fn start<F>(
         self: &Arc<Self>,
         bound: u32,
@@ -147,12 +148,12 @@ impl ModelHost {
         cell
     }
 
-    /// A worker on a thread of its own.
+    /// Starts a worker on another thread.
     pub(super) fn worker(self: &Arc<Self>) -> thread::JoinHandle<()> {
         self.worker_within(LIMITS)
     }
 
-    /// A worker whose turns have these limits.
+    /// Starts a worker whose turns have these limits.
     pub(super) fn worker_within(self: &Arc<Self>, limits: TurnLimits) -> thread::JoinHandle<()> {
         let house = Arc::clone(self);
         thread::spawn(move || {
@@ -172,7 +173,7 @@ impl ModelHost {
         }
     }
 
-    /// Runs what is ready now, on this thread, until nothing is.
+    /// Runs ready processes on this thread until none is ready.
     pub(super) fn settle(&self) {
         loop {
             let ready = self.queue.lock().ready.pop_front();
@@ -181,7 +182,7 @@ impl ModelHost {
         }
     }
 
-    /// A watchdog: pokes who is listed until the house is closed.
+    /// Acts as the watchdog: pokes listed processes until the host is closed.
     pub(super) fn watch(&self) {
         let mut queue = self.queue.lock();
         while !queue.closed {
@@ -209,7 +210,7 @@ impl ModelHost {
         }
     }
 
-    /// The timer thread: all time passes, and what is set fires.
+    /// Acts as the timer thread: the time jumps to its end, and every timer fires.
     pub(super) fn time_passes(&self) {
         self.now.store(Timestamp::MAX.as_nanos(), Ordering::Relaxed);
         let due = std::mem::take(&mut *self.timers.lock());
@@ -221,7 +222,7 @@ impl ModelHost {
         }
     }
 
-    /// Timers set and neither fired nor cancelled.
+    /// The number of timers that have neither fired nor been cancelled.
     pub(super) fn timers(&self) -> usize {
         self.timers.lock().len()
     }
@@ -250,7 +251,7 @@ impl ModelHost {
         self.retired.load(Ordering::Relaxed)
     }
 
-    /// Lets go of the processes, which hold the house.
+    /// Drops the processes, which hold the host.
     pub(super) fn clear(&self) {
         let tables = std::mem::take(&mut *self.tables.lock());
         drop(tables);
@@ -296,7 +297,7 @@ impl Host for ModelHost {
         };
         let retired = self.retired.fetch_add(u64::from(gone.1.is_some()), Ordering::Relaxed) + 1;
         if retired >= self.ends {
-            // Who is listed holds the house.
+            // Listed processes hold the host, so they are dropped.
             let listed = {
                 let mut queue = self.queue.lock();
                 queue.closed = true;
@@ -390,7 +391,7 @@ impl Host for ModelHost {
         false
     }
 
-    /// Those of models send by recipients, which look nothing up.
+    /// The models send to aliases by recipients, which need no lookup.
     fn add_alias(&self, _: Alias, _: Arc<dyn Process>) {}
 
     fn remove_alias(&self, _: Alias) {}

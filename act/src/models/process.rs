@@ -1,4 +1,4 @@
-//! A real process, its mailbox and its turns, against those who send to it and wake it
+//! A real process, its mailbox and its turns, against threads that send to it and wake it
 //! (rules R1, R2, M1, M5).
 
 use super::checker::{Cell, bounded, joined, model, thread};
@@ -15,7 +15,7 @@ use krarup_gen::Priority;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Messages handled by a process.
+/// The number of messages that a process has handled.
 #[derive(Clone, Default)]
 struct Handled(Arc<AtomicU64>);
 
@@ -29,15 +29,15 @@ impl Handled {
     }
 }
 
-/// A sender of these messages, on a thread of its own.
+/// Sends these messages from another thread.
 fn sending(cell: &ModelActor, messages: impl IntoIterator<Item = u32>) -> thread::JoinHandle<()> {
     let cell = Arc::clone(cell);
     let messages: Vec<_> = messages.into_iter().collect();
     thread::spawn(move || messages.into_iter().for_each(|n| assert!(cell.send(n).is_ok())))
 }
 
-/// Two senders against the turn that parks: the process hears of both messages, and is
-/// never queued twice.
+/// Two senders against a turn that parks. The process receives both messages and is never
+/// queued twice.
 #[test]
 fn every_message_that_was_accepted_is_handled() {
     model(|| {
@@ -61,7 +61,7 @@ fn every_message_that_was_accepted_is_handled() {
     });
 }
 
-/// The same by the way that actors receive.
+/// The same with the receive function of actors.
 #[test]
 fn every_message_reaches_the_loop_of_an_actor() {
     model(|| {
@@ -80,8 +80,8 @@ fn every_message_reaches_the_loop_of_an_actor() {
     });
 }
 
-/// As above, one of them on the System lane: that something lies there is told by a flag
-/// that is read without the lock.
+/// As above, with one message on the System lane. A flag that is read without the lock
+/// announces it.
 #[test]
 fn every_command_is_handled() {
     model(|| {
@@ -108,8 +108,8 @@ fn every_command_is_handled() {
     });
 }
 
-/// A command reaches who listens to the control lanes alone, whenever it comes; what lies on Main
-/// stays there.
+/// A command reaches a process that listens only to the control lanes, whenever it arrives. A
+/// message on Main stays there.
 #[test]
 fn a_command_reaches_who_listens_to_the_control_lanes_alone() {
     model(|| {
@@ -123,7 +123,7 @@ fn a_command_reaches_who_listens_to_the_control_lanes_alone() {
             let cell = Arc::clone(&cell);
             move || assert!(cell.send_control(Priority::High, 1).is_ok())
         });
-        // It may have ended already.
+        // The process may have ended already.
         let _ = cell.send(2);
         joined(sender);
         joined(worker);
@@ -131,8 +131,8 @@ fn a_command_reaches_who_listens_to_the_control_lanes_alone() {
     });
 }
 
-/// A message that comes while a process listens to the control lanes alone wakes it as soon as it
-/// listens to all, whichever of the two was first.
+/// A message that arrives while a process listens only to the control lanes wakes it as soon as
+/// it listens to all lanes, in either order of message and command.
 #[test]
 fn a_message_to_who_listens_to_the_control_lanes_alone_comes_after_the_command() {
     model(|| {
@@ -154,7 +154,7 @@ fn a_message_to_who_listens_to_the_control_lanes_alone_comes_after_the_command()
     });
 }
 
-/// Three senders find a process idle: it is queued once.
+/// Three senders find a process idle. It is queued once.
 #[test]
 fn one_of_three_senders_wakes() {
     bounded(5, || {
@@ -176,7 +176,7 @@ fn one_of_three_senders_wakes() {
     });
 }
 
-/// Receives so many messages, and keeps count in what belongs to the process alone.
+/// Receives this many messages and counts them in a value that belongs to the process alone.
 async fn counting(mut ctx: Context<u32, u32>, messages: u32) {
     let count = Cell::new(0);
     while count.get() < messages {
@@ -186,8 +186,8 @@ async fn counting(mut ctx: Context<u32, u32>, messages: u32) {
     }
 }
 
-/// A process that two workers run in turn, a message at a time: what one turn wrote the
-/// next one sees, and no two are in it at once.
+/// Two workers run one process alternately, one message at a time. Each turn sees what the turn
+/// before wrote, and no two turns overlap.
 #[test]
 fn turns_on_two_workers_follow_each_other() {
     bounded(4, || {
@@ -204,7 +204,8 @@ fn turns_on_two_workers_follow_each_other() {
     });
 }
 
-/// Two senders of two messages each: all arrive, and those of one sender in their order.
+/// Two senders of two messages each. All messages arrive, and those of one sender keep their
+/// order.
 #[test]
 fn messages_of_one_sender_keep_their_order() {
     bounded(4, || {
@@ -230,7 +231,7 @@ fn messages_of_one_sender_keep_their_order() {
     });
 }
 
-/// A bound of one and two senders: one of them is refused.
+/// A bound of one and two senders: one message is refused.
 #[test]
 fn a_bound_of_one_accepts_one_of_two() {
     model(|| {
@@ -246,7 +247,7 @@ fn a_bound_of_one_accepts_one_of_two() {
     });
 }
 
-/// Whoever has seen what a message did finds its room free.
+/// A sender that has seen the effect of a message finds its room free.
 #[test]
 fn the_effect_of_a_message_is_seen_with_its_room() {
     model(|| {
@@ -269,7 +270,8 @@ fn the_effect_of_a_message_is_seen_with_its_room() {
     });
 }
 
-/// A process owes turns that nobody else sees to: it sits them out, once, and not if it is called.
+/// A process owes turns on a worker without debt handling. It skips them, once, and skips none
+/// if it is called.
 #[test]
 fn a_process_sits_out_the_turns_it_owes_unless_it_is_called() {
     for called in [false, true] {
@@ -281,7 +283,7 @@ fn a_process_sits_out_the_turns_it_owes_unless_it_is_called() {
                 let _ctx = ctx;
                 loop {
                     count.fetch_add(1, Ordering::Relaxed);
-                    // All there is of the turn, and three more.
+                    // The whole budget of the turn, and three turns more.
                     current::charge(100 + 3 * 64, 0);
                     yield_now().await;
                 }
@@ -307,7 +309,8 @@ fn a_process_sits_out_the_turns_it_owes_unless_it_is_called() {
     }
 }
 
-/// A process that was called in the turn in which it took too much owes nothing: nobody would fetch it.
+/// A process that was called during the turn that overspent owes nothing, because no thread
+/// would recall it.
 #[test]
 fn a_process_that_is_called_leaves_no_debt() {
     for called in [false, true] {
@@ -337,7 +340,8 @@ mod broken {
     use crate::models::checker::Mutex;
     use crate::sync::{AtomicBool, Ordering as Order};
 
-    /// A flag says who is in the process, and two have looked at it.
+    /// A flag says whether a worker runs the process, and two workers check it before either
+    /// sets it.
     #[test]
     #[should_panic(expected = "two are in it")]
     fn a_process_that_a_flag_guards_has_two_turns_at_once() {
@@ -367,7 +371,7 @@ mod broken {
         });
     }
 
-    /// Every sender that finds the process idle queues it, and it is idle until it runs.
+    /// Every sender that finds the process idle queues it, and it stays idle until it runs.
     #[test]
     #[should_panic(expected = "queued twice")]
     fn who_does_not_take_the_process_out_queues_it_twice() {

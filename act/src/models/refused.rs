@@ -1,5 +1,5 @@
-//! A process that is put back into its mailbox because nobody will run it, against who sends to
-//! it and who kills it (rule R7).
+//! A process that its executor refused is put back into its mailbox, against threads that send
+//! to it and kill it (rule R7).
 
 use super::checker::{joined, model, thread};
 use super::model_host::{LIMITS, ModelActor, ModelHost};
@@ -13,7 +13,7 @@ use krarup_gen::{Reason, Target};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A process that has been idle, and is scheduled for its first message of two.
+/// A process that was idle and has been scheduled for the first of two messages.
 fn scheduled(house: &Arc<ModelHost>, handled: &Arc<AtomicU64>) -> (ModelActor, Ready) {
     let count = Arc::clone(handled);
     let (cell, ready) = house.spawn(UNBOUNDED, |mut ctx| async move {
@@ -37,7 +37,7 @@ fn what_comes_while_a_process_is_put_back_is_handled() {
         let (cell, ready) = scheduled(&house, &handled);
         let sender = thread::spawn(move || assert!(cell.send(2).is_ok()));
         let waker = ready.put_back(|| Reason::Normal).expect("it has run and was not killed");
-        // The timer that has it offered again; the message may have done so.
+        // The timer that offers it again. The message may already have done so.
         waker.wake();
         joined(sender);
         joined(house.worker());
@@ -63,7 +63,7 @@ fn a_process_that_is_killed_while_it_is_put_back_ends_once() {
     });
 }
 
-/// One that has never run ends for the reason that came first.
+/// A process that has never run ends with the reason that came first.
 #[test]
 fn a_process_that_was_killed_before_nobody_will_run_it_was_killed() {
     for kills in [false, true] {

@@ -1,5 +1,5 @@
-//! Senders that wait for room in a real process's mailbox, and room that is kept (rules M5,
-//! M6).
+//! Senders that wait for room in the mailbox of a real process, and room that is kept (rules
+//! M5, M6).
 
 use super::checker::{bounded, joined, model, thread};
 use super::model_host::{ModelActor, ModelHost};
@@ -10,12 +10,12 @@ use crate::received::Received;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Whether there was a process to take the message.
+/// Returns whether there was a process to take the message.
 fn send_or_wait(cell: &ModelActor, message: u32) -> bool {
     block_on(Address::new(Arc::clone(cell)).send_or_wait(message).into_future()).is_ok()
 }
 
-/// A process with room for one that handles this many messages, and counts them.
+/// A process with a bound of one that handles this many messages and counts them.
 fn counting(house: &Arc<ModelHost>, messages: u64) -> (ModelActor, Arc<AtomicU64>) {
     let handled = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&handled);
@@ -30,8 +30,8 @@ fn counting(house: &Arc<ModelHost>, messages: u64) -> (ModelActor, Arc<AtomicU64
     (cell, handled)
 }
 
-/// A sender that finds the mailbox full gets room, whatever the process does meanwhile: it
-/// takes the message, parks, or looks up.
+/// A sender that finds the mailbox full gets room, whether the process takes the message, parks
+/// or looks up.
 #[test]
 fn a_sender_that_waits_gets_room() {
     bounded(4, || {
@@ -49,8 +49,8 @@ fn a_sender_that_waits_gets_room() {
     });
 }
 
-/// A sender that waits hears of the end of the process, and its message is handled, a dead
-/// letter, or given back.
+/// A waiting sender is notified of the end of the process. Its message is handled, counted as a
+/// dead letter, or given back.
 #[test]
 fn a_sender_that_waits_hears_of_the_end() {
     bounded(4, || {
@@ -66,14 +66,14 @@ fn a_sender_that_waits_hears_of_the_end() {
         let sent = joined(sender);
         joined(worker);
         let accepted = 1 + u64::from(sent);
-        // A send to the dead is one dead letter more.
+        // A send to a process that has ended adds one dead letter.
         let told = handled.load(Ordering::Relaxed) + house.dead_letters();
         assert!((accepted..=accepted + 1).contains(&told), "{told} of {accepted}");
     });
 }
 
-/// Room for one, kept by a permit, and a sender that waits for it: when the permit is given
-/// back the sender has its room, though the process does nothing.
+/// A permit keeps the only room, and a sender waits for it. When the permit is returned the
+/// sender gets its room, although the process does nothing.
 #[test]
 fn room_that_is_given_back_goes_to_who_waits() {
     model(|| {

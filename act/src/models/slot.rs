@@ -1,4 +1,4 @@
-//! A value on its way to one waiter: it comes to exactly one end, and the waiter hears of
+//! A value on its way to one waiter. It has exactly one outcome, and the waiter is notified of
 //! it (rules C1, C3, R2).
 
 use super::checker::{joined, model, thread};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
-/// How often something happened.
+/// Counts how often something happened.
 #[derive(Clone, Default)]
 struct WakeCount(Arc<AtomicUsize>);
 
@@ -24,7 +24,7 @@ impl WakeCount {
     }
 }
 
-/// Polls until the value is there, each time after the bell has rung.
+/// Polls until the value has arrived, each time after a wake-up.
 fn wait<T: Send + 'static>(receiver: &mut SlotReceiver<T>, bell: &Arc<WakeSignal>) -> Option<T> {
     let waker = bell.waker();
     let mut cx = Context::from_waker(&waker);
@@ -64,7 +64,7 @@ fn a_dropped_token_against_a_timeout_is_no_late_reply() {
     });
 }
 
-/// The waiter is known from the beginning, is never polled before it is woken, and is woken.
+/// The waiter is known from the beginning and is not polled before it is woken. It is woken.
 #[test]
 fn a_waiter_that_was_never_polled_is_woken() {
     for answers in [true, false] {
@@ -80,7 +80,7 @@ fn a_waiter_that_was_never_polled_is_woken() {
     }
 }
 
-/// The waiter is polled, with another waker than before, while the value comes.
+/// While the value arrives the waiter is polled with a new waker.
 #[test]
 fn a_waiter_that_moves_is_woken_where_it_is() {
     model(|| {
@@ -92,7 +92,7 @@ fn a_waiter_that_moves_is_woken_where_it_is() {
     });
 }
 
-/// The waiter gives up or goes away while the value comes.
+/// The waiter gives up or is dropped while the value arrives.
 #[test]
 fn a_value_for_a_waiter_that_goes_away_is_dropped_once() {
     struct Value(WakeCount);
@@ -114,8 +114,8 @@ fn a_value_for_a_waiter_that_goes_away_is_dropped_once() {
     });
 }
 
-/// A call after one that was answered: it has the same slot, and the sender of the first may
-/// not have let go of it yet.
+/// A call after an answered call uses the same slot, and the sender of the first call may not
+/// have released it yet.
 #[test]
 fn a_slot_that_is_used_again_brings_its_new_answer() {
     model(|| {
@@ -131,7 +131,7 @@ fn a_slot_that_is_used_again_brings_its_new_answer() {
     });
 }
 
-/// A call after one that was given up, whose answer comes late.
+/// A call after one that was given up, whose answer arrives late.
 #[test]
 fn a_late_reply_is_no_reply_to_the_next_call() {
     model(|| {
@@ -156,12 +156,12 @@ mod broken {
     use crate::lock::Lock;
     use std::task::Waker;
 
-    /// A slot in two steps where the real one has one.
+    /// A slot that takes two steps where the real one takes one.
     #[derive(Default)]
     struct Halting(Lock<(Option<u32>, Option<Waker>, bool)>);
 
     impl Halting {
-        /// The value, or whether it comes too late.
+        /// Stores the value, or returns it if it comes too late.
         fn send(&self, value: u32) -> Result<(), u32> {
             let waker = {
                 let mut state = self.0.lock();
@@ -233,7 +233,7 @@ mod broken {
             };
             let first = send(0);
             let late = slot.close().is_none();
-            // As new, though its sender may still come.
+            // The slot is reset, although its first sender may still use it.
             *slot.0.lock() = Default::default();
             let second = send(1);
             if late {

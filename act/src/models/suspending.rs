@@ -1,5 +1,5 @@
-//! Suspensions of a real process (rule X5): what is suspended handles nothing, and goes on
-//! when it has been resumed as often.
+//! Suspensions of a real process (rule X5). A suspended process handles nothing, and continues
+//! when it has been resumed as often as it was suspended.
 
 use super::checker::{bounded, joined, model, thread};
 use super::model_host::{ModelActor, ModelHost};
@@ -11,7 +11,7 @@ use crate::received::Received;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A process that ends after so many messages, and counts them.
+/// A process that ends after this many messages and counts them.
 fn counting(house: &Arc<ModelHost>, messages: u64) -> (ModelActor, Arc<AtomicU64>) {
     let handled = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&handled);
@@ -30,7 +30,7 @@ fn resume(cell: &ModelActor) -> bool {
     (Arc::clone(cell) as Arc<dyn Process>).resume()
 }
 
-/// A suspension that is taken back while the process parks: the process goes on.
+/// A suspension is taken back while the process parks. The process continues.
 #[test]
 fn who_is_resumed_goes_on() {
     model(|| {
@@ -50,8 +50,8 @@ fn who_is_resumed_goes_on() {
     });
 }
 
-/// A suspension against a message and the turn that may have it in hand: once it is in
-/// effect nothing is handled, and after the resumption everything.
+/// A suspension against a message and the turn that may be handling it. Once the suspension is
+/// in effect no message is handled; after the resumption all are.
 fn a_suspension(resumes: impl Fn(&ModelActor) + Send + Sync + Copy + 'static) {
     bounded(3, move || {
         let house = ModelHost::new();
@@ -80,7 +80,7 @@ fn who_is_suspended_handles_nothing() {
     a_suspension(|_| {});
 }
 
-/// Two suspensions of which one is taken back: it still handles nothing.
+/// Two suspensions, one of which is taken back. The process still handles nothing.
 #[test]
 fn who_is_suspended_twice_and_resumed_once_handles_nothing() {
     a_suspension(|cell| {
@@ -95,7 +95,7 @@ fn who_is_suspended_twice_and_resumed_once_handles_nothing() {
 mod broken {
     use super::*;
 
-    /// Who does not wait until the suspension is in effect.
+    /// The caller does not wait until the suspension is in effect.
     #[test]
     #[should_panic(expected = "handled though suspended")]
     fn a_suspension_that_is_not_waited_for_comes_too_late() {

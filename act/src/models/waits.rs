@@ -1,16 +1,17 @@
-//! Two processes that call each other, as a protocol (rule C5): what `process/waits.rs` would
-//! miss without the look of a process that parks. The code itself is in [`super::calls`].
+//! Two processes that call each other, as a protocol (rule C5). It shows what
+//! `process/wait_graph.rs` would miss without the search of a process that parks. The real code
+//! is checked in [`super::calls`].
 
 use super::checker::{CheckerGuard, Mutex, bounded, joined, thread};
 use super::wake_flag::WakeSignal;
 use std::sync::Arc;
 
-/// What lies under the lock of a mailbox.
+/// The values under the lock of a mailbox.
 #[derive(Default)]
 struct ModelInbox {
-    /// Parked inside a handler, it waits for the answer of the other.
+    /// The process is parked inside a handler and waits for the answer of the other.
     waits: bool,
-    /// Whether the other has sent a request, once it is known.
+    /// Whether the other has sent a request; `None` until that is known.
     request: Option<bool>,
     answered: bool,
 }
@@ -38,7 +39,7 @@ impl Twin {
         self.locked().waits
     }
 
-    /// Makes it Active if it waits.
+    /// Makes the process Active if it waits.
     fn wake(&self) {
         let waited = std::mem::take(&mut self.locked().waits);
         if waited {
@@ -57,7 +58,7 @@ impl Twin {
     }
 }
 
-/// Calls the other; whether that failed.
+/// Calls the other. Returns whether the call failed.
 fn call(myself: &Twin, other: &Twin, looks_when_it_parks: bool) -> bool {
     let too_late = other.waits();
     other.request(!too_late);
@@ -83,7 +84,7 @@ fn call(myself: &Twin, other: &Twin, looks_when_it_parks: bool) -> bool {
     }
 }
 
-/// Calls the other, and answers it when that is done.
+/// Calls the other, and answers it after that.
 fn live(myself: &Twin, other: &Twin, looks_when_it_parks: bool) -> bool {
     let failed = call(myself, other, looks_when_it_parks);
     loop {
@@ -114,7 +115,7 @@ fn of_two_that_call_each_other_exactly_one_fails() {
     bounded(5, || meet(true));
 }
 
-/// Both look before they call, and both too early.
+/// Both search before they call, and both too early.
 #[test]
 #[should_panic(expected = "deadlock")]
 fn without_the_look_when_they_park_both_wait_for_ever() {

@@ -1,4 +1,4 @@
-//! What one thread tells another.
+//! A signal from one thread to another.
 
 use super::checker::{Condvar, Mutex};
 use futures_task::{ArcWake, WakerRef, waker_ref};
@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// Rings once for whoever waits: a wake-up, or anything else.
+/// Signals one waiting thread, for a wake-up or any other event.
 #[derive(Default)]
 pub(super) struct WakeSignal {
     rung: Mutex<bool>,
@@ -23,7 +23,7 @@ impl WakeSignal {
         self.rings.notify_all();
     }
 
-    /// Waits for a ring, which is over then.
+    /// Waits for a signal and clears it.
     pub(super) fn wait(&self) {
         let mut rung = self.rung.lock();
         while !*rung {
@@ -32,7 +32,7 @@ impl WakeSignal {
         *rung = false;
     }
 
-    /// Waking rings.
+    /// Returns a waker that sets the signal.
     pub(super) fn waker(self: &Arc<Self>) -> WakerRef<'_> {
         waker_ref(self)
     }

@@ -1,5 +1,5 @@
-//! A process that waits for a waker or is poked, against those who wake and poke it and what
-//! comes meanwhile (rule R2).
+//! A process that waits for a waker or a poke, against threads that wake it and poke it, and
+//! other events at the same time (rule R2).
 
 use super::checker::{Mutex, bounded, joined, model, thread};
 use super::model_host::{ModelHost, ONE_BY_ONE};
@@ -13,7 +13,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-/// A flag that wakes whoever waits for it.
+/// A flag that wakes the task that waits for it.
 #[derive(Clone, Default)]
 struct WakingFlag(Arc<Mutex<Up>>);
 
@@ -48,8 +48,8 @@ impl WakingFlag {
     }
 }
 
-/// A waker that fires while the process is polled, or parks, or is parked, and a message
-/// that comes while it waits for the waker.
+/// A waker fires while the process is polled, parks or is parked, and a message arrives while
+/// the process waits for the waker.
 #[test]
 fn a_waker_that_fires_in_a_turn_is_not_lost() {
     model(|| {
@@ -70,8 +70,8 @@ fn a_waker_that_fires_in_a_turn_is_not_lost() {
     });
 }
 
-/// The same for a process that waits for a message as well, which never comes: its poll ends
-/// as one that wants a message and nothing else.
+/// The same for a process that also waits for a message, which never arrives. Its poll ends
+/// like one that waits for a message only.
 #[test]
 fn a_waker_that_fires_beside_a_wait_for_a_message_is_not_lost() {
     model(|| {
@@ -96,8 +96,8 @@ fn a_waker_that_fires_beside_a_wait_for_a_message_is_not_lost() {
     });
 }
 
-/// The same for a process whose budget is used up by its first message: the waker may
-/// fire when it lies in the queue.
+/// The same for a process whose budget is used up by its first message. The waker may fire
+/// while the process is in the queue.
 #[test]
 fn a_waker_that_fires_between_two_turns_is_not_lost() {
     bounded(5, || {
@@ -120,8 +120,8 @@ fn a_waker_that_fires_between_two_turns_is_not_lost() {
     });
 }
 
-/// A process that waits to be poked, and then again, against the one who pokes while it
-/// parks: it is polled after each.
+/// A process that waits for a poke, and then for another, against a thread that pokes while it
+/// parks. It is polled after each poke.
 #[test]
 fn a_process_that_will_be_poked_is_polled_again() {
     model(|| {
@@ -150,8 +150,9 @@ fn a_process_that_will_be_poked_is_polled_again() {
     });
 }
 
-/// A process that has had several messages at once goes idle with its queue's memory; the poke
-/// that takes it away, against one who sends: the message is handled, and nothing is kept.
+/// A process that had several messages at once goes idle with the memory of its queue. The poke
+/// that releases the memory runs against a sender. The message is handled, and no memory is
+/// kept.
 #[test]
 fn a_poke_takes_the_memory_of_an_idle_process_and_no_message() {
     bounded(3, || {
@@ -179,7 +180,7 @@ fn a_poke_takes_the_memory_of_an_idle_process_and_no_message() {
     });
 }
 
-/// Nobody sends: the poke alone gives the memory back.
+/// Without a sender the poke alone releases the memory.
 #[test]
 fn a_poke_takes_the_memory_of_an_idle_process() {
     model(|| {

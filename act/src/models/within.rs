@@ -1,5 +1,5 @@
-//! A turn within a turn: a process that stops another node runs last turns there, on its own
-//! thread (rule X1).
+//! A turn inside a turn: a process that stops another node runs the last turns of that node's
+//! processes on its own thread (rule X1).
 
 use super::checker::model;
 use super::model_host::ModelHost;
@@ -13,13 +13,13 @@ use krarup_gen::{CallError, Pid, Reason};
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// After it the process is who it was, and has left of its turn what it had.
+/// After the inner turn the outer process is current again, with the rest of its budget.
 #[test]
 fn a_turn_within_another_leaves_that_as_it_was() {
     for outcome in [Ok(()), Err(Reason::Kill)] {
         model(move || {
             let (house, other) = (ModelHost::new(), ModelHost::new());
-            // So that no two of them have the same number.
+            // Gives the two processes different numbers.
             let _ = house.next_pid();
             let receiver = house.start(UNBOUNDED, |mut ctx| async move {
                 assert!(matches!(ctx.receive().await, Received::Message(1)));
@@ -29,7 +29,7 @@ fn a_turn_within_another_leaves_that_as_it_was() {
             let outcome = outcome.clone();
             let (reply, mut answer) = Reply::<u32>::new(None);
             let cell = house.start(UNBOUNDED, move |ctx| async move {
-                // A call of this turn: what becomes of the inner process is not its fate.
+                // A call of the outer turn. The end of the inner process does not affect it.
                 drop(reply);
                 let inner = other.start(UNBOUNDED, move |_| async move {
                     current::charge(1_000, 7);
@@ -54,8 +54,8 @@ fn a_turn_within_another_leaves_that_as_it_was() {
     }
 }
 
-/// What a turn knows of itself it knows after another: whom it waits for, whom it owes turns, what it
-/// has sent, and that it drops what nobody has begun.
+/// After the inner turn the outer one still has its state: the process it waits for, its
+/// creditor, its count of sent messages, and that its dropped requests were not begun.
 #[test]
 fn a_turn_within_another_makes_that_forget_nothing() {
     model(|| {

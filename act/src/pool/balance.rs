@@ -1,9 +1,9 @@
-//! Evening out what waits at the workers of an elastic pool.
+//! Balancing the queues of the workers of an elastic pool.
 //!
-//! Jobs lie in the workers' mailboxes: a worker that is added to a pool with a long queue would
-//! have nothing to do. So from time to time the newest jobs of those that have too many are taken
-//! back and given to those that have too few. What a worker has begun it keeps; the order between
-//! workers was never promised.
+//! Jobs lie in the workers' mailboxes, so a worker that joins a pool with a long queue would
+//! have nothing to do. From time to time the pool takes the newest jobs from the workers that
+//! have too many and gives them to those that have too few. A job that a worker has begun stays
+//! with it. Order between workers was never promised.
 
 use super::job_times::JobTimes;
 use super::ring::{Gate, PoolWorker};
@@ -21,12 +21,12 @@ where
     C: Send + 'static,
     R: Routing<M>,
 {
-    /// Evens out what waits, if the routing does not mind; how many jobs have moved.
+    /// Balances the queues, if the routing allows it. Returns how many jobs have moved.
     pub(super) fn balance(&self) -> usize {
         if self.needs_message || self.gate() != Gate::Open {
             return 0;
         }
-        // One that has ended takes nothing.
+        // A worker that has ended takes no jobs.
         let load_of = |worker: PoolWorker<M, C>| {
             let load = worker.address.load().filter(|_| !worker.address.is_routed())?;
             Some((worker, load))
@@ -47,7 +47,8 @@ where
                 self.move_to(worker, entry);
             }
         }
-        // Fewer had room than it seemed: the first again, or whoever has room next.
+        // Fewer workers had room than expected. These jobs return to the first worker, or take
+        // the next free room.
         for entry in surplus {
             self.move_to(&workers[0], entry);
         }
@@ -68,14 +69,14 @@ where
                     };
                     worker.address.forward_job(job, sender)
                 }
-                // Not reached: only messages and jobs are taken back.
+                // Unreachable: only messages and jobs are taken back.
                 _ => Ok(()),
             },
         };
         if let Err(error) = refused {
-            // It was accepted, when it was: it goes to the first that has room.
+            // The job had been accepted before, so it goes to the first worker that has room.
             let message = SendError::into_message(error);
-            // Jobs of a key are not moved: any worker may have this one.
+            // A pool that routes by key never moves jobs, so any worker may take this one.
             let (hint, era) = (0, self.eras.current());
             self.line.inherit(StrandedMessage { message, sender, hint, times, era });
             self.send_scouts();
@@ -83,12 +84,12 @@ where
     }
 }
 
-/// How much each is to have of what all have together.
+/// How many jobs each worker gets when all jobs are shared evenly.
 fn shares(loads: &[usize]) -> Vec<usize> {
     let total: usize = loads.iter().sum();
     let each = total / loads.len().max(1);
     let mut more = total % loads.len().max(1);
-    // Those that have the most keep what does not divide.
+    // The workers with the most jobs keep the remainder of the division.
     let mut order: Vec<_> = (0..loads.len()).collect();
     order.sort_by_key(|index| std::cmp::Reverse(loads[*index]));
     let mut shares = vec![each; loads.len()];

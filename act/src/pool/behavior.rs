@@ -1,4 +1,4 @@
-//! A pool's own behaviour: what its process does beside keeping workers (Ergo's
+//! The behaviour of the pool process beside the management of its workers (Ergo's
 //! `PoolBehavior`).
 
 use super::command::PoolCommand;
@@ -17,30 +17,39 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::pin::Pin;
 
-/// Callbacks of a pool's process, given to it with [`crate::Pool::behavior`]. All but
-/// [`PoolBehavior::handle_command`] have defaults.
+/// Callbacks of a pool's process, set with [`crate::Pool::behavior`].
 ///
-/// They hear what comes on the control lanes; jobs go to the workers, on Main, and never come
-/// here (rule P3). A callback that returns `Err(reason)`, or panics, ends the pool, and with
-/// it its workers (rule P7).
+/// All but [`PoolBehavior::handle_command`] have defaults. They handle what arrives on the
+/// control lanes. Jobs go to the workers, on Main, and never reach these callbacks (rule P3). A
+/// callback that returns `Err(reason)`, or panics, ends the pool and with it its workers (rule
+/// P7).
 ///
 /// | callback | when | Ergo |
 /// |---|---|---|
-/// | the factory that makes the [`crate::Pool`] | first of all, in the pool's own turn | `Init`'s `PoolOptions` |
-/// | [`init`](PoolBehavior::init) | before the workers are started | `Init` |
-/// | [`handle_command`](PoolBehavior::handle_command) | a command or a call, priority High or Max | `HandleMessage`, `HandleCall` |
-/// | the same | an event it subscribed to | `HandleEvent` |
-/// | [`handle_worker_exit`](PoolBehavior::handle_worker_exit) | a worker has ended | - |
-/// | [`handle_exit`](PoolBehavior::handle_exit), [`handle_down`](PoolBehavior::handle_down) | another process it is linked to, or monitors, has ended | - |
-/// | [`inspect`](PoolBehavior::inspect), [`handle_inspect`](PoolBehavior::handle_inspect) | somebody inspects the pool | `HandleInspect` |
-/// | [`terminate`](PoolBehavior::terminate) | last, when the workers have ended | `Terminate` |
+/// | the factory of the [`crate::Pool`] | first, in the pool's own turn | `Init`'s `PoolOptions` |
+/// | [`init`] | before the workers are started | `Init` |
+/// | [`handle_command`] | a command or a call, at High or Max | `HandleMessage`, `HandleCall` |
+/// | the same | an event that the pool subscribed to | `HandleEvent` |
+/// | [`handle_worker_exit`] | a worker has ended | - |
+/// | [`handle_exit`], [`handle_down`] | another linked or monitored process has ended | - |
+/// | [`inspect`], [`handle_inspect`] | the pool is inspected | `HandleInspect` |
+/// | [`terminate`] | last, after the workers have ended | `Terminate` |
+///
+/// [`init`]: PoolBehavior::init
+/// [`handle_command`]: PoolBehavior::handle_command
+/// [`handle_worker_exit`]: PoolBehavior::handle_worker_exit
+/// [`handle_exit`]: PoolBehavior::handle_exit
+/// [`handle_down`]: PoolBehavior::handle_down
+/// [`inspect`]: PoolBehavior::inspect
+/// [`handle_inspect`]: PoolBehavior::handle_inspect
+/// [`terminate`]: PoolBehavior::terminate
 pub trait PoolBehavior: Sized + Send + 'static {
-    /// The jobs of the pool: what its workers take.
+    /// The type of the jobs, which the workers take.
     type Job: Send + 'static;
-    /// The commands of its own: usually an enum.
+    /// The type of the pool's own commands, usually an enum.
     type Command: Send + 'static;
 
-    /// Prepares the behaviour; the workers are started after it. An error fails the spawn.
+    /// Initialises the behaviour before the workers are started. An error fails the spawn.
     fn init(
         &mut self,
         pool: &mut PoolContext<'_, Self::Job, Self::Command>,
@@ -49,16 +58,20 @@ pub trait PoolBehavior: Sized + Send + 'static {
         ready(Ok(()))
     }
 
-    /// Handles a command, a call or an event. A reply token in it that is dropped fails the
-    /// call at once with `NoReply`; no worker ever sees it.
+    /// Handles a command, a call or an event.
+    ///
+    /// A reply token in it that is dropped fails the call at once with `NoReply`. No worker
+    /// sees it.
     fn handle_command(
         &mut self,
         pool: &mut PoolContext<'_, Self::Job, Self::Command>,
         command: Self::Command,
     ) -> impl Future<Output = Result> + Send;
 
-    /// Hears that a worker has ended which was not removed; its replacement is started after
-    /// this, but for one that was stuck: that is replaced when it is killed.
+    /// Handles the end of a worker that was not removed.
+    ///
+    /// The replacement is started after this returns. A stuck worker is replaced earlier, when
+    /// it is killed.
     fn handle_worker_exit(
         &mut self,
         pool: &mut PoolContext<'_, Self::Job, Self::Command>,
@@ -68,8 +81,9 @@ pub trait PoolBehavior: Sized + Send + 'static {
         ready(Ok(()))
     }
 
-    /// Hears the exit signal of a process that is no worker. The default ends the pool with an
-    /// abnormal reason, as if it did not trap.
+    /// Handles the exit signal of a process that is not a worker.
+    ///
+    /// The default ends the pool if the reason is abnormal, as if the pool did not trap exits.
     fn handle_exit(
         &mut self,
         pool: &mut PoolContext<'_, Self::Job, Self::Command>,
@@ -79,7 +93,7 @@ pub trait PoolBehavior: Sized + Send + 'static {
         ready(if exit.reason.is_abnormal() { Err(exit.reason) } else { Ok(()) })
     }
 
-    /// Hears that a process has ended which the pool monitors.
+    /// Handles the end of a process that the pool monitors.
     fn handle_down(
         &mut self,
         pool: &mut PoolContext<'_, Self::Job, Self::Command>,
@@ -89,19 +103,22 @@ pub trait PoolBehavior: Sized + Send + 'static {
         ready(Ok(()))
     }
 
-    /// Describes the behaviour; the items come after those of the pool.
+    /// Describes the behaviour. The items come after those of the pool.
     fn inspect(&self) -> Inspection {
         Inspection::new()
     }
 
-    /// Describes the behaviour to who asks, as [`crate::Actor::handle_inspect`]. The default is
-    /// [`PoolBehavior::inspect`].
+    /// Describes the behaviour for one inspection, like [`crate::Actor::handle_inspect`].
+    ///
+    /// The default is [`PoolBehavior::inspect`].
     fn handle_inspect(&self, request: &InspectRequest) -> Inspection {
         let _ = request;
         self.inspect()
     }
 
-    /// Cleans up, when the workers have ended; at most once, and not when the pool is killed.
+    /// Cleans up after the workers have ended.
+    ///
+    /// It runs at most once, and not if the pool is killed.
     fn terminate(
         &mut self,
         pool: &mut PoolContext<'_, Self::Job, Self::Command>,
@@ -112,14 +129,14 @@ pub trait PoolBehavior: Sized + Send + 'static {
     }
 }
 
-/// A pool as its own behaviour sees it: the process's [`Context`], and what can be done with
-/// the workers.
+/// The context of a pool's own behaviour: the [`Context`] of the process and operations on the
+/// workers.
 pub struct PoolContext<'a, M: Send + 'static, C: Send + 'static> {
     ctx: &'a mut Context<M, PoolCommand<C>>,
     hands: &'a mut dyn WorkerControl<M, C>,
 }
 
-/// What a pool can do with its workers, whatever they are.
+/// The operations on the workers of a pool, independent of their type.
 pub(super) trait WorkerControl<M: Send + 'static, C: Send + 'static>: Send {
     fn add<'a>(
         &'a mut self,
@@ -141,48 +158,51 @@ impl<'a, M: Send + 'static, C: Send + 'static> PoolContext<'a, M, C> {
         PoolContext { ctx, hands }
     }
 
-    /// Adds workers; they are available when this is ready (rule P5). The pool serves nothing
-    /// else until this callback is done.
+    /// Adds workers, which take jobs when this returns (rule P5).
+    ///
+    /// The pool handles nothing else until this callback returns.
     ///
     /// # Errors
-    /// Those of [`crate::Address::add_workers`].
+    /// Returns the errors of [`crate::Address::add_workers`].
     pub async fn add_workers(&mut self, count: usize) -> Result<Resized, ResizeError> {
         self.hands.add(self.ctx, count).await
     }
 
-    /// Takes workers out of the rotation, as [`crate::Address::remove_workers`].
+    /// Removes workers from the rotation, like [`crate::Address::remove_workers`].
     ///
     /// # Errors
-    /// The pool is not at work: in `init` and `terminate`, say.
+    /// Fails if the pool is not at work, for example in `init` and `terminate`.
     pub fn remove_workers(&mut self, count: usize) -> Result<Resized, ResizeError> {
         self.hands.remove(self.ctx.pid(), count)
     }
 
-    /// The pids of the workers in the rotation, the next one first.
+    /// Returns the pids of the workers in the rotation, the next one first.
     #[must_use]
     pub fn workers(&self) -> Vec<Pid> {
         self.hands.workers()
     }
 
-    /// Takes nothing new from now on, as [`crate::Address::drain`]; does not wait.
+    /// Stops accepting jobs, like [`crate::Address::drain`], without waiting.
     pub fn drain(&mut self) {
         self.hands.drain();
     }
 
-    /// Takes jobs again; whether the pool did not before.
+    /// Accepts jobs again. Returns whether the pool was drained.
     pub fn reopen(&mut self) -> bool {
         self.hands.reopen()
     }
 
-    /// The numbers of the pool.
+    /// Returns the counters of the pool.
     #[must_use]
     pub fn statistics(&self) -> PoolStatistics {
         self.hands.statistics()
     }
 
-    /// Has the pool itself told of every dead letter to others in the node from now on, as a
-    /// command that is made from it. Where [`Context::subscribe_dead_letters`] of a pool
-    /// tells its workers, as jobs.
+    /// Subscribes the pool's own behaviour to the dead letters of the other processes of the
+    /// node.
+    ///
+    /// Each is delivered as a command that is made from it. In contrast,
+    /// [`Context::subscribe_dead_letters`] of a pool delivers them to the workers, as jobs.
     pub fn watch_dead_letters(&mut self)
     where
         C: From<DeadLetter>,
@@ -197,8 +217,8 @@ impl<'a, M: Send + 'static, C: Send + 'static> PoolContext<'a, M, C> {
         self.ctx.host().subscribe(Subscription { pid, tell });
     }
 
-    /// Has the pool itself told of the life of every other process of the node, as commands.
-    /// Its workers are other processes too.
+    /// Subscribes the pool's own behaviour to the lifecycle events of every other process of
+    /// the node, as commands. The workers of the pool are other processes too.
     pub fn watch_lifecycle(&mut self)
     where
         C: From<Lifecycle>,
@@ -211,7 +231,7 @@ impl<'a, M: Send + 'static, C: Send + 'static> PoolContext<'a, M, C> {
     }
 }
 
-/// Tells a pool of an event; whether it is still there.
+/// Sends an event to a pool. Returns whether the pool is alive.
 fn tell<M, C, T>(pool: &Address<M, PoolCommand<C>>, event: &T) -> bool
 where
     M: Send + 'static,
@@ -220,7 +240,7 @@ where
 {
     let alive = pool.is_alive();
     if alive {
-        // The conversion is a user's, and runs wherever something happens.
+        // The conversion is user code, and runs on the thread where the event happens.
         let told = contain(|| pool.send_high(PoolCommand::Own(event.clone().into())).is_ok());
         if let Err(panic) = told {
             tracing::error!(target: "krarup", pool = %pool.pid(), %panic, "cannot tell a pool");
@@ -249,7 +269,7 @@ impl<M: Send + 'static, C: Send + 'static> fmt::Debug for PoolContext<'_, M, C> 
     }
 }
 
-/// The behaviour of a pool that has none of its own.
+/// The behaviour of a pool that has no commands of its own.
 pub struct Plain<M>(PhantomData<fn(M)>);
 
 impl<M> Plain<M> {

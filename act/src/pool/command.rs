@@ -1,4 +1,4 @@
-//! What a pool can be told.
+//! The commands of a pool.
 
 use super::resize::{PoolState, ResizeError, Resized};
 use super::statistics::PoolStatistics;
@@ -9,55 +9,60 @@ use krarup_gen::{CallError, Pid, SendError};
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// What goes to a pool itself, on its System or Urgent lane (rule P3). Work goes on
-/// Main, to the workers: the two cannot be mixed up. `C` is what the pool's own behaviour
-/// takes ([`crate::PoolBehavior`]).
+/// A command to the pool process, sent on its System or Urgent lane (rule P3).
+///
+/// Jobs go on Main to the workers, so the two cannot be confused. `C` is the command type of
+/// the pool's own behaviour ([`crate::PoolBehavior`]).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PoolCommand<C = Infallible> {
-    /// Add this many workers (rule P5).
+    /// Adds this many workers (rule P5).
     AddWorkers(usize, Reply<Result<Resized, ResizeError>>),
-    /// Take this many workers out and let each finish what it has accepted (rule P5).
+    /// Removes this many workers; each first handles the jobs it has accepted (rule P5).
     RemoveWorkers(usize, Reply<Result<Resized, ResizeError>>),
-    /// The pids of the workers in the rotation, the next one first.
+    /// Returns the pids of the workers in the rotation, the next one first.
     Workers(Reply<Vec<Pid>>),
-    /// Take nothing new, and answer when everything that was accepted is done.
+    /// Stops accepting jobs. Replies when all accepted jobs are done.
     Drain(Reply<()>),
-    /// Take jobs again; answers whether the pool did not before.
+    /// Accepts jobs again. Replies whether the pool was drained.
     Reopen(Reply<bool>),
-    /// The numbers of the pool.
+    /// Returns the counters of the pool.
     Statistics(Reply<PoolStatistics>),
     /// A command of the pool's own behaviour.
     Own(C),
 }
 
 impl<M: Send + 'static, C: Send + 'static> Address<M, PoolCommand<C>> {
-    /// Adds workers to the pool, one after the other; available when this is ready (rule P5).
-    /// Fails with [`ResizeError`] when one does not start, or if the pool is not at work: it
-    /// starts, is drained or ends. The pool serves meanwhile; after 5 s this is
-    /// [`CallError::Timeout`], and the pool goes on adding.
+    /// Adds workers to the pool, one after the other; ready when they take jobs (rule P5).
+    ///
+    /// Fails with [`ResizeError`] if one does not start, or if the pool is not at work, that
+    /// is, starting, drained or ending. The pool accepts jobs in the meantime. After 5 s the
+    /// result is [`CallError::Timeout`], and the pool continues to add the workers.
     pub fn add_workers(&self, count: usize) -> Pending<Resized, ResizeError> {
         self.resize(move |reply| PoolCommand::AddWorkers(count, reply))
     }
 
-    /// Takes workers out of the rotation; each handles what it has accepted and then
-    /// ends normally (rule P5). Fails with [`ResizeError`] if the pool is not at work.
+    /// Removes workers from the rotation (rule P5).
+    ///
+    /// Each handles the jobs it has accepted and then ends normally. Fails with [`ResizeError`]
+    /// if the pool is not at work.
     pub fn remove_workers(&self, count: usize) -> Pending<Resized, ResizeError> {
         self.resize(move |reply| PoolCommand::RemoveWorkers(count, reply))
     }
 
-    /// The pids of the workers in the rotation, the next one first.
+    /// Returns the pids of the workers in the rotation, the next one first.
     pub fn workers(&self) -> Pending<Vec<Pid>, CallError> {
         self.manage(PoolCommand::Workers)
     }
 
-    /// Drains the pool: from now on it refuses what is sent to it with
-    /// [`SendError::Draining`], and this is ready when everything that it had accepted is
-    /// handled, or lost with a worker that died. It takes however long that takes. The pool
-    /// stays drained until [`Address::reopen`]; its workers live on.
+    /// Drains the pool.
     ///
-    /// Room that was reserved before is still good: it counts as accepted. Who waits in line
-    /// for room is refused.
+    /// From now on it refuses messages with [`SendError::Draining`]. The result is ready when
+    /// every accepted job has been handled, or was lost with a worker that ended; there is no
+    /// time limit. The pool stays drained until [`Address::reopen`]. Its workers stay alive.
+    ///
+    /// Room that was reserved before stays valid: it counts as accepted. Senders that wait in
+    /// line for room are refused.
     pub fn drain(&self) -> Pending<(), CallError> {
         let pool = self.clone();
         Pending::new(Arc::clone(self.host()), async move {
@@ -65,30 +70,32 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, PoolCommand<C>> {
         })
     }
 
-    /// Has a drained pool take jobs again; whether it was drained. A drain that is not over yet
-    /// still ends when what had been accepted before it is done.
+    /// Makes a drained pool accept jobs again. Returns whether it was drained.
+    ///
+    /// A drain that is not complete still ends when the jobs accepted before it are done.
     pub fn reopen(&self) -> Pending<bool, CallError> {
         self.manage(PoolCommand::Reopen)
     }
 
-    /// The numbers of the pool (rule P6).
+    /// Returns the counters of the pool (rule P6).
     pub fn statistics(&self) -> Pending<PoolStatistics, CallError> {
         self.manage(PoolCommand::Statistics)
     }
 
-    /// Sends a command to the pool's own behaviour, before everything but what is urgent.
+    /// Sends a command to the pool's own behaviour, ahead of everything but urgent entries.
     ///
     /// # Errors
-    /// [`SendError::NoProcess`] if the pool is dead.
+    /// Returns [`SendError::NoProcess`] if the pool has ended.
     pub fn command(&self, command: C) -> Result<(), SendError<C>> {
         self.send_high(PoolCommand::Own(command)).map_err(|error| match error {
             SendError::NoProcess(PoolCommand::Own(command)) => SendError::NoProcess(command),
-            // Not reached: a control lane refuses for no other reason, and gives back what it got.
+            // Unreachable: a control lane refuses for no other reason, and gives back what it
+            // was given.
             _ => unreachable!("a control lane gives back what it was given"),
         })
     }
 
-    /// Calls the pool's own behaviour: `request` makes the command from the reply token.
+    /// Calls the pool's own behaviour. `request` makes the command from the reply token.
     pub fn ask<T, F>(&self, request: F) -> Pending<T, CallError>
     where
         T: Send + 'static,

@@ -1,4 +1,4 @@
-//! The route of a pool: how a message gets to a worker, on the sender's thread.
+//! The route of a pool: how a message reaches a worker, on the sender's thread.
 //!
 //! ```text
 //!   send ──► rate? ──► ring: the routing chooses ──► a worker's mailbox      forwarded
@@ -32,7 +32,7 @@ where
     C: Send + 'static,
     R: Routing<M>,
 {
-    /// When a message is accepted now, if its way is watched.
+    /// The times of a job, from its acceptance now, if jobs are watched.
     pub(super) fn times(&self, message: &M) -> Option<JobTimes> {
         if !self.attends {
             return None;
@@ -45,8 +45,8 @@ where
         Some(JobTimes { accepted, due })
     }
 
-    /// Gives a message to the worker that the routing chooses, or gives it back. It has been
-    /// counted.
+    /// Gives a message to the worker that the routing chooses, or gives it back. The message
+    /// has already been counted.
     #[inline]
     pub(super) fn hand_out(
         &self,
@@ -60,7 +60,7 @@ where
         })
     }
 
-    /// As [`SharedPool::hand_out`], in this way.
+    /// Does the same as [`SharedPool::hand_out`], with `hand_to` as the way to a worker.
     #[allow(clippy::inline_always, reason = "or the way is looked at anew for each message")]
     #[inline(always)]
     fn hand_out_by(
@@ -83,7 +83,7 @@ where
             Choice::Only(only) => (only, 1),
             Choice::Nobody => return Err(ring.refusal(message)),
             Choice::Every(copy) => {
-                // Copies are made, and room is given back, without the lock.
+                // Copies are made and room is returned without the lock.
                 let each = reserve_each(workers);
                 drop(ring);
                 drop(held);
@@ -91,7 +91,8 @@ where
             }
         };
         let first = if first < count { first } else { first % count };
-        // The first by itself: in a loop the message would be taken to pieces each time.
+        // The first worker is tried outside the loop. Inside, each pass would take the message
+        // apart and rebuild it.
         let refused = match hand_to(&workers[first], message) {
             Ok(()) => {
                 current::note_receiver(workers[first].address.pid());
@@ -102,7 +103,7 @@ where
         Self::hand_to_others(workers, (first, tries), refused, routing, hand_to)
     }
 
-    /// The first has refused it: the others are tried, in their order.
+    /// Tries the other workers in their order, after the first has refused the message.
     #[cold]
     #[inline(never)]
     fn hand_to_others(
@@ -151,7 +152,8 @@ where
         }
     }
 
-    /// As [`SharedPool::hand_out`], for a pool that looks at its messages on their way.
+    /// Does the same as [`SharedPool::hand_out`] for a pool that examines its messages on their
+    /// way.
     #[cold]
     #[inline(never)]
     fn hand_out_attended(&self, hint: u64, message: M, sender: u64) -> Result<(), SendError<M>> {
@@ -168,15 +170,16 @@ where
         handed
     }
 
-    /// Who has a job now need not be who will do it, where what waits is moved: so nobody is said
-    /// to wait for that worker, or a cycle of calls (rule C5) would be seen that is none.
+    /// Clears the recorded receiver if jobs may move between workers. The worker that has the
+    /// job now need not be the one that does it, so a wait for that worker could show a cycle
+    /// of calls (rule C5) where none exists.
     pub(super) fn forget_receiver(&self) {
         if self.moves {
             let _ = current::take_receiver();
         }
     }
 
-    /// One job more in this second.
+    /// Takes one token of the rate.
     pub(super) fn take_token(&self) -> Result<(), SendError<()>> {
         let Some(bucket) = &self.bucket else { return Ok(()) };
         bucket.take(self.host.now()).map_err(|retry_after| {
@@ -191,7 +194,7 @@ where
         }
     }
 
-    /// Nobody has taken a message: what is done with it then (rule M6).
+    /// Applies the overflow rule to a message that no worker took (rule M6).
     #[cold]
     fn refuse(&self, error: SendError<M>, sender: u64) -> Result<(), SendError<M>> {
         self.unhandled.fetch_add(1, Ordering::Release);
@@ -212,20 +215,20 @@ where
         }
     }
 
-    /// Where a full pool's messages go, if not back to their senders.
+    /// Where the messages of a full pool go, unless they return to their senders.
     pub(super) fn elsewhere(&self) -> Option<TicketRoom<M>> {
         match &self.rules()?.overflow {
             Overflow::Refuse | Overflow::DropOldest => None,
             Overflow::DropNewest => Some(TicketRoom::Nowhere),
             Overflow::Divert(divert) => {
-                // Fallbacks in a ring: nobody is asked twice for one message.
+                // Fallbacks may form a ring, so no process is asked twice for one message.
                 let permit = current::once(self.pid, || divert.to.reserve())?.ok()?;
                 Some(TicketRoom::Elsewhere(permit, divert.clone()))
             }
         }
     }
 
-    /// Drops a message that was taken and that nobody will handle, and counts it.
+    /// Counts and drops a message that was accepted and that no worker will handle.
     pub(super) fn lose(&self, message: M, sender: u64, cause: DeadLetterCause) {
         self.note_lost(sender, cause);
         deferred::when_free(move || current::apart(|| drop(message)));
@@ -239,7 +242,7 @@ where
     }
 }
 
-/// Puts a message into one worker's mailbox.
+/// Puts a message into the mailbox of one worker.
 #[inline]
 fn hand_to<M, C>(
     worker: &PoolWorker<M, C>,
@@ -260,14 +263,14 @@ where
     }
 }
 
-/// Room at every living worker, and why there is not.
+/// Room at every living worker, and whether one of them had none.
 pub(super) struct Each<M> {
     permits: Vec<(u64, Permit<M>)>,
     full: bool,
 }
 
 impl<M> Each<M> {
-    /// All or none; what there was is given back here.
+    /// Returns all permits or an error. On an error the permits are returned here.
     pub(super) fn done(self) -> Result<Vec<(u64, Permit<M>)>, SendError<()>> {
         match self.permits {
             _ if self.full => Err(SendError::Full(())),
@@ -299,7 +302,7 @@ where
     each
 }
 
-/// The route that a pool's process has for its Main lane.
+/// The route that the process of a pool has instead of a Main lane.
 pub(super) struct PoolRoute<M: Send + 'static, C: Send + 'static, R>(
     pub(super) Arc<SharedPool<M, C, R>>,
 );
@@ -349,7 +352,7 @@ where
     }
 
     fn mark(&self, mark: &Mark) {
-        // Permits that are out, and messages that stand in line, may be those of who marks.
+        // Unused permits and messages in line may belong to the caller that marks.
         self.0.eras.end(mark);
         self.0.mark_workers(mark);
     }

@@ -1,19 +1,20 @@
-//! How large an elastic pool is to be: decided here from numbers and the time, carried out by
-//! the pool.
+//! The size of an elastic pool, decided from counters and the time. The pool carries the
+//! decision out.
 
 use krarup_gen::Timestamp;
 use std::time::Duration;
 
-/// The size of a pool that grows with its queue and shrinks without one.
+/// The size of a pool that grows with its queue and shrinks when the queue is empty.
 ///
-/// The pool looks at itself every [`Elastic::every`]. It grows when at each worker
-/// [`Elastic::grow_at`] messages wait, on average, and shrinks when at most
-/// [`Elastic::shrink_at`] do and as many workers as are to go have nothing in hand; between two
-/// changes at least [`Elastic::cool_down`] passes. Each time it looks it evens out what waits, so
-/// that new workers take over from those that were there, unless it routes by key or is a pool of
-/// pools. [`crate::Address::add_workers`] and
-/// [`crate::Address::remove_workers`] can take it out of the range; then it comes back by
-/// itself.
+/// The pool checks its size every [`Elastic::every`]. It grows if on average at least
+/// [`Elastic::grow_at`] messages wait at each worker. It shrinks if on average at most
+/// [`Elastic::shrink_at`] messages wait at each worker and enough workers are idle to remove
+/// them. At least [`Elastic::cool_down`] passes between two changes.
+///
+/// At each check the pool also balances the queues, so that new workers take over jobs from old
+/// ones, unless it routes by key or is a pool of pools. [`crate::Address::add_workers`] and
+/// [`crate::Address::remove_workers`] can move the size out of the range; the pool then returns
+/// to it by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elastic {
     pub(super) min: usize,
@@ -26,8 +27,10 @@ pub struct Elastic {
 }
 
 impl Elastic {
-    /// At least `min` workers, at least 1, and at most `max`. Grows by 1 at 4 waiting messages
-    /// for each worker, shrinks by 1 at none, looks every 100 ms and cools down for 5 s.
+    /// Creates a range from `min` workers, at least 1, to `max`.
+    ///
+    /// The pool grows by 1 worker at 4 waiting messages for each worker and shrinks by 1 at
+    /// none. It checks every 100 ms and cools down for 5 s.
     #[must_use]
     pub const fn between(min: usize, max: usize) -> Self {
         Elastic {
@@ -41,36 +44,36 @@ impl Elastic {
         }
     }
 
-    /// Grows when this many messages wait for each worker, at least 1 and more than
-    /// [`Elastic::shrink_at`].
+    /// Sets how many messages wait for each worker when the pool grows. At least 1, and more
+    /// than [`Elastic::shrink_at`].
     #[must_use]
     pub const fn grow_at(mut self, waiting: usize) -> Self {
         self.grow_at = waiting;
         self
     }
 
-    /// Shrinks when at most this many messages wait for each worker.
+    /// Sets the largest number of waiting messages for each worker at which the pool shrinks.
     #[must_use]
     pub const fn shrink_at(mut self, waiting: usize) -> Self {
         self.shrink_at = waiting;
         self
     }
 
-    /// By how many workers the pool changes at a time, at least 1.
+    /// Sets by how many workers the pool changes at a time, at least 1.
     #[must_use]
     pub const fn step(mut self, workers: usize) -> Self {
         self.step = workers;
         self
     }
 
-    /// How often the pool looks at its queue.
+    /// Sets how often the pool checks its queue.
     #[must_use]
     pub const fn every(mut self, period: Duration) -> Self {
         self.every = period;
         self
     }
 
-    /// The time between two changes, at least; it may be zero.
+    /// Sets the shortest time between two changes; it may be zero.
     #[must_use]
     pub const fn cool_down(mut self, time: Duration) -> Self {
         self.cool_down = time;
@@ -78,18 +81,18 @@ impl Elastic {
     }
 }
 
-/// What a pool has to do.
+/// The load of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PoolLoad {
-    /// Workers in the rotation.
+    /// How many workers are in the rotation.
     pub(super) size: usize,
-    /// Messages that wait at them.
+    /// How many messages wait at them.
     pub(super) waiting: usize,
-    /// Workers that have something in hand.
+    /// How many workers are handling a message.
     pub(super) busy: usize,
 }
 
-/// What is to be done.
+/// The decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Stay,
@@ -97,10 +100,10 @@ pub(super) enum Change {
     Shrink(usize),
 }
 
-/// When an elastic pool looks, and when it changed last.
+/// The times of the checks and of the last change.
 pub(super) struct ElasticPlan {
     elastic: Elastic,
-    /// When it looks next.
+    /// The time of the next check.
     pub(super) due: Timestamp,
     changed: Option<Timestamp>,
 }
@@ -110,13 +113,13 @@ impl ElasticPlan {
         ElasticPlan { elastic, due: now + elastic.every, changed: None }
     }
 
-    /// Sets when to look again, and decides nothing.
+    /// Sets the time of the next check without a decision.
     pub(super) fn pass(&mut self, now: Timestamp) -> Change {
         self.due = now + self.elastic.every;
         Change::Stay
     }
 
-    /// Decides, and sets when to look again.
+    /// Decides, and sets the time of the next check.
     pub(super) fn decide(&mut self, load: PoolLoad, now: Timestamp) -> Change {
         self.due = now + self.elastic.every;
         if self.changed.is_some_and(|at| now.since(at) < self.elastic.cool_down) {
@@ -183,7 +186,7 @@ mod tests {
         assert_eq!(plan.decide(busy, seconds(5)), Change::Stay);
         assert_eq!(plan.due, seconds(5) + elastic.every);
         assert_eq!(plan.decide(busy, seconds(6)), Change::Grow(1));
-        // Shrinking is a change as well; looking without one is none.
+        // Shrinking counts as a change; a check without a change does not.
         let idle = PoolLoad { size: 3, waiting: 0, busy: 0 };
         assert_eq!(plan.decide(idle, seconds(10)), Change::Stay);
         assert_eq!(plan.decide(idle, seconds(11)), Change::Shrink(1));
@@ -199,7 +202,7 @@ mod tests {
         assert_eq!(plan.due, seconds(7));
         let busy = PoolLoad { size: 1, waiting: 50, busy: 1 };
         assert_eq!((plan.decide(busy, seconds(7)), plan.due), (Change::Grow(1), seconds(10)));
-        // To stay as large as it is is no change.
+        // A decision to stay is not a change.
         let mut plan = ElasticPlan::new(elastic, seconds(4));
         let calm = PoolLoad { size: 1, waiting: 0, busy: 1 };
         assert_eq!(plan.decide(calm, seconds(7)), Change::Stay);

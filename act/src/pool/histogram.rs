@@ -1,43 +1,44 @@
-//! How long things took: counts in classes, written by many threads.
+//! Histograms of durations: counts in classes, written by many threads.
 //!
 //! ```text
 //!   nanoseconds   0..16   each its own class
 //!                 16..32, 32..64, ...   16 classes between a power of two and the next
 //! ```
 //!
-//! So a class is at most a 16th of its values wide, and every value up to the largest has one.
-//! Nothing is locked and nothing is lost: a value is one count, a sum and a maximum.
+//! So a class is at most a 16th of its values wide, and every value up to the largest has a
+//! class. No lock is taken and no value is lost: a value is one count, a sum and a maximum.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// log₂ of the classes between a power of two and the next.
+/// log₂ of the number of classes between a power of two and the next.
 const BITS: u32 = 4;
 const PER_POWER: usize = 1 << BITS;
 const CLASSES: usize = (64 - BITS as usize + 1) * PER_POWER;
 
-/// Counts of durations, in classes.
+/// Counts of durations, by class.
 pub(super) struct DurationHistogram {
     classes: Box<[AtomicU64]>,
     sum: AtomicU64,
     longest: AtomicU64,
 }
 
-/// How long the jobs of a pool waited, or took.
+/// The distribution of the times for which the jobs of a pool waited, or ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Latency {
-    /// How many were measured.
+    /// How many times were measured.
     pub count: u64,
-    /// Their mean.
+    /// The mean.
     pub mean: Duration,
-    /// Half of them took at most this long; like the other two to a 16th, and never too short.
+    /// Half of the jobs took at most this long. Quantiles are at most a 16th too long, never
+    /// too short.
     pub p50: Duration,
-    /// 90 of 100 took at most this long.
+    /// 90 of 100 jobs took at most this long.
     pub p90: Duration,
-    /// 99 of 100 took at most this long.
+    /// 99 of 100 jobs took at most this long.
     pub p99: Duration,
-    /// The longest.
+    /// The longest time.
     pub max: Duration,
 }
 
@@ -51,7 +52,7 @@ impl DurationHistogram {
         let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         self.sum.fetch_add(nanos, Ordering::Relaxed);
         self.longest.fetch_max(nanos, Ordering::Relaxed);
-        // Last: whoever finds it counted finds the rest of it.
+        // The count is last: a reader that sees it also sees the sum and the maximum.
         self.classes[class(nanos)].fetch_add(1, Ordering::Release);
     }
 

@@ -1,4 +1,4 @@
-//! What a pool says of itself: its numbers, and its inspection (rule P6).
+//! The counters of a pool and its inspection (rule P6).
 
 use super::job_watch::JobRecords;
 use super::ring::Gate;
@@ -39,7 +39,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         }
     }
 
-    /// The items of rule P6, and those of what the pool was told to do beside.
+    /// The items of rule P6, and the items for the optional settings.
     pub(super) fn inspect(&self) -> Inspection {
         let numbers = self.statistics();
         let mut inspection = Inspection::new()

@@ -2,7 +2,7 @@
 
 use krarup_gen::Timestamp;
 
-/// When a watched job was accepted, and when its time to live is over.
+/// The time at which a watched job was accepted, and the end of its time to live.
 #[derive(Clone, Copy)]
 pub(super) struct JobTimes {
     pub(super) accepted: Timestamp,

@@ -1,7 +1,7 @@
-//! What a pool knows of the jobs at its workers: how long they waited and took, which were
-//! discarded, and since when each worker has been busy.
+//! Watching the jobs at the workers of a pool: how long they waited and ran, which were
+//! discarded, and how long each worker has been busy.
 //!
-//! A pool that wants none of this has no desks, and its jobs travel unwatched.
+//! A pool that needs none of this has no watches, and its jobs are not wrapped.
 
 use super::histogram::DurationHistogram;
 use crate::observe::watched_job::{Discarded, JobWatcher};
@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Told of every job that was accepted and is not handled.
+/// Receives every job that was accepted and is not handled.
 pub(super) type OnDiscard<M> = Arc<dyn Fn(M, Discarded) + Send + Sync>;
 
-/// What all desks of a pool write down.
+/// The records that all watches of a pool share.
 pub(super) struct JobRecords<M> {
     pub(super) pool: Pid,
     pub(super) latencies: Option<Latencies>,
@@ -24,7 +24,7 @@ pub(super) struct JobRecords<M> {
     pub(super) crashed: AtomicU64,
 }
 
-/// How long jobs wait, and how long they take.
+/// How long jobs wait, and how long they run.
 pub(super) struct Latencies {
     pub(super) waiting: DurationHistogram,
     pub(super) service: DurationHistogram,
@@ -36,10 +36,11 @@ impl Latencies {
     }
 }
 
-/// Where one worker's jobs are watched.
+/// The watch over the jobs of one worker.
 pub(super) struct JobWatch<M> {
     office: Arc<JobRecords<M>>,
-    /// When the job in hand was begun, in nanoseconds of the node's time and 1 more; 0: none is.
+    /// When the current job was begun, in nanoseconds of the node's time plus 1; 0 means no
+    /// job.
     busy_since: AtomicU64,
 }
 
@@ -48,7 +49,7 @@ impl<M> JobWatch<M> {
         JobWatch { office: Arc::clone(office), busy_since: AtomicU64::new(0) }
     }
 
-    /// Since when the worker has had a job in hand, if it has.
+    /// Since when the worker has been handling a job, if it is.
     pub(super) fn busy_since(&self) -> Option<Timestamp> {
         let since = self.busy_since.load(Ordering::Acquire);
         (since > 0).then(|| Timestamp::from_nanos(since - 1))
@@ -82,7 +83,8 @@ impl<M: Send + 'static> JobWatcher<M> for JobWatch<M> {
         };
         count.fetch_add(1, Ordering::Relaxed);
         let Some(on_discard) = &self.office.on_discard else { return };
-        // It runs in the worker's turn, or when that has ended: its panic is nobody else's.
+        // It runs in the worker's turn, or after the worker has ended. Its panic must not
+        // affect either.
         if let Err(panic) = contain(|| on_discard(job, why)) {
             tracing::error!(
                 target: "krarup", pool = %self.office.pool, %panic, "on_discard panicked"

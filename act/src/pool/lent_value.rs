@@ -1,14 +1,14 @@
-//! A user's values, lent to senders.
+//! Users' values that senders borrow.
 //!
-//! The pool takes them out of what it shares when it ends. A sender that uses them at that moment
-//! is the last to have them: then they are dropped here, without a lock, and a destructor that
-//! panics is no business of the sender.
+//! The pool removes them from its shared state when it ends. A sender that still uses a value
+//! then holds the last handle. The value is dropped here, without a lock, and a destructor that
+//! panics does not affect the sender.
 
 use crate::process::current;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Values in use.
+/// A value in use.
 pub(super) struct LentValue<T>(Option<Arc<T>>);
 
 impl<T> LentValue<T> {
@@ -16,7 +16,7 @@ impl<T> LentValue<T> {
         LentValue(Some(Arc::clone(values)))
     }
 
-    /// Gives values up that nobody is to use any more.
+    /// Releases a value that is not to be used any more.
     pub(super) fn end(values: Option<Arc<T>>) {
         drop(LentValue(values));
     }

@@ -1,71 +1,75 @@
 //! Pools of workers (rules P1 to P14).
 //!
 //! ```text
-//!                        shared: the intake
+//!                        SharedPool (`shared`)
 //!   senders          ┌──────────────────────────────┐
 //!   send ───────────►│ rate? ring + routing ────────┼──────────► worker's mailbox ─► worker
-//!   reserve ────────►│   │ full         │ died      │                 │ desk: waited, took,
+//!   reserve ────────►│   │ full         │ ended     │                 │ watch: waited, took,
 //!   send_or_wait ───►│   ▼              ▼           │                 ▼ stuck since, discarded
 //!                    │ overflow      the line ◄─────┼── room ── worker looks up
-//!                    │ (back, drop,  (heirs first)  │
-//!                    │  divert)                     │
+//!                    │ (back, drop,  (stranded      │
+//!                    │  divert)       first)        │
 //!                    └───────▲──────────────────────┘
 //!   commands            changes the ring, drains, closes
-//!   add_workers ──► pool process: staff ─► starts, replaces, lets go, kills the stuck
+//!   add_workers ──► pool process: staff ─► starts, replaces, removes, kills stuck workers
 //!   drain, ask  ──►               behaviour (callbacks)      elastic plan, reports
 //! ```
 //!
-//! Main of the pool's process is a route: a job never comes there. It goes from its sender's
-//! thread into a worker's mailbox, so there is no hop, and what the worker sees (sender,
-//! reply token) is what was sent. Control lanes are the pool process's own.
+//! Main of the pool's process is a route: no job ever reaches it. A job goes from its sender's
+//! thread into a worker's mailbox, so there is no hop, and the worker sees the original sender
+//! and reply token. The control lanes belong to the pool process.
 //!
-//! **Who may do what.** The ring is changed by the pool process alone, under a write lock; senders
-//! hold the read lock while they hand a message on. A user's code (a key, a time to live, a
-//! copy, a fallback's conversion, a destructor) never runs under either.
+//! **Access.** Only the pool process changes the ring, under a write lock. Senders hold the
+//! read lock while they hand a message on. User code (a key, a time to live, a copy, a
+//! fallback's conversion, a destructor) never runs under either.
 //!
-//! **Starts.** The pool's process waits for no worker to start: it polls the starts beside its
-//! mailbox, and serves meanwhile, in its own start too. A worker that does not start in time is
-//! killed; one that does not even end then blocks its thread, and is left behind.
+//! **Starts.** The pool process does not wait for a worker to start. It polls the starts beside
+//! its mailbox and serves in the meantime, also during its own start. A worker that does not
+//! start in time is killed. If it does not end then, because it blocks its thread, it is left
+//! behind.
 //!
-//! **The end.** When the pool ends it takes the user's values (routing, fallback, time to live, the
-//! hearer of discards) out of what its addresses hold, and drops them.
+//! **The end.** When the pool ends it removes the user's values (routing, fallback, time to
+//! live, the callback for discarded jobs) from the state that its addresses share, and drops
+//! them.
 //!
-//! **Places.** A place is a worker's position and its number. A worker that dies keeps its place
-//! until its replacement has initialised: it takes nothing meanwhile, the place is not lost,
-//! and the keys that belong to it stay with it.
+//! **Places.** A place is a worker's position and its number. A worker that ends keeps its
+//! place until its replacement has initialised. In the meantime the place takes no jobs, is not
+//! lost, and keeps the keys that belong to it.
 //!
 //! | a worker | its place | its mailbox |
 //! |---|---|---|
 //! | starts for the first time, or is added | new, last in turn | empty |
-//! | dies | kept; its replacement takes it | dead letters; calls fail with its reason |
-//! | is removed | gone at once | handled, then it ends normally |
-//! | is stuck | kept, but empty at once; its replacement takes it, last in turn | dead letters |
+//! | ends | kept; its replacement takes it | dead letters; calls fail with its reason |
+//! | is removed | removed at once | handled, then the worker ends normally |
+//! | is stuck | kept, vacant at once; its replacement takes it, last in turn | dead letters |
 //!
-//! **Room that outlives its worker.** A permit promises that a message will be taken. If its worker
-//! has died or was removed by the time it is used, the message goes to another; if all are
-//! full it stands first in the [`waiting_line`] and takes the first room there is, and that of a key the
-//! first at the worker of its key. So the bound
-//! holds, and what was promised is done, unless the pool itself ends.
+//! **Room that outlives its worker.** A permit promises that a message will be taken. If its
+//! worker has ended or was removed when the permit is used, the message goes to another worker.
+//! If all are full, the message is *stranded*: it stands first in the [`waiting_line`] and
+//! takes the first room that is free. A message with a key takes the first room at the worker
+//! of its key. So the bound holds, and the promise is kept, unless the pool itself ends.
 //!
-//! **What costs what.** A pool that is only given a size and a bound pays for the ring's lock and two
-//! counters. Everything that watches jobs on their way (time to live, discards, latencies, the
-//! stuck limit) makes each job a notice in a box ([`crate::observe::watched_job`]), for that pool alone.
+//! **Cost.** A pool with only a size and a bound pays for the lock of the ring and two
+//! counters. Every option that watches jobs on their way (time to live, discards, latencies,
+//! the stuck limit) makes each job a boxed notice ([`crate::observe::watched_job`]), for that
+//! pool alone.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `pool`, `settings` | what a user says, and what cannot be |
-//! | `behavior`, `command` | the callbacks of the pool's process, and what it can be told |
-//! | `resize` | what comes of adding and removing workers |
-//! | `opening`, `work` | what that process does: its start, and its loop |
-//! | `staff`, `hands` | its workers, and what the callbacks can do with them |
+//! | `pool`, `settings` | the builder, and the check of its values |
+//! | `behavior`, `command` | the callbacks of the pool process, and its commands |
+//! | `resize` | the results of adding and removing workers |
+//! | `opening`, `work` | the start and the loop of the pool process |
+//! | `staff`, `worker_control` | its workers, and what callbacks can do with them |
 //! | `starting`, `vacancy` | workers that start; places that have none |
-//! | `upkeep`, `numbers` | what comes with time; what it says of itself |
-//! | `intake`, `ring`, `lent` | what senders and the pool process share |
-//! | `handing`, `reserving`, `line`, `ticket` | the way of a message; of room; who waits; a permit |
-//! | `routing/` | which worker |
-//! | `balance` | what waits at an elastic pool is evened out |
-//! | `rate`, `elastic`, `histogram` | pure: a token bucket, how large, how long |
-//! | `desk`, `statistics` | watched jobs; the numbers |
+//! | `periodic`, `inspection` | periodic work; the inspection |
+//! | `shared`, `ring`, `lent_value` | the state that senders and the pool process share |
+//! | `delivery`, `reservation` | the path of a message; reserved room |
+//! | `waiting_line`, `ticket` | the line of senders that wait; a permit |
+//! | `routing/` | the choice of a worker |
+//! | `balance` | balancing the queues of an elastic pool |
+//! | `rate`, `elastic`, `histogram` | pure: a token bucket, the size, durations |
+//! | `job_watch`, `job_times`, `statistics` | watched jobs; the counters |
 
 mod balance;
 pub(crate) mod behavior;

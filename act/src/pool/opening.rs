@@ -1,8 +1,9 @@
-//! How a pool starts: its first workers, one after the other, and what it hears meanwhile.
+//! The start of a pool: its first workers, one after the other, and the entries that arrive in
+//! the meantime.
 //!
-//! It answers whoever asks how it is, and says that it cannot be resized yet; it obeys a stop. All
-//! else is held until it has started, and so is every command behind one that is held: what one
-//! sender sends stays in its order.
+//! During its start the pool answers inspections, reports that it cannot be resized yet, and
+//! obeys a stop. All other entries are held until it has started, and so is every command
+//! behind a held one, because the commands of one sender keep their order.
 
 use super::behavior::PoolBehavior;
 use super::command::PoolCommand;
@@ -18,7 +19,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
 
-/// What was held.
+/// The entries that were held.
 pub(super) type EarlyMail<B, P> = VecDeque<PoolMail<B, P>>;
 
 enum OpeningEvent<B: Behavior, P: PoolBehavior<Job = B::Message>> {
@@ -26,7 +27,8 @@ enum OpeningEvent<B: Behavior, P: PoolBehavior<Job = B::Message>> {
     Item(PoolMail<B, P>),
 }
 
-/// Starts the first workers; what was held meanwhile, or the reason with which the pool ends.
+/// Starts the first workers. Returns the entries that were held, or the reason with which the
+/// pool ends.
 pub(super) async fn open<B, R, P>(
     staff: &mut PoolWorkers<B, R>,
     behavior: &mut P,
@@ -60,7 +62,7 @@ where
     R: Routing<B::Message>,
     P: PoolBehavior<Job = B::Message>,
 {
-    // Main stays where it is: it is to go along the route.
+    // Main is not received: its messages are to go along the route.
     let mut receive = pin!(ctx.receive_control());
     poll_fn(|cx| match staff.poll_started(cx) {
         Poll::Ready(started) => Poll::Ready(OpeningEvent::Started(started)),
@@ -101,7 +103,7 @@ where
     Ok(())
 }
 
-/// Why the first workers could not be started, as the pool's own reason.
+/// The reason of a pool whose first workers could not be started.
 fn start_failure(error: SpawnError) -> Reason {
     match error {
         SpawnError::Init(reason) => reason,

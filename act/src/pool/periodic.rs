@@ -1,4 +1,4 @@
-//! What a pool does with time: it gives up workers that are stuck, grows and shrinks, and reports.
+//! The periodic work of a pool: it replaces stuck workers, changes its size, and reports.
 
 use super::command::PoolCommand;
 use super::elastic::{Change, PoolLoad};
@@ -10,13 +10,13 @@ use crate::context::Context;
 use krarup_gen::{Pid, Timestamp};
 
 impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
-    /// When there is next something to do.
+    /// The time of the next periodic work.
     pub(super) fn due(&self) -> Option<Timestamp> {
         let plan = self.plan.as_ref().map(|plan| plan.due);
         [self.retry_due(), plan, self.look, self.report].into_iter().flatten().min()
     }
 
-    /// Does what is due, except to start workers.
+    /// Does the work that is due, except the start of workers.
     pub(super) fn do_what_is_due<C: Send + 'static>(
         &mut self,
         ctx: &Context<B::Message, PoolCommand<C>>,
@@ -35,13 +35,14 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         }
     }
 
-    /// Gives up the workers that have had one job for too long. Looks again when the next one
-    /// can be due: so none is given up late.
+    /// Gives up the workers that have handled one job for too long. The next check is at the
+    /// earliest time at which another worker can exceed the limit, so no worker is given up
+    /// late.
     fn give_up_stuck<C: Send + 'static>(&mut self, ctx: &Context<B::Message, PoolCommand<C>>) {
         let Some(limit) = self.settings.stuck else { return };
         let now = ctx.now();
         let mut next = now + limit;
-        // Those that were removed too: nobody else would end them.
+        // Removed workers are checked too, because nothing else would end them.
         let removed = self.leaving.values().cloned();
         for worker in self.intake.workers().into_iter().chain(removed.collect::<Vec<_>>()) {
             let Some(since) = worker.desk.as_ref().and_then(|desk| desk.busy_since()) else {
@@ -61,7 +62,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         self.look = Some(next);
     }
 
-    /// Grows or shrinks, if that is wanted. A drained pool does neither.
+    /// Grows or shrinks if the plan says so. A drained pool does neither.
     fn adapt<C: Send + 'static>(&mut self, ctx: &Context<B::Message, PoolCommand<C>>) {
         let workers = self.intake.workers();
         let waiting = workers.iter().map(|worker| worker.address.waiting()).sum();
@@ -76,7 +77,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
             Change::Grow(count) => self.add(ctx, count, None),
             Change::Shrink(count) => drop(self.let_go(count)),
         }
-        // Also when it stays: a worker may have become free while others have a queue.
+        // Also without a change of size: a worker may have become free while others have a
+        // queue.
         self.intake.balance();
         if change != Change::Stay {
             tracing::info!(

@@ -1,4 +1,4 @@
-//! A pool, as a user makes it.
+//! The builder of a pool.
 
 use super::behavior::{Plain, PoolBehavior, PoolContext};
 use super::command::PoolCommand;
@@ -21,39 +21,40 @@ use std::time::Duration;
 
 /// A pool of workers behind one address (Ergo's `act.Pool`; rules P1 to P7).
 ///
-/// What is sent to the pool goes to its workers in strict rotation; size × mailbox is
-/// how much may wait. **The pool routes at the sender**: the sender's own thread puts
-/// the message into a worker's mailbox, so there is no hop and no bottleneck, and a
-/// saturated pool is [`krarup_gen::SendError::Full`] at the sender, at once.
+/// Messages to the pool go to its workers in strict rotation. At most size × mailbox messages
+/// wait. **The pool routes at the sender**: the sender's own thread puts the message into a
+/// worker's mailbox. So there is no hop and no bottleneck, and a sender to a saturated pool
+/// gets [`krarup_gen::SendError::Full`] at once.
 ///
-/// The pool process replaces dead workers, adds and removes them
-/// ([`crate::Address::add_workers`], [`crate::Address::remove_workers`]), and answers `inspect`
-/// with `pool_size` (configured), `workers` (live), `worker_behavior`,
-/// `worker_mailbox_size`, `worker_restarts`, `messages_forwarded`, `messages_unhandled` and
-/// `waiting` (accepted, and not yet begun), and [`crate::Address::statistics`] with more.
+/// The pool process replaces ended workers, and adds and removes workers
+/// ([`crate::Address::add_workers`], [`crate::Address::remove_workers`]). It answers `inspect`
+/// with `pool_size` (configured), `workers` (live), `worker_behavior`, `worker_mailbox_size`,
+/// `worker_restarts`, `messages_forwarded`, `messages_unhandled` and `waiting` (accepted, and
+/// not yet begun). [`crate::Address::statistics`] returns more.
 ///
-/// A worker that has died takes nothing until its replacement has initialised: meanwhile
-/// its share of the room is missing, and if all are dead the answer is
-/// [`krarup_gen::SendError::NoWorkers`]. The pool serves while workers start. An exit *signal* of a
-/// worker is not its end, and means nothing to the pool: what a worker has to say it sends.
+/// A worker that has ended takes nothing until its replacement has initialised. In the meantime
+/// its share of the room is missing. If all workers have ended the error is
+/// [`krarup_gen::SendError::NoWorkers`]. The pool accepts messages while workers start. An exit
+/// *signal* sent by a live worker has no meaning for the pool; workers report by messages.
 ///
-/// Workers are any behaviour, another pool included. Order between messages is not kept;
-/// a worker's state is lost with it.
+/// The workers run any behaviour, also another pool. Order between messages is not kept. A
+/// worker's state is lost when it ends.
 ///
-/// | wanted | said by | unless said |
+/// | to get | use | default |
 /// |---|---|---|
-/// | a bound to what waits | [`mailbox`](Pool::mailbox) | none |
+/// | a bound on waiting messages | [`mailbox`](Pool::mailbox) | none |
 /// | another choice of worker | [`routing`](Pool::routing) | [`RoundRobin`] |
-/// | something else than `Full` | [`overflow`](Pool::overflow) | refuse |
-/// | at most so many jobs a second | [`rate`](Pool::rate) | any number |
-/// | jobs that are too old are not done | [`time_to_live`](Pool::time_to_live) | they are |
-/// | to hear of jobs that are not done | [`on_discard`](Pool::on_discard) | dead letters |
-/// | how long jobs wait and take | [`measured`](Pool::measured), [`report_every`](Pool::report_every) | not measured |
+/// | another result than `Full` | [`overflow`](Pool::overflow) | refuse |
+/// | a limit of jobs per second | [`rate`](Pool::rate) | no limit |
+/// | old jobs discarded | [`time_to_live`](Pool::time_to_live) | jobs do not expire |
+/// | a callback for discarded jobs | [`on_discard`](Pool::on_discard) | dead letters |
+/// | how long jobs wait and run | [`measured`](Pool::measured) | not measured |
+/// | regular reports | [`report_every`](Pool::report_every) | none |
 /// | another time for workers to initialise | [`init_timeout`](Pool::init_timeout) | 5 s |
-/// | workers that hang are replaced | [`stuck_limit`](Pool::stuck_limit) | they hang |
+/// | stuck workers replaced | [`stuck_limit`](Pool::stuck_limit) | not replaced |
 /// | as many workers as the queue needs | [`elastic`](Pool::elastic) | a fixed number |
-/// | an end to replacements | [`intensity`](Pool::intensity) | no end |
-/// | commands of one's own | [`behavior`](Pool::behavior) | none |
+/// | a limit of replacements | [`intensity`](Pool::intensity) | no limit |
+/// | commands of your own | [`behavior`](Pool::behavior) | none |
 ///
 /// ```
 /// # use krarup_act::{Actor, Context, Pool};
@@ -69,7 +70,7 @@ use std::time::Duration;
 ///     }
 /// }
 ///
-/// // 4 workers, 20 pictures waiting at each at most: 80, and then `Full`.
+/// 4 workers with at most 20 waiting pictures each: 80 in all, then `Full`.
 /// let pool = || Pool::new(4, Resizer::default).mailbox(20);
 /// # let _ = pool;
 /// ```
@@ -81,9 +82,10 @@ pub struct Pool<B: Behavior, R = RoundRobin, P = Plain<<B as Behavior>::Message>
 }
 
 impl<B: Behavior> Pool<B> {
-    /// A pool of `workers` workers, made by `factory`, which is called for every worker
-    /// and every replacement: what it has captured are their arguments. Spawning it fails with
-    /// [`PoolError`] if there are none.
+    /// Creates a pool of `workers` workers.
+    ///
+    /// `factory` is called for every worker and every replacement; the values it captures are
+    /// the arguments of the workers. Spawning a pool of 0 workers fails with [`PoolError`].
     pub fn new(workers: usize, factory: impl Fn() -> B + Send + Sync + 'static) -> Self {
         Pool {
             factory: Arc::new(factory),
@@ -95,17 +97,20 @@ impl<B: Behavior> Pool<B> {
 }
 
 impl<B: Behavior, R, P> Pool<B, R, P> {
-    /// How many messages may wait at each worker, at least 1. Without it the mailboxes are
-    /// unbounded, and overload shows as memory instead of as `Full`.
+    /// Sets how many messages may wait at each worker, at least 1.
+    ///
+    /// Without a bound the mailboxes grow, and overload uses memory instead of returning
+    /// `Full`.
     #[must_use]
     pub fn mailbox(mut self, messages: usize) -> Self {
         self.settings.mailbox = Some(messages);
         self
     }
 
-    /// What is done with one message more than all workers have room for (rule M6): refuse it,
-    /// which is the default, drop it, or divert it to a fallback. It needs a
-    /// [`mailbox`](Pool::mailbox) bound. A sender that would rather wait uses
+    /// Sets what happens to a message when all workers are full (rule M6): refuse it (the
+    /// default), drop it, or divert it to a fallback.
+    ///
+    /// This needs a [`mailbox`](Pool::mailbox) bound. A sender that should wait instead uses
     /// [`crate::Address::send_or_wait`].
     #[must_use]
     pub fn overflow(mut self, overflow: Overflow<B::Message>) -> Self {
@@ -113,18 +118,21 @@ impl<B: Behavior, R, P> Pool<B, R, P> {
         self
     }
 
-    /// At most so many jobs in a second, beside the bound to what waits; one more is refused
-    /// with [`krarup_gen::SendError::RateLimited`]. A job that no worker has room for takes no
-    /// token.
+    /// Limits the jobs per second, beside the bound on waiting messages.
+    ///
+    /// Further jobs are refused with [`krarup_gen::SendError::RateLimited`]. A job that finds
+    /// no room at any worker takes no token.
     #[must_use]
     pub fn rate(mut self, rate: Rate) -> Self {
         self.settings.rate = Some(rate);
         self
     }
 
-    /// How long a job may wait, more than zero. One that has waited longer when its worker
-    /// comes to it is not done: a call in it fails with [`krarup_gen::CallError::Expired`], and
-    /// it is counted as a dead letter. It keeps its room until then.
+    /// Sets how long a job may wait; more than zero.
+    ///
+    /// A job that has waited longer when its worker takes it is discarded: a call in it fails
+    /// with [`krarup_gen::CallError::Expired`], and it counts as a dead letter. It keeps its
+    /// room until then.
     #[must_use]
     pub fn time_to_live(mut self, limit: Duration) -> Self {
         self.settings.dead_at_once = limit.is_zero();
@@ -132,8 +140,9 @@ impl<B: Behavior, R, P> Pool<B, R, P> {
         self
     }
 
-    /// As [`Pool::time_to_live`], for each job its own; `None`: it may wait for ever. Asked on
-    /// the sender's thread.
+    /// Sets the time to live of each job, like [`Pool::time_to_live`]; `None` means no limit.
+    ///
+    /// `limit` runs on the sender's thread.
     #[must_use]
     pub fn time_to_live_of(
         mut self,
@@ -144,9 +153,10 @@ impl<B: Behavior, R, P> Pool<B, R, P> {
         self
     }
 
-    /// Gets every job that was accepted and will not be done, and why not. Runs in the worker's
-    /// turn, or where its process is torn down: it must not wait. A call in the job that it
-    /// drops fails as it would without this.
+    /// Sets a callback that receives every accepted job that will not be done, and the cause.
+    ///
+    /// It runs in the worker's turn, or where the worker's process is dropped, so it must not
+    /// wait. A call in the job that it drops fails as it would without the callback.
     #[must_use]
     pub fn on_discard(
         mut self,
@@ -156,75 +166,81 @@ impl<B: Behavior, R, P> Pool<B, R, P> {
         self
     }
 
-    /// Measures how long jobs wait and how long they take: see [`crate::PoolStatistics`]. Costs
-    /// each job an allocation and three looks at the clock, as any of `time_to_live`,
-    /// `on_discard` and `stuck_limit` does.
+    /// Measures how long jobs wait and how long they run: see [`crate::PoolStatistics`].
+    ///
+    /// This costs each job one allocation and three reads of the clock, as do `time_to_live`,
+    /// `on_discard` and `stuck_limit`.
     #[must_use]
     pub fn measured(mut self) -> Self {
         self.settings.measured = true;
         self
     }
 
-    /// Reports its numbers as a `tracing` event this often; a time under a millisecond counts as
-    /// one.
+    /// Reports the counters as a `tracing` event at this period. A period under a millisecond
+    /// counts as one.
     #[must_use]
     pub fn report_every(mut self, period: Duration) -> Self {
         self.settings.report = Some(period);
         self
     }
 
-    /// Kills and replaces a worker that has had one job in hand for this long. What waits in its
-    /// mailbox is lost with it: dead letters, and calls that fail with its end. One that blocks
-    /// its thread is replaced as well, though it ends only when it lets the thread go. A time under
-    /// a millisecond counts as one.
+    /// Kills and replaces a worker that has handled one job for this long.
+    ///
+    /// The messages in its mailbox are lost with it: they become dead letters, and calls fail
+    /// with its reason. A worker that blocks its thread is replaced as well, although it ends
+    /// only when it releases the thread. A limit under a millisecond counts as one.
     #[must_use]
     pub fn stuck_limit(mut self, limit: Duration) -> Self {
         self.settings.stuck = Some(limit);
         self
     }
 
-    /// How long a worker may take to initialise: 5 s unless said. Then it is killed, and its start
-    /// has failed. One that blocks its thread for as long again is left behind: the pool goes on
-    /// without it. The factory of the workers counts as part of it.
+    /// Sets how long a worker may take to initialise, including the factory; 5 s by default.
+    ///
+    /// After that the worker is killed, and its start has failed. If it blocks its thread for
+    /// the same time again it is left behind, and the pool continues without it.
     #[must_use]
     pub fn init_timeout(mut self, limit: Duration) -> Self {
         self.settings.init_timeout = limit;
         self
     }
 
-    /// Grows and shrinks with its queue.
+    /// Makes the pool grow and shrink with its queue.
     #[must_use]
     pub fn elastic(mut self, elastic: Elastic) -> Self {
         self.settings.elastic = Some(elastic);
         self
     }
 
-    /// At most this many replacements within this time, over a sliding window; one more ends the
-    /// pool with [`PoolError::TooManyReplacements`], an abnormal reason. Each try to start one
-    /// counts.
+    /// Limits the replacements within `period`, a sliding window.
+    ///
+    /// One more replacement ends the pool with [`PoolError::TooManyReplacements`], an abnormal
+    /// reason. Each attempt to start a replacement counts.
     #[must_use]
     pub fn intensity(mut self, replacements: u32, period: Duration) -> Self {
         self.settings.intensity = Some((replacements, period));
         self
     }
 
-    /// How long to wait until a replacement that could not be started is tried again: `first`,
-    /// then twice as long each time, up to `most`. 10 ms to 1 s unless said; a time under a
-    /// millisecond counts as one. Each place has a back-off of its own.
+    /// Sets the delay before a failed replacement is tried again: `first`, then twice as long
+    /// each time, up to `most`.
+    ///
+    /// The default is 10 ms to 1 s; a delay under a millisecond counts as one. Each place has
+    /// its own back-off.
     #[must_use]
     pub fn back_off(mut self, first: Duration, most: Duration) -> Self {
         self.settings.back_off = (first, most);
         self
     }
 
-    /// Which worker gets a message.
+    /// Sets which worker gets a message.
     #[must_use]
     pub fn routing<R2: Routing<B::Message>>(self, routing: R2) -> Pool<B, R2, P> {
         let Pool { factory, behavior, settings, .. } = self;
         Pool { factory, routing, behavior, settings }
     }
 
-    /// What the pool's own process does beside keeping the workers.
+    /// Sets the behaviour of the pool's own process, beside the management of the workers.
     #[must_use]
     pub fn behavior<P2: PoolBehavior<Job = B::Message>>(self, behavior: P2) -> Pool<B, R, P2> {
         let Pool { factory, routing, settings, .. } = self;
@@ -278,11 +294,12 @@ where
         let reason = match Contained::new(served).await {
             Ok(reason) | Err(reason) => reason,
         };
-        // The calls in hand hear of the end when there is one, though it may take its time.
+        // Calls of the last turn fail when the pool has ended and its reason is known, which
+        // may take a while.
         let _calls = current::take_orphans();
         staff.end_workers(&mut ctx).await;
         let mut pool = PoolContext::new(&mut ctx, &mut staff);
-        // The first failure is the cause, whatever goes wrong on the way out.
+        // The first failure is the reason, whatever fails after it.
         let terminated = Contained::new(behavior.terminate(&mut pool, &reason)).await;
         let reason = first_failure(reason, terminated);
         let reason = first_failure(reason, contain(|| drop(behavior)));

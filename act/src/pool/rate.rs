@@ -1,11 +1,12 @@
-//! How many jobs a pool takes in a second.
+//! The rate limit of a pool.
 
 use krarup_gen::Timestamp;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How many jobs a pool takes in a second: a token bucket. Tokens come at a steady rate and
-/// each job takes one; as many as `burst` can lie ready.
+/// How many jobs a pool accepts per second: a token bucket.
+///
+/// Tokens are added at a steady rate, and each job takes one. The bucket holds `burst` tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     per_second: f64,
@@ -13,21 +14,21 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// So many jobs in a second, from 10⁻⁹ to 10⁹, one at a time: a burst of 1.
+    /// Creates a rate of `jobs` per second, from 10⁻⁹ to 10⁹, with a burst of 1.
     #[must_use]
     pub fn per_second(jobs: f64) -> Self {
         Rate { per_second: jobs, burst: 1 }
     }
 
-    /// As many jobs as this may come at once after a pause, at least 1; a slow rate must fill
-    /// the burst within 292 years.
+    /// Sets how many jobs may come at once after a pause, at least 1. The rate must fill the
+    /// burst within 292 years.
     #[must_use]
     pub fn burst(mut self, jobs: u32) -> Self {
         self.burst = jobs;
         self
     }
 
-    /// Whether there is such a rate; what is wrong with it.
+    /// Checks the rate. Returns what is wrong with it.
     pub(super) fn check(self) -> Result<(), InvalidRate> {
         if !(1e-9..=1e9).contains(&self.per_second) {
             return Err(InvalidRate::Jobs(self.per_second));
@@ -35,14 +36,15 @@ impl Rate {
         if self.burst == 0 {
             return Err(InvalidRate::NoBurst);
         }
-        // So no point in time of the bucket is beyond the end of time, where all are the same.
+        // So no time that the bucket computes lies beyond the end of time, where all times are
+        // equal.
         match self.interval().checked_mul(u64::from(self.burst)) {
             Some(all) if all <= u64::MAX / 2 => Ok(()),
             _ => Err(InvalidRate::LongBurst(self.per_second, self.burst)),
         }
     }
 
-    /// Nanoseconds from one token to the next, of a rate in its range. Rounded up: a nanosecond
+    /// Nanoseconds between two tokens, for a rate in range. Rounded up, because one nanosecond
     /// less would be a higher rate.
     #[allow(
         clippy::cast_possible_truncation,
@@ -54,7 +56,7 @@ impl Rate {
     }
 }
 
-/// A rate that cannot be.
+/// An invalid rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum InvalidRate {
     Jobs(f64),
@@ -62,26 +64,26 @@ pub(super) enum InvalidRate {
     LongBurst(f64, u32),
 }
 
-/// The tokens, as one point in time: when the bucket will be full again if nothing is taken
-/// (the generic cell rate algorithm). So to take one is to move that point, in one atomic
-/// step, and no tokens have to be put in.
+/// The tokens, stored as one point in time: when the bucket would be full again if no token
+/// were taken (the generic cell rate algorithm). So taking a token moves that point in one
+/// atomic step, and no tokens have to be added.
 pub(super) struct Bucket {
     full_at: AtomicU64,
-    /// Nanoseconds for one token.
+    /// Nanoseconds per token.
     interval: u64,
     /// Nanoseconds for all tokens but one.
     slack: u64,
 }
 
 impl Bucket {
-    /// A full bucket, for a rate that was checked.
+    /// Makes a full bucket for a rate that was checked.
     pub(super) fn new(rate: Rate) -> Self {
         let interval = rate.interval();
         let slack = interval.saturating_mul(u64::from(rate.burst) - 1);
         Bucket { full_at: AtomicU64::new(0), interval, slack }
     }
 
-    /// Takes a token; how long until there is one, if there is none now.
+    /// Takes a token. If there is none, returns how long until there is one.
     pub(super) fn take(&self, now: Timestamp) -> Result<(), Duration> {
         let now = now.as_nanos();
         let taken = self.full_at.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |full_at| {
@@ -95,7 +97,7 @@ impl Bucket {
         }
     }
 
-    /// Puts a token back that was taken for nothing.
+    /// Returns a token that was not used.
     pub(super) fn give_back(&self) {
         self.full_at.fetch_sub(self.interval, Ordering::Relaxed);
     }

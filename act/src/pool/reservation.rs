@@ -1,5 +1,5 @@
-//! Room at a pool: reserved before the message is there, or waited for in line; and what
-//! becomes of a message whose room went down with its worker.
+//! Room at a pool: reserved before the message exists, or waited for in line. Also the messages
+//! whose room was lost with its worker.
 
 use super::delivery::reserve_each;
 use super::job_times::JobTimes;
@@ -23,9 +23,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// Where one may wait for room.
+/// Where a sender can wait for room.
 enum WaitPlace<M, C> {
-    /// In the line of the pool, at the workers.
+    /// In the line of the pool, for any worker.
     AtAny,
     /// In the line of this worker alone.
     At(Address<M, C>),
@@ -39,11 +39,11 @@ where
     C: Send + 'static,
     R: Routing<M>,
 {
-    /// Reserves room for one message, not yet known; counted if there is none.
+    /// Reserves room for one message that is not known yet. Counts a refusal if there is none.
     pub(super) fn reserve_or_refuse(&self) -> Result<Permit<M>, SendError<()>> {
         let reserved = self.take_token().and_then(|()| {
             let kept = match self.keep(None) {
-                // What a full pool does with a message is done when it comes.
+                // The overflow rule of a full pool is applied when the message arrives.
                 Err(SendError::Full(())) => self.elsewhere().ok_or(SendError::Full(())),
                 kept => kept,
             };
@@ -67,7 +67,7 @@ where
         self.unhandled.fetch_add(1, Ordering::Release);
     }
 
-    /// Room at a worker: for a message with this hint, or for any.
+    /// Takes room at a worker, for a message with this hint or for any message.
     fn keep(&self, hint: Option<u64>) -> Result<TicketRoom<M>, SendError<()>> {
         let held = deferred::hold();
         let ring = self.ring.read();
@@ -115,18 +115,19 @@ where
         Err(error)
     }
 
-    /// Makes room a permit of the pool; it is a message received from now on. No token is in it.
+    /// Makes a permit of the pool from room. It counts as a message received from now on. It
+    /// holds no token yet.
     fn ticket(&self, kept: TicketRoom<M>) -> Permit<M> {
         self.received.fetch_add(1, Ordering::Relaxed);
         let era = self.eras.current();
-        // Not reached without: who calls this holds the pool's route.
+        // Never fails: the caller holds the pool's route.
         let pool = self.myself.upgrade().expect("a route that is used is there");
         Permit::new(Ticket { kept: Some(kept), charged: false, era, pool })
     }
 
     // ---- Waiting.
 
-    /// Waits for room; who gives it up is counted as refused.
+    /// Waits for room. A sender that gives up is counted as refused.
     pub(super) async fn wait_for_room(
         self: Arc<Self>,
         hint: u64,
@@ -151,7 +152,7 @@ where
     }
 
     async fn stand(&self, hint: u64) -> Result<Permit<M>, SendError<()>> {
-        // Who would wait does not overtake those who do.
+        // A new sender does not overtake waiting ones.
         if !self.line.is_waiting() {
             match self.keep(Some(hint)) {
                 Ok(kept) => return Ok(self.ticket(kept)),
@@ -204,7 +205,7 @@ where
         let room = match worker.reserve_in_line(&standing.waiter) {
             Err(SendError::Full(()) | SendError::RateLimited { .. }) => {
                 if worker.is_routed() {
-                    // Nobody stands in a route's line by asking it for room.
+                    // Asking a route for room does not join its line.
                     worker.enlist(&standing.waiter);
                 }
                 place.await.ok_or(SendError::NoProcess(()))
@@ -213,7 +214,7 @@ where
         };
         match room {
             Ok(permit) => Ok(self.ticket(TicketRoom::One(permit))),
-            // That worker has died; the pool may live.
+            // That worker has ended; the pool may still be alive.
             Err(_) => Err(self.refusal()),
         }
     }
@@ -227,23 +228,24 @@ where
         self.ring.read().refusal(())
     }
 
-    // ---- The scouts of the line.
+    // ---- The line at the workers.
 
-    /// Has the line stand at every worker.
+    /// Makes the line wait at every worker: its stand-in (`scout`) joins each worker's own
+    /// line.
     pub(super) fn send_scouts(&self) {
         let workers = self.ring.read().all().to_vec();
         workers.iter().for_each(|worker| worker.address.enlist(&self.scout));
     }
 
-    /// The pool takes jobs again: so it does from the lines that have stayed.
+    /// The pool accepts jobs again, so it serves the lines that stayed.
     pub(super) fn recall_scouts(&self) {
         if self.line.is_waiting() {
             self.send_scouts();
         }
     }
 
-    /// Has the line stand at the workers again after this time, when there is a token for those
-    /// in it that have none.
+    /// Makes the line wait at the workers again after this time, when there is a token for
+    /// senders without one.
     fn recall_in(&self, wait: Duration) {
         {
             let mut recall = self.recall.lock();
@@ -257,17 +259,17 @@ where
                     intake.recall_scouts();
                 }
             };
-            // Set under the lock: or it could have fired before its key is here.
+            // Set under the lock. Otherwise the timer could fire before its key is stored.
             let due = self.host.now() + wait;
             *recall = Some(self.host.set_timer(due, Alarm::Run(Box::new(run))));
         }
-        // The pool may have ended since its line was looked at.
+        // The pool may have ended since its line was read.
         if self.gate() == Gate::Closed {
             self.cancel_recall();
         }
     }
 
-    /// Nobody in line is to have a token any more.
+    /// Cancels the timer, because no sender in line needs a token any more.
     pub(super) fn cancel_recall(&self) {
         let recall = self.recall.lock().take();
         if let Some(key) = recall {
@@ -275,31 +277,32 @@ where
         }
     }
 
-    /// The workers have changed: a key whose messages are in line may have another one now.
+    /// Serves the line after a change of the workers, because the key of a stranded message may
+    /// have another worker now.
     pub(super) fn recall_for_keys(&self) {
         if self.needs_message && self.line.heirs() > 0 {
             self.send_scouts();
         }
     }
 
-    /// Has the line stand at a new worker, if anybody is in it.
+    /// Makes the line wait at a new worker if the line is not empty.
     pub(super) fn send_scout_to(&self, worker: &Address<M, C>) {
         if self.line.is_waiting() {
             worker.enlist(&self.scout);
         }
     }
 
-    /// Nobody waits where there are no workers any more.
+    /// Sends waiting senders away if the pool has no workers left.
     pub(super) fn dismiss_if_empty(&self) {
         if self.size() == 0 {
             self.line.dismiss();
         }
     }
 
-    // ---- What becomes of room.
+    // ---- The use of room.
 
-    /// Puts a message into room at one worker; gives it back if that has died, or is to go: what
-    /// comes to its mailbox after it was let go would not be handled.
+    /// Puts a message into room at one worker. Gives it back if that worker has ended or was
+    /// removed: a message that arrives in its mailbox after the removal would not be handled.
     fn fill_one(
         &self,
         permit: Permit<M>,
@@ -311,7 +314,7 @@ where
         let _held = deferred::hold();
         let ring = self.ring.read();
         let Some(worker) = ring.find(pid) else {
-            // Given back without the lock.
+            // The permit is returned without the lock.
             drop(ring);
             return Err(message);
         };
@@ -331,14 +334,14 @@ where
             Err(Body::Message(message)) => Err(message),
             Err(Body::Notice(notice)) => match *notice {
                 Notice::Job(job) => Err(job.into_message()),
-                // Not reached: a body is made of a message or a job.
+                // Unreachable: a body is made of a message or a job.
                 _ => Ok(pid),
             },
         }
     }
 
-    /// Puts a copy of a message into room at each worker. A drain ends when those that are of an
-    /// era of before it are handled.
+    /// Puts a copy of a message into room at each worker. Drains that `era` belongs to wait for
+    /// these messages.
     pub(super) fn fill_each(
         &self,
         era: Option<&Arc<DrainEpoch>>,
@@ -353,7 +356,7 @@ where
         for (index, (_, permit)) in each.into_iter().enumerate() {
             let body = if index == last { message.take() } else { message.as_ref().map(copy) };
             if let Some(body) = body {
-                // One that has died in between misses it.
+                // A worker that has ended in between misses the message.
                 if let (Ok(worker), Some(era)) = (self.fill_one(permit, body, sender, times), era) {
                     self.mark_behind(worker, era);
                 }
@@ -361,12 +364,12 @@ where
         }
     }
 
-    /// A message was accepted, and its room went down with a worker: it goes to another, and if
-    /// all are full it is the first in line. The message of a key goes to the worker that has the
-    /// key, and is the first in line for room there.
+    /// Redirects an accepted message whose room was lost with a worker. It goes to another
+    /// worker; if all are full it becomes the first in line. A message with a key goes to the
+    /// worker of its key, and is first in line for room there.
     fn bequeath(&self, era: &Arc<DrainEpoch>, message: M, sender: u64, times: Option<JobTimes>) {
         let hint = self.hint(&message);
-        // The messages of a key stay in their order: those that stand in line go first.
+        // Messages of one key keep their order, so those already in line go first.
         let message = if self.needs_message && self.line.has_hint(hint) {
             message
         } else {
@@ -385,8 +388,8 @@ where
         }
     }
 
-    /// As [`SharedPool::mark_behind`], wherever the routing has put a message: a drain may end later
-    /// for it, never before.
+    /// Does the same as [`SharedPool::mark_behind`] at every worker, because the routing may
+    /// have put the message at any of them. A drain may end later for this, never earlier.
     fn mark_behind_all(&self, era: &Arc<DrainEpoch>) {
         let marks = era.marks();
         if marks.is_empty() {
@@ -398,8 +401,8 @@ where
         }
     }
 
-    /// A drain ends when what has come into this worker's mailbox by room from before is
-    /// handled.
+    /// Makes drains wait until this worker has handled the messages that came by earlier
+    /// permits.
     fn mark_behind(&self, worker: Pid, era: &Arc<DrainEpoch>) {
         let marks = era.marks();
         if marks.is_empty() {
@@ -419,7 +422,7 @@ where
     R: Routing<M>,
 {
     fn honour(&self, kept: TicketRoom<M>, era: &Arc<DrainEpoch>, message: M, sender: u64) {
-        // Accepted now, wherever it goes and however often it is moved.
+        // The job is accepted now, even if it moves later.
         let times = self.times(&message);
         let permit = match kept {
             // The key may have another worker by now, or may not have been known.
@@ -471,7 +474,7 @@ where
     }
 }
 
-/// Which of several rooms is used.
+/// The permit that is used, of several.
 enum Chosen<M> {
     One(Permit<M>),
     Every(Vec<(u64, Permit<M>)>, fn(&M) -> M),
@@ -484,7 +487,7 @@ where
     C: Send + 'static,
     R: Routing<M>,
 {
-    /// Chooses among rooms, when the message is there; the others are given back.
+    /// Chooses one of several permits, after the message has arrived. The others are returned.
     fn choose_of(&self, mut each: Vec<(u64, Permit<M>)>, hint: u64) -> Chosen<M> {
         let place = {
             let ring = self.ring.read();
@@ -512,7 +515,7 @@ where
     C: Send + 'static,
     R: Routing<M>,
 {
-    /// Whether a message with this hint may go to this worker, of a pool whose routing chooses by
+    /// Whether a message with this hint may go to this worker, in a pool whose routing examines
     /// the message.
     fn may_have(&self, worker: Pid, hint: u64) -> bool {
         let ring = self.ring.read();
@@ -528,7 +531,7 @@ where
         }
     }
 
-    /// The hints of the messages in line that may go to this worker; `None`: all of them.
+    /// The hints of the messages in line that may go to this worker; `None` means all.
     fn hints_for(&self, worker: Pid) -> Option<BTreeSet<u64>> {
         let mut hints = self.needs_message.then(|| self.line.hints())?;
         hints.retain(|hint| self.may_have(worker, *hint));
@@ -550,13 +553,13 @@ where
     }
 
     fn offer(&self, permit: Permit<M>) -> Result<(), Permit<M>> {
-        // Who was let go gives room no more.
+        // A removed worker gives no room any more.
         if !self.has(permit.holder()) {
             return Err(permit);
         }
-        // The lines of other pools stay while this one is drained.
+        // Lines of other pools stay while this pool is drained.
         let open = self.gate() == Gate::Open;
-        // Those for whom there is no token yet; they go on standing in line.
+        // Waiters without a token. They stay in line.
         let mut later = UnpaidWaiters { intake: self, waiters: Vec::new(), wait: Duration::ZERO };
         let hints = self.hints_for(permit.holder());
         let may_go = |hint| hints.as_ref().is_none_or(|hints| hints.contains(&hint));
@@ -595,7 +598,7 @@ where
                     if charged {
                         ticket.charge();
                     }
-                    // One that gives up at this very moment gives its room back.
+                    // A sender that gives up at this moment returns its room.
                     let _ = waiter.offer(ticket);
                     if waiter.wants_more() {
                         self.line.join(&waiter, paid);
@@ -607,7 +610,7 @@ where
     }
 }
 
-/// Those in line that have no token; they stand in line again when this is dropped.
+/// Waiters without a token. They join the line again when this is dropped.
 struct UnpaidWaiters<'a, M, C, R>
 where
     M: Send + 'static,
@@ -616,7 +619,7 @@ where
 {
     intake: &'a SharedPool<M, C, R>,
     waiters: Vec<Arc<Waiter<M>>>,
-    /// Until there is a token.
+    /// The time until there is a token.
     wait: Duration,
 }
 
@@ -628,14 +631,14 @@ where
 {
     fn drop(&mut self) {
         self.waiters.iter().for_each(|waiter| self.intake.line.join(waiter, Paid::No));
-        // Last: or they could be sent for while they do not stand in line.
+        // Last, because otherwise the timer could fire before they have joined the line again.
         if !self.waiters.is_empty() {
             self.intake.recall_in(self.wait);
         }
     }
 }
 
-/// Somebody waits for room, and has not got it.
+/// A sender that waits for room and has not got it.
 struct UnservedWait<'a, M, C, R>
 where
     M: Send + 'static,
@@ -660,7 +663,7 @@ where
     }
 }
 
-/// A place in the line of the pool; left when it is dropped.
+/// A place in the line of the pool. The sender leaves the line when this is dropped.
 struct PoolWait<'a, M: Send + 'static, C: Send + 'static, R> {
     intake: &'a SharedPool<M, C, R>,
     waiter: Arc<Waiter<M>>,
@@ -672,7 +675,7 @@ impl<M: Send + 'static, C: Send + 'static, R> Drop for PoolWait<'_, M, C, R> {
     }
 }
 
-/// A place in the line of one worker; left when it is dropped.
+/// A place in the line of one worker. The sender leaves the line when this is dropped.
 struct AtWorker<'a, M: Send + 'static, C: Send + 'static, R> {
     intake: &'a SharedPool<M, C, R>,
     worker: &'a Address<M, C>,

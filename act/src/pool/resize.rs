@@ -1,19 +1,19 @@
-//! What comes of adding and removing workers (rule P5).
+//! The results of adding and removing workers (rule P5).
 
 use crate::calls::pending::CannotWait;
 use krarup_gen::{CallError, Pid, SpawnError};
 use std::fmt;
 
-/// What became of a pool's size.
+/// The size of a pool after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resized {
-    /// Workers in the rotation now.
+    /// How many workers are in the rotation now.
     pub size: usize,
-    /// How many were added or removed: fewer than asked for if there were not so many to remove.
+    /// How many workers were added or removed. Fewer than requested if fewer could be removed.
     pub changed: usize,
 }
 
-/// What a pool is doing, where it is not at work.
+/// The state of a pool that is not at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PoolState {
@@ -21,7 +21,7 @@ pub enum PoolState {
     Starting,
     /// It is drained; [`crate::Address::reopen`] puts it to work again.
     Draining,
-    /// It ends: it lets its workers finish, or it runs `terminate`.
+    /// It ends: its workers finish, or `terminate` runs.
     Stopping,
     /// It has ended.
     Terminated,
@@ -38,40 +38,39 @@ impl fmt::Display for PoolState {
     }
 }
 
-/// A pool was not resized, or not as far as was asked (rules P5, B1).
+/// The error of a pool that was not resized, or not completely (rules P5, B1).
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResizeError {
-    /// Only a pool that is at work can be resized. Workers that were added before it stopped end
-    /// with it.
+    /// Only a pool that is at work can be resized. Workers added before it stopped end with it.
     #[error("pool {pool} cannot be resized: it is {state}")]
     NotRunning {
         /// The pool.
         pool: Pid,
-        /// What it is doing.
+        /// The state of the pool.
         state: PoolState,
     },
-    /// A worker could not be started. Those that were added before it stay.
+    /// A worker could not be started. Workers that were added before it stay.
     #[error("{} of {asked} workers added, and the next failed to start: {error}", .resized.changed)]
     NotStarted {
-        /// How many workers were to be added.
+        /// How many workers were requested.
         asked: usize,
-        /// What the pool is now.
+        /// The size of the pool now.
         resized: Resized,
-        /// Why the next worker did not start.
+        /// The error of the worker that did not start.
         error: SpawnError,
     },
-    /// The pool would have more workers than a pool can have; nothing has changed.
+    /// The pool would have more workers than the limit. Nothing has changed.
     #[error("a pool of {size} workers cannot have {asked} more: {most} is the most")]
     TooMany {
-        /// Workers in the rotation.
+        /// How many workers are in the rotation.
         size: usize,
-        /// How many workers were to be added.
+        /// How many workers were requested.
         asked: usize,
         /// The most workers that a pool can have.
         most: usize,
     },
-    /// The pool could not be asked, or did not answer.
+    /// The call to the pool failed.
     #[error(transparent)]
     Call(#[from] CallError),
 }

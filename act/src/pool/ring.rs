@@ -7,12 +7,12 @@ use crate::host::host::Host;
 use krarup_gen::{Pid, SendError};
 use std::sync::Arc;
 
-/// One place in the ring, and who works there now.
+/// One place in the ring and its current worker.
 pub(super) struct PoolWorker<M, C> {
     pub(super) address: Address<M, C>,
-    /// Stays when the worker is replaced, and is never used again.
+    /// The number of the place. It stays when the worker is replaced, and is never used again.
     pub(super) place: u64,
-    /// What watches its jobs, if anything does.
+    /// The watch over its jobs, if jobs are watched.
     pub(super) desk: Option<Arc<JobWatch<M>>>,
 }
 
@@ -23,7 +23,7 @@ impl<M, C> Clone for PoolWorker<M, C> {
     }
 }
 
-/// Whether the pool takes anything.
+/// Whether the pool accepts messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gate {
     Open,
@@ -32,18 +32,18 @@ pub(super) enum Gate {
     Closed,
 }
 
-/// The workers in their order. What finds no workers to send to looks at the gate: so an open
-/// pool pays nothing for it.
+/// The workers in their order. Only a sender that finds no workers looks at the gate, so an
+/// open pool pays nothing for it.
 pub(super) struct Ring<M, C, R> {
-    /// Those that jobs are given to.
+    /// The workers that get jobs.
     pub(super) workers: Vec<PoolWorker<M, C>>,
-    /// The same ones, while the pool is drained.
+    /// The same workers while the pool is drained.
     resting: Vec<PoolWorker<M, C>>,
     pub(super) gate: Gate,
     /// Places whose worker was given up and not yet replaced.
     pub(super) vacant: Vec<PoolWorker<M, C>>,
     places: u64,
-    /// `None` when the pool has ended.
+    /// `None` after the pool has ended.
     pub(super) routing: Option<Arc<R>>,
 }
 
@@ -59,7 +59,7 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
         }
     }
 
-    /// All workers, whether jobs are given to them or not.
+    /// All workers, whether they get jobs or not.
     pub(super) fn all(&self) -> &[PoolWorker<M, C>] {
         if self.gate == Gate::Draining { &self.resting } else { &self.workers }
     }
@@ -68,7 +68,7 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
         if self.gate == Gate::Draining { &mut self.resting } else { &mut self.workers }
     }
 
-    /// Gives a worker up: its place waits for another.
+    /// Removes a worker that was given up. Its place is kept for a replacement.
     pub(super) fn vacate(&mut self, pid: Pid) {
         let workers = self.all_mut();
         if let Some(index) = workers.iter().position(|worker| worker.address.pid() == pid) {
@@ -77,7 +77,7 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
         }
     }
 
-    /// Puts a worker in the place of another.
+    /// Puts a new worker in the place of an old one.
     pub(super) fn replace(
         &mut self,
         old: Pid,
@@ -93,24 +93,24 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
         }
     }
 
-    /// Takes a place out.
+    /// Removes a place.
     pub(super) fn remove(&mut self, pid: Pid) {
         self.all_mut().retain(|worker| worker.address.pid() != pid);
         self.vacant.retain(|worker| worker.address.pid() != pid);
     }
 
-    /// Places, with a worker and without.
+    /// The number of places, with and without a worker.
     pub(super) fn size(&self) -> usize {
         self.all().len() + self.vacant.len()
     }
 
-    /// A number for a new place.
+    /// The number of a new place.
     pub(super) fn next_place(&mut self) -> u64 {
         self.places += 1;
         self.places
     }
 
-    /// Gives nothing to the workers from now on.
+    /// Stops giving jobs to the workers.
     pub(super) fn drain(&mut self) {
         if self.gate == Gate::Open {
             self.resting = std::mem::take(&mut self.workers);
@@ -118,7 +118,7 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
         }
     }
 
-    /// Gives to the workers again; whether that is new.
+    /// Gives jobs to the workers again. Returns whether the ring was drained.
     pub(super) fn open(&mut self) -> bool {
         let drained = self.gate == Gate::Draining;
         if drained {
@@ -128,7 +128,8 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
         drained
     }
 
-    /// The pool has ended; the workers it had, and those that were given up and not yet replaced.
+    /// Closes the ring because the pool has ended. Returns its workers, also those that were
+    /// given up and not yet replaced.
     pub(super) fn close(&mut self) -> Vec<PoolWorker<M, C>> {
         let mut workers = std::mem::take(self.all_mut());
         workers.append(&mut self.vacant);
@@ -136,7 +137,7 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
         workers
     }
 
-    /// Why nobody takes a message.
+    /// The error for a message that no worker can take.
     pub(super) fn refusal<T>(&self, message: T) -> SendError<T> {
         match self.gate {
             Gate::Closed => SendError::NoProcess(message),
@@ -150,7 +151,7 @@ impl<M: Send + 'static, C: Send + 'static, R> Ring<M, C, R> {
     }
 }
 
-/// A ring and its node, for a routing to look at.
+/// A view of the ring for a routing.
 pub(super) struct RingView<'a, M, C> {
     pub(super) workers: &'a [PoolWorker<M, C>],
     /// Places without a worker.
@@ -160,7 +161,7 @@ pub(super) struct RingView<'a, M, C> {
 
 impl<M: Send + 'static, C: Send + 'static> WorkerView for RingView<'_, M, C> {
     fn load(&self, index: usize) -> usize {
-        // One that has ended takes nothing: no other is to be preferred less.
+        // A worker that has ended takes nothing, so its load is the highest.
         self.workers.get(index).and_then(|worker| worker.address.load()).unwrap_or(usize::MAX)
     }
 

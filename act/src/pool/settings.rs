@@ -1,4 +1,4 @@
-//! What a pool is told when it is made, and what cannot be.
+//! The settings of a pool, and which values are invalid.
 
 use super::elastic::Elastic;
 use super::job_watch::OnDiscard;
@@ -7,55 +7,59 @@ use super::shared::TimeToLive;
 use crate::mailbox::overflow::Overflow;
 use std::time::Duration;
 
-/// Between two tries to start a replacement: doubled each time, from the first to the last.
+/// The first and the longest delay between two attempts to start a replacement; doubled each
+/// time.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
 /// How long a worker may take to initialise.
 const INIT_TIMEOUT: Duration = Duration::from_secs(5);
-/// More workers than this are a mistake: whoever routes looks at each.
+/// More workers than this are a mistake: a routing may examine each of them.
 pub(super) const MOST_WORKERS: usize = 1 << 20;
-/// Times that a pool keeps are at least this long: it does not look at itself more often.
+/// The shortest time that a pool keeps, so that it does not check itself more often.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// A pool that cannot be. Its spawn fails with it, and nothing has been started.
+/// An invalid setting of a pool, or the reason of a pool that gave up.
+///
+/// The spawn fails with it before anything has been started, except for
+/// [`PoolError::TooManyReplacements`].
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PoolError {
-    /// A pool of no workers was asked for.
+    /// A pool of no workers.
     #[error("a pool cannot start with 0 workers")]
     NoWorkers,
-    /// A pool of more workers than a pool can have.
+    /// A pool of more workers than the limit.
     #[error("a pool of {workers} workers is too large: {most} is the most")]
     TooManyWorkers {
-        /// Workers at the start, or of an elastic pool at most.
+        /// How many workers there are at the start, or at most in an elastic pool.
         workers: usize,
         /// The most workers that a pool can have.
         most: usize,
     },
-    /// The pool's own mailbox was bounded, which holds no work: the bound of the workers
-    /// is set by [`crate::Pool::mailbox`].
+    /// The pool's own mailbox was bounded, but it holds no jobs. [`crate::Pool::mailbox`] sets
+    /// the bound of the workers.
     #[error("a mailbox bound of {0} is set on the pool itself; Pool::mailbox bounds its workers'")]
     MailboxOfPool(usize),
-    /// A mailbox bound of 0 was asked for.
+    /// A mailbox bound of 0.
     #[error("a worker mailbox bound of 0 would refuse every message")]
     ZeroMailbox,
-    /// Something was chosen for a full pool whose workers have no bound.
+    /// An overflow rule for a pool whose workers have no bound.
     #[error("workers without a mailbox bound are never full: an overflow would mean nothing")]
     OverflowWithoutBound,
-    /// A full pool was told to drop the oldest message: its messages lie in many mailboxes, and
-    /// which is the oldest nobody knows.
+    /// An overflow rule that drops the oldest message. The messages are in many mailboxes, so
+    /// the oldest is not known.
     #[error("a pool cannot drop the oldest message: its workers have a mailbox each")]
     DropOldest,
-    /// A rate that is no number from 10⁻⁹ to 10⁹.
+    /// A rate that is not between 10⁻⁹ and 10⁹.
     #[error("a rate of {0} jobs in a second is not from 1e-9 to 1e9")]
     Rate(f64),
     /// A rate with a burst of 0.
     #[error("a burst of 0 jobs would refuse every message")]
     ZeroBurst,
-    /// A burst that a slow rate takes longer to fill than a node can live.
+    /// A burst that the rate takes longer to fill than the clock of a node lasts.
     #[error("a burst of {burst} jobs takes over 292 years at {jobs} jobs in a second")]
     LongBurst {
-        /// Jobs in a second.
+        /// Jobs per second.
         jobs: f64,
         /// Jobs at once.
         burst: u32,
@@ -66,16 +70,16 @@ pub enum PoolError {
     /// A stuck limit of zero.
     #[error("a stuck limit of 0 s would kill every worker")]
     ZeroStuckLimit,
-    /// A time of zero to initialise.
+    /// An init timeout of zero.
     #[error("an init timeout of 0 s would kill every worker")]
     ZeroInitTimeout,
-    /// A period of zero between two reports.
+    /// A report period of zero.
     #[error("a pool cannot report every 0 s")]
     ZeroReportPeriod,
-    /// The period of the intensity is zero.
+    /// An intensity with a period of zero.
     #[error("a replacement period of 0 s would never count a replacement")]
     ZeroPeriod,
-    /// A back-off that begins with no time, or ends before it begins.
+    /// A back-off whose first delay is zero or longer than the last.
     #[error("a back-off from {first:?} to {most:?} has no meaning")]
     BackOff {
         /// The first delay.
@@ -83,22 +87,22 @@ pub enum PoolError {
         /// The last delay.
         most: Duration,
     },
-    /// An elastic pool without a range: none at least, or fewer at most than at least.
+    /// An elastic pool with a minimum of 0, or a maximum below the minimum.
     #[error("an elastic pool of {min} to {max} workers has no meaning")]
     ElasticRange {
-        /// Workers at least.
+        /// The minimum number of workers.
         min: usize,
-        /// Workers at most.
+        /// The maximum number of workers.
         max: usize,
     },
-    /// The size is not in the range of the elastic pool.
+    /// An initial size outside the range of the elastic pool.
     #[error("a size of {size} is not between {min} and {max}")]
     ElasticSize {
-        /// Workers at the start.
+        /// The number of workers at the start.
         size: usize,
-        /// Workers at least.
+        /// The minimum number of workers.
         min: usize,
-        /// Workers at most.
+        /// The maximum number of workers.
         max: usize,
     },
     /// An elastic pool that would grow and shrink at the same length of its queue.
@@ -109,20 +113,21 @@ pub enum PoolError {
         /// It shrinks at this many.
         shrink_at: usize,
     },
-    /// An elastic pool that changes by no workers, or looks every 0 s.
+    /// An elastic pool that changes by 0 workers, or checks every 0 s.
     #[error("an elastic pool cannot change by {step} workers every {every:?}")]
     ElasticStep {
-        /// By how many it changes.
+        /// By how many workers it changes.
         step: usize,
-        /// How often it looks.
+        /// How often it checks its size.
         every: Duration,
     },
-    /// More workers had to be replaced than are allowed: the pool has ended with this.
+    /// More workers had to be replaced than the intensity allows. The pool has ended with this
+    /// reason.
     #[error("more than {replacements} replacements within {period:?}")]
     TooManyReplacements {
-        /// As many are allowed.
+        /// How many replacements are allowed.
         replacements: u32,
-        /// In this time.
+        /// The period in which they are counted.
         period: Duration,
     },
 }
@@ -133,7 +138,7 @@ pub(super) struct PoolSettings<M> {
     pub(super) overflow: Overflow<M>,
     pub(super) rate: Option<Rate>,
     pub(super) time_to_live: Option<TimeToLive<M>>,
-    /// A time to live of zero was asked for.
+    /// Whether a time to live of zero was set.
     pub(super) dead_at_once: bool,
     pub(super) on_discard: Option<OnDiscard<M>>,
     pub(super) measured: bool,
@@ -165,7 +170,7 @@ impl<M> PoolSettings<M> {
         }
     }
 
-    /// Whether anything needs to watch the jobs on their way.
+    /// Whether any setting needs to watch the jobs on their way.
     pub(super) fn watches(&self) -> bool {
         self.time_to_live.is_some()
             || self.on_discard.is_some()
@@ -173,7 +178,7 @@ impl<M> PoolSettings<M> {
             || self.stuck.is_some()
     }
 
-    /// Says what is wrong, before anything is started (rule B1).
+    /// Checks the settings before anything is started (rule B1).
     pub(super) fn check(&self) -> Result<(), PoolError> {
         let zero = |period: Option<Duration>| period.is_some_and(|period| period.is_zero());
         let (first, most) = self.back_off;
@@ -212,7 +217,7 @@ impl<M> PoolSettings<M> {
         Err(error)
     }
 
-    /// The same, with no time shorter than a pool keeps.
+    /// Returns the same settings, with every time raised to the shortest that a pool keeps.
     pub(super) fn rounded(mut self) -> Self {
         let round = |time: &mut Duration| *time = (*time).max(SHORTEST);
         let (first, most) = &mut self.back_off;

@@ -1,14 +1,14 @@
-//! Everything that the senders of a pool share with its process: the ring of workers, the
-//! routing, the rules, the counters and the line. Here is what the pool process does with it;
-//! what senders do is in [`super::delivery`], what becomes of reserved room in
+//! The state that the senders of a pool share with its process: the ring of workers, the
+//! routing, the rules, the counters and the line. This file holds the operations of the pool
+//! process. Those of senders are in [`super::delivery`], and those of reserved room in
 //! [`super::reservation`].
 //!
-//! The pool process changes the ring under the write lock; everybody else holds the read lock
-//! while a message is handed on. A user's code never runs under it: what a routing wants of a
-//! message, and a time to live, is asked before; fallbacks and copies come after.
+//! The pool process changes the ring under the write lock. Senders hold the read lock while a
+//! message is handed on. User code never runs under it: the hint of a routing and the time to
+//! live are computed before, and fallbacks and copies come after.
 //!
-//! **Counting.** `received` is counted before a message is tried, `unhandled` before its
-//! refusal is returned; forwarded is the difference. So whoever has seen a message
+//! **Counting.** `received` is counted before a message is tried, and `unhandled` before its
+//! refusal is returned; forwarded is the difference. So a caller that has seen a message
 //! answered or refused finds it counted, and the sum is exact at any time (rule P6).
 
 use super::job_watch::{JobRecords, JobWatch};
@@ -30,14 +30,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// How long a job may wait.
+/// Returns how long a job may wait.
 pub(super) type TimeToLive<M> = Arc<dyn Fn(&M) -> Option<Duration> + Send + Sync>;
 
-/// What a pool is told of how to take messages in.
+/// How a pool treats messages on their way.
 pub(super) struct Rules<M> {
     pub(super) overflow: Overflow<M>,
     pub(super) time_to_live: Option<TimeToLive<M>>,
-    /// Where jobs are watched, if they are.
+    /// The records of the watched jobs, if jobs are watched.
     pub(super) office: Option<Arc<JobRecords<M>>>,
 }
 
@@ -46,37 +46,38 @@ pub(super) struct SharedPool<M: Send + 'static, C: Send + 'static, R> {
     pub(super) pid: Pid,
     pub(super) host: Arc<dyn Host>,
     pub(super) ring: RwLock<Ring<M, C, R>>,
-    /// The routing wants to look into messages.
+    /// Whether the routing examines messages.
     has_hint: bool,
-    /// No choice of a worker is possible before the message is there.
+    /// Whether a choice of a worker needs the message.
     pub(super) needs_message: bool,
-    /// Messages are looked at on their way: for the rate, or to be watched.
+    /// Whether messages are examined on their way: for the rate, or to be watched.
     pub(super) attends: bool,
     pub(super) bucket: Option<Bucket>,
-    /// What waits may be moved from one worker to another.
+    /// Whether waiting jobs may be moved from one worker to another.
     pub(super) moves: bool,
     pub(super) received: AtomicU64,
     pub(super) unhandled: AtomicU64,
-    /// Among those unhandled.
+    /// Included in `unhandled`.
     pub(super) diverted: AtomicU64,
     pub(super) rate_limited: AtomicU64,
-    /// `None` when the pool has ended.
+    /// `None` after the pool has ended.
     rules: RwLock<Option<Arc<Rules<M>>>>,
     pub(super) line: PoolLine<M>,
-    /// The timer by which the line will stand at the workers again, when there is a token of the
-    /// rate.
+    /// The timer after which the line waits at the workers again, when the rate has a token.
     pub(super) recall: Mutex<Option<TimerKey>>,
-    /// Senders that wait for room at one worker, in its own line: known here to be sent away.
+    /// Senders that wait for room at one worker, in that worker's line. They are listed here so
+    /// that they can be sent away.
     pub(super) at_workers: PoolLine<M>,
-    /// Workers that were let go and have not ended: what they have accepted is still the pool's.
+    /// Removed workers that have not ended. The jobs they have accepted still belong to the
+    /// pool.
     leaving: Mutex<BTreeMap<Pid, Address<M, C>>>,
     pub(super) eras: DrainEpochs,
-    /// Stands for the line at the workers.
+    /// The waiter that stands for the line of the pool in the lines of the workers.
     pub(super) scout: Arc<Waiter<M>>,
     pub(super) myself: Weak<Self>,
 }
 
-/// The two counts that make up everything a pool has received.
+/// Two counts that add up to all messages the pool has received.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counts {
     pub(super) forwarded: u64,
@@ -121,7 +122,7 @@ where
         })
     }
 
-    /// Puts a worker in as the last whose turn comes.
+    /// Adds a worker, last in the rotation.
     pub(super) fn add(&self, address: &Address<M, C>) {
         let desk = self.new_desk();
         {
@@ -133,7 +134,8 @@ where
         self.send_scout_to(address);
     }
 
-    /// Puts a worker in the place of another; the last whose turn comes, if that place was given up.
+    /// Puts a worker in the place of another. It is last in the rotation if that worker was
+    /// given up.
     pub(super) fn replace(&self, old: Pid, address: &Address<M, C>) {
         let desk = self.new_desk();
         {
@@ -144,14 +146,14 @@ where
         self.send_scout_to(address);
     }
 
-    /// Gives nothing to this worker any more; its place is kept.
+    /// Stops giving jobs to this worker, and keeps its place.
     pub(super) fn vacate(&self, pid: Pid) {
         let mut ring = self.ring.write();
         Self::bring_next_to_front(&mut ring);
         ring.vacate(pid);
     }
 
-    /// Takes out up to `count` workers, those first whose turn is next.
+    /// Removes up to `count` workers, beginning with the one whose turn is next.
     pub(super) fn take(&self, count: usize) -> Vec<PoolWorker<M, C>> {
         let taken = {
             let mut ring = self.ring.write();
@@ -169,13 +171,13 @@ where
         taken
     }
 
-    /// One that was let go has ended.
+    /// Notes that a removed worker has ended.
     pub(super) fn note_left(&self, pid: Pid) {
         let ended = self.leaving.lock().remove(&pid);
         drop(ended);
     }
 
-    /// Takes a worker out.
+    /// Removes the place of a worker.
     pub(super) fn remove(&self, pid: Pid) {
         {
             let mut ring = self.ring.write();
@@ -193,11 +195,11 @@ where
         if next < workers.len() {
             workers.rotate_left(next);
         }
-        // Not the last to have it: the ring has it too.
+        // Not the last handle: the ring has one too.
         routing.rewind();
     }
 
-    /// The hash of a message's key, say, if the routing wants one.
+    /// The hint of the routing for a message, for example the hash of its key.
     #[inline]
     pub(super) fn hint(&self, message: &M) -> u64 {
         if self.has_hint { self.hint_of(message) } else { 0 }
@@ -209,13 +211,13 @@ where
         routing.map_or(0, |routing| routing.hint(message))
     }
 
-    /// What the pool was told, unless it has ended.
+    /// The rules, unless the pool has ended.
     pub(super) fn rules(&self) -> Option<LentValue<Rules<M>>> {
         self.rules.read().as_ref().map(LentValue::new)
     }
 
-    /// The pool has ended: whatever of its user's it has is dropped, with the last sender that
-    /// uses it.
+    /// Drops the user's values after the pool has ended, at the latest with the last sender
+    /// that uses them.
     pub(super) fn let_go_of_users_values(&self) {
         let routing = self.ring.write().routing.take();
         LentValue::end(routing);
@@ -223,7 +225,7 @@ where
         LentValue::end(rules);
     }
 
-    /// Takes nothing until [`SharedPool::open`]. The mark lies behind everything that was accepted.
+    /// Refuses messages until [`SharedPool::open`]. Puts the mark behind all accepted messages.
     pub(super) fn drain(&self, mark: &Mark) {
         {
             let mut ring = self.ring.write();
@@ -234,7 +236,8 @@ where
         self.dismiss();
     }
 
-    /// Puts a mark behind everything that the workers have accepted, those too that were let go.
+    /// Puts a mark behind all messages that the workers have accepted, including removed
+    /// workers.
     pub(super) fn mark_workers(&self, mark: &Mark) {
         let workers: Vec<_> = {
             let ring = self.ring.read();
@@ -245,13 +248,13 @@ where
         workers.iter().for_each(|worker| worker.mark(mark));
     }
 
-    /// Sends all away that wait for room.
+    /// Sends all waiting senders away.
     fn dismiss(&self) {
         self.line.dismiss();
         self.at_workers.dismiss();
     }
 
-    /// Takes jobs again; whether it did not before.
+    /// Accepts jobs again. Returns whether the pool was drained.
     pub(super) fn open(&self) -> bool {
         let drained = self.ring.write().open();
         if drained {
@@ -264,7 +267,7 @@ where
         self.ring.read().gate
     }
 
-    /// The pool has ended: nothing is taken from now on. The workers there were.
+    /// Closes the pool after its end: no message is accepted from now on. Returns its workers.
     pub(super) fn close(&self) -> Vec<Address<M, C>> {
         let workers = self.ring.write().close();
         let leaving = std::mem::take(&mut *self.leaving.lock());
@@ -274,7 +277,7 @@ where
         workers.into_iter().map(|worker| worker.address).collect()
     }
 
-    /// Nobody is served any more.
+    /// Empties the line, because no one in it will be served.
     pub(super) fn clear_line(&self) {
         self.dismiss();
         while let Some(standing) = self.line.next(true, |_| true) {
@@ -303,25 +306,25 @@ where
         self.ring.read().find(pid).map(|worker| worker.address.clone())
     }
 
-    /// Messages that were accepted and wait: at the workers, or for room that went down with one.
+    /// How many accepted messages wait: at the workers, or stranded in the line.
     pub(super) fn waiting(&self) -> usize {
         let workers = self.ring.read().all().iter().map(|w| w.address.waiting()).sum::<usize>();
         workers + self.line.heirs()
     }
 
-    /// Places for workers.
+    /// How many places there are.
     pub(super) fn size(&self) -> usize {
         self.ring.read().size()
     }
 
     pub(super) fn counts(&self) -> Counts {
-        // This order: a message counted as unhandled has been counted as received.
+        // In this order: a message counted as unhandled has already been counted as received.
         let unhandled = self.unhandled.load(Ordering::Acquire);
         let received = self.received.load(Ordering::Acquire);
         Counts { forwarded: received.saturating_sub(unhandled), unhandled }
     }
 
-    /// Whether what is too much goes to a fallback.
+    /// Whether overflowing messages go to a fallback.
     pub(super) fn diverts(&self) -> bool {
         self.rules().is_some_and(|rules| matches!(rules.overflow, Overflow::Divert(_)))
     }

@@ -1,16 +1,17 @@
-//! The workers of a pool, as its process keeps them: started, replaced, let go, ended.
+//! The workers of a pool, as its process manages them: started, replaced, removed, ended.
 //!
-//! Nothing here waits for a worker to start: the pool's process polls its starts beside its mailbox
-//! ([`super::starting`]), and serves meanwhile.
+//! Nothing here waits for a worker to start. The pool process polls its starts beside its
+//! mailbox ([`super::starting`]), and serves in the meantime.
 //!
-//! | a worker is in | it | an exit notice of it |
+//! | a worker in | state of the worker | its exit notice |
 //! |---|---|---|
-//! | `starts` | initialises | is kept until it is known what came of the start |
-//! | the ring | takes jobs | its place is to be filled |
+//! | `starts` | initialises | is kept until the result of the start is known |
+//! | the ring | takes jobs | its place must be filled |
 //! | `leaving` | was removed, and finishes | it has left |
 //! | `former` | has ended, or was given up | is stale |
 //!
-//! A notice of a worker that is alive is no end in any of these: a signal, which anybody can send.
+//! A notice of a worker that is alive never means its end: it is a signal, which any process
+//! can send.
 
 use super::command::PoolCommand;
 use super::delivery::PoolRoute;
@@ -44,30 +45,31 @@ use std::sync::atomic::AtomicU64;
 use std::task::{self, Poll};
 use std::time::Duration;
 
-/// How long the workers may take to end with their pool before they are killed, and then before
-/// they are left behind.
+/// How long the workers may take to end with their pool before they are killed, and again
+/// before they are left behind.
 const SHUTDOWN: Duration = Duration::from_secs(5);
-/// Replacements that start at the same time, at most: each is polled whenever one of them moves.
+/// The most replacements that start at the same time. All of them are polled whenever one makes
+/// progress.
 const MOST_AT_ONCE: usize = 16;
 
-/// Where the answer to a request to add workers goes.
+/// Receives the answer to a request to add workers.
 pub(super) type ToldOfSize = Reply<Result<Resized, ResizeError>>;
 
 /// A request to add workers. They start one after the other.
 struct Adding {
     asked: usize,
     changed: usize,
-    /// `None`: the pool itself grows.
+    /// `None` if the pool itself decided to grow.
     told: Option<ToldOfSize>,
 }
 
-/// Whose exit notice it is.
+/// The origin of an exit notice.
 pub(super) enum ExitOrigin {
-    /// Of nobody whose end matters now.
+    /// A worker whose end does not matter now.
     Nobodys,
-    /// Of a worker whose place is to be filled, or is being filled since it was given up.
+    /// A worker whose place must be filled, or is being filled since the worker was given up.
     Workers,
-    /// Of a process that is no worker.
+    /// A process that is not a worker.
     Strangers,
 }
 
@@ -79,31 +81,31 @@ where
     pub(super) settings: PoolSettings<B::Message>,
     pub(super) intake: Arc<SharedPool<B::Message, B::Command, R>>,
     pub(super) office: Option<Arc<JobRecords<B::Message>>>,
-    /// `None`: it is at work, or drained.
+    /// `None` if the pool is at work or drained.
     state: Option<PoolState>,
     starts: Starts<B::Message, B::Command>,
-    /// Exit notices that came before it was known that their workers had started.
+    /// Exit notices that arrived before the start of their workers was known.
     exits: VecDeque<Exit>,
     adding: VecDeque<Adding>,
-    /// Workers that were removed and have not ended yet.
+    /// Removed workers that have not ended yet.
     pub(super) leaving: BTreeMap<Pid, PoolWorker<B::Message, B::Command>>,
-    /// Workers that have ended, or were given up: signals of theirs may still lie in the mailbox.
+    /// Workers that have ended or were given up. Signals from them may still be in the mailbox.
     former: BTreeMap<Pid, Address<B::Message, B::Command>>,
-    /// Those of the former that do not end, though they were killed: nobody waits for them again.
+    /// Former workers that were killed and do not end. The pool no longer waits for them.
     left_behind: BTreeSet<Pid>,
-    /// Those of the former that were killed at work, and whose end is still to be heard.
+    /// Former workers that were killed at work and whose exit notice has not been received.
     given_up: BTreeSet<Pid>,
     vacancies: Vacancies,
     window: Option<RestartWindow>,
     pub(super) plan: Option<ElasticPlan>,
-    /// When the workers are next looked at for one that is stuck.
+    /// When the workers are next checked for a stuck one.
     pub(super) look: Option<Timestamp>,
     pub(super) report: Option<Timestamp>,
     pub(super) restarts: u64,
     pub(super) stuck: u64,
 }
 
-/// However the pool ends, its route ends with it: then a send is `NoProcess`.
+/// However the pool ends, its route is closed: a send then returns `NoProcess`.
 impl<B: Behavior, R: Routing<B::Message>> Drop for PoolWorkers<B, R> {
     fn drop(&mut self) {
         drop(self.intake.close());
@@ -164,7 +166,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         PoolRoute(Arc::clone(&self.intake))
     }
 
-    // ---- Workers start.
+    // ---- Starting workers.
 
     /// Begins to start a worker.
     pub(super) fn begin<C: Send + 'static>(
@@ -185,7 +187,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         Ok(())
     }
 
-    /// The next worker that has started, or has failed to.
+    /// Polls for the next worker that has started or has failed to.
     pub(super) fn poll_started(
         &mut self,
         cx: &mut task::Context<'_>,
@@ -193,7 +195,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         self.starts.poll_next(cx)
     }
 
-    /// A worker has started, or has failed to; the error, if it was one of the first.
+    /// Handles a worker that has started or has failed to. Returns the error if it was one of
+    /// the first.
     pub(super) fn settle<C: Send + 'static>(
         &mut self,
         ctx: &mut Context<B::Message, PoolCommand<C>>,
@@ -215,7 +218,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         Ok(())
     }
 
-    /// Gives a worker that has started its place, if there still is one for it.
+    /// Puts a started worker into its place, if the place still exists.
     fn employ(&mut self, purpose: WorkerPurpose, worker: Address<B::Message, B::Command>) {
         let wanted = match purpose {
             _ if self.state == Some(PoolState::Stopping) => false,
@@ -239,7 +242,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         }
     }
 
-    /// A replacement has not started: it is tried again later (rule P4), and its place is kept.
+    /// Delays the next attempt after a replacement has failed to start (rule P4). Its place is
+    /// kept.
     fn put_off<C: Send + 'static>(
         &mut self,
         ctx: &Context<B::Message, PoolCommand<C>>,
@@ -254,7 +258,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         }
     }
 
-    /// Nothing can end a worker that blocks its thread: the pool goes on without it.
+    /// Leaves behind a worker that blocks its thread. Nothing can end it, so the pool continues
+    /// without it.
     fn leave_behind<C: Send + 'static>(
         &mut self,
         ctx: &mut Context<B::Message, PoolCommand<C>>,
@@ -268,9 +273,9 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         self.retire(ctx, worker.clone());
     }
 
-    /// Starts what is to be started now: replacements for workers that have ended, each in its
-    /// place in the rotation, and workers that are to be added. The reason with which the pool
-    /// ends, if there were too many replacements.
+    /// Starts the workers that are due: replacements for ended workers, each in its place in
+    /// the rotation, and workers to be added. Returns the reason with which the pool ends if
+    /// there were too many replacements.
     pub(super) fn start_due<C: Send + 'static>(
         &mut self,
         ctx: &Context<B::Message, PoolCommand<C>>,
@@ -303,19 +308,20 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         replacements < MOST_AT_ONCE
     }
 
-    /// When a replacement is to be started that can be.
+    /// When the next replacement is due, if one can be started then.
     pub(super) fn retry_due(&self) -> Option<Timestamp> {
         if self.state.is_none() && self.has_room_to_start() { self.vacancies.due() } else { None }
     }
 
-    // ---- Workers are added and removed.
+    // ---- Adding and removing workers.
 
-    /// The pool starts no more of the first workers.
+    /// Notes that all of the first workers have started.
     pub(super) fn open(&mut self) {
         self.state = None;
     }
 
-    /// Lets all workers go, to end when they have; nothing is started any more.
+    /// Removes all workers, so that the pool ends when they have finished. No worker is started
+    /// any more.
     pub(super) fn begin_to_stop(&mut self, pool: Pid) {
         self.stop_adding(pool);
         self.let_go(usize::MAX);
@@ -330,7 +336,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         }
     }
 
-    /// Whether the pool is at work: only then it is resized.
+    /// Checks that the pool is at work. Only then it can be resized.
     fn check_at_work(&self, pool: Pid) -> Result<(), ResizeError> {
         let state = match (self.state, self.intake.gate()) {
             (Some(state), _) => state,
@@ -341,13 +347,13 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         Err(ResizeError::NotRunning { pool, state })
     }
 
-    /// Workers that are to be added and have not started yet.
+    /// How many workers are to be added and have not started yet.
     pub(super) fn to_be_added(&self) -> usize {
         self.adding.iter().fold(0, |sum, adding| sum.saturating_add(adding.asked - adding.changed))
     }
 
-    /// Adds workers, one after the other; whoever asked is told when all have started, or one has
-    /// failed to.
+    /// Adds workers, one after the other. `told` receives the answer when all have started, or
+    /// one has failed to.
     pub(super) fn add<C: Send + 'static>(
         &mut self,
         ctx: &Context<B::Message, PoolCommand<C>>,
@@ -372,7 +378,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         }
     }
 
-    /// Starts the next worker that is to be added.
+    /// Starts the next worker to be added.
     fn start_added<C: Send + 'static>(&mut self, ctx: &Context<B::Message, PoolCommand<C>>) {
         while !self.adding.is_empty() && self.starts.count(|of| of == WorkerPurpose::Added) == 0 {
             if let Err(error) = self.begin(ctx, WorkerPurpose::Added) {
@@ -381,7 +387,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         }
     }
 
-    /// One that was to be added has its place.
+    /// Counts an added worker that has its place.
     fn note_added(&mut self) {
         let size = self.intake.size();
         let Some(adding) = self.adding.front_mut() else { return };
@@ -393,7 +399,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         }
     }
 
-    /// One that was to be added has not started.
+    /// Ends a request to add workers, because one has failed to start.
     fn end_adding(&mut self, pool: Pid, error: SpawnError) {
         let size = self.intake.size();
         let Some(Adding { asked, changed, told }) = self.adding.pop_front() else { return };
@@ -410,8 +416,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         Ok(self.let_go(count))
     }
 
-    /// Lets workers go: out of the rotation at once, and each ends when it has handled
-    /// what it had accepted. Places whose worker is missing go first.
+    /// Removes workers from the rotation at once; each ends when it has handled the jobs it has
+    /// accepted. Places without a worker are removed first.
     pub(super) fn let_go(&mut self, count: usize) -> Resized {
         let vacant = self.vacancies.take(count);
         vacant.iter().for_each(|place| self.intake.remove(*place));
@@ -425,25 +431,25 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         self.intake.workers().iter().map(|worker| worker.address.pid()).collect()
     }
 
-    /// A worker handles what it has accepted, and ends.
+    /// Makes a worker end after it has handled the jobs it has accepted.
     fn send_away(&mut self, worker: PoolWorker<B::Message, B::Command>) {
         worker.address.finish();
         self.leaving.insert(worker.address.pid(), worker);
     }
 
-    /// Whether nobody is left to wait for, when all were let go.
+    /// Whether all removed workers have ended and none is starting.
     pub(super) fn has_left(&self) -> bool {
         self.leaving.is_empty() && self.starts.is_empty()
     }
 
-    // ---- Workers end.
+    // ---- The end of workers.
 
-    /// An exit notice that was put aside, and can be heard now.
+    /// An exit notice that was kept and can be handled now.
     pub(super) fn next_exit(&mut self) -> Option<Exit> {
         self.exits.pop_front()
     }
 
-    /// Whose exit notice this is, and whether that process has ended.
+    /// Classifies an exit notice, and records the end of the worker if it has ended.
     pub(super) fn hear<C: Send + 'static>(
         &mut self,
         ctx: &mut Context<B::Message, PoolCommand<C>>,
@@ -452,7 +458,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         let pid = exit.pid;
         let worker = self.intake.worker(pid);
         if self.starts.has(pid) {
-            // What came of its start comes first. If that has failed, nothing more is to come.
+            // The result of its start is handled first. A worker whose start failed needs no
+            // further handling.
             if !ctx.is_alive(pid) {
                 self.starts.note_exit(exit.clone());
             }
@@ -481,19 +488,20 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         ExitOrigin::Nobodys
     }
 
-    /// A worker has ended, or was given up: nothing is heard of it any more.
+    /// Moves a worker that has ended to the former ones.
     fn retire<C: Send + 'static>(
         &mut self,
         ctx: &mut Context<B::Message, PoolCommand<C>>,
         worker: Address<B::Message, B::Command>,
     ) {
-        // Its end may have been heard of by a signal of its own: then the notice is still to come.
+        // The end may have been noticed by a signal that the worker sent. The notice of the
+        // link would then still arrive.
         ctx.unlink(worker.pid());
         self.former.insert(worker.pid(), worker);
     }
 
-    /// Forgets those former workers of which nothing can come any more: all that they have sent
-    /// lay in the mailbox before they ended, and that is empty.
+    /// Forgets former workers that have ended, when Main is empty: everything they sent was in
+    /// the mailbox before they ended.
     pub(super) fn forget_former<C: Send + 'static>(
         &mut self,
         ctx: &mut Context<B::Message, PoolCommand<C>>,
@@ -515,7 +523,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         }
     }
 
-    /// Kills a worker and gives its place to another, if it has not been removed.
+    /// Kills a worker. Its place gets a replacement, unless the worker was removed.
     pub(super) fn give_up(&mut self, worker: &Address<B::Message, B::Command>, now: Timestamp) {
         let pid = worker.pid();
         if self.leaving.remove(&pid).is_none() {
@@ -529,9 +537,9 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         worker.process().kill();
     }
 
-    // ---- The pool is drained.
+    // ---- Draining the pool.
 
-    /// Takes nothing new; whoever asked is told when what there was is done.
+    /// Stops accepting jobs. `told` is answered when all accepted jobs are done.
     pub(super) fn drain(&mut self, told: Option<Reply<()>>) {
         let intake = Arc::downgrade(&self.intake);
         let closed = move || intake.upgrade().is_none_or(|intake| intake.gate() == Gate::Closed);
@@ -543,10 +551,11 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         self.intake.open()
     }
 
-    // ---- The pool ends.
+    // ---- The end of the pool.
 
-    /// Ends the workers with the pool (rule P7): asked in order, and killed if they take
-    /// too long. One that is still starting has accepted nothing and is killed at once.
+    /// Ends the workers with the pool (rule P7). They are shut down in order, and killed if
+    /// they take too long. A worker that is still starting has accepted nothing and is killed
+    /// at once.
     pub(super) async fn end_workers<C: Send + 'static>(
         &mut self,
         ctx: &mut Context<B::Message, PoolCommand<C>>,
@@ -578,8 +587,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
             ends = late;
             match round {
                 Reason::Kill => ends.iter().for_each(|(worker, _)| ctx.exit(*worker, Reason::Kill)),
-                // Whoever hears of the pool's end finds no workers, unless one blocks its
-                // thread: nothing can end that.
+                // A process that is notified of the pool's end finds no workers, unless one
+                // blocks its thread: nothing can end that one.
                 _ => ends.iter().for_each(|(worker, _)| {
                     ctx.unlink(*worker);
                     tracing::error!(
@@ -591,8 +600,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
         }
     }
 
-    /// Adds workers and waits until they have started: for a callback, in which the pool serves
-    /// nothing else.
+    /// Adds workers and waits until they have started. For callbacks, during which the pool
+    /// handles nothing else.
     pub(super) async fn add_and_wait<C: Send + 'static>(
         &mut self,
         ctx: &mut Context<B::Message, PoolCommand<C>>,
@@ -608,7 +617,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
             match next.await {
                 Ok(answer) => return answer.unwrap_or(Err(CallError::NoReply))?,
                 Err(started) => {
-                    // One of the first fails only before there are callbacks that get here.
+                    // Only a first worker can cause an error, and those have started before any
+                    // callback gets here.
                     let _ = self.settle(ctx, started);
                     self.start_added(ctx);
                 }
@@ -617,7 +627,7 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
     }
 }
 
-/// The mark of a drain: dropped when everything before it is done.
+/// The mark of a drain. It is dropped when everything before it is done.
 struct Drained {
     told: Mutex<Option<Reply<()>>>,
     closed: Box<dyn Fn() -> bool + Send + Sync>,

@@ -1,18 +1,18 @@
-//! Workers that are starting: the pool's process spawns them and serves meanwhile.
+//! Workers that are starting. The pool process spawns them and serves in the meantime.
 //!
 //! ```text
 //!   spawned ──► initialising ──► initialised              a worker
 //!                    │   └─────► failed                   an error
-//!                    │ the time is over
+//!                    │ the time limit
 //!                    ▼
 //!                 killed ──────► ended                    an error: `Timeout`
-//!                    │ the same time again
+//!                    │ the time limit again
 //!                    ▼
-//!                 given up: it blocks its thread          an error: `Timeout`, and it is left behind
+//!                 left behind: it blocks its thread       an error: `Timeout`
 //! ```
 //!
-//! Nothing but a return can end user code that blocks its thread. So a pool waits for the end of
-//! a worker that it has killed no longer than it has waited for its start.
+//! User code that blocks its thread ends only by returning. So a pool waits for the end of a
+//! killed worker no longer than it has waited for its start.
 
 use crate::addressing::address::Address;
 use crate::calls::deadline::Sleep;
@@ -23,14 +23,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// What a worker is started for.
+/// Why a worker is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WorkerPurpose {
-    /// One of those that the pool begins with.
+    /// It is one of the first workers of the pool.
     First,
-    /// The place of this worker, which has ended.
+    /// It replaces this worker, which has ended.
     Replacement(Pid),
-    /// A place of its own.
+    /// It gets a new place.
     Added,
 }
 
@@ -42,21 +42,21 @@ struct WorkerStart<M, C> {
     purpose: WorkerPurpose,
     worker: Address<M, C>,
     init: WorkerInit,
-    /// When its time is over.
+    /// The end of its time limit.
     alarm: Sleep,
     killed: bool,
-    /// It has been heard to have ended, before it was known to have started.
+    /// Its exit notice, if that arrived before the result of its start.
     exit: Option<Exit>,
 }
 
-/// What came of a start.
+/// The result of a start.
 pub(super) struct Started<M, C> {
     pub(super) purpose: WorkerPurpose,
     pub(super) worker: Address<M, C>,
     pub(super) outcome: Result<(), SpawnError>,
-    /// The worker has ended since.
+    /// The exit notice of the worker, if it has ended since.
     pub(super) exit: Option<Exit>,
-    /// The worker has not ended, though it was killed.
+    /// Whether the worker was killed and has not ended.
     pub(super) left_behind: bool,
 }
 
@@ -67,12 +67,12 @@ pub(super) struct Starts<M, C> {
 }
 
 impl<M: Send + 'static, C: Send + 'static> Starts<M, C> {
-    /// None yet. Each may take this long to initialise.
+    /// Makes an empty list. Each worker may take this long to initialise.
     pub(super) fn new(limit: Duration) -> Self {
         Starts { limit, starts: Vec::new() }
     }
 
-    /// Waits for a worker that was just spawned.
+    /// Adds a worker that was just spawned.
     pub(super) fn begin(
         &mut self,
         purpose: WorkerPurpose,
@@ -88,7 +88,7 @@ impl<M: Send + 'static, C: Send + 'static> Starts<M, C> {
         self.starts.is_empty()
     }
 
-    /// How many start for such a purpose.
+    /// How many workers are starting for such a purpose.
     pub(super) fn count(&self, of: impl Fn(WorkerPurpose) -> bool) -> usize {
         self.starts.iter().filter(|start| of(start.purpose)).count()
     }
@@ -98,19 +98,19 @@ impl<M: Send + 'static, C: Send + 'static> Starts<M, C> {
         self.starts.iter().any(|start| start.worker.pid() == pid)
     }
 
-    /// A worker has ended that may have started before.
+    /// Records the exit notice of a worker that may have started before.
     pub(super) fn note_exit(&mut self, exit: Exit) {
         if let Some(start) = self.starts.iter_mut().find(|s| s.worker.pid() == exit.pid) {
             start.exit = Some(exit);
         }
     }
 
-    /// Gives all of them up: those that are starting now.
+    /// Gives up all workers that are starting.
     pub(super) fn take_all(&mut self) -> Vec<Address<M, C>> {
         self.starts.drain(..).map(|start| start.worker).collect()
     }
 
-    /// The next that has started, or has failed to.
+    /// Polls for the next worker that has started or has failed to.
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Started<M, C>> {
         for index in 0..self.starts.len() {
             if let Poll::Ready((outcome, left_behind)) = self.starts[index].poll(self.limit, cx) {

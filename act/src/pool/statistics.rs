@@ -1,65 +1,69 @@
-//! What a pool says of itself.
+//! The counters of a pool.
 
 use super::histogram::Latency;
 use krarup_gen::{Inspection, Value};
 
-/// The numbers of a pool at one moment (rule P6). `forwarded + unhandled` is all that was sent
-/// to it, at any moment and under any load.
+/// The counters of a pool at one moment (rule P6).
+///
+/// `forwarded + unhandled` is the number of all messages sent to it, at any moment and under
+/// any load.
 ///
 /// | a message | counted as |
 /// |---|---|
 /// | a worker has it, or will: room is reserved for it | forwarded |
-/// | of these: waited for longer than its time to live | forwarded, expired |
-/// | of these: its worker ended before it was begun; or with it in hand | forwarded, lost; forwarded, crashed |
-/// | went back to its sender: `Full`, `NoWorkers`, `Draining` | unhandled |
-/// | went back to its sender: `RateLimited` | unhandled, rate limited |
-/// | all workers are full: diverted, or dropped | unhandled, diverted; unhandled |
+/// | of these: it waited longer than its time to live | forwarded, expired |
+/// | of these: its worker ended before the message was begun | forwarded, lost |
+/// | of these: its worker ended while handling it | forwarded, crashed |
+/// | returned to its sender: `Full`, `NoWorkers`, `Draining` | unhandled |
+/// | returned to its sender: `RateLimited` | unhandled, rate limited |
+/// | all workers are full: diverted | unhandled, diverted |
+/// | all workers are full: dropped | unhandled |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolStatistics {
-    /// Workers configured.
+    /// How many workers are configured.
     pub pool_size: usize,
-    /// Places in the rotation now.
+    /// How many places are in the rotation now.
     pub places: usize,
-    /// Of these, with a living worker.
+    /// How many of these places have a living worker.
     pub workers: usize,
-    /// Messages that wait at the workers now.
+    /// How many accepted messages wait now.
     pub waiting: usize,
-    /// Workers that were replaced.
+    /// How many workers were replaced.
     pub restarts: u64,
-    /// Of these, killed because they were stuck.
+    /// How many workers were killed because they were stuck.
     pub stuck: u64,
-    /// Messages that a worker has got.
+    /// How many messages were given to a worker.
     pub forwarded: u64,
-    /// Messages that no worker has got.
+    /// How many messages were not given to a worker.
     pub unhandled: u64,
-    /// Of these, refused because too many came in a second.
+    /// How many of these were refused by the rate limit.
     pub rate_limited: u64,
-    /// Of these, diverted to the fallback.
+    /// How many of these were diverted to the fallback.
     pub diverted: u64,
-    /// Jobs that waited for longer than their time to live.
+    /// How many jobs waited longer than their time to live.
     pub expired: u64,
-    /// Jobs that waited at a worker when it ended; known where jobs are watched.
+    /// How many jobs waited at a worker when it ended. Counted only if jobs are watched.
     pub lost: u64,
-    /// Jobs that a worker had in hand when it ended; known where jobs are watched.
+    /// How many jobs a worker was handling when it ended. Counted only if jobs are watched.
     pub crashed: u64,
     /// Whether the pool is drained.
     pub draining: bool,
     /// How long jobs waited, if that is measured.
     pub wait: Option<Latency>,
-    /// How long jobs took, if that is measured.
+    /// How long jobs ran, if that is measured.
     pub service: Option<Latency>,
 }
 
 impl PoolStatistics {
-    /// All that was sent to the pool.
+    /// Returns the number of all messages sent to the pool.
     #[must_use]
     pub const fn received(&self) -> u64 {
         self.forwarded + self.unhandled
     }
 }
 
-/// A latency for an inspection.
+/// Formats a latency for an inspection.
 pub(super) fn inspected(latency: &Latency) -> Value {
     let Latency { count, mean, p50, p90, p99, max } = *latency;
     let record = Inspection::new().with("count", count).with("mean", mean);

@@ -1,4 +1,4 @@
-//! Room that was reserved at a pool.
+//! Room that is reserved at a pool.
 
 use crate::lock::Lock;
 use crate::mailbox::overflow::{Divert, Diverted};
@@ -12,16 +12,17 @@ use std::sync::{Arc, Weak};
 pub(super) enum TicketRoom<M> {
     /// At one worker.
     One(Permit<M>),
-    /// At every worker, by its place: where the message goes is known when it is there.
+    /// At every worker, by place. The worker is chosen when the message arrives.
     Each(Vec<(u64, Permit<M>)>),
     /// At the fallback of the full pool.
     Elsewhere(Permit<Diverted<M>>, Divert<M>),
-    /// The message will be dropped.
+    /// Nowhere: the message will be dropped.
     Nowhere,
 }
 
-/// Permits from one opening of the pool to its next draining. The marks of a drain lie here while
-/// any permit is out, and go on with the messages of those that are used.
+/// The permits made between one opening of the pool and its next drain. It holds the marks of
+/// drains while any of these permits exists. The marks follow the messages of the permits that
+/// are used.
 #[derive(Default)]
 pub(super) struct DrainEpoch(Lock<Vec<Mark>>);
 
@@ -31,7 +32,7 @@ impl DrainEpoch {
     }
 }
 
-/// The era that permits are made in, and those of which some are still out.
+/// The current epoch, and earlier epochs of which permits still exist.
 #[derive(Default)]
 pub(super) struct DrainEpochs(RwLock<(Arc<DrainEpoch>, Vec<Weak<DrainEpoch>>)>);
 
@@ -40,10 +41,10 @@ impl DrainEpochs {
         Arc::clone(&self.0.read().0)
     }
 
-    /// Ends the era, and lays a mark into every one that is left.
+    /// Ends the current epoch, and puts a mark into every epoch that still has permits.
     pub(super) fn end(&self, mark: &Mark) {
-        // Let go of without the lock: the last to have an era drops its marks, which tells whoever
-        // drains.
+        // Released without the lock: dropping the last handle of an epoch drops its marks,
+        // which notifies the caller of the drain.
         let mut left = Vec::new();
         {
             let mut eras = self.0.write();
@@ -62,22 +63,23 @@ impl DrainEpochs {
     }
 }
 
-/// What a ticket needs of its pool.
+/// The operations that a ticket needs from its pool.
 pub(super) trait RedeemTicket<M>: Send + Sync {
-    /// Puts a message where room is kept for it.
+    /// Puts a message into the room that was kept for it.
     fn honour(&self, kept: TicketRoom<M>, era: &Arc<DrainEpoch>, message: M, sender: u64);
 
-    /// Room is not used, for which a token was taken or not.
+    /// Returns room that is not used. `charged` says whether it holds a token of the rate.
     fn void(&self, charged: bool);
 
     fn pid(&self) -> Pid;
 }
 
-/// Room at a pool. It is counted as a message received from the beginning; no longer if it is
-/// given back.
+/// Room at a pool. It counts as a received message from the beginning, until it is returned
+/// unused.
 pub(super) struct Ticket<M: Send + 'static> {
     pub(super) kept: Option<TicketRoom<M>>,
-    /// It has a token of the pool's rate. Whoever waits keeps its token until it has the room.
+    /// Whether it holds a token of the pool's rate. A waiting sender keeps its own token until
+    /// it has the room.
     pub(super) charged: bool,
     pub(super) era: Arc<DrainEpoch>,
     pub(super) pool: Arc<dyn RedeemTicket<M>>,

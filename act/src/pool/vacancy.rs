@@ -1,4 +1,4 @@
-//! Places whose worker has ended: when each is to have another.
+//! Places whose worker has ended, and when each gets a replacement.
 
 use krarup_gen::{Pid, Timestamp};
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 /// A place without a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Vacancy {
-    /// The worker that has ended; the place is known by it.
+    /// The worker that has ended; it identifies the place.
     dead: Pid,
     stage: VacancyStage,
-    /// How long the last try was put off.
+    /// How long the last attempt was delayed.
     delay: Option<Duration>,
 }
 
@@ -17,14 +17,14 @@ struct Vacancy {
 enum VacancyStage {
     /// A replacement is to be started at this time.
     Due(Timestamp),
-    /// One is starting.
+    /// A replacement is starting.
     Starting,
 }
 
-/// The places of a pool that have no worker, each with a back-off of its own (rule P4).
+/// The places of a pool that have no worker, each with its own back-off (rule P4).
 pub(super) struct Vacancies {
     places: Vec<Vacancy>,
-    /// From the first delay to the longest.
+    /// The first and the longest delay.
     back_off: (Duration, Duration),
 }
 
@@ -33,12 +33,12 @@ impl Vacancies {
         Vacancies { places: Vec::new(), back_off }
     }
 
-    /// A worker has ended: its place is to be filled at once.
+    /// Adds the place of a worker that has ended. A replacement is due at once.
     pub(super) fn add(&mut self, dead: Pid, now: Timestamp) {
         self.places.push(Vacancy { dead, stage: VacancyStage::Due(now), delay: None });
     }
 
-    /// The place whose replacement is to be started now, if there is one; it is starting then.
+    /// Takes a place whose replacement is due, and marks it as starting.
     pub(super) fn begin_due(&mut self, now: Timestamp) -> Option<Pid> {
         let is_due =
             |vacancy: &&mut Vacancy| matches!(vacancy.stage, VacancyStage::Due(at) if at <= now);
@@ -47,15 +47,16 @@ impl Vacancies {
         Some(vacancy.dead)
     }
 
-    /// The replacement has started; whether its place is still there.
+    /// Removes a place whose replacement has started. Returns whether the place was still
+    /// there.
     pub(super) fn fill(&mut self, dead: Pid) -> bool {
         let before = self.places.len();
         self.places.retain(|vacancy| vacancy.dead != dead);
         self.places.len() < before
     }
 
-    /// The replacement has not started: how long the next try is put off, if the place is still
-    /// there.
+    /// Delays the next attempt after a replacement has failed to start. Returns the delay if
+    /// the place is still there.
     pub(super) fn put_off(&mut self, dead: Pid, now: Timestamp) -> Option<Duration> {
         let (first, most) = self.back_off;
         let vacancy = self.places.iter_mut().find(|vacancy| vacancy.dead == dead)?;
@@ -65,13 +66,13 @@ impl Vacancies {
         Some(delay)
     }
 
-    /// Takes up to so many places away, the last ones.
+    /// Removes up to `count` places, the last ones.
     pub(super) fn take(&mut self, count: usize) -> Vec<Pid> {
         let kept = self.places.len().saturating_sub(count);
         self.places.split_off(kept).into_iter().map(|vacancy| vacancy.dead).collect()
     }
 
-    /// When the next replacement is to be started.
+    /// When the next replacement is due.
     pub(super) fn due(&self) -> Option<Timestamp> {
         let due = |vacancy: &Vacancy| match vacancy.stage {
             VacancyStage::Due(at) => Some(at),

@@ -1,23 +1,22 @@
-//! Who stands in line at a pool for room at any of its workers (rule M6): senders that wait,
-//! and messages whose room went down with a worker.
+//! The line at a pool for room at any of its workers (rule M6): senders that wait, and stranded
+//! messages, whose room was lost with a worker.
 //!
 //! ```text
 //!                      the line, one for the pool
-//!   send_or_wait ──►  [ heir ] [ sender ] [ sender ] ...
+//!   send_or_wait ──►  [ stranded ] [ sender ] [ sender ] ...
 //!                        ▲ first: it was accepted already
-//!          its scout     │ room, the first time any worker has some
+//!        its stand-in    │ room, the first time any worker has some
 //!   worker 1 [scout] ────┤
-//!   worker 2 [scout] ────┘     a worker that has room and a scout in its own line offers it
-//! ```
+//!   worker 2 [scout] ────┘   a worker with room and a stand-in in its own line offers it
 //!
-//! While anybody is in the line one scout stands for it in the mailbox of every worker. A worker
-//! gives room to the scout as it would to a sender of its own; the scout gives it to the first
-//! in the line, and goes on standing there while there is another. Whoever joins the line
-//! first joins, then places the scouts: so either a worker finds the scout, or the scout
-//! finds room.
+//! While the line is not empty, one waiter stands for it in the mailbox of every worker
+//! (`scout`). A worker gives room to this stand-in as it would to a sender of its own. The
+//! stand-in gives the room to the first in the line, and waits again while the line is not
+//! empty. A sender joins the line first and then places the stand-ins. So either a worker finds
+//! the stand-in, or the stand-in finds room.
 //!
-//! Senders have numbers, in the order in which they came, so that one that leaves is found among
-//! any number of others: to join, to leave and to be the next takes the logarithm of their number.
+//! Senders are numbered in the order in which they came, so that one that leaves is found among
+//! any number of others. To join, to leave and to be the next take logarithmic time.
 
 use super::job_times::JobTimes;
 use super::ticket::DrainEpoch;
@@ -26,47 +25,47 @@ use crate::mailbox::permit::Waiter;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
-/// Whether somebody in line has taken a token of the pool's rate. One that has come by itself has;
-/// one that stands in line at another pool, which this one works for, has not.
+/// Whether a waiter in line has taken a token of the pool's rate. A sender of this pool has.
+/// The line of another pool, for which this pool is a worker, has not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Paid {
     Yes,
     No,
 }
 
-/// Somebody in line.
+/// An entry of the line.
 pub(super) enum LineEntry<M> {
-    /// Whether it has a token of the pool's rate, if it needs one.
+    /// A waiter, and whether it has a token of the pool's rate, if one is needed.
     Sender(Arc<Waiter<M>>, Paid),
     Heir(StrandedMessage<M>),
 }
 
-/// A message that was accepted into room at a worker which has died since.
+/// A message that was accepted into room at a worker that has ended since.
 pub(super) struct StrandedMessage<M> {
     pub(super) message: M,
     pub(super) sender: u64,
-    /// What the routing is to know of it.
+    /// The hint of the routing for this message.
     pub(super) hint: u64,
-    /// When it was accepted, if its way is watched.
+    /// The times of the job, if jobs are watched.
     pub(super) times: Option<JobTimes>,
-    /// Keeps the end of a drain away until it is handled.
+    /// Delays the end of a drain until the message is handled.
     pub(super) era: Arc<DrainEpoch>,
 }
 
-/// Nothing of a user's is called or dropped under its lock.
+/// The line of a pool. No user code runs, and no user value is dropped, under its lock.
 pub(super) struct PoolLine<M>(Lock<LineEntries<M>>);
 
 struct LineEntries<M> {
     heirs: VecDeque<StrandedMessage<M>>,
-    /// By the number of its place.
+    /// The waiters, by their number.
     senders: BTreeMap<u64, (Arc<Waiter<M>>, Paid)>,
-    /// The number of each sender's place, by where it lies in memory: while it is in line it stays
-    /// there.
+    /// The number of each waiter, by its address in memory, which is stable while it is in
+    /// line.
     numbers: HashMap<usize, u64>,
     next: u64,
 }
 
-/// Where a sender lies.
+/// The address of a waiter in memory.
 fn place_in_memory<M>(waiter: &Arc<Waiter<M>>) -> usize {
     Arc::as_ptr(waiter).addr()
 }
@@ -84,7 +83,7 @@ impl<M> PoolLine<M> {
         PoolLine(Lock::new(LineEntries { heirs, senders, numbers, next: 0 }))
     }
 
-    /// Joins as the last, once.
+    /// Joins as the last. A waiter that is already in line stays where it is.
     pub(super) fn join(&self, waiter: &Arc<Waiter<M>>, paid: Paid) {
         let mut line = self.0.lock();
         let number = line.next;
@@ -103,18 +102,19 @@ impl<M> PoolLine<M> {
         drop(left);
     }
 
-    /// Goes before all who only wait.
+    /// Adds a stranded message, before all waiters.
     pub(super) fn inherit(&self, heir: StrandedMessage<M>) {
         self.0.lock().heirs.push_back(heir);
     }
 
-    /// Is the first again, having been it before.
+    /// Puts a stranded message back as the first.
     pub(super) fn put_back(&self, heir: StrandedMessage<M>) {
         self.0.lock().heirs.push_front(heir);
     }
 
-    /// The next in line; if it is no sender's turn, only one whose message was accepted. Of
-    /// those only the ones that may go where the room is, by their hints.
+    /// Takes the next entry; with `senders_too` false, only a stranded message. A stranded
+    /// message is taken only if `may_go` accepts its hint, that is, if it may go where the room
+    /// is.
     pub(super) fn next(
         &self,
         senders_too: bool,
@@ -133,8 +133,8 @@ impl<M> PoolLine<M> {
         Some(LineEntry::Sender(waiter, paid))
     }
 
-    /// Whether anybody still waits. One that gives up leaves at once, so the first to be looked at
-    /// does, as a rule.
+    /// Whether any entry still waits. A waiter that gives up leaves at once, so the first one
+    /// examined usually waits.
     pub(super) fn is_waiting(&self) -> bool {
         let mut from = 0;
         loop {
@@ -149,29 +149,29 @@ impl<M> PoolLine<M> {
             match first {
                 None => return false,
                 Some((_, waiter)) if waiter.is_waiting() => return true,
-                // It is not taken out: a line of another pool may wait again.
+                // It stays in line, because a line of another pool may wait again.
                 Some((number, _)) => from = number + 1,
             }
         }
     }
 
-    /// Messages that were accepted.
+    /// The number of stranded messages.
     pub(super) fn heirs(&self) -> usize {
         self.0.lock().heirs.len()
     }
 
-    /// Whether a message with this hint that was accepted is in line.
+    /// Whether a stranded message with this hint is in line.
     pub(super) fn has_hint(&self, hint: u64) -> bool {
         self.0.lock().heirs.iter().any(|heir| heir.hint == hint)
     }
 
-    /// The hints of the messages that were accepted, in order: a routing is asked about each.
+    /// The distinct hints of the stranded messages, in order. A routing is asked about each.
     pub(super) fn hints(&self) -> BTreeSet<u64> {
         self.0.lock().heirs.iter().map(|heir| heir.hint).collect()
     }
 
-    /// Sends those senders away that only wait. A line of another pool stays: its senders wait at
-    /// others too, and here again when there is room again.
+    /// Sends waiting senders away. A line of another pool stays: its senders wait at other
+    /// workers too, and here again when there is room.
     pub(super) fn dismiss(&self) {
         let dismissed = {
             let mut line = self.0.lock();
@@ -194,7 +194,7 @@ mod tests {
     use crate::mailbox::permit::{Permit, WaitingLine};
     use std::sync::Weak;
 
-    /// A line of another pool, in which somebody waits or not.
+    /// A line of another pool, which waits or not.
     struct Elsewhere(bool);
 
     impl WaitingLine<u32> for Elsewhere {
@@ -216,7 +216,7 @@ mod tests {
         StrandedMessage { message, sender: 0, hint: 0, times: None, era: Arc::default() }
     }
 
-    /// The next in line: a message, or which of the senders.
+    /// The next entry: the number of a message, or the index of a sender.
     fn next(
         queue: &PoolLine<u32>,
         senders: &[Arc<Waiter<u32>>],
@@ -246,7 +246,7 @@ mod tests {
         queue.put_back(heir(10));
         assert_eq!([(); 3].map(|()| next(&queue, &senders, false)), [Some(10), Some(11), Some(12)]);
         assert_eq!((queue.heirs(), next(&queue, &senders, false)), (0, None));
-        // One leaves; one was the next, and joins as the last.
+        // One sender leaves; the one that was next joins as the last.
         queue.leave(&senders[1]);
         queue.leave(&senders[1]);
         assert_eq!(next(&queue, &senders, true), Some(0));

@@ -1,7 +1,7 @@
-//! What a pool's process does while it lives: it hears of its workers, obeys, and keeps time.
+//! The loop of a pool's process: it handles exits of workers, commands and periodic work.
 //!
-//! It waits for nothing but what comes next: an item of its mailbox, a worker that has started, or
-//! a time that has come. So whatever its workers do, it answers, and obeys a stop.
+//! It waits only for the next event: an item of its mailbox, a worker that has started, or a
+//! time that is due. So it answers commands and obeys a stop whatever its workers do.
 
 use super::behavior::{PoolBehavior, PoolContext};
 use super::command::PoolCommand;
@@ -24,19 +24,20 @@ use std::task::Poll;
 pub(super) type Own<B, P> =
     Context<<B as Behavior>::Message, PoolCommand<<P as PoolBehavior>::Command>>;
 
-/// What it receives.
+/// An item that it receives.
 pub(super) type PoolMail<B, P> =
     Received<<B as Behavior>::Message, PoolCommand<<P as PoolBehavior>::Command>>;
 
-/// What comes next.
+/// The next event.
 enum PoolEvent<B: Behavior, P: PoolBehavior<Job = B::Message>> {
     Item(PoolMail<B, P>),
     Started(Started<B::Message, B::Command>),
-    /// Something is due.
+    /// Periodic work is due.
     Due,
 }
 
-/// Serves until the pool is to end, first what was held in its start; with what reason.
+/// Serves until the pool is to end, beginning with the items held during its start. Returns the
+/// reason.
 pub(super) async fn serve<B, R, P>(
     staff: &mut PoolWorkers<B, R>,
     behavior: &mut P,
@@ -59,7 +60,7 @@ where
                 staff.do_what_is_due(ctx);
                 Ok(())
             }
-            // None of the first is starting any more.
+            // All of the first workers have started.
             PoolEvent::Started(started) => staff.settle(ctx, started).map_err(Reason::from),
             PoolEvent::Item(item) => handle(staff, behavior, ctx, item, &mut finishing).await,
         };
@@ -67,7 +68,7 @@ where
             return reason;
         }
         if ctx.is_stopping() {
-            // One of the callbacks wants to stop, or has received a stop.
+            // A callback has asked to stop, or has received a stop.
             let told = ctx.take_stop();
             if !finishing {
                 return told.unwrap_or(Reason::Normal);
@@ -105,8 +106,8 @@ where
             staff.begin_to_stop(ctx.pid());
             Ok(())
         }
-        // Main is a route, so no message comes; a pool sets no timeout, takes no others
-        // and shows no state.
+        // Main is a route, so no message arrives. A pool sets no timeout, takes no messages of
+        // other types and shows no state.
         Received::Message(_) | Received::Timeout | Received::Other(_) | Received::State(_) => {
             Ok(())
         }
@@ -127,7 +128,7 @@ where
     request.send(inspection);
 }
 
-/// The next event. What is due comes before what others send: they may always send more.
+/// The next event. Periodic work comes before messages, because others may always send more.
 async fn next<B, R, P>(staff: &mut PoolWorkers<B, R>, ctx: &mut Own<B, P>) -> PoolEvent<B, P>
 where
     B: Behavior,
@@ -179,7 +180,7 @@ where
     Ok(())
 }
 
-/// A worker has ended, or somebody has sent an exit signal.
+/// Handles the end of a worker, or an exit signal.
 async fn handle_exit<B, R, P>(
     staff: &mut PoolWorkers<B, R>,
     behavior: &mut P,

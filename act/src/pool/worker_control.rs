@@ -1,4 +1,4 @@
-//! What a pool's callbacks can do with its workers.
+//! The operations of a pool's callbacks on its workers.
 
 use super::behavior::WorkerControl;
 use super::command::PoolCommand;

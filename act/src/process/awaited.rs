@@ -1,42 +1,44 @@
-//! Whom a process waits for, in one word: an edge of the graph of waiting calls (rule C5).
+//! The process that another process waits for, in one word: an edge of the wait graph (rule
+//! C5).
 
 use krarup_gen::Pid;
 
-/// The number of the process whose answer is waited for, and what is known of that wait; 0: it
-/// waits for none, or not only for that.
+/// The number of the process whose answer is awaited, with flags that describe the wait.
+///
+/// The value 0 means that the process waits for no other process, or not only for its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AwaitedProcess(u64);
 
-/// A timer is set that ends the wait: it holds a handle on the waker.
+/// A timer limits the wait. The timer holds a handle on the waker.
 const TIMED: u64 = 1 << 63;
-/// The request is not sent yet, so no slot holds a handle on the waker.
+/// The request has not been sent yet, so no slot holds a handle on the waker.
 const UNSENT: u64 = 1 << 62;
-/// When the process was made ready, nothing but the answer could wake it.
+/// Only the answer could have woken the process at the time it was made ready.
 const ALONE: u64 = 1 << 61;
 
 impl AwaitedProcess {
-    /// For none, or for several.
+    /// The process waits for no answer, or not for one answer alone.
     pub(crate) const NONE: AwaitedProcess = AwaitedProcess(0);
-    /// For several, or for what is no call.
+    /// The process waits for several things, or for something that is not a call.
     pub(crate) const SEVERAL: AwaitedProcess = AwaitedProcess(u64::MAX);
 
-    /// For the answer to a request that was sent to this process.
+    /// The process waits for the answer to a request that was sent to `callee`.
     #[inline]
     pub(crate) fn on(callee: Pid) -> Self {
         AwaitedProcess(callee.id())
     }
 
-    /// The same, with a timer set.
+    /// The same wait, limited by a timer.
     pub(crate) fn timed(self) -> Self {
         AwaitedProcess(self.0 | TIMED)
     }
 
-    /// The same, before the request is sent.
+    /// The same wait, before the request is sent.
     pub(crate) fn unsent(self) -> Self {
         AwaitedProcess(self.0 | UNSENT)
     }
 
-    /// The same, and nothing else can wake the process.
+    /// The same wait, when nothing else can wake the process.
     pub(crate) fn alone(self) -> Self {
         AwaitedProcess(self.0 | ALONE)
     }
@@ -56,17 +58,17 @@ impl AwaitedProcess {
         self.0 == 0
     }
 
-    /// The number of the process that is waited for.
+    /// The number of the process whose answer is awaited.
     pub(crate) fn callee(self) -> u64 {
         self.0 & !(TIMED | UNSENT | ALONE)
     }
 
-    /// Whether it was known that only the answer of this process could wake the other.
+    /// Whether only the answer of `callee` could have woken the process.
     pub(crate) fn is_alone_for(self, callee: Pid) -> bool {
         self.0 & ALONE != 0 && self.callee() == callee.id()
     }
 
-    /// The handles on the process's waker that the wait itself has.
+    /// How many handles on the process's waker belong to the wait itself.
     #[inline]
     pub(crate) fn handles(self) -> usize {
         usize::from(self.0 & UNSENT == 0) + usize::from(self.0 & TIMED != 0)

@@ -1,11 +1,11 @@
 //! Links and monitors between two processes.
 //!
-//! Both halves of a bond change together, under both processes' locks, taken in the
-//! order of their pids. A notice is delivered under the lock of the process it goes
-//! to, so that it is either in the mailbox before an unlink returns, and then thrown
-//! away, or not sent at all (rule L5). Below these locks only a mailbox's is taken. The
-//! process that is told is scheduled when they are free: an executor is a user's, and may ask
-//! for the very process whose lock that is.
+//! Both halves of a bond change together, under the locks of both processes. The locks are
+//! taken in the order of the pids. A notice is delivered under the lock of the process that
+//! receives it. So either the notice is in the mailbox before an unlink returns, and is
+//! discarded later, or it is never sent (rule L5). While these locks are held only the lock of
+//! a mailbox is taken. The receiving process is scheduled after the locks are released, because
+//! an executor is user code and may need the lock of the same process.
 
 use super::crash::contain;
 use super::process::{Process, Via};
@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 type LockedRelations<'a> = MutexGuard<'a, Relations>;
 
-/// Locks two different processes in the order of their pids; returned in the order asked for.
+/// Locks two different processes in the order of their pids. Returns the guards in argument
+/// order.
 fn lock_both<'a>(
     a: &'a dyn Process,
     b: &'a dyn Process,
@@ -32,7 +33,7 @@ fn lock_both<'a>(
     }
 }
 
-/// Links `a` to the process `to` (rules L1, L4). To oneself: nothing.
+/// Links `a` to the process `to` (rules L1, L4). A link to itself has no effect.
 pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool) {
     if a.pid().is_same_process(to) {
         return;
@@ -68,13 +69,13 @@ pub(crate) fn link(host: &dyn Host, a: &Arc<dyn Process>, to: Pid, urgent: bool)
     a.schedule(put.ready);
 }
 
-/// Whether the pid is of another node in this operating system process: it may equal
-/// that of a stranger here.
+/// Whether the pid belongs to another node in this operating system process. Such a pid may
+/// equal the pid of an unrelated process here.
 pub(crate) fn is_foreign(ours: Pid, other: Pid) -> bool {
     other.node() != 0 || (other.creation() != 0 && other.creation() != ours.creation())
 }
 
-/// Why nobody is found who could be monitored: this node talks to no other (rule L4).
+/// Why no process was found to monitor. This node talks to no other node (rule L4).
 fn absence(host: &dyn Host, target: &Target) -> Reason {
     match pid_of(target) {
         Some(pid) if is_foreign(host.node_pid(), pid) => Reason::NoConnection,
@@ -82,8 +83,8 @@ fn absence(host: &dyn Host, target: &Target) -> Reason {
     }
 }
 
-/// A link is made once; making it again can only make it urgent. One whose notice is
-/// under way will be heard of anyway.
+/// Makes an existing link urgent if asked to, and returns whether there is one. A link whose
+/// notice is already in the mailbox counts: the process receives that notice anyway.
 fn already_linked(ours: &mut Relations, to: Pid, urgent: bool) -> bool {
     match ours.bonds_if_any().and_then(|bonds| bonds.links.get_mut(&to)) {
         Some(link) => {
@@ -94,7 +95,7 @@ fn already_linked(ours: &mut Relations, to: Pid, urgent: bool) -> bool {
     }
 }
 
-/// Takes the link away: when this returns, no exit comes by it (rule L5).
+/// Removes the link. After this returns, no exit notice of the link is received (rule L5).
 pub(crate) fn unlink(host: &dyn Host, a: &Arc<dyn Process>, from: Pid) {
     if a.pid().is_same_process(from) || is_foreign(a.pid(), from) {
         return;
@@ -115,7 +116,7 @@ fn remove_link(relations: &mut Relations, pid: Pid) {
     relations.shrink();
 }
 
-/// Makes `a` monitor whatever `target` names (rules L4, L6).
+/// Makes `a` monitor the process that `target` names (rules L4, L6).
 pub(crate) fn monitor(
     host: &dyn Host,
     a: &Arc<dyn Process>,
@@ -125,7 +126,7 @@ pub(crate) fn monitor(
 ) {
     let pid = pid_of(&target);
     if pid.is_some_and(|pid| a.pid().is_same_process(pid)) {
-        // As in Erlang: a monitor on oneself never fires.
+        // As in Erlang, a process's monitor on itself never fires.
         return;
     }
     if let Some(b) = pid.and_then(|pid| host.process(pid)) {
@@ -154,8 +155,8 @@ pub(crate) fn monitor(
     a.schedule(ready);
 }
 
-/// Takes a monitor away: when this returns, no down notice comes of it (rule L5).
-/// Whether there was one.
+/// Removes a monitor and returns whether it existed. After this returns, no down notice of the
+/// monitor is received (rule L5).
 pub(crate) fn demonitor(host: &dyn Host, a: &Arc<dyn Process>, monitor: Ref) -> bool {
     let watching = {
         let mut ours = a.relations().0.lock();
@@ -178,7 +179,8 @@ fn forget_watcher(host: &dyn Host, watching: &Watching, monitor: Ref) {
     }
 }
 
-/// A monitor for somebody who is no process. At once if there is nobody.
+/// Monitors a process on behalf of code outside any process. Fires at once if the target does
+/// not exist.
 pub(crate) fn watch(host: &dyn Host, monitor: Ref, target: Target, slot: SlotSender<Down>) {
     if let Some(b) = pid_of(&target).and_then(|pid| host.process(pid)) {
         let mut theirs = b.relations().0.lock();
@@ -191,7 +193,7 @@ pub(crate) fn watch(host: &dyn Host, monitor: Ref, target: Target, slot: SlotSen
     let _ = slot.send(Down { monitor, target, reason });
 }
 
-/// Takes such a monitor away: nobody waits for it any more.
+/// Removes a monitor that [`watch`] made.
 pub(crate) fn unwatch(host: &dyn Host, monitor: Ref, target: &Target) {
     if let Some(b) = pid_of(target).and_then(|pid| host.process(pid)) {
         let removed = {
@@ -200,7 +202,7 @@ pub(crate) fn unwatch(host: &dyn Host, monitor: Ref, target: &Target) {
             theirs.shrink();
             removed
         };
-        // Outside the lock: it may wake somebody.
+        // Dropped outside the lock, because it may wake a waiting thread or task.
         drop(removed);
     }
 }
@@ -212,18 +214,18 @@ fn pid_of(target: &Target) -> Option<Pid> {
     }
 }
 
-/// Closes the relations of a dead process: nobody can bind to it any more. What it had
-/// is returned for [`fire`].
+/// Closes the relations of an ended process, so that no process can link to it or monitor it
+/// any more. Returns the bonds it had, for [`fire`].
 pub(crate) fn close(process: &dyn Process) -> Option<Box<Bonds>> {
     let mut relations = process.relations().0.lock();
     relations.closed = true;
     relations.take_bonds()
 }
 
-/// Takes a dead process's own monitors off those it watched (rule L8), and then tells
-/// everyone bound to it (rules L2 to L5): who hears of the death finds nothing left of it. Each
-/// is told whatever becomes of the others: handles that are dropped here, and executors, are
-/// users'.
+/// Removes the monitors that an ended process held on others (rule L8), then notifies every
+/// process bound to it (rules L2 to L5). So a process that is notified finds no trace of the
+/// ended one. A failure in one notification does not stop the rest: the handles dropped here
+/// and the executors are user code.
 pub(crate) fn fire(host: &dyn Host, dead: Pid, bonds: Bonds, reason: &Reason) {
     for (monitor, watching) in bonds.watching {
         let _ = contain(|| forget_watcher(host, &watching, monitor));
@@ -274,14 +276,15 @@ fn fire_monitor(host: &dyn Host, monitor: Ref, watcher: Watcher, reason: &Reason
     peer.schedule(ready);
 }
 
-/// As in OTP a link or monitor that follows an exit signal finds no process, however soon
-/// it follows; but that is told when the process is gone, and its name free (rule D6).
+/// The reason that a peer receives. As in OTP, a link or monitor made after an exit signal
+/// finds no process, however soon it is made. The peer is notified only when the process has
+/// ended and its name is free (rule D6).
 fn reason_for(late: bool, reason: &Reason) -> Reason {
     if late { Reason::NoProcess } else { reason.clone() }
 }
 
-/// A linked process died but must not be heard of: a child whose `init` failed while
-/// its parent waits for that very news (as OTP from 27 on).
+/// Removes the link of a child whose `init` failed from its parent. The parent waits for the
+/// result of the start, so it must not receive an exit notice as well (as in OTP from 27 on).
 pub(crate) fn forget_link(host: &dyn Host, child: Pid, parent: Pid) {
     if let Some(parent) = host.process(parent) {
         remove_link(&mut parent.relations().0.lock(), child);

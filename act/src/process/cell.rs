@@ -1,9 +1,8 @@
-//! What a process is made of, apart from its future.
+//! The parts of a process apart from its future.
 //!
-//! The cell is what addresses point at. It outlives the process as long as somebody
-//! holds an address, but then holds nothing of the user's: the future, and the state
-//! in it, live in the [`Ready`] that is parked in the mailbox or running, and go with
-//! the process.
+//! Addresses point at the cell. The cell outlives the process as long as an address exists, but
+//! then holds no user values. The future, with the state in it, lives in the [`Ready`] that is
+//! parked in the mailbox or running, and is dropped when the process ends.
 
 use super::awaited::AwaitedProcess;
 use super::crash::{contain, tell};
@@ -26,25 +25,27 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// In this order in memory: what a send and a turn touch lies together, in as few cache lines as
-/// can be, and what hardly anybody asks for behind it (docs/decisions.md).
+/// The order of the fields is their order in memory. The fields that a send and a turn touch
+/// lie together, in as few cache lines as possible; rarely used fields follow
+/// (docs/decisions.md).
 #[repr(C)]
 pub(crate) struct Cell<M, C> {
     pub(crate) inbox: Lock<Inbox<M, C>>,
-    /// Set instead of a Main lane: what is sent there is handed on (a pool).
+    /// Set if this process is a route instead of having a Main lane: messages are handed on (a
+    /// pool).
     pub(crate) route: OnceBox<Box<dyn Route<M>>>,
     pub(crate) host: Arc<dyn Host>,
     pub(crate) pid: Pid,
     pub(crate) progress: Progress,
     pub(crate) relations: Guarded,
-    /// Number of the process that spawned it, 0: spawned from outside.
+    /// The number of the process that spawned it; 0 if it was spawned from outside.
     parent: u64,
-    /// The label of the behaviour; half the size of the text.
+    /// Returns the label of the behaviour. A function pointer is half the size of the text.
     behavior: fn() -> &'static str,
     pub(crate) started: Timestamp,
 }
 
-/// What a new process is made with.
+/// The values from which a cell is made.
 pub(crate) struct NewProcess<M> {
     pub(crate) pid: Pid,
     pub(crate) parent: Option<Pid>,
@@ -56,10 +57,11 @@ pub(crate) struct NewProcess<M> {
 
 /// A message that does not go straight into a mailbox.
 ///
-/// A type of its own, so that it is a copy. What a call gets by reference must lie in memory,
-/// where a sender writes it in parts; read as a whole right after that, it holds up the
-/// processor until the parts have got through to the cache. The message itself is given to no
-/// call, so its parts go from registers to their place in the mailbox (docs/decisions.md).
+/// It is passed by value in a type of its own, so that it is a copy. A value passed by
+/// reference must lie in memory, where the sender writes it in parts. Reading it as a whole
+/// right after that stalls the processor until the parts have reached the cache. The message
+/// itself is passed to no call, so its parts go from registers to their place in the mailbox
+/// (docs/decisions.md).
 struct RoutedMessage<M> {
     message: ManuallyDrop<M>,
     sender: u64,
@@ -80,7 +82,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// Whether anything has come that the process has not begun to handle.
+    /// Whether the mailbox holds anything that the process has not begun to handle.
     pub(crate) fn has_unhandled(&self, inbox: &Inbox<M, C>) -> bool {
         inbox.accepted() != self.progress.taken.load(Ordering::Relaxed) || inbox.has_mail_ahead()
     }
@@ -90,7 +92,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     #[inline(always)]
     pub(crate) fn send(&self, message: M) -> Result<(), SendError<M>> {
         let sender = current::sender(self.pid.creation());
-        // Nothing below unwinds: and where the message is not dropped, nobody needs its address.
+        // Nothing below unwinds. A message that is not dropped here needs no address in memory.
         let message = ManuallyDrop::new(message);
         if let Some(route) = self.route.get() {
             let RoutedMessage { message, sender } = RoutedMessage { message, sender };
@@ -115,7 +117,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         Ok(())
     }
 
-    /// Sends on Main where a message does not simply go in.
+    /// Sends on Main when the message cannot simply be put into the mailbox.
     #[inline(never)]
     fn send_apart(
         &self,
@@ -126,7 +128,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         sent
     }
 
-    /// Counts a message that was sent, or that finds nobody.
+    /// Counts a message that was sent, or a dead letter if the process has ended.
     #[inline]
     fn note_sent(&self, sent: &Result<(), SendError<M>>, sender: u64) {
         match sent {
@@ -136,9 +138,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// Sends on Main in the name of another process: what a route does (rule P1). One
-    /// that finds nobody is not counted as a dead letter here, for the route may find
-    /// somebody else.
+    /// Sends on Main in the name of another process, as a route does (rule P1). A message to an
+    /// ended process is not counted as a dead letter here, because the route may find another
+    /// receiver.
     #[inline]
     pub(crate) fn send_from(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
         if let Some(route) = self.route.get() {
@@ -186,7 +188,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         Ok(())
     }
 
-    /// As [`Cell::push_control`]; hands the process out to be scheduled.
+    /// Does the same as [`Cell::push_control`], but returns the process for the caller to
+    /// schedule.
     pub(crate) fn put_control(
         &self,
         priority: Priority,
@@ -219,7 +222,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         self.attract(inbox)
     }
 
-    /// Has the process look at what has just come: it is handed out to be scheduled.
+    /// Makes the process look at a control entry that was just put in. Returns it to be
+    /// scheduled.
     #[must_use]
     pub(crate) fn attract(&self, mut inbox: LockGuard<'_, Inbox<M, C>>) -> Option<Ready> {
         self.progress.attention.store(true, Ordering::Relaxed);
@@ -227,8 +231,9 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         self.unlock_called(inbox, ready)
     }
 
-    /// As [`Cell::unlock`], of a process that has something to see before its next message. If it
-    /// owes turns it waits apart from others, and is fetched from there.
+    /// Does the same as [`Cell::unlock`] for a process that has something to handle before its
+    /// next message. A process that owes turns waits apart from the others, so the host recalls
+    /// it.
     #[must_use]
     fn unlock_called(
         &self,
@@ -248,7 +253,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         self.schedule_if(ready);
     }
 
-    /// As [`Cell::push_notice`]; hands the process out to be scheduled.
+    /// Does the same as [`Cell::push_notice`], but returns the process for the caller to
+    /// schedule.
     #[must_use]
     pub(crate) fn put_notice(
         &self,
@@ -256,7 +262,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         notice: Notice<M>,
     ) -> Option<Ready> {
         if inbox.phase == MailboxPhase::Terminated {
-            // Before the notice, which may hold a user's reason.
+            // The lock is released before the notice is dropped, because a notice may hold a
+            // user's reason.
             drop(inbox);
             return None;
         }
@@ -264,14 +271,15 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         self.unlock(inbox, ready)
     }
 
-    /// Puts a message on Main beyond the bound; gives it back if the process is dead.
+    /// Puts a message on Main beyond the bound. Gives it back if the process has ended.
     pub(crate) fn push_letter(&self, message: M) -> Result<(), M> {
         let ready = self.put_letter(message)?;
         self.schedule_if(ready);
         Ok(())
     }
 
-    /// As [`Cell::push_letter`]; hands the process out to be scheduled.
+    /// Does the same as [`Cell::push_letter`], but returns the process for the caller to
+    /// schedule.
     pub(crate) fn put_letter(&self, message: M) -> Result<Option<Ready>, M> {
         let mut inbox = self.inbox.lock();
         if inbox.phase == MailboxPhase::Terminated {
@@ -282,14 +290,15 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         Ok(self.unlock(inbox, ready))
     }
 
-    /// Very many messages wait. The mailbox is locked: the host notes it, and tells of it later.
+    /// Informs the host that very many messages wait. The mailbox is locked, so the host only
+    /// records this and reports it later.
     #[cold]
     pub(crate) fn is_deep(&self, length: usize) {
         self.host.mailbox_is_deep(self.pid, length);
     }
 
-    /// The process shall end with this reason and without a word. The first doom wins
-    /// (rule L9). The process is handed out to be scheduled.
+    /// Makes the process end with this reason, without running `terminate`. The first pending
+    /// exit wins (rule L9). Returns the process to be scheduled.
     #[must_use]
     pub(crate) fn doom(
         &self,
@@ -297,11 +306,12 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         reason: Reason,
     ) -> Option<Ready> {
         if inbox.phase == MailboxPhase::Terminated {
-            // Before the reason, which is a user's.
+            // The lock is released before the reason is dropped, because a reason is a user
+            // value.
             drop(inbox);
             return None;
         }
-        // A reason that comes too late is dropped outside the lock: it is a user's.
+        // A reason that comes second is dropped outside the lock, because it is a user value.
         let doom = &mut inbox.rare().doom;
         let late = if doom.is_some() { Some(reason) } else { doom.replace(reason) };
         self.progress.attention.store(true, Ordering::Relaxed);
@@ -311,7 +321,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         ready
     }
 
-    /// Frees the lock of the mailbox.
+    /// Releases the lock of the mailbox.
     #[must_use]
     fn unlock(&self, inbox: LockGuard<'_, Inbox<M, C>>, ready: Option<Ready>) -> Option<Ready> {
         if ready.is_none() && inbox.way != MainPush::Straight {
@@ -320,33 +330,34 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         ready
     }
 
-    /// Schedules outside the lock.
+    /// Releases the lock and then schedules the process.
     pub(crate) fn release(&self, inbox: LockGuard<'_, Inbox<M, C>>, ready: Option<Ready>) {
         let ready = self.unlock(inbox, ready);
         self.schedule_if(ready);
     }
 
-    /// Schedules the process, if it is here; under no lock, for what runs it may be a user's.
+    /// Schedules the process, if there is one. No lock may be held, because the executor may be
+    /// a user's.
     pub(crate) fn schedule_if(&self, ready: Option<Ready>) {
         if let Some(ready) = ready {
             self.host.schedule(ready);
         }
     }
 
-    /// Makes Main a route; false if it is one already. From under this lock on no
-    /// message is put into the mailbox; those that were are taken out by the process and
-    /// go along the route one after the other ([`Cell::pass_on`]).
+    /// Makes Main a route. Returns false if it is one already. No message is put into the
+    /// mailbox once this lock is released. The process takes out the messages that were already
+    /// there and sends them along the route one by one ([`Cell::pass_on`]).
     pub(crate) fn set_route(&self, route: Box<dyn Route<M>>) -> bool {
         let mut inbox = self.inbox.lock();
         let set = self.route.set(Box::new(route));
         inbox.way = MainPush::Route;
         drop(inbox);
-        // A second route is dropped here, outside the lock.
+        // A rejected second route is dropped here, outside the lock.
         set.is_ok()
     }
 
-    /// Sends a message along the route that was accepted before there was one. A call
-    /// that the route refuses fails, for its token is dropped.
+    /// Sends a message that was accepted before there was a route along the route. A call that
+    /// the route refuses fails, because its token is dropped.
     pub(crate) fn pass_on(&self, message: M, sender: u64) {
         if self.send_from(message, sender).is_err() {
             self.lose::<M>(sender, DeadLetterCause::Unhandled);
@@ -357,7 +368,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         self.route.get().is_some()
     }
 
-    /// User messages waiting on Main. `accepted` comes from under the mailbox's lock.
+    /// The number of user messages that wait on Main. `accepted` was read under the mailbox's
+    /// lock.
     pub(crate) fn waiting(&self, accepted: u64) -> usize {
         let waiting = accepted.saturating_sub(self.progress.taken.load(Ordering::Relaxed));
         usize::try_from(waiting).unwrap_or(usize::MAX)
@@ -382,8 +394,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// Messages that wait on Main, and one more if the process has something in hand; `None` if it
-    /// has ended.
+    /// The number of messages that wait on Main, plus one if the process is not idle. `None` if
+    /// it has ended.
     pub(crate) fn load(&self) -> Option<usize> {
         let inbox = self.inbox.lock();
         let (accepted, phase) = (inbox.accepted(), inbox.phase);
@@ -401,14 +413,15 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
 }
 
 impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
-    /// Schedules the process, wherever it waits.
+    /// Schedules the process, in whatever phase it waits.
     pub(crate) fn wake(&self) {
         let mut inbox = self.inbox.lock();
         let ready = inbox.ready_for_wake();
         self.release(inbox, ready);
     }
 
-    /// Whom it waits for, if nothing but that answer, or its timer, can wake it (rule C5).
+    /// The process that this one waits for, if only that answer or its timer can wake it (rule
+    /// C5).
     pub(crate) fn edge(&self, inbox: &Inbox<M, C>) -> Option<AwaitedProcess> {
         let wait = AwaitedProcess::of_word(self.progress.waits_for.load(Ordering::Relaxed));
         let alone = !wait.is_none()
@@ -417,10 +430,10 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         alone.then_some(wait)
     }
 
-    /// Schedules a process that waits, and lets it know if nothing else could have woken it.
+    /// Schedules a waiting process and records whether nothing else could have woken it.
     pub(crate) fn rouse(&self, mut inbox: LockGuard<'_, Inbox<M, C>>) {
         if let Some(wait) = self.edge(&inbox) {
-            // It is parked, so its turn writes nothing here.
+            // The process is parked, so its own turn does not write this word now.
             self.progress.waits_for.store(wait.alone().word(), Ordering::Relaxed);
         }
         let ready = inbox.ready_for_wake();
@@ -433,7 +446,7 @@ impl<M: Send + 'static, C: Send + 'static> Poke for Cell<M, C> {
         let mut inbox = self.inbox.lock();
         self.progress.listed.store(false, Ordering::Relaxed);
         if inbox.phase == MailboxPhase::Idle {
-            // It waits for nothing but mail, and there has been none for a while.
+            // The process is idle, and no message has come for a while.
             let spare = inbox.take_spare();
             drop(inbox);
             drop(spare);
@@ -444,20 +457,20 @@ impl<M: Send + 'static, C: Send + 'static> Poke for Cell<M, C> {
 }
 
 impl<M, C> Cell<M, C> {
-    /// Counts a message of type `T` that nobody handles, and tells of it (rules M7, D7).
+    /// Counts a message of type `T` that no process handles, and reports it (rules M7, D7).
     #[cold]
     pub(crate) fn lose<T>(&self, sender: u64, cause: DeadLetterCause) {
         self.lose_named(type_name::<T>(), sender, cause);
     }
 
-    /// As [`Cell::lose`], of a message whose type is known by its name.
+    /// Does the same as [`Cell::lose`] for a message whose type is known by its name.
     #[cold]
     pub(crate) fn lose_named(&self, message: &'static str, sender: u64, cause: DeadLetterCause) {
         let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
         let letter = DeadLetter::new(self.pid, from, message, cause);
         let host = Arc::clone(&self.host);
-        // Whoever hears of it converts it first, or logs it: that is a user's, and no business
-        // of whoever sends.
+        // A subscriber converts the dead letter or logs it. That is user code, and must not
+        // affect the sender.
         deferred::when_free(move || tell(|| host.dead_letter(letter)));
     }
 
@@ -467,13 +480,14 @@ impl<M, C> Cell<M, C> {
 
     pub(crate) fn label(&self) -> Label {
         let given = self.locked_relations().label().cloned();
-        // What a behaviour says of itself is a user's, and asked for by others, also before a turn.
+        // The label of a behaviour is user code. Other threads call it too, also before the
+        // first turn.
         let own = || Label::of_type(contain(self.behavior).unwrap_or("its label panics"));
         given.map_or_else(own, Label::given)
     }
 
-    /// The reason with which the process must end now, if there is one; otherwise it will be
-    /// polled, and whoever waits for mail with another waker is woken first.
+    /// Takes the reason with which the process must end now. If there is none, the process will
+    /// be polled, and a foreign waker that waits for a message is woken first.
     #[cold]
     pub(crate) fn take_doom(&self) -> Option<Reason> {
         let mut inbox = self.inbox.lock();
@@ -482,16 +496,17 @@ impl<M, C> Cell<M, C> {
         drop(inbox);
         if let Some(receiver) = receiver {
             let _ = contain(|| receiver.wake());
-            // That wakes the process too, and the poll that comes now is all it was to bring.
+            // The wake-up has also set this flag for the process, but the poll that follows now
+            // serves it.
             self.inbox.lock().notified = false;
         }
         doom
     }
 
-    /// Has this waker woken before the process is polled the next time.
+    /// Registers a waker that is woken before the process is polled the next time.
     #[cold]
     pub(crate) fn wake_before_poll(&self, waker: &Waker) {
-        // A waker is anybody's code: it is cloned and dropped outside the lock.
+        // A waker is foreign code, so it is cloned and dropped outside the lock.
         let waker = waker.clone();
         let mut inbox = self.inbox.lock();
         let before = if inbox.phase == MailboxPhase::Terminated {

@@ -1,4 +1,4 @@
-//! Panics become reasons (rule D4).
+//! Converts panics into reasons (rule D4).
 
 use krarup_gen::{Panic, Reason};
 use std::any::Any;
@@ -10,25 +10,26 @@ use std::pin::Pin;
 use std::sync::{Arc, Once};
 use std::task::{Context, Poll};
 
-/// How many panics a thread remembers: those of destructors that run while it unwinds, and that
-/// are caught there, come between a panic and whoever catches it.
+/// How many panics a thread remembers. Destructors that run while the thread unwinds may panic
+/// and be caught there; these panics come between the original panic and the code that catches
+/// it.
 const REMEMBERED: usize = 16;
 
 thread_local! {
-    /// The last panics that were raised on this thread and have not become reasons.
+    /// The last panics on this thread that have not become reasons.
     static RAISED: RefCell<VecDeque<Raised>> = const { RefCell::new(VecDeque::new()) };
-    /// A panic that is raised now is expected.
+    /// Whether a panic raised now is expected, and so not reported.
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A panic, as the hook has seen it: what is caught carries only its message.
+/// A panic as the hook saw it. The caught payload carries only the message.
 struct Raised {
     message: Option<String>,
     location: Option<String>,
 }
 
-/// Where the panic with this message was raised, if that was seen. It is found by its message,
-/// for it need not be the last one: what is raised by `resume_unwind` is not seen at all.
+/// Where the panic with this message was raised, if the hook saw it. The panic is found by its
+/// message because it need not be the last one: the hook does not see `resume_unwind`.
 fn location_of(message: Option<&str>) -> Option<String> {
     RAISED
         .try_with(|raised| {
@@ -39,16 +40,17 @@ fn location_of(message: Option<&str>) -> Option<String> {
         .ok()?
 }
 
-/// The text that was panicked with, if it is one.
+/// The text of the panic, if its payload is text.
 fn text(payload: &(dyn Any + Send)) -> Option<&str> {
     let text = payload.downcast_ref::<&'static str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
 }
 
-/// Puts a hook before the process-wide panic hook that notes where a panic was raised:
-/// what is caught carries only its message. Called by a host when it starts; the hook
-/// that was there still runs, and so does one that is set later, at the price of
-/// reasons without a location.
+/// Installs a panic hook that records where a panic was raised.
+///
+/// The caught payload carries only the message. A host calls this when it starts. The previous
+/// hook still runs. A hook that is set later replaces this one unless it calls it; reasons then
+/// have no location.
 pub fn note_panic_locations() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -56,7 +58,8 @@ pub fn note_panic_locations() {
         std::panic::set_hook(Box::new(move |info| {
             let location = info.location().map(ToString::to_string);
             let message = info.payload_as_str().map(ToOwned::to_owned);
-            // A panic while this thread is torn down has no place to be noted.
+            // A panic while the thread-locals of this thread are being destroyed cannot be
+            // recorded.
             let _ = RAISED.try_with(|raised| {
                 let mut raised = raised.borrow_mut();
                 if raised.len() == REMEMBERED {
@@ -64,7 +67,7 @@ pub fn note_panic_locations() {
                 }
                 raised.push_back(Raised { message, location });
             });
-            // Where a panic aborts, its message is the last that is heard.
+            // If panics abort, the message is always printed, because it is the last output.
             let quiet = cfg!(panic = "unwind") && QUIET.try_with(Cell::get).unwrap_or(false);
             if !quiet {
                 previous(info);
@@ -73,33 +76,35 @@ pub fn note_panic_locations() {
     });
 }
 
-/// Runs `f`; a panic comes back as a reason.
+/// Runs `f` and returns a panic as a reason.
 ///
 /// # Errors
-/// [`Reason::Panic`].
+/// Returns [`Reason::Panic`] if `f` panics.
 #[inline]
 pub fn contain<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
-    // What `f` was working on is dropped by the caller, never looked at again.
+    // The caller drops the values that `f` worked on and never looks at them again.
     catch_unwind(AssertUnwindSafe(f)).map_err(reason_of)
 }
 
-/// Runs `f`; a panic has been printed, and is nothing to anyone else.
+/// Runs `f`. A panic has already been printed and has no further effect.
 fn ignore(f: impl FnOnce()) {
     let _ = contain(f);
 }
 
-/// Drops what may be a user's and may panic.
+/// Drops a value that may be a user's and may panic.
 pub(crate) fn drop_contained<T>(value: T) {
     ignore(|| drop(value));
 }
 
-/// Tells `tracing`: what listens there is a user's, and so is what prints a reason.
+/// Calls `tracing`. The subscriber and the code that formats a reason are user code.
 pub(crate) fn tell(f: impl FnOnce()) {
     ignore(f);
 }
 
-/// Why a process has ended that went wrong with `first` and then once more on its way out: the
-/// first failure is the cause. What was no failure before is one now.
+/// Returns the reason of a process that failed again while it ended.
+///
+/// If `first` is a failure, it is the cause. If it is not, the later failure becomes the
+/// reason.
 #[must_use]
 pub fn first_failure(first: Reason, then: Result<(), Reason>) -> Reason {
     match then {
@@ -108,10 +113,11 @@ pub fn first_failure(first: Reason, then: Result<(), Reason>) -> Reason {
     }
 }
 
-/// As [`contain`], for a panic that is an answer: it is not reported.
+/// Does the same as [`contain`] for a panic that is used as an answer. The panic is not
+/// reported.
 ///
 /// # Errors
-/// [`Reason::Panic`].
+/// Returns [`Reason::Panic`] if `f` panics.
 pub fn contain_quietly<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
     let before = QUIET.replace(true);
     let outcome = contain(f);
@@ -119,7 +125,7 @@ pub fn contain_quietly<T>(f: impl FnOnce() -> T) -> Result<T, Reason> {
     outcome
 }
 
-/// Panics without a word on the screen, and at no place in a program.
+/// Panics without a printed report and without a location in a program.
 pub(crate) fn raise(message: &'static str) -> ! {
     let _ = RAISED.try_with(|raised| raised.borrow_mut().clear());
     resume_unwind(Box::new(message));
@@ -129,7 +135,7 @@ pub(crate) fn raise(message: &'static str) -> ! {
 fn reason_of(payload: Box<dyn Any + Send>) -> Reason {
     let location = location_of(text(&*payload));
     let message = text(&*payload).unwrap_or("a value that is no text").to_owned();
-    // A payload whose own destructor panics must not take the worker with it.
+    // A payload whose destructor panics must not end the worker.
     if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(again);
     }
@@ -137,8 +143,9 @@ fn reason_of(payload: Box<dyn Any + Send>) -> Reason {
 }
 
 pin_project_lite::pin_project! {
-    /// A future whose panics come back as reasons. After one the future must not be
-    /// polled again; it says so by being dropped.
+    /// A future whose panics are returned as reasons.
+    ///
+    /// After a panic the future must not be polled again; drop it.
     pub struct Contained<F> {
         #[pin]
         future: F,
@@ -146,7 +153,7 @@ pin_project_lite::pin_project! {
 }
 
 impl<F> Contained<F> {
-    /// Guards this future.
+    /// Wraps a future.
     pub fn new(future: F) -> Self {
         Contained { future }
     }

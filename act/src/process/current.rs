@@ -1,9 +1,9 @@
 //! The turn that runs on this thread.
 //!
-//! A turn leaves its pid here, so that a send knows its sender without being told,
-//! and a blocking wait inside a process is found out. What the turn may still do, and what
-//! it and the future that it polls tell each other, lies here too: it is nobody else's
-//! business, and would have to be atomic in the cell. Reply tokens dropped during a
+//! A turn stores its pid here. So a send knows its sender without a parameter, and a blocking
+//! wait inside a process is detected. The remaining budget of the turn lies here too, and so do
+//! the signs that the turn and the polled future give each other. No other thread needs these
+//! values, and in the cell they would have to be atomic. Reply tokens that are dropped during a
 //! turn are kept here until it is known whether the process lives on.
 
 use super::awaited::AwaitedProcess;
@@ -15,16 +15,16 @@ use krarup_gen::{CallError, Pid, Reason, Timestamp};
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
 
-/// A token that was dropped.
+/// A reply token that was dropped.
 struct OrphanedReply {
-    /// Fails its call.
+    /// Fails the call.
     fail: Box<dyn FnOnce(OrphanCause<'_>) + Send>,
-    /// Whether its process may have begun to handle the request (see [`not_begun`]).
+    /// Whether the process may have begun to handle the request (see [`not_begun`]).
     begun: bool,
 }
 
 impl OrphanedReply {
-    /// Whatever comes of it: no call waits because another could not be told.
+    /// Fails the call. A panic is contained, so that the remaining calls are failed too.
     fn settle(self, fate: OrphanCause<'_>) {
         let OrphanedReply { fail, begun } = self;
         let fate = match fate {
@@ -38,75 +38,75 @@ impl OrphanedReply {
 /// Why a token was dropped.
 #[derive(Clone, Copy)]
 pub(crate) enum OrphanCause<'a> {
-    /// By who lives on.
+    /// The process that dropped it lives on.
     Dropped,
-    /// Its process has ended.
+    /// The reason with which the process that held it ended.
     Ended(&'a Reason),
-    /// Its process has ended, and had not begun to handle its request.
+    /// The same, for a request that the process had not begun to handle.
     NotBegun(&'a Reason),
-    /// Its request is not handled, and this is the answer.
+    /// The request is not handled; the caller receives this error.
     Refused(&'a CallError),
 }
 
-/// What the future wants, having returned `Pending`.
+/// What the future waits for after it has returned `Pending`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Wants {
-    /// Something else than a message: it waits inside a handler.
+    /// Something other than a message: it waits inside a handler.
     Other = 0,
-    /// A message, and it has none.
+    /// A message; there is none.
     Message = 1,
-    /// Something on a control lane, and there is nothing: what lies on Main it leaves there.
+    /// An entry on a control lane; there is none. Messages on Main stay there.
     Control = 2,
-    /// Another turn: its budget is used up.
+    /// Another turn, because its budget is used up.
     Turn = 3,
 }
 
-/// What the turn and the future that it polls tell each other, in one word: so the usual end of
-/// a poll is one comparison. The two lowest bits are a [`Wants`].
+/// The signs that the turn and the polled future give each other, in one word. So the usual end
+/// of a poll costs one comparison. The two lowest bits are a [`Wants`].
 mod signs {
     pub(super) const WANTS: u16 = 0b11;
-    /// Since the future was last polled something in it waits that will set its timer when
-    /// the process is poked.
+    /// Since the last poll began, part of the future waits and will set its timer when the
+    /// process is poked.
     pub(super) const WANTS_POKE: u16 = 1 << 2;
-    /// A batch was emptied in this turn: its memory may be needed again soon.
+    /// A batch was emptied in this turn. Its memory may be needed again soon.
     pub(super) const KEEPS_MEMORY: u16 = 1 << 3;
-    /// Main was looked at since the future was last polled.
+    /// The future has looked at Main since the last poll began.
     pub(super) const LOOKED: u16 = 1 << 4;
-    /// Nothing has been handled. However late it is, a turn handles one message, or a
-    /// process would come round for ever.
+    /// Nothing has been handled yet. A turn handles one message even after its deadline;
+    /// otherwise a process could be queued again and again without progress.
     pub(super) const FRESH: u16 = 1 << 5;
-    /// This poll is only to let calls read the clock: see [`super::date_calls`].
+    /// This poll only lets calls read the clock: see [`super::date_calls`].
     pub(super) const DATES: u16 = 1 << 6;
-    /// A call has read the clock in this poll, and will set its timer when the process is poked.
+    /// A call has read the clock in this poll and will set its timer when the process is poked.
     pub(super) const DATED: u16 = 1 << 7;
-    /// A call wants to know whether the process waits for it alone: see [`super::suspect`].
+    /// A call needs to know whether the process waits for it alone: see [`super::suspect`].
     pub(super) const SUSPECTS: u16 = 1 << 8;
 }
 
-/// A turn, as far as it concerns this thread alone.
+/// The state of a turn that only this thread uses.
 #[derive(Clone)]
 struct TurnState {
-    /// The process; the node's number 0 outside of any.
+    /// The process; outside a turn the pid of the node, number 0.
     pid: Cell<Pid>,
-    /// Messages that may still be handled. Below zero after sends to those who cannot keep
-    /// up: see [`charge`].
+    /// How many more messages may be handled. Negative after sends to processes that cannot
+    /// keep up: see [`charge`].
     budget: Cell<i64>,
-    /// When it must end, in nanoseconds of the node's time; 0: no matter when.
+    /// When the turn must end, in nanoseconds of the node's time; 0 means no limit.
     deadline: Cell<u64>,
     /// See [`signs`].
     signs: Cell<u16>,
-    /// What the data of the process's own waker point at.
+    /// The address in the data pointer of the process's own waker.
     waker: Cell<usize>,
-    /// Whom what was polled last waits for; see [`note_wait`].
+    /// The process that the last poll waits for; see [`note_wait`].
     waits: Cell<AwaitedProcess>,
-    /// Whose mailbox was crowded when a message was put there last; see [`charge`].
+    /// The process whose mailbox was crowded at the last charged send; see [`charge`].
     creditor: Cell<u64>,
     /// Messages sent in this turn.
     sent: Cell<u64>,
-    /// Whom the process waited for when it was polled before.
+    /// The process that this one waited for when the current poll began.
     waited: Cell<AwaitedProcess>,
-    /// What was put aside of the budget: see [`date_calls`].
+    /// The part of the budget that was set aside: see [`date_calls`].
     put_aside: Cell<i64>,
 }
 
@@ -127,14 +127,14 @@ thread_local! {
             put_aside: Cell::new(0),
         }
     };
-    /// To whom the last message was handed on: by a route, or by a full mailbox.
+    /// The process that received the last message from a route or a full mailbox.
     static RECEIVER: Cell<Option<Pid>> = const { Cell::new(None) };
     /// Processes whose overflow is being diverted on this thread.
     static ONCE: RefCell<Vec<Pid>> = const { RefCell::new(Vec::new()) };
-    /// Whether there are any: cheaper to ask than the list, which has a destructor.
+    /// Whether there are orphans. Cheaper to read than the list, which has a destructor.
     static HAS_ORPHANS: Cell<bool> = const { Cell::new(false) };
     static ORPHANS: RefCell<Vec<OrphanedReply>> = const { RefCell::new(Vec::new()) };
-    /// What is dropped now was never handled.
+    /// Whether requests that are dropped now were never handled.
     static NOT_BEGUN: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -144,8 +144,8 @@ pub(crate) fn pid() -> Option<Pid> {
     (!pid.is_node()).then_some(pid)
 }
 
-/// The number of the current process if it is one of the node with this creation, else
-/// 0: to a process of another node it is nobody.
+/// The number of the current process if it belongs to the node with this creation, else 0. Pids
+/// of one node mean nothing to another.
 #[inline]
 pub(crate) fn sender(creation: u32) -> u64 {
     let pid = TURN.with(|turn| turn.pid.get());
@@ -158,13 +158,14 @@ pub(crate) fn is_busy() -> bool {
     TURN.with(|turn| !turn.pid.get().is_node())
 }
 
-/// Puts the turn that runs here aside until what is returned is dropped: a process that stops
-/// another node runs last turns there.
+/// Sets the running turn aside until the returned guard is dropped. A process that stops
+/// another node runs the last turns of that node's processes.
 #[cold]
 pub(crate) fn set_aside() -> impl Drop {
     struct Outer {
         turn: TurnState,
-        /// Calls of the outer turn: what becomes of the inner process is not their fate.
+        /// Orphaned calls of the outer turn. The fate of the inner process does not affect
+        /// them.
         orphans: Vec<OrphanedReply>,
         not_begun: bool,
     }
@@ -184,8 +185,8 @@ pub(crate) fn set_aside() -> impl Drop {
     })
 }
 
-/// Begins a turn of the process on this thread, where none runs; it ends when the guard is
-/// dropped.
+/// Begins a turn of the process on this thread, where no turn runs. The turn ends when the
+/// guard is dropped.
 #[inline]
 pub(crate) fn enter(pid: Pid, limits: &TurnLimits, now: impl FnOnce() -> Timestamp) -> TurnGuard {
     TURN.with(|turn| {
@@ -193,13 +194,13 @@ pub(crate) fn enter(pid: Pid, limits: &TurnLimits, now: impl FnOnce() -> Timesta
         turn.budget.set(i64::from(limits.throughput.get()));
         turn.deadline.set(limits.deadline.map_or(0, |limit| (now() + limit).as_nanos().max(1)));
         turn.signs.set(signs::FRESH);
-        // What was sent here before was not sent by this process.
+        // Earlier sends on this thread were not made by this process.
         turn.sent.set(0);
     });
     TurnGuard(())
 }
 
-/// A turn has begun.
+/// A turn that has begun. Dropping it ends the turn.
 pub(crate) struct TurnGuard(());
 
 impl Drop for TurnGuard {
@@ -235,7 +236,7 @@ impl TurnState {
     }
 }
 
-/// Takes one message's worth of the turn; false if nothing is left of it.
+/// Takes one message from the budget of the turn. Returns false if the turn is used up.
 #[inline]
 pub(crate) fn spend(now: impl FnOnce() -> Timestamp) -> bool {
     TURN.with(|turn| {
@@ -248,7 +249,7 @@ pub(crate) fn spend(now: impl FnOnce() -> Timestamp) -> bool {
     })
 }
 
-/// Gives back what was just spent.
+/// Gives back the message that was just spent.
 pub(crate) fn refund() {
     TURN.with(|turn| {
         turn.budget.set(turn.budget.get() + 1);
@@ -263,9 +264,10 @@ fn is_late(turn: &TurnState, now: impl FnOnce() -> Timestamp) -> bool {
     !fresh && now().as_nanos() >= turn.deadline.get()
 }
 
-/// Takes more of the turn than the message in hand: it has made others work, or one whose
-/// number is `creditor`. What is not there is a [`debt`]. Who fills its own mailbox owes nobody
-/// a turn: nobody else could empty it.
+/// Charges the turn for more than the current message, because its sends have made work for
+/// others. `creditor` is the number of one such process. The amount below zero is a [`debt`]. A
+/// process that fills its own mailbox owes no turns, because only the process itself can empty
+/// it.
 #[inline]
 pub(crate) fn charge(messages: u32, creditor: u64) {
     TURN.with(|turn| {
@@ -277,7 +279,7 @@ pub(crate) fn charge(messages: u32, creditor: u64) {
     });
 }
 
-/// Turns, of as many messages as the default has, that the turn has taken too much.
+/// The debt of the turn, in turns of the default throughput.
 #[inline]
 pub(crate) fn debt() -> Option<Debt> {
     TURN.with(|turn| {
@@ -290,20 +292,19 @@ pub(crate) fn debt() -> Option<Debt> {
     })
 }
 
-/// The future will be polled: nothing has been looked at, nothing is waited for. `waited` is
-/// whom the process waited for until now.
+/// Resets the signs before a poll. `waited` is the process that this one waited for until now.
 #[inline]
 pub(crate) fn begin_poll(waker: &Waker, waited: AwaitedProcess) {
     TURN.with(|turn| {
         turn.waited.set(waited);
-        // What stays is of the turn; the future wants nothing in particular.
+        // Signs of the turn stay. Signs of the last poll are cleared.
         turn.signs.set(turn.signs.get() & (signs::FRESH | signs::KEEPS_MEMORY | signs::DATES));
         turn.waker.set(waker.data().addr());
         turn.waits.set(AwaitedProcess::NONE);
     });
 }
 
-/// What the future wants that was just polled.
+/// What the future that was just polled waits for.
 #[inline]
 pub(crate) fn wants() -> Wants {
     TURN.with(|turn| match turn.signs.get() & signs::WANTS {
@@ -319,7 +320,7 @@ pub(crate) fn want(wants: Wants) {
     TURN.with(|turn| turn.signs.set((turn.signs.get() & !signs::WANTS) | wants as u16));
 }
 
-/// Whether the future that was just polled wants a message and has left no other sign.
+/// Whether the future that was just polled waits for a message and has left no other sign.
 #[inline]
 pub(crate) fn wants_a_message_only() -> bool {
     let told = signs::WANTS
@@ -331,14 +332,14 @@ pub(crate) fn wants_a_message_only() -> bool {
     TURN.with(|turn| turn.signs.get() & told == Wants::Message as u16)
 }
 
-/// Whether this is the waker with which the process that runs here is polled.
+/// Whether the waker is the one with which the current process is polled.
 #[inline]
 pub(crate) fn is_own(waker: &Waker) -> bool {
     TURN.with(|turn| turn.waker.get() == waker.data().addr())
 }
 
-/// Has the process poked later, if this is its own waker: one that a collection of futures
-/// made for one of them would not be woken by that. False also outside a turn.
+/// Asks for a poke of the process if the waker is its own. A waker that a collection of futures
+/// made for one of them would not be woken by a poke. Returns false outside a turn too.
 #[inline]
 pub(crate) fn want_poke(waker: &Waker) -> bool {
     TURN.with(|turn| {
@@ -355,10 +356,12 @@ pub(crate) fn wants_poke() -> bool {
     TURN.with(|turn| turn.has(signs::WANTS_POKE))
 }
 
-/// The next poll is only to let calls read the clock. A call that is made does not, for nearly
-/// every call is answered at once: the poke, some 10 ms later, tells it early enough. If its
-/// process waits for something else too, it may be busy with that by then. Nothing is
-/// received in such a poll: it has no budget.
+/// Makes the next poll one that only lets calls read the clock.
+///
+/// A new call does not read the clock, because nearly every call is answered at once. The poke,
+/// some 10 ms later, tells it the time early enough. But a process that waits for something
+/// else too may be busy with that by then. Nothing is received in such a poll, because it has
+/// no budget.
 #[cold]
 pub(crate) fn date_calls() {
     TURN.with(|turn| {
@@ -369,7 +372,7 @@ pub(crate) fn date_calls() {
     });
 }
 
-/// Ends what [`date_calls`] has begun; whether it had.
+/// Ends what [`date_calls`] began. Returns whether it had begun.
 #[inline]
 pub(crate) fn has_dated_calls() -> bool {
     TURN.with(|turn| {
@@ -382,8 +385,8 @@ pub(crate) fn has_dated_calls() -> bool {
     })
 }
 
-/// Whether a call that is polled with this waker is only to read the clock now. It will be
-/// polled again, when the process is poked or before.
+/// Whether a call polled with this waker is only to read the clock now. It will be polled again
+/// when the process is poked, or before.
 pub(crate) fn is_dated(waker: &Waker) -> bool {
     TURN.with(|turn| {
         let dates = turn.has(signs::DATES)
@@ -396,20 +399,20 @@ pub(crate) fn is_dated(waker: &Waker) -> bool {
     })
 }
 
-/// Whether the poll was one for a call to read the clock, or a call wants another: see
+/// Whether the poll only let calls read the clock, or a call asks for another poll: see
 /// [`date_calls`] and [`suspect`].
 #[inline]
 pub(crate) fn is_special() -> bool {
     TURN.with(|turn| turn.has(signs::DATES | signs::DATED | signs::SUSPECTS))
 }
 
-/// Whether a call has read the clock and has set no timer.
+/// Whether a call has read the clock without setting a timer.
 #[inline]
 pub(crate) fn has_dated() -> bool {
     TURN.with(|turn| turn.has(signs::DATED))
 }
 
-/// A batch was emptied: its memory may be needed again soon.
+/// Records that a batch was emptied. Its memory may be needed again soon.
 pub(crate) fn keep_memory() {
     TURN.with(|turn| turn.add(signs::KEEPS_MEMORY));
 }
@@ -419,7 +422,7 @@ pub(crate) fn keeps_memory() -> bool {
     TURN.with(|turn| turn.has(signs::KEEPS_MEMORY))
 }
 
-/// Whether Main was looked at since the future was last polled.
+/// Whether the future has looked at Main since the last poll began.
 #[inline]
 pub(crate) fn has_looked() -> bool {
     TURN.with(|turn| turn.has(signs::LOOKED))
@@ -430,22 +433,24 @@ pub(crate) fn look() {
     TURN.with(|turn| turn.add(signs::LOOKED));
 }
 
-/// A message was sent and accepted.
+/// Counts a message that was sent and accepted.
 #[inline]
 pub(crate) fn count_sent() {
     TURN.with(|turn| turn.sent.set(turn.sent.get() + 1));
 }
 
-/// How many messages were sent since this was asked last.
+/// Returns how many messages were sent since the last call of this function.
 #[inline]
 pub(crate) fn take_sent() -> u64 {
     TURN.with(|turn| turn.sent.replace(0))
 }
 
-/// A future that was polled in this poll, with this waker, waits for the answer of this
-/// process (rule C5). A waker that is not the process's own is that of a collection, which
-/// polls only those of its futures that were woken: what else the process waits for is not
-/// known. And a process of another node is in no chain of this one.
+/// Records that a future polled in this poll, with this waker, waits for the answer of `callee`
+/// (rule C5).
+///
+/// A waker that is not the process's own belongs to a collection. A collection polls only those
+/// of its futures that were woken, so what else the process waits for is not known. A process
+/// of another node is part of no chain of this node.
 #[inline]
 pub(crate) fn note_wait(callee: Pid, wait: AwaitedProcess, waker: &Waker) {
     TURN.with(|turn| {
@@ -456,14 +461,14 @@ pub(crate) fn note_wait(callee: Pid, wait: AwaitedProcess, waker: &Waker) {
     });
 }
 
-/// Has the process polled again before it parks. If nothing but the answer of the one call that
-/// it waits for can wake it, that poll knows it: see [`waited_only_for`].
+/// Makes the process be polled again before it parks. If only the answer of the call that it
+/// waits for can wake it, that poll can see this: see [`waited_only_for`].
 pub(crate) fn suspect() {
     TURN.with(|turn| turn.add(signs::SUSPECTS));
 }
 
-/// As [`suspect`], for a request that is not sent yet; false, and nothing is done, if it is not
-/// the process's own waker: then it might not be polled again.
+/// Does the same as [`suspect`] for a request that is not sent yet. Returns false without any
+/// effect if the waker is not the process's own: then it might not be polled again.
 pub(crate) fn suspect_unsent(callee: Pid, waker: &Waker) -> bool {
     let own =
         TURN.with(|turn| !turn.pid.get().is_node() && turn.waker.get() == waker.data().addr());
@@ -480,28 +485,30 @@ pub(crate) fn suspects() -> bool {
     TURN.with(|turn| turn.has(signs::SUSPECTS))
 }
 
-/// Whether nothing but the answer of this one could wake the process, when it was made ready.
+/// Whether only the answer of `callee` could wake the process at the time it was made ready.
 pub(crate) fn waited_only_for(callee: Pid) -> bool {
     TURN.with(|turn| turn.waited.get().is_alone_for(callee))
 }
 
-/// A future that was polled in this poll waits for something else than an answer: so the
-/// process may go on without one.
+/// Records that a future polled in this poll waits for something other than an answer. So the
+/// process may continue without an answer.
 #[inline]
 pub(crate) fn note_other_wait() {
     TURN.with(|turn| turn.waits.set(AwaitedProcess::SEVERAL));
 }
 
-/// Whom the process waits for, if it is one call and nothing else that was polled.
+/// The process whose answer the current one waits for, if it waits for that alone.
 #[inline]
 pub(crate) fn wait() -> AwaitedProcess {
     let wait = TURN.with(|turn| turn.waits.get());
     if wait == AwaitedProcess::SEVERAL { AwaitedProcess::NONE } else { wait }
 }
 
-/// The message that a [`crate::Route`] has just been given was handed on to this process, or
-/// is kept for it: if it is a call, its caller waits for that process (rule C5). The innermost
-/// route says so first.
+/// Records which process received, or holds, the message that a [`crate::Route`] was just
+/// given.
+///
+/// If the message is a call, its caller waits for that process (rule C5). With nested routes
+/// the innermost records first, and its record stays.
 pub fn note_receiver(receiver: Pid) {
     RECEIVER.with(|last| {
         if last.get().is_none() {
@@ -510,13 +517,13 @@ pub fn note_receiver(receiver: Pid) {
     });
 }
 
-/// To whom a message was handed on since this was asked last.
+/// Takes the process that received a message since the last call of this function.
 #[inline]
 pub(crate) fn take_receiver() -> Option<Pid> {
     RECEIVER.with(|last| last.replace(None))
 }
 
-/// Runs `f`, unless it is running for this process on this thread already.
+/// Runs `f`, unless it already runs for this process on this thread.
 pub(crate) fn once<T>(pid: Pid, f: impl FnOnce() -> T) -> Option<T> {
     struct Leave;
     impl Drop for Leave {
@@ -532,7 +539,7 @@ pub(crate) fn once<T>(pid: Pid, f: impl FnOnce() -> T) -> Option<T> {
     Some(f())
 }
 
-/// Keeps an orphaned token for the end of the turn; gives it back outside a turn.
+/// Keeps an orphaned token until the end of the turn. Gives it back outside a turn.
 pub(crate) fn adopt<F>(fail: F) -> Result<(), F>
 where
     F: FnOnce(OrphanCause<'_>) + Send + 'static,
@@ -557,8 +564,8 @@ fn take_all() -> Vec<OrphanedReply> {
     }
 }
 
-/// Runs `f`, which drops requests that no handler has seen: should their process end, their
-/// callers hear that they may be made again.
+/// Runs `f`, which drops requests that no handler has seen. If their process ends, their
+/// callers learn that the requests may be made again.
 pub(crate) fn not_begun<T>(f: impl FnOnce() -> T) -> T {
     struct Before(bool);
     impl Drop for Before {
@@ -578,19 +585,19 @@ pub(crate) fn settle_orphans(fate: OrphanCause<'_>) {
     }
 }
 
-/// Takes away the tokens that were dropped in this turn: their process knows that they
-/// are to fail with a reason, but has to wait before it can say so.
+/// Takes the tokens that were dropped in this turn. The process will fail them with a reason,
+/// but must wait before the reason is known.
 pub(crate) fn take_orphans() -> OrphanedReplies {
     OrphanedReplies(take_all())
 }
 
-/// Runs `f`, which drops what does not belong to the current process: calls whose tokens go
-/// with it fail at once, and not with the end of this process should it end now.
+/// Runs `f`, which drops values that do not belong to the current process. Calls whose tokens
+/// are dropped by it fail at once, not with the end of the current process.
 pub(crate) fn apart(f: impl FnOnce()) {
     refusing(OrphanCause::Dropped, f);
 }
 
-/// As [`apart`], with an answer for those calls.
+/// Does the same as [`apart`], with an answer for those calls.
 pub(crate) fn refusing(fate: OrphanCause<'_>, f: impl FnOnce()) {
     let own = take_orphans();
     let _ = contain(f);
@@ -598,8 +605,8 @@ pub(crate) fn refusing(fate: OrphanCause<'_>, f: impl FnOnce()) {
     drop(own);
 }
 
-/// Tokens that were taken away. Dropped, they go back to those of the turn: then the
-/// process has ended while it waited, and they fail with that end.
+/// Tokens that were taken from a turn. If this is dropped, they return to the current turn: the
+/// process has ended while it waited, and they fail with its reason.
 pub(crate) struct OrphanedReplies(Vec<OrphanedReply>);
 
 impl OrphanedReplies {
@@ -625,7 +632,7 @@ impl Drop for OrphanedReplies {
 
 #[cold]
 fn settle(fate: OrphanCause<'_>) {
-    // Taken out: whoever is woken may drop more.
+    // The list is taken out first, because a woken task may drop more tokens.
     for orphan in take_all() {
         orphan.settle(fate);
     }

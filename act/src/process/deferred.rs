@@ -1,9 +1,9 @@
-//! What has to wait until this thread holds no lock of a route.
+//! Work that waits until this thread holds no lock of a route.
 //!
-//! A [`crate::Route`] hands messages on from the sender's thread, under a lock of its own. What
-//! may run a user's code on the way waits until that lock is free: the destructor of a
-//! message that makes room, the conversion of a subscriber, the turn of a process that runs on
-//! the calling thread. It may come back to the same route, and would wait for itself there.
+//! A [`crate::Route`] hands messages on from the sender's thread, under a lock of its own. Code
+//! of users on that path waits until the lock is released: the destructor of a message that
+//! makes room, the conversion of a subscriber, the turn of a process that runs on the calling
+//! thread. Such code may send to the same route, and would deadlock on its lock.
 
 use super::crash::{contain, tell};
 use std::cell::{Cell, RefCell};
@@ -15,28 +15,31 @@ type DeferredJob = Box<dyn FnOnce()>;
 thread_local! {
     /// How many locks of routes this thread holds.
     static HELD: Cell<u32> = const { Cell::new(0) };
-    /// Whether anything waits: cheaper to ask than the list, which has a destructor.
+    /// Whether any job waits. Cheaper to read than the list, which has a destructor.
     static WAITS: Cell<bool> = const { Cell::new(false) };
     static LATER: RefCell<VecDeque<DeferredJob>> = const { RefCell::new(VecDeque::new()) };
 }
 
-/// Stands for a lock of a route, made by [`hold`]; to be dropped after that, on the thread
-/// that has made it, and never to be forgotten: what waits for it would wait for ever. So it is
-/// not for users.
+/// A guard for the time in which a lock of a route is held; made by [`hold`].
+///
+/// It must be dropped after the lock, on the thread that made it. It must never be forgotten,
+/// because deferred jobs would then wait for ever. For this reason it is not public.
 #[must_use = "what waits for the lock runs when this is dropped"]
 pub(crate) struct DeferGuard(PhantomData<*const ()>);
 
-/// This thread is about to take the lock of a route: what may come back to it waits until
-/// what is returned is dropped.
+/// Announces that this thread is about to take the lock of a route. Jobs that might take that
+/// lock wait until the returned guard is dropped.
 #[inline]
 pub(crate) fn hold() -> DeferGuard {
     HELD.set(HELD.get() + 1);
     DeferGuard(PhantomData)
 }
 
-/// Runs `f`, which takes the lock of a route and frees it again: what may come back to that
-/// route, the destructor of a message that made room, a subscriber of dead letters, runs after
-/// it, before this returns; also if `f` panics. For routes that send under a lock of their own.
+/// Runs `f`, which takes the lock of a route and releases it again.
+///
+/// Code that might use the same route runs after `f`, before this returns, also if `f` panics:
+/// the destructor of a message that made room, a subscriber of dead letters. Use it in routes
+/// that send under a lock of their own.
 ///
 /// ```
 /// # use krarup_act::{Address, holding};
@@ -72,8 +75,10 @@ fn work() {
     WAITS.set(false);
 }
 
-/// Runs `job` now, or when this thread holds no lock of a route any more; before the send
-/// returns that holds it. For hosts that run processes on the thread that makes them ready.
+/// Runs `job` now, or as soon as this thread holds no lock of a route.
+///
+/// A deferred job runs before the send that holds the lock returns. For hosts that run
+/// processes on the thread that makes them ready.
 pub fn when_free(job: impl FnOnce() + 'static) {
     if HELD.get() == 0 {
         return job();
@@ -108,10 +113,10 @@ mod tests {
         });
         assert!(panicked.is_err());
         assert_eq!(told.get(), 3);
-        // And nothing is held from then on.
+        // No lock counts as held from then on.
         tell();
         assert_eq!(told.get(), 4);
-        // What panics itself keeps nothing else from its turn.
+        // A job that panics does not stop the jobs after it.
         holding(|| {
             when_free(|| panic!("what waited"));
             tell();

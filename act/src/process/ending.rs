@@ -1,15 +1,15 @@
-//! The death of a process, stage by stage (rule D6).
+//! The end of a process, stage by stage (rule D6).
 //!
 //! ```text
-//!   state dropped ─► cleaners ─► log ─► mailbox closed ─► what lay in it dropped ─► names free
-//!     ─► calls fail ─► relations closed ─► subscribers, links and monitors told
-//!     ─► the spawner and the senders in line told ─► the reason dropped
+//!  state dropped ─► cleaners ─► log ─► mailbox closed ─► its entries dropped ─► names free
+//!    ─► calls fail ─► relations closed ─► subscribers, links and monitors notified
+//!    ─► the spawner and the waiting senders notified ─► the reason dropped
 //! ```
 //!
-//! Nearly every stage runs code of users: destructors, wakers, subscribers, what prints a
-//! reason. Any of it may panic. So a stage is a function in one list, and each is contained:
-//! whatever becomes of it, the next one runs. What a stage hands to a later one lies in
-//! [`Ending`]. A stage that handles several things contains each of them.
+//! Nearly every stage runs user code: destructors, wakers, subscribers, the formatting of a
+//! reason. Any of it may panic. So the stages are functions in one list, and each is contained:
+//! the next stage runs even if one fails. Values that a later stage needs lie in [`Ending`]. A
+//! stage that handles several things contains each of them.
 
 use super::bonds;
 use super::cell::Cell;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 type EndStage<M, C> = fn(&mut Ending<M, C>);
 
-/// A process that is ending, and what one stage of its end leaves to the next.
+/// A process that is ending, and the values that one stage passes to the next.
 struct Ending<M, C> {
     cell: Arc<Cell<M, C>>,
     reason: Reason,
@@ -35,7 +35,8 @@ struct Ending<M, C> {
     bonds: Option<Box<Bonds>>,
 }
 
-/// Ends a process whose future has been dropped. `terminate` has run, if it was to run at all.
+/// Ends a process whose future has been dropped. `terminate` has already run, if it runs at
+/// all.
 pub(super) fn end<M, C>(cell: Arc<Cell<M, C>>, reason: Reason)
 where
     M: Send + 'static,
@@ -65,14 +66,15 @@ where
         bonds: None,
     };
     for stage in stages {
-        // What a stage panicked with has been printed; it changes nothing.
+        // A panic in a stage has been printed and has no further effect.
         let _ = contain(|| stage(&mut ending));
     }
     ending.let_go();
 }
 
 impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
-    /// The state is gone, the name is not free yet: what a successor will need is let go.
+    /// Runs the cleaners. The state has been dropped and the name is not free yet, so resources
+    /// that a successor needs are released before it can start.
     fn run_cleaners(&mut self) {
         if self.cell.progress.has_cleaners.load(Ordering::Relaxed) {
             let cleaners = self.cell.locked_relations().take_cleaners();
@@ -82,7 +84,7 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
 
     fn log(&mut self) {
         let (cell, pid, reason) = (&self.cell, self.cell.pid, &self.reason);
-        // A simulation that is dropped kills what still lives: nobody is to be warned of that.
+        // A dropped simulation kills the processes that still live. That needs no warning.
         let is_dropped =
             || *reason == Reason::Killed && cell.host.is_stopping() && cell.host.wire().is_some();
         tell(|| {
@@ -96,13 +98,13 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
 
     fn close_mailbox(&mut self) {
         let mut inbox = self.cell.inbox.lock();
-        // A bare process that did its work without ever waiting has not failed to start.
+        // A bare process that ended without ever waiting has not failed to start.
         self.initialised = inbox.initialised || (!inbox.orderly && self.reason.is_normal());
         self.remains = Some(inbox.close());
     }
 
-    /// Drops what lay in the mailbox: tokens in it fail their callers, but not before the name
-    /// is free.
+    /// Drops the entries of the mailbox. Reply tokens in them fail their calls later, after the
+    /// name is free.
     fn drop_remains(&mut self) {
         let Some(remains) = self.remains.take() else { return };
         let Ending { cell, last_to_hear, .. } = self;
@@ -120,8 +122,8 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
         });
     }
 
-    /// Frees the name, before anyone is told. The relations are closed after that, so that
-    /// nobody who comes too late for them can hear of the death before the name is free.
+    /// Frees the name before any process is notified. The relations are closed after that, so a
+    /// process that comes too late for them cannot learn of the end before the name is free.
     fn free_names(&mut self) {
         let ((name, aliases), late) = {
             let mut relations = self.cell.locked_relations();
@@ -132,11 +134,12 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
         }
         self.cell.host.retire(self.cell.pid, name.as_ref());
         self.name = name;
-        // A context can be moved out of its process, to a thread that was just adding one.
+        // A context can be moved out of its process, to a thread that was just adding a
+        // cleaner.
         late.run(self.cell.pid, &self.reason);
     }
 
-    /// First those whose tokens went down with the process.
+    /// Fails the calls whose tokens were dropped with the process.
     fn fail_calls(&mut self) {
         current::settle_orphans(OrphanCause::Ended(&self.reason));
     }
@@ -145,7 +148,8 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
         self.bonds = bonds::close(&*self.cell);
     }
 
-    /// A spawner that waits for the start hears of a failed one by that alone.
+    /// Removes the link of a spawner that waits for the start. It is notified of a failed start
+    /// by the result of the spawn alone.
     fn forget_failed_start(&mut self) {
         if !self.initialised
             && self.last_to_hear.is_start_awaited()
@@ -174,23 +178,23 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
 
     fn refuse_waiters(&mut self) {
         for waiter in self.last_to_hear.waiting.take().into_iter().flatten() {
-            // The permit that it would have got may convert a user's messages.
+            // Dropping the slot wakes the sender, whose waker may be user code.
             let _ = contain(|| waiter.refuse());
             drop_contained(waiter);
         }
     }
 
-    /// Drops what is left, one by one: two that panic must not meet. Most of it is left only if
-    /// a stage did not come to its end.
+    /// Drops the remaining values one by one, because two panics must not coincide. Most of
+    /// them remain only if a stage did not complete.
     fn let_go(self) {
         let Ending { cell, reason, remains, initialised: _, last_to_hear, name, bonds } = self;
         drop_contained(remains);
         drop_contained(last_to_hear);
         drop_contained(name);
         drop_contained(bonds);
-        // A call whose token lies in a reason can hear of nothing else.
+        // A call whose token lies in a reason is failed by nothing else.
         drop_contained(reason);
-        // With the last handle on the process goes its route, which is a user's.
+        // The last handle on the cell drops its route, which is user code.
         drop_contained(cell);
         current::settle_orphans(OrphanCause::Dropped);
     }

@@ -1,13 +1,24 @@
-//! The process: its cell, its turns, its death, and its bonds with others.
+//! Processes: the cell, turns, the end of life, links and monitors.
 //!
-//! [`process`] is a process as everyone else sees it, [`cell`] what it is made of,
-//! [`process_impl`] how that answers the others, [`reservation`] who gets room in its mailbox, [`turn`]
-//! how it runs, [`turn_span`] what its log says of it, [`ending`] how it ends, [`progress`] what its turns write down, [`relations`] what it
-//! remembers of links and monitors, [`bonds`] what those do between two processes,
-//! [`wait_graph`] who waits for whom, [`awaited`] how
-//! one such wait is written down, [`waker`] what a process is woken by, [`simulated_link`] what a simulation does between a sender and a
-//! mailbox, [`current`] who runs on this thread, [`deferred`] what waits for a
-//! lock to be free, [`crash`] how a panic becomes a reason.
+//! | module | subject |
+//! |---|---|
+//! | [`process`] | the interface of a process towards the host and other processes |
+//! | [`cell`] | the parts of a process |
+//! | [`process_impl`] | how a cell implements that interface |
+//! | [`reservation`] | room in the mailbox |
+//! | [`turn`] | how a process runs |
+//! | [`turn_span`] | the `tracing` span of a turn |
+//! | [`ending`] | how a process ends |
+//! | [`progress`] | counters and flags that turns write |
+//! | [`relations`] | the links and monitors that a process stores |
+//! | [`bonds`] | how links and monitors work between two processes |
+//! | [`wait_graph`] | which process waits for which |
+//! | [`awaited`] | one edge of that graph |
+//! | [`waker`] | the waker of a process |
+//! | [`simulated_link`] | what a simulation puts between a sender and a mailbox |
+//! | [`current`] | the turn that runs on this thread |
+//! | [`deferred`] | work that waits for a lock to be released |
+//! | [`crash`] | how a panic becomes a reason |
 
 pub(crate) mod awaited;
 pub(crate) mod bonds;

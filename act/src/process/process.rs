@@ -1,4 +1,4 @@
-//! A process as everyone else sees it.
+//! The interface of a process towards its host and other processes.
 
 use super::relations::Relations;
 use crate::addressing::dynamic::Dynamic;
@@ -12,32 +12,32 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How an exit signal came.
+/// How an exit signal was caused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {
-    /// Somebody sent it (Erlang's `exit/2`).
+    /// A process or outside code sent it (Erlang's `exit/2`).
     Signal,
-    /// A linked process ended; the number of the link, and whether this process made
-    /// it urgent.
+    /// A linked process ended.
     Link {
         /// The number of the link.
         number: u64,
-        /// Whether a trapped notice takes the Urgent lane.
+        /// Whether this process made the link urgent: a trapped notice then takes the Urgent
+        /// lane.
         urgent: bool,
     },
 }
 
-/// What came of an exit signal that was put into a mailbox.
+/// The result of putting an exit signal into a mailbox.
 #[must_use = "the process is to be scheduled"]
 pub struct Put {
-    /// It became a notice, which the process will take out of its mailbox.
+    /// The signal became a notice, which the process will take out of its mailbox.
     pub(crate) is_notice: bool,
-    /// The process, to be scheduled when no lock is held: whoever runs it is a user's.
+    /// The process, to be scheduled when no lock is held, because the executor may be a user's.
     pub(crate) ready: Option<Ready>,
 }
 
 impl Put {
-    /// Nothing, or something that the process does not hear of.
+    /// A signal that had no effect, or an effect that is not a notice.
     pub fn unheard(ready: Option<Ready>) -> Self {
         Put { is_notice: false, ready }
     }
@@ -53,111 +53,124 @@ impl fmt::Debug for Put {
     }
 }
 
-/// A living or dead process of any type: what a node keeps in its tables.
+/// A process of any type, running or ended, as a node keeps it in its tables.
 ///
-/// Hosts hold these; users have pids and addresses.
+/// Hosts use this trait; users have pids and addresses.
 pub trait Process: Any + Send + Sync {
-    /// Its identity.
+    /// Returns the identity of the process.
     fn pid(&self) -> Pid;
 
-    /// The process that spawned it.
+    /// Returns the process that spawned it.
     fn parent(&self) -> Option<Pid>;
 
-    /// The root below which it lives (rule X6).
+    /// Returns the root of its tree of processes (rule X6).
     fn root(&self) -> Root;
 
-    /// What its behaviour is called.
+    /// Returns the label of its behaviour.
     fn behavior(&self) -> Label;
 
-    /// A picture of it, at once (rule X3).
+    /// Returns a snapshot of its state, without waiting (rule X3).
     fn info(&self) -> ProcessInfo;
 
-    /// Messages handled so far.
+    /// Returns how many messages it has handled.
     fn handled(&self) -> u64;
 
-    /// A worker was seen in it: it is charged with the time since it was looked before.
+    /// Adds to its running time: a worker was seen in it, and `time` has passed since the last
+    /// look.
     fn ran(&self, time: Duration);
 
-    /// Puts an exit signal into its mailbox; see the table at `Cell::put_exit`. Does not
-    /// schedule the process, and runs nothing of a user's: for those that hold a lock.
+    /// Puts an exit signal into its mailbox; see the table at `Cell::put_exit`.
+    ///
+    /// Does not schedule the process and runs no user code, so the caller may hold a lock.
     fn put_exit(&self, exit: Exit, via: Via) -> Put;
 
-    /// Puts a down notice into its mailbox, as [`Process::put_exit`].
+    /// Puts a down notice into its mailbox, under the same conditions as [`Process::put_exit`].
     fn put_down(&self, down: Down, urgent: bool) -> Option<Ready>;
 
-    /// Schedules it; under no lock.
+    /// Schedules it. The caller must hold no lock.
     fn schedule(&self, ready: Option<Ready>);
 
-    /// Delivers an exit signal. Whether it became a notice, which the process will take out of
-    /// its mailbox.
+    /// Delivers an exit signal. Returns whether it became a notice, which the process will take
+    /// out of its mailbox.
     fn exit_signal(self: Arc<Self>, exit: Exit, via: Via) -> bool {
         let put = self.put_exit(exit, via);
         self.schedule(put.ready);
         put.is_notice
     }
 
-    /// Whether so much waits on Main that who sends more pays for it with turns (rule R1), and
-    /// it is about to handle that: it waits for nothing else. Runs nothing of a user's.
+    /// Returns whether sends to it are charged in turns (rule R1).
+    ///
+    /// That is so if very many messages wait on Main and the process is about to handle them,
+    /// that is, it waits for nothing else. Runs no user code.
     fn is_crowded(&self) -> bool;
 
-    /// Whether an exit signal has reached it by which it will end without a word. To
-    /// whoever links to it or monitors it from now on it is dead (rules L2, L4).
+    /// Returns whether an exit signal has arrived by which it will end without running
+    /// `terminate`.
+    ///
+    /// For a process that links to it or monitors it from now on it has ended (rules L2, L4).
     fn is_doomed(&self) -> bool;
 
-    /// Asks for an orderly stop, as a parent or the node does (rule M3). A bare
-    /// process gets it as an exit signal.
+    /// Requests an orderly stop, as a parent or the node does (rule M3). A bare process
+    /// receives an exit signal.
     fn request_stop(self: Arc<Self>, reason: Reason);
 
-    /// Ends it without a word (rule D3).
+    /// Ends it without running `terminate` (rule D3).
     fn kill(self: Arc<Self>);
 
-    /// Asks it to describe itself; the token fails if it is dead.
+    /// Asks it to describe itself. The token fails if the process has ended.
     fn inspect(self: Arc<Self>, request: InspectRequest);
 
-    /// Sends a value that must be of the receiver's message type, unless that takes others
-    /// as well (rule M7); by one of its aliases, if it still has it (rule N5).
+    /// Sends a value that must be of the receiver's message type, unless it takes other types
+    /// as well (rule M7).
+    ///
+    /// With `by`, the value is sent by that alias, and arrives only if the process still has it
+    /// (rule N5).
     ///
     /// # Errors
-    /// Those of a send.
+    /// Returns the errors of a send.
     fn send_dynamic(
         self: Arc<Self>,
         message: Dynamic,
         by: Option<Alias>,
     ) -> Result<(), SendError<Dynamic>>;
 
-    /// Asks it to show its state; the token fails if it is dead (rule X5).
+    /// Asks for its state. The token fails if the process has ended (rule X5).
     fn state(self: Arc<Self>, reply: Reply<Option<Dynamic>>);
 
-    /// Has it handle nothing until it is resumed as often; answered when that is in effect
-    /// (rule X5).
+    /// Suspends it: it handles nothing until it has been resumed as often as it was suspended.
+    /// The reply is sent when the suspension is in effect (rule X5).
     fn suspend(self: Arc<Self>, reply: Reply<()>);
 
-    /// Takes one suspension back; whether there was one.
+    /// Takes back one suspension. Returns whether there was one.
     fn resume(self: Arc<Self>) -> bool;
 
-    /// Has its future polled if it waits inside a handler.
+    /// Polls its future again if it waits inside a handler.
     fn nudge(self: Arc<Self>);
 
-    /// Whom it waits for, if it does nothing but wait for the answer of one call (rule C5).
+    /// Returns the process that it waits for, if it waits only for the answer of one call (rule
+    /// C5).
     fn waits_for(&self) -> Option<Pid>;
 
-    /// The types of what its Main lane and its control lanes take.
+    /// Returns the names of the message types of its Main lane and its control lanes.
     fn lane_types(&self) -> (&'static str, &'static str);
 
-    /// Logs what it receives from now on, or no more (rule X5).
+    /// Turns the logging of received messages on or off (rule X5).
     fn trace(self: Arc<Self>, on: bool);
 
-    /// Its links and monitors.
+    /// Returns its links and monitors.
     fn relations(&self) -> &Guarded;
 
-    /// From now on what is sent to it goes by the wire of its host.
+    /// Makes later messages to it go by the wire of its host.
     fn join_wire(&self);
 
-    /// Has it panic when it next looks for something to receive: a fault.
+    /// Makes it panic when it next looks for a message (an injected fault).
     fn panic_at_next_message(self: Arc<Self>);
 
-    /// Takes all the room that its mailbox has, until what is returned is dropped: a fault.
-    /// `None`: it has no bound, or no mailbox of its own, or is dead.
+    /// Takes all free room of its mailbox until the returned value is dropped (an injected
+    /// fault).
+    ///
+    /// Returns `None` if no room was taken, for example because it has no bound or no mailbox
+    /// of its own, or has ended.
     fn occupy(self: Arc<Self>) -> Option<Box<dyn Send>>;
 }
 

@@ -1,5 +1,4 @@
-//! A cell as everyone else sees it: what happens to a process that is told something, asked
-//! something or ended from outside.
+//! How a cell implements [`Process`]: sends, questions and exit signals from outside.
 
 use super::cell::Cell;
 use super::current;
@@ -109,7 +108,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
     /// | does not trap | - | - | `Normal` | nothing, unless it is from itself (L7) |
     /// | does not trap | - | - | other | ends with that reason (L2) |
     ///
-    /// Whether it traps is looked at now, when the signal arrives.
+    /// Whether the process traps is decided now, when the signal arrives.
     fn put_exit(&self, exit: Exit, via: Via) -> Put {
         let inbox = self.inbox.lock();
         if inbox.phase == MailboxPhase::Terminated {
@@ -147,7 +146,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
 
     fn put_down(&self, down: Down, urgent: bool) -> Option<Ready> {
         if urgent {
-            // A dead process hears nothing.
+            // A process that has ended receives nothing.
             self.put_control(Priority::Max, ControlEntry::Down(down)).ok().flatten()
         } else {
             self.put_notice(self.inbox.lock(), Notice::Down(down))
@@ -171,15 +170,17 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         let inbox = self.inbox.lock();
         let ready = match inbox.phase {
             MailboxPhase::Terminated => {
-                // Before the reason, which is a user's.
+                // The lock is released before the reason is dropped, because a reason is a user
+                // value.
                 drop(inbox);
                 None
             }
-            // Whether it stops in order is known when its first poll has returned.
+            // Whether it stops in order is known only after its first poll has returned.
             MailboxPhase::Active if !inbox.initialised => {
                 self.put_urgent(inbox, ControlEntry::Stop(reason))
             }
-            // A suspended process attends to no notice; it hears of the stop as an exit.
+            // A suspended process takes no notices from Main. So a trapping one gets a control
+            // entry, which it receives as an exit.
             _ if inbox.orderly || (inbox.trapping && inbox.is_suspended()) => {
                 self.put_urgent(inbox, ControlEntry::Stop(reason))
             }
@@ -211,11 +212,11 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         by: Option<Alias>,
     ) -> Result<(), SendError<Dynamic>> {
         let typed = if TypeId::of::<M>() == TypeId::of::<Dynamic>() {
-            // What takes anything gets it as it came.
+            // A process that takes any type gets the value as it was sent.
             let message: Box<dyn Any> = Box::new(message);
             match message.downcast::<M>() {
                 Ok(message) => Ok(*message),
-                // Not reached: the type was compared.
+                // Unreachable: the types were compared.
                 Err(_) => return Ok(()),
             }
         } else {
@@ -310,21 +311,21 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
 }
 
 impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
-    /// Puts a tracer in the place of the one there is, when the process next looks up.
+    /// Sets or replaces the tracer. The process uses it from the next time it looks up.
     pub(crate) fn set_tracer(&self, tracer: Tracer<M, C>) {
         let mut inbox = self.inbox.lock();
         if inbox.phase == MailboxPhase::Terminated {
             return;
         }
-        // The one that never ran is dropped outside the lock: it is a user's.
+        // A tracer that never ran is dropped outside the lock, because it is user code.
         let before = inbox.rare().tracer.replace(tracer);
         let ready = self.attract(inbox);
         self.schedule_if(ready);
         drop(before);
     }
 
-    /// Sends by an alias, unless that has been revoked: when the revocation has returned,
-    /// nothing arrives by it (rule N5). See `Cell::fill_held_by_alias`.
+    /// Sends by an alias, unless it has been revoked. After a revocation has returned, no
+    /// message arrives by the alias (rule N5). See `Cell::fill_held_by_alias`.
     pub(crate) fn send_by_alias(
         self: &Arc<Self>,
         alias: Alias,
@@ -357,7 +358,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// The same where a message does not simply go in: code of users may run on the way, and
+    /// Does the same when the message cannot simply be put in. User code may run on the way and
     /// revoke the alias.
     #[cold]
     fn send_with_room_by_alias(
@@ -367,7 +368,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         sender: u64,
     ) -> Result<(), SendError<M>> {
         if self.is_routed() {
-            // It has become a route just now.
+            // The process has become a route in the meantime.
             return self.send(message);
         }
         match self.reserve(None) {
@@ -392,7 +393,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         SendError::NoProcess(message)
     }
 
-    /// Sends a value that is not of the process's message type, if it takes such.
+    /// Sends a value that is not of the process's message type, if the process takes such
+    /// values.
     fn send_other(
         self: &Arc<Self>,
         message: Dynamic,
@@ -443,7 +445,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                 current::count_sent();
                 Ok(())
             }
-            // A fallback takes messages of the process's own type only.
+            // A fallback takes only messages of the process's own type.
             Ok(ReservedRoom::Elsewhere(..) | ReservedRoom::OnRoute(_)) => {
                 Err(SendError::Full(message))
             }

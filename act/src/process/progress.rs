@@ -1,47 +1,46 @@
-//! How far a process is: what its turns count and write down for others to read.
+//! The progress of a process: counters and flags that its turns write for others to read.
 
 use super::current;
 use crate::sync::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-/// What the process itself writes while it runs and others may read: each field has
-/// one writer, the turn, so relaxed loads and stores are enough, except where a
-/// comment says more.
+/// Values that the process writes while it runs and that others may read. Each field has one
+/// writer, the turn. So relaxed loads and stores are enough, except where a comment says more.
 #[repr(C)]
 pub(crate) struct Progress {
-    /// User messages taken off Main.
+    /// How many user messages were taken off Main.
     pub(crate) taken: AtomicU64,
-    /// Messages sent, until the end of the last turn.
+    /// How many messages were sent, up to the end of the last turn.
     pub(crate) sent: AtomicU64,
-    /// Whom it waits for, if it does nothing else: the word of a [`super::awaited::Wait`]. Holds
-    /// while the process is Waiting. Who makes it ready then adds, under the mailbox's lock,
-    /// that nothing else could have woken it.
+    /// The word of a [`super::awaited::AwaitedProcess`]: the process that this one waits for,
+    /// if it waits for nothing else. Valid while the process is Waiting. A thread that makes it
+    /// ready adds, under the mailbox's lock, that nothing else could have woken it.
     pub(crate) waits_for: AtomicU64,
-    /// It will be poked. Set by the turn, taken back under the mailbox's lock.
+    /// Whether it will be poked. Set by the turn, cleared under the mailbox's lock.
     pub(crate) listed: AtomicBool,
-    /// Turns to sit out: see `Life::run`; or [`AT_SEAT`]. Written under the mailbox's lock where
-    /// it is not 0, and read there by whoever calls the process.
+    /// How many turns to skip: see `Life::sits_out`; or [`AT_SEAT`]. A value other than 0 is
+    /// written under the mailbox's lock, and is read there by a thread that calls the process.
     pub(crate) debt: AtomicU8,
-    /// The class it has said to be of, if it says so itself: see [`Said`].
+    /// The class that the process has set for itself, if any: see [`Said`].
     pub(crate) said: AtomicU8,
-    /// A worker is in it.
+    /// Whether a worker runs it.
     pub(crate) running: AtomicBool,
-    /// It has cleaners. A hint, so that who has none takes no lock for them: they lie
-    /// among its relations.
+    /// Whether it has cleaners. A hint, so that a process without cleaners takes no lock for
+    /// them. They are stored with its relations.
     pub(crate) has_cleaners: AtomicBool,
-    /// Something lies on the control lanes, or the process is doomed. Written by
-    /// anyone under the mailbox's lock, read without it before every message: a
-    /// sender's store can be seen late, but no later than the next lock (rule M4).
+    /// Whether a control lane holds an entry or an exit is pending. Written by any thread under
+    /// the mailbox's lock, read without it before every message. A sender's store can be seen
+    /// late, but no later than at the next lock (rule M4).
     pub(crate) attention: AtomicBool,
-    /// Messages taken off the control lanes.
+    /// How many messages were taken off the control lanes.
     pub(crate) controls: AtomicU64,
-    /// Running time, nanoseconds. Written by whoever looks at the workers, who is one.
+    /// Running time in nanoseconds. Only the watchdog, which looks at the workers, writes it.
     pub(crate) ran: AtomicU64,
 }
 
-/// As `Progress::debt`: what the process owes has been left at its worker's seat.
+/// A value of `Progress::debt`: the debt has been left in the slot of the worker.
 pub(crate) const AT_SEAT: u8 = u8::MAX;
 
-/// What a process has said of its class, as `Progress::said`; 0: nothing.
+/// The class that a process has set for itself, in `Progress::said`; 0 means none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Said {
@@ -66,13 +65,13 @@ impl Progress {
         }
     }
 
-    /// Whether it has said anything of its class.
+    /// Whether it has set a class for itself.
     #[inline]
     pub(crate) fn says_class(&self) -> bool {
         self.said.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether it has said last that it is of high class.
+    /// Whether the class that it set last is high.
     pub(crate) fn says_high(&self) -> bool {
         self.said.load(Ordering::Relaxed) == Said::High as u8
     }
@@ -87,7 +86,7 @@ impl Progress {
         }
     }
 
-    /// A user message was taken off Main.
+    /// Counts a user message that was taken off Main.
     #[inline]
     pub(crate) fn count_taken(&self) {
         self.taken.store(self.taken.load(Ordering::Relaxed) + 1, Ordering::Relaxed);

@@ -1,10 +1,10 @@
-//! What a process remembers of its links and monitors.
+//! The links and monitors that a process stores.
 //!
-//! Plain data behind one lock per process; what happens between two processes is in
-//! `bonds.rs`. Every link and monitor has a number of its own. When its notice is put
-//! into a mailbox the entry stays, marked fired, until the process takes the notice
-//! out; a notice whose entry is gone is thrown away. So unlink and demonitor need not
-//! search a mailbox, and nothing comes after them (rule L5).
+//! Plain data behind one lock per process; `bonds.rs` holds the operations between two
+//! processes. Every link and monitor has a number of its own. When its notice is put into a
+//! mailbox, the entry stays, marked as fired, until the process takes the notice out. A notice
+//! without an entry is discarded. So unlink and demonitor need not search a mailbox, and no
+//! notice is received after them (rule L5).
 
 use crate::calls::slot::SlotSender;
 use crate::lifecycle::cleaners::{CleanerFn, Cleaners};
@@ -13,57 +13,59 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Default)]
 pub(crate) struct Relations {
-    /// The process is dead: nobody can link to it or monitor it any more.
+    /// The process has ended: no process can link to it or monitor it any more.
     pub(crate) closed: bool,
-    /// Its cleaners have been taken to be run.
+    /// Its cleaners have been taken to be run, so no more can be added.
     pub(crate) cleaned: bool,
-    /// Its name and its aliases have been taken: it gets none any more. Under the same lock as
-    /// they, for a context can be moved out of its process, to another thread.
+    /// Its name and its aliases have been taken, so it can get none any more. This flag is
+    /// under the same lock as they are, because a context can be moved out of its process to
+    /// another thread.
     pub(crate) retired: bool,
-    /// Boxed, for most processes have none.
+    /// Boxed, because most processes have none.
     bonds: Option<Box<Bonds>>,
 }
 
 #[derive(Default)]
 pub(crate) struct Bonds {
-    /// Its registered name.
+    /// The registered name.
     name: Option<Name>,
-    /// What it is called beside the type of its behaviour.
+    /// The label beside the type of the behaviour.
     label: Option<Name>,
-    /// What cleans up after it when its state is gone.
+    /// Functions that clean up after its state has been dropped.
     cleaners: Cleaners,
-    /// Its aliases that are not revoked.
+    /// The aliases that are not revoked.
     pub(crate) aliases: BTreeSet<Alias>,
     pub(crate) links: BTreeMap<Pid, Link>,
-    /// Monitors of this process on others.
+    /// Monitors that this process holds on others.
     pub(crate) watching: BTreeMap<Ref, Watching>,
-    /// Monitors of others on this process.
+    /// Monitors that others hold on this process.
     pub(crate) watched: BTreeMap<Ref, Watcher>,
 }
 
 /// This process's half of a link.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Link {
-    /// The same in both halves: a link made again is another link.
+    /// The same in both halves. A link that is made again has another number.
     pub(crate) number: u64,
-    /// The exit notice is in the mailbox.
+    /// Whether the exit notice is in the mailbox.
     pub(crate) fired: bool,
-    /// Exit notices of this link take the Urgent lane of this process (rule M3).
+    /// Whether exit notices of this link take the Urgent lane of this process (rule M3).
     pub(crate) urgent: bool,
-    /// This process was doomed already when the link was made: its peer finds no process.
+    /// Whether this process had a pending exit when the link was made. Its peer then finds no
+    /// process.
     pub(crate) late: bool,
 }
 
-/// A monitor as its owner sees it.
+/// A monitor on the side of its owner.
 pub(crate) struct Watching {
     pub(crate) target: Target,
-    /// The notice takes the Urgent lane (rule M3).
+    /// Whether the notice takes the Urgent lane (rule M3).
     pub(crate) urgent: bool,
 }
 
-/// A monitor as its target sees it.
+/// A monitor on the side of its target.
 pub(crate) enum Watcher {
-    /// `late` as at [`Link`].
+    /// A process. `late` has the meaning of [`Link::late`].
     Process {
         pid: Pid,
         late: bool,
@@ -113,7 +115,7 @@ impl Relations {
         self.bonds.iter().flat_map(|bonds| bonds.aliases.iter().copied()).collect()
     }
 
-    /// Takes the name and the aliases; there can be none from now on.
+    /// Takes the name and the aliases. The process can have none from now on.
     pub(crate) fn retire(&mut self) -> (Option<Name>, BTreeSet<Alias>) {
         self.retired = true;
         (self.take_name(), self.take_aliases())
@@ -130,7 +132,7 @@ impl Relations {
         self.bonds().cleaners.add(cleaner);
     }
 
-    /// Takes the cleaners to be run; there can be none from now on.
+    /// Takes the cleaners to be run. No cleaner can be added from now on.
     pub(crate) fn take_cleaners(&mut self) -> Cleaners {
         self.cleaned = true;
         let bonds = self.bonds_if_any();
@@ -149,12 +151,12 @@ impl Relations {
         })
     }
 
-    /// How many monitors it has, and how many are on it.
+    /// How many monitors it holds, and how many are held on it.
     pub(crate) fn monitors(&self) -> (usize, usize) {
         self.bonds.as_ref().map_or((0, 0), |bonds| (bonds.watching.len(), bonds.watched.len()))
     }
 
-    /// An exit notice is taken out of the mailbox: whether its link still wants it.
+    /// Handles an exit notice taken out of the mailbox. Returns whether its link still exists.
     pub(crate) fn accept_exit(&mut self, from: Pid, number: u64) -> bool {
         let Some(bonds) = self.bonds_if_any() else { return false };
         match bonds.links.get(&from) {
@@ -167,7 +169,8 @@ impl Relations {
         }
     }
 
-    /// A down notice is taken out of the mailbox: whether its monitor still wants it.
+    /// Handles a down notice taken out of the mailbox. Returns whether its monitor still
+    /// exists.
     pub(crate) fn accept_down(&mut self, monitor: Ref) -> bool {
         let wanted =
             self.bonds_if_any().is_some_and(|bonds| bonds.watching.remove(&monitor).is_some());
@@ -175,7 +178,7 @@ impl Relations {
         wanted
     }
 
-    /// Gives the memory back when the last bond is gone.
+    /// Releases the memory when the last entry has been removed.
     pub(crate) fn shrink(&mut self) {
         if self.bonds.as_ref().is_some_and(|bonds| {
             bonds.name.is_none()

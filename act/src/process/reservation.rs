@@ -1,14 +1,14 @@
-//! Room in a process's mailbox: looking for it, keeping it, and the line of senders that
-//! wait for it (rules M5, M6).
+//! Room in a process's mailbox: how it is found and kept, and the line of senders that wait for
+//! it (rules M5, M6).
 //!
-//! A send to a mailbox that refuses when full never comes here. Everything else that has
-//! to do with room goes through [`Cell::reserve`], so that a message is made, converted or
-//! wrapped only when it is sure where it goes, and nothing is lost on the way.
+//! A send to a mailbox that refuses when full never uses this module. Every other request for
+//! room goes through [`Cell::reserve`]. So a message is made, converted or wrapped only when
+//! its destination is certain, and no message is lost on the way.
 //!
-//! **Waiting.** Whoever wants to wait stands in line under the mailbox's lock and sets the
-//! flag that makes the process look up before its next message. The process hands room to
-//! the first in line, whenever it looks up or is about to park: it alone knows exactly how
-//! much it has taken. A place in line that nobody waits at any more is passed over.
+//! **Waiting.** A sender that waits joins the line under the mailbox's lock and sets the flag
+//! that makes the process look up before its next message. The process gives room to the first
+//! in line whenever it looks up or is about to park, because only the process knows exactly how
+//! much it has taken. A place in line whose sender has given up is skipped.
 
 use super::cell::Cell;
 use super::{current, deferred};
@@ -27,11 +27,11 @@ use std::sync::Arc;
 pub(crate) enum ReservedRoom<M> {
     /// In the mailbox.
     Here,
-    /// The message will be dropped.
+    /// Nowhere: the message will be dropped.
     Nowhere,
     /// At the fallback of a full mailbox.
     Elsewhere(Permit<Diverted<M>>, Divert<M>),
-    /// Where the route leads.
+    /// At a process that the route leads to.
     OnRoute(Permit<M>),
 }
 
@@ -41,8 +41,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         self.progress.taken.load(Ordering::Relaxed)
     }
 
-    /// Finds room for one message. If there is none, and a waiter is given, it stands in
-    /// line from now on; a route has no line.
+    /// Finds room for one message. If there is none and a waiter is given, the waiter joins the
+    /// line. A route has no line.
     pub(crate) fn reserve(
         &self,
         waiter: Option<&Arc<Waiter<M>>>,
@@ -66,7 +66,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
             }
             Ok(MailboxRoom::Nowhere) => Ok(ReservedRoom::Nowhere),
             Ok(MailboxRoom::Elsewhere(divert)) => {
-                // Fallbacks in a ring: nobody is asked twice for one message.
+                // Fallbacks may form a ring, so no process is asked twice for one message.
                 match current::once(self.pid, || divert.to.reserve()) {
                     Some(Ok(permit)) => Ok(ReservedRoom::Elsewhere(permit, divert)),
                     Some(Err(_)) | None => self.reserve_here(waiter),
@@ -78,7 +78,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// There is no room at the fallback. Here there may be some by now, or nobody.
+    /// Tries this mailbox again after the fallback had no room. By now there may be room, or
+    /// the process may have ended.
     fn reserve_here(&self, waiter: Option<&Arc<Waiter<M>>>) -> Result<ReservedRoom<M>, NoRoom> {
         let room = {
             let mut inbox = self.inbox.lock();
@@ -100,12 +101,12 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         match self.route.get().map(|route| route.reserve()) {
             Some(Ok(permit)) => Ok(ReservedRoom::OnRoute(permit)),
             Some(Err(error)) => Err(NoRoom::of(&error)),
-            // Not reached: the route is set before the mailbox says so.
+            // Unreachable: the route is set before the mailbox reports one.
             None => Err(NoRoom::Dead),
         }
     }
 
-    /// Sends to a full mailbox that does something else than refuse.
+    /// Sends to a full mailbox whose overflow rule is not to refuse.
     #[cold]
     pub(crate) fn send_over(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
         match self.reserve(None) {
@@ -117,8 +118,8 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// Sends a message that somebody watches on its way. What this process does not put into
-    /// its own mailbox nobody watches any more.
+    /// Sends a message that is watched on its way. The watch ends if this process does not put
+    /// the message into its own mailbox.
     pub(crate) fn send_job(&self, job: Job<M>, sender: u64) -> Result<(), SendError<M>> {
         if let Some(route) = self.route.get() {
             return route.send_job(job, sender);
@@ -142,7 +143,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// Puts a message where room was kept for it.
+    /// Puts a message into the room that was kept for it.
     pub(crate) fn fill(&self, held: ReservedRoom<M>, message: M, sender: u64) {
         let entry = MailboxEntry { sender, body: Body::Message(message) };
         match held {
@@ -169,7 +170,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// As [`Cell::fill_here`]; gives the entry back if the process has ended.
+    /// Does the same as [`Cell::fill_here`], but gives the entry back if the process has ended.
     fn try_fill_here(&self, entry: MailboxEntry<M>) -> Result<(), MailboxEntry<M>> {
         let mut inbox = self.inbox.lock();
         let filled = if inbox.way == MainPush::Straight {
@@ -186,16 +187,17 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         Ok(())
     }
 
-    /// As [`Cell::try_fill_here`], of what was sent by an alias, unless that is revoked: looked at
-    /// and done under one lock, so that when the revocation has returned nothing arrives by it
-    /// (rule N5).
+    /// Does the same as [`Cell::try_fill_here`] for an entry that was sent by an alias.
+    ///
+    /// The entry is given back if the alias is revoked. The check and the put happen under one
+    /// lock, so no entry arrives by the alias after a revocation has returned (rule N5).
     pub(crate) fn fill_by_alias(
         self: &Arc<Self>,
         alias: Alias,
         entry: MailboxEntry<M>,
     ) -> Result<(), Unfilled<M>> {
         let by_wire = self.inbox.lock().way != MainPush::Straight;
-        // What is on a wire is a user's.
+        // The wire carries the entry before the lock is taken, because a codec is user code.
         let entry = if by_wire { self.carried_entry(entry) } else { entry };
         let relations = self.locked_relations();
         if !relations.has_alias(alias) {
@@ -213,9 +215,10 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         Ok(())
     }
 
-    /// Puts a message that was sent by an alias where room was kept for it; gives it back if the
-    /// alias is revoked. Where it goes to another process, by a route or to a fallback, it
-    /// has arrived when it is handed on: what takes it there is a user's, so no lock is held.
+    /// Puts a message that was sent by an alias into the room that was kept for it. Gives it
+    /// back if the alias is revoked. A message that goes to another process, by a route or to a
+    /// fallback, counts as arrived when it is handed on. User code takes it there, so no lock
+    /// is held.
     pub(crate) fn fill_held_by_alias(
         self: &Arc<Self>,
         alias: Alias,
@@ -243,25 +246,25 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         Ok(())
     }
 
-    /// Whether it has this alias now.
+    /// Whether the process has this alias now.
     pub(crate) fn has_alias(&self, alias: Alias) -> bool {
         self.locked_relations().has_alias(alias)
     }
 
-    /// Counts a message that nobody will handle, and drops it; its destructor is a user's,
-    /// and a call in it has nothing to do with whoever sends.
+    /// Counts a message that no process will handle, and drops it. Its destructor is user code,
+    /// and a call in it is unrelated to the sender.
     pub(crate) fn drop_lost(&self, entry: MailboxEntry<M>, cause: DeadLetterCause) {
         self.lose_named(entry.type_name(), entry.sender, cause);
         deferred::when_free(move || current::apart(|| drop(entry)));
     }
 
-    /// Gives room back that was kept and not used.
+    /// Returns room that was kept and not used.
     pub(crate) fn give_back(self: &Arc<Self>) {
         self.inbox.lock().give_back();
         self.grant_room();
     }
 
-    /// Takes all the room there is, until what is returned is dropped.
+    /// Takes all free room until the returned value is dropped.
     pub(crate) fn occupied(self: Arc<Self>) -> Option<Box<dyn Send>> {
         let mut places = Vec::new();
         let taken = self.taken();
@@ -272,13 +275,13 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         (!places.is_empty()).then(|| Box::new(places) as Box<dyn Send>)
     }
 
-    /// Hands what room there is to the senders that wait for it, the first first.
+    /// Gives free room to the waiting senders, in the order of the line.
     pub(crate) fn grant_room(self: &Arc<Self>) {
         loop {
             let next = self.inbox.lock().next_waiter(self.taken());
             let Some(waiter) = next else { return };
             if waiter.is_waiting() {
-                // One that gives up at this very moment gives its room back.
+                // A sender that gives up at this moment returns its room.
                 let taken =
                     waiter.offer(Permit::new(RoomGuard::new(self, ReservedRoom::Here))).is_ok();
                 if taken && waiter.wants_more() {
@@ -290,7 +293,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// Has a line of senders stand here from now on, until nobody is in it.
+    /// Makes a line of senders wait at this mailbox until the line is empty.
     fn stand(&self, waiter: &Arc<Waiter<M>>) {
         let mut inbox = self.inbox.lock();
         if inbox.stand(waiter) {
@@ -298,7 +301,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// Has a line of senders stand here, and gives it what room there is.
+    /// Makes a line of senders wait here, and gives it the room that is free.
     pub(crate) fn enlist(self: &Arc<Self>, waiter: &Arc<Waiter<M>>) {
         if let Some(route) = self.route.get() {
             return route.enlist(waiter);
@@ -308,7 +311,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     }
 }
 
-/// What was not put into room that was kept for it.
+/// An entry that was not put into the room kept for it.
 pub(crate) enum Unfilled<M> {
     /// It was sent by an alias that is revoked.
     Revoked(MailboxEntry<M>),
@@ -316,8 +319,8 @@ pub(crate) enum Unfilled<M> {
     Ended(MailboxEntry<M>),
 }
 
-/// Sends a message to the fallback of who was full; false if it has not arrived, for the
-/// fallback's conversion has panicked, which is no business of the sender.
+/// Sends a message to the fallback of a full process. Returns false if the message has not
+/// arrived because the fallback's conversion panicked; the sender is not affected by that.
 pub(crate) fn send_diverted<M: Send + 'static>(
     origin: Pid,
     permit: Permit<Diverted<M>>,
@@ -334,7 +337,7 @@ pub(crate) fn send_diverted<M: Send + 'static>(
     sent.is_ok()
 }
 
-/// Room kept for whoever holds this.
+/// Room that is kept until it is filled or this is dropped.
 pub(crate) struct RoomGuard<M: Send + 'static, C: Send + 'static> {
     cell: Arc<Cell<M, C>>,
     held: Option<ReservedRoom<M>>,

@@ -1,12 +1,12 @@
-//! Sending by the wire of a host: what a simulation puts between a sender and a mailbox.
+//! Sends by the wire of a host: the simulated connection between a sender and a mailbox.
 //!
-//! A process that has joined a wire has `Way::Wire` in its mailbox, so that the straight way
-//! of a message ends there, in a branch that it has anyway for routes, and goes on here.
+//! The mailbox of a process that has joined a wire has `MainPush::Wire`. So the direct path of
+//! a message ends in a branch that exists anyway for routes, and continues in this module.
 //!
-//! The wire may put a message before others that have come since: those of other senders, sent
-//! by turns that ran while the sender was ready already. On a node of several workers they
-//! would have run at the same time, and either could have been first. What one process sends
-//! keeps its order (rule M1), and nothing passes a notice (rule M3).
+//! The wire may put a message before later messages of other senders, if the turns that sent
+//! those ran while the first sender was already ready. On a node with several workers these
+//! turns would have run at the same time, and either message could have been first. The
+//! messages of one sender keep their order (rule M1), and no message passes a notice (rule M3).
 
 use super::cell::Cell;
 use crate::addressing::dynamic::Dynamic;
@@ -20,7 +20,7 @@ use krarup_gen::{Pid, Priority, SendError};
 use std::any::{Any, type_name};
 
 impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
-    /// Sends on Main, which is no route.
+    /// Sends on Main of a process that is not a route.
     #[cold]
     pub(crate) fn send_by_wire(&self, message: M, sender: u64) -> Result<(), SendError<M>> {
         let message = self.carried(message, sender, Priority::Normal);
@@ -53,7 +53,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// Puts an entry into room that was kept for it; gives it back if the process has ended.
+    /// Puts an entry into room that was kept for it. Gives it back if the process has ended.
     #[cold]
     pub(crate) fn fill_by_wire(
         &self,
@@ -63,7 +63,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         self.fill_carried(entry)
     }
 
-    /// As [`Cell::carried`], of a whole entry.
+    /// Does the same as [`Cell::carried`] for a whole entry.
     #[cold]
     pub(crate) fn carried_entry(&self, mut entry: MailboxEntry<M>) -> MailboxEntry<M> {
         let sender = entry.sender;
@@ -76,14 +76,15 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
                         self.carry(message, sender, Priority::Normal);
                     }
                 }
-                // The runtime's own, and what a process sends itself.
+                // Entries of the runtime, and messages that a process sends to itself.
                 _ => {}
             },
         }
         entry
     }
 
-    /// As [`Cell::fill_by_wire`], of what has come out of the wire: runs nothing of a user's.
+    /// Does the same as [`Cell::fill_by_wire`] for an entry that the wire has already carried.
+    /// Runs no user code.
     #[cold]
     pub(crate) fn fill_carried(
         &self,
@@ -96,7 +97,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         Ok(ready)
     }
 
-    /// As [`Cell::carried`], of what goes by the control lanes.
+    /// Does the same as [`Cell::carried`] for an entry of the control lanes.
     #[cold]
     pub(crate) fn carried_control(
         &self,
@@ -111,13 +112,13 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// The message as it comes out of the wire, if there is one.
+    /// Returns the message as it comes out of the wire, or unchanged if there is no wire.
     fn carried<T: Send + 'static>(&self, mut message: T, sender: u64, priority: Priority) -> T {
         self.carry(&mut message, sender, priority);
         message
     }
 
-    /// What is wrapped in a [`Dynamic`] is carried as what it is.
+    /// Carries a message. The value in a [`Dynamic`] is carried as its own type.
     fn carry<T: Send + 'static>(&self, message: &mut T, sender: u64, priority: Priority) {
         let Some(wire) = self.host.wire() else { return };
         let from = (sender != 0).then(|| Pid::local(sender, self.pid.creation()));
@@ -136,7 +137,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         }
     }
 
-    /// Something that is no message has come to a process that is not scheduled by it.
+    /// Notes an entry other than a message that has reached a process without scheduling it.
     #[cold]
     pub(crate) fn note_by_wire(&self, inbox: LockGuard<'_, Inbox<M, C>>) {
         if let Some(wire) = self.host.wire() {

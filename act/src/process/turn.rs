@@ -1,17 +1,17 @@
-//! How a process runs, and how it ends.
+//! How a process runs, from its first turn to its last.
 //!
-//! A process is one future, a turn is one or more polls of it by one worker. The
-//! [`Life`] that holds the future moves as a [`Ready`]: mailbox, queue, worker, mailbox.
+//! A process is one future. A turn is one or more polls of it by one worker. The [`Life`] that
+//! holds the future moves as a [`Ready`] from the mailbox to a queue, to a worker, and back.
 //!
 //! ```text
 //!              run                       Pending
 //!   queue ───────────►  poll  ─────────────────────────────┐
 //!     ▲                  │ ▲                               ▼
-//!     │                  │ │ mail came, or       wants a message, none there ──► Idle
-//!     │                  │ │ a waker fired       wants something else ─────────► Waiting
-//!     └──────────────────┼─┴──────────────────── wants another turn
+//!     │                  │ │ a message came, or   no message ────────────► Idle
+//!     │                  │ │ a waker fired        waits otherwise ───────► Waiting
+//!     └──────────────────┼─┴───────────────────── asks for another turn
 //!                        ▼
-//!                  Ready or doomed ──► end: drop the future, then see `ending.rs`
+//!                  ended, or exit pending ──► end: drop the future, then see `ending.rs`
 //! ```
 
 use super::awaited::AwaitedProcess;
@@ -43,8 +43,8 @@ pin_project_lite::pin_project! {
 }
 
 pin_project_lite::pin_project! {
-    /// The future is made where it will live, from what it is made of: an async block
-    /// around both would keep room for either beside the other.
+    /// The future is made in place, from its seed. An async block around both would reserve
+    /// memory for the seed beside the future.
     #[project = StageProjection]
     enum Stage<S, F> {
         Unborn { seed: Option<S> },
@@ -60,7 +60,7 @@ where
     S: FnOnce() -> F + Send + 'static,
     F: Future<Output = Result> + Send + 'static,
 {
-    /// A process that has not run: `seed` makes its future in its first turn (rule D1).
+    /// Makes a process that has not run. `seed` makes its future in its first turn (rule D1).
     pub(crate) fn ready(cell: Arc<Cell<M, C>>, seed: S) -> Ready {
         let waker = ProcessWaker::new(&cell);
         Ready::new(Box::pin(Life { cell, waker, stage: Stage::Unborn { seed: Some(seed) } }))
@@ -85,8 +85,8 @@ where
         let _turn = current::enter(self.cell.pid, limits, || self.cell.host.now());
         self.cell.progress.running.store(true, Ordering::Relaxed);
         loop {
-            // A doomed process is not polled again. The flag is only a hint; the doom
-            // itself is looked for under the lock.
+            // A process with a pending exit is not polled again. The flag is only a hint; the
+            // pending exit is read under the lock.
             if self.cell.progress.attention.load(Ordering::Relaxed)
                 && let Some(doom) = self.cell.take_doom()
             {
@@ -119,7 +119,7 @@ where
 
     fn put_back(self: Pin<Box<Self>>, reason: &mut dyn FnMut() -> Reason) -> Result<Waker, Ready> {
         let cell = Arc::clone(&self.cell);
-        // Made outside the lock, and dropped there if another came first.
+        // Made outside the lock, and dropped outside it if another reason came first.
         let mut unborn = matches!(self.stage, Stage::Unborn { .. }).then(reason);
         let waker = Arc::clone(&self.waker);
         let mut inbox = cell.inbox.lock();
@@ -132,8 +132,8 @@ where
             drop(inbox);
             return Err(Ready::new(self));
         }
-        // Idle, wherever it waits: then all that can happen to it has it scheduled, and to be
-        // polled without need does no harm.
+        // Idle, in whatever phase it waited. Every event then schedules it, and an unnecessary
+        // poll does no harm.
         inbox.park(MailboxPhase::Idle, Ready::new(self));
         drop(inbox);
         Ok(futures_task::waker(waker))
@@ -157,13 +157,13 @@ where
     }
 }
 
-/// Where a process went after a poll that was not its last.
+/// The result of parking after a poll that was not the last.
 enum Parked<L> {
     /// There is more to do in this turn.
     Again(Pin<Box<L>>),
-    /// There is more to do, but its budget is used up.
+    /// There is more to do, but the budget is used up.
     NextTurn(Pin<Box<L>>),
-    /// It lies in its mailbox, or was taken from there by somebody already.
+    /// It is in its mailbox, or another thread has already taken it from there.
     Done,
 }
 
@@ -174,10 +174,10 @@ where
     S: FnOnce() -> F + Send + 'static,
     F: Future<Output = Result> + Send + 'static,
 {
-    /// Whether the process sits this turn out. One that has filled others' mailboxes faster
-    /// than they can empty them, and has more to do already, lets them have its turns until
-    /// they have had as many as it has given them work for: so queues stay short and in the
-    /// caches. Whoever goes idle owes nothing, and nobody waits to be stopped or killed.
+    /// Whether the process skips this turn. A process that fills other mailboxes faster than
+    /// they are emptied, and has more to do, skips turns until the receivers have had as many
+    /// turns as it has given them work for. So queues stay short and in the caches. A process
+    /// that goes idle owes nothing, and a stop or a kill of a debtor does not wait.
     #[inline]
     fn sits_out(&self) -> bool {
         let progress = &self.cell.progress;
@@ -190,15 +190,15 @@ where
         sits_out
     }
 
-    /// Whether a process that says its own class is queued elsewhere than where it was run: the
-    /// seat of a worker is beside its queue of normal ones.
+    /// Whether a process that sets its own class must be queued elsewhere than where it ran.
+    /// The slot of a worker belongs to its queue of normal processes.
     #[cold]
     fn moves(&self, seat: &WorkerSlot) -> bool {
         let is_high = self.cell.progress.says_high() && self.cell.host.has_classes();
         is_high || seat.is_unattended()
     }
 
-    /// Records what the turn has taken too much: at the seat, or here, to be sat out.
+    /// Records the debt on the worker, or in the cell, to be paid by skipping turns.
     fn owe(&self, seat: &WorkerSlot) {
         match current::debt() {
             None => self.cell.progress.debt.store(0, Ordering::Relaxed),
@@ -206,8 +206,9 @@ where
         }
     }
 
-    /// A process that is called owes nothing (rules M4, X3). Decided under the mailbox's lock:
-    /// a call that comes later sees there that the process has to be fetched.
+    /// Records a debt, unless the process is called: such a process owes nothing (rules M4,
+    /// X3). The decision is made under the mailbox's lock, so that a later call sees that the
+    /// process must be recalled.
     #[inline(never)]
     fn leave_debt(&self, debt: Debt, seat: &WorkerSlot) {
         let inbox = self.cell.inbox.lock();
@@ -236,7 +237,7 @@ where
             }
             match life.stage.as_mut().project() {
                 StageProjection::Alive { future } => future.poll(&mut cx),
-                // Not reached: what has panicked or ended is not polled again.
+                // Unreachable: a future that has panicked or ended is not polled again.
                 StageProjection::Unborn { .. } | StageProjection::Dead => Poll::Ready(Ok(())),
             }
         });
@@ -247,7 +248,7 @@ where
         }
     }
 
-    /// Runs a turn within one of another process, or within a span.
+    /// Runs a turn inside the turn of another process, or inside a span.
     #[cold]
     fn run_apart(self: Pin<Box<Self>>, limits: &TurnLimits, seat: &WorkerSlot) -> Option<Ready> {
         let _outer = current::is_busy().then(current::set_aside);
@@ -258,9 +259,8 @@ where
         self.run(&TurnLimits { spans: false, ..*limits }, seat)
     }
 
-    /// Decides, under the mailbox's lock, where the process goes. Once it is parked the
-    /// lock is the only thing that keeps another worker out: nothing of the process is
-    /// touched after that.
+    /// Decides, under the mailbox's lock, where the process goes. Once it is parked, only the
+    /// lock keeps other workers out. Nothing of the process is touched after that.
     #[inline]
     fn park(self: Pin<Box<Self>>) -> Parked<Self> {
         let cell = Arc::clone(&self.cell);
@@ -276,7 +276,7 @@ where
         self.park_with_care(&cell)
     }
 
-    /// The same where there may be more to see to than that nothing has come.
+    /// Parks when there is more to check than the absence of messages.
     #[inline(never)]
     fn park_with_care(self: Pin<Box<Self>>, cell: &Arc<Cell<M, C>>) -> Parked<Self> {
         let wants = current::wants();
@@ -287,7 +287,8 @@ where
                 return self.again();
             }
         } else if current::wants_poke() {
-            // Of several things that are waited for one may keep the process busy for long.
+            // A process that waits for several things may be kept busy by one of them for a
+            // long time.
             if wait.is_none() || self.waker.handles() != wait.handles() {
                 current::date_calls();
                 return Parked::Again(self);
@@ -299,7 +300,7 @@ where
         let keeps_memory = wants == Wants::Message && keeps_memory(cell);
         let mut inbox = cell.inbox.lock();
         if inbox.has_rare() && inbox.has_waiters() {
-            // The process has taken all it will for now, so there may be room.
+            // The process takes no more messages for now, so there may be room.
             drop(inbox);
             cell.grant_room();
             inbox = cell.inbox.lock();
@@ -342,7 +343,8 @@ where
         Parked::Done
     }
 
-    /// A future that wakes itself in every poll gives others their turn.
+    /// Polls the future again within the budget. A future that wakes itself in every poll thus
+    /// gives other processes their turns.
     fn again(self: Pin<Box<Self>>) -> Parked<Self> {
         if current::spend(|| self.cell.host.now()) {
             return Parked::Again(self);
@@ -351,7 +353,7 @@ where
         Parked::NextTurn(self)
     }
 
-    /// The poll was one for a call to know more; whether the process waits on.
+    /// Handles a poll that was made for a call. Returns whether the process waits.
     #[cold]
     fn waits_on(&self, wait: AwaitedProcess, wants: Wants) -> bool {
         let dated = current::has_dated_calls();
@@ -361,15 +363,15 @@ where
         }
         let wants_poke = current::wants_poke() || current::has_dated();
         if wants != Wants::Other {
-            // Who waits for mail is left alone by a poke: then the timers are set now. And nothing
-            // was received in a poll without a budget.
+            // A poke does not reach a process that waits for messages, so the timers are set
+            // now. A poll without a budget has received nothing.
             return !(wants_poke || dated && wants == Wants::Turn);
         }
         !wants_poke || list_for_poke(&self.cell)
     }
 
-    /// A call wants to know whether it is waited for alone: it is if nobody else has a handle on the
-    /// waker, nor had one and woke the process with it.
+    /// Records whether the process waits for the call alone. It does if no other code has a
+    /// handle on the waker, or had one and woke the process with it.
     #[cold]
     fn suspect(&self, wait: AwaitedProcess) {
         let inbox = self.cell.inbox.lock();
@@ -378,7 +380,7 @@ where
         }
     }
 
-    /// Drops the state, and has the process end (rule D6).
+    /// Drops the state and then ends the process (rule D6).
     fn end(mut self: Pin<Box<Self>>, reason: Reason) {
         self.cell.progress.rest();
         let dropped = crash::contain(|| self.as_mut().project().stage.set(Stage::Dead));
@@ -389,8 +391,9 @@ where
     }
 }
 
-/// Sees to it that the process will be poked; if it will not, it is polled again instead. A
-/// poke that comes between this look and the lock leaves word there, as any waker does.
+/// Makes sure that the process will be poked. Returns false if it will not; it is then polled
+/// again instead. A poke between this check and the lock sets the flag there, as any waker
+/// does.
 fn list_for_poke<M, C>(cell: &Arc<Cell<M, C>>) -> bool
 where
     M: Send + 'static,
@@ -407,7 +410,7 @@ where
     listed
 }
 
-/// Whether a process that goes idle keeps the memory of its queue: until it is poked.
+/// Whether a process that goes idle keeps the memory of its queue until it is poked.
 #[inline]
 fn keeps_memory<M, C>(cell: &Arc<Cell<M, C>>) -> bool
 where

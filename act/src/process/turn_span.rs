@@ -1,18 +1,18 @@
-//! The span of `tracing` in which a turn runs: what a handler logs says whose it is.
+//! The `tracing` span of a turn, which names the process in everything that a handler logs.
 //!
-//! The span is around the whole turn, so that `init`, handlers, `terminate` and destructors are in
-//! it. A subscriber is a user's code: each call of it is contained, and one that panics takes its
-//! span along and nothing else (rule D4).
+//! The span covers the whole turn, so `init`, handlers, `terminate` and destructors are in it.
+//! A subscriber is user code, so each call of it is contained. If it panics, only its span is
+//! lost (rule D4).
 
 use super::crash::contain;
 use krarup_gen::{Label, Name, Pid};
 use tracing::Span;
 
-/// A span that has been entered, and is left when this is dropped.
+/// A span that has been entered. It is exited when this is dropped.
 pub(crate) struct TurnSpan(Option<Span>);
 
 impl TurnSpan {
-    /// Enters a span of its own, below no other.
+    /// Enters a new span without a parent.
     pub(crate) fn enter(pid: Pid, name: Option<&Name>, behavior: &Label) -> Self {
         let name = name.map(Name::as_str);
         let span = contain(

@@ -1,29 +1,30 @@
-//! Who waits for whom: cycles of calls (rule C5).
+//! The wait graph: how cycles of calls are found (rule C5).
 //!
-//! A process that waits for the answer of one call says so when it parks: `progress.waits_for`
-//! names its callee ([`super::awaited`]), and holds as long as it is Waiting, for an answer
-//! makes it Active at once. That is an edge if nothing else can wake the process: nobody but
-//! that call, and its timer, holds a handle on its waker ([`super::waker`]). The handles are
-//! counted under the lock of its mailbox, by which a waker goes too: one that is gone has woken
-//! the process before, and a process that lies there makes no new ones. A cycle of
-//! edges will never move again.
+//! A process that waits for the answer of one call records it when it parks:
+//! `progress.waits_for` names the callee ([`super::awaited`]). The record is valid while the
+//! process is Waiting, because an answer makes it Active at once. It is an edge if nothing else
+//! can wake the process, that is, if only that call and its timer hold handles on its waker
+//! ([`super::waker`]). The handles are counted under the lock of the mailbox. A waker takes the
+//! same lock: one that was dropped has woken the process before, and a parked process makes no
+//! new ones. A cycle of edges can never make progress.
 //!
 //! ```text
 //!        A ── waits for ──► B ── waits for ──► C ── calls ──► A ?     C's call closes it
 //! ```
 //!
-//! **When it is looked for.** A call that seems to close a cycle is not made at once, for its
-//! process may wait for something else as well. It has the process polled again; if it is
-//! known by then that the process waits for nothing else, the call fails, and is made
-//! otherwise. Two that call each other at the same moment may both look too early, for
-//! neither has parked. So a process that parks with mail of its own looks too, when it can be
-//! seen, and has the one polled that waits for it; that one looks again, and its call
-//! fails. Two cannot both fail: whoever is being polled is Active, and an Active process ends no
-//! chain. Whoever is poked while it waits looks again as well.
+//! **When it is searched.** A call that seems to close a cycle is not made at once, because its
+//! process may wait for something else as well. The call has the process polled again. If it is
+//! then known that the process waits for nothing else, the call fails; otherwise it is made.
 //!
-//! **What is no edge.** Whoever waits for several calls, or for a call and something else, may
-//! go on without the answer. And a callee that has passed the token on is not the one who is
-//! waited for: it says so with [`crate::Reply::pass_on`].
+//! Two processes that call each other at the same moment may both search too early, because
+//! neither has parked. So a process that parks with messages in its mailbox searches too, once
+//! it can be seen. It has the process polled that waits for it. That process searches again,
+//! and its call fails. Both calls cannot fail: a process that is being polled is Active, and an
+//! Active process ends no chain. A process that is poked while it waits searches again as well.
+//!
+//! **What is no edge.** A process that waits for several calls, or for a call and something
+//! else, may continue without the answer. A callee that passes the token on is no longer the
+//! awaited process; it reports this with [`crate::Reply::pass_on`].
 
 use super::current;
 use super::process::Process;
@@ -32,15 +33,15 @@ use krarup_gen::{CallCycle, CallError, Pid};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// The most that one cycle has, or it is not found: whoever calls into a longer chain looks no
-/// further, for it does so in its own turn.
+/// The longest cycle that is found. A process that calls into a longer chain stops the search
+/// here, because the search runs in its own turn.
 const LONGEST: usize = 16_384;
 
-/// The cycle that is closed when `caller` waits for `callee`, if there is one.
+/// Returns the cycle that is closed when `caller` waits for `callee`, if there is one.
 ///
-/// The edges are read one after the other, and those first read may be gone when the last is.
-/// So they are read again, from the last, which waits for the caller: that one stays until the
-/// caller goes on, so the one before it stays if it is there then, and so on.
+/// The edges are read one after the other, and the first may be gone when the last is read. So
+/// they are read again, from the last edge, whose process waits for the caller. That edge stays
+/// until the caller continues. So the edge before it stays if it still exists then, and so on.
 #[cold]
 pub(crate) fn cycle(host: &dyn Host, caller: Pid, callee: Pid) -> Option<CallCycle> {
     let path = way_back(host, caller, callee)?;
@@ -54,11 +55,12 @@ pub(crate) fn cycle(host: &dyn Host, caller: Pid, callee: Pid) -> Option<CallCyc
     Some(CallCycle::new(path))
 }
 
-/// Who waits for whom, from `caller` over `callee` to the one that waits for `caller`.
+/// The chain of waiting processes from `caller` over `callee` to the one that waits for
+/// `caller`.
 fn way_back(host: &dyn Host, caller: Pid, callee: Pid) -> Option<Vec<Pid>> {
     let mut path = vec![caller, callee];
-    // A cycle of others has no end: one place on it is remembered, and moved on each time that
-    // the way has doubled (Brent).
+    // A cycle of other processes has no end. So one place on it is remembered, and moved each
+    // time the length of the path has doubled (Brent's algorithm).
     let (mut landmark, mut until) = (callee, 2);
     while path.len() <= LONGEST {
         let next = host.process(*path.last()?)?.waits_for()?;
@@ -76,20 +78,20 @@ fn way_back(host: &dyn Host, caller: Pid, callee: Pid) -> Option<Vec<Pid>> {
     None
 }
 
-/// Whether the process that runs here calls itself.
+/// Returns the error of a process that calls itself.
 pub(crate) fn calls_itself(callee: Pid) -> Option<CallError> {
     let caller = current::pid()?;
     caller.is_same_process(callee).then_some(CallError::CallsItself(callee))
 }
 
-/// Whether a request to `callee` that was sent, or will be, seems to close a cycle.
+/// Whether a request to `callee`, sent or about to be sent, seems to close a cycle.
 #[cold]
 pub(crate) fn seems_futile(host: &dyn Host, callee: Pid) -> bool {
     current::pid().is_some_and(|caller| cycle(host, caller, callee).is_some())
 }
 
-/// Why a request is not to be sent, as far as it is known: pending if it will be in the next
-/// poll. `asked`: this is that one.
+/// Returns the error of a request that must not be sent. Pending if this will be known in the
+/// next poll. `asked` is true in that poll.
 #[cold]
 pub(crate) fn poll_futile(
     host: &dyn Host,
@@ -109,8 +111,8 @@ pub(crate) fn poll_futile(
     Poll::Ready(None)
 }
 
-/// Why the answer of `callee` will never come, if the process that runs here waited for nothing
-/// else when it was made ready.
+/// Returns the error of a call whose answer will never come. It is known if the current process
+/// waited for nothing else when it was made ready.
 #[cold]
 pub(crate) fn deadlock(host: &dyn Host, callee: Pid) -> Option<CallError> {
     if !current::waited_only_for(callee) {
@@ -119,8 +121,9 @@ pub(crate) fn deadlock(host: &dyn Host, callee: Pid) -> Option<CallError> {
     cycle(host, current::pid()?, callee).map(CallError::Deadlock)
 }
 
-/// This process has parked and waits for an answer, while mail waits for it: if that is from one
-/// whom it waits for, that one has a look.
+/// Has a cycle checked after this process has parked with messages in its mailbox, to wait for
+/// an answer. If the process waits in a cycle, the last process of that cycle, which waits for
+/// this one, is polled and searches again.
 #[cold]
 pub(crate) fn rouse_cycle(host: &dyn Host, parked: &impl Process) {
     if let Some(callee) = parked.waits_for()

@@ -1,4 +1,4 @@
-//! `big`: every actor talks to every other at random (Savina's `big`).
+//! `big`: every actor sends to random others (Savina's `big`).
 
 use super::{WorkloadResult, share};
 use crate::latch::Latch;
@@ -10,11 +10,11 @@ use krarup::{Actor, Context, Node, Result};
 const PING: u64 = 0;
 const PONG: u64 = 1;
 
-/// Pings others at random, one ping after the other, and answers theirs.
+/// Pings random others, one ping at a time, and answers their pings.
 struct Talker {
     number: u32,
     peers: ActorTable,
-    /// Pongs still to come.
+    /// How many pongs are still to come.
     left: u64,
     random: Xorshift,
     latch: Latch,
@@ -57,7 +57,7 @@ impl Actor for Talker {
     }
 }
 
-/// Marsaglia's xorshift: random enough to pick somebody, and the same in every run.
+/// Marsaglia's xorshift: random enough to choose an actor, and the same in every run.
 struct Xorshift(u64);
 
 impl Xorshift {
@@ -69,12 +69,12 @@ impl Xorshift {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        // A remainder by a `usize` is one.
+        // The remainder of a division by a `usize` is a `usize`.
         usize::try_from(self.0 % limit as u64).unwrap_or(0)
     }
 }
 
-/// Each of `talkers` pings until it has had `pongs` pongs.
+/// Each of `talkers` sends pings until it has received `pongs` pongs.
 pub(super) fn run(node: &Node, pongs: u64, talkers: usize) -> WorkloadResult {
     share(pongs, 1)?;
     share(talkers as u64, 2)?;

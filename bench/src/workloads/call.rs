@@ -7,10 +7,10 @@ use crate::message::BenchMessage;
 use crate::peers::{spawn_many, start};
 use krarup::{Actor, Address, Context, Node, Reason, Reply, Result};
 
-/// Answers a number with the next one.
+/// Replies to a number with the next one.
 struct Successor;
 
-/// What the server is asked.
+/// A request to the server.
 struct Increment {
     number: u64,
     reply: Reply<u64>,
@@ -47,7 +47,7 @@ impl Actor for Caller {
     }
 }
 
-/// `callers` actors share `calls` to one server.
+/// `callers` actors share `calls` calls to one server.
 pub(super) fn run(node: &Node, name: &str, calls: u64, callers: usize) -> WorkloadResult {
     let calls = share(calls, callers)?;
     let done = Latch::new(callers as u64);

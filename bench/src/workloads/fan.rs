@@ -1,4 +1,4 @@
-//! `fanin`, `fanin-threads` and `fanout`: many send to one, and one sends to many.
+//! `fanin`, `fanin-threads` and `fanout`: many actors send to one, and one sends to many.
 
 use super::stream::{Counter, Sender};
 use super::{WorkloadResult, share};
@@ -11,18 +11,18 @@ use krarup::Node;
 use std::sync::Arc;
 use std::thread;
 
-/// `senders` actors share `messages` to one receiver.
+/// `senders` actors share `messages` messages to one receiver.
 pub(super) fn fan_in(node: &Node, messages: u64, senders: usize) -> WorkloadResult {
     fan(node, "fanin", messages, senders, 1)
 }
 
-/// One actor sends `messages` to `receivers` in turn.
+/// One actor sends `messages` messages to `receivers` actors in turn.
 pub(super) fn fan_out(node: &Node, messages: u64, receivers: usize) -> WorkloadResult {
     fan(node, "fanout", messages, 1, receivers)
 }
 
 fn fan(node: &Node, name: &str, messages: u64, senders: usize, receivers: usize) -> WorkloadResult {
-    // What one sender sends to one receiver.
+    // The number of messages from one sender to one receiver.
     let stream = share(share(messages, senders)?, receivers)?;
     let done = Latch::new(receivers as u64);
     let counters = spawn_many(node, receivers, |_| Counter {
@@ -37,8 +37,8 @@ fn fan(node: &Node, name: &str, messages: u64, senders: usize, receivers: usize)
     Ok(Measurement::of(name, stream * (receivers * senders.len()) as u64, took))
 }
 
-/// `threads` threads outside the node share `messages` to one receiver. Their start is
-/// within the time.
+/// `threads` threads outside the node share `messages` messages to one receiver. The time
+/// includes the start of the threads.
 pub(super) fn fan_in_threads(node: &Node, messages: u64, threads: usize) -> WorkloadResult {
     let stream = share(messages, threads)?;
     let messages = stream * threads as u64;

@@ -1,4 +1,4 @@
-//! `latency`: how long a message from outside is on its way to a busy actor.
+//! `latency`: how long a message from outside takes to reach a busy actor.
 
 use super::share;
 use crate::failure::WorkloadFailure;
@@ -13,17 +13,17 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What the receiver does for each message.
+/// How long the receiver works for each message.
 const WORK: Duration = Duration::from_micros(25);
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Notes how old each message is, then works.
+/// Records the age of each message, and then works.
 struct Receiver {
-    /// Messages carry the time since then.
+    /// The origin of the times in the messages.
     epoch: Instant,
     left: u64,
     seen: Histogram<u64>,
-    /// Where what was seen goes in the end.
+    /// Receives the histogram at the end.
     results: mpsc::Sender<Histogram<u64>>,
     latch: Latch,
 }
@@ -45,7 +45,7 @@ impl Actor for Receiver {
         }
         self.left -= 1;
         if self.left == 0 {
-            // The main thread holds the other end until the latch is open.
+            // The main thread holds the other end until the latch opens.
             let _ = self.results.send(self.seen.clone());
             self.latch.count_down();
         }
@@ -53,7 +53,7 @@ impl Actor for Receiver {
     }
 }
 
-/// A thread outside the node sends `messages`, `rate` of them a second.
+/// A thread outside the node sends `messages` messages, `rate` of them per second.
 pub(super) fn run(
     node: &Node,
     messages: u64,
@@ -95,8 +95,8 @@ pub(super) fn run(
     Ok([("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)].map(line).into())
 }
 
-/// Has this thread's sleeps end to the nanosecond instead of to 50 us. Where Linux does
-/// not do that the pace is less even, and nothing else is different.
+/// Makes the sleeps of this thread precise to the nanosecond instead of 50 us. Where Linux does
+/// not support this the pace is less even, and nothing else changes.
 fn sleep_precisely() {
     let _ = fs::write("/proc/self/timerslack_ns", "1");
 }

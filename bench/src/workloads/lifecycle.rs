@@ -1,4 +1,4 @@
-//! `spawn`, `mem` and `crowd`: what it costs to make an actor, to end it and to keep it.
+//! `spawn`, `mem` and `crowd`: the cost of making an actor, ending it and keeping it.
 
 use super::{OWN_TURN, WorkloadResult, pingpong, share};
 use crate::failure::WorkloadFailure;
@@ -11,9 +11,9 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Spawns children and sends each of them a message.
+/// Spawns children and sends a message to each of them.
 struct Parent {
-    /// Children still to be spawned.
+    /// How many children are still to be spawned.
     left: u64,
     latch: Latch,
 }
@@ -55,7 +55,7 @@ impl Drop for StoppingActor {
     }
 }
 
-/// One parent spawns and ends `children`.
+/// One parent spawns `children` actors, which then end.
 pub(super) fn spawn(node: &Node, children: u64) -> WorkloadResult {
     share(children, 1)?;
     let done = Latch::new(children);
@@ -65,7 +65,7 @@ pub(super) fn spawn(node: &Node, children: u64) -> WorkloadResult {
     Ok(Measurement::of("spawn", children, took))
 }
 
-/// Handles one message, signals, and idles from then on.
+/// Handles one message, signals, and is idle from then on.
 struct IdleActor {
     latch: Latch,
 }
@@ -79,12 +79,13 @@ impl Actor for IdleActor {
     }
 }
 
-/// Memory in use before anything is measured: the node's tables and threads have theirs.
+/// Actors spawned before the measurement, because the tables and threads of the node use memory
+/// too.
 const WARM_UP: u64 = 1000;
-/// How long what runs has to come to rest.
+/// How long the actors get to become idle.
 const REST: Duration = Duration::from_millis(300);
 
-/// Bytes of memory for each of `actors` that idle, with one address of each.
+/// The bytes of memory for each of `actors` idle actors, with one address each.
 pub(super) fn memory(node: &Node, actors: u64) -> WorkloadResult {
     share(actors, 1)?;
     let warm = idle(node, WARM_UP)?;
@@ -98,7 +99,7 @@ pub(super) fn memory(node: &Node, actors: u64) -> WorkloadResult {
     Ok(Measurement::with_figure("mem", actors, took, as_f64(grown) / as_f64(actors)))
 }
 
-/// Two actors play ping-pong while `actors` others idle.
+/// Two actors play ping-pong while `actors` others are idle.
 pub(super) fn crowd(node: &Node, rounds: u64, actors: u64) -> WorkloadResult {
     share(actors, 1)?;
     let addresses = idle(node, actors)?;
@@ -107,7 +108,7 @@ pub(super) fn crowd(node: &Node, rounds: u64, actors: u64) -> WorkloadResult {
     played
 }
 
-/// Actors that have handled a message each.
+/// Spawns actors and waits until each has handled a message.
 fn idle(node: &Node, actors: u64) -> Result<Vec<Address<BenchMessage>>, WorkloadFailure> {
     let done = Latch::new(actors);
     let addresses = (0..actors)
@@ -124,7 +125,7 @@ fn idle(node: &Node, actors: u64) -> Result<Vec<Address<BenchMessage>>, Workload
     Ok(addresses)
 }
 
-/// What this program has in memory, as Linux tells it.
+/// The resident memory of this program, as Linux reports it.
 fn resident_bytes() -> Result<u64, WorkloadFailure> {
     fs::read_to_string("/proc/self/status")
         .ok()

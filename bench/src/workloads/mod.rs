@@ -1,4 +1,4 @@
-//! The workloads, a file for each kind.
+//! The workloads, one file for each kind.
 
 mod big;
 mod call;
@@ -18,14 +18,15 @@ use crate::measurement::Measurement;
 use krarup::Node;
 use pool::PoolKind;
 
-/// Messages that a sender may send for one message that it handles. If it has more, it
-/// sends itself [`crate::message::BenchMessage::Start`], so that others run in between.
+/// How many messages a sender may send for one message that it handles. If it has more to send,
+/// it sends itself [`crate::message::BenchMessage::Start`], so that other actors run in
+/// between.
 pub(crate) const OWN_TURN: u64 = 1000;
 
-/// What a workload comes to.
+/// The result of a workload.
 type WorkloadResult = Result<Measurement, WorkloadFailure>;
 
-/// Runs the workload that is asked for.
+/// Runs the workload that the arguments name.
 pub(crate) fn run(node: &Node, arguments: &Arguments) -> Result<Vec<Measurement>, WorkloadFailure> {
     let size = |default| arguments.size(default);
     let count = |default| arguments.count(default);
@@ -58,7 +59,7 @@ pub(crate) fn run(node: &Node, arguments: &Arguments) -> Result<Vec<Measurement>
     Ok(vec![measurement?])
 }
 
-/// The equal share of each of `among`, rounded down; there must be at least one each.
+/// The equal share of each of `among` participants, rounded down; at least one each.
 fn share(size: u64, among: usize) -> Result<u64, WorkloadFailure> {
     let among = among as u64;
     match size.checked_div(among) {

@@ -1,5 +1,5 @@
-//! `pingpong` and `pairs`: two actors that send one message back and forth, once or
-//! many times at once.
+//! `pingpong` and `pairs`: two actors send one message back and forth, in one pair or in many
+//! at once.
 
 use super::{WorkloadResult, share};
 use crate::latch::Latch;
@@ -8,14 +8,14 @@ use crate::message::BenchMessage;
 use crate::peers::{ActorTable, start};
 use krarup::{Actor, Address, Context, Node, Result};
 
-/// One of two. Even numbers serve and count; their neighbours return.
+/// One actor of a pair. Players with even numbers serve and count; the others return.
 struct Player {
     number: u32,
     peers: ActorTable,
     partner: Option<Address<BenchMessage>>,
-    /// Round trips still to be made, for one that serves.
+    /// How many round trips a serving player still has to make.
     left: u64,
-    /// Told when a server is through, and when one that returns is ready.
+    /// Signalled when a serving player has finished, and when a returning player is ready.
     latch: Latch,
 }
 
@@ -63,7 +63,7 @@ impl Actor for Player {
     }
 }
 
-/// `round_trips` of each of `pairs` pairs, all at once.
+/// `round_trips` round trips of each of `pairs` pairs, all at once.
 pub(super) fn run(node: &Node, name: &str, round_trips: u64, pairs: usize) -> WorkloadResult {
     share(round_trips, 1)?;
     let (ready, done) = (Latch::new(pairs as u64), Latch::new(pairs as u64));

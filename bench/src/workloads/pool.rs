@@ -1,6 +1,6 @@
-//! `pool`, `pool-native` and its kin, `pool-direct`: a stream of messages over workers that share
-//! it. `pool-direct` is what a pool costs when there is none: the sender sends to the workers
-//! themselves, in turn.
+//! `pool`, `pool-native` and its variants, `pool-direct`: a stream of messages that workers
+//! share. `pool-direct` is the baseline without a pool: the sender sends to the workers in
+//! turn.
 
 use super::stream::{Counter, Sender, following};
 use super::{WorkloadResult, share};
@@ -11,7 +11,7 @@ use crate::peers::{spawn_many, start};
 use krarup::{Actor, Address, ByKey, Context, LeastLoaded, Node, Pool, Result, TwoChoices};
 use std::sync::Arc;
 
-/// A pool written by hand: an actor that hands each message to the next worker.
+/// A pool written by hand: an actor that forwards each message to the next worker.
 struct Router {
     workers: Vec<Address<BenchMessage>>,
     next: usize,
@@ -31,7 +31,8 @@ impl Actor for Router {
     }
 }
 
-/// `messages` over a router to `workers`. Two hops each, counted once.
+/// `messages` messages through a router to `workers` workers. Each takes two hops and counts
+/// once.
 pub(super) fn by_hand(node: &Node, messages: u64, workers: usize) -> WorkloadResult {
     let each = share(messages, workers)?;
     let messages = each * workers as u64;
@@ -44,7 +45,7 @@ pub(super) fn by_hand(node: &Node, messages: u64, workers: usize) -> WorkloadRes
     Ok(Measurement::of("pool", messages, took))
 }
 
-/// Tells the latch of every message it handles.
+/// Signals the latch for every message.
 struct BenchWorker {
     latch: Latch,
 }
@@ -58,18 +59,18 @@ impl Actor for BenchWorker {
     }
 }
 
-/// How a pool is made for a measurement.
+/// The kind of pool to measure.
 #[derive(Clone, Copy)]
 pub(super) enum PoolKind {
     RoundRobin,
     LeastLoaded,
     TwoChoices,
     ByKey,
-    /// Round robin, with latencies.
+    /// Round robin, with measured latencies.
     Measured,
 }
 
-/// `messages` to `workers`, each of them sent to directly.
+/// `messages` messages sent directly to `workers` workers.
 pub(super) fn direct(node: &Node, messages: u64, workers: usize) -> WorkloadResult {
     share(messages, workers)?;
     let done = Latch::new(messages);
@@ -79,13 +80,13 @@ pub(super) fn direct(node: &Node, messages: u64, workers: usize) -> WorkloadResu
     Ok(Measurement::of("pool-direct", messages, took))
 }
 
-/// `messages` to a [`Pool`] of `workers`.
+/// `messages` messages to a [`Pool`] of `workers` workers.
 pub(super) fn native(node: &Node, kind: PoolKind, messages: u64, workers: usize) -> WorkloadResult {
     share(messages, workers)?;
     let done = Latch::new(messages);
     let latch = done.clone();
     let factory = move || BenchWorker { latch: latch.clone() };
-    // A pool routes once its workers have started.
+    // A pool routes messages once its workers have started.
     let pool = move || Pool::new(workers, factory);
     let key = |message: &BenchMessage| match message {
         BenchMessage::Value { number, .. } => *number,

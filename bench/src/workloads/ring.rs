@@ -1,4 +1,4 @@
-//! `ring`: a token goes round (Savina's `threadring`).
+//! `ring`: a token passes around a ring (Savina's `threadring`).
 
 use super::{WorkloadResult, share};
 use crate::failure::WorkloadFailure;

@@ -1,5 +1,5 @@
-//! One actor wakes many others and holds its worker until they are done: all of them are stolen.
-//! How many a thief takes at a time goes to the standard error.
+//! `stolen`: one actor makes many others ready and holds its worker until they are done, so all
+//! of them are stolen. Prints to standard error how many the stealing worker takes at a time.
 
 use super::WorkloadResult;
 use crate::failure::WorkloadFailure;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-/// Counts what it handles for whoever waits for that.
+/// Counts handled messages in a shared counter.
 struct Stolen {
     handled: Arc<AtomicU64>,
 }
@@ -25,7 +25,7 @@ impl Actor for Stolen {
     }
 }
 
-/// Wakes all, and waits for them without an await.
+/// Makes all other actors ready, and waits for them without an await.
 struct BlockingActor {
     others: Vec<Address<()>>,
     handled: Arc<AtomicU64>,
@@ -48,14 +48,14 @@ impl Actor for BlockingActor {
         if self.done == self.rounds {
             self.latch.count_down();
         } else {
-            // Each round in a turn of its own, or a spare worker would fill in.
+            // Each round gets its own turn. Otherwise a spare worker would fill in.
             ctx.address().send(())?;
         }
         Ok(())
     }
 }
 
-/// `size` turns, of `count` processes that are ready at a time.
+/// `size` turns, with `count` processes ready at a time.
 pub(super) fn run(node: &Node, size: u64, count: usize) -> WorkloadResult {
     let rounds = super::share(size, count)?;
     let handled = Arc::new(AtomicU64::new(0));

@@ -1,4 +1,4 @@
-//! A stream of messages: who sends it and who counts it.
+//! A stream of messages: its sender and its receiver.
 
 use super::OWN_TURN;
 use crate::latch::Latch;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub(super) struct Sender<C> {
     number: u32,
     receivers: Arc<[Address<BenchMessage, C>]>,
-    /// Messages still to be sent.
+    /// How many messages are still to be sent.
     left: u64,
     next: usize,
 }
@@ -56,8 +56,8 @@ impl Actor for Counter {
     }
 }
 
-/// The place after this one, going round. A comparison, for a division would cost as
-/// much as a send.
+/// The next index, wrapping around. It compares, because a division would cost as much as a
+/// send.
 pub(super) fn following(place: usize, places: usize) -> usize {
     if place + 1 == places { 0 } else { place + 1 }
 }

@@ -1,4 +1,4 @@
-//! `timers` and `timers-fire`: what a timer costs, however many there are.
+//! `timers` and `timers-fire`: the cost of a timer, however many are set.
 
 use super::{OWN_TURN, WorkloadResult, share};
 use crate::failure::WorkloadFailure;
@@ -10,17 +10,17 @@ use krarup::{Actor, Context, Node, Ref, Result};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Delays of timers that are not to fire, 1 s apart from each other in no order: of all
+/// Delays of timers that are not to fire, spaced by 1 s in scattered order. They cover all
 /// levels of the wheel up to half a day.
 fn far(number: u64) -> Duration {
     Duration::from_secs(3_600 + number.wrapping_mul(7_919) % 40_000)
 }
 
-/// Keeps as many timers waiting, and cancels the oldest for each that it sets.
+/// Keeps `waiting` timers set. For each timer that it sets it cancels the oldest.
 struct TimerHolder {
-    /// Timers to be set before the clock starts.
+    /// How many timers are to be set before the measurement starts.
     waiting: u64,
-    /// Timers to be set and cancelled.
+    /// How many timers are to be set and cancelled.
     left: u64,
     set: VecDeque<Ref>,
     ready: Latch,
@@ -56,7 +56,7 @@ impl Actor for TimerHolder {
     }
 }
 
-/// One actor sets and cancels `timers` while `waiting` others are set.
+/// One actor sets and cancels `timers` timers while `waiting` others are set.
 pub(super) fn set_and_cancel(node: &Node, timers: u64, waiting: usize) -> WorkloadResult {
     share(timers, 1)?;
     share(waiting as u64, 1)?;
@@ -75,7 +75,7 @@ pub(super) fn set_and_cancel(node: &Node, timers: u64, waiting: usize) -> Worklo
     Ok(Measurement::of("timers", timers, took))
 }
 
-/// Sets all its timers, which fire.
+/// Sets all its timers and lets them fire.
 struct Setter {
     left: u64,
     fired: Latch,
@@ -105,8 +105,8 @@ impl Actor for Setter {
     }
 }
 
-/// So many actors share `timers`, due within a millisecond of being set, while nothing else
-/// waits. Ends when the last has been handled.
+/// `among` actors share `timers` timers, each due within a millisecond, while no other timer
+/// waits. The time ends when the last timer has been handled.
 pub(super) fn fire(node: &Node, timers: u64, among: usize) -> WorkloadResult {
     let each = share(timers, among)?;
     let fired = Latch::new(each * among as u64);

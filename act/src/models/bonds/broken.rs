@@ -1,4 +1,4 @@
-//! Links and monitors of which one thing is done otherwise.
+//! Links and monitors with one injected fault each.
 
 use super::super::checker::{joined, model, thread};
 use super::super::model_host::ModelHost;
@@ -15,9 +15,9 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LinkFault {
     None,
-    /// It does not ask whether the target's relations are closed.
+    /// It does not check whether the target's relations are closed.
     ForgetsClosed,
-    /// The halves are made one after the other.
+    /// The halves are made one after the other, each under its own lock.
     LocksOneByOne,
 }
 
@@ -34,7 +34,7 @@ fn link(house: &ModelHost, ctx: &Context<u32, u32>, to: Pid, fault: LinkFault) {
                 return;
             }
         } else {
-            // The one that traps is the older one.
+            // The process that traps has the lower pid, so its lock is taken first.
             let mut ours = ctx.cell.locked_relations();
             let mut theirs = target.relations().0.lock();
             if !theirs.closed || fault == LinkFault::ForgetsClosed {
@@ -62,7 +62,7 @@ fn a_link_with(fault: LinkFault) {
     });
 }
 
-/// Without a fault the copy is as good as the original.
+/// Without a fault the copy behaves like the original.
 #[test]
 fn the_copy_without_a_fault_holds() {
     a_link_with(LinkFault::None);
@@ -80,8 +80,8 @@ fn a_link_made_in_two_steps_can_be_missed_by_a_death() {
     a_link_with(LinkFault::LocksOneByOne);
 }
 
-/// A process that takes every notice in its mailbox for good, without asking its relations,
-/// hears of a link that it has taken away.
+/// A process that accepts every notice in its mailbox, without checking its relations, receives
+/// the notice of a link that it has removed.
 #[test]
 #[should_panic(expected = "exits at once")]
 fn an_exit_that_nobody_checks_comes_after_unlink() {
@@ -97,7 +97,7 @@ fn an_exit_that_nobody_checks_comes_after_unlink() {
     });
 }
 
-/// An unlink that takes one half away after the other lets a link from the other end in.
+/// An unlink that removes the halves in two steps lets the other end link in between.
 #[test]
 #[should_panic(expected = "halves")]
 fn a_link_that_is_taken_away_in_two_steps_is_left_by_half() {

@@ -1,13 +1,14 @@
-//! To every worker.
+//! Routing to every worker.
 
 use super::{Choice, Routing, Workers};
 
-/// Every worker gets a copy of each message: new settings, say, or an order to empty caches.
+/// Every worker gets a copy of each message, for example new settings or a command to empty
+/// caches.
 ///
-/// All or none: if a living worker is full the answer is `Full`, and nobody has got it. A
-/// worker that has died and is not yet replaced misses it, and so does its replacement. The
-/// pool counts one message, however many copies there are. Nobody can wait for room in
-/// such a pool.
+/// All workers get it or none: if a living worker is full the error is `Full`, and no worker
+/// has got the message. A worker that has ended and is not yet replaced misses it, and so does
+/// its replacement. The pool counts one message, however many copies there are. Senders cannot
+/// wait for room in such a pool.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Broadcast;
 

@@ -1,22 +1,23 @@
-//! To the worker that a key belongs to.
+//! Routing by a key of the message.
 
 use super::{Choice, Routing, Workers};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Messages of one key go to one worker: one after the other, and in the order sent.
+/// Messages of one key go to one worker, one after the other, in the order in which they were
+/// sent.
 ///
-/// Each key has a rank for each place in the pool, and belongs to the place of its highest
+/// Each key has a rank for each place in the pool, and belongs to the place with its highest
 /// rank (rendezvous hashing). So a key keeps its worker when others are added or removed, as
-/// far as that is possible at all: of n + 1 places a new one takes one key in n + 1, and the
-/// keys of one that is removed spread over the others. A replacement has the keys of the
-/// worker whose place it takes.
+/// far as that is possible: of n + 1 places a new one takes one key in n + 1, and the keys of a
+/// removed place spread over the others. A replacement gets the keys of the worker whose place
+/// it takes.
 ///
-/// A key whose worker is full is refused with `Full`, though others may have room; one whose
-/// worker has died, or was stuck, and is not yet replaced, with `NoWorkers`. While a pool is resized a
-/// key's old worker may still be busy with its last messages when the new one gets the first.
-/// A message whose permit was for room that is gone waits for room at the worker of its key,
-/// as the first in line.
+/// A message whose worker is full is refused with `Full`, even if other workers have room. If
+/// its worker has ended, or was stuck, and is not yet replaced, the error is `NoWorkers`. While
+/// a pool is resized, the old worker of a key may still handle its last messages when the new
+/// worker gets the first ones. A message whose reserved room was lost waits for room at the
+/// worker of its key, as the first in line.
 ///
 /// ```
 /// # use krarup_act::{behavior_fn, ByKey, Context, Pool};
@@ -32,7 +33,7 @@ pub struct ByKey<M> {
 }
 
 impl<M> ByKey<M> {
-    /// Routes by this key.
+    /// Creates a routing by this key.
     pub fn new<K, F>(key: F) -> Self
     where
         K: Hash,
@@ -58,8 +59,8 @@ impl<M: 'static> Routing<M> for ByKey<M> {
             .map(|index| (index, rank(workers.place(index))))
             .max_by_key(|(_, rank)| *rank)
             .unwrap_or_default();
-        // Another worker would have the key only until there is a replacement: the two could do
-        // messages of one key at the same time, or in another order.
+        // Another worker would have the key only until the replacement starts. The two could
+        // then handle messages of one key at the same time, or in another order.
         if workers.empty().any(|place| rank(place) > best) {
             Choice::Nobody
         } else {

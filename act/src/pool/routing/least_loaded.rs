@@ -1,10 +1,12 @@
-//! To the one that has the least to do.
+//! Routing to the worker with the lowest load.
 
 use super::{Choice, RoundRobin, Routing, Workers};
 
-/// Each message goes to the worker that has the fewest, the one in hand counted; among equals
-/// in turn. Looks at every worker for each message: for jobs of very different length, and
-/// not for hundreds of workers.
+/// Each message goes to the worker with the fewest messages, including the current one; workers
+/// with equal load take turns.
+///
+/// It examines every worker for each message. It suits jobs of very different length, and not
+/// hundreds of workers.
 #[derive(Debug, Default)]
 pub struct LeastLoaded {
     /// Where the search begins.
@@ -12,7 +14,7 @@ pub struct LeastLoaded {
 }
 
 impl LeastLoaded {
-    /// The routing.
+    /// Creates the routing.
     #[must_use]
     pub const fn new() -> Self {
         LeastLoaded { begin: RoundRobin::new() }
@@ -37,8 +39,8 @@ impl<M> Routing<M> for LeastLoaded {
                 break;
             }
         }
-        // The turn is that of the one after the chosen: else it would also have the turns of those
-        // before it that have more.
+        // The next turn is that of the worker after the chosen one. Otherwise the chosen worker
+        // would also get the turns of more loaded workers before it.
         Routing::<M>::passed_over(&self.begin, begin, best.0, count);
         Choice::After(best.0)
     }

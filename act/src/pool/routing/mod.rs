@@ -1,12 +1,13 @@
-//! Which worker gets a message: the choice is a value given to the pool when it is made.
+//! Routing: which worker gets a message. The choice is a value given to the pool when it is
+//! made.
 //!
-//! | routing | the first choice | if that is full |
+//! | routing | the first choice | if that worker is full |
 //! |---|---|---|
-//! | [`RoundRobin`] (default) | the next in turn, strictly | the next after it |
-//! | [`LeastLoaded`] | the one with the fewest messages | the next after it |
-//! | [`TwoChoices`] | the less loaded of two random ones | the next after it |
-//! | [`ByKey`] | the one that the message's key belongs to | `Full`: a key keeps its worker |
-//! | [`Broadcast`] | all of them, each with a copy | `Full`, and none has it |
+//! | [`RoundRobin`] (default) | the next in strict rotation | the next after it |
+//! | [`LeastLoaded`] | the worker with the fewest messages | the next after it |
+//! | [`TwoChoices`] | the less loaded of two random workers | the next after it |
+//! | [`ByKey`] | the worker to which the message's key belongs | `Full`: a key keeps its worker |
+//! | [`Broadcast`] | all workers, each with a copy | `Full`, and no worker has it |
 
 mod broadcast;
 mod by_key;
@@ -24,19 +25,21 @@ use std::fmt;
 
 /// Chooses the worker for each message of a pool, on the sender's thread.
 ///
-/// What needs a look into the message, and so may be a user's code, is [`Routing::hint`]. The
-/// other functions run under the lock of the pool's ring: they decide by what they are given,
-/// quickly, and send nothing.
+/// Only [`Routing::hint`] examines the message and may run user code. The other functions run
+/// under the lock of the pool's ring: they must decide quickly, from their arguments, and send
+/// nothing.
 pub trait Routing<M>: Send + Sync + 'static {
-    /// What [`Routing::choose`] is to know of the message: the hash of a key, say. Runs before
-    /// the pool is looked at.
+    /// Returns what [`Routing::choose`] needs to know of the message, for example the hash of a
+    /// key.
+    ///
+    /// It runs before the ring is locked.
     fn hint(&self, message: &M) -> u64 {
         let _ = message;
         0
     }
 
-    /// Whether [`Routing::hint`] looks at messages. Where it does not it is not called, and a
-    /// message goes its way a little faster.
+    /// Returns whether [`Routing::hint`] examines messages. If not, it is not called, which is
+    /// a little faster.
     fn has_hint(&self) -> bool {
         true
     }
@@ -44,39 +47,41 @@ pub trait Routing<M>: Send + Sync + 'static {
     /// Chooses for a message with this hint. There is at least one worker.
     fn choose(&self, hint: u64, workers: &Workers<'_>) -> Choice<M>;
 
-    /// Whether no choice is possible before the message is there. A permit then keeps room
-    /// wherever its message may go.
+    /// Returns whether a choice needs the message. A permit then keeps room at every worker
+    /// that the message may go to.
     fn needs_message(&self) -> bool {
         false
     }
 
-    /// The one that was chosen could not take it, and the one with index `taker` did.
+    /// Reports that the chosen worker could not take the message, and the worker with index
+    /// `taker` did.
     fn passed_over(&self, chosen: usize, taker: usize, workers: usize) {
         let _ = (chosen, taker, workers);
     }
 
-    /// The index of the worker whose turn is next: where the pool's list of workers begins, and
-    /// who goes first when workers are removed.
+    /// Returns the index of the worker whose turn is next. The pool's list of workers begins
+    /// there, and that worker is the first to be removed.
     fn turn(&self) -> usize {
         0
     }
 
-    /// The list of workers has changed, and begins with the one whose turn is next.
+    /// Reports that the list of workers has changed. It now begins with the worker whose turn
+    /// is next.
     fn rewind(&self) {}
 }
 
-/// What a [`Routing`] chooses, by the index of a worker; one that is too large goes round.
+/// The choice of a [`Routing`], by the index of a worker. An index that is too large wraps
+/// around.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Choice<M> {
-    /// This worker, and the ones after it in the ring if it is full or dead.
+    /// This worker, or those after it in the ring if it is full or has ended.
     After(usize),
     /// This worker or none.
     Only(usize),
     /// Every worker, each with a copy made by this function.
     Every(fn(&M) -> M),
-    /// None of the workers: the message is refused with
-    /// [`NoWorkers`](krarup_gen::SendError::NoWorkers).
+    /// No worker. The message is refused with [`NoWorkers`](krarup_gen::SendError::NoWorkers).
     Nobody,
 }
 
@@ -98,7 +103,7 @@ pub struct Workers<'a> {
     look: &'a dyn WorkerView,
 }
 
-/// What can be seen of workers.
+/// The properties of workers that a routing can read.
 pub(crate) trait WorkerView {
     fn load(&self, index: usize) -> usize;
     fn place(&self, index: usize) -> u64;
@@ -111,34 +116,38 @@ impl<'a> Workers<'a> {
         Workers { count, look }
     }
 
-    /// How many there are, at least 1. Those among them that have died and are not yet
-    /// replaced take nothing.
+    /// Returns how many workers there are, at least 1. Workers that have ended and are not yet
+    /// replaced are included; they take nothing.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The messages of one worker: those that wait, and the one in hand; of one that has died and is
-    /// not yet replaced `usize::MAX`. It is true at this moment only.
+    /// Returns how many messages one worker has, waiting or being handled.
+    ///
+    /// It is `usize::MAX` for a worker that has ended and is not yet replaced. The value may
+    /// change at any time.
     #[must_use]
     pub fn load(&self, index: usize) -> usize {
         self.look.load(index)
     }
 
-    /// The number of one worker's place: it stays with the place when the worker is replaced,
-    /// and is never used again when the place is removed.
+    /// Returns the number of one worker's place.
+    ///
+    /// The number stays when the worker is replaced. After the place is removed it is never
+    /// used again.
     #[must_use]
     pub fn place(&self, index: usize) -> u64 {
         self.look.place(index)
     }
 
-    /// The numbers of the places that have no worker now, for theirs was stuck; they are not
-    /// among those that are counted.
+    /// Returns the numbers of the places without a worker, because theirs was stuck. These
+    /// places are not included in the count.
     pub fn empty(&self) -> impl Iterator<Item = u64> + '_ {
         (0..).map_while(|index| self.look.empty(index))
     }
 
-    /// A random number; in a simulation it comes from the seed.
+    /// Returns a random number. In a simulation it comes from the seed.
     #[must_use]
     pub fn random(&self) -> u64 {
         self.look.random()
@@ -195,18 +204,18 @@ mod tests {
         let turns = RoundRobin::new();
         let next = || chosen(&turns, &[0; 4], 0);
         assert_eq!([next(), next(), next(), next(), next()], [0, 1, 2, 3, 0]);
-        // The second and the third are full.
+        // The second and the third worker are full.
         assert_eq!(next(), 1);
         passed_over(&turns, (1, 3), 4);
         assert_eq!(next(), 0);
         assert_eq!((next(), next(), next()), (1, 2, 3));
         passed_over(&turns, (3, 1), 4);
         assert_eq!(next(), 2);
-        // Another sender had a turn since: it does not go back.
+        // Another sender has taken a turn since, so the turn does not move back.
         assert_eq!((next(), next()), (3, 0));
         passed_over(&turns, (3, 1), 4);
         assert_eq!(next(), 1);
-        // There are fewer than when the turn was given.
+        // There are fewer workers than when the turn was set.
         assert_eq!(chosen(&turns, &[0; 2], 0), 1);
         assert_eq!((chosen(&turns, &[0; 2], 0), chosen(&turns, &[0; 2], 0)), (0, 1));
         Routing::<()>::rewind(&turns);
@@ -221,16 +230,16 @@ mod tests {
         assert_eq!(Routing::<()>::turn(&least), 0, "after the last it is the first");
         let did: Vec<_> = (0..4).map(|_| chosen(&least, &[0, 0, 5], 0)).collect();
         assert_eq!(did, [0, 1, 0, 1]);
-        // The chosen was full: another has taken it.
+        // The chosen worker was full, so another has taken the message.
         assert_eq!(chosen(&least, &[3, 3, 3, 3], 0), 2);
         passed_over(&least, (2, 0), 4);
         assert_eq!(chosen(&least, &[3, 3, 3, 3], 0), 1);
         assert_eq!(Routing::<()>::turn(&least), 2);
         Routing::<()>::rewind(&least);
         assert_eq!((Routing::<()>::turn(&least), chosen(&least, &[1, 1], 0)), (0, 0));
-        // A small load is not the least.
+        // A small load is not the smallest.
         assert_eq!(chosen(&LeastLoaded::new(), &[2, 1, 0], 0), 2);
-        // One without a worker has no load to be the least.
+        // A place without a worker never has the smallest load.
         assert_eq!(chosen(&least, &[usize::MAX, 7, 9], 0), 1);
     }
 
@@ -257,7 +266,7 @@ mod tests {
         for count in 1..7_usize {
             for idle in 0..count {
                 let loads: Vec<_> = (0..count).map(|index| usize::from(index != idle)).collect();
-                // Each of the numbers below the count, and each step.
+                // Each number below the count, with each step.
                 let steps = (count - 1).max(1);
                 let part = |n: usize, of: usize| ((n as u64) << 32).div_ceil(of as u64);
                 let randoms = (0..count)
@@ -273,7 +282,7 @@ mod tests {
                 assert_eq!(from.len(), count, "{idle} is a choice beside each of {count}");
             }
         }
-        // Of equals the first.
+        // Of two equal loads the first is chosen.
         assert_eq!(chosen(&TwoChoices, &[4; 4], 2 << 62), 2);
     }
 }

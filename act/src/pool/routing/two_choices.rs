@@ -1,10 +1,11 @@
-//! To the less loaded of two.
+//! Routing to the less loaded of two workers.
 
 use super::{Choice, Routing, Workers};
 
-/// Each message goes to the less loaded of two workers chosen at random: nearly as even as
-/// [`super::LeastLoaded`], and looks at two workers however many there are (Mitzenmacher, "The
-/// power of two choices in randomized load balancing").
+/// Each message goes to the less loaded of two workers that are chosen at random.
+///
+/// This is nearly as even as [`super::LeastLoaded`], and examines only two workers
+/// (Mitzenmacher, "The power of two choices in randomized load balancing").
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TwoChoices;
 
@@ -20,7 +21,7 @@ impl<M> Routing<M> for TwoChoices {
         }
         let random = workers.random();
         let one = below(random >> 32, count);
-        // Another one: the same number of places further on, but never all the way round.
+        // A different worker: some places further on, but never all the way around.
         let step = 1 + below(random & u64::from(u32::MAX), count - 1);
         let other = (one + step) % count;
         let better = if workers.load(other) < workers.load(one) { other } else { one };
