@@ -26,9 +26,9 @@
 //! messages: a stop, a kill, an inspection (rules M4, X3). It does not pay. The calling thread
 //! fetches it from here, and the next worker that ends a turn runs it. No call is missed,
 //! although different threads put processes here and fetch them. The call is recorded before its
-//! thread looks here ([`Shared::recall`](super::shared::Shared::recall)), and a process that is
-//! put here is checked for calls under the lock of the queue that it enters. Whichever of the
-//! two takes that lock second sees what the first has done.
+//! thread looks here ([`SharedDispatcher::recall`](super::shared::SharedDispatcher::recall)),
+//! and a process that is put here is checked for calls under the lock of the queue that it
+//! enters. Whichever of the two takes that lock second sees what the first has done.
 //!
 //! **One worker for the debtors and their creditor.** Two workers that fill one mailbox wait for
 //! each other's cache lines at every message, and are slower than one of them alone. So a worker
