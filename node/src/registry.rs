@@ -289,18 +289,18 @@ mod tests {
         };
         let registry = &core.registry;
         let pages = || registry.shards.iter().map(|shard| shard.read().len()).sum::<usize>();
-        // The numbers 1 to 300: more pages than shards, and two of them on one shard.
+        // The numbers 1 to 300: more pages than shards, and two pages on one shard.
         let all: Vec<_> = (0..300).map(|_| spawn()).collect();
         assert_eq!((pages(), registry.living(), registry.spawned()), (19, 300, 300));
         let pids = || registry.all().iter().map(|process| process.pid()).collect::<Vec<_>>();
         assert_eq!(pids(), all.iter().map(Address::pid).collect::<Vec<_>>());
-        // One of each page stays.
+        // One process of each page stays.
         all.iter().filter(|one| one.pid().id() % 16 != 3).for_each(|one| one.send(()).unwrap());
         assert_eq!((pages(), registry.living()), (19, 19));
         assert!(pids().iter().all(|pid| pid.id() % 16 == 3));
         assert!(registry.process(all[2].pid()).is_some_and(|found| found.pid() == all[2].pid()));
         assert!(registry.process(all[3].pid()).is_none());
-        // Who has ended is taken out once.
+        // An ended process is removed once.
         registry.retire(all[3].pid(), None);
         assert_eq!(registry.living(), 19);
         all.iter().filter(|one| one.is_alive()).for_each(|one| one.send(()).unwrap());
