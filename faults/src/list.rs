@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! # a comment
-//! @ name | file | who catches it
+//! @ name | file | catchers
 //! -the original lines
 //! +the lines that replace them
 //! ```
 //!
-//! | who catches it | |
+//! | catcher | what it runs |
 //! |---|---|
 //! | `act FILTER`, `node FILTER` | a model of that crate, under loom |
 //! | `lib CRATE FILTER` | a test within the crate |
