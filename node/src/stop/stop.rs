@@ -18,7 +18,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Stops a node once, however often it is called.
+/// Stops a node once, however often a stop is requested.
 pub(crate) struct Stopper {
     /// How long the processes have, unless a stop sets another time.
     pub(crate) timeout: Duration,

@@ -28,7 +28,8 @@ impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
         self.expect_that(within, &format!("{message:?}"), |came| came == message);
     }
 
-    /// Expects that the next message satisfies the condition, which `what` describes in words.
+    /// Expects that the next message satisfies the condition, which `what` describes in words,
+    /// and returns it.
     ///
     /// # Panics
     /// Panics if something else arrives within this time, or nothing.
@@ -50,7 +51,8 @@ impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
         }
     }
 
-    /// Expects that the next item is a message of another type, sent by pid, name or alias.
+    /// Expects that the next item is a message of type `T`, sent by pid, name or alias, and
+    /// returns it.
     ///
     /// # Panics
     /// Panics if something else arrives within this time, or nothing.
