@@ -1,4 +1,4 @@
-//! Builds what looks for faults, once for all of them.
+//! Builds the test programs, once for all faults.
 
 use crate::list::Suite;
 use crate::tree::{Regions, Tree};
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The programs of the suites.
+/// The test programs of the suites.
 pub(crate) type Programs = BTreeMap<Suite, PathBuf>;
 
 #[derive(Debug, thiserror::Error)]
@@ -21,10 +21,11 @@ pub(crate) enum BuildError {
     NoProgram(Suite),
 }
 
-/// What came of a build.
+/// The outcome of a build.
 pub(crate) enum BuildOutcome {
     Built(Programs),
-    /// Faults that do not compile beside the others, or at all, each with what the compiler says.
+    /// Faults that do not compile beside the others, or at all, each with the compiler's
+    /// message.
     Broken(BTreeMap<Number, String>),
 }
 
@@ -84,7 +85,8 @@ fn run(
     if under_loom {
         cargo.args(["--profile", "models"]).env("RUSTFLAGS", "--cfg loom");
     }
-    // Not where the workspace is built: cargo takes a program of the copy for one of the original.
+    // Not the target folder of the workspace: cargo would take a program of the copy for one of
+    // the original.
     let folder = target.join(if under_loom { "loom" } else { "plain" });
     let output = cargo
         .env("CARGO_TARGET_DIR", folder)
@@ -103,7 +105,7 @@ fn run(
     broken(&messages, regions).map(BuildOutcome::Broken)
 }
 
-/// The programs that the messages of cargo tell of.
+/// The programs that cargo's messages name.
 fn programs(messages: &[Value], tree: &Tree, suites: &[&Suite]) -> Programs {
     let mut programs = Programs::new();
     for message in messages {
@@ -162,7 +164,7 @@ fn broken(messages: &[Value], regions: &Regions) -> Result<BTreeMap<Number, Stri
     if broken.is_empty() { Err(BuildError::Elsewhere(elsewhere)) } else { Ok(broken) }
 }
 
-/// The faults in whose lines this place is.
+/// The faults whose lines contain this place.
 fn at(span: &Value, regions: &Regions) -> Vec<Number> {
     let file = span["file_name"].as_str().unwrap_or_default();
     let line = span["line_start"].as_u64().and_then(|line| usize::try_from(line).ok()).unwrap_or(0);

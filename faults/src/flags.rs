@@ -1,4 +1,4 @@
-//! What the tool is asked for.
+//! The arguments of the tool.
 
 use lexopt::prelude::*;
 use std::path::PathBuf;
@@ -6,23 +6,24 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The arguments of one run.
 pub(crate) struct FaultFlags {
-    /// Only faults with this in their name, their file or their area; empty: all.
+    /// Only faults with this in their name, file or area; empty: all.
     pub(crate) filter: String,
-    /// How many of them, drawn by the seed; none: all.
+    /// How many of them the seed selects; `None`: all.
     pub(crate) sample: Option<usize>,
-    /// What the sample is drawn by; the day, unless told otherwise.
+    /// The seed of the sample; by default the day.
     pub(crate) seed: String,
     /// A list, or a folder of lists, instead of those of the workspace.
     pub(crate) from: Option<PathBuf>,
     /// A file of mutants instead of a list.
     pub(crate) mutants: Option<PathBuf>,
-    /// Who must catch each fault, whatever the list says; empty: as the list says.
+    /// The tests that must catch each fault, instead of those in the list; empty: those in the
+    /// list.
     pub(crate) by: String,
-    /// Only say which.
+    /// Only print the selected faults.
     pub(crate) list: bool,
-    /// Only see that each fits its file and compiles.
+    /// Only check that each fault fits its file and compiles.
     pub(crate) check: bool,
-    /// How long one test may take before the fault has made it hang.
+    /// How long a test may run before it counts as hanging because of the fault.
     pub(crate) patience: Duration,
     /// How many tests run at a time.
     pub(crate) jobs: usize,

@@ -1,34 +1,34 @@
-//! The list of faults: plain texts, one for each area of the workspace, in `faults/list`.
+//! The list of faults: plain text files in `faults/list`, one for each area of the workspace.
 //!
 //! ```text
-//! # a remark
-//! @ name | file | who catches it
-//! -what stands there
-//! +what is put in its place
+//! # a comment
+//! @ name | file | catchers
+//! -the original lines
+//! +the lines that replace them
 //! ```
 //!
-//! | who catches it | |
+//! | catcher | what it runs |
 //! |---|---|
 //! | `act FILTER`, `node FILTER` | a model of that crate, under loom |
 //! | `lib CRATE FILTER` | a test within the crate |
 //! | `test FILE FILTER` | a test in `tests/` of the workspace |
 //! | `test CRATE/FILE FILTER` | a test in `tests/` of that crate |
 //!
-//! The filter is a part of the test's name, and may be left out. Several catchers stand with commas
-//! between them: one of them must fail. Lines of `-` and `+` may follow each other several times: one
-//! fault that changes several places of its file.
+//! The filter is a part of the test's name, and may be omitted. Several catchers are separated
+//! by commas: one of them must fail. A fault may have several groups of `-` and `+` lines, which
+//! change several places of its file.
 
 use std::fs::{self, DirEntry};
 use std::ops::Range;
 use std::path::Path;
 
-/// One change of a source file that must not go unnoticed.
+/// One change of a source file that the tests must detect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlantedFault {
     pub(crate) name: String,
-    /// The source file, from the root of the workspace.
+    /// The source file, relative to the root of the workspace.
     pub(crate) file: String,
-    /// The part of the workspace that the file belongs to.
+    /// The part of the workspace to which the file belongs.
     pub(crate) area: &'static str,
     pub(crate) catchers: Vec<Catcher>,
     pub(crate) change: SourceChange,
@@ -37,9 +37,9 @@ pub(crate) struct PlantedFault {
 /// How a fault changes its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SourceChange {
-    /// What stands there, once, and what is put in its place; in order.
+    /// Original texts, each of which occurs once, with their replacements; in order.
     Texts(Vec<(String, String)>),
-    /// A range of bytes, and what is put in its place.
+    /// A range of bytes, with its replacement.
     Range(Range<usize>, String),
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Catcher {
     pub(crate) filter: String,
 }
 
-/// What is built and run for a fault.
+/// The test program that is built and run for a fault.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Suite {
     /// The models of a crate, under loom.
@@ -75,7 +75,7 @@ pub(crate) enum ListError {
     Line { list: String, line: usize, what: String },
 }
 
-/// The faults of one list, or of all in a folder, in the order of the files' names.
+/// The faults of one list, or of all lists in a folder, in the order of the file names.
 pub(crate) fn read(path: &Path) -> Result<Vec<PlantedFault>, ListError> {
     let unread = |path: &Path| {
         let path = path.display().to_string();
@@ -96,7 +96,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<PlantedFault>, ListError> {
     Ok(faults)
 }
 
-/// The part of the workspace that a source file belongs to.
+/// The part of the workspace to which a source file belongs.
 pub(crate) fn area(file: &str) -> &'static str {
     for (prefix, area) in [
         ("act/src/pool", "pool"),
@@ -123,7 +123,7 @@ pub(crate) fn area(file: &str) -> &'static str {
     "others"
 }
 
-/// Adds the faults of one list, which is called `list` in errors, to those before it.
+/// Appends the faults of one list. `list` is its name in errors.
 pub(crate) fn parse(
     text: &str,
     list: &str,
@@ -203,7 +203,7 @@ fn headed(head: &str) -> Result<PlantedFault, String> {
     })
 }
 
-/// Those who are named, with commas between them.
+/// The catchers in a text, separated by commas.
 pub(crate) fn catchers(text: &str) -> Result<Vec<Catcher>, String> {
     text.split(',').map(caught_by).collect()
 }

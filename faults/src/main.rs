@@ -1,5 +1,5 @@
-//! Plants faults in a copy of the workspace and sees that each is caught by the test that is named
-//! for it.
+//! Plants faults in a copy of the workspace and checks that each is caught by the test that is
+//! named for it.
 //!
 //! ```text
 //!   faults/list/*.txt ──► list ──► weave: one copy of the sources with every fault in it,
@@ -10,19 +10,19 @@
 //! ```
 //!
 //! A fault is a change of text. It is woven in as a second body of the function that it changes
-//! ([`weave`]), so a fault costs the run of a test and not a build. A fault that does not fit into a
-//! body (a constant, a type) or does not compile beside the others is built alone.
+//! ([`weave`]), so a fault costs one test run and no build. A fault that is not within a body (a
+//! constant, a type) or does not compile beside the others is built alone.
 //!
 //! ```sh
 //! .ci/faults                      # all of faults/list
 //! .ci/faults 'wakes nobody'       # those with this in their name, file or area
-//! .ci/faults --check              # only sees that all of them fit their files and compile
-//! .ci/faults --sample 20          # that many, drawn by the day (--seed draws others)
-//! .ci/faults --from FILE --by 'lib krarup-act, test pool'  # another list, and who must catch it
+//! .ci/faults --check              # only checks that all of them fit their files and compile
+//! .ci/faults --sample 20          # this many, selected by the day (--seed selects others)
+//! .ci/faults --from FILE --by 'lib krarup-act, test pool'  # another list, and its catchers
 //! .ci/faults --mutants FILE --by 'lib krarup-supervisor, test krarup-supervisor/restarts'
 //! ```
 //!
-//! The last plants what `cargo mutants --list --json` prints.
+//! The last command plants what `cargo mutants --list --json` prints.
 
 #![forbid(unsafe_code)]
 
@@ -41,7 +41,7 @@ use list::PlantedFault;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What ends the tool, other than faults that were not caught.
+/// The errors that end the tool, other than faults that were not caught.
 #[derive(Debug, thiserror::Error)]
 enum Trouble {
     #[error(transparent)]
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether every fault was caught.
+/// Plants the faults. Returns whether every fault was caught.
 fn plant() -> Result<bool, Trouble> {
     let flags = FaultFlags::parse()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));

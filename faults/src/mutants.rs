@@ -1,7 +1,7 @@
-//! Faults that `cargo mutants` thinks of, planted like those of the list.
+//! The mutants of `cargo mutants`, planted like the faults of the list.
 //!
-//! `cargo mutants --list --json > mutants.json` says what it would change and where. Planted here, a
-//! mutant costs the run of the tests and not a build.
+//! `cargo mutants --list --json > mutants.json` lists the changes and their places. Planted
+//! here, a mutant costs one test run and no build.
 
 use crate::list::{PlantedFault, SourceChange, area};
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub(crate) enum MutantsError {
     Form { path: String, what: String },
 }
 
-/// The mutants that a file lists; by whom they must be caught, it does not say.
+/// The mutants that a file lists, without catchers.
 pub(crate) fn read(path: &Path, root: &Path) -> Result<Vec<PlantedFault>, MutantsError> {
     let read = |path: &Path| {
         fs::read_to_string(path)
@@ -50,7 +50,7 @@ pub(crate) fn read(path: &Path, root: &Path) -> Result<Vec<PlantedFault>, Mutant
     Ok(faults)
 }
 
-/// The byte at a line and a column, both counted from 1.
+/// The byte offset of a line and a column, both counted from 1.
 fn offset(text: &str, line: usize, column: usize) -> Option<usize> {
     let before: usize = text.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
     let rest = text.get(before..)?;

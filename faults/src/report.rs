@@ -1,9 +1,9 @@
-//! What came of the faults, by area.
+//! The results of the faults, by area.
 
 use crate::list::PlantedFault;
 use std::collections::BTreeMap;
 
-/// What came of one fault.
+/// The result of one fault.
 pub(crate) enum FaultVerdict {
     Caught {
         by: String,
@@ -11,15 +11,15 @@ pub(crate) enum FaultVerdict {
     },
     /// The test passed with the fault in place.
     Missed,
-    /// Nothing can be said: the text is not there any more, or the test is not.
+    /// Without a result: the text, or the test, does not exist any more.
     Stale(String),
-    /// A mutant that is no program.
+    /// A mutant that does not compile.
     Unviable,
     /// It fits its file and compiles; no test was run.
     Fits,
 }
 
-/// One line for one fault.
+/// Prints one line for one fault.
 pub(crate) fn tell(fault: &PlantedFault, verdict: &FaultVerdict) {
     match verdict {
         FaultVerdict::Caught { by, seconds } => {
@@ -31,7 +31,7 @@ pub(crate) fn tell(fault: &PlantedFault, verdict: &FaultVerdict) {
     }
 }
 
-/// Prints a table, and who was not caught; whether all were.
+/// Prints a table, and the faults that were not caught. Returns whether all were caught.
 pub(crate) fn print(faults: &[PlantedFault], verdicts: &[FaultVerdict]) -> bool {
     let mut areas: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
     for (fault, verdict) in faults.iter().zip(verdicts) {

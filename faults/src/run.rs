@@ -15,16 +15,16 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often a build is tried again without the faults that broke it.
+/// The most builds, each without the faults that broke the one before.
 const ROUNDS: usize = 12;
 
-/// How many times as long as without a fault a test may take.
+/// How many times longer a test may take with a fault than without.
 const LONGER: u32 = 10;
 
-/// Between two looks at a test that runs.
+/// The interval at which a running test is checked.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What came of each fault, in their order.
+/// The results of all faults, in order.
 pub(crate) fn all(
     tree: &Tree,
     target: &Path,
@@ -73,7 +73,8 @@ pub(crate) fn all(
     for (number, why) in alone {
         let fault = &faults[number - 1];
         if matches!(fault.change, SourceChange::Range(..)) {
-            // Mutants are made without a look at types; that one does not compile says nothing.
+            // Mutants are made without regard to types, so one that does not compile shows
+            // nothing.
             verdicts.insert(number, FaultVerdict::Unviable);
             continue;
         }
@@ -86,7 +87,8 @@ pub(crate) fn all(
     Ok((1..=faults.len()).map(|number| verdicts.remove(&number).unwrap_or_else(missing)).collect())
 }
 
-/// Builds all suites with all faults that can be in one build; takes the others out of `together`.
+/// Builds all suites with all faults that fit into one build; removes the others from
+/// `together`.
 fn build_together(
     tree: &Tree,
     target: &Path,
@@ -114,8 +116,8 @@ fn build_together(
     Err(BuildError::Elsewhere("too many faults do not compile beside the others".to_owned()).into())
 }
 
-/// A fault that has a build of its own: of all suites of its kind, since cargo would build what they
-/// use with other features for one of them.
+/// Tests a fault in a build of its own. It builds all suites of that kind, because for a single
+/// one cargo would build the dependencies with other features.
 fn by_itself(
     tree: &Tree,
     target: &Path,
@@ -152,10 +154,10 @@ fn by_itself(
     Ok(verdict)
 }
 
-/// What came of each catcher without any fault: how long it took, or why it says nothing.
+/// The result of each catcher without any fault: how long it took, or why it cannot be used.
 type Controls = BTreeMap<Catcher, Result<Duration, String>>;
 
-/// Does something with each of these, several at a time.
+/// Runs `work` for each item, several at a time.
 fn each<T, R>(jobs: usize, all: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<(T, R)>
 where
     T: Clone + Send + Sync,
@@ -175,7 +177,7 @@ where
     })
 }
 
-/// The crate that a source file belongs to.
+/// The crate to which a source file belongs.
 fn package_of(file: &str) -> String {
     match file.split_once("/src/") {
         Some((folder, _)) => format!("krarup-{folder}"),
@@ -183,7 +185,7 @@ fn package_of(file: &str) -> String {
     }
 }
 
-/// Runs tests of programs that are built.
+/// Runs tests of the built programs.
 struct Runner<'a> {
     tree: &'a Tree,
     programs: &'a Programs,
@@ -191,7 +193,7 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Each catcher without any fault. There it may take long: nothing makes it wait.
+    /// Runs each catcher without any fault. It may take long, because no fault makes it hang.
     fn controls<'b>(&self, catchers: impl Iterator<Item = &'b Catcher>) -> Controls {
         let catchers: Vec<&Catcher> = catchers.collect::<BTreeSet<_>>().into_iter().collect();
         let control = |catcher: &&Catcher| {
@@ -208,8 +210,8 @@ impl Runner<'_> {
         controls.into_iter().map(|(catcher, control)| (catcher.clone(), control)).collect()
     }
 
-    /// Until one fails. Each may take much longer than without the fault, and no less than the
-    /// patience that was asked for.
+    /// Runs the catchers until one fails. Each may take several times as long as without the
+    /// fault, and at least the patience of the flags.
     fn run_all(&self, catchers: &[Catcher], number: Number, controls: &Controls) -> FaultVerdict {
         for catcher in catchers {
             let patience = match controls.get(catcher) {
@@ -233,7 +235,7 @@ impl Runner<'_> {
         };
         let seconds = began.elapsed().as_secs();
         if said.passed {
-            // A filter that fits no test finds nothing.
+            // A filter that matches no test shows nothing.
             return if said.text.contains("test result: ok. 0 passed") {
                 FaultVerdict::Stale(format!("no test has {:?} in its name", catcher.filter))
             } else {
@@ -263,7 +265,7 @@ impl Runner<'_> {
         };
         let (Suite::Models { package } | Suite::Lib { package } | Suite::File { package, .. }) =
             &catcher.suite;
-        // Not a pipe: a test that prints much would wait for who reads it.
+        // A file and not a pipe: a test that prints much would block until the pipe is read.
         let log = self.tree.root.with_file_name(format!(
             "fault-{}-{:?}.log",
             std::process::id(),
@@ -288,7 +290,7 @@ impl Runner<'_> {
                 break status;
             }
             hangs = Instant::now() >= until;
-            // One failure is enough; those that the fault has made wait are not waited for.
+            // One failure is enough: do not wait for tests that the fault has made hang.
             stopped = hangs || text()?.lines().any(|line| failed(line).is_some());
             if stopped {
                 child.kill()?;
@@ -307,14 +309,14 @@ fn preemptions() -> String {
     std::env::var("LOOM_MAX_PREEMPTIONS").unwrap_or_else(|_| "2".to_owned())
 }
 
-/// What a test said.
+/// The output of a test.
 struct TestOutput {
     passed: bool,
     hangs: bool,
     text: String,
 }
 
-/// The name of the test, if the line tells that one failed.
+/// The name of the test, if the line reports a failure.
 fn failed(line: &str) -> Option<&str> {
     let name = line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?;
     Some(name.strip_suffix(" - should panic").unwrap_or(name))

@@ -2,7 +2,7 @@
 
 use crate::list::PlantedFault;
 
-/// So many of the faults, in their order: those whose names, with the seed, hash lowest.
+/// Selects `count` faults, in order: those whose names, with the seed, have the lowest hashes.
 pub(crate) fn draw(faults: Vec<PlantedFault>, count: usize, seed: &str) -> Vec<PlantedFault> {
     let mut ranks: Vec<u64> = faults.iter().map(|fault| rank(&fault.name, seed)).collect();
     ranks.sort_unstable();
@@ -10,7 +10,8 @@ pub(crate) fn draw(faults: Vec<PlantedFault>, count: usize, seed: &str) -> Vec<P
     faults.into_iter().filter(|fault| rank(&fault.name, seed) <= last).collect()
 }
 
-/// FNV-1a, so that a seed means the same with any compiler, and a mix, for names are alike.
+/// FNV-1a, so that a seed selects the same faults with any compiler, and a final mix, because
+/// names are similar.
 fn rank(name: &str, seed: &str) -> u64 {
     let hash =
         seed.bytes().chain([0]).chain(name.bytes()).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

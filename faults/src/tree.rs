@@ -1,4 +1,4 @@
-//! The copy of the workspace into which faults are put.
+//! The copy of the workspace in which faults are planted.
 
 use crate::list::{PlantedFault, SourceChange};
 use crate::weave::{Number, Region, weave};
@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A copy of all files that are in the repository, or would be.
+/// A copy of all files that the repository contains or would contain.
 pub(crate) struct Tree {
     pub(crate) root: PathBuf,
 }
@@ -21,10 +21,10 @@ pub(crate) enum TreeError {
     Copy { path: String, source: io::Error },
 }
 
-/// Which lines of which file hold which fault.
+/// The lines of each file that hold faults.
 pub(crate) type Regions = BTreeMap<String, Vec<Region>>;
 
-/// Where the sources have the function that says whether a fault is on.
+/// The source of the function that returns whether a fault is on.
 const SWITCH: &str = r#"//! Which fault is on: the one whose number the environment names.
 
 use std::sync::OnceLock;
@@ -40,7 +40,7 @@ pub fn on(number: usize) -> bool {
 "#;
 
 impl Tree {
-    /// Copies what has changed since the last time, so that little is built anew.
+    /// Copies the files that have changed since the last run, so that little is rebuilt.
     pub(crate) fn copy(from: &Path, to: &Path) -> Result<Self, TreeError> {
         let listed = Command::new("git")
             .args(["ls-files", "--cached", "--others", "--exclude-standard", "-z"])
@@ -65,7 +65,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Removes what is not in the repository any more.
+    /// Removes files that are no longer in the repository.
     fn remove_others(&self, files: &BTreeSet<PathBuf>, below: &Path) -> Result<(), TreeError> {
         let Ok(entries) = fs::read_dir(below) else { return Ok(()) };
         for entry in entries {
@@ -79,7 +79,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Writes a file unless it is what is there: its time says whether it must be built again.
+    /// Writes a file unless it is unchanged: its modification time decides whether it is
+    /// rebuilt.
     fn write(&self, file: &Path, bytes: &[u8]) -> Result<(), TreeError> {
         let path = self.root.join(file);
         if fs::read(&path).is_ok_and(|there| there == bytes) {
@@ -106,7 +107,7 @@ fn failed(path: &Path, source: io::Error) -> TreeError {
     TreeError::Copy { path: path.display().to_string(), source }
 }
 
-/// The sources as they are without any fault, of the files that faults change.
+/// The original sources of the files that faults change.
 pub(crate) struct Originals(BTreeMap<String, String>);
 
 impl Originals {
@@ -117,7 +118,7 @@ impl Originals {
         Originals(texts.collect())
     }
 
-    /// The source with this fault in it; an error says why there can be none.
+    /// The source with this fault. The error says why it cannot be made.
     pub(crate) fn with(&self, fault: &PlantedFault) -> Result<String, String> {
         let original =
             self.0.get(&fault.file).ok_or_else(|| format!("there is no {}", fault.file))?;
@@ -135,8 +136,8 @@ impl Originals {
         if text == *original { Err("it changes nothing".to_owned()) } else { Ok(text) }
     }
 
-    /// Writes all these faults into the tree, each behind its number. Where they are, and which
-    /// of them cannot be switched.
+    /// Writes all these faults into the tree, each behind its number. Returns their lines, and
+    /// those that cannot be switched.
     pub(crate) fn weave_in(
         &self,
         tree: &Tree,
@@ -165,8 +166,8 @@ impl Originals {
     }
 }
 
-/// The text with each edit made. One that fits two places changes the wrong one when a third is
-/// added before them.
+/// The text with each edit made. An edit must fit exactly one place: if it fitted two, adding a
+/// third before them would make it change the wrong one.
 fn edited(original: &str, edits: &[(String, String)], file: &str) -> Result<String, String> {
     let mut text = original.to_owned();
     for (old, new) in edits {

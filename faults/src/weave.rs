@@ -10,9 +10,10 @@
 //!                                     } }
 //! ```
 //!
-//! Whole bodies are used, since a change of text need not be an expression: it may hold half a
-//! statement, a `let`, a `return`. What is not in a body cannot be switched: a constant, a type, a
-//! `const fn`, and a function that returns `impl Trait`, whose bodies would have different types.
+//! Whole bodies are used, because a change of text need not be an expression: it may hold half a
+//! statement, a `let`, a `return`. Code outside a body cannot be switched: a constant, a type, a
+//! `const fn`, and a function that returns `impl Trait`, whose two bodies would have different
+//! types.
 
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
@@ -24,9 +25,9 @@ pub(crate) type Number = usize;
 /// A text with faults in it.
 pub(crate) struct Woven {
     pub(crate) text: String,
-    /// Which lines hold which fault.
+    /// The lines that hold faults.
     pub(crate) regions: Vec<Region>,
-    /// Those that cannot be switched, and why.
+    /// The faults that cannot be switched, and why.
     pub(crate) alone: Vec<(Number, String)>,
 }
 
@@ -37,8 +38,8 @@ pub(crate) struct Region {
     pub(crate) number: Number,
 }
 
-/// Weaves faulty versions of a text into it. `switch` is the path of the function that says whether
-/// a number is on.
+/// Weaves faulty versions of a text into it. `switch` is the path of the function that returns
+/// whether a number is on.
 pub(crate) fn weave(original: &str, faulty: &[(Number, String)], switch: &str) -> Woven {
     let mut woven = Woven { text: String::new(), regions: Vec::new(), alone: Vec::new() };
     let Ok(bodies) = bodies(original) else {
@@ -85,15 +86,15 @@ pub(crate) fn weave(original: &str, faulty: &[(Number, String)], switch: &str) -
     woven
 }
 
-/// The inside of a function's body, in bytes of the text.
+/// The inside of a function's body, as byte offsets in the text.
 struct FunctionBody {
     open: usize,
     close: usize,
-    /// Why it cannot be one of two.
+    /// Why the function cannot have a second body.
     single: Option<&'static str>,
 }
 
-/// The bodies in which `text` differs, with what stands there.
+/// The bodies in which `text` differs, with their contents.
 fn changed<'a>(
     original: &str,
     bodies: &[FunctionBody],
@@ -116,7 +117,7 @@ fn changed<'a>(
     Ok(changes)
 }
 
-/// What a text is without the bodies of its functions.
+/// A text without the bodies of its functions.
 fn shell(text: &str, bodies: &[FunctionBody]) -> String {
     let mut shell = String::new();
     let mut from = 0;
@@ -133,7 +134,7 @@ fn bodies(text: &str) -> syn::Result<Vec<FunctionBody>> {
     Ok(found.0)
 }
 
-/// Functions that are in no other function, in the order of the text.
+/// Functions outside other functions, in the order of the text.
 struct FunctionScan(Vec<FunctionBody>);
 
 impl FunctionScan {
@@ -168,7 +169,7 @@ impl<'ast> Visit<'ast> for FunctionScan {
     }
 }
 
-/// Whether there is an `impl Trait` in what is returned.
+/// Whether a return type contains `impl Trait`.
 struct Returned {
     is_impl: bool,
 }

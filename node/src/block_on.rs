@@ -1,4 +1,4 @@
-//! Waiting for a future on a plain thread.
+//! Waits for a future on a plain thread.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Polls a future on this thread until it is ready, parking in between.
+/// Polls a future on this thread until it is ready, and parks between polls.
 pub(crate) fn block_on<T>(mut future: Pin<&mut (dyn Future<Output = T> + Send)>) -> T {
     let unpark = Arc::new(Unpark { thread: thread::current(), woken: AtomicBool::new(false) });
     let waker = Waker::from(Arc::clone(&unpark));
@@ -33,19 +33,20 @@ pub(crate) fn block_on<T>(mut future: Pin<&mut (dyn Future<Output = T> + Send)>)
         if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
             return output;
         }
-        // The thread may be unparked by others: the flag says whether it was for us.
+        // Other code may unpark the thread: the flag says whether this waker was woken.
         while !unpark.woken.swap(false, Ordering::Acquire) {
             thread::park();
         }
     }
 }
 
-/// Notes that it was woken: for a driver that polls when it has nothing else to do.
+/// A waker that records that it was woken: for a driver that polls when it has nothing else to
+/// do.
 #[derive(Default)]
 pub(crate) struct WokenFlag(AtomicBool);
 
 impl WokenFlag {
-    /// Whether it was woken since the last time this was asked.
+    /// Whether it was woken since the last call.
     pub(crate) fn take(&self) -> bool {
         self.0.swap(false, Ordering::AcqRel)
     }

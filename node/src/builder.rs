@@ -1,4 +1,4 @@
-//! Setting up a node.
+//! The builder of a node.
 
 use crate::core::{Core, DispatcherHost};
 use crate::dispatchers::{Dispatchers, Named};
@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-/// Side threads for blocking work, at most, unless told otherwise.
+/// The default limit of side threads for blocking work.
 const BLOCKING_THREADS: usize = 512;
 
 /// A node that has not been started yet.
@@ -30,7 +30,7 @@ pub struct NodeBuilder {
     name: Option<Result<Name, NameError>>,
     default: DispatcherOptions,
     others: Vec<(String, Named)>,
-    /// What is there unless `others` say otherwise: from a file of settings.
+    /// Dispatchers from a settings file, which those in `others` replace.
     below: Vec<(String, Named)>,
     blocking_threads: usize,
     blocking_pools: Vec<(String, usize)>,
@@ -45,9 +45,9 @@ pub struct NodeBuilder {
 impl Node {
     /// Starts a node with the default options.
     ///
-    /// The first node in a program puts a hook before its panic hook, to learn where a panic
-    /// was raised; the hook that was there still runs. A hook that is set later should call
-    /// the one it replaces, or the reasons of crashed processes have no location.
+    /// The first node in a program installs a panic hook in front of the existing one, to learn
+    /// where a panic was raised. The existing hook still runs. A hook that is installed later
+    /// should call the one it replaces, or the reasons of crashed processes have no location.
     ///
     /// # Errors
     /// The name is empty or over 255 bytes, or a thread cannot be started.
@@ -55,14 +55,14 @@ impl Node {
         Node::builder(name).start()
     }
 
-    /// A node to be set up.
+    /// Returns a builder for a node with this name.
     pub fn builder(name: impl AsRef<str>) -> NodeBuilder {
         NodeBuilder::unnamed().name(name)
     }
 }
 
 impl NodeBuilder {
-    /// One that cannot be started before it has a name.
+    /// A builder without a name. It cannot start a node before it has one.
     pub(crate) fn unnamed() -> Self {
         NodeBuilder {
             name: None,
@@ -80,40 +80,40 @@ impl NodeBuilder {
         }
     }
 
-    /// The name of the node, 1 to 255 bytes, in place of the one it has.
+    /// Sets the name of the node, 1 to 255 bytes. It replaces an earlier one.
     pub fn name(mut self, name: impl AsRef<str>) -> Self {
         self.name = Some(Name::new(name));
         self
     }
 
-    /// Worker threads of the default dispatcher, 1 to 1024 (rule R3).
+    /// Sets the number of worker threads of the default dispatcher, 1 to 1024 (rule R3).
     pub fn workers(mut self, workers: usize) -> Self {
         self.default = self.default.workers(workers);
         self
     }
 
-    /// Options of the default dispatcher.
+    /// Sets the options of the default dispatcher.
     pub fn options(mut self, options: DispatcherOptions) -> Self {
         self.default = options;
         self
     }
 
-    /// Another dispatcher with threads of its own, for processes spawned with
-    /// `.dispatcher(name)`: a bulkhead. It is started when the first of them is spawned (rule
+    /// Adds a dispatcher with threads of its own, for processes spawned with
+    /// `.dispatcher(name)`: a bulkhead. It is started when its first process is spawned (rule
     /// R5).
     pub fn dispatcher(mut self, name: impl Into<String>, options: DispatcherOptions) -> Self {
         self.others.push((name.into(), Named::Own(options)));
         self
     }
 
-    /// Another name of a dispatcher, of the default one perhaps, or of another alias: what
-    /// is spawned with either shares its threads. So a library has a name of its own to spawn
-    /// with, and whoever sets up the node decides what that is.
+    /// Adds another name for a dispatcher, which may be the default one or another alias.
+    /// Processes spawned with either name share its threads. A library can so have a dispatcher
+    /// name of its own, and the program that sets up the node decides what it stands for.
     pub fn dispatcher_alias(self, alias: impl Into<String>, of: impl Into<String>) -> Self {
         self.dispatcher_alias_at(alias.into(), of.into(), None)
     }
 
-    /// As [`NodeBuilder::dispatcher_alias`], said at some place.
+    /// As [`NodeBuilder::dispatcher_alias`], with the place in the settings that says so.
     pub(crate) fn dispatcher_alias_at(
         mut self,
         alias: String,
@@ -124,24 +124,24 @@ impl NodeBuilder {
         self
     }
 
-    /// Whatever is said from now on counts more than the dispatchers that it has.
+    /// Lets later calls override the dispatchers added so far.
     #[cfg(feature = "settings")]
     pub(crate) fn lay_below(mut self) -> Self {
         self.below.append(&mut self.others);
         self
     }
 
-    /// Side threads for work given to [`krarup_act::Context::block`], at most; 1 to 16384,
-    /// 512 unless told otherwise. They are started when they are needed and end after 10 s
-    /// without work. Work beyond them waits, so fewer threads than works that wait for each
-    /// other can wait for ever.
+    /// Sets the most side threads for work given to [`krarup_act::Context::block`], 1 to 16384;
+    /// the default is 512. They are started when they are needed and end after 10 s without
+    /// work. Further work waits. If pieces of work wait for each other and there are fewer
+    /// threads than such pieces, they can wait for ever.
     pub fn blocking_threads(mut self, threads: usize) -> Self {
         self.blocking_threads = threads;
         self
     }
 
-    /// A pool of side threads of its own, for work given to [`krarup_act::Context::block_in`] with this
-    /// name: at most so many, 1 to 16384, started and ended as those of
+    /// Adds a pool of side threads for work given to [`krarup_act::Context::block_in`] with this
+    /// name. It has at most `threads` threads, 1 to 16384, which start and end like those of
     /// [`NodeBuilder::blocking_threads`]. They are named `<node>-block-<pool>-<n>`.
     ///
     /// ```
@@ -163,44 +163,49 @@ impl NodeBuilder {
         self
     }
 
-    /// How long the processes have for an orderly end when the node stops, before they are killed,
-    /// unless the stop says otherwise ([`NodeStop::timeout`]); 10 s unless told here. Counts for every
-    /// stop, also that of the last handle and of [`Node::stop_with`].
+    /// Sets how long the processes have for an orderly end when the node stops, before they are
+    /// killed. The default is 10 s. [`NodeStop::timeout`] overrides it for one stop. It applies
+    /// to every stop, including that by dropping the last handle and that of
+    /// [`Node::stop_with`].
     pub fn stop_timeout(mut self, timeout: Duration) -> Self {
         self.stop_timeout = timeout;
         self
     }
 
-    /// Lets the node start in a program that is compiled with `panic = "abort"`. Without it that is
-    /// an error ([`NodeError::PanicAborts`]): nothing can be caught then, so a panic in one process
-    /// ends the whole program, no supervisor restarts anything after it, and `terminate` does not
-    /// run. Processes that fail with `Err(reason)` are restarted as ever. For programs that are
-    /// themselves restarted from outside, and want a core dump at the first panic. In a program that
-    /// unwinds it makes no difference.
+    /// Lets the node start in a program that is compiled with `panic = "abort"`. Otherwise that
+    /// is an error ([`NodeError::PanicAborts`]): no panic can be caught then, so a panic in one
+    /// process ends the whole program, no supervisor restarts anything, and `terminate` does not
+    /// run. Processes that fail with `Err(reason)` are restarted as usual.
+    ///
+    /// This is for programs that are themselves restarted from outside and want a core dump at
+    /// the first panic. In a program that unwinds it has no effect.
     pub fn allow_panic_abort(mut self) -> Self {
         self.allows_panic_abort = true;
         self
     }
 
-    /// Warns of a mailbox in which so many messages wait, and again at each doubling: its process
-    /// cannot keep up, or hangs (rule M11). The warning is an event of `tracing` with the target
-    /// `krarup`, and is counted in [`krarup_gen::NodeStats::deep_mailboxes`]. 10 000 unless told
-    /// otherwise, which is also the least; it is rounded up to a multiple of 16. `None` warns of none.
+    /// Sets the number of waiting messages at which a mailbox is reported, and again at each
+    /// doubling: its process cannot keep up, or hangs (rule M11). The warning is an event of
+    /// `tracing` with the target `krarup`, and is counted in
+    /// [`krarup_gen::NodeStats::deep_mailboxes`].
+    ///
+    /// The default is 10 000, which is also the minimum. The number is rounded up to a multiple
+    /// of 16. `None` reports no mailbox.
     pub fn mailbox_alarm(mut self, messages: impl Into<Option<usize>>) -> Self {
         self.mailbox_alarm = messages.into();
         self
     }
 
     /// Runs each turn in a span of `tracing` named `process`, with the fields `pid`, `name` and
-    /// `behavior`, target `krarup`, level `INFO`: so that what a handler logs says whose it is.
-    /// Off unless told otherwise, for it costs each turn a span.
+    /// `behavior`, target `krarup`, level `INFO`, so that log events of a handler carry its
+    /// process. Off by default, because each turn then costs a span.
     pub fn spans(mut self, on: bool) -> Self {
         self.spans = on;
         self
     }
 
-    /// Runs the workers and side threads within this tokio runtime, so that tokio futures can
-    /// be awaited in handlers. The runtime must live longer than the node.
+    /// Runs the workers and side threads within this tokio runtime, so that handlers can await
+    /// tokio futures. The runtime must live longer than the node.
     #[cfg(feature = "tokio")]
     pub fn tokio(mut self, runtime: tokio::runtime::Handle) -> Self {
         self.tokio = Some(runtime);
@@ -210,7 +215,7 @@ impl NodeBuilder {
     /// Starts the node.
     ///
     /// # Errors
-    /// [`NodeError`]; then no thread is left.
+    /// [`NodeError`]. In that case no thread is left running.
     pub fn start(self) -> Result<Node, NodeError> {
         check_panics(cfg!(panic = "abort"), self.allows_panic_abort)?;
         let around = self.around();
@@ -268,13 +273,13 @@ impl NodeBuilder {
     }
 }
 
-/// What a panic does is decided for a whole program by its profile, so what holds for this crate
-/// holds for the program.
+/// Checks the panic strategy. The profile decides it for a whole program, so this crate's
+/// strategy is the program's.
 fn check_panics(abort: bool, allowed: bool) -> Result<(), NodeError> {
     if abort && !allowed { Err(NodeError::PanicAborts) } else { Ok(()) }
 }
 
-/// What is wrong with pools for blocking work.
+/// Checks the pools for blocking work.
 fn check_pools(pools: &[(String, usize)]) -> Result<(), NodeError> {
     let mut names = BTreeSet::new();
     for (pool, threads) in pools {
@@ -288,8 +293,8 @@ fn check_pools(pools: &[(String, usize)]) -> Result<(), NodeError> {
     Ok(())
 }
 
-/// Starts the default dispatcher and the timer thread; the other dispatchers start when
-/// they are used. The default home, and the timer's handle.
+/// Starts the default dispatcher and the timer thread. The other dispatchers start when they are
+/// first used. Returns the default host and the timer thread's handle.
 fn start_threads(
     core: &Arc<Core>,
     default: &DispatcherOptions,

@@ -1,4 +1,4 @@
-//! What all parts of a node share, and the node as its processes see it.
+//! The shared parts of a node, and the node as its processes see it.
 
 use crate::block_on::block_on;
 use crate::dispatcher::any::Dispatcher;
@@ -37,22 +37,23 @@ pub(crate) struct Core {
     pub(crate) events: Events,
     late_replies: AtomicU64,
     pub(crate) mailbox_alarm: MailboxAlarm,
-    /// Turns run in spans of `tracing`.
+    /// Whether turns run in spans of `tracing`.
     pub(crate) spans: AtomicBool,
-    /// The machine stands still.
+    /// Whether the node has stopped and runs nothing any more.
     halted: AtomicBool,
-    /// One home per dispatcher. Emptied when the node has stopped, for a home holds its core.
+    /// One host per dispatcher. Emptied when the node has stopped, because a host keeps its core
+    /// alive.
     homes: Mutex<DispatcherHosts>,
 }
 
-/// The dispatchers that run, and those that will when they are used, by name.
+/// The dispatchers that run, and those that start when they are first used, by name.
 #[derive(Default)]
 struct DispatcherHosts {
     started: BTreeMap<String, Arc<DispatcherHost>>,
-    /// Those of them again for processes of another class or root, where there are such.
+    /// The hosts of these dispatchers for processes of another class or root.
     beside: BTreeMap<(String, Class, Root), Arc<DispatcherHost>>,
     planned: BTreeMap<String, DispatcherStart>,
-    /// Other names of those.
+    /// Other names of the dispatchers.
     aliases: BTreeMap<String, String>,
 }
 
@@ -62,7 +63,7 @@ pub(crate) type DispatcherStart = Box<dyn Fn() -> io::Result<Dispatcher> + Send>
 /// The node with one of its dispatchers: the host of every process that runs there.
 pub(crate) struct DispatcherHost {
     pub(crate) core: Arc<Core>,
-    /// What the dispatcher was asked for by.
+    /// The name under which the dispatcher was requested.
     name: String,
     pub(crate) dispatcher: Dispatcher,
     class: Class,
@@ -89,7 +90,7 @@ impl Core {
         })
     }
 
-    /// The home with a dispatcher that runs already, and what processes are told it is called.
+    /// Adds the host of a dispatcher that runs already. `called` is the name that processes see.
     pub(crate) fn settle(
         self: &Arc<Self>,
         name: &str,
@@ -116,7 +117,7 @@ impl Core {
         })
     }
 
-    /// The home beside this one for processes of another class or root.
+    /// The host of the same dispatcher for processes of another class or root.
     fn beside(
         self: &Arc<Self>,
         home: &DispatcherHost,
@@ -125,8 +126,8 @@ impl Core {
     ) -> Arc<DispatcherHost> {
         let make = || self.make_home(&home.name, home.dispatcher.of_class(class), (class, root));
         let mut homes = self.homes.lock();
-        // When the homes have been cleared none may be kept, for it holds its core. Nobody is
-        // admitted any more then.
+        // After the hosts have been cleared none may be stored, because a host keeps its core
+        // alive. No process is admitted any more then.
         if self.registry.is_closed() || (class, root) == (Class::Normal, Root::User) {
             return make();
         }
@@ -134,18 +135,18 @@ impl Core {
         Arc::clone(homes.beside.entry(key).or_insert_with(make))
     }
 
-    /// A dispatcher that is started when it is first used.
+    /// Adds a dispatcher that is started when it is first used.
     pub(crate) fn plan(&self, name: &str, plan: DispatcherStart) {
         self.homes.lock().planned.insert(name.to_owned(), plan);
     }
 
-    /// Another name of a dispatcher.
+    /// Adds another name of a dispatcher.
     pub(crate) fn alias_dispatcher(&self, alias: &str, of: &str) {
         self.homes.lock().aliases.insert(alias.to_owned(), of.to_owned());
     }
 
-    /// The home with this dispatcher, which is started if nobody has used it yet; under
-    /// the lock, so that there is one however many come first (rule R5).
+    /// Returns the host of this dispatcher, and starts the dispatcher on its first use. The lock
+    /// ensures that it is started once, however many callers race (rule R5).
     pub(crate) fn home(self: &Arc<Self>, name: &str) -> Result<Arc<DispatcherHost>, SpawnError> {
         let mut homes = self.homes.lock();
         let alias = homes.aliases.get(name).cloned();
@@ -153,7 +154,7 @@ impl Core {
         if let Some(home) = homes.started.get(name) {
             return Ok(Arc::clone(home));
         }
-        // A stop looks through the homes after this, so it misses none.
+        // A stop goes through the hosts after this check, so it misses none.
         if self.registry.is_closed() {
             return Err(SpawnError::NodeStopping);
         }
@@ -179,12 +180,12 @@ impl Core {
         drop(homes);
     }
 
-    /// The process, unless the pid is of another node.
+    /// The process, unless the pid belongs to another node.
     pub(crate) fn process(&self, pid: Pid) -> Option<Arc<dyn Process>> {
         if self.is_ours(pid) { self.registry.process(pid) } else { None }
     }
 
-    /// Whether the pid is of this node, or does not say of which.
+    /// Whether the pid belongs to this node, or names no node.
     pub(crate) fn is_ours(&self, pid: Pid) -> bool {
         pid.node() == 0 && (pid.creation() == 0 || pid.creation() == self.creation)
     }
@@ -197,7 +198,7 @@ impl Core {
         let homes = self.homes();
         let mut dispatchers: Vec<DispatcherStats> =
             homes.iter().map(|home| home.dispatcher.stats()).collect();
-        // All names of a simulation stand for one.
+        // In a simulation all names stand for one dispatcher.
         dispatchers.dedup_by(|one, other| one.name == other.name);
         NodeStats::default().with(|stats| {
             stats.processes = self.registry.living();
@@ -217,7 +218,7 @@ impl Core {
 }
 
 impl DispatcherHost {
-    /// The same dispatcher for services of the node (rule X6).
+    /// The host of the same dispatcher for services of the node (rule X6).
     pub(crate) fn of_system(&self) -> Arc<DispatcherHost> {
         self.core.beside(self, self.class, Root::System)
     }
@@ -460,7 +461,8 @@ impl Host for DispatcherHost {
 
     fn mailbox_is_deep(&self, pid: Pid, length: usize) {
         if self.core.mailbox_alarm.is_due(length) {
-            // The mailbox is locked, and whoever hears of it is a user: it is told in a moment.
+            // The mailbox is locked and the log subscriber is user code, so a timer reports it
+            // in a moment.
             let core = Arc::downgrade(&self.core);
             let tell = move || {
                 if let Some(core) = core.upgrade() {

@@ -1,29 +1,29 @@
-//! The dispatchers of a node by their names, as they were asked for: pure.
+//! The configured dispatchers of a node, by name. Pure.
 
 use crate::error::NodeError;
 use crate::options::{DEFAULT, DispatcherOptions};
 use std::collections::BTreeMap;
 
-/// What the name of a dispatcher stands for.
+/// What a dispatcher name stands for.
 #[derive(Debug)]
 pub(crate) enum Named {
     Own(DispatcherOptions),
     Alias { of: String, said_at: Option<String> },
 }
 
-/// All dispatchers but the default one, and their other names, checked.
+/// All dispatchers except the default one, and their other names, checked.
 #[derive(Debug)]
 pub(crate) struct Dispatchers {
     pub(crate) own: Vec<(String, DispatcherOptions)>,
-    /// The alias, and the dispatcher at the end of the row.
+    /// Each alias, and the dispatcher at the end of its chain.
     pub(crate) aliases: Vec<(String, String)>,
 }
 
 impl Dispatchers {
-    /// What was said above, and what was said below of others.
+    /// Merges the dispatchers in `above` with those in `below` whose names `above` does not use.
     ///
     /// # Errors
-    /// A name is said twice above, or options cannot be, or an alias leads nowhere.
+    /// A name occurs twice in `above`, options are invalid, or an alias leads to no dispatcher.
     pub(crate) fn of(
         above: Vec<(String, Named)>,
         below: Vec<(String, Named)>,
@@ -58,7 +58,7 @@ impl Dispatchers {
     }
 }
 
-/// The dispatcher at the end of a row of aliases, which is no longer than there are names.
+/// The dispatcher at the end of a chain of aliases, which is at most as long as there are names.
 fn end_of<'a>(all: &'a BTreeMap<String, Named>, name: &'a str) -> Option<&'a str> {
     let mut name = name;
     for _ in 0..=all.len() {

@@ -1,13 +1,13 @@
-//! Why a node could not be started.
+//! Errors of starting a node.
 
 use krarup_gen::NameError;
 use std::io;
 
-/// A node could not be started.
+/// The reason why a node could not be started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NodeError {
-    /// The text cannot be a node's name.
+    /// The text is not a valid node name.
     #[error("invalid node name: {0}")]
     InvalidName(#[from] NameError),
     /// The program is compiled with `panic = "abort"`: the first panic of a process would end the
@@ -17,7 +17,7 @@ pub enum NodeError {
          compile it with `panic = \"unwind\"`, or allow it with `NodeBuilder::allow_panic_abort`"
     )]
     PanicAborts,
-    /// Neither the node's settings nor its program gave it a name.
+    /// Neither the node's settings nor its program sets a name.
     #[error("the node has no name: its settings do not say `node.name`")]
     NoName,
     /// A dispatcher was given no workers, or more than 1024.
@@ -28,13 +28,13 @@ pub enum NodeError {
         /// The number asked for.
         workers: usize,
     },
-    /// A dispatcher was given turns of no messages.
+    /// A dispatcher was given a throughput of 0 messages.
     #[error("dispatcher {dispatcher:?} cannot have a throughput of 0 messages")]
     ZeroThroughput {
         /// The dispatcher.
         dispatcher: String,
     },
-    /// A dispatcher was given turns of no time.
+    /// A dispatcher was given a throughput deadline of zero.
     #[error("dispatcher {dispatcher:?} cannot have a throughput deadline of zero")]
     ZeroDeadline {
         /// The dispatcher.
@@ -43,14 +43,14 @@ pub enum NodeError {
     /// The node was given no side threads for blocking work, or more than 16384.
     #[error("a node cannot have {0} threads for blocking work (1 to 16384)")]
     BlockingThreads(usize),
-    /// The alarm of mailboxes is to come too early.
+    /// The mailbox alarm was set below its minimum.
     #[error(
         "the alarm of mailboxes cannot be at {messages} messages: it must be at {least} at least"
     )]
     MailboxAlarm {
-        /// What was asked for.
+        /// The number of messages asked for.
         messages: usize,
-        /// The least there can be.
+        /// The minimum.
         least: usize,
     },
     /// A pool for blocking work was given no threads, or more than 16384.
@@ -61,10 +61,10 @@ pub enum NodeError {
         /// The number asked for.
         threads: usize,
     },
-    /// Two pools for blocking work were given one name.
+    /// Two pools for blocking work have the same name.
     #[error("blocking pool {0:?} is configured twice")]
     BlockingPoolTwice(String),
-    /// A dispatcher was told to report turns of no time.
+    /// A dispatcher was told to report turns of zero length.
     #[error("dispatcher {dispatcher:?} cannot report turns of zero length: all are longer")]
     ZeroLongTurn {
         /// The dispatcher.
@@ -78,18 +78,17 @@ pub enum NodeError {
         /// The size asked for.
         bytes: usize,
     },
-    /// Two dispatchers were given one name.
+    /// Two dispatchers have the same name.
     #[error("dispatcher {0:?} is configured twice")]
     DispatcherTwice(String),
-    /// The name stands for another dispatcher, and there is none of that name, or the names
-    /// stand for each other.
+    /// An alias stands for a dispatcher that does not exist, or aliases stand for each other.
     #[error("dispatcher {alias:?} stands for {of:?}, which is none{}", at(said_at.as_ref()))]
     AliasOfNone {
-        /// The name.
+        /// The alias.
         alias: String,
-        /// What it stands for.
+        /// The name it stands for.
         of: String,
-        /// The file and line that say so, if they are known.
+        /// The file and line of the alias, if they are known.
         said_at: Option<String>,
     },
     /// A thread could not be started.
@@ -97,7 +96,7 @@ pub enum NodeError {
     Thread(#[source] io::Error),
 }
 
-/// Where something was said, behind what was said.
+/// The place of a setting, as the end of an error text.
 fn at(place: Option<&String>) -> String {
     place.map(|place| format!(" ({place})")).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
-//! Telling those who subscribed what happens in the node, and logging what nobody handled.
+//! Notifies subscribers of events in the node, and logs dead letters.
 //!
-//! Nobody subscribed is the usual case, and costs one look at a flag.
+//! Usually there are no subscribers; then an event costs one read of a flag.
 
 use krarup_act::{EventTopic, Subscription, Tell, contain};
 use krarup_gen::{DeadLetter, Lifecycle, Pid, Timestamp};
@@ -10,19 +10,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Dead letters that are logged one by one within a second; of the rest only their number.
+/// The most dead letters that are logged one by one within a second. Of the others only the
+/// number is logged.
 const LOGGED_PER_SECOND: u32 = 10;
 
-/// Letters that come of telling of letters, and so on: a subscriber's conversion may send to the
-/// dead. Beyond this they are counted and not told.
+/// The depth limit of dead letters caused by notifying subscribers of dead letters: a
+/// subscriber's conversion may send to an ended process. Deeper dead letters are counted, but
+/// subscribers are not notified.
 const DEEPEST: u32 = 16;
 
 thread_local! {
-    /// How many subscribers are being told on this thread, each in the midst of the one before.
+    /// How many notifications are nested on this thread.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Somebody is told.
+/// A notification in progress.
 struct EventDepth;
 
 impl EventDepth {
@@ -44,13 +46,13 @@ impl Drop for EventDepth {
 #[derive(Default)]
 pub(crate) struct Events {
     subscriptions: RwLock<Vec<Arc<Subscription>>>,
-    /// Whether there are any.
+    /// Whether there are any subscriptions.
     any: AtomicBool,
     dead_letters: AtomicU64,
     log: Mutex<LogRate>,
 }
 
-/// How much has been logged of late.
+/// The recent number of logged dead letters.
 #[derive(Default)]
 struct LogRate {
     since: Timestamp,
@@ -76,7 +78,7 @@ impl Events {
         !before.is_empty()
     }
 
-    /// A process has ended, and its subscriptions with it.
+    /// Removes the subscriptions of a process that has ended.
     pub(crate) fn forget(&self, pid: Pid) {
         if !self.any.load(Ordering::Acquire) {
             return;
@@ -87,7 +89,7 @@ impl Events {
         }
     }
 
-    /// Tells all who want to know, without a lock, for they may subscribe to more.
+    /// Notifies all subscribers, without a lock, because they may subscribe to more.
     fn publish(&self, tell: impl Fn(&Tell) -> Option<bool>) {
         if !self.any.load(Ordering::Acquire) {
             return;
@@ -97,7 +99,8 @@ impl Events {
         let gone: Vec<_> = subscriptions
             .iter()
             .filter(|subscription| {
-                // Each by itself: a subscriber that panics keeps no other from hearing.
+                // Contained separately: a subscriber that panics does not keep the others from
+                // being notified.
                 contain(|| tell(&subscription.tell)) == Ok(Some(false))
             })
             .map(|subscription| (subscription.topic(), subscription.pid))
@@ -123,7 +126,7 @@ impl Events {
             Tell::DeadLetters(tell) => Some(tell(letter)),
             Tell::Lifecycle(_) => None,
         });
-        // What listens to `tracing` is a user's, and may panic: no business of whoever sends.
+        // The log subscriber is user code and may panic, which must not reach the sender.
         let _ = contain(|| {
             if tracing::enabled!(target: "krarup::dead_letters", tracing::Level::INFO) {
                 self.log(letter, now());
@@ -153,8 +156,8 @@ impl Events {
     }
 }
 
-/// Takes subscriptions out, to be dropped when they are not locked: with one can go the last
-/// handle on a process, and what that holds of a user's.
+/// Takes subscriptions out, so that they are dropped after the lock is released: one may hold
+/// the last handle on a process, and so user values.
 fn remove(
     subscriptions: &mut Vec<Arc<Subscription>>,
     topic: EventTopic,

@@ -1,8 +1,8 @@
-//! The machine of the Krarup node.
+//! The runtime of a Krarup node.
 //!
-//! A [`Node`] keeps the registry of processes and names, the timers, and the
-//! dispatchers that run processes. [`Simulation`] is a node on one thread whose every
-//! choice comes from a seed, in virtual time.
+//! A [`Node`] holds the registry of processes and names, the timers, and the dispatchers that
+//! run processes. A [`Simulation`] is a node on one thread, in virtual time, in which every
+//! choice comes from a seed.
 
 #![forbid(unsafe_code)]
 

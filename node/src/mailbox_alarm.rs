@@ -1,4 +1,5 @@
-//! The alarm of mailboxes in which very many messages wait: its process cannot keep up, or hangs.
+//! The mailbox alarm: reports a mailbox with very many messages, whose process cannot keep up or
+//! hangs.
 
 use crate::error::NodeError;
 use krarup_act::{Process, contain};
@@ -6,12 +7,12 @@ use krarup_gen::Pid;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// When a mailbox is told of first unless told otherwise.
+/// The default length at which a mailbox is first reported.
 pub(crate) const FIRST: usize = 10_000;
-/// Alarms are at multiples of this, for mailboxes are looked at there alone.
+/// Alarms are at multiples of this, because a mailbox checks its length only there.
 const STEP: usize = 16;
 
-/// Whether there can be such an alarm.
+/// Checks the length of an alarm.
 pub(crate) fn check(messages: Option<usize>) -> Result<(), NodeError> {
     match messages {
         Some(messages) if messages < FIRST => {
@@ -21,9 +22,9 @@ pub(crate) fn check(messages: Option<usize>) -> Result<(), NodeError> {
     }
 }
 
-/// Tells of a mailbox when it has come to a length, and again at each doubling.
+/// Reports a mailbox when it reaches a length, and again at each doubling.
 pub(crate) struct MailboxAlarm {
-    /// The first length that is told of; 0: none is.
+    /// The first length that is reported; 0: none is reported.
     first: AtomicUsize,
     count: AtomicU64,
 }
@@ -35,24 +36,24 @@ impl Default for MailboxAlarm {
 }
 
 impl MailboxAlarm {
-    /// Tells of this length first, of the next multiple of 16; of none if that is `None`.
+    /// Sets the first length, rounded up to a multiple of 16; `None` reports no mailbox.
     pub(crate) fn set(&self, first: Option<usize>) {
         let first = first.map_or(0, |first| first.checked_next_multiple_of(STEP).unwrap_or(0));
         self.first.store(first, Ordering::Relaxed);
     }
 
-    /// Whether this length is one that is told of.
+    /// Whether a mailbox of this length is reported.
     pub(crate) fn is_due(&self, length: usize) -> bool {
         let first = self.first.load(Ordering::Relaxed);
         first > 0 && length.is_multiple_of(first) && (length / first).is_power_of_two()
     }
 
-    /// How often it has told of one.
+    /// The number of reports.
     pub(crate) fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Counts, and warns. A subscriber that panics is nobody else's matter.
+    /// Counts and warns. A panic of the log subscriber is contained.
     pub(crate) fn tell(&self, pid: Pid, length: usize, process: Option<Arc<dyn Process>>) {
         self.count.fetch_add(1, Ordering::Relaxed);
         let info = process.map(|process| process.info());

@@ -19,11 +19,13 @@ use std::sync::Arc;
 
 /// A node: a registry of processes and the dispatchers that run them.
 ///
-/// Nodes are values. Any number of them live in one operating system process and share
-/// nothing (rule X1). Cloning gives another handle on the same node; when the last one is
-/// dropped, the node stops by itself in the background. A process that holds one, given
-/// to it in its factory, keeps the node from that: then it must be stopped. Most
-/// processes need none, for a [`krarup_act::Context`] spawns, looks up and sends.
+/// Nodes are values. Any number of them live in one operating system process and share nothing
+/// (rule X1).
+///
+/// A clone is another handle on the same node. When the last handle is dropped, the node stops
+/// in the background. A process that holds a handle, for example one moved into its factory,
+/// prevents that; such a node must be stopped explicitly. Most processes need no handle, because
+/// a [`krarup_act::Context`] spawns, looks up and sends.
 #[derive(Clone)]
 pub struct Node {
     inner: Arc<NodeInner>,
@@ -59,7 +61,7 @@ impl Node {
         self.home().core.name.as_str()
     }
 
-    /// The node's time.
+    /// Returns the node's current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.home().now()
@@ -91,10 +93,10 @@ impl Node {
         Spawn::outside(self.host(), factory)
     }
 
-    /// Spawns a service: a process below the system root, as are all that it spawns (rule
-    /// X6). At a stop it is asked to end when the last process below the user root has ended,
-    /// so it serves them in their `terminate` and hears of their end: for loggers, metrics,
-    /// connections that others share. All else is as with [`Node::spawn`].
+    /// Spawns a service: a process below the system root, as are all processes that it spawns
+    /// (rule X6). A stop asks it to end when the last process below the user root has ended, so
+    /// it serves those processes in their `terminate` and is notified of their end. Services are
+    /// for loggers, metrics and shared connections. Otherwise this is like [`Node::spawn`].
     ///
     /// ```
     /// # use krarup_node::Simulation;
@@ -119,29 +121,31 @@ impl Node {
         Spawn::outside(self.home().of_system() as Arc<dyn Host>, factory)
     }
 
-    /// Stops the node, as [`Node::stop`] does, when this process ends, for whatever reason;
-    /// now if it has ended already (rule X6). Without it a top-level process that ends takes
-    /// nobody along: whatever is to start it anew, or to stop more, is a supervisor's to say.
-    /// It costs a process below the system root, which watches.
+    /// Stops the node, as [`Node::stop`] does, when this process ends for any reason, or now if
+    /// it has ended already (rule X6).
+    ///
+    /// Without it, the end of a top-level process ends no other process; restarting it, or
+    /// stopping more, is the task of a supervisor. It costs a process below the system root,
+    /// which monitors this one.
     ///
     /// # Errors
-    /// [`SpawnError::NodeStopping`]: there is nothing left to do then.
-    /// [`SpawnError::NoConnection`]: the process is of another node, and nothing watches it.
+    /// [`SpawnError::NodeStopping`]: the node stops already. [`SpawnError::NoConnection`]: the
+    /// process belongs to another node, and is not monitored.
     pub fn stop_with(&self, pid: Pid) -> Result<(), SpawnError> {
         guard::stop_with(self.home(), &self.inner.stopper, pid)
     }
 
-    /// The process with this name.
+    /// Returns the pid of the process with this name.
     #[must_use]
     pub fn whereis(&self, name: &str) -> Option<Pid> {
         self.home().whereis(name).map(|process| process.pid())
     }
 
-    /// The typed address of the process with this name. Say the type where it goes:
+    /// Returns the typed address of the process with this name. Give the type at the binding:
     /// `let counter: Address<Counter> = node.lookup("counter")?`.
     ///
     /// # Errors
-    /// [`LookupError`]: nobody has the name, or the process takes other messages.
+    /// [`LookupError`]: no process has the name, or the process takes other messages.
     pub fn lookup<M, C>(&self, name: &str) -> Result<Address<M, C>, LookupError>
     where
         M: Send + 'static,
@@ -150,7 +154,7 @@ impl Node {
         lookup(&**self.home(), name)
     }
 
-    /// The typed address of the process with this pid.
+    /// Returns the typed address of the process with this pid.
     ///
     /// # Errors
     /// As [`Node::lookup`].
@@ -166,13 +170,13 @@ impl Node {
         self.home().core.process(pid)
     }
 
-    /// Sends a value to a pid, a name (a `&str`) or an alias; the receiver's message type must
-    /// be the value's, unless it takes others ([`krarup_act::Context::take_others`]).
+    /// Sends a value to a pid, a name (a `&str`) or an alias. The receiver's message type must
+    /// be the type of the value, unless it takes others ([`krarup_act::Context::take_others`]).
     ///
     /// # Errors
-    /// [`SendError::WrongType`], and those of [`Address::send`]; all give the value back, as a
-    /// [`Dynamic`]. That cannot be shared between threads, so before a `?` goes
-    /// `.map_err(SendError::without_message)`.
+    /// [`SendError::WrongType`], and those of [`Address::send`]. All give the value back, as a
+    /// [`Dynamic`]. A [`Dynamic`] is not `Sync`, so use `.map_err(SendError::without_message)`
+    /// before a `?`.
     pub fn send<'a, T: Send + 'static>(
         &self,
         to: impl Into<Destination<'a>>,
@@ -187,50 +191,51 @@ impl Node {
         self.process(pid).is_some()
     }
 
-    /// Sends an exit signal from outside any process (rules L2, L3, L7); it comes from
-    /// `<0.0.0>`. To a dead process it does nothing.
+    /// Sends an exit signal from outside any process (rules L2, L3, L7). Its sender is
+    /// `<0.0.0>`. It has no effect on an ended process.
     pub fn exit(&self, pid: Pid, reason: Reason) {
         if let Some(process) = self.process(pid) {
             process.exit_signal(Exit { pid: self.home().node_pid(), reason }, Via::Signal);
         }
     }
 
-    /// Ends a process at once, whatever it wants (rule D3).
+    /// Kills a process; it cannot prevent that (rule D3).
     pub fn kill(&self, pid: Pid) {
         if let Some(process) = self.process(pid) {
             process.kill();
         }
     }
 
-    /// Monitors a process from now on: what comes back waits for its end, and is ready at
-    /// once, with `NoProcess`, if there is none (rule L4).
+    /// Monitors a process from now on. The returned monitor waits for its end; without such a
+    /// process it is ready at once, with `NoProcess` (rule L4).
     pub fn monitor(&self, pid: Pid) -> Monitor {
         watch(self.host(), Target::Pid(pid))
     }
 
-    /// Monitors the process that has this name now.
+    /// Monitors the process that now has this name.
     ///
     /// # Errors
-    /// The text cannot be a name.
+    /// The text is not a valid name.
     pub fn monitor_name(&self, name: impl AsRef<str>) -> Result<Monitor, NameError> {
         let name = Name::new(name)?;
         let pid = self.whereis(name.as_str());
         Ok(watch(self.host(), Target::Name(name, pid)))
     }
 
-    /// Monitors the process that has this alias now. An alias does not say of which node it is:
-    /// one of another node is nobody's here, or that of the process whose alias has its number.
+    /// Monitors the process that now has this alias. An alias does not name its node: here, an
+    /// alias of another node belongs to no process, or to the process whose alias has the same
+    /// number.
     pub fn monitor_alias(&self, alias: Alias) -> Monitor {
         let pid = self.home().by_alias(alias).map(|process| process.pid());
         watch(self.host(), Target::Alias(alias, pid))
     }
 
-    /// Asks a process to describe itself (rule X3), and waits up to 5 s for its answer.
+    /// Requests a description of a process (rule X3), and waits up to 5 s for the answer.
     pub fn inspect(&self, pid: Pid) -> Pending<Inspection, CallError> {
         inspect(self.host(), self.process(pid))
     }
 
-    /// As [`Node::inspect`], for these items alone; see
+    /// As [`Node::inspect`], for these items only; see
     /// [`Address::inspect_items`](krarup_act::Address::inspect_items).
     pub fn inspect_items<I>(&self, pid: Pid, items: I) -> Pending<Inspection, CallError>
     where
@@ -239,65 +244,71 @@ impl Node {
         inspect_items(self.host(), self.process(pid), items.into_iter().map(Into::into).collect())
     }
 
-    /// A picture of a process, at once and without its help (rule X3).
+    /// Returns a snapshot of a process, at once and without its cooperation (rule X3).
     #[must_use]
     pub fn process_info(&self, pid: Pid) -> Option<ProcessInfo> {
         self.process(pid).map(|process| process.info())
     }
 
-    /// The state of a process, if its behaviour offers it as a `T`
+    /// Returns the state of a process, if its behaviour offers it as a `T`
     /// ([`krarup_act::Actor::state`]; rule X5).
     pub fn state<T: Send + 'static>(&self, pid: Pid) -> Pending<T, DebugError> {
         state(self.host(), self.process(pid))
     }
 
-    /// Has a process handle nothing until it is resumed; see [`Address::suspend`] (rule X5).
+    /// Suspends a process: it handles nothing until it is resumed. See [`Address::suspend`]
+    /// (rule X5).
     pub fn suspend(&self, pid: Pid) -> Pending<(), DebugError> {
         suspend(self.host(), self.process(pid))
     }
 
-    /// Takes one suspension of a process back; whether there was one.
+    /// Removes one suspension of a process. Returns whether there was one.
     pub fn resume(&self, pid: Pid) -> bool {
         self.process(pid).is_some_and(Process::resume)
     }
 
-    /// Logs what a process receives from now on, or no more: as `tracing` events of the
-    /// target `krarup::trace`. Whether there is such a process. See [`Address::trace`] for one
-    /// that shows the messages (rule X5).
+    /// Starts or stops logging what a process receives, as `tracing` events of the target
+    /// `krarup::trace`. Returns whether there is such a process. [`Address::trace`] also shows
+    /// the messages (rule X5).
     pub fn trace(&self, pid: Pid, on: bool) -> bool {
         let process = self.process(pid);
         process.map(|process| process.trace(on)).is_some()
     }
 
-    /// Has a process told of every dead letter to others from now on, beyond its bound, as long as it
-    /// lives (rules M7, D7). Who sends to the dead has the message back; what was accepted
-    /// and not handled is gone, so the letters tell of messages and do not hold them. Subscribing again
-    /// takes the place of the first time. A subscriber that is slow has them wait in its mailbox, without a bound; one
-    /// that sends to the dead whenever it is told causes the next letter itself.
+    /// Subscribes a process to all dead letters for other processes, from now on and for its
+    /// lifetime; they are exempt from its mailbox bound (rules M7, D7). Subscribing again
+    /// replaces the first subscription.
+    ///
+    /// A failed send returns the message to the sender, and messages that were accepted but not
+    /// handled have been dropped, so dead letters describe messages and do not hold them.
+    ///
+    /// If the subscriber is slow, its mailbox grows without a bound. If it sends to an ended
+    /// process whenever it is notified, it causes the next dead letter itself.
     pub fn subscribe_dead_letters(&self, who: Recipient<DeadLetter>) {
         self.home().subscribe(Subscription::to_dead_letters(who));
     }
 
-    /// Has a process told of the life of all others from now on, beyond its bound, as long as
-    /// it lives (rule X4).
+    /// Subscribes a process to the lifecycle of all others, from now on and for its lifetime;
+    /// the events are exempt from its mailbox bound (rule X4).
     pub fn subscribe_lifecycle(&self, who: Recipient<Lifecycle>) {
         self.home().subscribe(Subscription::to_lifecycle(who));
     }
 
-    /// Ends a subscription; whether there was one.
+    /// Ends a subscription. Returns whether there was one.
     pub fn unsubscribe(&self, topic: EventTopic, pid: Pid) -> bool {
         self.home().unsubscribe(topic, pid)
     }
 
-    /// All living processes, in the order they were spawned (rule X4).
+    /// Returns all living processes in the order in which they were spawned (rule X4).
     #[must_use]
     pub fn processes(&self) -> Vec<Pid> {
         self.home().core.registry.all().iter().map(|process| process.pid()).collect()
     }
 
-    /// All living processes below those that spawned them (rule X4): first those of the user
-    /// root, then those of the system root (rule X6). One whose parent has ended stands at
-    /// the top. Each prints itself, line by line to the last: `print!("{tree}")`.
+    /// Returns all living processes as trees, each below the process that spawned it (rule X4):
+    /// first those of the user root, then those of the system root (rule X6). A process whose
+    /// parent has ended is a root. Each tree prints itself, and ends with a newline:
+    /// `print!("{tree}")`.
     #[must_use]
     pub fn tree(&self) -> Vec<ProcessTree> {
         let processes = self.home().core.registry.all();
@@ -309,8 +320,8 @@ impl Node {
                 children.entry(parent).or_default().push(*pid);
             }
         }
-        // Children have greater pids than their parents, so from the last to the first
-        // every subtree is complete when its root is reached; no recursion.
+        // Children have greater pids than their parents. So in descending order every subtree is
+        // complete when its root is reached, without recursion.
         let mut trees: BTreeMap<Pid, ProcessTree> = BTreeMap::new();
         while let Some((pid, process)) = infos.pop_last() {
             let below = children.get(&pid).into_iter().flatten();
@@ -318,23 +329,23 @@ impl Node {
             trees.insert(pid, ProcessTree::new(process, below));
         }
         let mut trees: Vec<_> = trees.into_values().collect();
-        // Stable: below each root in the order in which they were spawned.
+        // The sort is stable: below each root they stay in the order in which they were spawned.
         trees.sort_by_key(|tree| tree.process.root);
         trees
     }
 
-    /// What the node has counted (rule X4).
+    /// Returns the node's statistics (rule X4).
     #[must_use]
     pub fn stats(&self) -> NodeStats {
         self.home().core.stats()
     }
 
-    /// Stops the node in order (rule X2); see [`NodeStop`]. Twice is fine.
+    /// Stops the node in order (rule X2); see [`NodeStop`]. It may be called twice.
     pub fn stop(&self) -> NodeStop {
         NodeStop::new(Arc::clone(self.home()), Arc::clone(&self.inner.stopper))
     }
 
-    /// Whether the node is stopping or has stopped.
+    /// Returns whether the node is stopping or has stopped.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.home().core.registry.is_closing()

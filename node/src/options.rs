@@ -1,4 +1,4 @@
-//! How a dispatcher is set up.
+//! The options of a dispatcher.
 
 use crate::core::{Core, DispatcherStart};
 use crate::dispatcher::any::Dispatcher;
@@ -18,26 +18,26 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-/// Messages in a turn unless told otherwise.
+/// The default number of messages in a turn.
 pub(crate) const THROUGHPUT: u32 = 64;
-/// The fewest workers of a dispatcher by default: one can be blocked and another fills
-/// in (seeds G-061).
+/// The fewest workers of a dispatcher by default: if one is blocked, another still runs (seeds
+/// G-061).
 const LEAST_WORKERS: usize = 2;
-/// A turn that lasts so long is reported unless told otherwise.
+/// The default length from which a turn is reported.
 const LONG_TURN: Duration = Duration::from_millis(100);
-/// Bytes of stack that a thread may be given.
+/// The stack sizes that a thread may be given, in bytes.
 pub(crate) const STACK_SIZES: RangeInclusive<usize> = 64 << 10..=1 << 30;
 /// The most workers of one dispatcher.
 pub(crate) const MOST_WORKERS: usize = 1024;
 /// The most side threads for blocking work.
 pub(crate) const MOST_BLOCKING_THREADS: usize = 16_384;
 
-/// Workers on a machine with so many cores, unless told otherwise (rule R3).
+/// The default number of workers on a machine with this many cores (rule R3).
 fn workers_for(cores: usize) -> usize {
     cores.clamp(LEAST_WORKERS, MOST_WORKERS)
 }
 
-/// The name of the dispatcher that runs what is not told otherwise.
+/// The name of the default dispatcher.
 pub(crate) const DEFAULT: &str = "default";
 
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ enum DispatcherKind {
     Calling,
 }
 
-/// A user's, which need not be able to print itself.
+/// The executor of a user, which need not implement `Debug`.
 #[derive(Clone)]
 struct Threads(Arc<dyn Executor>);
 
@@ -58,14 +58,14 @@ impl fmt::Debug for Threads {
     }
 }
 
-/// How a dispatcher runs its processes.
+/// The options of a dispatcher: how it runs its processes.
 ///
 /// | made by | kind | its threads |
 /// |---|---|---|
 /// | [`DispatcherOptions::new`] | shared | workers that run any number of processes |
 /// | [`DispatcherOptions::pinned`] | pinned | one for each process, that ends with it |
 /// | [`DispatcherOptions::executor`] | executor | those of the executor |
-/// | [`DispatcherOptions::calling_thread`] | calling-thread | none: whoever makes a process ready runs it |
+/// | [`DispatcherOptions::calling_thread`] | calling-thread | none: the thread that makes a process ready runs it |
 #[derive(Clone, Debug)]
 pub struct DispatcherOptions {
     kind: DispatcherKind,
@@ -79,8 +79,8 @@ pub struct DispatcherOptions {
 }
 
 impl Default for DispatcherOptions {
-    /// As many workers as cores, at least 2, and as many spares; turns of at most 64
-    /// messages, however long, and a warning about those of 100 ms.
+    /// As many workers as cores, at least 2, and as many spares. A turn has at most 64 messages
+    /// and no deadline, and is reported from 100 ms.
     fn default() -> Self {
         DispatcherOptions {
             kind: DispatcherKind::Shared,
@@ -96,108 +96,109 @@ impl Default for DispatcherOptions {
 }
 
 impl DispatcherOptions {
-    /// The default options.
+    /// Returns the default options.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A dispatcher that gives each process a thread of its own, named
-    /// `<node>-<dispatcher>-<number of the process>`: for what blocks as a matter of
-    /// course, or wants to be called from one thread (rule R5). Long turns are not reported
-    /// unless [`DispatcherOptions::long_turn`] says so. It has no workers and no spares.
+    /// Makes a dispatcher that gives each process a thread of its own, named
+    /// `<node>-<dispatcher>-<number of the process>` (rule R5). It is for processes that block
+    /// regularly, or must be called from one thread. Long turns are not reported unless
+    /// [`DispatcherOptions::long_turn`] is set. It has no workers and no spares.
     #[must_use]
     pub fn pinned() -> Self {
         DispatcherOptions { kind: DispatcherKind::Pinned, long_turn: None, ..Self::default() }
     }
 
-    /// A dispatcher that runs its processes on threads that are not the node's, turn by turn
-    /// (rules R5, R7): see [`Executor`]. It has no workers and no spares, its turns are not
-    /// reported, and running time is not measured. The executor must run what it accepts
-    /// until the node has stopped: stop the node first.
+    /// Makes a dispatcher that runs its processes on threads that are not the node's, turn by
+    /// turn (rules R5, R7): see [`Executor`]. It has no workers and no spares, its turns are not
+    /// reported, and running time is not measured. The executor must run what it accepts until
+    /// the node has stopped: stop the node first.
     #[must_use]
     pub fn executor(executor: impl Executor) -> Self {
         let kind = DispatcherKind::Executed(Threads(Arc::new(executor)));
         DispatcherOptions { kind, long_turn: None, ..Self::default() }
     }
 
-    /// A dispatcher without threads: a process runs on the thread that makes it ready,
-    /// before `send` returns there (rule R5). For tests. What a process makes ready runs
-    /// when that process's turn is over, what a timer makes ready runs on the timer's
-    /// thread; a handler that blocks holds up whoever that is. It has no workers and no
-    /// spares, its turns are not reported, and running time is not measured.
+    /// Makes a dispatcher without threads, for tests: a process runs on the thread that makes it
+    /// ready, before `send` returns there (rule R5).
+    ///
+    /// A process made ready within a turn runs when that turn is over. A process made ready by a
+    /// timer runs on the timer's thread. A handler that blocks delays that thread. It has no
+    /// workers and no spares, its turns are not reported, and running time is not measured.
     #[must_use]
     pub fn calling_thread() -> Self {
         DispatcherOptions { kind: DispatcherKind::Calling, long_turn: None, ..Self::default() }
     }
 
-    /// Worker threads, 1 to 1024 (rule R3). Only shared dispatchers have them: for the other kinds
-    /// the number is checked, and makes no difference.
+    /// Sets the number of worker threads, 1 to 1024 (rule R3). Only shared dispatchers have
+    /// workers: for the other kinds the number is checked, and has no effect.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
         self
     }
 
-    /// Messages a process may handle in one turn, at least 1 (rule R1). More is faster,
-    /// fewer is fairer.
+    /// Sets the most messages that a process may handle in one turn, at least 1 (rule R1). More
+    /// is faster, fewer is fairer.
     #[must_use]
     pub fn throughput(mut self, messages: u32) -> Self {
         self.throughput = messages;
         self
     }
 
-    /// Ends a turn after the message during which this time, more than zero, is over (rule
-    /// R1). Costs a look at the clock per message.
+    /// Sets a deadline for a turn, more than zero: the turn ends after the message during which
+    /// it passes (rule R1). Costs a read of the clock per message.
     #[must_use]
     pub fn throughput_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self
     }
 
-    /// Spare workers that fill in, at most, while handlers hold workers and work waits (rule
-    /// R4): as many as workers unless told otherwise, and never more. Each is a thread
-    /// that ends when it is not needed any more.
+    /// Sets the most spare workers, which fill in while handlers hold workers and work waits
+    /// (rule R4). The default, and the limit, is the number of workers. Each is a thread that
+    /// ends when it is no longer needed.
     #[must_use]
     pub fn spare_workers(mut self, spares: usize) -> Self {
         self.spares = Some(spares);
         self
     }
 
-    /// A handler that holds its worker for so long, more than zero, without an `await` is
-    /// reported: once for each turn, by a warning of `tracing` and in
-    /// [`krarup_gen::DispatcherStats::long_turns`] (rule R4). 100 ms unless told otherwise;
-    /// noticed up to 20 ms later.
+    /// Sets the length, more than zero, from which a turn is reported in which a handler holds
+    /// its worker without an `await` (rule R4). Each turn is reported once, by a warning of
+    /// `tracing` and in [`krarup_gen::DispatcherStats::long_turns`]. The default is 100 ms. A
+    /// long turn is noticed up to 20 ms later.
     #[must_use]
     pub fn long_turn(mut self, limit: Duration) -> Self {
         self.long_turn = Some(limit);
         self
     }
 
-    /// Long turns are not reported: for a dispatcher that is there for blocking handlers.
+    /// Turns off the report of long turns: for a dispatcher for blocking handlers.
     #[must_use]
     pub fn no_long_turn(mut self) -> Self {
         self.long_turn = None;
         self
     }
 
-    /// The stack of each of its threads, in bytes, 64 KiB to 1 GiB; 2 MiB unless told
-    /// otherwise here or by `RUST_MIN_STACK`.
+    /// Sets the stack size of each of its threads, in bytes, 64 KiB to 1 GiB. The default is
+    /// that of `RUST_MIN_STACK`, or 2 MiB.
     #[must_use]
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.stack_size = Some(bytes);
         self
     }
 
-    /// Whether processes of high class go before the others here (rule R6), as they do unless told
-    /// otherwise; where there is no queue it makes no difference.
+    /// Sets whether processes of high class go before the others on this dispatcher (rule R6).
+    /// On by default. It has no effect on dispatchers without a queue.
     #[must_use]
     pub fn classes(mut self, on: bool) -> Self {
         self.classes = on;
         self
     }
 
-    /// How to start it.
+    /// Returns a function that starts the dispatcher.
     pub(crate) fn plan(&self, name: &str, core: &Arc<Core>, around: &Around) -> DispatcherStart {
         let setup = self.setup(name, core, around);
         let kind = self.kind.clone();
@@ -216,7 +217,7 @@ impl DispatcherOptions {
         })
     }
 
-    /// What it is made with.
+    /// Returns the setup with which the dispatcher is made.
     pub(crate) fn setup(&self, name: &str, core: &Arc<Core>, around: &Around) -> Setup {
         let cores = || thread::available_parallelism().map_or(1, usize::from);
         let workers = self.workers.unwrap_or_else(|| workers_for(cores()));
@@ -241,7 +242,7 @@ impl DispatcherOptions {
         }
     }
 
-    /// What is wrong with them, for a dispatcher of this name.
+    /// Checks the options, for a dispatcher of this name.
     pub(crate) fn check(&self, name: &str) -> Result<(), NodeError> {
         let dispatcher = name.to_owned();
         let workers = self.workers.unwrap_or(LEAST_WORKERS);

@@ -1,4 +1,4 @@
-//! A log subscriber that panics: for tests of what must go on all the same.
+//! A log subscriber that panics: for tests of code that must survive that.
 
 use std::cell::Cell;
 use std::sync::Once;
@@ -6,12 +6,12 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
 thread_local! {
-    /// How often it was told something on this thread, if it listens here.
+    /// The number of events on this thread, if the subscriber is active here.
     static TOLD: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Panics whenever it is told something on a thread where it listens. It is that of the whole
-/// program: what is wanted by one thread alone may be taken for unwanted by all.
+/// Panics at each event on a thread where it is active. It is installed for the whole program:
+/// with a subscriber per thread, `tracing` may cache the disinterest of one thread for all.
 struct Panics;
 
 impl Subscriber for Panics {
@@ -36,7 +36,7 @@ impl Subscriber for Panics {
     fn exit(&self, _: &Id) {}
 }
 
-/// Runs this while it listens on this thread; how often it was told something.
+/// Runs `run` with the subscriber active on this thread. Returns the number of events.
 pub(crate) fn told(run: impl FnOnce()) -> usize {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| tracing::subscriber::set_global_default(Panics).expect("the only one"));

@@ -1,4 +1,4 @@
-//! Who lives in the node: processes by pid and by name.
+//! The registry of a node: its living processes by pid and by name.
 
 use crate::sync::in_one_order::{AtomicBool, AtomicUsize};
 use crate::sync::{AtomicU64, Ordering, RwLock};
@@ -8,15 +8,15 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
-/// Pids are dealt out one after the other, so the low bits of their pages spread evenly.
+/// Pids are assigned in sequence, so the low bits of their pages spread evenly.
 const SHARDS: usize = 16;
-/// Processes with numbers that follow each other share a page: so most cost their pointer
-/// and little more, where a table of all would keep its room for growth for each.
+/// Processes with consecutive numbers share a page, so most of them cost their pointer and
+/// little more. One table of all processes would keep spare capacity for each.
 const PAGE: usize = 16;
 
 type Shard = RwLock<HashMap<u64, Box<PidPage>, BuildHasherDefault<NumberHasher>>>;
 
-/// The living among the processes with numbers from a multiple of [`PAGE`] on.
+/// The living processes among those with numbers from a multiple of [`PAGE`] on.
 #[derive(Default)]
 struct PidPage {
     living: usize,
@@ -32,13 +32,13 @@ pub(crate) struct Registry {
     spawned: AtomicU64,
     /// No top-level process is admitted any more (rule X2).
     closing: AtomicBool,
-    /// Nobody is admitted below the user root any more, and below any root.
+    /// No process is admitted below the user root any more, or, for `closed`, below any root.
     users_closed: AtomicBool,
     closed: AtomicBool,
 }
 
-/// Numbers that are already spread need no hash, only their bits moved to where the
-/// table looks (Fibonacci hashing).
+/// Numbers that are already spread need no hash. Their bits are only moved to where the table
+/// looks (Fibonacci hashing).
 #[derive(Default)]
 struct NumberHasher(u64);
 
@@ -59,7 +59,8 @@ impl Hasher for NumberHasher {
 }
 
 impl Registry {
-    /// Where the process with this number is, if it lives: shard, page, and place on it.
+    /// The position of the process with this number, if it lives: its shard, page and place on
+    /// the page.
     fn place(&self, id: u64) -> (&Shard, u64, usize) {
         let page = id / PAGE as u64;
         // The remainder of a division by 16 fits any integer.
@@ -68,15 +69,15 @@ impl Registry {
         (&self.shards[among(page, SHARDS)], page, among(id, PAGE))
     }
 
-    /// Takes a process in and reserves its name, or changes nothing (rules N2 to N4).
+    /// Adds a process and reserves its name, or changes nothing (rules N2 to N4).
     pub(crate) fn admit(
         &self,
         process: Arc<dyn Process>,
         name: Option<&Name>,
     ) -> Result<(), SpawnError> {
         let pid = process.pid();
-        // Counted before the flags are read: whoever closes the registry and then finds nobody
-        // counted has not missed anybody.
+        // Count before reading the flags: a thread that closes the registry and then finds a
+        // count of zero has missed no process.
         self.living.fetch_add(1, Ordering::SeqCst);
         if self.refuses(process.parent(), process.root()) {
             self.uncount();
@@ -90,7 +91,7 @@ impl Registry {
                     self.uncount();
                     return Err(SpawnError::NameTaken { name: name.clone(), by });
                 }
-                // Found by its pid before it is found by its name.
+                // A process can be found by its pid before it can be found by its name.
                 self.insert(pid, Arc::clone(&process));
                 names.insert(name.clone(), process);
             }
@@ -107,7 +108,7 @@ impl Registry {
         page.places[place] = Some(process);
     }
 
-    /// Takes a dead process out.
+    /// Removes a process that has ended.
     pub(crate) fn retire(&self, pid: Pid, name: Option<&Name>) {
         if let Some(name) = name {
             let mut names = self.names.write();
@@ -115,7 +116,7 @@ impl Registry {
                 names.remove(name);
             }
         }
-        // Dropped when the shard is not locked any more.
+        // The process is dropped after the shard has been unlocked.
         if self.remove(pid).is_some() {
             self.uncount();
         }
@@ -137,7 +138,7 @@ impl Registry {
         self.living.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// Gives a name, or says who has it.
+    /// Registers a name, or returns the pid of its holder.
     pub(crate) fn register(&self, name: &Name, process: Arc<dyn Process>) -> Result<(), Pid> {
         match self.names.write().entry(name.clone()) {
             std::collections::hash_map::Entry::Occupied(taken) => Err(taken.get().pid()),
@@ -152,7 +153,7 @@ impl Registry {
         self.names.write().remove(name)
     }
 
-    /// Takes the name from this process, if it has it.
+    /// Removes the name of this process, if it has it.
     pub(crate) fn unregister_from(&self, name: &str, pid: Pid) -> Option<Arc<dyn Process>> {
         let mut names = self.names.write();
         let holder = names.get(name).filter(|holder| holder.pid().is_same_process(pid)).cloned();
@@ -176,7 +177,7 @@ impl Registry {
     }
 
     pub(crate) fn remove_alias(&self, alias: Alias) {
-        // Dropped when the table is not locked any more.
+        // The entry is dropped after the table has been unlocked.
         let gone = self.aliases.write().remove(&alias);
         drop(gone);
     }
@@ -189,7 +190,7 @@ impl Registry {
         self.aliases.read().len()
     }
 
-    /// All living processes in the order they were spawned.
+    /// All living processes in the order in which they were spawned.
     pub(crate) fn all(&self) -> Vec<Arc<dyn Process>> {
         let mut all: Vec<_> = self
             .shards
@@ -218,8 +219,8 @@ impl Registry {
         self.names.read().len()
     }
 
-    /// A stop has begun: refuses top-level processes from now on. What runs may still spawn
-    /// what it needs to finish its work.
+    /// Refuses top-level processes from now on, because a stop has begun. Running processes may
+    /// still spawn what they need to finish their work.
     pub(crate) fn close_to_top_level(&self) {
         let _ = self.closing.swap(true, Ordering::SeqCst);
     }
@@ -229,12 +230,12 @@ impl Registry {
         self.close_to_top_level();
         match root {
             Root::User => drop(self.users_closed.swap(true, Ordering::SeqCst)),
-            // The services are the last: nobody is admitted behind them.
+            // The services are the last: no process is admitted after them.
             _ => drop(self.close()),
         }
     }
 
-    /// Refuses everybody from now on; whether this was the first call.
+    /// Refuses every process from now on. Returns whether this was the first call.
     pub(crate) fn close(&self) -> bool {
         self.close_to_top_level();
         !self.closed.swap(true, Ordering::SeqCst)
@@ -244,7 +245,7 @@ impl Registry {
         self.closing.load(Ordering::SeqCst) && (parent.is_none() || self.is_closed_below(root))
     }
 
-    /// Whether nobody is admitted any more below this root.
+    /// Whether no process is admitted any more below this root.
     pub(crate) fn is_closed_below(&self, root: Root) -> bool {
         self.is_closed() || root == Root::User && self.users_closed.load(Ordering::SeqCst)
     }
@@ -254,7 +255,7 @@ impl Registry {
         self.closing.load(Ordering::SeqCst)
     }
 
-    /// Whether nobody is admitted any more.
+    /// Whether no process is admitted any more.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::SeqCst)
     }
@@ -288,18 +289,18 @@ mod tests {
         };
         let registry = &core.registry;
         let pages = || registry.shards.iter().map(|shard| shard.read().len()).sum::<usize>();
-        // The numbers 1 to 300: more pages than shards, and two of them on one shard.
+        // The numbers 1 to 300: more pages than shards, and two pages on one shard.
         let all: Vec<_> = (0..300).map(|_| spawn()).collect();
         assert_eq!((pages(), registry.living(), registry.spawned()), (19, 300, 300));
         let pids = || registry.all().iter().map(|process| process.pid()).collect::<Vec<_>>();
         assert_eq!(pids(), all.iter().map(Address::pid).collect::<Vec<_>>());
-        // One of each page stays.
+        // One process of each page stays.
         all.iter().filter(|one| one.pid().id() % 16 != 3).for_each(|one| one.send(()).unwrap());
         assert_eq!((pages(), registry.living()), (19, 19));
         assert!(pids().iter().all(|pid| pid.id() % 16 == 3));
         assert!(registry.process(all[2].pid()).is_some_and(|found| found.pid() == all[2].pid()));
         assert!(registry.process(all[3].pid()).is_none());
-        // Who has ended is taken out once.
+        // An ended process is removed once.
         registry.retire(all[3].pid(), None);
         assert_eq!(registry.living(), 19);
         all.iter().filter(|one| one.is_alive()).for_each(|one| one.send(()).unwrap());

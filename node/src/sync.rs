@@ -1,7 +1,7 @@
-//! The primitives of what is modelled: the ordinary ones, and loom's in the models.
+//! The synchronisation primitives of modelled code: the ordinary ones, and loom's in the models.
 //!
-//! Code that takes these from here is checked as it stands: loom runs it in every order,
-//! with every value that a load may see (CONTRIBUTING.md has the command).
+//! Code that takes these from here is checked unchanged: loom runs it in every order, with every
+//! value that a load may see (CONTRIBUTING.md has the command).
 
 #[cfg(not(all(test, loom)))]
 pub(crate) use self::ordinary::*;
@@ -15,7 +15,7 @@ mod ordinary {
     pub(crate) use parking_lot::{Condvar, Mutex, RwLock};
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
-    /// For what relies on the one order of all `SeqCst` accesses, without fences.
+    /// For code that relies on the single order of all `SeqCst` accesses, without fences.
     pub(crate) mod in_one_order {
         pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize};
     }
@@ -44,7 +44,7 @@ mod modelled {
         }
     }
 
-    /// Empty only while its thread waits at a [`Condvar`].
+    /// Empty only while its thread waits on a [`Condvar`].
     pub(crate) struct MutexGuard<'a, T> {
         mutex: &'a loom::sync::Mutex<T>,
         locked: Option<loom::sync::MutexGuard<'a, T>>,
@@ -64,7 +64,7 @@ mod modelled {
         }
     }
 
-    /// loom's, with the interface of `parking_lot`'s.
+    /// loom's condition variable with the interface of `parking_lot`'s.
     #[derive(Default)]
     pub(crate) struct Condvar(loom::sync::Condvar);
 
@@ -78,7 +78,7 @@ mod modelled {
             locked.locked = Some(self.0.wait(inner).expect("nothing panics under a lock"));
         }
 
-        /// The time is over at once: in a model no time passes.
+        /// Times out at once: in a model no time passes.
         pub(crate) fn wait_for<T>(&self, locked: &mut MutexGuard<'_, T>, _: Duration) {
             locked.locked = None;
             loom::thread::yield_now();
@@ -94,7 +94,7 @@ mod modelled {
         }
     }
 
-    /// loom's, with the interface of `parking_lot`'s.
+    /// loom's lock with the interface of `parking_lot`'s.
     #[derive(Default)]
     pub(crate) struct RwLock<T>(loom::sync::RwLock<T>);
 
@@ -108,7 +108,7 @@ mod modelled {
         }
     }
 
-    /// As crossbeam's: a token that is there already is not lost and not doubled.
+    /// Like crossbeam's: a second token is neither lost nor counted twice.
     pub(crate) struct Parker(Unparker);
 
     #[derive(Clone)]
@@ -137,7 +137,7 @@ mod modelled {
             *there = false;
         }
 
-        /// The time is over at once: in a model no time passes.
+        /// Times out at once: in a model no time passes.
         pub(crate) fn park_timeout(&self, _: Duration) {
             *self.0.0.there.lock() = false;
         }
@@ -150,8 +150,8 @@ mod modelled {
         }
     }
 
-    /// loom takes a `SeqCst` access for an acquiring and releasing one; it knows the one order
-    /// only of fences. So each such access has fences around it here.
+    /// loom treats a `SeqCst` access as an acquiring and releasing one, and implements the
+    /// single order only for fences. So each such access has fences around it here.
     pub(crate) mod in_one_order {
         use super::{Ordering, fence};
 

@@ -1,18 +1,17 @@
-//! Starting the node's threads.
+//! Starts the node's threads.
 //!
-//! The name of a thread is `<node>-<role>-<number>`: a worker's role is its dispatcher (rule R3).
-//! Linux keeps 15 bytes of a name, which the node alone can fill; so what `top`, `gdb` and `perf`
-//! show of a longer one is role and number, with `~` where the role was cut.
+//! The name of a thread is `<node>-<role>-<number>`; a worker's role is its dispatcher (rule
+//! R3). Linux keeps 15 bytes of a name, which the node's name alone can fill. So for a longer
+//! name `top`, `gdb` and `perf` show role and number, with `~` where the role was cut.
 
 use std::io;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
-/// What Linux keeps of the name of a thread, in bytes.
+/// The bytes that Linux keeps of a thread's name.
 const SHOWN: usize = 15;
 
-/// Runs a thread that runs the user's code within whatever context that needs (a tokio
-/// runtime).
+/// Runs user code on a thread within the context that it needs (a tokio runtime).
 pub(crate) type Around = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
 
 /// The name of a thread of a node.
@@ -20,7 +19,7 @@ pub(crate) type Around = Arc<dyn Fn(&mut dyn FnMut()) + Send + Sync>;
 pub(crate) struct ThreadName<'a> {
     pub(crate) node: &'a str,
     pub(crate) role: &'a str,
-    /// Of several of this role.
+    /// The number among several threads of this role.
     pub(crate) number: Option<u64>,
 }
 
@@ -29,12 +28,12 @@ impl ThreadName<'_> {
         self.number.map_or(String::new(), |number| format!("-{number}"))
     }
 
-    /// The whole of it. A part may hold what a thread's name must not: a NUL byte.
+    /// The full name. A part may contain a NUL byte, which a thread's name must not.
     fn full(self) -> String {
         format!("{}-{}{}", self.node, self.role, self.suffix()).replace('\0', "?")
     }
 
-    /// What the system is to show, if it would not show the whole of it.
+    /// The name for the system, if the full one is too long.
     fn short(self) -> Option<String> {
         if self.full().len() <= SHOWN {
             return None;
@@ -57,7 +56,7 @@ pub(crate) fn start(
     start_with(name, None, run)
 }
 
-/// Starts a thread with a stack of so many bytes, or the standard library's default.
+/// Starts a thread with a stack of this many bytes, or of the standard library's default size.
 pub(crate) fn start_with(
     name: ThreadName<'_>,
     stack_size: Option<usize>,
@@ -75,8 +74,8 @@ pub(crate) fn start_with(
     }
 }
 
-/// Has the system show this as the name of the running thread; where it cannot, it shows the
-/// beginning of the whole name.
+/// Sets the name that the system shows for the running thread. If that fails, it shows the
+/// beginning of the full name.
 #[cfg(target_os = "linux")]
 fn show(short: &str) {
     if !cfg!(miri) {
@@ -109,7 +108,7 @@ mod tests {
         assert_eq!(short_of("exactly-15-bytes", None), short("exactly-15-byt~"));
         assert_eq!(short_of("quarterly-reports", Some(7)), short("quarterly-re~-7"));
         assert_eq!(short_of("quarterly-reports", Some(1023)), short("quarterly~-1023"));
-        // Not within a character.
+        // Not cut within a character.
         assert_eq!(
             short_of("\u{e4}\u{e4}\u{e4}\u{e4}\u{e4}\u{e4}\u{e4}\u{e4}", Some(1)),
             short("\u{e4}\u{e4}\u{e4}\u{e4}\u{e4}\u{e4}~-1")

@@ -1,5 +1,5 @@
-//! What happens to a supervisor, and what it does about it: the words in which
-//! [`crate::plan`] and the behaviour talk.
+//! The events that a supervisor's plan handles and the actions that it decides: the interface
+//! between [`crate::plan`] and the behaviour.
 
 use crate::children::ChildKey;
 use crate::error::{DeleteChildError, RestartChildError, StartChildError, TerminateChildError};
@@ -7,44 +7,43 @@ use crate::spec::{ChildId, ChildRules, Shutdown};
 use krarup_gen::{Pid, Reason, Timestamp};
 use std::time::Duration;
 
-/// When something happened, and what chance says to it.
+/// The time of an event, and a random number for the decision.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventTime {
     pub(crate) now: Timestamp,
     pub(crate) random: u64,
 }
 
-/// What happened.
+/// An event.
 #[derive(Clone, Debug)]
 pub(crate) enum PlanEvent<F> {
     /// The supervisor starts; its static children have been added.
     Begin,
-    /// An exit notice came, from whomever.
+    /// An exit notice from any process.
     Exited { pid: Pid, reason: Reason },
-    /// The message of an earlier [`Action::TryAgain`] came.
+    /// The message of an earlier [`Action::TryAgain`].
     TryAgain(ChildKey),
-    /// An API call that changes something came.
+    /// A request that changes the children.
     Request(ChildRequest<F>),
-    /// The parent, or somebody by an orderly stop, ends the supervisor.
+    /// The parent, or an orderly stop by another process, ends the supervisor.
     Stop(Reason),
     /// The child of [`Action::Start`] runs.
     Started(Pid),
-    /// Its `init` said that there is nothing to do.
+    /// Its `init` returned [`crate::Ignore`].
     Ignored,
     /// It failed to start.
     Failed(Reason),
-    /// The child of [`Action::Stop`], or all those of [`Action::StopTogether`], have
-    /// ended.
+    /// The child of [`Action::Stop`], or all those of [`Action::StopTogether`], have ended.
     Stopped,
 }
 
-/// An API call that changes something (rule S8).
+/// A request that changes the children (rule S8).
 #[derive(Clone, Debug)]
 pub(crate) enum ChildRequest<F> {
     Start(ChildRules, F),
     Terminate(ChildId),
-    /// By pid, for dynamic children. Whether that process is alive decides the answer
-    /// if it is none of them.
+    /// By pid, for dynamic children. If the process is not a child, whether it is alive decides
+    /// the answer.
     TerminatePid {
         pid: Pid,
         alive: bool,
@@ -53,22 +52,23 @@ pub(crate) enum ChildRequest<F> {
     Delete(ChildId),
 }
 
-/// What to do next. `Start`, `Stop` and `StopTogether` are to be reported on; after
-/// the others, and when there is none, the supervisor goes back to its lane.
+/// The next action. The behaviour reports the result of `Start`, `Stop` and `StopTogether`.
+/// After the others, and when there is no action, the supervisor receives the next item from its
+/// lane.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Action {
-    /// Start this child and wait until its `init` has returned.
+    /// Starts this child and waits until its `init` has returned.
     Start(ChildKey),
-    /// Stop this process and wait until it has ended.
+    /// Stops this process and waits until it has ended.
     Stop { key: ChildKey, pid: Pid, shutdown: Shutdown },
-    /// Stop them all at once, with one time limit for all, and wait.
+    /// Stops all of them at once, with one time limit for all, and waits.
     StopTogether { pids: Vec<Pid>, shutdown: Shutdown },
-    /// Put a message about this child into the supervisor's own lane, last: at once, or
-    /// when this time has passed. An earlier wait of the child is void.
+    /// Sends a message about this child to the supervisor's own lane, at the end: at once, or
+    /// when this time has passed. It replaces an earlier wait of the child.
     TryAgain { key: ChildKey, wait: Option<Duration> },
-    /// Answer the request.
+    /// Answers the request.
     Reply(RequestOutcome),
-    /// End, for this reason. All children have ended.
+    /// Ends the supervisor for this reason. All children have ended.
     End(Reason),
 }
 
@@ -84,12 +84,12 @@ pub(crate) enum RequestOutcome {
 /// Why a supervisor ends.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SupervisorEnd {
-    /// This child failed in the supervisor's own start.
+    /// This child failed during the supervisor's own start.
     StartFailed(ChildId),
-    /// The restart of this child would have been one too many.
+    /// The restart of this child would have exceeded the intensity.
     RestartIntensity(ChildId),
     /// This significant child ended by itself.
     AutoShutdown(ChildId),
-    /// It was told to.
+    /// It was told to stop.
     Told,
 }

@@ -1,16 +1,18 @@
-//! How long a child waits for its next restart (rule S10).
+//! The delay of a child's restarts (rule S10).
 
 use krarup_gen::Timestamp;
 use std::time::Duration;
 
-/// Restarts that wait, longer after every failure, so that what a child depends on has the
-/// time to come back, and does not get all its clients back at once.
+/// A delay of restarts that grows with every failure, so that a service on which a child depends
+/// has time to recover, and does not get all its clients back at once.
 ///
 /// The first wait is `min`; each following one is twice as long, up to `max`. `jitter` is the
-/// part of it that is left to chance: with 0.2 a wait of 10 s is anything from 8 to 10 s.
-/// A child that has run well for a while begins with `min` again. While a child waits it is
-/// `restarting`, and its supervisor serves everything else; in a group restart the group
-/// has been stopped and waits with it. The restart is counted when it is made (rule S5).
+/// random part of a wait: with 0.2, a wait of 10 s lasts from 8 to 10 s. A child that has run
+/// well for a while starts with `min` again.
+///
+/// While a child waits it is `restarting`, and its supervisor serves everything else. In a group
+/// restart the group has been stopped and waits with it. The restart is counted when it is made
+/// (rule S5).
 ///
 /// ```
 /// # use krarup_act::{Actor, Context};
@@ -34,11 +36,11 @@ pub struct BackOff {
     min: Duration,
     max: Duration,
     jitter: f64,
-    /// `None`: `max`.
+    /// `None` means `max`.
     reset_after: Option<Duration>,
 }
 
-/// A back-off that has no meaning; found when the supervisor, or the child, starts.
+/// An invalid back-off; found when the supervisor, or the child, starts.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackOffError {
@@ -50,33 +52,33 @@ pub enum BackOffError {
     MaxUnderMin {
         /// The first wait.
         min: Duration,
-        /// The longest.
+        /// The longest wait.
         max: Duration,
     },
-    /// The jitter is no fraction.
+    /// The jitter is not between 0 and 1.
     #[error("a jitter of {0} is not within 0 and 1")]
     Jitter(f64),
-    /// It begins anew after no time, and so would never grow.
+    /// The back-off is reset after no time, and so would never grow.
     #[error("a back-off that is reset after 0 s never grows")]
     ZeroReset,
 }
 
 impl BackOff {
-    /// Waits from `min` to `max`, without jitter.
+    /// Returns a back-off with waits from `min` to `max`, without jitter.
     #[must_use]
     pub const fn new(min: Duration, max: Duration) -> Self {
         BackOff { min, max, jitter: 0.0, reset_after: None }
     }
 
-    /// The part of each wait that is left to chance, from 0 to 1.
+    /// Sets the random part of each wait, from 0 to 1.
     #[must_use]
     pub const fn jitter(mut self, jitter: f64) -> Self {
         self.jitter = jitter;
         self
     }
 
-    /// How long a child must have run since its last restart to begin with `min` again;
-    /// without it, `max`.
+    /// Sets how long a child must have run since its last restart to start with `min` again. The
+    /// default is `max`.
     #[must_use]
     pub const fn reset_after(mut self, quiet: Duration) -> Self {
         self.reset_after = Some(quiet);
@@ -98,28 +100,28 @@ impl BackOff {
         }
     }
 
-    /// What is left of the longest wait when chance has had its part.
+    /// The wait, shortened by the random part.
     fn shortened(&self, longest: Duration, random: u64) -> Duration {
-        // 53 bits are what a fraction holds.
+        // A fraction holds 53 bits.
         #[allow(clippy::cast_precision_loss, reason = "no more bits than it holds")]
         let fraction = (random >> 11) as f64 / (1_u64 << 53) as f64;
         let seconds = longest.as_secs_f64() * (1.0 - self.jitter * fraction);
-        // As a fraction the longest of all durations is rounded up to one that is none.
+        // As a fraction, the longest duration is rounded up to a value that is not a duration.
         Duration::try_from_secs_f64(seconds).unwrap_or(longest).min(longest)
     }
 }
 
-/// The failures of a child that came one soon after the other.
+/// The failures of a child in close succession.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FailureStreak {
-    /// The last wait, before chance had its part.
+    /// The last wait, before the jitter.
     longest: Option<Duration>,
-    /// When that was over.
+    /// When that wait was over.
     due: Timestamp,
 }
 
 impl FailureStreak {
-    /// The child has failed once more: how long it waits.
+    /// Records one more failure. Returns how long the child waits.
     pub(crate) fn lengthen(&mut self, back_off: &BackOff, now: Timestamp, random: u64) -> Duration {
         let quiet = back_off.reset_after.unwrap_or(back_off.max);
         let longest = match self.longest {
@@ -171,7 +173,7 @@ mod tests {
         for (back_off, quiet) in [(back_off, 8), (back_off.reset_after(seconds(3)), 3)] {
             let mut streak = FailureStreak::default();
             assert_eq!(streak.lengthen(&back_off, at(10), 0), seconds(1));
-            // It ran from 11 on, and not long enough.
+            // It ran from 11 on, which was not long enough.
             assert_eq!(streak.lengthen(&back_off, at(10 + quiet), 0), seconds(2));
             assert_eq!(streak.lengthen(&back_off, at(12 + 2 * quiet), 0), seconds(1));
         }

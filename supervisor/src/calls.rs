@@ -1,4 +1,4 @@
-//! What one asks of a supervisor (rule S8).
+//! The requests to a supervisor (rule S8).
 
 use crate::child_spec::ChildSpec;
 use crate::command::{ChildRef, Command, CommandReply, SupervisorCommand};
@@ -15,27 +15,27 @@ use std::future::IntoFuture;
 use std::pin::Pin;
 use std::time::Duration;
 
-/// The address of a supervisor whose `start_child` takes a `T`: a [`ChildSpec`], or
-/// the arguments of a `simple_one_for_one`'s template.
+/// The address of a supervisor whose `start_child` takes a `T`: a [`ChildSpec`], or the
+/// arguments of a `simple_one_for_one`'s template.
 ///
-/// Nothing can be sent to its Main lane. What it is asked goes Urgent, where the ends of
-/// its children arrive too, and is served in the order of arrival.
+/// Nothing can be sent to its Main lane. Requests go to the Urgent lane, where the exit notices
+/// of its children arrive too, and are served in the order of arrival.
 pub type SupervisorAddress<T = ChildSpec> = Address<Infallible, SupervisorCommand<T>>;
 
 /// The requests of OTP's `supervisor` module, on the address of a supervisor.
 ///
-/// Each is served in its turn among the ends of children and other requests. They wait
-/// as long as the supervisor lives, as OTP's do: starting or stopping a child takes the
-/// time that the child takes. They work for processes, plain threads and foreign tasks
-/// alike.
+/// Each request is served in its order among the ends of children and other requests. A request
+/// waits as long as the supervisor lives, as in OTP: starting or stopping a child takes as long
+/// as the child takes. Requests work in processes, on plain threads and in foreign tasks.
 ///
-/// A supervisor starts one child after the other, and serves nothing while it waits for an `init` to
-/// return (rule S2). So a child that asks its own supervisor in `init`, or asks in `init` a sibling
-/// that waits for the supervisor, waits for an answer that comes only after that `init` has
-/// returned: for ever, unless the request or the child's [`init_timeout`](ChildSpec::init_timeout)
-/// has a limit. Ask in the first message instead: in `init` the child sends itself one.
+/// A supervisor starts one child after the other, and serves nothing while it waits for an
+/// `init` to return (rule S2). So a request of a child to its own supervisor from `init`, or to
+/// a sibling that waits for the supervisor, is answered only after that `init` has returned:
+/// never, unless the request or the child's [`init_timeout`](ChildSpec::init_timeout) has a
+/// limit. Make the request while handling the first message instead, which the child sends
+/// itself in `init`.
 ///
-/// What each of them refuses, and when:
+/// When each request is refused:
 ///
 /// | the child | `start_child` | `restart_child` | `delete_child` | `terminate_child` |
 /// |---|---|---|---|---|
@@ -44,11 +44,11 @@ pub type SupervisorAddress<T = ChildSpec> = Address<Infallible, SupervisorComman
 /// | has no process | `AlreadyPresent` | - | - | - |
 /// | is unknown | - | `NotFound` | `NotFound` | `NotFound` |
 /// | fails to start | `Failed`, not kept | `Failed`, kept | | |
-/// | is specified badly | `BadSpec` | | | |
+/// | has an invalid spec | `BadSpec` | | | |
 /// | is one of `simple_one_for_one`, named by its id | | `SimpleOneForOne` | `SimpleOneForOne` | `SimpleOneForOne` |
 ///
-/// `get_childspec` has `NotFound` only, the other two refuse nothing. A supervisor that is
-/// dead, or ends meanwhile, is the error `Call` in all of them.
+/// `get_childspec` fails only with `NotFound`, the other two do not fail. A supervisor that has
+/// ended, or ends meanwhile, gives the error `Call` for all of them.
 ///
 /// ```
 /// use krarup_act::{Actor, Context};
@@ -59,7 +59,7 @@ pub type SupervisorAddress<T = ChildSpec> = Address<Infallible, SupervisorComman
 ///     SpecError, StartChildError, Supervisor, SupervisorCalls, TerminateChildError,
 /// };
 ///
-/// /// Fails to start unless the file is there.
+/// /// Starts only if the file exists.
 /// struct Reader(bool);
 ///
 /// impl Actor for Reader {
@@ -101,7 +101,7 @@ pub type SupervisorAddress<T = ChildSpec> = Address<Infallible, SupervisorComman
 /// let spec = readers.get_childspec("a").wait();
 /// assert!(matches!(spec, Err(GetChildSpecError::NotFound { .. })));
 ///
-/// // It fails to start, or could not mean anything.
+/// // It fails to start, or its specification is invalid.
 /// let start = readers.start_child(reader("b", false)).wait();
 /// assert!(matches!(start, Err(StartChildError::Failed { .. })));
 /// let start = readers.start_child(reader("b", true).significant(true)).wait();
@@ -125,7 +125,7 @@ pub type SupervisorAddress<T = ChildSpec> = Address<Infallible, SupervisorComman
 /// # }
 /// ```
 ///
-/// `Restarting` is what a child is whose restart has failed or waits for its back-off:
+/// A child is `Restarting` if its restart has failed or waits for its back-off:
 ///
 /// ```
 /// # use krarup_act::{Actor, Context};
@@ -158,33 +158,35 @@ pub type SupervisorAddress<T = ChildSpec> = Address<Infallible, SupervisorComman
 /// # }
 /// ```
 pub trait SupervisorCalls<T> {
-    /// Adds a child and starts it, the last in start order. `None` if its `init` had
-    /// nothing to do. Under `simple_one_for_one`: starts a child with these arguments.
+    /// Adds a child and starts it, the last in start order. Returns `None` if its `init`
+    /// returned [`Ignore`](crate::Ignore). Under `simple_one_for_one`: starts a child with these
+    /// arguments.
     fn start_child(&self, child: T) -> SupervisorCall<'_, T, Option<Pid>, StartChildError>;
 
-    /// Ends a child, which is not restarted; its spec stays unless it is temporary. Ok
-    /// also if it has no process. A restart that is due is cancelled.
+    /// Ends a child and does not restart it. Its spec stays unless it is temporary. Succeeds
+    /// also if the child has no process. A pending restart is cancelled.
     fn terminate_child(
         &self,
         child: impl Into<ChildRef>,
     ) -> SupervisorCall<'_, T, (), TerminateChildError>;
 
-    /// Starts a child that has no process. `None` if its `init` had nothing to do.
+    /// Starts a child that has no process. Returns `None` if its `init` returned
+    /// [`Ignore`](crate::Ignore).
     fn restart_child(
         &self,
         id: impl Into<ChildId>,
     ) -> SupervisorCall<'_, T, Option<Pid>, RestartChildError>;
 
-    /// Forgets a child that has no process.
+    /// Removes the specification of a child that has no process.
     fn delete_child(&self, id: impl Into<ChildId>) -> SupervisorCall<'_, T, (), DeleteChildError>;
 
-    /// The children as the supervisor knows them, the last started first.
+    /// Returns the children as the supervisor knows them, the last started first.
     fn which_children(&self) -> SupervisorCall<'_, T, Vec<ChildInfo>, CallError>;
 
-    /// How many children there are.
+    /// Returns the numbers of children.
     fn count_children(&self) -> SupervisorCall<'_, T, ChildCounts, CallError>;
 
-    /// How a child is specified, the defaults filled in.
+    /// Returns the specification of a child, with the defaults filled in.
     fn get_childspec(
         &self,
         child: impl Into<ChildRef>,
@@ -258,7 +260,7 @@ where
         SupervisorCall { address, request, timeout: None }
     }
 
-    /// How long to wait for the answer. The request is served all the same.
+    /// Sets how long to wait for the answer. After a timeout the request is still served.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
@@ -267,7 +269,7 @@ where
     /// Makes the request and waits for the answer on a plain thread.
     ///
     /// # Errors
-    /// As awaiting it, and [`CallError::WaitInProcess`] inside a process.
+    /// The errors of awaiting it, and [`CallError::WaitInProcess`] inside a process.
     pub fn wait(self) -> Result<R, E> {
         let call = self.address.call_max(self.request);
         match self.timeout {

@@ -1,4 +1,4 @@
-//! Carrying out what the plan decides.
+//! Executes the actions that the plan decides.
 
 use crate::action::{Action, EventTime, PlanEvent, RequestOutcome};
 use crate::child_spec::{ChildInit, ChildStart, RunningChild};
@@ -16,25 +16,25 @@ use std::collections::{HashMap, VecDeque};
 use std::pin::pin;
 use std::time::Duration;
 
-/// The plan of a supervisor, and the processes it is about.
+/// The plan of a supervisor, and the processes of its children.
 pub(crate) struct PlanExecutor<T> {
     pub(crate) plan: Plan<ChildStart<T>>,
     running: HashMap<Pid, Box<dyn RunningChild>>,
-    /// The child whose `init` is under way: the plan does not know its process yet.
+    /// The child whose `init` is running: the plan does not know its process yet.
     starting: Option<(Pid, ChildKey)>,
-    /// What came while an action was under way, in the order it came. It is served before
-    /// anything that still lies in the mailbox.
+    /// The items that arrived while an action was running, in order. They are served before
+    /// anything that is still in the mailbox.
     held: VecDeque<SupervisorMail<T>>,
     waits: ChildWaits,
     report: Reporter,
 }
 
-/// What came of an event, after all that follows from it was done.
+/// The outcome of an event, after all its actions have been executed.
 #[derive(Debug)]
 pub(crate) enum EventOutcome {
-    /// The supervisor goes on.
+    /// The supervisor continues.
     GoesOn,
-    /// The supervisor goes on, and this is the answer to the request.
+    /// The supervisor continues, and this is the answer to the request.
     Answer(RequestOutcome),
     /// The supervisor ends for this reason.
     Ends(Reason),
@@ -57,7 +57,7 @@ impl<T: Send + 'static> PlanExecutor<T> {
         self.running.get(&pid).is_some_and(|child| child.is_alive())
     }
 
-    /// The next item to be served.
+    /// Receives the next item to be served.
     pub(crate) async fn receive(&mut self, ctx: &mut SupervisorContext<T>) -> SupervisorMail<T> {
         if let Some(item) = self.held.pop_front() {
             return item;
@@ -74,12 +74,12 @@ impl<T: Send + 'static> PlanExecutor<T> {
         }
     }
 
-    /// A child's state has failed (rule S10).
+    /// Handles the failure of a child's state (rule S10).
     pub(crate) fn judge(&mut self, ctx: &SupervisorContext<T>, plea: InPlaceRequest) {
         let InPlaceRequest { pid, reason, reply } = plea;
         let starting = || self.starting.filter(|&(of, _)| of == pid).map(|(_, key)| key);
         let key = self.plan.children().running(pid).or_else(starting);
-        // What is no child any more is on its way out.
+        // A process that is no longer a child is about to end.
         let goes_on = key.filter(|&key| self.plan.may_go_on(key, ctx.now()));
         if let Some(key) = goes_on {
             let (id, count) = (self.id(key), self.plan.restarts());
@@ -88,16 +88,17 @@ impl<T: Send + 'static> PlanExecutor<T> {
         reply.send(goes_on.is_some());
     }
 
-    /// An exit notice came.
+    /// Handles an exit notice.
     pub(crate) async fn exited(
         &mut self,
         ctx: &mut SupervisorContext<T>,
         exit: Exit,
     ) -> EventOutcome {
         let Exit { pid, reason } = exit;
-        // A signal that a child sent, as anybody may. OTP takes it for the child's end
-        // and starts a second process beside the first, which it then knows no more. One that is
-        // on its way out has its name until it is forgotten by the node: its end is told then.
+        // The child sent the signal itself, as any process may. OTP takes such a signal for the
+        // child's end and starts a second process beside the first, which it then no longer
+        // knows. A process that is ending keeps its name until the node has removed it, and its
+        // end is notified after that.
         if ctx.is_alive(pid) {
             return EventOutcome::GoesOn;
         }
@@ -111,7 +112,7 @@ impl<T: Send + 'static> PlanExecutor<T> {
         self.carry_on(ctx, next).await
     }
 
-    /// The supervisor's own message came (rule S6).
+    /// Handles the supervisor's own message (rule S6).
     pub(crate) async fn try_again(
         &mut self,
         ctx: &mut SupervisorContext<T>,
@@ -123,7 +124,7 @@ impl<T: Send + 'static> PlanExecutor<T> {
         self.carry_on(ctx, next).await
     }
 
-    /// Tells the plan what happened, and does what it says until it says no more.
+    /// Passes an event to the plan, and executes its actions until there are no more.
     pub(crate) async fn carry_out(
         &mut self,
         ctx: &mut SupervisorContext<T>,
@@ -179,8 +180,8 @@ impl<T: Send + 'static> PlanExecutor<T> {
     ) -> PlanEvent<ChildStart<T>> {
         let mut outcome = self.spawn(ctx, key).await;
         let mut patience = Some(ctx.sleep(self.patience(key)));
-        // A supervisor that was killed leaves children behind that are on their way out,
-        // and its successor may come before they have gone (rule N3).
+        // A supervisor that was killed leaves children behind that are about to end. A new
+        // supervisor may start before they have ended (rule N3).
         while let Err(SpawnError::NameTaken { by, .. }) = outcome
             && is_orphan(ctx, by)
             && let end = &mut ctx.watch(by)
@@ -232,11 +233,11 @@ impl<T: Send + 'static> PlanExecutor<T> {
         outcome.map(|()| child)
     }
 
-    /// Waits, and holds what comes meanwhile. Once that is a stop, the child has no more
-    /// time to start than it would have to end: a supervisor must end whatever its children
-    /// do (rule S11; OTP's waits for ever). If that is without limit, it is asked to end,
-    /// which a supervisor heeds in its own start. One that was killed and does not end is given
-    /// up after the grace.
+    /// Waits for `init`, and holds the items that arrive meanwhile. From the arrival of a stop
+    /// on, the child has no more time to start than it would have to end: a supervisor must end
+    /// whatever its children do (rule S11; OTP's waits for ever). If that time is unlimited, the
+    /// child is told to stop, which a supervisor obeys during its own start. A child that was
+    /// killed and does not end is abandoned after the grace period.
     async fn wait_for_init(
         &mut self,
         ctx: &mut SupervisorContext<T>,
@@ -270,7 +271,7 @@ impl<T: Send + 'static> PlanExecutor<T> {
         }
     }
 
-    /// Waits for something, and holds what comes meanwhile.
+    /// Waits for an event, and holds the items that arrive meanwhile.
     async fn meanwhile<F: Future>(
         &mut self,
         ctx: &mut SupervisorContext<T>,
@@ -285,8 +286,8 @@ impl<T: Send + 'static> PlanExecutor<T> {
         }
     }
 
-    /// Something came while an action is under way. It is served afterwards, unless that
-    /// may be what the action waits for.
+    /// Holds an item that arrived while an action is running. It is served afterwards, unless
+    /// the action may be waiting for it.
     fn hold(&mut self, ctx: &SupervisorContext<T>, item: SupervisorMail<T>) {
         match item {
             Received::Command(SupervisorCommand(Command::MayGoOn(plea))) => self.judge(ctx, plea),
@@ -299,8 +300,8 @@ impl<T: Send + 'static> PlanExecutor<T> {
         child.unwrap_or(Shutdown::Infinity)
     }
 
-    /// The time of a child for what is not its own end: as long as it would be given to
-    /// end, but not for ever.
+    /// The time limit of a child for anything other than its own end: as long as it would have
+    /// to end, but not for ever.
     fn patience(&self, key: ChildKey) -> Duration {
         match self.shutdown(key) {
             Shutdown::Timeout(time) => time,
@@ -308,8 +309,8 @@ impl<T: Send + 'static> PlanExecutor<T> {
         }
     }
 
-    /// Ends these processes at once and waits until they have ended; with one time
-    /// limit for all (rule S7), and one grace for all that are killed (rule S11).
+    /// Ends these processes at once and waits until they have ended, with one time limit for all
+    /// (rule S7), and one grace period for all that are killed (rule S11).
     async fn stop(
         &mut self,
         ctx: &mut SupervisorContext<T>,
@@ -322,9 +323,9 @@ impl<T: Send + 'static> PlanExecutor<T> {
         let mut ends = Vec::with_capacity(pids.len());
         for pid in pids {
             let Some(child) = self.running.remove(&pid) else { continue };
-            // Watched before it is told, so that its reason is not lost. It is the end
-            // that is waited for, not the link: a child that has unlinked itself cannot
-            // hold its supervisor up.
+            // Monitor before sending the signal, so that the reason is not lost. Wait for the
+            // end, not for the link's notice: a child that has unlinked itself cannot delay its
+            // supervisor.
             let end = child.end();
             ctx.exit(pid, signal.clone());
             ends.push((pid, end));
@@ -348,16 +349,17 @@ impl<T: Send + 'static> PlanExecutor<T> {
                 self.leave_behind(ctx, id, pid);
                 continue;
             };
-            // Its exit notice is thrown away, even if it lies in the mailbox: this end was
-            // asked for (rule S9).
+            // Discard its exit notice, even if it is in the mailbox already: this end was
+            // requested (rule S9).
             ctx.unlink(pid);
             self.report.stopped(id, pid, &down.reason, shutdown, self.plan.restarts());
         }
         PlanEvent::Stopped
     }
 
-    /// A child was killed and has not ended within the grace: it blocks its thread. Whatever
-    /// still comes of it must touch neither this supervisor nor its successor (rules S9, S11).
+    /// Abandons a child that was killed and has not ended within the grace period: it blocks its
+    /// thread. Its later actions must affect neither this supervisor nor its successor (rules
+    /// S9, S11).
     fn leave_behind(&self, ctx: &mut SupervisorContext<T>, id: &ChildId, pid: Pid) {
         ctx.unlink(pid);
         let child = self.plan.children().iter().find(|(_, child)| child.rules.id == *id);
@@ -367,7 +369,7 @@ impl<T: Send + 'static> PlanExecutor<T> {
         self.report.left_behind(id, pid, self.plan.restarts());
     }
 
-    /// How long a child that is killed now has to end.
+    /// The time that a child has to end if it is killed now.
     fn grace(&self, ctx: &SupervisorContext<T>) -> Sleep {
         ctx.sleep(self.plan.flags().kill_grace)
     }
@@ -385,10 +387,10 @@ impl<T: Send + 'static> PlanExecutor<T> {
     }
 }
 
-/// A supervisor's patience with a child whose shutdown sets no time.
+/// The time limit for a child whose shutdown sets no time.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Behind everything that lies in the lane by now (rule S6).
+/// Sends the message behind everything that is in the lane by now (rule S6).
 fn send_try_again<T: Send + 'static>(ctx: &SupervisorContext<T>, key: ChildKey) {
     let again = SupervisorCommand(Command::TryAgain(key));
     ctx.address().send_max(again).expect("a supervisor that runs has its mailbox");
@@ -404,7 +406,7 @@ fn is_orphan<T: Send + 'static>(ctx: &SupervisorContext<T>, pid: Pid) -> bool {
     parent.is_some_and(|parent| !ctx.is_alive(parent))
 }
 
-/// What a failed start comes to: the child's own reason, if it got as far as that.
+/// The reason of a failed start: the child's own, if it got that far.
 fn reason_of(error: SpawnError) -> Reason {
     match error {
         SpawnError::Init(reason) => reason,

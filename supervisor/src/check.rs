@@ -1,4 +1,4 @@
-//! What makes a specification one: checked whole, before any child is started (rule B1).
+//! Validates specifications, as a whole and before any child is started (rule B1).
 
 use crate::error::SpecError;
 use crate::spec::{AutoShutdown, ChildRules, RestartType, Strategy, SupervisorFlags};
@@ -6,7 +6,7 @@ use krarup_gen::Name;
 use std::collections::HashSet;
 
 impl ChildRules {
-    /// Whether such a child may stand under a supervisor with these settings.
+    /// Checks whether such a child is valid under a supervisor with these settings.
     pub(crate) fn check(&self, flags: &SupervisorFlags) -> Result<(), SpecError> {
         let SupervisorFlags { strategy, auto_shutdown, .. } = *flags;
         let is_group = matches!(strategy, Strategy::OneForAll | Strategy::RestForOne);
@@ -41,7 +41,7 @@ impl SupervisorFlags {
         if self.period.is_zero() {
             return Err(SpecError::ZeroPeriod);
         }
-        // OTP 25 lets this pass; from 27 on it is refused, for want of a meaning.
+        // OTP 25 accepts this; from 27 on it is refused, because it has no meaning.
         if strategy == Strategy::SimpleOneForOne && auto_shutdown != AutoShutdown::Never {
             return Err(SpecError::AutoShutdownOfSimpleOneForOne { auto_shutdown });
         }

@@ -1,4 +1,4 @@
-//! How a child is made, named and restarted.
+//! Specifications of children: how a child is made, named and restarted.
 
 use crate::back_off::BackOff;
 use crate::command::SupervisorContext;
@@ -11,11 +11,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The specification of a child: its id, what makes it, and how it is kept alive.
+/// The specification of a child: its id, its factory, and its restart settings.
 ///
-/// The factory is called for every incarnation, in the child's own first turn (rule
-/// D1), so a panic in it is a failed start and nothing worse. Any behaviour can be a
-/// child: an actor, a pool, another supervisor, a bare process.
+/// The factory is called for every incarnation, in the child's own first turn (rule D1), so a
+/// panic in it is only a failed start. Any behaviour can be a child: an actor, a pool, another
+/// supervisor, a bare process.
 ///
 /// | setting | default |
 /// |---|---|
@@ -31,7 +31,7 @@ pub struct ChildSpec {
 }
 
 impl ChildSpec {
-    /// A child that does work.
+    /// Returns the specification of a worker.
     pub fn worker<B, F>(id: impl Into<ChildId>, factory: F) -> Self
     where
         B: Behavior,
@@ -40,7 +40,7 @@ impl ChildSpec {
         Self::new::<B, F>(id.into(), ChildKind::Worker, factory)
     }
 
-    /// A child that supervises others.
+    /// Returns the specification of a supervisor.
     pub fn supervisor<B, F>(id: impl Into<ChildId>, factory: F) -> Self
     where
         B: Behavior,
@@ -49,12 +49,13 @@ impl ChildSpec {
         Self::new::<B, F>(id.into(), ChildKind::Supervisor, factory)
     }
 
-    /// A child that does work, an actor, and is restarted in place (rule S10): when its
-    /// state fails, its process goes on with a fresh one, with the same pid, address, name
-    /// and mailbox. [`InPlace`] tells what stays and what goes. It is a restart as any
-    /// other to the intensity and the reports of the supervisor. If there may be no more, or
-    /// the child is temporary, or its process ends in another way, then that is an end, and
-    /// dealt with as any child's.
+    /// Returns the specification of a worker, an actor, that is restarted in place (rule S10):
+    /// when its state fails, its process continues with a new state, and keeps its pid, address,
+    /// name and mailbox. [`InPlace`] says what else is kept and what is dropped.
+    ///
+    /// It counts as any other restart for the intensity and the reports of the supervisor. If no
+    /// more restarts are allowed, or the child is temporary, or its process ends in another way,
+    /// the process ends and is handled as for any child.
     ///
     /// Such a child is restarted alone, so `one_for_all` and `rest_for_one` refuse it.
     pub fn worker_in_place<A, F>(id: impl Into<ChildId>, factory: F) -> Self
@@ -79,12 +80,12 @@ impl ChildSpec {
     }
 }
 
-/// The one specification from which `simple_one_for_one` makes all its children, each
-/// with arguments of its own (rule S1).
+/// The one specification from which `simple_one_for_one` makes all its children, each with its
+/// own arguments (rule S1).
 ///
-/// Its settings are those of a [`ChildSpec`]. The factory gets the arguments at the
-/// first start of a child and again, the same, at each restart; those of a temporary
-/// child are dropped once it runs.
+/// Its settings are those of a [`ChildSpec`]. The factory gets the arguments at the first start
+/// of a child, and the same ones at each restart. Those of a temporary child are dropped once it
+/// runs.
 ///
 /// ```
 /// # use krarup_act::{Actor, Context};
@@ -120,11 +121,11 @@ pub struct ChildTemplate<A> {
     factory: MakeFactory<A>,
 }
 
-/// Puts the arguments into the factory.
+/// Binds the arguments to the factory.
 type MakeFactory<A> = Arc<dyn Fn(A) -> Arc<dyn StartChild<A>> + Send + Sync>;
 
 impl<A: Clone + Send + Sync + 'static> ChildTemplate<A> {
-    /// Children that do work.
+    /// Returns a template of workers.
     pub fn worker<B, F>(id: impl Into<ChildId>, factory: F) -> Self
     where
         B: Behavior,
@@ -133,7 +134,7 @@ impl<A: Clone + Send + Sync + 'static> ChildTemplate<A> {
         Self::new::<B, F>(id.into(), ChildKind::Worker, factory)
     }
 
-    /// Children that supervise others.
+    /// Returns a template of supervisors.
     pub fn supervisor<B, F>(id: impl Into<ChildId>, factory: F) -> Self
     where
         B: Behavior,
@@ -142,7 +143,7 @@ impl<A: Clone + Send + Sync + 'static> ChildTemplate<A> {
         Self::new::<B, F>(id.into(), ChildKind::Supervisor, factory)
     }
 
-    /// Children that do work, actors, and are restarted in place
+    /// Returns a template of workers, actors, that are restarted in place
     /// ([`ChildSpec::worker_in_place`]). The arguments are cloned for every state.
     pub fn worker_in_place<B, F>(id: impl Into<ChildId>, factory: F) -> Self
     where
@@ -186,28 +187,28 @@ impl<A> ChildTemplate<A> {
 
 macro_rules! settings {
     ($options:ident $(. $more:ident)?) => {
-        /// Which of its ends are followed by a restart (rule S4).
+        /// Sets after which ends it is restarted (rule S4).
         #[must_use]
         pub fn restart(mut self, restart: RestartType) -> Self {
             self.rules.restart = restart;
             self
         }
 
-        /// How long its restarts wait (rule S10).
+        /// Sets how long its restarts wait (rule S10).
         #[must_use]
         pub fn back_off(mut self, back_off: BackOff) -> Self {
             self.rules.back_off = Some(back_off);
             self
         }
 
-        /// How it is ended (rule S7); a `Duration` is a timeout.
+        /// Sets how it is ended (rule S7); a `Duration` is a timeout.
         #[must_use]
         pub fn shutdown(mut self, shutdown: impl Into<Shutdown>) -> Self {
             self.rules.shutdown = Some(shutdown.into());
             self
         }
 
-        /// Whether its end can end the supervisor (rule S1). Such a child must not be
+        /// Sets whether its end can end the supervisor (rule S1). Such a child must not be
         /// permanent, and its supervisor must have an auto-shutdown.
         #[must_use]
         pub fn significant(mut self, significant: bool) -> Self {
@@ -215,22 +216,22 @@ macro_rules! settings {
             self
         }
 
-        /// The name of its process; it moves to each new incarnation (rule N3).
+        /// Sets the name of its process, which each new incarnation takes over (rule N3).
         #[must_use]
         pub fn name(mut self, name: impl Into<String>) -> Self {
             self.rules.name = Some(name.into());
             self
         }
 
-        /// Bounds its Main lane (rule M5). What it does when that is full it chooses in its
-        /// `init`, with [`krarup_act::Context::set_overflow`] (rule M6).
+        /// Bounds its Main lane (rule M5). The child chooses in its `init` what happens when the
+        /// lane is full, with [`krarup_act::Context::set_overflow`] (rule M6).
         #[must_use]
         pub fn mailbox(mut self, messages: usize) -> Self {
             self.rules.mailbox = Some(messages);
             self
         }
 
-        /// What its behaviour is called wherever the child is shown or logged: see
+        /// Sets the label of its behaviour in displays and logs: see
         /// [`Spawn::label`](krarup_act::Spawn::label).
         #[must_use]
         pub fn label(mut self, label: impl Into<String>) -> Self {
@@ -238,7 +239,7 @@ macro_rules! settings {
             self
         }
 
-        /// Runs it on the dispatcher of this name (rule R5).
+        /// Runs it on the dispatcher with this name (rule R5).
         #[must_use]
         pub fn dispatcher(mut self, name: impl Into<String>) -> Self {
             self.$options$(.$more)?.dispatcher = Some(name.into());
@@ -252,10 +253,10 @@ macro_rules! settings {
             self
         }
 
-        /// Kills it, as a failed start, if its `init` has not returned within this time.
-        /// The supervisor serves nothing else while it waits for that. A child that asks its
-        /// supervisor for something in `init` waits for an answer that cannot come before `init`
-        /// has returned: with this limit it is ended, without one both wait for ever.
+        /// Kills it, as a failed start, if its `init` has not returned within this time. The
+        /// supervisor serves nothing else while it waits for `init`. A request of the child to
+        /// its own supervisor from `init` is answered only after `init` has returned: with this
+        /// limit the child is ended, without one both wait for ever.
         #[must_use]
         pub fn init_timeout(mut self, timeout: Duration) -> Self {
             self.$options$(.$more)?.init_timeout = Some(timeout);
@@ -284,7 +285,7 @@ impl<A> fmt::Debug for ChildTemplate<A> {
     }
 }
 
-/// What is said at a child's spawn.
+/// The spawn options of a child.
 #[derive(Clone)]
 struct Options {
     label: Option<String>,
@@ -299,10 +300,10 @@ impl Options {
     }
 }
 
-/// What a supervisor whose `start_child` takes a `T` needs to start one of its
-/// children, again and again.
+/// What a supervisor whose `start_child` takes a `T` needs to start one of its children
+/// repeatedly.
 pub(crate) struct ChildStart<T> {
-    /// There until it is dropped.
+    /// Set until it is dropped.
     factory: Option<Arc<dyn StartChild<T>>>,
     options: Options,
 }
@@ -326,7 +327,8 @@ impl<T> Clone for ChildStart<T> {
     }
 }
 
-/// A factory and its arguments are a user's: how they are dropped is nothing to the supervisor.
+/// A factory and its arguments are user code, and a panic in their destructors must not affect
+/// the supervisor.
 impl<T> Drop for ChildStart<T> {
     fn drop(&mut self) {
         let factory = self.factory.take();
@@ -334,7 +336,7 @@ impl<T> Drop for ChildStart<T> {
     }
 }
 
-/// A child whose `init` has not returned, and what waits for that.
+/// A child whose `init` has not returned, and the future of that `init`.
 pub(crate) type StartingChild = Result<(Box<dyn RunningChild>, ChildInit), SpawnError>;
 pub(crate) type ChildInit = Pin<Box<dyn Future<Output = Result<(), SpawnError>> + Send>>;
 
@@ -343,7 +345,7 @@ trait StartChild<T>: Send + Sync {
     fn start(&self, ctx: &SupervisorContext<T>, birth: &Incarnation<'_>) -> StartingChild;
 }
 
-/// How one incarnation of a child is spawned.
+/// The parameters with which one incarnation of a child is spawned.
 struct Incarnation<'a> {
     rules: &'a ChildRules,
     /// How long it has to end if it was killed because its `init` took too long.
@@ -389,8 +391,8 @@ impl Incarnation<'_> {
         F: FnOnce() -> B + Send + 'static,
     {
         let options = self.options;
-        // Urgent: a supervisor hears of ends, requests and stops on one lane, in the
-        // order in which they happened, as on OTP's single mailbox (rule M3).
+        // Urgent: a supervisor receives ends, requests and stops on one lane, in the order in
+        // which they happened, as on OTP's single mailbox (rule M3).
         let mut spawn = ctx.spawn(factory).link_urgent().kill_grace(self.grace);
         if let Some(name) = &self.rules.name {
             spawn = spawn.name(name);
@@ -415,7 +417,7 @@ impl Incarnation<'_> {
     }
 }
 
-/// A child that runs, of any behaviour.
+/// A running child of any behaviour.
 pub(crate) trait RunningChild: Send {
     fn pid(&self) -> krarup_gen::Pid;
 

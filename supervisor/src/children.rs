@@ -1,4 +1,4 @@
-//! What a supervisor knows of its children, in start order.
+//! The children of a supervisor, in start order.
 
 use crate::back_off::FailureStreak;
 use crate::info::{ChildInfo, ChildState};
@@ -7,34 +7,34 @@ use krarup_gen::{Pid, Timestamp};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 
-/// A child's place in the start order. Never used again within the life of a
-/// supervisor, so what was meant for a deleted child cannot touch its successor.
+/// A child's place in the start order. Never reused within the life of a supervisor, so an event
+/// for a deleted child cannot affect its successor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ChildKey(u64);
 
 impl ChildKey {
-    /// Before or at every child's place.
+    /// At or before every child's place.
     pub(crate) const FIRST: ChildKey = ChildKey(0);
 }
 
 /// The process of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChildProcess {
-    /// None (OTP's `undefined`).
+    /// It has none (OTP's `undefined`).
     None,
-    /// This one.
+    /// It runs as this process.
     Running(Pid),
-    /// None: a restart failed and is to be tried again, or it waits for its back-off. The pid is that of the last
-    /// one there was, by which a dynamic child is still known.
+    /// It has none: a restart failed and will be tried again, or waits for its back-off. The pid
+    /// is that of its last process, by which a dynamic child is still known.
     Restarting(Option<Pid>),
 }
 
-/// A child: its rules, what makes it (`F`, opaque here), and its process.
+/// A child: its rules, its factory (`F`, opaque here), and its process.
 #[derive(Clone, Debug)]
 pub(crate) struct Child<F> {
     pub(crate) rules: ChildRules,
-    /// Gone once a temporary dynamic child runs: it is never started again, and what
-    /// its arguments hold need not live as long as it does (as in OTP).
+    /// `None` once a temporary dynamic child runs: it is never started again, and its arguments
+    /// need not live as long as it does (as in OTP).
     pub(crate) start: Option<F>,
     process: ChildProcess,
     pub(crate) restarts: u64,
@@ -74,13 +74,13 @@ impl<F> Child<F> {
     }
 }
 
-/// The children in start order, found by key, id and pid at a cost that hardly grows
-/// with their number.
+/// The children in start order. Finding one by key, id or pid costs hardly more with many
+/// children than with few.
 #[derive(Clone, Debug)]
 pub(crate) struct Children<F> {
     in_order: BTreeMap<ChildKey, Child<F>>,
     by_id: HashMap<ChildId, ChildKey>,
-    /// Running children, and dynamic ones that are restarting by their last pid.
+    /// Running children by pid, and restarting dynamic ones by their last pid.
     by_pid: HashMap<Pid, ChildKey>,
     next: u64,
 }
@@ -91,8 +91,8 @@ impl<F> Children<F> {
         Children { in_order, by_id, by_pid, next: 0 }
     }
 
-    /// Adds a child without a process as the last in start order. Of children with
-    /// one id, as the dynamic ones are, `by_id` finds one.
+    /// Adds a child without a process as the last in start order. Of several children with one
+    /// id, as dynamic ones are, `by_id` finds one.
     pub(crate) fn add(&mut self, rules: ChildRules, start: F) -> ChildKey {
         let key = ChildKey(self.next);
         self.next += 1;
@@ -123,13 +123,13 @@ impl<F> Children<F> {
         self.by_id.get(id).copied()
     }
 
-    /// The child that runs as `pid`, or ran as it and is restarting.
+    /// The child that runs as `pid`, or that ran as `pid` and is restarting.
     pub(crate) fn by_pid(&self, pid: Pid) -> Option<ChildKey> {
         self.by_pid.get(&pid).copied()
     }
 
-    /// The child that runs as `pid`, and no other (rule S9): neither an earlier
-    /// incarnation of it, nor a stranger, nor one already dealt with.
+    /// The child that runs as `pid` (rule S9). Finds no earlier incarnation of it, no unknown
+    /// process, and no process whose end was handled already.
     pub(crate) fn running(&self, pid: Pid) -> Option<ChildKey> {
         self.by_pid(pid).filter(|&key| self.get(key).and_then(Child::pid) == Some(pid))
     }
@@ -162,7 +162,7 @@ impl<F> Children<F> {
         self.in_order.range((Bound::Included(start), end)).next_back().map(|(&key, _)| key)
     }
 
-    /// In start order.
+    /// All children in start order.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (ChildKey, &Child<F>)> {
         self.in_order.iter().map(|(&key, child)| (key, child))
     }

@@ -1,4 +1,4 @@
-//! What comes to a supervisor's lane besides the ends of its children.
+//! The commands that a supervisor receives, besides the ends of its children.
 
 use crate::children::ChildKey;
 use crate::error::{
@@ -11,13 +11,13 @@ use krarup_gen::{CallError, Pid, Reason};
 use std::convert::Infallible;
 use std::fmt;
 
-/// What a supervisor holds while it lives.
+/// The context of a supervisor.
 pub(crate) type SupervisorContext<T> = Context<Infallible, SupervisorCommand<T>>;
 
 /// A request to a supervisor; made by the methods of [`crate::SupervisorCalls`].
 pub struct SupervisorCommand<T>(pub(crate) Command<T>);
 
-/// `Reply` of a fallible request.
+/// The reply token of a fallible request.
 pub(crate) type CommandReply<R, E> = Reply<Result<R, E>>;
 
 pub(crate) enum Command<T> {
@@ -34,7 +34,8 @@ pub(crate) enum Command<T> {
     MayGoOn(InPlaceRequest),
 }
 
-/// The state of a child has failed: may its process go on with a fresh one?
+/// A request of a child whose state has failed: whether its process may continue with a new
+/// state.
 pub(crate) struct InPlaceRequest {
     pub(crate) pid: Pid,
     pub(crate) reason: Reason,
@@ -101,7 +102,7 @@ mod tests {
     use krarup_node::Simulation;
     use std::sync::mpsc;
 
-    /// A trace shows them.
+    /// A trace shows commands.
     #[test]
     fn a_command_shows_its_name() {
         let sim = Simulation::new(1);

@@ -1,10 +1,10 @@
-//! What a supervisor refuses, and why: one type per operation (rules S8 and B1).
+//! The errors of a supervisor: one type per operation (rules S8 and B1).
 
 use crate::back_off::BackOffError;
 use crate::spec::{AutoShutdown, ChildId, Strategy};
 use krarup_gen::{CallError, NameError, Pid, Reason};
 
-/// A supervisor, or a child added to one, is specified in a way that has no meaning.
+/// An invalid specification of a supervisor, or of a child added to one.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecError {
@@ -17,7 +17,7 @@ pub enum SpecError {
     /// The period of the restart intensity is zero.
     #[error("a restart period of 0 s would never count a restart")]
     ZeroPeriod,
-    /// A significant child under a supervisor that does not look at significance.
+    /// A significant child under a supervisor without an auto-shutdown.
     #[error("child {id:?} is significant, but its supervisor has auto_shutdown never")]
     SignificantWithoutAutoShutdown {
         /// The child.
@@ -29,29 +29,29 @@ pub enum SpecError {
         /// The child.
         id: ChildId,
     },
-    /// The name for the child's process cannot be one.
+    /// The name of the child's process is not valid.
     #[error("child {id:?}: {error}")]
     InvalidName {
         /// The child.
         id: ChildId,
-        /// What is wrong with the name.
+        /// The error of the name.
         error: NameError,
     },
-    /// The child's mailbox has room for no message.
+    /// The bound of the child's mailbox is 0.
     #[error("child {id:?}: a mailbox of 0 messages takes none")]
     ZeroMailbox {
         /// The child.
         id: ChildId,
     },
-    /// The child's back-off has no meaning.
+    /// The child's back-off is invalid.
     #[error("child {id:?}: {error}")]
     BackOff {
         /// The child.
         id: ChildId,
-        /// What is wrong with it.
+        /// The error of the back-off.
         error: BackOffError,
     },
-    /// A child that is restarted in place goes on at once, so it cannot have a back-off.
+    /// A child that is restarted in place is restarted at once, so it cannot have a back-off.
     #[error("child {id:?} is restarted in place, so its back-off would never be waited for")]
     BackOffInPlace {
         /// The child.
@@ -62,10 +62,11 @@ pub enum SpecError {
     InPlaceInGroup {
         /// The child.
         id: ChildId,
-        /// How its supervisor restarts.
+        /// The strategy of its supervisor.
         strategy: Strategy,
     },
-    /// A child of its own under `simple_one_for_one`, where all are made from the template.
+    /// A separate child under `simple_one_for_one`, where all children are made from the
+    /// template.
     #[error("child {id:?} is not of the template, and simple_one_for_one has no other children")]
     ChildOfSimpleOneForOne {
         /// The child.
@@ -74,14 +75,13 @@ pub enum SpecError {
     /// `auto_shutdown` under `simple_one_for_one`, where all children are alike.
     #[error("simple_one_for_one cannot have auto_shutdown {auto_shutdown}")]
     AutoShutdownOfSimpleOneForOne {
-        /// What was asked for.
+        /// The value that was set.
         auto_shutdown: AutoShutdown,
     },
 }
 
-/// A child failed to start, and the supervisor's own start with it (rule S2). It is
-/// the detail of the `Reason::ShutdownWith` with which such a supervisor ends; for a
-/// tree the reasons nest.
+/// A child failed to start, and so its supervisor failed to start (rule S2). This is the detail
+/// of the `Reason::ShutdownWith` with which such a supervisor ends. In a tree the reasons nest.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("child {id:?} failed to start: {reason}")]
 pub struct FailedToStartChild {
@@ -91,17 +91,17 @@ pub struct FailedToStartChild {
     pub reason: Reason,
 }
 
-/// `start_child` did not start a child.
+/// The error of `start_child`.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartChildError {
-    /// There is a child of that id without a process; `restart_child` starts it.
+    /// There is a child with this id and without a process; `restart_child` starts it.
     #[error("child {id:?} is already present")]
     AlreadyPresent {
         /// The id.
         id: ChildId,
     },
-    /// There is a child of that id and it runs.
+    /// There is a running child with this id.
     #[error("child {id:?} is already started as {pid}")]
     AlreadyStarted {
         /// The id.
@@ -109,7 +109,7 @@ pub enum StartChildError {
         /// Its process.
         pid: Pid,
     },
-    /// The specification is refused.
+    /// The specification is invalid.
     #[error(transparent)]
     BadSpec(#[from] SpecError),
     /// The child failed to start; its specification is not kept.
@@ -125,7 +125,7 @@ pub enum StartChildError {
     Call(#[from] CallError),
 }
 
-/// `terminate_child` found nothing to terminate.
+/// The error of `terminate_child`.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TerminateChildError {
@@ -135,7 +135,7 @@ pub enum TerminateChildError {
         /// The id or pid asked for.
         child: String,
     },
-    /// Under `simple_one_for_one` a child is named by its pid.
+    /// Under `simple_one_for_one` a child is terminated by its pid.
     #[error("under simple_one_for_one a child is terminated by its pid, not its id")]
     SimpleOneForOne,
     /// The supervisor did not answer.
@@ -143,7 +143,7 @@ pub enum TerminateChildError {
     Call(#[from] CallError),
 }
 
-/// `restart_child` did not start the child.
+/// The error of `restart_child`.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestartChildError {
@@ -161,16 +161,16 @@ pub enum RestartChildError {
         /// Its process.
         pid: Pid,
     },
-    /// The supervisor is about to try to start the child again.
+    /// The supervisor is about to start the child again.
     #[error("child {id:?} is restarting")]
     Restarting {
         /// The id.
         id: ChildId,
     },
-    /// Under `simple_one_for_one` a child that has ended is gone.
+    /// Under `simple_one_for_one` a child that has ended is removed.
     #[error("simple_one_for_one has no restart_child")]
     SimpleOneForOne,
-    /// The child failed to start; its specification is kept, and nothing is retried.
+    /// The child failed to start; its specification is kept, and the start is not retried.
     #[error("child {id:?} failed to start: {reason}")]
     Failed {
         /// The id.
@@ -183,7 +183,7 @@ pub enum RestartChildError {
     Call(#[from] CallError),
 }
 
-/// `delete_child` did not delete the child.
+/// The error of `delete_child`.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeleteChildError {
@@ -201,13 +201,13 @@ pub enum DeleteChildError {
         /// Its process.
         pid: Pid,
     },
-    /// The supervisor is about to try to start the child again; terminate it first.
+    /// The supervisor is about to start the child again; terminate it first.
     #[error("child {id:?} is restarting")]
     Restarting {
         /// The id.
         id: ChildId,
     },
-    /// Under `simple_one_for_one` a child that has ended is gone.
+    /// Under `simple_one_for_one` a child that has ended is removed.
     #[error("simple_one_for_one has no delete_child")]
     SimpleOneForOne,
     /// The supervisor did not answer.
@@ -215,7 +215,7 @@ pub enum DeleteChildError {
     Call(#[from] CallError),
 }
 
-/// `get_childspec` found no such child.
+/// The error of `get_childspec`.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GetChildSpecError {

@@ -1,4 +1,4 @@
-//! Waiting for one thing and hearing of others.
+//! Waits for one event and receives items meanwhile.
 
 use crate::command::{SupervisorCommand, SupervisorContext};
 use krarup_act::{Received, Sleep};
@@ -7,16 +7,16 @@ use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::Poll;
 
-/// What a supervisor receives.
+/// An item that a supervisor receives.
 pub(crate) type SupervisorMail<T> = Received<Infallible, SupervisorCommand<T>>;
 
-/// What comes first: what is waited for, or something else.
+/// What happens first: the event, or the arrival of an item.
 pub(crate) enum First<O, T> {
     Done(O),
     Item(SupervisorMail<T>),
 }
 
-/// Looks at the event before it looks at the lane.
+/// Polls the event before the lane.
 pub(crate) async fn first_of<F, T>(
     ctx: &mut SupervisorContext<T>,
     event: &mut F,
@@ -33,7 +33,7 @@ where
     .await
 }
 
-/// What is waited for, or `None` if the time is over first.
+/// The output of the event, or `None` if the time limit passes first.
 pub(crate) async fn within<F: Future + Unpin>(
     limit: &mut Option<Sleep>,
     event: &mut F,

@@ -2,9 +2,10 @@
 
 use krarup_gen::Reason;
 
-/// What a child's `init` returns as its error when there is nothing for it to do: OTP's
-/// `ignore`. It is then not running, and that is no failure (rule S2): its slot in the
-/// supervisor stays empty, unless it is temporary, and the children after it start.
+/// The error that a child's `init` returns when there is nothing for it to do: OTP's `ignore`.
+///
+/// The child then does not run, which is not a failure (rule S2). Its specification stays
+/// without a process, unless the child is temporary, and the children after it start.
 ///
 /// ```
 /// # use krarup_supervisor::Ignore;
@@ -22,7 +23,7 @@ use krarup_gen::Reason;
 pub struct Ignore;
 
 impl Ignore {
-    /// The reason to return from `init`: an orderly one, so that nobody reports a crash.
+    /// Returns the reason to return from `init`: an orderly one, so that no crash is reported.
     #[must_use]
     pub fn reason() -> Reason {
         Reason::shutdown(Ignore)

@@ -1,11 +1,11 @@
-//! What a child that is restarted in place has of its supervisor (rule S10).
+//! The connection of a child that is restarted in place to its supervisor (rule S10).
 
 use crate::command::{Command, InPlaceRequest, SupervisorCommand};
 use krarup_act::{Address, Judge, StateFailure};
 use std::convert::Infallible;
 
-/// The supervisor decides. It is asked over the lane on which ends and requests come, and
-/// answers while it starts or stops others too, so neither waits for the other.
+/// Lets the supervisor decide. The request uses the lane of ends and requests. The supervisor
+/// also answers while it starts or stops other children, so neither waits for the other.
 pub(crate) struct AskSupervisor<T>(pub(crate) Address<Infallible, SupervisorCommand<T>>);
 
 impl<T: Send + 'static> Judge for AskSupervisor<T> {
@@ -13,7 +13,7 @@ impl<T: Send + 'static> Judge for AskSupervisor<T> {
         let (pid, reason) = (failure.pid, failure.reason.clone());
         let plea =
             |reply| SupervisorCommand(Command::MayGoOn(InPlaceRequest { pid, reason, reply }));
-        // One that does not answer has ended, and its children with it.
+        // A supervisor that does not answer has ended, and so have its children.
         self.0.call_max(plea).no_timeout().await.unwrap_or(false)
     }
 }

@@ -1,25 +1,24 @@
-//! What a supervisor tells of its children (rule S8).
+//! Information of a supervisor about its children (rule S8).
 
 use crate::back_off::BackOff;
 use crate::spec::{ChildId, ChildKind, ChildRules, RestartType, Shutdown};
 use krarup_gen::Pid;
 use std::fmt;
 
-/// The process of a child, as its supervisor has been told.
+/// The process of a child, as its supervisor knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChildState {
-    /// It has none: it was terminated, ended without a restart, or its `init` said
-    /// that there is nothing to do (OTP's `undefined`).
+    /// It has no process: it was terminated, it ended without a restart, or its `init` returned
+    /// [`Ignore`](crate::Ignore) (OTP's `undefined`).
     Undefined,
-    /// It failed to start when it was restarted, and is about to be tried again; or its
-    /// restart waits for its [`BackOff`].
+    /// Its restart failed and will be tried again, or waits for its [`BackOff`].
     Restarting,
-    /// It runs.
+    /// It runs as this process.
     Running(Pid),
 }
 
 impl ChildState {
-    /// The process, if it runs.
+    /// Returns the pid, if it runs.
     #[must_use]
     pub const fn pid(self) -> Option<Pid> {
         match self {
@@ -39,7 +38,7 @@ impl fmt::Display for ChildState {
     }
 }
 
-/// A line of `which_children`.
+/// An entry of `which_children`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChildInfo {
@@ -59,18 +58,18 @@ pub struct ChildInfo {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChildCounts {
-    /// Child specifications, whether or not they have a process; 1 under
+    /// The number of child specifications, with or without a process; 1 under
     /// `simple_one_for_one`.
     pub specs: usize,
-    /// Children with a living process.
+    /// The number of children with a living process.
     pub active: usize,
-    /// Children that are supervisors, with or without a process.
+    /// The number of children that are supervisors, with or without a process.
     pub supervisors: usize,
-    /// Children that are workers, with or without a process.
+    /// The number of children that are workers, with or without a process.
     pub workers: usize,
 }
 
-/// The answer to `get_childspec`: all settings, the defaults filled in.
+/// The answer to `get_childspec`: all settings, with the defaults filled in.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ChildSpecInfo {
@@ -78,7 +77,7 @@ pub struct ChildSpecInfo {
     pub id: ChildId,
     /// Worker or supervisor.
     pub kind: ChildKind,
-    /// Which ends are followed by a restart.
+    /// After which ends it is restarted.
     pub restart: RestartType,
     /// How it is ended.
     pub shutdown: Shutdown,

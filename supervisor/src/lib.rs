@@ -1,9 +1,9 @@
-//! Supervision for the Krarup node: OTP's supervisor, to the letter.
+//! Supervision for the Krarup node, with the semantics of OTP's supervisor.
 //!
-//! A [`Supervisor`] starts its children in order, each when the one before has
-//! started, watches them, and starts again those that end when they should not. It is a
-//! behaviour like any other, so supervisors stand under supervisors, and a program is a
-//! tree: what crashes is restarted at the lowest level that can cope, the rest serves on.
+//! A [`Supervisor`] starts its children in order, each when the one before has started. It
+//! monitors them, and restarts those that end when they should not. It is a behaviour like any
+//! other, so supervisors supervise supervisors, and a program is a tree: a process that crashes
+//! is restarted at the lowest level that can handle it, while the rest keeps serving.
 //!
 //! ```
 //! use krarup_act::{Actor, Context};
@@ -48,33 +48,33 @@
 //! # }
 //! ```
 //!
-//! | what | where |
+//! | topic | item |
 //! |---|---|
 //! | which children are restarted together | [`Strategy`] |
 //! | which ends are followed by a restart | [`RestartType`] |
-//! | how often, until it gives up | [`Supervisor::intensity`] |
+//! | how many restarts are allowed | [`Supervisor::intensity`] |
 //! | how long restarts wait | [`BackOff`] |
 //! | a restart that keeps the process and replaces its state | [`ChildSpec::worker_in_place`] |
 //! | how a child is ended | [`Shutdown`] |
-//! | ending with the children that matter | [`AutoShutdown`] |
+//! | a supervisor that ends with its significant children | [`AutoShutdown`] |
 //! | adding, ending and listing children of a running supervisor | [`SupervisorCalls`] |
-//! | children made from one template when they are asked for | [`ChildTemplate`] |
+//! | children made on demand from one template | [`ChildTemplate`] |
 //! | a child that has nothing to do | [`Ignore`] |
 //!
-//! The rules that are easily got wrong, and are OTP's here:
+//! Some of OTP's rules, which also hold here, are easily misunderstood:
 //!
 //! - A group restart counts once; each try after a failed restart counts again.
-//! - A failed restart is not repeated on the spot. The child is `restarting`, and the
-//!   supervisor serves what waits (ends, requests, a stop) before it tries again.
-//! - A supervisor that gives up ends with `Shutdown`. So the supervisor above restarts it
-//!   if it is permanent, and lets it be if it is transient.
-//! - A group restart starts all members but the temporary ones, also those that had no
+//! - A failed restart is not repeated at once. The child is `restarting`, and the supervisor
+//!   serves the waiting items (ends, requests, a stop) before it tries again.
+//! - A supervisor that reaches its restart intensity ends with `Shutdown`. So its own supervisor
+//!   restarts it if it is permanent, and does not if it is transient.
+//! - A group restart starts all members except the temporary ones, including those that had no
 //!   process before.
 //!
-//! Where this differs from OTP: a dynamic child that is ignored in a restart is gone,
-//! instead of crashing its supervisor later; a dynamic child that is terminated while it
-//! is restarting does not upset `count_children`; an exit signal that a living child sends
-//! its supervisor is not taken for its end.
+//! Differences from OTP: a dynamic child that is ignored in a restart is removed, and does not
+//! crash its supervisor later. A dynamic child that is terminated while it is restarting does
+//! not make `count_children` wrong. An exit signal that a living child sends to its supervisor
+//! is not taken for its end.
 
 #![forbid(unsafe_code)]
 

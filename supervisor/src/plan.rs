@@ -1,8 +1,8 @@
-//! What a supervisor decides: state, event and time in, the next thing to do out.
+//! The decisions of a supervisor. Input: state, event and time. Output: the next action.
 //!
-//! Nothing in this file starts, stops or messages a process, reads a clock or throws a
-//! die. The behaviour (`supervisor.rs`) tells the [`Plan`] what happened, does the one
-//! [`Action`] it gets back, and reports how that went, which brings the next.
+//! Nothing in this file starts, stops or messages a process, reads a clock or uses random
+//! numbers. The behaviour (`supervisor.rs`) passes an event to the [`Plan`], executes the one
+//! [`Action`] that it returns, and reports the result, which is the next event.
 //!
 //! ```text
 //!                 Exited, TryAgain, Request, Stop
@@ -20,21 +20,20 @@
 //!   Started, |        |  the first start  |         | all are stopped
 //!   Ignored, |        |  of all failed    | Stopped |
 //!   Failed   v        |                   v         v
-//!        next child   | a restart     child        End: nothing is
-//!        or Resting   v failed        before       decided any more
+//!        next child   | a restart     child        End: no more
+//!        or Resting   v failed        before       decisions
 //!                  TryAgain           it
 //! ```
 //!
-//! One thing at a time, as in OTP: while an action is under way the supervisor takes
-//! nothing from its lane, so an exit or a request finds the plan at rest. That is also
-//! why a failed restart is not repeated on the spot: `TryAgain` is a message to
-//! itself, and goes behind what is already waiting (rule S6), or comes when the child's
-//! back-off is over (rule S10). The one question that is answered at any time is whether
-//! a process may go on with a fresh state ([`Plan::may_go_on`]).
+//! As in OTP, only one action runs at a time. Meanwhile the supervisor takes nothing from its
+//! lane, so every exit and request finds the plan at rest. This is also why a failed restart is
+//! not repeated at once: `TryAgain` is a message to itself, which goes behind those that are
+//! waiting (rule S6), or arrives when the child's back-off is over (rule S10). One question is
+//! answered at any time: whether a process may continue with a new state ([`Plan::may_go_on`]).
 //!
-//! Where OTP's `supervisor.erl` decides the same:
+//! The corresponding code of OTP's `supervisor.erl`:
 //!
-//! | there | here |
+//! | `supervisor.erl` | here |
 //! |---|---|
 //! | `init_children`, `start_children`, `do_start_child` | [`PlanEvent::Begin`], `start`, `started`, `ignored`, `failed`, `start_next` |
 //! | `handle_info({'EXIT', ..})`, `restart_child`, `do_restart` | `exited`, in `restarts.rs` |
@@ -44,7 +43,7 @@
 //! | `{try_again, ..}`, `handle_cast({try_again_restart, ..})` | `try_again`, [`PlanEvent::TryAgain`] |
 //! | `handle_call`, clause by clause | `requests.rs` |
 //! | `terminate`, `terminate_children`, `terminate_dynamic_children` | `stop_all`, `stop_before` |
-//! | `shutdown`, `do_terminate` | how an [`Action::Stop`] is carried out: `carrier.rs` |
+//! | `shutdown`, `do_terminate` | the execution of an [`Action::Stop`]: `carrier.rs` |
 //! | `del_child` | `forget` |
 
 use crate::action::{Action, EventTime, PlanEvent, RequestOutcome, SupervisorEnd};
@@ -54,7 +53,7 @@ use crate::spec::{ChildRules, Strategy, SupervisorFlags};
 use krarup_gen::{Pid, Reason, RestartWindow};
 use std::time::Duration;
 
-/// Why a child is being started, which decides what its failure means.
+/// Why a child is being started, which decides the consequence of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StartPurpose {
     /// The supervisor's own start: all children, in order.
@@ -92,7 +91,7 @@ enum PlanPhase {
 #[derive(Clone, Debug)]
 enum AfterStop {
     StartAgain,
-    /// After this wait, on account of `key`, which was last this process.
+    /// A restart after this wait, because of `key`, whose last process is `last`.
     TryAgain {
         key: ChildKey,
         last: Option<Pid>,
@@ -101,8 +100,8 @@ enum AfterStop {
     End(Reason),
 }
 
-/// The state of a supervisor's decisions. `F` is what the behaviour needs to start a
-/// child; the plan keeps it and hands it out.
+/// The state of a supervisor's decisions. The plan stores an `F` for each child, which the
+/// behaviour needs to start the child.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan<F> {
     flags: SupervisorFlags,
@@ -115,14 +114,14 @@ pub(crate) struct Plan<F> {
 
 #[allow(clippy::unnecessary_wraps, reason = "a part of a step has the type of a step")]
 impl<F> Plan<F> {
-    /// A supervisor without children. What `SupervisorFlags::check` refuses must not come here.
+    /// A supervisor without children. The flags must have passed `SupervisorFlags::check`.
     pub(crate) fn new(flags: SupervisorFlags) -> Self {
         let window = RestartWindow::new(flags.intensity, flags.period);
         let (children, phase) = (Children::new(), PlanPhase::Resting);
         Plan { flags, children, window, restarts: 0, phase, ending: None }
     }
 
-    /// Adds a static child, to be started by [`PlanEvent::Begin`].
+    /// Adds a static child, which [`PlanEvent::Begin`] starts.
     pub(crate) fn add(&mut self, rules: ChildRules, start: F) {
         self.children.add(rules, start);
     }
@@ -135,18 +134,17 @@ impl<F> Plan<F> {
         &self.children
     }
 
-    /// Restarts counted since the supervisor began; one for a group.
+    /// The restarts counted since the supervisor began; one for a group.
     pub(crate) fn restarts(&self) -> u64 {
         self.restarts
     }
 
-    /// Why the supervisor is ending, from the moment that is decided.
+    /// Why the supervisor is ending, from the moment of that decision.
     pub(crate) fn ending(&self) -> Option<&SupervisorEnd> {
         self.ending.as_ref()
     }
 
-    /// Takes in what happened and says what to do next. A supervisor that has ended
-    /// does nothing.
+    /// Handles an event and returns the next action. A supervisor that has ended returns none.
     pub(crate) fn step(&mut self, event: PlanEvent<F>, at: EventTime) -> Option<Action> {
         match std::mem::replace(&mut self.phase, PlanPhase::Resting) {
             PlanPhase::Resting => self.decide(event, at),
@@ -181,7 +179,7 @@ impl<F> Plan<F> {
         }
     }
 
-    /// Something came off the lane.
+    /// Handles an item from the lane.
     fn decide(&mut self, event: PlanEvent<F>, at: EventTime) -> Option<Action> {
         match event {
             PlanEvent::Begin => {
@@ -191,7 +189,7 @@ impl<F> Plan<F> {
             PlanEvent::Exited { pid, reason } => self.exited(pid, &reason, at),
             PlanEvent::TryAgain(key) => match self.children.get(key) {
                 Some(child) if child.is_due(at.now) => self.restart(key, at.now),
-                // Cancelled by terminate_child, started by another restart, or put off again.
+                // Cancelled by terminate_child, started by another restart, or delayed again.
                 _ => None,
             },
             PlanEvent::Request(request) => self.request(request),
@@ -200,8 +198,9 @@ impl<F> Plan<F> {
         }
     }
 
-    /// The behaviour reported on something it was not asked to do, or took something
-    /// from its lane while it had something to do. It does neither.
+    /// Ignores an event that does not fit the phase: a report on an action that was not
+    /// returned, or an item from the lane while an action is running. The behaviour must produce
+    /// neither.
     fn untimely(&mut self, phase: PlanPhase) -> Option<Action> {
         self.phase = phase;
         debug_assert!(false, "an event out of turn while {:?}", self.phase);
@@ -229,15 +228,15 @@ impl<F> Plan<F> {
         self.start_next(key, purpose, Some(pid))
     }
 
-    /// Its slot stays empty; a temporary child has none (rule S2), nor has a dynamic
-    /// one. OTP 25 keeps a dynamic child without a process when it is ignored in a
-    /// restart, and crashes over it later.
+    /// The child keeps its specification without a process, unless it is temporary (rule S2) or
+    /// dynamic: then it is removed. OTP 25 keeps a dynamic child without a process when it is
+    /// ignored in a restart, and crashes because of it later.
     fn ignored(&mut self, key: ChildKey, purpose: StartPurpose) -> Option<Action> {
         self.forget(key);
         self.start_next(key, purpose, None)
     }
 
-    /// The one before has been started, or ignored.
+    /// Continues after a child that has been started, or ignored.
     fn start_next(
         &mut self,
         key: ChildKey,
@@ -296,7 +295,7 @@ impl<F> Plan<F> {
 
     // -- stopping
 
-    /// Stops every child, and then the supervisor ends for this reason.
+    /// Stops every child, after which the supervisor ends for this reason.
     fn stop_all(&mut self, ending: SupervisorEnd, reason: Reason) -> Option<Action> {
         self.ending = Some(ending);
         if !self.is_simple() {
@@ -312,8 +311,8 @@ impl<F> Plan<F> {
         Some(Action::StopTogether { pids, shutdown })
     }
 
-    /// Stops the last child before `end` that has a process and is not before `first`;
-    /// what stands behind it has been stopped (rule S3).
+    /// Stops the last child before `end` that has a process and is not before `first`. The
+    /// children after it have been stopped (rule S3).
     fn stop_before(
         &mut self,
         mut end: Option<ChildKey>,
@@ -345,8 +344,8 @@ impl<F> Plan<F> {
         Some(Action::End(reason))
     }
 
-    /// The child has no process any more and is not started again. A temporary
-    /// child's spec goes with it, and a dynamic child is gone.
+    /// Records that the child has no process and is not started again. A temporary or dynamic
+    /// child is removed with its spec.
     fn forget(&mut self, key: ChildKey) {
         let temporary = self.children.get(key).is_some_and(Child::is_temporary);
         if temporary || self.is_simple() {

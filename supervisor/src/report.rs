@@ -1,9 +1,9 @@
-//! What a supervisor tells the log (rule S12): OTP's supervisor, crash and progress
-//! reports as structured `tracing` events.
+//! The log of a supervisor (rule S12): OTP's supervisor, crash and progress reports as
+//! structured `tracing` events.
 //!
-//! All have the target `krarup` and the fields `supervisor`, its pid, and `count`, the number
-//! of restarts it has counted. Those about a child have `child`, its id, and as far as there
-//! is one `pid` and `reason`.
+//! All events have the target `krarup` and the fields `supervisor`, its pid, and `count`, the
+//! number of restarts it has counted. Events about a child have `child`, its id, and, if they
+//! exist, `pid` and `reason`.
 //!
 //! | event | level |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | child restarting in place | warn |
 //! | child waits for its restart | info |
 //! | child failed to start | error |
-//! | child stopped | info; warn if it did not end as it was told |
+//! | child stopped | info; warn if it did not end as requested |
 //! | child cannot be ended and is left behind | error |
 //! | supervisor gives up | error |
 //! | supervisor ends | info |
@@ -26,7 +26,7 @@ use krarup_gen::{Pid, Reason};
 use std::time::Duration;
 use tracing::field::display;
 
-/// The voice of one supervisor.
+/// Reports the events of one supervisor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reporter {
     supervisor: Pid,
@@ -75,7 +75,7 @@ impl Reporter {
         }
     }
 
-    /// `ended` is the end that led to it; none, if it is tried again.
+    /// `ended` is the end that caused the restart, or `None` for a retry.
     pub(crate) fn restarting(self, child: &ChildId, ended: Option<(Pid, &Reason)>, count: u64) {
         let Reporter { supervisor } = self;
         let (pid, reason) = ended.unzip();
@@ -121,7 +121,7 @@ impl Reporter {
     ) {
         let Reporter { supervisor } = self;
         let as_told = match asked {
-            // A child that was on its way out already is none that disobeyed.
+            // A child that was already ending did not disobey.
             _ if matches!(reason, Reason::NoProcess) => true,
             Shutdown::BrutalKill => matches!(reason, Reason::Killed),
             Shutdown::Timeout(_) | Shutdown::Infinity => !reason.is_abnormal(),
@@ -182,7 +182,7 @@ impl Reporter {
     }
 }
 
-/// What listens to the log is a user's: it may not end a supervisor.
+/// Calls the log subscriber, which is user code and must not end a supervisor.
 fn tell(event: impl FnOnce()) {
     let _ = contain(event);
 }

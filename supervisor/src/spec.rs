@@ -1,4 +1,4 @@
-//! What a supervisor is told of its children and of itself: plain values.
+//! The settings of children and of supervisors: plain values.
 
 use crate::back_off::BackOff;
 use krarup_act::KILL_GRACE;
@@ -12,7 +12,7 @@ use std::time::Duration;
 pub struct ChildId(Arc<str>);
 
 impl ChildId {
-    /// The text of the id.
+    /// Returns the text of the id.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -87,7 +87,7 @@ pub enum RestartType {
     Permanent,
     /// Restarted when it ended abnormally.
     Transient,
-    /// Never restarted; its spec goes with it.
+    /// Never restarted; its spec is dropped with it.
     Temporary,
 }
 
@@ -104,18 +104,18 @@ impl fmt::Display for RestartType {
 /// How a supervisor ends a child (rule S7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shutdown {
-    /// It is killed, not asked.
+    /// It is killed without being told to stop first.
     BrutalKill,
-    /// It is asked to stop and killed if it has not ended in time. Zero is legal:
-    /// killed right after it was asked.
+    /// It is told to stop, and killed if it has not ended in time. Zero is valid: it is killed
+    /// right after it was told.
     Timeout(Duration),
-    /// It is asked to stop and waited for, however long it takes.
+    /// It is told to stop, and the supervisor waits without a limit.
     Infinity,
 }
 
 impl Shutdown {
-    /// What a child of this kind gets if nothing is said: 5 s for a worker, infinity
-    /// for a supervisor, which must have the time to end its own children.
+    /// Returns the default for a child of this kind: 5 s for a worker, infinity for a
+    /// supervisor, which needs the time to end its own children.
     #[must_use]
     pub const fn default_for(kind: ChildKind) -> Self {
         match kind {
@@ -141,7 +141,7 @@ impl fmt::Display for Shutdown {
     }
 }
 
-/// What a child is; it decides the default [`Shutdown`] and how it is counted.
+/// The kind of a child, which decides its default [`Shutdown`] and how it is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ChildKind {
     /// It does the work.
@@ -160,18 +160,18 @@ impl fmt::Display for ChildKind {
     }
 }
 
-/// Which children are restarted when one of them is (rule S1).
+/// Which children are restarted with one of them (rule S1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Strategy {
-    /// That one alone.
+    /// That child alone.
     #[default]
     OneForOne,
-    /// All of them.
+    /// All children.
     OneForAll,
-    /// That one and those started after it.
+    /// That child and those started after it.
     RestForOne,
-    /// That one alone; all children are made from one template, with their own
-    /// arguments, when they are asked for.
+    /// That child alone. All children are made on demand from one template, with their own
+    /// arguments.
     SimpleOneForOne,
 }
 
@@ -186,16 +186,16 @@ impl fmt::Display for Strategy {
     }
 }
 
-/// Whether a supervisor ends, with `Shutdown`, once its significant children have
-/// ended by themselves (rule S1).
+/// Whether a supervisor ends, with `Shutdown`, when its significant children have ended by
+/// themselves (rule S1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AutoShutdown {
     /// It does not.
     #[default]
     Never,
-    /// When one of them has.
+    /// It ends with the first of them.
     AnySignificant,
-    /// When the last of them has.
+    /// It ends with the last of them.
     AllSignificant,
 }
 
@@ -209,7 +209,7 @@ impl fmt::Display for AutoShutdown {
     }
 }
 
-/// A child specification without the function that makes the child.
+/// A child specification without the factory.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ChildRules {
     pub(crate) id: ChildId,
@@ -223,7 +223,7 @@ pub(crate) struct ChildRules {
     pub(crate) behavior: &'static str,
     /// How long its restarts wait; `None`: not at all.
     pub(crate) back_off: Option<BackOff>,
-    /// Its state is replaced where it can be, not its process.
+    /// Whether it is restarted in place where possible: its state is replaced, not its process.
     pub(crate) in_place: bool,
     /// The bound of its Main lane.
     pub(crate) mailbox: Option<usize>,
@@ -257,12 +257,12 @@ pub(crate) struct SupervisorFlags {
     pub(crate) intensity: u32,
     pub(crate) period: Duration,
     pub(crate) auto_shutdown: AutoShutdown,
-    /// How long a killed child has to end before it is left behind (rule S11).
+    /// How long a killed child has to end before it is abandoned (rule S11).
     pub(crate) kill_grace: Duration,
 }
 
 impl SupervisorFlags {
-    /// OTP's defaults (rule S5): at most 1 restart in 5 s.
+    /// Returns OTP's defaults (rule S5): at most 1 restart in 5 s.
     pub(crate) fn new(strategy: Strategy) -> Self {
         let period = Duration::from_secs(5);
         let auto_shutdown = AutoShutdown::default();

@@ -1,4 +1,4 @@
-//! The behaviour: one loop around the plan.
+//! The behaviour of a supervisor: a loop around the plan.
 
 use crate::action::{ChildRequest, PlanEvent, RequestOutcome};
 use crate::carrier::{EventOutcome, PlanExecutor};
@@ -14,13 +14,13 @@ use std::convert::Infallible;
 use std::fmt;
 use std::time::Duration;
 
-/// A process that starts others, in order, and keeps them alive: OTP's `supervisor`.
+/// A process that starts others in order and restarts them: OTP's `supervisor`.
 ///
 /// A supervisor is a behaviour like any other: spawn it, name it, put it under another
-/// supervisor. It has started when all its children have (rule S2); it ends when its
-/// parent or the node stops it, when restarts become too many (rule S5), or when its
-/// significant children have ended, and always ends its children first, the last
-/// started first (rule S3).
+/// supervisor. It has started when all its children have started (rule S2). It ends when its
+/// parent or the node stops it, when it exceeds its restart intensity (rule S5), or when its
+/// significant children have ended. It always ends its children first, the last started first
+/// (rule S3).
 ///
 /// | strategy | one child ends and is to be restarted |
 /// |---|---|
@@ -29,34 +29,34 @@ use std::time::Duration;
 /// | [`rest_for_one`](Supervisor::rest_for_one) | those started after it are stopped, then it and they are started |
 /// | [`simple_one_for_one`](Supervisor::simple_one_for_one) | it is started again, with its own arguments |
 ///
-/// A running supervisor is asked for more or fewer children, and about them, through
-/// [`crate::SupervisorCalls`] on its address. `T` is what `start_child` takes.
+/// Use [`crate::SupervisorCalls`] on its address to add, end and list the children of a running
+/// supervisor. `T` is the argument of `start_child`.
 pub struct Supervisor<T = ChildSpec> {
     flags: SupervisorFlags,
     children: Vec<(ChildRules, ChildStart<T>)>,
     source: ChildSource<T>,
 }
 
-/// What `start_child` makes of its argument.
+/// Turns the argument of `start_child` into a child.
 enum ChildSource<T> {
     Spec(fn(T) -> (ChildRules, ChildStart<T>)),
     Template(Box<ChildTemplate<T>>),
 }
 
 impl Supervisor {
-    /// Each child stands alone.
+    /// Returns a supervisor whose children are independent of each other.
     #[must_use]
     pub fn one_for_one() -> Self {
         Self::of(Strategy::OneForOne)
     }
 
-    /// The children stand and fall together.
+    /// Returns a supervisor whose children all depend on each other.
     #[must_use]
     pub fn one_for_all() -> Self {
         Self::of(Strategy::OneForAll)
     }
 
-    /// Each child depends on those before it.
+    /// Returns a supervisor in which each child depends on those before it.
     #[must_use]
     pub fn rest_for_one() -> Self {
         Self::of(Strategy::RestForOne)
@@ -67,7 +67,8 @@ impl Supervisor {
         Supervisor { flags: SupervisorFlags::new(strategy), children: Vec::new(), source }
     }
 
-    /// Adds a child, the last in start order. `simple_one_for_one` refuses it at the start.
+    /// Adds a child, the last in start order. A `simple_one_for_one` supervisor with such a
+    /// child fails to start.
     #[must_use]
     pub fn child(mut self, spec: ChildSpec) -> Self {
         self.children.push((spec.rules, spec.start));
@@ -76,7 +77,7 @@ impl Supervisor {
 }
 
 impl<A: Send + 'static> Supervisor<A> {
-    /// All children are made from one template; there are none at first.
+    /// Returns a supervisor whose children are all made from one template; at first it has none.
     #[must_use]
     pub fn simple_one_for_one(template: ChildTemplate<A>) -> Self {
         let flags = SupervisorFlags::new(Strategy::SimpleOneForOne);
@@ -89,8 +90,8 @@ impl<A: Send + 'static> Supervisor<A> {
 }
 
 impl<T> Supervisor<T> {
-    /// At most this many restarts within this time (rule S5); one more ends the
-    /// supervisor. Without it, 1 in 5 s. A period of zero is refused at the start.
+    /// Sets the most restarts within a period (rule S5); one more ends the supervisor. The
+    /// default is 1 in 5 s. A supervisor with a period of zero fails to start.
     #[must_use]
     pub fn intensity(mut self, restarts: u32, period: Duration) -> Self {
         self.flags.intensity = restarts;
@@ -98,7 +99,7 @@ impl<T> Supervisor<T> {
         self
     }
 
-    /// Whether the ends of significant children end the supervisor (rule S1).
+    /// Sets whether the ends of significant children end the supervisor (rule S1).
     #[must_use]
     pub fn auto_shutdown(mut self, auto_shutdown: AutoShutdown) -> Self {
         self.flags.auto_shutdown = auto_shutdown;
@@ -107,12 +108,13 @@ impl<T> Supervisor<T> {
 }
 
 impl<T> Supervisor<T> {
-    /// How long a child that was killed has to end, [`krarup_act::KILL_GRACE`] (5 s) unless told otherwise
-    /// (rule S11). A child that blocks its thread and never gives it back cannot be ended: after
-    /// this time the supervisor reports it, unlinks it, takes its name away from it and goes on
-    /// without it. What it still does, and its end, concern the supervisor no more. Zero: a
-    /// killed child is not waited for. `Duration::MAX`: it is waited for as long as it takes, as
-    /// in OTP.
+    /// Sets how long a killed child has to end; the default is [`krarup_act::KILL_GRACE`], 5 s
+    /// (rule S11).
+    ///
+    /// A child that blocks its thread for ever cannot be ended. After this time the supervisor
+    /// reports it, unlinks it, takes its name away and continues without it. Its later actions
+    /// and its end no longer affect the supervisor. With zero, the supervisor does not wait for
+    /// a killed child. With `Duration::MAX` it waits without a limit, as in OTP.
     #[must_use]
     pub fn kill_grace(mut self, grace: Duration) -> Self {
         self.flags.kill_grace = grace;
@@ -155,8 +157,8 @@ impl<T: Send + 'static> Behavior for Supervisor<T> {
                 }
             }
         };
-        // What starts the children is a user's. How it is dropped changes nothing: why a supervisor
-        // ends decides what the one above it does.
+        // The factories of the children are user code. A panic in their destructors must not
+        // change the reason of the supervisor's end, which decides what its own supervisor does.
         let _ = contain(|| drop(supervisor));
         Err(reason)
     }
@@ -171,7 +173,7 @@ impl<T> Supervisor<T> {
         let template = match (&self.source, self.children.first()) {
             (ChildSource::Spec(_), _) => None,
             (ChildSource::Template(template), None) => Some(&template.rules),
-            // Where the arguments of the template are specifications, `child` can be called.
+            // If the arguments of the template are specifications, `child` can be called.
             (ChildSource::Template(_), Some((rules, _))) => {
                 return Err(SpecError::ChildOfSimpleOneForOne { id: rules.id.clone() });
             }
@@ -187,7 +189,7 @@ struct Supervising<T> {
 }
 
 impl<T: Send + 'static> Supervising<T> {
-    /// Serves the next item; the reason if it was the last.
+    /// Serves the next item. Returns the reason if the supervisor ends with it.
     async fn serve(&mut self, ctx: &mut SupervisorContext<T>) -> Option<Reason> {
         let outcome = match self.carrier.receive(ctx).await {
             Received::Exit(exit) => self.carrier.exited(ctx, exit).await,
@@ -198,7 +200,7 @@ impl<T: Send + 'static> Supervising<T> {
                 reply.send(self.inspection());
                 EventOutcome::GoesOn
             }
-            // It monitors nobody, and its Main lane cannot be sent to.
+            // It monitors no process, and nothing can be sent to its Main lane.
             _ => EventOutcome::GoesOn,
         };
         if let EventOutcome::Ends(reason) = outcome { Some(reason) } else { None }
@@ -268,8 +270,8 @@ impl<T: Send + 'static> Supervising<T> {
         self.carrier.plan.children().iter().rev().map(|(_, child)| child.info()).collect()
     }
 
-    /// OTP's ways: under `simple_one_for_one` what counts as active is what the
-    /// supervisor has been told of; else, what is alive at this moment.
+    /// As in OTP: under `simple_one_for_one` a child is active if the supervisor knows of no end
+    /// of it; otherwise, if it is alive at this moment.
     fn count_children(&self) -> ChildCounts {
         let children = self.carrier.plan.children();
         let is_simple = self.is_simple();

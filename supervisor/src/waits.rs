@@ -1,10 +1,10 @@
-//! Which children wait for their restart, and until when (rule S10).
+//! The children that wait for their restart, and until when (rule S10).
 
 use crate::children::ChildKey;
 use krarup_gen::Timestamp;
 use std::collections::{BTreeSet, HashMap};
 
-/// The waits of a supervisor's children, one for each at most.
+/// The waits of a supervisor's children, at most one for each.
 #[derive(Debug, Default)]
 pub(crate) struct ChildWaits {
     in_order: BTreeSet<(Timestamp, ChildKey)>,
@@ -12,7 +12,7 @@ pub(crate) struct ChildWaits {
 }
 
 impl ChildWaits {
-    /// The child waits until then, and no more for what it may have waited for.
+    /// Sets the end of the child's wait, which replaces an earlier one.
     pub(crate) fn set(&mut self, key: ChildKey, due: Timestamp) {
         if let Some(before) = self.by_key.insert(key, due) {
             self.in_order.remove(&(before, key));

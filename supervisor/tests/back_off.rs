@@ -113,7 +113,7 @@ fn s10_a_child_that_waits_waits_no_more_when_its_group_is_stopped_for_one_before
     stage.crash("a");
     assert_eq!(kids(&supervisor), "a:restarting b:undefined");
     stage.log();
-    // The time of b comes, but not that of a, which it depends on.
+    // The wait of b is over, but not that of a, on which b depends.
     stage.pass(4 * SECOND);
     assert_eq!(stage.log(), "");
     stage.pass(SECOND);

@@ -15,7 +15,7 @@ use support::{Do, Habits, Stage, Start, Worker, kids};
 
 const HOUR: Duration = Duration::from_hours(1);
 
-/// Children that are told their id when they are started.
+/// Children that get their id as the argument of their start.
 fn template(stage: &Stage, habits: Habits) -> ChildTemplate<String> {
     let stage = stage.shared();
     ChildTemplate::worker("dynamic", move |id: String| Worker::new(&id, Arc::clone(&stage), habits))
@@ -69,7 +69,7 @@ fn s2_a_failed_or_ignored_start_leaves_nothing() {
     assert_eq!(kids(&supervisor), "");
 }
 
-/// OTP 25 keeps a child without a process, and crashes over it later.
+/// OTP 25 keeps such a child without a process, and crashes because of it later.
 #[test]
 fn s2_a_child_that_is_ignored_in_a_restart_is_gone() {
     let stage = Stage::new();
@@ -119,7 +119,7 @@ fn s8_the_spec_is_that_of_the_template() {
         assert_eq!((spec.id.as_str(), spec.restart), ("dynamic", RestartType::Transient));
     }
     supervisor.get_childspec("a").wait().unwrap_err();
-    // Neither a stranger nor a child that has ended has one.
+    // Neither a process that is not a child nor a child that has ended has a spec.
     let own = supervisor.pid();
     tell(&stage, a, Do::End(Reason::Normal));
     for pid in [own, a] {
@@ -146,7 +146,7 @@ fn s8_there_is_one_specification_however_many_children_and_each_is_of_its_kind()
     }
     let lines = supervisor.which_children().wait().unwrap();
     assert!(lines.iter().all(|line| line.kind == ChildKind::Supervisor));
-    // A supervisor has the time it needs.
+    // A supervisor has unlimited time to end.
     let spec = supervisor.get_childspec("inner").wait().unwrap();
     assert_eq!((spec.kind, spec.shutdown), (ChildKind::Supervisor, Shutdown::Infinity));
 }
@@ -179,7 +179,7 @@ fn s6_a_child_that_waits_for_its_restart_is_cancelled_by_its_last_pid() {
     assert_eq!(kids(&supervisor), "dynamic:restarting dynamic:restarting");
     supervisor.terminate_child(a).wait().unwrap();
     assert_eq!(kids(&supervisor), "dynamic:restarting");
-    // Its first try fails, and it is still known by the pid it had.
+    // Its first try fails, and it is still known by its last pid.
     stage.pass(second);
     assert_eq!(stage.log(), "start a, start b, (boom) a, (boom) b, fail b");
     assert_eq!(supervisor.get_childspec(b).wait().unwrap().id, "dynamic");
@@ -197,7 +197,7 @@ fn s8_a_dead_stranger_is_terminated_and_a_living_one_is_none_of_the_children() {
     let (a, b) = (stage.pid("a"), stage.pid("b"));
     let unknown = |pid: Pid| Err(TerminateChildError::NotFound { child: pid.to_string() });
     assert_eq!(dynamic.terminate_child(a).wait(), unknown(a));
-    // Children that have ids are not named by their pids, alive or dead.
+    // Children with ids are not found by their pids, whether they are alive or have ended.
     assert_eq!(fixed.terminate_child(a).wait(), unknown(a));
     fixed.terminate_child("a").wait().unwrap();
     assert_eq!(fixed.terminate_child(a).wait(), unknown(a));
@@ -363,7 +363,8 @@ fn s8_under_simple_one_for_one_active_is_what_the_supervisor_has_been_told_of() 
             fixed.count_children().into_future()
         };
         assert!(asked.as_mut().poll(&mut cx).is_pending());
-        // It ends behind the question, and the supervisor has not heard of it when it answers.
+        // It ends after the request was sent, and the supervisor has not been notified when it
+        // answers.
         stage.sim.kill(dies);
         stage.sim.run_until_idle();
         stage.pass(Duration::from_secs(1));

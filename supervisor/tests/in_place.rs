@@ -135,7 +135,7 @@ fn b1_a_group_refuses_a_child_that_is_restarted_in_place() {
     }
 }
 
-/// Serves and fails.
+/// Answers calls, and fails when told to.
 struct Server;
 
 enum Ask {
@@ -158,8 +158,7 @@ impl Actor for Server {
     }
 }
 
-/// Makes its server fail and asks it something, however long the answer takes, in `init`
-/// or in `terminate`.
+/// Makes its server fail and then calls it without a timeout, in `init` or in `terminate`.
 struct Client {
     server: Address<Ask>,
     in_init: bool,
@@ -329,7 +328,7 @@ fn s10_a_child_that_fails_right_after_its_start_goes_on() {
         .unwrap();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // Requests keep the supervisor looking at its lane while a child starts.
+        // Requests make the supervisor receive from its lane while a child starts.
         for _ in 0..2 {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {

@@ -1,5 +1,5 @@
-//! Every number and time that a supervisor and a child can be given, at its ends (rule B1): a
-//! typed error before anything is started, or a defined behaviour.
+//! Every number and time that a supervisor and a child can be given, at its limits (rule B1):
+//! either a typed error before anything is started, or a defined behaviour.
 
 mod support;
 
@@ -15,7 +15,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const NANO: Duration = Duration::from_nanos(1);
 const MAX: Duration = Duration::MAX;
 
-/// Times from nothing to the longest.
+/// Times from zero to the longest.
 const TIMES: [Duration; 6] = [
     Duration::ZERO,
     NANO,
@@ -30,7 +30,7 @@ fn refused(error: SpawnError) -> SpecError {
     reason.downcast_ref::<SpecError>().expect("a SpecError").clone()
 }
 
-/// Starts, crashes its child twice, and stops.
+/// Starts the supervisor, crashes its child twice, and stops.
 fn works(stage: &Stage, supervisor: Supervisor) {
     let supervisor = stage.start(|| supervisor).unwrap();
     for _ in 0..2 {
@@ -40,7 +40,7 @@ fn works(stage: &Stage, supervisor: Supervisor) {
         stage.pass(SECOND);
     }
     let _ = supervisor.stop().wait();
-    // Without a grace a killed child is not waited for.
+    // Without a grace period the supervisor does not wait for a killed child.
     stage.sim.run_until_idle();
     assert_eq!((stage.sim.processes(), stage.sim.stats().timers), (vec![], 0));
 }
@@ -142,7 +142,7 @@ fn b1_a_child_with_a_mailbox_of_nothing_is_refused_before_any_is_started() {
     assert_eq!(refused(stage.start(dynamic).unwrap_err()), zero);
     let supervisor = stage.supervisor(Supervisor::one_for_one);
     assert_eq!(supervisor.start_child(again).wait(), Err(StartChildError::BadSpec(zero)));
-    // A bound that no memory could fill is none.
+    // A bound that no memory could fill has no effect.
     let large = stage.child("c").mailbox(usize::MAX);
     supervisor.start_child(large).wait().unwrap();
     stage.crash("c");

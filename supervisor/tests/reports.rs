@@ -1,4 +1,4 @@
-//! What a supervisor says of itself: `inspect` and the log (rules S12, X3).
+//! The reports of a supervisor: `inspect` and the log (rules S12, X3).
 
 mod support;
 
@@ -17,13 +17,14 @@ use tracing::span;
 
 const HOUR: Duration = Duration::from_hours(1);
 
-/// Keeps the events of the supervisor as lines of text.
+/// Records the events of the supervisor as lines of text.
 #[derive(Clone)]
 struct Journal(Arc<Mutex<Vec<String>>>);
 
-/// While a program has one subscriber, `tracing` asks the thread that is the first to come to an
-/// event whether anybody hears it there, and keeps the answer for all threads: a test without a
-/// journal would make the one of another deaf. Of two it asks each, so there is always this one too.
+/// A second subscriber, so that there is always more than one. With a single subscriber,
+/// `tracing` checks on the first thread that reaches an event whether that thread is interested,
+/// and caches the answer for all threads. A test without a journal would so disable the journal
+/// of another. With two subscribers it checks on each thread.
 static ANOTHER: OnceLock<tracing::Dispatch> = OnceLock::new();
 
 impl Default for Journal {
@@ -213,7 +214,7 @@ fn s12_a_child_that_is_left_behind_is_an_error() {
     assert_eq!(lines, expected);
 }
 
-/// The lines that a stage's supervisors have logged, without the pids, which come first.
+/// The log lines of a stage's supervisors, without the pids, which come first.
 fn without_pids(journal: &Journal) -> Vec<String> {
     let lines = std::mem::take(&mut *journal.0.lock().unwrap());
     let words = |line: &String| {
@@ -254,7 +255,7 @@ fn s12_a_start_that_fails_and_an_auto_shutdown_have_their_causes() {
     assert_eq!(without_pids(&journal), expected);
 }
 
-/// The supervisor has not heard of the end of a child that it stops.
+/// The supervisor stops children of whose end it has not been notified yet.
 #[test]
 fn s12_a_child_that_was_killed_or_gone_when_it_was_stopped_did_as_it_was_told() {
     for shutdown in [Shutdown::BrutalKill, Shutdown::Infinity] {
@@ -308,7 +309,7 @@ fn s12_a_child_that_ends_badly_when_it_is_stopped_and_dynamic_ones_are_reported_
     assert_eq!(lines, expected);
 }
 
-/// Panics at whatever a supervisor reports.
+/// Panics at every event of a supervisor.
 struct Panics;
 
 impl tracing::Subscriber for Panics {
@@ -390,7 +391,7 @@ fn x3_inspect_shows_what_was_set_and_the_children_of_a_template() {
     assert_eq!(children.len(), 2);
 }
 
-/// Those of a stage that are stuck have no turn any more.
+/// These processes get no turn any more.
 fn hold(stage: &Stage, pids: &[Pid]) {
     let held = Fault::Delay(Duration::from_hours(1));
     let faults = pids.iter().fold(Faults::new(), |all, pid| all.at_step(0, held, *pid));

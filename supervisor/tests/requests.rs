@@ -1,4 +1,4 @@
-//! What one asks of a supervisor (rule S8).
+//! The requests to a supervisor (rule S8).
 
 mod support;
 
@@ -205,7 +205,7 @@ fn s8_a_request_that_is_awaited_waits_as_long_as_it_is_told_or_as_it_takes() {
         let given_up = asked.terminate_child("a").timeout(second).await;
         assert_eq!(given_up, Err(TerminateChildError::Call(CallError::Timeout(second))));
         assert_eq!(ctx.now().as_nanos(), 1_000_000_000);
-        // No call of Krarup waits so long unless it is told to.
+        // No call in Krarup waits this long by default.
         asked.terminate_child("b").await?;
         assert_eq!(ctx.now().as_nanos(), 120_000_000_000);
         Ok(())
@@ -237,7 +237,7 @@ fn s8_a_child_is_counted_for_its_own_restarts_and_no_other_start() {
     supervisor.terminate_child("b").wait().unwrap();
     supervisor.restart_child("b").wait().unwrap();
     assert_eq!(restarts(), [0, 2, 2], "what was asked for is none");
-    // A try that fails is none of the child's, though it counts for the supervisor.
+    // A failed try does not count for the child, but it counts for the supervisor.
     stage.plan("c", &[Start::Fail]);
     stage.crash("c");
     assert_eq!(restarts(), [0, 2, 3]);
@@ -269,16 +269,16 @@ fn d4_what_starts_a_child_and_panics_when_it_is_dropped_ends_no_supervisor() {
         })
         .name(id)
     };
-    // It is refused.
+    // The child is refused.
     supervisor.start_child(armed("a")).wait().unwrap_err();
-    // It fails to start.
+    // The child fails to start.
     stage.plan("c", &[Start::Fail]);
     supervisor.start_child(armed("c")).wait().unwrap_err();
-    // It is deleted.
+    // The child is deleted.
     supervisor.start_child(armed("c")).wait().unwrap();
     supervisor.terminate_child("c").wait().unwrap();
     supervisor.delete_child("c").wait().unwrap();
-    // It is temporary, and ends.
+    // The child is temporary, and ends.
     supervisor.start_child(armed("d").restart(RestartType::Temporary)).wait().unwrap();
     stage.crash("d");
     assert_eq!(kids(&supervisor), "a b");
@@ -299,7 +299,7 @@ fn d4_arguments_that_panic_when_they_are_dropped_end_no_supervisor() {
         let template = template.restart(restart).name("d");
         let supervisor = stage.supervisor(|| Supervisor::simple_one_for_one(template));
         supervisor.start_child(Arc::new(Bomb)).wait().unwrap();
-        // Its name is taken.
+        // The child's name is taken.
         supervisor.start_child(Arc::new(Bomb)).wait().unwrap_err();
         stage.tell("d", Do::End(Reason::Normal));
         assert_eq!(kids(&supervisor), "");
@@ -346,8 +346,8 @@ fn s6_what_comes_while_a_child_is_stopped_is_served_then() {
     assert_eq!(stage.log(), "stop a, stopped a, start b, stop b");
 }
 
-/// Ends, requests and the supervisor's own retry share one lane: each is served when
-/// what came before it has been.
+/// Ends, requests and the supervisor's own retry share one lane. Each is served after all that
+/// arrived before it.
 #[test]
 fn s6_ends_and_requests_are_served_in_the_order_they_came() {
     let stage = Stage::new();

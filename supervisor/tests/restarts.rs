@@ -1,4 +1,4 @@
-//! What a supervisor does about the ends of its children (rules S1, S4, S5, S6, S9).
+//! How a supervisor handles the ends of its children (rules S1, S4, S5, S6, S9).
 
 mod support;
 
@@ -198,7 +198,7 @@ fn s9_an_exit_signal_of_a_stranger_is_ignored() {
     assert_eq!((stage.log().as_str(), supervisor.is_alive()), ("", true));
 }
 
-/// OTP takes such a signal for the child's end, and then has two of them.
+/// OTP takes such a signal for the child's end, and then has two processes of the child.
 #[test]
 fn s9_a_signal_that_a_living_child_sends_is_not_its_end() {
     let stage = Stage::new();

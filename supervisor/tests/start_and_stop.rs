@@ -192,7 +192,7 @@ fn s3_the_supervisor_ends_with_the_reason_it_was_given_and_its_children_with_shu
     let stage = Stage::new();
     let a = stage.child("a");
     let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(a));
-    // `stop` succeeds only if that is the reason the supervisor ended with.
+    // `stop` succeeds only if the supervisor ended with this reason.
     supervisor.stop().reason(Reason::error("over")).wait().unwrap();
     assert_eq!(stage.log(), "stop a");
 }
@@ -229,7 +229,7 @@ fn s8_a_childspec_tells_the_defaults() {
     assert!(spec.behavior.ends_with("Worker"), "{}", spec.behavior);
 }
 
-/// OTP's supervisor waits for such a child for ever, and hears nothing meanwhile.
+/// OTP's supervisor waits for such a child for ever, and receives nothing meanwhile.
 #[test]
 fn s11_a_child_that_hangs_in_its_init_does_not_hold_up_a_stop() {
     let stage = Stage::new();
@@ -263,7 +263,7 @@ fn s11_a_supervisor_that_hangs_in_its_own_start_is_asked_to_end() {
     let before = stage.sim.now();
     let error = supervisor.stop().wait().unwrap_err();
     assert!(error.to_string().contains("child \"inner\" failed to start"), "{error}");
-    // 5 s until the inner supervisor is asked, and 3 s that it gives its child.
+    // 5 s until the inner supervisor is told to stop, and 3 s that it gives its child.
     assert_eq!(stage.sim.now() - before, Duration::from_secs(8));
     assert_eq!(stage.log(), "stop a, stop c");
     assert_eq!(stage.sim.processes(), []);
@@ -280,7 +280,7 @@ fn s11_a_child_that_is_only_slow_to_start_is_let_finish() {
     assert_eq!(stage.log(), "(boom) a, start a, stop b, stop a");
 }
 
-/// Asks for a stop and does not wait for it.
+/// Requests a stop and does not wait for it.
 fn ask_to_stop(supervisor: &SupervisorAddress) -> impl Future<Output = Result<(), StopError>> {
     let mut stop = supervisor.stop().into_future();
     let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
@@ -374,7 +374,7 @@ fn s2_every_incarnation_of_a_child_is_spawned_as_it_is_specified() {
             stage.crash(name);
         }
     }
-    // There is one process of a name.
+    // A name has one process.
     let taken = many.start_child("y".to_owned()).wait().unwrap_err();
     assert!(taken.to_string().contains("name dynamic is taken by"), "{taken}");
     many.terminate_child(stage.pid("dynamic")).wait().unwrap();

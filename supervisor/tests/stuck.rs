@@ -1,7 +1,7 @@
-//! Children that never give their thread back: a kill cannot end them (rule S11).
+//! Children that never return their thread: a kill cannot end them (rule S11).
 //!
-//! In a simulation such a child is one that is held up: it has no turn, so neither a stop nor a
-//! kill reaches it, and time goes on.
+//! In a simulation such a child is delayed by a fault: it has no turn, so neither a stop nor a
+//! kill reaches it, while time advances.
 
 mod support;
 
@@ -20,11 +20,11 @@ use support::{Habits, Stage, Start, Worker, kids};
 const SECOND: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_hours(24);
 
-/// None of these has a turn for a day, or until [`thaw`].
+/// Gives these processes no turn for a day, or until [`thaw`].
 fn freeze(stage: &Stage, pids: &[Pid]) {
     let hold = |faults: Faults, pid: &Pid| faults.at_step(0, Fault::Delay(DAY), *pid);
     stage.sim.faults(pids.iter().fold(Faults::new(), hold));
-    // A fault strikes after a turn: here is one.
+    // A fault strikes after a turn: this process has one.
     stage.sim.spawn(|| behavior_fn(|_: Context<()>| async { Ok(()) })).start().unwrap();
     stage.sim.step();
 }
@@ -82,7 +82,7 @@ fn s11_a_group_restart_goes_on_and_what_comes_of_the_old_child_touches_nothing()
     assert!(!stage.sim.process_info(stuck).unwrap().links.contains(&supervisor.pid()));
     assert_eq!(stage.sim.process_info(stuck).unwrap().name, None);
     thaw(&stage);
-    // It ended: its successor has kept the name, and nothing was restarted.
+    // It has ended: its successor has kept the name, and nothing was restarted.
     assert!(!stage.sim.is_alive(stuck));
     assert_eq!((stage.pid("b"), stage.log().as_str()), (successor, ""));
     assert_eq!(supervisor.count_children().wait().unwrap().active, 2);
@@ -256,7 +256,7 @@ fn s11_a_name_that_another_has_taken_meanwhile_is_left_to_it() {
     assert_eq!(stage.sim.whereis("a"), Some(other));
 }
 
-/// Blocks its worker thread until the test lets go.
+/// Blocks its worker thread until the test releases it.
 struct Blocks(mpsc::Sender<()>, std::sync::Arc<std::sync::Mutex<mpsc::Receiver<()>>>);
 
 impl Actor for Blocks {
@@ -279,7 +279,7 @@ fn s11_a_thread_that_is_blocked_for_good_freezes_no_supervisor() {
         .name("blocks")
         .shutdown(Shutdown::BrutalKill)
         .back_off(BackOff::new(SECOND, SECOND));
-    // No time is waited for: what is killed is given up at once.
+    // Without a grace period a killed child is abandoned at once.
     let tree = || Supervisor::one_for_one().kill_grace(Duration::ZERO).child(child);
     let supervisor = node.spawn(tree).wait().unwrap();
     let first = node.whereis("blocks").unwrap();
@@ -295,7 +295,7 @@ fn s11_a_thread_that_is_blocked_for_good_freezes_no_supervisor() {
     node.stop().wait().unwrap();
 }
 
-/// Lies in the mailbox of a child that ends: says so, and holds the end up.
+/// A message in the mailbox of a child that ends. Its destructor reports the end and delays it.
 struct HoldsUp(mpsc::Sender<()>, mpsc::Receiver<()>);
 
 impl Drop for HoldsUp {
@@ -317,7 +317,7 @@ impl Actor for Signals {
     }
 }
 
-/// Does not start before it may.
+/// Does not finish its `init` until the test allows it.
 struct Waits(mpsc::Receiver<()>, mpsc::Sender<()>);
 
 impl Actor for Waits {
@@ -355,13 +355,13 @@ fn s9_a_signal_of_a_child_that_is_ending_and_still_has_its_name_is_not_its_end()
     is_ending.recv().unwrap();
     go.send(()).unwrap();
     asked.join().unwrap().unwrap();
-    // Served behind the signal.
+    // This request is served after the signal.
     assert_eq!(supervisor.count_children().wait().unwrap().specs, 2);
     assert_eq!(node.whereis("signals"), Some(first));
     let end = node.monitor(first);
     release.send(()).unwrap();
     end.wait().unwrap();
-    // Behind the end.
+    // After the end.
     assert_eq!(supervisor.count_children().wait().unwrap().active, 2);
     assert!(node.whereis("signals").is_some_and(|second| second != first));
     node.stop().wait().unwrap();

@@ -13,7 +13,7 @@ use support::{Do, Habits, Stage, Start, Worker, kids};
 
 const HOUR: Duration = Duration::from_hours(1);
 
-/// A supervisor "inner", registered as such, over workers a and b.
+/// A supervisor registered as "inner", over workers a and b.
 fn inner(stage: &Stage, intensity: u32) -> ChildSpec {
     let (a, b) = (stage.child("a"), stage.child("b"));
     ChildSpec::supervisor("inner", move || {
@@ -78,8 +78,9 @@ fn s6_an_inner_supervisor_that_fails_to_start_again_is_tried_again() {
     assert_eq!(kids(&inner_address(&stage)), "a b");
 }
 
-/// OTP: a killed supervisor runs nothing; its children hear of it through their links.
-/// Plain ones end with it, trapping ones run `terminate`, supervisors end theirs.
+/// As in OTP, a killed supervisor runs no code of its own, and its children are notified through
+/// their links. Plain children end with it, children that trap exits run `terminate`, and
+/// supervisors end their own children.
 #[test]
 fn d3_the_children_of_a_killed_supervisor_end_and_a_new_tree_takes_their_place() {
     let stage = Stage::new();
@@ -206,7 +207,7 @@ fn s1_children_are_of_any_behaviour() {
     assert_eq!(stage.sim.processes(), []);
 }
 
-/// The old children are still on their way out when the new ones come under their names.
+/// The old children are still ending when new ones are spawned with their names.
 #[test]
 fn n3_a_tree_with_names_survives_the_death_of_any_of_its_supervisors() {
     for seed in 0..100 {
@@ -220,7 +221,7 @@ fn n3_a_tree_with_names_survives_the_death_of_any_of_its_supervisors() {
             Supervisor::one_for_one().child(c.clone()).child(lowest.clone())
         });
         let inner = inner.name("inner");
-        // The default intensity: one restart, and no failed try besides.
+        // The default intensity allows one restart, and no failed try besides it.
         let supervisor = stage.supervisor(|| Supervisor::one_for_one().child(inner));
         for killed in ["inner", "lowest"] {
             stage.sim.kill(stage.pid(killed));

@@ -1,4 +1,4 @@
-//! A dispatcher of whichever kind, as the node sees it.
+//! The node's view of a dispatcher of any kind.
 
 use super::calling_thread::{self, Calling};
 use super::executor::Executed;
@@ -14,7 +14,8 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) enum Dispatcher {
     Shared(Arc<SharedDispatcher>),
-    /// The same, for its processes of another class: so who schedules any other asks nothing.
+    /// The same dispatcher for processes of another class. It is a variant of its own so that
+    /// scheduling any other process checks nothing.
     Classed(Arc<SharedDispatcher>, Class),
     Pinned(Arc<Pinned>),
     Executed(Arc<Executed>),
@@ -31,7 +32,8 @@ impl Dispatcher {
         }
     }
 
-    /// Apart, so that the shared one, where most processes are, is one comparison away.
+    /// Out of line, so that the shared dispatcher, which runs most processes, is one comparison
+    /// away.
     #[cold]
     fn schedule_there(&self, ready: Ready) {
         match self {
@@ -72,7 +74,7 @@ impl Dispatcher {
         }
     }
 
-    /// A process of this class is about to be admitted.
+    /// Prepares for a process of this class, which is about to be admitted.
     pub(crate) fn expect(&self, pid: Pid, class: Class) -> io::Result<()> {
         match self {
             Dispatcher::Pinned(pinned) => pinned.seat(pid.id())?,
@@ -82,7 +84,7 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// A process has ended, or was not admitted.
+    /// Removes a process that has ended or was not admitted.
     #[inline]
     pub(crate) fn forget(&self, pid: Pid) {
         match self {
@@ -92,7 +94,7 @@ impl Dispatcher {
         }
     }
 
-    /// Who writes down what happens here: in a simulation.
+    /// The recorder of events, if this is the dispatcher of a simulation.
     #[inline]
     pub(crate) fn recorder(&self) -> Option<&Recorder> {
         match self {
@@ -110,7 +112,7 @@ impl Dispatcher {
         }
     }
 
-    /// Its threads shall end after the turn they are in. Does not wait.
+    /// Tells the threads to end after their current turn. Does not wait.
     pub(crate) fn signal_stop(&self) {
         match self {
             Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.signal_stop(),
@@ -121,7 +123,7 @@ impl Dispatcher {
         }
     }
 
-    /// Waits for its threads to end, after [`Dispatcher::signal_stop`].
+    /// Waits for the threads to end, after [`Dispatcher::signal_stop`].
     pub(crate) fn join(&self) {
         match self {
             Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.join(),
@@ -130,8 +132,8 @@ impl Dispatcher {
         }
     }
 
-    /// Runs a last turn of what is left after the stop: it was killed, so it ends, and
-    /// whoever waits for it hears of that.
+    /// Runs the last turn of each process that is left after the stop. The process was killed,
+    /// so it ends in that turn, and everything that waits for its end is notified.
     pub(crate) fn clear(&self) {
         match self {
             Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) => shared.clear(),
@@ -141,7 +143,7 @@ impl Dispatcher {
         calling_thread::after_turn(|_| {});
     }
 
-    /// Timers that are due and have not fired.
+    /// The number of timers that are due and have not fired.
     pub(crate) fn due_timers(&self) -> usize {
         match self {
             Dispatcher::Simulated(simulated) => simulated.due(),

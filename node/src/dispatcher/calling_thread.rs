@@ -1,14 +1,16 @@
-//! The dispatcher without threads: whoever makes a process ready runs it (rule R5).
+//! The dispatcher without threads: the thread that makes a process ready runs it (rule R5).
 //!
 //! ```text
 //!   a plain thread sends ──► its own list ──► turn, turn, .. until the list is empty ──► send returns
 //!   a process sends      ──► the list of its thread ──► after that process's turn
 //! ```
 //!
-//! For tests: `send` returns when the message is handled, and all that followed from it.
-//! A process made ready by a timer runs on the timer's thread. Never inside the turn of
-//! another process: that one may hold what this one needs, so it waits in the list until
-//! that turn is over, whichever dispatcher runs it (rule R1).
+//! This dispatcher is for tests: `send` returns when the message has been handled, and
+//! everything that followed from it. A process made ready by a timer runs on the timer's thread.
+//!
+//! A process never runs inside the turn of another process, because that process may hold what
+//! this one needs. It waits in the list until that turn is over, whichever dispatcher runs it
+//! (rule R1).
 
 use super::turn;
 use krarup_act::{Ready, TurnLimits, is_in_process, when_free};
@@ -26,13 +28,14 @@ pub(crate) struct Calling {
 
 thread_local! {
     static LIST: RefCell<VecDeque<(Arc<Calling>, Ready)>> = const { RefCell::new(VecDeque::new()) };
-    /// Something is in the list: cheaper to ask than the list, which has a destructor.
+    /// Whether the list holds anything. Cheaper to read than the list, which has a destructor.
     static WAITS: Cell<bool> = const { Cell::new(false) };
-    /// This thread works its list off.
+    /// Whether this thread is running the processes in its list.
     static WORKS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// After a turn on this thread: runs what became ready in it. `begin` is told of each turn.
+/// Runs what became ready during a turn on this thread. Calls `begin` with the process number
+/// before each turn.
 #[inline]
 pub(crate) fn after_turn(begin: impl Fn(u64)) {
     if WAITS.get() {
@@ -45,7 +48,7 @@ fn work(begin: impl Fn(u64)) {
     if WORKS.replace(true) {
         return;
     }
-    // Taken out one by one: a turn puts more in.
+    // Pop one at a time: a turn can push more.
     while let Some((calling, ready)) = LIST.with_borrow_mut(VecDeque::pop_front) {
         begin(ready.pid().id());
         if let Some(again) = calling.run(ready) {
@@ -72,7 +75,7 @@ impl Calling {
             ready = self.run(now);
         }
         if !is_in_process() {
-            // Not under the lock of a pool, which the turn may need.
+            // Not under the lock of a pool: the turn may need that lock.
             when_free(|| after_turn(|_| {}));
         }
     }

@@ -1,22 +1,22 @@
-//! What a worker writes down for others to read: what it does now and has done.
+//! What a worker publishes for other threads: its current turn and its statistics.
 
 use krarup_act::WorkerSlot;
 use krarup_gen::{Histogram, WorkerStats};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Every so many takes of a worker one turn is measured. A multiple of
-/// `debtors::LOOK_UP_INTERVAL`, where a worker looks up anyway.
+/// A worker measures one turn in this many takes. A multiple of `debtors::LOOK_UP_INTERVAL`, at
+/// which a worker leaves its fast path anyway.
 pub(crate) const SAMPLE_INTERVAL: u32 = 61 * 16;
 
-/// In a cache line of its own, written by one worker alone: relaxed loads and stores are
-/// enough, and the worker pays for them what it pays for its own variables.
+/// The counters have a cache line of their own, and one worker alone writes them. Relaxed loads
+/// and stores are therefore enough, and they cost the worker as much as its local variables.
 #[derive(Default)]
 #[repr(align(128))]
 pub(crate) struct Counters {
     turns: AtomicU64,
-    /// In hand is the process it runs; none while it looks for one or sleeps.
+    /// The process that the worker runs; none while it searches or sleeps.
     seat: WorkerSlot,
-    /// The longest its own queue has been, from two on.
+    /// The greatest length of its own queue. Counted from two.
     longest: AtomicU64,
     high_turns: AtomicU64,
     spills: AtomicU64,
@@ -28,11 +28,11 @@ pub(crate) struct Counters {
     messages: [AtomicU64; Histogram::PLACES],
 }
 
-/// A worker at a glance: which turn it is in, and of which process.
+/// A snapshot of a worker: which turn it is in, and of which process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WorkerSnapshot {
     pub(crate) turns: u64,
-    /// 0: it is in none.
+    /// 0: it is in no turn.
     pub(crate) pid: u64,
 }
 
@@ -41,38 +41,39 @@ fn add(counter: &AtomicU64, number: u64) {
 }
 
 impl Counters {
-    /// It begins a turn of this process. The end of a turn is not written down: the next
-    /// begins at once, or the worker is idle.
+    /// Records that the worker begins a turn of this process. The end of a turn is not recorded:
+    /// the next turn begins at once, or the worker is idle.
     #[inline]
     pub(crate) fn begin_turn(&self, pid: u64) {
         add(&self.turns, 1);
         self.seat.take_in_hand(pid);
     }
 
-    /// As [`Counters::begin_turn`], of a process of high class.
+    /// Like [`Counters::begin_turn`], for a process of high class.
     pub(crate) fn begin_high_turn(&self, pid: u64) {
         add(&self.high_turns, 1);
         self.begin_turn(pid);
     }
 
-    /// It begins a turn of a process that is written down at its [`Counters::seat`].
+    /// Records that the worker begins a turn of a process that is already recorded in its
+    /// [`Counters::seat`].
     #[inline]
     pub(crate) fn count_turn(&self) {
         add(&self.turns, 1);
     }
 
-    /// Where the turns that it runs leave word.
+    /// The worker slot in which a turn records what its worker must know.
     #[inline]
     pub(crate) fn seat(&self) -> &WorkerSlot {
         &self.seat
     }
 
-    /// It has nothing to run at hand.
+    /// Records that the worker has no process to run.
     pub(crate) fn idle(&self) {
         self.seat.take_in_hand(0);
     }
 
-    /// Its own queue holds so many, more than one.
+    /// Records the length of the worker's own queue, which is more than one.
     #[inline]
     pub(crate) fn note_length(&self, queued: usize) {
         if queued as u64 > self.longest.load(Ordering::Relaxed) {
@@ -92,7 +93,7 @@ impl Counters {
         add(&self.steal_attempts, 1);
     }
 
-    /// It has stolen so many processes at once.
+    /// Records a theft of this many processes.
     pub(crate) fn count_steal(&self, processes: usize) {
         add(&self.steals, 1);
         add(&self.stolen, processes as u64);
@@ -102,17 +103,18 @@ impl Counters {
         add(&self.parks, 1);
     }
 
-    /// A turn that was measured handled so many messages.
+    /// Records that a measured turn handled this many messages.
     pub(crate) fn count_messages(&self, messages: u64) {
         add(&self.messages[Histogram::place(messages)], 1);
     }
 
-    /// The two may be of neighbouring turns: then the next glance tells.
+    /// A snapshot. The two values may belong to neighbouring turns; the next snapshot corrects
+    /// that.
     pub(crate) fn glance(&self) -> WorkerSnapshot {
         WorkerSnapshot { turns: self.turns.load(Ordering::Relaxed), pid: self.seat.pid() }
     }
 
-    /// All of them, of a worker whose queue holds so many now.
+    /// All counters, for a worker whose queue now holds `queued` processes.
     pub(crate) fn stats(&self, queued: usize) -> WorkerStats {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         WorkerStats::default().with(|stats| {

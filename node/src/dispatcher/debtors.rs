@@ -1,67 +1,68 @@
-//! Processes that owe turns sit apart until they have paid (rule R1).
+//! Processes that owe turns wait apart until they have paid (rule R1).
 //!
-//! One that has filled another's mailbox faster than that can empty it, and has more to do at
-//! once, owes turns ([`krarup_act::Debt`]). In the queue it would come round again and again for
-//! nothing, so it sits with the debtors of its worker.
+//! A process owes turns ([`krarup_act::Debt`]) if it has filled another process's mailbox faster
+//! than that process can empty it, and has more to do at once. In the queue it would be taken
+//! again and again without any benefit, so it waits among the debtors of its worker.
 //!
 //! ```text
 //!                      owes                   has paid
 //!   worker's queue ───────────► its debtors ────────────────► its tail
 //!                                 │      │ called
-//!                                 │      └──────────────────► before all that are ready
-//!                                 │      ┌──────────────────►   (`Express`)
+//!                                 │      └──────────────────► before all ready processes
+//!                                 │      ┌──────────────────►   (`PriorityQueue`)
 //!                                 │      │ called
 //!                                 │      │
-//!                                 │ the worker has nothing else, and whom they fill is at
-//!                                 ▼ work elsewhere; or the watchdog looks
+//!                                 │ the worker has nothing else, and the creditor is
+//!                                 ▼ busy elsewhere; or the watchdog looks
 //!                               handed over ──► a worker that has work, at its 61st take, or
 //!                                               one that has none and does not hold back
 //! ```
 //!
-//! **Paid** is a debt when the worker has run as many turns as it counts, for each process in the
-//! queue, and after [`LONGEST`] takes in any case. While a worker is in one turn from a look of
-//! the watchdog to the next, 10 ms, what is owed to it is forgotten.
+//! **Paid.** A debt is paid when the worker has run as many turns as the debt counts, for each
+//! process in the queue, and after [`LONGEST`] takes in any case. If a worker is in one turn
+//! from one look of the watchdog to the next, 10 ms, the debts of its debtors are cancelled.
 //!
-//! **Called** is a process for which a stop, a kill, an inspection or anything else has come that
-//! goes before its messages (rules M4, X3). It does not pay: the thread that calls it fetches it
-//! from here, and the next worker that ends a turn runs it. No call is missed, though processes
-//! are put here and fetched by different threads. A call is written down before its thread looks
-//! here ([`Shared::recall`](super::shared::Shared::recall)), and a process that is put here is asked for calls under the lock of the
-//! queue that it enters. So of the two, in whatever order they have that lock, the second sees
-//! what the first has done.
+//! **Called.** A process is called when something has arrived that it must handle before its
+//! messages: a stop, a kill, an inspection (rules M4, X3). It does not pay. The calling thread
+//! fetches it from here, and the next worker that ends a turn runs it. No call is missed,
+//! although different threads put processes here and fetch them. The call is recorded before its
+//! thread looks here ([`SharedDispatcher::recall`](super::shared::SharedDispatcher::recall)),
+//! and a process that is put here is checked for calls under the lock of the queue that it
+//! enters. Whichever of the two takes that lock second sees what the first has done.
 //!
-//! **One worker for those who fill and who is filled.** Two workers that fill one mailbox wait for
-//! each other's cache lines with each message, and are slower than one of them alone. So a
-//! worker that has nothing but debtors, of those who are crowded and at work elsewhere, lets
-//! them go, and holds back as after a theft that did not pay ([`super::steal_policy`]). At work
-//! elsewhere is who is ready or running and not among these debtors, while some other worker is
-//! at work: by whom it is run is not asked.
+//! **One worker for the debtors and their creditor.** Two workers that fill one mailbox wait for
+//! each other's cache lines at every message, and are slower than one of them alone. So a worker
+//! that has only debtors hands over those whose creditor is crowded and busy elsewhere, and then
+//! holds back as after a theft that did not pay ([`super::steal_policy`]). A creditor is busy
+//! elsewhere if it is ready or running, is not itself one of these debtors, and another worker
+//! is active; which worker runs it is not checked.
 //!
-//! **None is forgotten.** Who lets debtors go wakes nobody, for it comes back for them itself: it
-//! sleeps for a limited time, then takes of them and steals by turns ([`super::search`]). If
-//! it has got a long turn before that, the watchdog's look wakes somebody for them.
+//! **No debtor is left behind.** A worker that hands debtors over wakes no other worker, because
+//! it comes back for them itself: it sleeps for a limited time, then takes handed-over debtors
+//! and steals, in alternation ([`super::search`]). If it starts a long turn before that, the
+//! watchdog wakes another worker for them.
 //!
-//! Here is where they sit; what a worker does with them is in [`super::paying_debts`].
+//! This file holds the queues; [`super::paying_debts`] says what a worker does with them.
 
 use super::delayed_queue::{DelayedQueue, QueuedProcess};
 use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering::Relaxed};
 use std::iter;
 
-/// Nobody sits longer, in takes of the worker.
+/// The most takes of the worker that a debtor waits.
 pub(super) const LONGEST: u64 = 32_768;
 /// No take of a worker has this number.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// Every this many takes a worker looks at what comes from outside first (rule R1).
+/// In takes: how often a worker looks at the injector first (rule R1).
 pub(super) const LOOK_UP_INTERVAL: u32 = 61;
 
 /// The takes of a worker from its queue.
 pub(super) struct TakeCount {
-    /// Those it has begun.
+    /// Takes begun so far.
     pub(super) begun: u64,
-    /// Before which it looks at its debtors.
+    /// The take before which the worker looks at its debtors.
     pub(super) look: u64,
-    /// Before which it looks at what comes from outside.
+    /// The take before which the worker looks at the injector.
     pub(super) look_up: u64,
 }
 
@@ -70,38 +71,39 @@ impl TakeCount {
         TakeCount { begun: 0, look: NEVER, look_up: LOOK_UP_INTERVAL.into() }
     }
 
-    /// Whether somebody may sit with the debtors: the worker must not sleep then.
+    /// Whether debtors may be waiting: the worker must not sleep then.
     pub(super) fn has_debtors(&self) -> bool {
         self.look != NEVER
     }
 }
 
-/// Of a `Ready` process; of a number in the models.
+/// A process that owes turns; in the models, a number.
 pub(super) struct Debtor<T> {
-    /// The take of the worker before which it has paid.
+    /// The take of the worker before which the debt is paid.
     pub(super) due: u64,
     pub(super) creditor: u64,
     pub(super) ready: T,
 }
 
-/// Those who owe at one worker. Its own, but for who clears up and who calls one of them.
+/// The debtors of one worker. Only that worker uses them, except when another thread clears the
+/// dispatcher or calls one of them.
 pub(super) struct Debtors<T> {
     queue: Mutex<DelayedQueue<Debtor<T>>>,
     /// Turns that the worker had begun at the last look of the watchdog.
     pub(super) turns: AtomicU64,
 }
 
-/// Those whom a worker has let go.
+/// The debtors that workers have handed over.
 pub(super) struct ReleasedDebtors<T> {
     queue: Mutex<DebtorQueue<T>>,
-    /// How many; read without the lock as a hint.
+    /// The length of the queue; read without the lock as a hint.
     number: AtomicUsize,
 }
 
 /// First in, first out.
 struct DebtorQueue<T> {
     apart: DelayedQueue<T>,
-    /// The place of the next.
+    /// The place of the next process.
     end: u64,
 }
 
@@ -120,10 +122,11 @@ impl<T: QueuedProcess> Debtors<T> {
         Debtors { queue: Mutex::new(DelayedQueue::new()), turns: AtomicU64::new(0) }
     }
 
-    /// The take before which the first of them has paid; or the process, if it is called.
+    /// Adds a debtor and returns the take before which the first debtor has paid, or returns the
+    /// process if it is called.
     pub(super) fn add(&self, debtor: Debtor<T>) -> Result<u64, T> {
         let mut queue = self.queue.lock();
-        // Under the lock: see the module.
+        // Under the lock: see the module documentation.
         if debtor.is_called() {
             return Err(debtor.ready);
         }
@@ -131,7 +134,8 @@ impl<T: QueuedProcess> Debtors<T> {
         Ok(queue.first_place().unwrap_or(NEVER))
     }
 
-    /// Takes those out who have paid before this take; when the next has.
+    /// Takes out the debtors that have paid before this take. Returns the take at which the next
+    /// one has.
     pub(super) fn take_paid(&self, take: u64, mut put: impl FnMut(T)) -> u64 {
         let mut queue = self.queue.lock();
         while let Some(debtor) = queue.pop_until(take) {
@@ -144,7 +148,7 @@ impl<T: QueuedProcess> Debtors<T> {
         self.queue.lock().take_all().collect()
     }
 
-    /// Takes out one that is called.
+    /// Takes out a process that is called.
     pub(super) fn fetch(&self, number: u64) -> Option<T> {
         self.queue.lock().fetch(number).map(|debtor| debtor.ready)
     }
@@ -160,15 +164,16 @@ impl<T: QueuedProcess> ReleasedDebtors<T> {
         ReleasedDebtors { queue: Mutex::new(line), number: AtomicUsize::new(0) }
     }
 
-    /// Forgets what they owe, in one step: who clears up meanwhile would else see them neither
-    /// there nor here. Gives back those who are called.
+    /// Cancels the debts of all debtors and moves them here in one step: a thread that clears
+    /// the dispatcher meanwhile would otherwise see them in neither place. Returns the called
+    /// ones.
     #[must_use]
     pub(super) fn put_all_of(&self, debtors: &Debtors<T>) -> Vec<T> {
         let all = iter::once_with(|| debtors.take_all()).flatten();
         self.put(all.map(|debtor| debtor.ready))
     }
 
-    /// What is put here is asked for under the lock. Gives back those who are called.
+    /// Adds processes, and checks each for calls under the lock. Returns the called ones.
     #[must_use]
     pub(super) fn put(&self, ready: impl IntoIterator<Item = T>) -> Vec<T> {
         let mut line = self.queue.lock();
@@ -193,7 +198,7 @@ impl<T: QueuedProcess> ReleasedDebtors<T> {
         self.take_out(|apart| apart.pop_until(NEVER))
     }
 
-    /// Takes out one that is called.
+    /// Takes out a process that is called.
     pub(super) fn fetch(&self, number: u64) -> Option<T> {
         self.take_out(|apart| apart.fetch(number))
     }
@@ -218,7 +223,7 @@ impl<T: QueuedProcess> ReleasedDebtors<T> {
 mod tests {
     use super::*;
 
-    /// The number of a process that nobody calls.
+    /// The number of a process that is never called.
     struct Number(u64);
 
     impl QueuedProcess for Number {

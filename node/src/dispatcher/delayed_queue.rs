@@ -1,14 +1,14 @@
-//! A queue of processes from which any one can be fetched by its number.
+//! A queue of processes from which any process can be fetched by its number.
 
 use krarup_act::Ready;
 use std::collections::BTreeMap;
 
-/// What waits in such a queue: a ready process, or a number in the models.
+/// An entry of such a queue: a ready process, or a number in the models.
 pub(super) trait QueuedProcess {
     /// The number of the process.
     fn number(&self) -> u64;
 
-    /// Whether it has something to see before its next message.
+    /// Whether it has something to handle before its next message.
     fn is_called(&self) -> bool;
 }
 
@@ -22,11 +22,11 @@ impl QueuedProcess for Ready {
     }
 }
 
-/// Of each process there is one at most, as there is one [`Ready`] of it.
+/// Holds each process at most once, as there is only one [`Ready`] of it.
 pub(super) struct DelayedQueue<T> {
-    /// By place, and by number among those of one place.
+    /// By place, then by number.
     queue: BTreeMap<(u64, u64), T>,
-    /// Where a process is.
+    /// The place of each process, by number.
     places: BTreeMap<u64, u64>,
 }
 
@@ -40,12 +40,12 @@ impl<T: QueuedProcess> DelayedQueue<T> {
         self.queue.insert((place, waits.number()), waits);
     }
 
-    /// The lowest place that is taken.
+    /// The lowest occupied place.
     pub(super) fn first_place(&self) -> Option<u64> {
         self.queue.first_key_value().map(|((place, _), _)| *place)
     }
 
-    /// Takes the first out, if it is at this place or before it.
+    /// Takes out the first process if its place is not after this one.
     pub(super) fn pop_until(&mut self, place: u64) -> Option<T> {
         let first = self.queue.first_entry().filter(|first| first.key().0 <= place)?;
         self.places.remove(&first.key().1);

@@ -1,17 +1,17 @@
-//! The dispatcher that runs its processes on threads of somebody else (rules R5, R7).
+//! The dispatcher that runs its processes on threads of an external executor (rules R5, R7).
 //!
 //! ```text
 //!   ready ──► task ──► execute ──► runs it, some time, somewhere ──► more to do: ready
 //!                         │ refused
 //!                         ▼
-//!                      execute ──► refused again, or dropped: counted, told of, and
+//!      execute ──► refused again, or dropped: counted, reported, and
 //!                                    ├─ killed, or never run: its last turn, here
 //!                                    └─ idle in its mailbox; woken after 10 ms, 20 ms, ..
 //! ```
 //!
-//! A task is one turn. What an executor refuses is not lost: the process lies in its mailbox
-//! with all its mail, as if it were idle, and so the next message has it offered again, and a
-//! timer does if none comes.
+//! A task is one turn. A process that the executor refuses is not lost: it goes back to its
+//! mailbox, with all its messages, as if it were idle. The next message offers it to the
+//! executor again, and if none comes a timer does.
 
 use super::calling_thread::{self, Calling};
 use super::setup::Setup;
@@ -24,23 +24,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Before a process is offered again that was refused, the first time; then twice as long each
-/// time, as long as no task is run.
+/// The delay before a refused process is offered again. It doubles with each further refusal
+/// until a task is run.
 const TRY_AGAIN: Duration = Duration::from_millis(10);
-/// The most doublings: 1.28 s.
+/// The most doublings, which give 1.28 s.
 const DOUBLINGS: u32 = 7;
 
-/// Something that runs tasks: a pool of threads that the program has already, an event loop.
+/// Runs tasks: an existing thread pool of the program, an event loop.
 ///
-/// A dispatcher made with [`crate::DispatcherOptions::executor`] hands it one task for each turn
-/// of a process. It may run them on any thread, in any order and at any time; at most one
-/// task of a process is there at any moment.
+/// A dispatcher made with [`crate::DispatcherOptions::executor`] gives it one task for each turn
+/// of a process. It may run tasks on any thread, in any order and at any time. At most one task
+/// of a process exists at any moment.
 ///
 /// ```
 /// # use krarup_node::{DispatcherOptions, Executor, Node, ExecutorTask};
 /// # use krarup_act::{behavior_fn, Context};
 /// # use std::sync::mpsc;
-/// /// One thread of its own.
+/// /// Runs all tasks on one thread.
 /// struct Loop(mpsc::Sender<ExecutorTask>);
 ///
 /// impl Executor for Loop {
@@ -64,17 +64,17 @@ const DOUBLINGS: u32 = 7;
 /// # }
 /// ```
 ///
-/// **Affinity.** An executor decides on which thread a process runs. This one keeps each process on
-/// one thread, chosen by its number: what the process leaves in the caches of that thread's core, or
-/// in its thread-local variables, it finds there in its next turn. Threads that start by pinning
-/// themselves to a core (`core_affinity::set_for_current`, of the crate of that name) keep their
-/// processes there too.
+/// **Affinity.** An executor decides on which thread a process runs. The following one keeps
+/// each process on one thread, chosen by the process number: in each turn the process finds what
+/// it left in the caches of that thread's core and in its thread-local variables. Threads that
+/// pin themselves to a core at their start (`core_affinity::set_for_current`, of the crate of
+/// that name) keep their processes on that core too.
 ///
 /// ```
 /// # use krarup_node::{DispatcherOptions, Executor, Node, ExecutorTask};
 /// # use krarup_act::{behavior_fn, Context};
 /// # use std::sync::mpsc;
-/// /// A channel to each of its threads.
+/// /// A channel to each of the threads.
 /// struct ByProcess(Vec<mpsc::Sender<ExecutorTask>>);
 ///
 /// impl Executor for ByProcess {
@@ -116,15 +116,17 @@ const DOUBLINGS: u32 = 7;
 /// # }
 /// ```
 pub trait Executor: Send + Sync + 'static {
-    /// Runs the task, now or later, on whatever thread. It may be called on any thread, within
-    /// a turn too, so it should do no more than to queue the task; a task that is run within a
-    /// turn waits for the end of that turn. No lock of the node is held, so it may ask the node for
-    /// anything that does not wait for a process.
+    /// Runs the task, now or later, on any thread.
+    ///
+    /// The dispatcher may call this on any thread, including within a turn, so it should only
+    /// queue the task. A task that is run within a turn waits for the end of that turn. No lock
+    /// of the node is held, so the executor may use the node for anything that does not wait for
+    /// a process.
     ///
     /// # Errors
-    /// The task, if it refuses. It is then offered once more; refused again, its process
-    /// is idle and tried again later (rule R7). To drop a task, or to panic with it, is
-    /// to refuse it.
+    /// Returns the task if the executor refuses it. The task is then offered once more. If it is
+    /// refused again, its process becomes idle and is offered again later (rule R7). Dropping a
+    /// task, or panicking with it, is a refusal.
     fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask>;
 }
 
@@ -140,13 +142,13 @@ impl ExecutorTask {
         ExecutorTask { dispatcher, ready: Some(ready) }
     }
 
-    /// The process.
+    /// The pid of the process.
     #[must_use]
     pub fn pid(&self) -> Pid {
         self.ready.as_ref().map_or(Pid::local(0, 0), Ready::pid)
     }
 
-    /// Runs the turn. If there is more to do afterwards, a new task goes to the executor.
+    /// Runs the turn. If the process has more to do afterwards, a new task goes to the executor.
     pub fn run(mut self) {
         if let Some(ready) = self.ready.take() {
             self.dispatcher.run(ready);
@@ -171,7 +173,7 @@ impl fmt::Debug for ExecutorTask {
 pub(crate) struct Executed {
     setup: Setup,
     executor: Arc<dyn Executor>,
-    /// Runs what no executor will: on the thread at hand, after its turn.
+    /// Runs processes that the executor will not run: on the current thread, after its turn.
     last: Arc<Calling>,
     stopped: AtomicBool,
     turns: AtomicU64,
@@ -181,7 +183,7 @@ pub(crate) struct Executed {
 }
 
 thread_local! {
-    /// This thread is in an executor's `execute`.
+    /// Whether this thread is inside an executor's `execute`.
     static OFFERS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -200,7 +202,7 @@ impl Executed {
 
     pub(crate) fn schedule(self: &Arc<Self>, ready: Ready) {
         let dispatcher = Arc::clone(self);
-        // The executor is a user's: not under the lock of a pool.
+        // The executor is user code: do not call it under the lock of a pool.
         when_free(move || dispatcher.offer(ready));
     }
 
@@ -217,9 +219,9 @@ impl Executed {
                 Ok(Ok(())) => return,
                 Ok(Err(refused)) => task = refused,
                 Err(panic) => {
-                    // The task went down with it, and has said so.
+                    // The unwinding dropped the task, which counted as a refusal.
                     let dispatcher = self.setup.name.as_str();
-                    // What logs is a user's too.
+                    // The log subscriber is user code too.
                     let _ = contain(|| {
                         tracing::error!(target: "krarup", dispatcher, %panic, "an executor panicked");
                     });
@@ -233,7 +235,7 @@ impl Executed {
     fn run(self: &Arc<Self>, ready: Ready) {
         self.in_a_row.store(0, Ordering::Relaxed);
         if is_in_process() || OFFERS.get() || self.stopped.load(Ordering::SeqCst) {
-            // Not within another turn, nor deeper and deeper on the stack.
+            // Not within another turn, and not in ever deeper recursion.
             return self.last.schedule(ready);
         }
         self.turns.fetch_add(1, Ordering::Relaxed);
@@ -244,7 +246,7 @@ impl Executed {
         }
     }
 
-    /// Nobody runs this process now.
+    /// Puts a refused process back to its mailbox.
     #[cold]
     fn refused(self: &Arc<Self>, ready: Ready) {
         self.refused.fetch_add(1, Ordering::Relaxed);
@@ -252,7 +254,7 @@ impl Executed {
         let (pid, dispatcher) = (ready.pid(), self.setup.name.as_str());
         let put_back = ready
             .put_back(|| Reason::error(format!("dispatcher {dispatcher:?} refused the process")));
-        // What logs is the user's.
+        // The log subscriber is user code.
         let _ = contain(|| {
             tracing::error!(target: "krarup", %pid, dispatcher, "an executor refused a process twice");
         });
@@ -266,8 +268,8 @@ impl Executed {
         }
     }
 
-    /// From now on whatever becomes ready runs its last turn where that happens: the node has
-    /// stopped, and it was killed.
+    /// From now on each process that becomes ready runs its last turn on the thread that makes
+    /// it ready: the node has stopped, and the process was killed.
     pub(crate) fn signal_stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
     }
@@ -293,7 +295,7 @@ mod tests {
     use krarup_gen::Name;
     use parking_lot::Mutex;
 
-    /// Refuses as long as it is told to, and else keeps the task for the test.
+    /// Refuses tasks while `refuses` is set, and otherwise keeps them for the test.
     #[derive(Clone, Default)]
     struct List {
         refuses: Arc<AtomicBool>,
@@ -310,7 +312,7 @@ mod tests {
         }
     }
 
-    /// The next timer of the node, fired when it is due, in virtual time; after how many
+    /// Fires the node's next timer when it is due, in virtual time. Returns after how many
     /// milliseconds that is.
     fn fire_next(core: &Core) -> u128 {
         let begun = core.clock.now();
@@ -346,12 +348,12 @@ mod tests {
         for _ in 0..2 {
             list.refuses.store(true, Ordering::Relaxed);
             process.send(()).unwrap();
-            // It is no timer of the node's.
+            // This timer is not counted among the node's timers.
             assert!(core.timers.next_due().is_some());
             assert_eq!(core.stats().timers, 0);
             let waits: Vec<_> = (0..9).map(|_| fire_next(&core)).collect();
             assert_eq!(waits, [10, 20, 40, 80, 160, 320, 640, 1280, 1280]);
-            // Run at last: the next refusal is the first again.
+            // A task has run, so the delay starts again at the first value.
             list.refuses.store(false, Ordering::Relaxed);
             fire_next(&core);
             assert!(core.timers.next_due().is_none());

@@ -1,15 +1,16 @@
-//! Whom the watchdog will poke at its next look (see [`krarup_act::Host::poke_later`]); in a
-//! simulation, whom it will poke when nobody is ready, before time moves on.
+//! The processes that the watchdog pokes at its next look (see
+//! [`krarup_act::Host::poke_later`]). In a simulation they are poked when no process is ready,
+//! before time advances.
 //!
-//! One list per worker, so that workers do not meet; in reach of the watchdog, so that a
-//! worker stuck in a handler does not hold up the timeouts of others. A process is on one
-//! list at most, however many calls it makes meanwhile.
+//! There is one list per worker, so that workers do not contend. The watchdog can reach every
+//! list, so that a worker stuck in a handler does not delay the timeouts of other processes. A
+//! process is on at most one list, however many calls it makes meanwhile.
 
 use krarup_act::Poke;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// The most that a list holds: beyond that callers set their timers themselves.
+/// The most entries of a list. If it is full, callers set their timers themselves.
 const MOST: usize = 65_536;
 
 #[derive(Default)]
@@ -17,7 +18,7 @@ const MOST: usize = 65_536;
 pub(crate) struct LateTimers(Mutex<Vec<Arc<dyn Poke>>>);
 
 impl LateTimers {
-    /// False if too many wait.
+    /// Returns false if the list is full.
     pub(crate) fn add(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool {
         let mut waiting = self.0.lock();
         let room = waiting.len() < MOST;
@@ -31,7 +32,7 @@ impl LateTimers {
         self.0.lock().is_empty()
     }
 
-    /// Pokes all and empties the list; whether there were any.
+    /// Pokes all processes and empties the list. Returns whether there were any.
     pub(crate) fn poke(&self) -> bool {
         let waiting = std::mem::take(&mut *self.0.lock());
         let any = !waiting.is_empty();
@@ -39,7 +40,7 @@ impl LateTimers {
         any
     }
 
-    /// Empties the list and pokes nobody.
+    /// Empties the list without poking anything.
     pub(crate) fn clear(&self) {
         let waiting = std::mem::take(&mut *self.0.lock());
         drop(waiting);

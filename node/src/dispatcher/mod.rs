@@ -1,25 +1,32 @@
-//! Who runs ready processes, and when.
+//! Dispatchers: they decide which threads run ready processes, and when.
 //!
-//! A dispatcher takes [`krarup_act::Ready`] processes and runs their turns; it knows
-//! nothing else of them. There are five kinds, and [`any`] is one of them:
+//! A dispatcher takes [`krarup_act::Ready`] processes and runs their turns; it knows nothing
+//! else of them. There are five kinds, and [`any`] is the enum over them:
 //!
 //! | kind | threads | for |
 //! |---|---|---|
 //! | [`shared`] | a few for all processes, work-stealing | everything |
-//! | [`pinned`] | one for each process | what must have its thread |
-//! | [`executor`] | those of a user's executor | what has a pool of threads already |
-//! | [`calling_thread`] | none: whoever makes a process ready runs it | tests |
+//! | [`pinned`] | one for each process | processes that need their own thread |
+//! | [`executor`] | those of a user's executor | programs that have a thread pool already |
+//! | [`calling_thread`] | none: the thread that makes a process ready runs it | tests |
 //! | [`crate::simulation::dispatcher`] | none: every choice comes from a seed | tests |
 //!
-//! [`setup`] is what they are made with, [`turn`] what they run. Of the shared one: [`sleep`]
-//! is how its workers park and wake, [`priority_queue`] is where processes of high class wait and [`priority_turns`]
-//! how they are run, [`search`] how they look for work and [`steal_policy`] whether they steal it from
-//! each other, [`debtors`] who owes turns, [`delayed_queue`] the queue in which they wait, and [`paying_debts`] how they are
-//! paid, [`spare_protocol`] and
-//! [`spare_workers`] are those that fill in, [`late_timers`] are timers that are set late. [`watchdog`]
-//! finds long turns and work behind them, [`counters`] is what it sees of a worker, [`reports`] tells what
-//! it found. Of the simulated one: [`crate::simulation::ready_lists`] is who may have the next turn, [`crate::simulation::injected_faults`]
-//! what goes wrong.
+//! [`setup`] holds what dispatchers are made with, [`turn`] what they run.
+//!
+//! The parts of the shared dispatcher:
+//! - [`sleep`]: how its workers park and wake.
+//! - [`priority_queue`] holds processes of high class, and [`priority_turns`] runs them.
+//! - [`search`]: how workers look for work. [`steal_policy`] decides whether they steal it from
+//!   each other.
+//! - [`debtors`] holds processes that owe turns, in a [`delayed_queue`]; [`paying_debts`] lets
+//!   them pay.
+//! - [`spare_protocol`] and [`spare_workers`]: spare workers, which fill in for stuck ones.
+//! - [`late_timers`]: timers that are set late.
+//! - [`watchdog`] finds long turns and work behind them, [`counters`] is what it sees of a
+//!   worker, and [`reports`] reports its findings.
+//!
+//! The parts of the simulated dispatcher: [`crate::simulation::ready_lists`] holds the processes
+//! that may have the next turn, [`crate::simulation::injected_faults`] decides the faults.
 
 pub(crate) mod any;
 pub(crate) mod calling_thread;

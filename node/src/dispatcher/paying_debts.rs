@@ -1,4 +1,4 @@
-//! What a worker of a shared dispatcher does with processes that owe turns: the drawing is in
+//! How a worker of a shared dispatcher handles processes that owe turns. The drawing is in
 //! [`super::debtors`].
 
 use super::debtors::{Debtor, Debtors, LONGEST, NEVER, TakeCount};
@@ -26,7 +26,7 @@ impl SharedDispatcher {
         }
     }
 
-    /// Has a process sit with the debtors of a worker.
+    /// Makes a process wait among the debtors of a worker.
     #[cold]
     pub(super) fn sit_out(
         &self,
@@ -44,8 +44,9 @@ impl SharedDispatcher {
         }
     }
 
-    /// A process that may owe has something to see at once, see [`super::debtors`]. One that is
-    /// not found is in a queue or in a turn, and sees it there.
+    /// Fetches a process that may owe turns and now has something to handle at once (see
+    /// [`super::debtors`]). A process that is not found is in a queue or in a turn, and handles
+    /// it there.
     pub(crate) fn recall(&self, pid: Pid) {
         let number = pid.id();
         let at_workers = self.debtors.iter().find_map(|debtors| debtors.fetch(number));
@@ -72,13 +73,15 @@ impl SharedDispatcher {
         }
     }
 
-    /// A worker has nothing to do but for its debtors: they have their turns at once, except
-    /// those whose creditors are crowded still and at work elsewhere.
+    /// Handles the debtors of a worker that has nothing else to run. They have their turns at
+    /// once, except those whose creditors are still crowded and busy elsewhere, which are handed
+    /// over.
     fn part_with_debtors(&self, worker: usize, queue: &Worker<Ready>, thief: &mut StealPolicy) {
         let debtors = self.debtors[worker].take_all();
         let others = self.counters.iter().enumerate().filter(|(index, _)| *index != worker);
         let alone = others.map(|(_, counters)| counters.glance()).all(|glance| glance.pid == 0);
-        // Who sits here is not at work elsewhere: two may have flooded each other.
+        // A creditor in this list is not busy elsewhere: two processes may have flooded each
+        // other.
         let pids = || debtors.iter().map(QueuedProcess::number).collect::<BTreeSet<_>>();
         let here = (!alone).then(pids);
         let is_elsewhere = |creditor: u64| {
@@ -96,13 +99,14 @@ impl SharedDispatcher {
         let several = kept.len() > 1;
         kept.into_iter().for_each(|debtor| queue.push(debtor.ready));
         if several && self.sleep.could_wake() {
-            // They may owe again and again, and none is ever pushed behind another.
+            // They may owe again and again, and then no push ever finds another process in the
+            // queue.
             self.sleep.wake_one();
         }
     }
 
-    /// A worker that has work takes in who was let go. Also one that finds its work outside,
-    /// each time a single process: it might never come to look for more.
+    /// Takes handed-over debtors into the queue of a worker that has work. Work in the injector
+    /// counts: a worker that finds a single process there each time might never search.
     pub(super) fn take_in(&self, queue: &Worker<Ready>) {
         let has_work = !queue.is_empty() || !self.injector.is_empty();
         if !self.handed_over.is_empty() && has_work {
@@ -112,7 +116,7 @@ impl SharedDispatcher {
         }
     }
 
-    /// The watchdog looks: forgets what is owed at workers that are still in the same turn.
+    /// Cancels the debts at workers that are still in the turn of the watchdog's last look.
     pub(super) fn forget_debts_at_long_turns(&self) {
         for (debtors, counters) in self.debtors.iter().zip(&self.counters) {
             let turns = counters.glance().turns;
@@ -122,7 +126,7 @@ impl SharedDispatcher {
         }
     }
 
-    /// Forgets all debts.
+    /// Cancels all debts.
     pub(super) fn forget_all_debts(&self) {
         self.debtors.iter().for_each(|debtors| self.forget_debts(debtors));
     }
@@ -135,7 +139,7 @@ impl SharedDispatcher {
         }
     }
 
-    /// Those who owe, wherever they sit.
+    /// The number of processes that owe turns, at workers and handed over.
     pub(super) fn number_of_debtors(&self) -> usize {
         self.debtors.iter().map(Debtors::len).sum::<usize>() + self.handed_over.len()
     }

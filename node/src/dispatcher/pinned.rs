@@ -1,14 +1,14 @@
 //! The dispatcher that gives each process a thread of its own (rule R5).
 //!
 //! ```text
-//!   admitted ──► seat and thread ──► waits ◄──────────┐
+//!   admitted ──► slot and thread ──► waits ◄──────────┐
 //!                                     │ ready         │ nothing to do
-//!                                     └──► turn, turn ┘──► the process has ended: so has the thread
+//!                                     └──► turn, turn ┘──► the process ends, then the thread
 //! ```
 //!
-//! For what must have its thread: blocking clients, libraries that want to be called from
-//! one thread. A handler that blocks holds up itself alone. There is one [`Ready`] of a
-//! process, so a seat has room for one.
+//! It is for code that needs its own thread: blocking clients, libraries that must be called
+//! from one thread. A handler that blocks delays only its own process. There is one [`Ready`] of
+//! a process, so a slot has room for one.
 
 use super::calling_thread;
 use super::counters::Counters;
@@ -28,11 +28,11 @@ use std::thread::JoinHandle;
 
 pub(crate) struct Pinned {
     setup: Setup,
-    /// Only whether its timer is set; what it sees is each seat's own.
+    /// Used only to know whether the timer is set. Each slot has a watchdog for what it sees.
     watchdog: Watchdog,
     reports: Reports,
     stopped: AtomicBool,
-    /// By the number of the process.
+    /// By process number.
     seats: Mutex<BTreeMap<u64, Arc<PinnedThread>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Turns of processes that have ended.
@@ -50,7 +50,7 @@ struct PinnedThread {
 #[derive(Default)]
 struct PinnedSlot {
     ready: Option<Ready>,
-    /// The process has ended, or the node has.
+    /// The process or the node has ended.
     ended: bool,
 }
 
@@ -65,7 +65,7 @@ impl PinnedThread {
         self.changed.notify_one();
     }
 
-    /// Waits until there is a turn to run; `None` if there will be none.
+    /// Waits until there is a turn to run. Returns `None` if there will be none.
     fn wait(&self) -> Option<Ready> {
         let mut place = self.place.lock();
         loop {
@@ -78,7 +78,7 @@ impl PinnedThread {
 }
 
 impl Pinned {
-    /// No thread yet.
+    /// Starts no thread.
     pub(crate) fn new(setup: Setup) -> Arc<Self> {
         Arc::new(Pinned {
             watchdog: Watchdog::new(None),
@@ -91,7 +91,7 @@ impl Pinned {
         })
     }
 
-    /// Starts the thread of a process that is about to be.
+    /// Makes the slot and starts the thread of a process that is about to be spawned.
     pub(crate) fn seat(self: &Arc<Self>, process: u64) -> io::Result<()> {
         let mut threads = self.threads.lock();
         for ended in threads.extract_if(.., |thread| thread.is_finished()) {
@@ -106,7 +106,7 @@ impl Pinned {
         seat.watchdog.begin(self.setup.time.clock.now());
         self.seats.lock().insert(process, Arc::clone(&seat));
         if self.stopped.load(Ordering::SeqCst) {
-            // It will not be admitted; its seat is taken away again then.
+            // The process will not be admitted, and its slot is then removed.
             return Ok(());
         }
         let dispatcher = Arc::clone(self);
@@ -121,12 +121,12 @@ impl Pinned {
         Ok(())
     }
 
-    /// The process has ended, or was not admitted.
+    /// Removes the slot of a process that has ended or was not admitted.
     pub(crate) fn vacate(&self, process: u64) {
         let seat = {
             let mut seats = self.seats.lock();
             let Some(seat) = seats.remove(&process) else { return };
-            // Under the lock: whoever sums up finds the turns here or at the seat, once.
+            // Under the lock: `stats` finds the turns in the sum or in the slot, once.
             self.past_turns.fetch_add(seat.counters.glance().turns, Ordering::Relaxed);
             seat
         };
@@ -137,7 +137,7 @@ impl Pinned {
         let seat = self.seats.lock().get(&ready.pid().id()).cloned();
         match seat {
             Some(seat) => seat.put(ready),
-            // The node has stopped: it was killed, and ends.
+            // The node has stopped. The process was killed, and ends in this turn.
             None => drop(turn::run(ready, &self.setup.limits)),
         }
     }
@@ -175,7 +175,7 @@ impl Pinned {
         self.setup.time.look_after(INTERVAL, self, Self::look);
     }
 
-    /// The watchdog's timer has fired.
+    /// Called when the watchdog's timer fires.
     fn look(self: &Arc<Self>) {
         if self.stopped.load(Ordering::SeqCst) {
             return;
@@ -188,7 +188,7 @@ impl Pinned {
         let now = self.setup.time.clock.now();
         let mut blocked = 0;
         self.each_seat(|seat| {
-            // Nobody else has to wait for this thread.
+            // No other process waits for this thread.
             let look = seat.watchdog.look(now, [seat.counters.glance()], |_| false);
             blocked += look.blocked;
             self.reports.tell(&look);
@@ -201,8 +201,8 @@ impl Pinned {
         self.seats.lock().values().filter(|seat| seat.counters.glance().pid == 0).count()
     }
 
-    /// Tells threads to end after the turn they are in, if there are any: the processes have
-    /// ended, but for those that block.
+    /// Tells the threads to end after their current turn. All processes have ended except those
+    /// that block.
     pub(crate) fn signal_stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
     }
@@ -215,7 +215,7 @@ impl Pinned {
         }
     }
 
-    /// Runs a last turn of what is left after the stop.
+    /// Runs the last turn of each process that is left after the stop.
     pub(crate) fn clear(&self) {
         let seats = std::mem::take(&mut *self.seats.lock());
         for ready in seats.values().filter_map(|seat| seat.place.lock().ready.take()) {
@@ -275,7 +275,8 @@ mod tests {
         pinned.signal_stop();
         drop(release);
         pinned.join();
-        // The thread has ended after the turn that it was in; one turn is run by whoever stops.
+        // The thread ended after its current turn. `clear` runs one more turn on the stopping
+        // thread.
         assert_eq!(process.info().handled, 1);
         pinned.clear();
         assert_eq!(process.info().handled, 2);

@@ -1,34 +1,34 @@
-//! The sub-queues of processes that go before all others: those of high class (rule R6), and those
-//! that are called while they owe turns (rules M4, X3); and the one word that a worker looks at
+//! The queues of processes that run before all others: those of high class (rule R6), and those
+//! that are called while they owe turns (rules M4, X3). Also the one word that a worker reads
 //! before each turn.
 //!
 //! ```text
 //!                        ┌──────────── word: 0? ────────────┐
-//!   before each turn ──► │ stopped │ processes in the queue │ ──► 0: a normal process, as ever
+//!   before each turn ──► │ stopped │ processes in the queue │ ──► 0: a normal process, as usual
 //!                        └──────────────────────────────────┘
 //!                             not 0: up to 16 of these, then one normal process
 //! ```
 //!
-//! A worker has to look before each turn whether its dispatcher has stopped. The number of
-//! waiting high processes lies in the same word, so that who uses none pays nothing for them
-//! (docs/performance.md). The queue is one for all workers and spares, first in, first out,
-//! behind a lock: high processes are few, or none of them is. Those who are called go first, for
-//! one turn each.
+//! A worker has to check before each turn whether its dispatcher has stopped. The number of
+//! waiting high processes lies in the same word, so that programs without high processes pay
+//! nothing for them (docs/performance.md). All workers and spares share one queue, first in,
+//! first out, behind a lock: either high processes are few, or the class means nothing. Called
+//! processes go first, for one turn each.
 //!
-//! A high process that is taken from here goes back to here when its turn was too short for it. That
-//! it is of high class nobody needs to ask: who schedules it does so through a host of that
-//! class ([`super::any::Dispatcher::Classed`]), and who runs it has taken it from here.
+//! A high process that is taken from here returns here if its turn was too short for it. Its
+//! class need not be checked: it is scheduled through a host of that class
+//! ([`super::any::Dispatcher::Classed`]), and the worker that runs it has taken it from here.
 
 use crate::sync::{AtomicUsize, Mutex, Ordering};
 use std::collections::VecDeque;
 
-/// Turns of high processes in a row, before a normal one has its turn.
+/// The most turns of high processes in a row before a normal process has a turn.
 pub(crate) const IN_A_ROW: u32 = 16;
 
 const STOPPED: usize = 1;
 const ONE: usize = 2;
 
-/// Of `Ready` processes; of numbers in the models.
+/// Holds `Ready` processes; in the models, numbers.
 pub(crate) struct PriorityQueue<T> {
     /// [`STOPPED`], and [`ONE`] for each process in the queue. Written under its lock.
     word: AtomicUsize,
@@ -40,10 +40,10 @@ struct Queues<T> {
     high: VecDeque<T>,
 }
 
-/// One that was taken out.
+/// A process that was taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ahead<T> {
-    /// It was called: this turn goes before others, and its next does not.
+    /// It was called: this turn runs before others, its next turn does not.
     Called(T),
     /// It is of high class.
     High(T),
@@ -63,14 +63,14 @@ impl<T> PriorityQueue<T> {
         PriorityQueue { word: AtomicUsize::new(0), queues: Mutex::new(queues) }
     }
 
-    /// Whether there is anything else to do than to run a normal process. A hint: who parks
-    /// asks [`PriorityQueue::is_quiet`] behind its fence.
+    /// Whether a worker has anything to do other than to run a normal process. A hint: a worker
+    /// that parks calls [`PriorityQueue::is_quiet`] after its fence.
     #[inline]
     pub(crate) fn calls(&self) -> bool {
         self.word.load(Ordering::Relaxed) != 0
     }
 
-    /// Neither stopped nor anything queued.
+    /// Whether the dispatcher has not stopped and nothing is queued.
     pub(crate) fn is_quiet(&self) -> bool {
         self.word.load(Ordering::SeqCst) == 0
     }
@@ -84,19 +84,19 @@ impl<T> PriorityQueue<T> {
         self.word.fetch_or(STOPPED, Ordering::SeqCst);
     }
 
-    /// Processes in both queues.
+    /// The number of processes in both queues.
     pub(crate) fn len(&self) -> usize {
         self.word.load(Ordering::Relaxed) / ONE
     }
 
-    /// Puts in one of high class.
+    /// Adds a process of high class.
     pub(crate) fn push(&self, ready: T) {
         let mut queues = self.queues.lock();
         queues.high.push_back(ready);
         self.word.fetch_add(ONE, Ordering::SeqCst);
     }
 
-    /// Puts in one that is called.
+    /// Adds a called process.
     pub(crate) fn call(&self, ready: T) {
         let mut queues = self.queues.lock();
         queues.called.push_back(ready);

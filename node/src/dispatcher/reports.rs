@@ -1,5 +1,5 @@
-//! What comes of a look at the workers, told to whom it concerns: running time to the
-//! processes, long turns to the log and the counters.
+//! Reports what the watchdog sees of the workers: running time to the processes, long turns to
+//! the log and the counters.
 
 use super::setup::Processes;
 use super::watchdog::{LongTurn, WatchdogReport};
@@ -13,7 +13,7 @@ pub(crate) struct Reports {
     processes: Processes,
     blocked: AtomicUsize,
     long_turns: AtomicU64,
-    /// Nanoseconds.
+    /// In nanoseconds.
     longest_turn: AtomicU64,
     longest_injector: AtomicUsize,
 }
@@ -31,12 +31,12 @@ impl Reports {
         }
     }
 
-    /// So many workers are held beyond the limit now.
+    /// Records how many workers are now held beyond the limit.
     pub(crate) fn blocked(&self, workers: usize) {
         self.blocked.store(workers, Ordering::Relaxed);
     }
 
-    /// The shared queue holds so many processes.
+    /// Records the length of the injector.
     pub(crate) fn injector_holds(&self, processes: usize) {
         self.longest_injector.fetch_max(processes, Ordering::Relaxed);
     }
@@ -51,7 +51,7 @@ impl Reports {
         }
         for long in &look.long {
             self.long_turns.fetch_add(1, Ordering::Relaxed);
-            // What logs is the user's, and the watchdog must not end with it.
+            // The log subscriber is user code, and its panic must not end the watchdog.
             let _ = contain(|| self.warn(*long));
         }
     }
@@ -100,7 +100,7 @@ mod tests {
         let told =
             crate::panicking_log::told(|| reports.tell(&look(&[(0, 7), (1, 8)], millis(300))));
         assert_eq!(told, 2);
-        // A shorter one later, and none: the longest is that of all times.
+        // The longest turn stays, after a shorter one and after none.
         reports.tell(&look(&[(0, 9)], millis(200)));
         reports.tell(&WatchdogReport::default());
         reports.blocked(3);

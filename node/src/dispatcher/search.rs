@@ -1,11 +1,14 @@
-//! How a worker of a shared dispatcher looks for work that is not in its own queue, and sleeps
-//! if there is none. Of a long queue a thief takes 32 at a time, as many as `crossbeam-deque` moves in
-//! one batch: one who is back after 32 turns pays little for each of them (docs/decisions.md).
+//! How a worker of a shared dispatcher looks for work outside its own queue, and sleeps if there
+//! is none.
+//!
+//! From a long queue a stealing worker takes 32 processes at a time, as many as
+//! `crossbeam-deque` moves in one batch. A worker that steals again after 32 turns pays little
+//! for each of them (docs/decisions.md).
 //!
 //! ```text
-//!   injector ──► who was let go, and half of a sibling's ──► spin, yield ──► park
-//!       ▲        queue: by turns, if that pays                   │            │
-//!       └────────────────────────────────────────────────────────┴────────────┘ woken
+//!   injector ──► handed-over debtors, and half of ──► spin, yield ──► park
+//!       ▲        a sibling's queue, if stealing pays      │            │
+//!       └─────────────────────────────────────────────────┴────────────┘ woken
 //! ```
 
 use super::searcher::Searcher;
@@ -19,12 +22,14 @@ use rand::rngs::SmallRng;
 use std::sync::Arc;
 use std::thread;
 
-/// Rounds of searching with a busy wait between them, then with a yield.
+/// The rounds of a search that end with a busy wait, and all rounds; the others end with a
+/// yield.
 const SPINS: u32 = 4;
 const YIELDS: u32 = 16;
 
 impl SharedDispatcher {
-    /// From the injector or a sibling; parks if there is nothing. `None`: look again.
+    /// Takes from the injector or from a sibling, and parks if both are empty. On `None` the
+    /// worker looks again.
     pub(super) fn search(
         self: &Arc<Self>,
         index: usize,
@@ -51,7 +56,7 @@ impl SharedDispatcher {
             {
                 return Some(ready);
             }
-            // It has stopped, or a process of high class has come.
+            // The dispatcher has stopped, or a process of high class is ready.
             if self.express.calls() {
                 return None;
             }
@@ -72,15 +77,15 @@ impl SharedDispatcher {
         if self.sleep.park(index, parker, patience, any_work) {
             counters.count_park();
         }
-        // Also when it did not park in the end: it stood on the stack, and the watchdog may
-        // have taken it for asleep.
+        // Also if it did not park in the end: it was on the stack, and the watchdog may have
+        // counted it as asleep.
         self.rouse_watchdog();
         None
     }
 
-    /// What others have let go, or what can be stolen. By turns, if there is both: who floods
-    /// one that lies behind a long turn comes here again at once, and would keep the worker
-    /// from that one (rule R4).
+    /// Takes a handed-over debtor, or steals; in alternation if there are both. A debtor that
+    /// floods a process behind a long turn is handed over again at once, and would keep the
+    /// worker from that process (rule R4).
     pub(super) fn take_from_others(
         &self,
         index: usize,
@@ -105,7 +110,7 @@ impl SharedDispatcher {
         Some(ready)
     }
 
-    /// The other workers, as a thief sees them.
+    /// The other workers, as the steal policy sees them.
     pub(super) fn siblings(&self, thief: usize) -> impl Iterator<Item = Sibling> + Clone {
         let workers = 0..self.stealers.len();
         workers.filter(move |worker| *worker != thief).map(|worker| self.sibling(worker))
@@ -127,7 +132,7 @@ impl SharedDispatcher {
         self.stealers.iter().any(|stealer| !stealer.is_empty())
     }
 
-    /// Steals: what is to be run, how many came with it, and from which worker.
+    /// Steals. Returns the process to run, how many came with it, and from which worker.
     pub(super) fn steal(
         &self,
         thief: usize,

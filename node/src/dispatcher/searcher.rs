@@ -1,4 +1,4 @@
-//! A worker that looks for something to run beyond its own queue.
+//! A worker that looks for work outside its own queue.
 
 use super::steal_policy::StealPolicy;
 use crossbeam_deque::Steal;
@@ -6,26 +6,26 @@ use krarup_act::Ready;
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-/// What it remembers of its searches.
+/// The state of a worker's searches.
 pub(super) struct Searcher {
-    /// It is counted as searching.
+    /// Whether the worker is counted as searching.
     pub(super) searching: bool,
     pub(super) thief: StealPolicy,
-    /// What it took last was let go by others: now it steals first.
+    /// Whether its last process was handed over by others: then it steals first.
     pub(super) took_over: bool,
-    /// Where it begins to look.
+    /// Chooses the sibling at which a search begins.
     pub(super) rng: SmallRng,
 }
 
 impl Searcher {
-    /// Of the worker with this index.
+    /// The state of the worker with this index.
     pub(super) fn new(index: usize) -> Self {
         let rng = SmallRng::seed_from_u64(index as u64);
         Searcher { searching: false, thief: StealPolicy::default(), took_over: false, rng }
     }
 }
 
-/// What was stolen, with the number of processes that came with it.
+/// Adds to a stolen process the number of processes that came with it.
 pub(super) fn with_number(
     stolen: Steal<Ready>,
     number: impl Fn() -> usize,

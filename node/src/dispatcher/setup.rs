@@ -1,4 +1,4 @@
-//! What a dispatcher is made with: what its options say, and what the node gives it.
+//! What a dispatcher is made with: its options, and what the node provides.
 
 use crate::threads::{Around, ThreadName};
 use crate::timers::clock::Clock;
@@ -17,12 +17,12 @@ pub(crate) struct Setup {
     pub(crate) node: String,
     pub(crate) workers: usize,
     pub(crate) spares: usize,
-    /// Processes of high class go first; else all are alike.
+    /// Whether processes of high class go first; otherwise the class has no effect.
     pub(crate) classes: bool,
     /// Of each thread, in bytes.
     pub(crate) stack_size: Option<usize>,
     pub(crate) limits: TurnLimits,
-    /// A longer turn is reported.
+    /// Longer turns are reported.
     pub(crate) long_turn: Option<Duration>,
     pub(crate) time: Time,
     pub(crate) processes: Processes,
@@ -44,8 +44,8 @@ pub(crate) struct Time {
 }
 
 impl Time {
-    /// Has a dispatcher look after its workers once, after a delay; unless it has gone, for
-    /// a timer must not keep it.
+    /// Calls `look` once after a delay, unless the dispatcher has been dropped by then: a timer
+    /// must not keep it alive.
     pub(crate) fn look_after<D: Send + Sync + 'static>(
         &self,
         delay: Duration,

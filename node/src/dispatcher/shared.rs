@@ -13,12 +13,14 @@
 //!                                                   └─────────────────────────┘
 //! ```
 //!
-//! A worker takes from its own queue, then a batch from the injector, then half of a
-//! random sibling's queue, 32 at most, unless that does not pay ([`super::steal_policy`]), then spins, yields,
-//! and parks. Every 61st take looks at the injector first, so that work from outside is not starved by local work (rule R1). A
-//! process whose budget is used up goes to the tail. Processes of high class have a queue of
-//! their own, [`PriorityQueue`]; what is done with them is in [`super::priority_turns`]. How a worker looks beyond its
-//! own queue is in [`super::search`], how spare ones fill in in [`super::spare_workers`].
+//! A worker takes from its own queue, then a batch from the injector, then half of a random
+//! sibling's queue, 32 at most, unless stealing does not pay ([`super::steal_policy`]). Then it
+//! spins, yields and parks. Every 61st take looks at the injector first, so that local work does
+//! not starve work from outside (rule R1). A process whose budget is used up goes to the tail.
+//!
+//! Processes of high class have a queue of their own, [`PriorityQueue`];
+//! [`super::priority_turns`] runs them. [`super::search`] says how a worker looks outside its
+//! own queue, [`super::spare_workers`] how spare workers fill in.
 
 use super::calling_thread;
 use super::counters::{Counters, SAMPLE_INTERVAL};
@@ -47,10 +49,11 @@ use std::thread::JoinHandle;
 #[cfg(all(test, not(loom)))]
 mod stepped;
 
-/// Processes in a local queue before new ones spill to the injector: so many that only a queue
-/// that grows without end comes there. Fewer in unit tests, which look at that.
+/// The most processes in a local queue before new ones spill to the injector. The limit is so
+/// high that only a queue that grows without end reaches it. It is lower in unit tests, which
+/// test the spilling.
 const LOCAL_CAPACITY: usize = if cfg!(test) { 4_096 } else { 1 << 20 };
-/// One process to run and up to 16 more to keep.
+/// One process to run and up to 16 more for the local queue.
 const BATCH: usize = 17;
 
 pub(crate) struct SharedDispatcher {
@@ -58,7 +61,7 @@ pub(crate) struct SharedDispatcher {
     pub(super) express: PriorityQueue<Ready>,
     pub(super) injector: Injector<Ready>,
     pub(super) stealers: Vec<Stealer<Ready>>,
-    /// Of each worker.
+    /// One entry per worker.
     pub(super) debtors: Vec<Debtors<Ready>>,
     pub(super) handed_over: ReleasedDebtors<Ready>,
     pub(super) sleep: IdleWorkers,
@@ -66,21 +69,21 @@ pub(crate) struct SharedDispatcher {
     watchdog: Watchdog,
     reports: Reports,
     pub(super) stopped: AtomicBool,
-    /// Of the workers, then of the spares.
+    /// The counters of the workers, then of the spares.
     pub(super) counters: Vec<Counters>,
     pokes: Vec<LateTimers>,
     injected: AtomicU64,
     pub(super) threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// What a worker thread has at hand.
+/// The index and the queue of a worker thread.
 struct Local {
     index: usize,
     queue: Worker<Ready>,
 }
 
 thread_local! {
-    /// Which dispatcher this thread works for, for there can be several: its address, or 0.
+    /// The address of the dispatcher that this thread works for, or 0. A node can have several.
     static AT: Cell<usize> = const { Cell::new(0) };
     static LOCAL: OnceCell<Local> = const { OnceCell::new() };
 }
@@ -108,7 +111,7 @@ impl SharedDispatcher {
         Ok(shared)
     }
 
-    /// Without threads, with the queues and parkers of its workers.
+    /// Makes the dispatcher without threads, with the queues and parkers of its workers.
     pub(super) fn make(setup: Setup) -> (Arc<Self>, Vec<Worker<Ready>>, Vec<Parker>) {
         let queues: Vec<_> = (0..setup.workers).map(|_| Worker::new_fifo()).collect();
         let mut parkers: Vec<_> =
@@ -155,7 +158,7 @@ impl SharedDispatcher {
         })
     }
 
-    /// Queues a ready process: on the worker's own queue if a worker calls, else on the
+    /// Queues a ready process: on the worker's own queue if a worker calls, otherwise on the
     /// injector.
     #[inline]
     pub(crate) fn schedule(&self, ready: Ready) {
@@ -164,15 +167,15 @@ impl SharedDispatcher {
         }
         LOCAL.with(|local| match local.get() {
             Some(local) => self.push(local, ready),
-            // Not reached: a worker has a queue as long as it says so.
+            // Not reached: a worker has a queue as long as `AT` is set.
             None => self.inject(ready),
         });
     }
 
-    /// A process made ready by the running turn will be run by this worker next, if it
-    /// is alone: waking a sibling to steal it would cost more than it saves, and a chain
-    /// of messages between two processes stays on one worker. A second one is worth a
-    /// sibling.
+    /// A process that the running turn made ready runs next on this worker if it is alone in the
+    /// queue. Waking a sibling to steal it would cost more than it saves, and a chain of
+    /// messages between two processes stays on one worker. A second process in the queue
+    /// justifies waking a sibling.
     #[inline]
     fn push(&self, local: &Local, ready: Ready) {
         if local.queue.is_empty() {
@@ -182,7 +185,7 @@ impl SharedDispatcher {
         }
     }
 
-    /// Apart, so that what is alone in its queue is pushed in few steps.
+    /// Out of line, so that a push to an empty queue takes few steps.
     #[inline(never)]
     fn push_behind(&self, local: &Local, ready: Ready) {
         let queued = local.queue.len();
@@ -191,14 +194,14 @@ impl SharedDispatcher {
         }
         local.queue.push(ready);
         self.counters[local.index].note_length(queued + 1);
-        // This worker will take it in any case, so a hint is enough to decide; the fence of
-        // a sure answer would cost as much as the push.
+        // This worker will take the process in any case, so a hint is enough to decide. The
+        // fence of a certain answer would cost as much as the push.
         if self.sleep.could_wake() {
             self.sleep.wake_one();
         }
     }
 
-    /// A process has more to do than one turn.
+    /// Queues a process that has more to do than one turn.
     fn push_again(&self, local: &Local, takes: &mut TakeCount, ready: Ready) {
         if !self.injector.is_empty() {
             self.let_in(local);
@@ -249,14 +252,15 @@ impl SharedDispatcher {
                     }
                 }
             };
-            // A turn contains what its process does. This is the second line, around all turns:
-            // a worker must not be lost to whatever else may panic.
+            // A turn contains the panics of its process. This is the second line of defence,
+            // around all turns: no other panic may cost a worker either.
             while let Err(reason) = contain(&mut turns) {
-                // What logs is a user's too.
+                // The log subscriber is user code too.
                 let _ = contain(|| tracing::error!(target: "krarup", %reason, "a turn panicked"));
             }
             AT.set(0);
-            // What nobody will run is dropped with the injector's, not with the thread.
+            // Processes that will not run any more are dropped with the injector, not with the
+            // thread.
             while let Some(ready) = local.queue.pop() {
                 self.injector.push(ready);
             }
@@ -264,8 +268,8 @@ impl SharedDispatcher {
         });
     }
 
-    /// What a worker runs next: of its own queue, or what it finds beyond that. `None`: look
-    /// again.
+    /// Takes what the worker runs next, from its own queue or by a search. On `None` the worker
+    /// looks again.
     #[inline]
     fn take(
         self: &Arc<Self>,
@@ -276,7 +280,7 @@ impl SharedDispatcher {
     ) -> Option<Ready> {
         self.begin_take((local.index, &local.queue), &mut seeker.thief, takes);
         self.take_near(local, takes).or_else(|| {
-            // A turn that was measured has left a debt.
+            // A measured turn has left a debt.
             if takes.has_debtors() {
                 return None;
             }
@@ -289,7 +293,7 @@ impl SharedDispatcher {
         })
     }
 
-    /// From the worker's own queue, or from the injector where it is time for that.
+    /// Takes from the worker's own queue, or at times from the injector.
     #[inline]
     fn take_near(&self, local: &Local, takes: &mut TakeCount) -> Option<Ready> {
         if takes.begun >= takes.look_up
@@ -309,28 +313,30 @@ impl SharedDispatcher {
         }
         let held = local.queue.len();
         let first = self.take_injected(local)?;
-        // Of one that has work of its own nobody else takes it in so soon.
+        // A worker with work of its own takes more: no other worker may look at the injector for
+        // some time.
         if held > 0 {
             self.take_more(local, held + LOOK_UP_INTERVAL as usize);
         }
         Some(first)
     }
 
-    /// What waits outside came before the process whose turn is just over and that has more to
-    /// do: where the queue is short it goes before it, or of two that are flooded from outside
-    /// each would have 61 turns in a row.
+    /// Lets in the processes in the injector: they came before the process whose turn is just
+    /// over and that has more to do. Where the queue is short, they go before it. Otherwise two
+    /// processes that are flooded from outside would each have 61 turns in a row.
     #[cold]
     #[inline(never)]
     fn let_in(&self, local: &Local) {
         self.take_more(local, LOOK_UP_INTERVAL as usize);
     }
 
-    /// Takes in what waits outside, until so many are in the queue. As many as there are turns
-    /// from one look to the next: so nobody outside waits for more turns than there are
-    /// processes before it, and what a full queue has spilled comes round like the rest (rule R1).
+    /// Moves processes from the injector to the queue until the queue holds `most`. That is as
+    /// many as there are turns from one look at the injector to the next. So no process in the
+    /// injector waits for more turns than there are processes before it, and processes that a
+    /// full queue has spilled come round like the rest (rule R1).
     fn take_more(&self, local: &Local, most: usize) {
-        // A batch is half of what there is, where that is little. Seldom so many, but a thief may
-        // empty the queue meanwhile.
+        // A batch is half of the injector if that is short. This many batches are seldom needed,
+        // but another worker may steal from the queue meanwhile.
         for _ in 0..BATCH {
             let room = most.saturating_sub(local.queue.len());
             if room == 0 || self.injector.steal_batch_with_limit(&local.queue, room).is_empty() {
@@ -349,7 +355,8 @@ impl SharedDispatcher {
         Some(taken)
     }
 
-    /// Runs a turn of the next process, if there is one at hand, and counts what it handles.
+    /// Runs a turn of the next local process, if there is one, and counts the messages it
+    /// handles.
     fn run_measured(&self, local: &Local, takes: &mut TakeCount) {
         let Some(ready) = local.queue.pop() else { return };
         let counters = &self.counters[local.index];
@@ -383,7 +390,7 @@ impl SharedDispatcher {
         }
     }
 
-    /// See [`krarup_act::Host::poke_later`]. The watchdog is awake, for a worker is.
+    /// See [`krarup_act::Host::poke_later`]. The watchdog is awake because a worker is.
     pub(crate) fn poke_later(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool {
         let added = LOCAL.try_with(|local| {
             let here = AT.get() == std::ptr::from_ref(self).addr();
@@ -396,7 +403,7 @@ impl SharedDispatcher {
         self.setup.time.look_after(INTERVAL, self, Self::look);
     }
 
-    /// The watchdog's timer has fired.
+    /// Called when the watchdog's timer fires.
     fn look(self: &Arc<Self>) {
         if self.stopped.load(Ordering::SeqCst) {
             return;
@@ -431,7 +438,7 @@ impl SharedDispatcher {
         self.set_watchdog();
     }
 
-    /// Tells the workers to end after the turn they are in. Does not wait: safe from
+    /// Tells the workers to end after their current turn. Does not wait, so it is safe to call
     /// inside a turn (seeds G-082).
     pub(crate) fn signal_stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
@@ -439,20 +446,20 @@ impl SharedDispatcher {
         self.sleep.wake_all();
     }
 
-    /// Waits for the workers to end, after [`SharedDispatcher::signal_stop`]; not called by one.
+    /// Waits for the workers to end, after [`SharedDispatcher::signal_stop`]. A worker must not
+    /// call it.
     pub(crate) fn join(&self) {
         let threads = std::mem::take(&mut *self.threads.lock());
         for thread in threads {
-            // A worker's panics are contained; one that is not has been reported by the panic
-            // hook.
+            // A worker's panics are contained; the panic hook has reported any that are not.
             let _ = thread.join();
         }
     }
 
-    /// Runs a last turn of what is left after the stop: it was killed, so it ends, and
-    /// whoever waits for it hears of that.
+    /// Runs the last turn of each process that is left after the stop. The process was killed,
+    /// so it ends in that turn, and everything that waits for its end is notified.
     pub(crate) fn clear(&self) {
-        // A process on a list holds its host, and so this.
+        // A process on a list keeps its host alive, and so this dispatcher.
         self.pokes.iter().for_each(|pokes| _ = pokes.poke());
         self.forget_all_debts();
         let ahead = || self.express.pop().map(Ahead::into_inner);
@@ -475,7 +482,7 @@ impl SharedDispatcher {
         DispatcherStats::new(self.setup.name.clone(), self.stealers.len()).with(|stats| {
             stats.set_each(each);
             stats.queued += self.injector.len() + self.express.len() + self.number_of_debtors();
-            // What was queued was run or is queued still.
+            // A process that was queued has run or is still queued.
             stats.scheduled = stats.turns + stats.queued as u64;
             stats.injected = self.injected.load(Ordering::Relaxed);
             stats.parked = self.sleep.parked();

@@ -1,31 +1,31 @@
 //! How workers fall asleep and are woken.
 //!
-//! A worker is *running* turns, *searching* for a process to run, or *parked*. Two
-//! counters tell how many search and how many are parked; the indices of the parked
-//! ones lie in a stack, the last to park on top (its caches are warmest).
+//! A worker is *running* turns, *searching* for a process to run, or *parked*. Two counters hold
+//! how many workers search and how many are parked. The indices of the parked workers lie on a
+//! stack, the last to park on top, because its caches are warmest.
 //!
-//! **Waking.** Who queues a process wakes one parked worker, unless somebody is
-//! searching: a searcher finds what was queued, or is about to park and looks again. A
-//! woken worker starts out searching, counted so by its waker: a second push does not
-//! wake a second worker for the same work.
+//! **Waking.** A thread that queues a process wakes one parked worker, unless a worker is
+//! searching: the searcher finds the process, or is about to park and looks again. A woken
+//! worker starts as a searching one, and the waking thread counts it as such: a second push does
+//! not wake a second worker for the same work.
 //!
-//! **Parking.** A worker first puts itself on the stack and leaves the searchers, and
-//! only then looks at all queues once more. A push before that look is found by it; a
-//! push after it finds the worker on the stack. Both sides put a `SeqCst` fence between
-//! their write and their read, so at least one of them sees the other (seeds M10):
+//! **Parking.** A worker first puts itself on the stack and leaves the searchers, and only then
+//! looks at all queues once more. That look finds any push before it; a push after it finds the
+//! worker on the stack. Both sides put a `SeqCst` fence between their write and their read, so
+//! at least one of them sees the other (seeds M10):
 //!
-//! | the one who queues | the one who parks |
+//! | the pushing thread | the parking worker |
 //! |---|---|
 //! | write: push the process | write: stack, counters |
 //! | fence | fence |
 //! | read: counters | read: queues |
 //!
-//! **Dozing.** A worker that does not want to steal now parks for a limited time and then
-//! looks again. It lies at the bottom of the stack: what is queued where only stealing gets
-//! it wakes no dozing worker, for it will come by itself.
+//! **Dozing.** A worker that does not steal at the moment parks for a limited time and then
+//! looks again. It lies at the bottom of the stack. A push that only stealing could reach wakes
+//! no dozing worker, because that worker wakes by itself.
 //!
-//! **Handing on.** The last searcher that finds work wakes another before it runs it:
-//! while it searched, pushes woke nobody.
+//! **Handing on.** The last searcher that finds work wakes another worker before it runs the
+//! work: while it searched, pushes woke no worker.
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, Parker, Unparker, fence};
 use std::sync::atomic::AtomicU64;
@@ -34,12 +34,12 @@ use std::time::Duration;
 pub(crate) struct IdleWorkers {
     searching: AtomicUsize,
     parked: AtomicUsize,
-    /// Those of the parked that will wake by themselves.
+    /// Parked workers that will wake by themselves.
     dozing: AtomicUsize,
-    /// Parked workers, the last one last.
+    /// Parked workers, the last to park at the end.
     stack: Mutex<Vec<usize>>,
     unparkers: Vec<Unparker>,
-    /// Workers woken for work; no part of the protocol.
+    /// Workers woken for work; not part of the protocol.
     wakes: AtomicU64,
 }
 
@@ -55,15 +55,15 @@ impl IdleWorkers {
         }
     }
 
-    /// Whether a worker sleeps that will not wake by itself, and nobody searches, as far as
-    /// can be seen without a fence: for work that an awake worker will take in any case.
+    /// Whether a worker sleeps that will not wake by itself, and no worker searches. Reads
+    /// without a fence, so it is a hint, for work that an awake worker will take in any case.
     #[inline]
     pub(crate) fn could_wake(&self) -> bool {
         self.parked.load(Ordering::Relaxed) > self.dozing.load(Ordering::Relaxed)
             && self.searching.load(Ordering::Relaxed) == 0
     }
 
-    /// Wakes a parked worker if nobody is searching. Called after a push.
+    /// Wakes a parked worker if no worker is searching. Called after a push.
     #[inline]
     pub(crate) fn wake_one(&self) {
         fence(Ordering::SeqCst);
@@ -76,7 +76,7 @@ impl IdleWorkers {
     fn unpark_one(&self) {
         let worker = {
             let mut stack = self.stack.lock();
-            // Another push was first to look, under this lock.
+            // Another push has woken a worker, under this lock.
             if self.searching.load(Ordering::Relaxed) > 0 {
                 return;
             }
@@ -89,14 +89,14 @@ impl IdleWorkers {
         self.unparkers[worker].unpark();
     }
 
-    /// Wakes this worker if it is parked: there is news for it alone.
+    /// Wakes this worker if it is parked, for something that concerns it alone.
     pub(crate) fn wake(&self, worker: usize) {
         if self.leave_stack(worker) {
             self.unparkers[worker].unpark();
         }
     }
 
-    /// Wakes everyone: the dispatcher stops.
+    /// Wakes all workers: the dispatcher stops.
     pub(crate) fn wake_all(&self) {
         self.unparkers.iter().for_each(Unparker::unpark);
     }
@@ -106,17 +106,17 @@ impl IdleWorkers {
         self.searching.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// A searching worker has found something, or stops searching for another reason than
-    /// to park.
+    /// A searching worker has found something, or stops searching for a reason other than
+    /// parking.
     pub(crate) fn found(&self) {
         if self.searching.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.wake_one();
         }
     }
 
-    /// A searching worker has found nothing: parks until it is woken, or until `limit` is
-    /// over, or returns at once if `any_work` says so. The worker is searching again when
-    /// this returns. False if it has not parked.
+    /// Parks a searching worker that has found nothing, until it is woken or `limit` has passed.
+    /// Returns at once if `any_work` returns true. The worker is searching again when this
+    /// returns. Returns false if it has not parked.
     pub(crate) fn park(
         &self,
         worker: usize,
@@ -138,13 +138,13 @@ impl IdleWorkers {
         fence(Ordering::SeqCst);
         let parks = !(any_work() && self.leave_stack(worker));
         if parks {
-            // Not on the stack any more, or dozing: a token is there or on its way, or is not
-            // needed.
+            // The worker is off the stack, or dozing: its unpark token is there or on its way,
+            // or it needs none.
             match limit {
                 Some(limit) => parker.park_timeout(limit),
                 None => parker.park(),
             }
-            // Woken by `wake_all` or by itself it may still be on the stack.
+            // A worker that `wake_all` woke, or that woke by itself, may still be on the stack.
             self.leave_stack(worker);
         }
         if limit.is_some() {
@@ -153,8 +153,8 @@ impl IdleWorkers {
         parks
     }
 
-    /// Takes a worker off the stack and counts it as searching; false if somebody else
-    /// has taken it off, who then has counted it.
+    /// Takes a worker off the stack and counts it as searching. Returns false if another thread
+    /// has taken it off, which then has counted it.
     fn leave_stack(&self, worker: usize) -> bool {
         let mut stack = self.stack.lock();
         let Some(place) = stack.iter().rposition(|parked| *parked == worker) else { return false };
@@ -197,7 +197,7 @@ mod tests {
             assert_eq!((sleep.parked(), sleep.searching()), (0, 1));
             sleep.found();
         }
-        // For one that will wake by itself nobody need be woken; for the other somebody.
+        // The worker that wakes by itself need not be woken; the other must be.
         assert_eq!(seen, [(1, 0, false), (1, 0, true)]);
         assert_eq!(sleep.wakes(), 0);
     }

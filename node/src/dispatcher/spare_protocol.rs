@@ -1,32 +1,32 @@
-//! Spare workers: who fills in for a worker that a handler holds (rule R4).
+//! Spare workers: they fill in for workers that a handler holds (rule R4).
 //!
 //! ```text
-//!   watchdog: more workers stuck than spares live, work waits, nobody is parked
+//!   watchdog: more workers stuck than spares live, work waits, no worker is parked
 //!      │ enter                                            stuck again fewer than live
 //!      ▼                                                              │
-//!   free seat ──► thread: a worker without a queue of its own ──► leave: seat free again
+//!   free slot ──► thread: a worker without a queue of its own ──► leave: slot free again
 //! ```
 //!
-//! A spare is a guest: it takes one process at a time from the injector or from a worker's
-//! queue, and what it makes ready goes to the injector. It searches, parks and is woken
-//! like any worker (see [`super::sleep`]), so nothing of that protocol changes when it
-//! comes. It goes between two turns, never while it is on the stack of the parked; if
-//! it was the last to search it hands on, for pushes meanwhile woke nobody.
+//! A spare takes one process at a time from the injector or from a worker's queue, and what it
+//! makes ready goes to the injector. It searches, parks and is woken like any worker (see
+//! [`super::sleep`]), so that protocol is unchanged when a spare starts. A spare leaves between
+//! two turns, never while it is on the stack of the parked workers. If it was the last to search
+//! it wakes another worker, because pushes meanwhile woke none.
 //!
-//! There are at most as many seats as the dispatcher has workers, so threads are still
-//! the workers and a constant (rule R3).
+//! There are at most as many slots as the dispatcher has workers, so the number of threads is
+//! still the workers and a constant (rule R3).
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, Parker};
 
 pub(crate) struct SpareWorkers {
-    /// Threads there are, and that there should be at most.
+    /// The spare threads that exist, and the most that there should be.
     live: AtomicUsize,
     wanted: AtomicUsize,
-    /// Indices and parkers of those that could be, behind those of the workers.
+    /// The indices and parkers of the free slots. Their indices follow those of the workers.
     free: Mutex<Vec<SpareGuard>>,
 }
 
-/// What a spare has while it lives.
+/// The index and the parker of a spare while it lives.
 pub(crate) struct SpareGuard {
     pub(crate) index: usize,
     pub(crate) parker: Parker,
@@ -45,7 +45,7 @@ impl SpareWorkers {
         self.live.load(Ordering::SeqCst)
     }
 
-    /// As many workers are stuck now. Whether spares are too many.
+    /// Sets the number of stuck workers. Returns whether there are too many spares.
     pub(crate) fn want(&self, stuck: usize) -> bool {
         self.wanted.store(stuck, Ordering::SeqCst);
         self.surplus()
@@ -56,19 +56,19 @@ impl SpareWorkers {
         self.live.load(Ordering::SeqCst) > self.wanted.load(Ordering::SeqCst)
     }
 
-    /// A seat for one more, if one is free.
+    /// Takes a slot for one more spare, if one is free.
     pub(crate) fn enter(&self) -> Option<SpareGuard> {
         let seat = self.free.lock().pop()?;
         self.live.fetch_add(1, Ordering::SeqCst);
         Some(seat)
     }
 
-    /// Whether the spare that asks must leave: then it is not counted any more.
+    /// Whether the calling spare must leave. If so, it is no longer counted.
     pub(crate) fn leaves(&self) -> bool {
         if !self.surplus() {
             return false;
         }
-        // One leaves at a time, or all would see that there is one too many.
+        // One leaves at a time, or every spare would see that there is one too many.
         let _one = self.free.lock();
         let surplus = self.surplus();
         if surplus {
@@ -77,12 +77,12 @@ impl SpareWorkers {
         surplus
     }
 
-    /// The seat of one that has left, or of a thread that could not be started.
+    /// Returns the slot of a spare that has left, or of a thread that could not be started.
     pub(crate) fn give_back(&self, seat: SpareGuard) {
         self.free.lock().push(seat);
     }
 
-    /// A thread could not be started.
+    /// Uncounts a spare whose thread could not be started.
     pub(crate) fn miss(&self) {
         self.live.fetch_sub(1, Ordering::SeqCst);
     }

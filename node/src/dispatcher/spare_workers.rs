@@ -13,7 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl SharedDispatcher {
-    /// As many spare workers as workers are stuck, if there is work for them.
+    /// Adjusts the number of spare workers to the number of stuck workers, if there is work for
+    /// them.
     pub(super) fn fit_spares(self: &Arc<Self>, stuck: usize) {
         if self.spares.want(stuck) {
             (self.stealers.len()..self.counters.len()).for_each(|spare| self.sleep.wake(spare));
@@ -24,7 +25,7 @@ impl SharedDispatcher {
 
     fn start_spare(self: &Arc<Self>) {
         let mut threads = self.threads.lock();
-        // Under the lock: whoever joins after the stop joins this one too.
+        // Under the lock: a thread that joins after the stop joins this thread too.
         if self.stopped.load(Ordering::SeqCst) {
             return;
         }
@@ -47,7 +48,7 @@ impl SharedDispatcher {
                 self.spares.miss();
                 seat.lock().take().into_iter().for_each(|seat| self.spares.give_back(seat));
                 drop(threads);
-                // What logs is a user's: without the lock.
+                // The log subscriber is user code: call it without the lock.
                 let _ = contain(|| {
                     tracing::warn!(target: "krarup", %error, "no thread for a spare worker");
                 });
@@ -55,20 +56,20 @@ impl SharedDispatcher {
         }
     }
 
-    /// A spare worker, until it is not needed any more.
+    /// Runs a spare worker until it is no longer needed.
     pub(super) fn fill_in(self: &Arc<Self>, seat: &SpareGuard) {
-        // What a spare takes it takes one by one, and whether that pays is no question.
+        // A spare steals one process at a time, so the steal policy does not apply.
         let mut seeker = Searcher::new(seat.index);
         let steal = |stealer: &Stealer<Ready>| with_number(stealer.steal(), || 0);
         let counters = &self.counters[seat.index];
-        // What it ran last came from there.
+        // Whether its last process came from the injector.
         let injected = Cell::new(false);
         while !self.spares.leaves() {
             if self.express.calls() && !self.run_high(counters, &mut seeker.searching) {
                 break;
             }
-            // By turns: what it runs comes back to the injector, so one that has always more to
-            // do would keep it from all that lies behind long turns.
+            // In alternation: a process that the spare runs returns to the injector, so one that
+            // always has more to do would keep the spare from all that lies behind long turns.
             let from_others = injected
                 .take()
                 .then(|| self.take_from_others(seat.index, &mut seeker, steal))

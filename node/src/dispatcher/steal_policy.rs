@@ -1,11 +1,11 @@
-//! When a worker steals from its siblings, and when it had better not.
+//! Decides when a worker steals from its siblings and when it holds back.
 //!
-//! What is stolen pays for the way only if it then runs here for a while. Processes that
-//! talk to each other in short turns do not: each message has its queue, its mailbox and its
-//! receiver fetched from the other core, and the answer carries the sender back to where it
-//! came from. Left on one worker they are done sooner than on two (docs/decisions.md).
+//! A theft pays only if the stolen processes then run here for a while. Processes that send each
+//! other messages in short turns do not: each message fetches its queue, its mailbox and its
+//! receiver from the other core, and the answer takes the sender back. One worker finishes them
+//! sooner than two (docs/decisions.md).
 //!
-//! So a worker looks back when it has run dry: how long has it run since it stole, for each
+//! So a worker that has run dry judges its last theft: how long has it run since, for each
 //! process that it stole?
 //!
 //! ```text
@@ -16,94 +16,95 @@
 //!                                  └─ not: holds back, each time in succession twice as long
 //! ```
 //!
-//! Long turns are worth it, however few, and so are short ones that go on here. When it has
-//! held back long enough it looks how its siblings are getting on: where turns have been
-//! short all the while, nothing has changed, and it goes on holding back; where work lies
-//! behind long ones, or a theft has not been tried for long, it steals. While it holds back
-//! it takes what is injected, and dozes: it will wake by itself to look again, so nobody need
-//! wake it for work that its siblings have at hand.
+//! Long turns are worth a theft, however few, and so are short turns that continue here. A
+//! worker that has held back long enough looks at the progress of its siblings. If turns have
+//! been short all the while, nothing has changed, and it continues to hold back. If work lies
+//! behind long turns, or no theft has been tried for long, it steals. While it holds back it
+//! takes what is injected, and dozes: it wakes by itself to look again, so no thread need wake
+//! it for work that its siblings have at hand.
 //!
-//! **Two may be slower than one.** Where each talks to all, what was stolen does go on here for a
-//! while, and every message of it crosses. So short turns are counted: while a worker holds back
-//! it sees the pace of the sibling alone, and when it has run dry after the next theft, that of
-//! both together. If together they have not been a quarter faster, it was not worth it. Who
-//! has seen no such pace of it lately watches for a moment before it steals again. A sibling that
-//! has been in one turn all the while was helped, and a spare does not ask.
+//! **Two workers may be slower than one.** If each process sends messages to all others, stolen
+//! processes do continue here for a while, but each of their messages crosses between cores. So
+//! short turns are counted. While a worker holds back it sees the pace of the sibling alone, and
+//! when it has run dry after the next theft, the pace of both together. If both together were
+//! not a quarter faster, the theft was not worth it. A worker that has not measured the sibling
+//! alone lately watches it for a moment before it steals again. A sibling that has been in one
+//! turn all the while benefited from the theft. A spare steals without this policy.
 
 use krarup_gen::Timestamp;
 use std::time::Duration;
 
-/// What one stolen process must give to do, in nanoseconds: some twenty cache lines that come
-/// from another core, and the memory that goes back there.
+/// The work that each stolen process must bring, in nanoseconds. The theft costs some twenty
+/// cache lines from another core, and the memory that returns there.
 const WORTH: u64 = 2_500;
-/// The first time of holding back and the longest one. It is a delay for work that turns up
-/// behind a long turn meanwhile, so it is short beside what one would call long.
+/// The first and the longest time of holding back. It delays work that appears behind a long
+/// turn meanwhile, so it is short compared with a turn that counts as long.
 const WAITS: (Duration, Duration) = (Duration::from_micros(8), Duration::from_micros(500));
-/// So long after a theft that did not pay another is tried, whatever the turns are like. A pace
-/// that was seen holds as long.
+/// This long after a theft that did not pay, the next one is tried regardless of the turns. A
+/// measured pace is valid for as long.
 const TRIAL: Duration = Duration::from_millis(10);
-/// How long a worker watches the pace of a sibling that it does not know.
+/// How long a worker watches a sibling whose pace it does not know.
 const WATCH: Duration = Duration::from_micros(16);
 
-/// A sibling as a thief sees it.
+/// A sibling as a stealing worker sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sibling {
-    /// Which worker it is.
+    /// The index of the worker.
     pub(crate) worker: usize,
-    /// Turns it has begun.
+    /// The turns it has begun.
     pub(crate) turns: u64,
-    /// Something waits in its queue.
+    /// Whether its queue holds anything.
     pub(crate) has_work: bool,
 }
 
-/// A theft: when, of how many processes, and from whom; and how many turns the thief had begun by
-/// then, and the sibling.
+/// A theft: when, how many processes, from which worker, and how many turns both workers had
+/// begun by then.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Theft {
     pub(crate) when: Timestamp,
-    /// 0: one, by a spare, for whom it is no question whether that pays.
+    /// 0: one process, stolen by a spare, whose thefts are not judged.
     pub(crate) processes: usize,
     pub(crate) from: Sibling,
     pub(crate) turns: u64,
 }
 
-/// What a worker remembers of its thefts.
+/// The thefts of a worker.
 #[derive(Debug, Default)]
 pub(crate) struct StealPolicy {
-    /// The last theft. Taken when it has been judged.
+    /// The last theft that has not been judged.
     last: Option<Theft>,
     /// How long it holds back after a theft that was not worth it; zero after one that was.
     wait: Duration,
-    /// It holds back to see how fast the others are, and then steals.
+    /// Whether it holds back to measure the pace of the others, and then steals.
     watches: bool,
     /// When the last theft was judged.
     judged: Timestamp,
-    /// When it began to hold back last, and how many turns its siblings had begun by then.
+    /// When it last began to hold back, and how many turns its siblings had begun by then.
     since: Timestamp,
     turns: Vec<u64>,
     alone: Option<Alone>,
 }
 
-/// The pace of a sibling that was stolen from, as long as it was alone.
+/// The pace of a victim while it ran alone.
 #[derive(Clone, Copy, Debug)]
 struct Alone {
-    /// Which worker it is: another's pace says nothing of it.
+    /// The index of the worker. The pace is valid for this worker only.
     worker: usize,
-    /// Nanoseconds for a turn.
+    /// In nanoseconds per turn.
     pace: u64,
     seen: Timestamp,
 }
 
-/// What a theft was.
+/// The judgement of a theft.
 enum Verdict {
     Worth,
     NotWorth,
-    /// That is not known, for nobody has seen the others alone.
+    /// Unknown, because the pace of the sibling alone was not measured.
     Open,
 }
 
 impl StealPolicy {
-    /// The worker has stolen something.
+    /// Records a theft.
     pub(crate) fn has_stolen(&mut self, theft: Theft, siblings: impl Iterator<Item = Sibling>) {
         if !self.wait.is_zero() {
             let (worker, seen) = (theft.from.worker, theft.when);
@@ -120,7 +121,7 @@ impl StealPolicy {
         self.last = Some(theft);
     }
 
-    /// The worker, which has begun so many `turns`, has run dry: judges its last theft.
+    /// Judges the last theft of a worker that has run dry after `turns` turns.
     pub(crate) fn has_run_dry(
         &mut self,
         turns: u64,
@@ -155,15 +156,15 @@ impl StealPolicy {
         if took < worth(theft.processes as u64) {
             return Verdict::NotWorth;
         }
-        // A spare is there because somebody is stuck.
+        // Spares exist only while a worker is stuck.
         if theft.processes == 0 {
             return Verdict::Worth;
         }
         let from = siblings.find(|sibling| sibling.worker == theft.from.worker);
-        // Who has nothing left was helped.
+        // A victim whose queue is empty benefited from the theft.
         let Some(from) = from.filter(|from| from.has_work) else { return Verdict::Worth };
         let its = from.turns.saturating_sub(theft.from.turns);
-        // What is left there lies behind one long turn.
+        // The rest of the victim's queue lies behind one long turn.
         if its == 0 {
             return Verdict::Worth;
         }
@@ -179,8 +180,8 @@ impl StealPolicy {
         }
     }
 
-    /// The worker has let go what its siblings will do sooner: as good as a theft that was not
-    /// worth it.
+    /// The worker has handed over debtors that its siblings will run sooner. This counts as a
+    /// theft that was not worth it.
     pub(crate) fn has_let_go(&mut self, now: Timestamp, siblings: impl Iterator<Item = Sibling>) {
         self.last = None;
         self.watches = false;
@@ -188,7 +189,7 @@ impl StealPolicy {
         self.hold_back(now, siblings);
     }
 
-    /// How long it must still hold back before it steals; `None`: it may.
+    /// How long the worker must still hold back. `None`: it may steal.
     pub(crate) fn patience(
         &mut self,
         now: impl FnOnce() -> Timestamp,
@@ -231,12 +232,12 @@ impl StealPolicy {
     }
 }
 
-/// Nanoseconds for each of so many turns; `None`: there were too few to tell.
+/// The nanoseconds per turn. `None`: too few turns to measure.
 fn pace(took: Duration, turns: u64) -> Option<u64> {
     (turns >= 6).then(|| u64::try_from(took.as_nanos()).unwrap_or(u64::MAX) / turns)
 }
 
-/// What so many processes, or turns, must give to do at least.
+/// The least work that this many processes, or turns, must bring.
 fn worth(number: u64) -> Duration {
     Duration::from_nanos(WORTH.saturating_mul(number))
 }

@@ -2,12 +2,12 @@
 
 use krarup_act::{Ready, TurnLimits, contain};
 
-/// Runs one. A turn contains what its process does; this is the second line: a worker must
-/// not be lost to whatever else may panic.
+/// Runs one turn. A turn contains the panics of its process. This is the second line of defence:
+/// no other panic may cost a worker either.
 #[inline]
 pub(crate) fn run(ready: Ready, limits: &TurnLimits) -> Option<Ready> {
     contain(|| ready.run(limits)).unwrap_or_else(|reason| {
-        // What logs is a user's too.
+        // The log subscriber is user code too.
         let _ = contain(|| tracing::error!(target: "krarup", %reason, "a turn panicked"));
         None
     })

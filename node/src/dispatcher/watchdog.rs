@@ -1,35 +1,36 @@
-//! Looks at the workers from outside: long turns, work hidden behind them, running time
-//! (rules R4, X3).
+//! The watchdog looks at the workers from outside. It finds long turns and work hidden behind
+//! them, and measures running time (rules R4, X3).
 //!
-//! While any worker is awake a timer looks every [`INTERVAL`]; while all sleep there is
-//! none. What a look sees of a worker is which turn it is in, and of which process.
+//! While any worker is awake a timer looks every [`INTERVAL`]; while all sleep there is no
+//! timer. A look sees which turn a worker is in, and of which process.
 //!
-//! - **Hidden work.** A worker that makes one process ready does not wake a sibling: it will
-//!   run that process itself as soon as its turn is over (see `Shared::push`). If a worker is
-//!   *stuck*, still in the turn in which the last look found it, with work queued behind it,
-//!   a sibling is woken, which steals that work; if none sleeps, a spare worker comes.
-//! - **Long turns.** A turn that has been seen for the limit set is reported, once.
-//! - **Running time.** As the tick of an operating system does: the time since the last look
-//!   is charged to whoever runs now. It costs a turn nothing, counts turns that still go on,
-//!   and is right on the average.
+//! - **Hidden work.** A worker that makes one process ready does not wake a sibling, because it
+//!   runs that process itself as soon as its turn is over (see `SharedDispatcher::push`). A
+//!   worker is *stuck* if it is still in the turn in which the last look found it. If work is
+//!   queued behind a stuck worker, the watchdog wakes a sibling, which steals that work. If no
+//!   sibling sleeps, a spare worker starts.
+//! - **Long turns.** A turn that has been seen for as long as the limit is reported, once.
+//! - **Running time.** As with the tick of an operating system, the time since the last look is
+//!   charged to the processes that run now. This costs a turn nothing, counts turns that still
+//!   run, and is right on average.
 
 use super::counters::WorkerSnapshot;
 use crate::sync::{AtomicBool, Mutex, Ordering, fence};
 use krarup_gen::Timestamp;
 use std::time::Duration;
 
-/// Between two looks.
+/// The time between two looks.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(10);
 
 pub(crate) struct Watchdog {
-    /// The timer is set.
+    /// Whether the timer is set.
     awake: AtomicBool,
-    /// A turn that lasts so long is reported; `None`: none is.
+    /// Turns at least this long are reported. `None`: no turn is reported.
     limit: Option<Duration>,
     seen: Mutex<Seen>,
 }
 
-/// What the last look saw.
+/// The result of the last look.
 #[derive(Default)]
 struct Seen {
     at: Timestamp,
@@ -44,22 +45,22 @@ struct WatchedWorker {
     reported: bool,
 }
 
-/// What comes of a look.
+/// The result of a look.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct WatchdogReport {
-    /// Workers still in the turn of the last look.
+    /// Workers that are still in the turn of the last look.
     pub(crate) stuck: usize,
-    /// One of them has work queued behind it.
+    /// Whether one of them has work queued behind it.
     pub(crate) hidden: bool,
-    /// Turns beyond the limit that still go on.
+    /// Turns beyond the limit that still run.
     pub(crate) blocked: usize,
-    /// How long the longest of the turns has been seen that still go on.
+    /// The longest time for which a still running turn has been seen.
     pub(crate) longest: Duration,
-    /// Those of them that are to be reported now.
+    /// The turns to be reported now.
     pub(crate) long: Vec<LongTurn>,
-    /// The processes that run now, each to be charged with `tick`.
+    /// The processes that run now; each is charged with `tick`.
     pub(crate) running: Vec<u64>,
-    /// Time since the last look.
+    /// The time since the last look.
     pub(crate) tick: Duration,
 }
 
@@ -68,7 +69,7 @@ pub(crate) struct WatchdogReport {
 pub(crate) struct LongTurn {
     pub(crate) worker: usize,
     pub(crate) pid: u64,
-    /// How long it has been seen, at least.
+    /// How long it has been seen, which is a lower bound of its length.
     pub(crate) held: Duration,
 }
 
@@ -77,33 +78,35 @@ impl Watchdog {
         Watchdog { awake: AtomicBool::new(false), limit, seen: Mutex::new(Seen::default()) }
     }
 
-    /// A worker has woken up, or has nearly fallen asleep: whether the timer must be set
-    /// now.
+    /// Called when a worker has woken up, or has almost fallen asleep. Returns whether the timer
+    /// must be set now.
     pub(crate) fn rouse(&self) -> bool {
-        // Against `rest`: the worker has left the stack, then looks at the flag.
+        // Pairs with the fence in `rest`: the worker leaves the stack, then reads the flag.
         fence(Ordering::SeqCst);
         !self.awake.load(Ordering::Relaxed) && !self.awake.swap(true, Ordering::SeqCst)
     }
 
-    /// Whether the timer is not set again, because all workers sleep. Looks twice: a
-    /// worker that woke up after the first look has seen the timer as set, unless its
-    /// fence came after this one, and then the second look sees it awake.
+    /// Whether the timer need not be set again because all workers sleep. Looks twice: a worker
+    /// that woke up after the first look has seen the timer as set, unless its fence came after
+    /// this one, and then the second look sees it awake.
     pub(crate) fn rest(&self, all_asleep: impl Fn() -> bool) -> bool {
         if !all_asleep() {
             return false;
         }
         self.awake.store(false, Ordering::SeqCst);
-        // Against `rouse`: the flag is down, then the stack is looked at.
+        // Pairs with the fence in `rouse`: the flag is cleared, then the stack is read.
         fence(Ordering::SeqCst);
         all_asleep() || !self.rouse()
     }
 
-    /// The timer is set after a rest, during which nobody ran and nothing is charged.
+    /// Sets the start of the first interval after a rest. Nothing ran during the rest, so
+    /// nothing is charged for it.
     pub(crate) fn begin(&self, now: Timestamp) {
         self.seen.lock().at = now;
     }
 
-    /// Compares the workers with the last look; `queued` says whether work waits behind one.
+    /// Compares the workers with the last look. `queued` says whether work waits behind a
+    /// worker.
     pub(crate) fn look(
         &self,
         now: Timestamp,
@@ -164,7 +167,7 @@ mod tests {
         assert_eq!(look(20, [(6, 1), (9, 2)], |worker| worker == 0), (1, false));
         assert_eq!(look(30, [(6, 1), (9, 2)], |worker| worker == 0), (2, true));
         assert_eq!(look(40, [(7, 1), (9, 2)], |_| false), (1, false));
-        // A worker without a process is not stuck, however long.
+        // A worker without a process is never stuck.
         assert_eq!(look(50, [(7, 0), (9, 0)], |_| true), (0, false));
         assert_eq!(look(60, [(7, 0), (9, 0)], |_| true), (0, false));
     }
@@ -181,13 +184,13 @@ mod tests {
         let long = LongTurn { worker: 1, pid: 7, held: Duration::from_millis(100) };
         assert_eq!(look(110, 3, 7), (vec![long], 1));
         assert_eq!(look(500, 3, 7), (vec![], 1));
-        // The next turn of the same process counts anew.
+        // The next turn of the same process is measured anew.
         assert_eq!(look(510, 4, 7), (vec![], 0));
         assert_eq!(look(600, 4, 7), (vec![], 0));
         let long = LongTurn { worker: 1, pid: 7, held: Duration::from_millis(101) };
         assert_eq!(look(611, 4, 7), (vec![long], 1));
         assert_eq!(look(620, 4, 0), (vec![], 0));
-        // A limit that is not set is never reached.
+        // Without a limit no turn is reported.
         let silent = Watchdog::new(None);
         silent.look(at(10), glances([(1, 1)]), |_| false);
         let look = silent.look(Timestamp::MAX, glances([(1, 1)]), |_| false);
@@ -201,7 +204,7 @@ mod tests {
             let look = watchdog.look(at(millis), glances(workers), |_| false);
             (look.running, look.tick)
         };
-        // It has slept until now.
+        // All workers have slept until now.
         watchdog.begin(at(1000));
         assert_eq!(look(1010, [(5, 3), (9, 0)]), (vec![3], Duration::from_millis(10)));
         assert_eq!(look(1025, [(5, 3), (10, 4)]), (vec![3, 4], Duration::from_millis(15)));

@@ -1,7 +1,7 @@
-//! Models of what a node's threads share: who lives in it ([`registry`]) and its timers
-//! ([`timers`]). Those of its dispatchers are in `dispatcher/models`.
+//! Models of what a node's threads share: its registry ([`registry`]) and its timers
+//! ([`timers`]). The models of its dispatchers are in `dispatcher/models`.
 //!
-//! `docs/verification.md` lists what is proved by which.
+//! `docs/verification.md` lists what each model proves.
 
 #[path = "../../../act/src/models/checker.rs"]
 pub(crate) mod checker;

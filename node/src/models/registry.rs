@@ -1,4 +1,4 @@
-//! Who lives in a node, while processes come, end, look each other up, and the node stops
+//! The registry while processes are spawned, end and look each other up, and the node stops
 //! (rules N2 to N4, X2).
 
 use super::checker::{bounded, joined, model, thread};
@@ -10,7 +10,7 @@ use krarup_gen::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A process that only stands in tables.
+/// A process that exists only as a table entry.
 #[derive(Default)]
 struct TableEntry(u64, Guarded, Option<Pid>);
 
@@ -114,7 +114,7 @@ fn name() -> Name {
     Name::new("one").expect("a name")
 }
 
-/// Three spawns of one name: one is admitted, and of the others nothing is left.
+/// Three spawns with one name: one is admitted, and nothing is left of the others.
 #[test]
 fn of_three_of_one_name_one_is_admitted() {
     bounded(3, || {
@@ -137,8 +137,8 @@ fn of_three_of_one_name_one_is_admitted() {
     });
 }
 
-/// A process ends while another takes its name: refused, or the name is the other's, also
-/// when the end is told once more.
+/// A process ends while another takes its name. The other is refused or has the name, also if
+/// the end is reported twice.
 #[test]
 fn a_name_goes_from_the_dead_to_the_living() {
     model(|| {
@@ -159,7 +159,7 @@ fn a_name_goes_from_the_dead_to_the_living() {
     });
 }
 
-/// Who finds a process by its name finds it by its pid.
+/// A process that is found by its name is found by its pid.
 #[test]
 fn whoever_has_a_name_has_a_pid() {
     model(|| {
@@ -175,8 +175,8 @@ fn whoever_has_a_name_has_a_pid() {
     });
 }
 
-/// A spawn against the stop of the node: who is admitted is counted when the registry has
-/// been closed, so the stop waits for it; nobody is admitted after that.
+/// A spawn against the stop of the node. A process that is admitted is counted when the registry
+/// has been closed, so the stop waits for it. No process is admitted after that.
 #[test]
 fn who_closes_the_registry_misses_nobody() {
     model(|| {
@@ -194,8 +194,8 @@ fn who_closes_the_registry_misses_nobody() {
     });
 }
 
-/// The spawn of a child against a stop that has come to the end of its root: a child is spawned
-/// while the node stops, and if it is admitted it is counted when the root is closed.
+/// The spawn of a child against a stop that has come to the end of its root. A child may be
+/// spawned while the node stops, and if it is admitted it is counted when the root is closed.
 #[test]
 fn who_closes_a_root_misses_nobody_below_it() {
     model(|| {
@@ -245,7 +245,7 @@ mod broken {
         });
     }
 
-    /// As `Registry::retire`, but whoever has the name loses it.
+    /// As `Registry::retire`, but without a check of the holder.
     #[test]
     #[should_panic(expected = "whose name")]
     fn a_name_that_is_taken_without_a_look_at_its_holder_is_taken_from_another() {
@@ -284,7 +284,7 @@ mod broken {
         });
     }
 
-    /// The name is there before the pid.
+    /// The name is registered before the pid.
     #[test]
     #[should_panic(expected = "no such pid")]
     fn a_name_that_comes_first_leads_nowhere() {

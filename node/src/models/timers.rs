@@ -1,5 +1,5 @@
-//! The timers of a node against the thread that fires them, against those who take them back,
-//! and against the end of the node (rules T1, X2).
+//! The timers of a node against the thread that fires them, against threads that cancel them,
+//! and against the stop of the node (rules T1, X2).
 
 use super::checker::{Condvar, Mutex, joined, model, thread};
 use crate::timers::clock::Clock;
@@ -14,8 +14,8 @@ fn ms(millis: u64) -> Timestamp {
     Timestamp::from_nanos(millis * 1_000_000)
 }
 
-/// A timer that is set while the thread falls asleep, or sleeps because there was none, is
-/// fired when its time comes.
+/// A timer that is set while the thread falls asleep, or while it sleeps without any timer,
+/// fires when it is due.
 #[test]
 fn a_timer_is_not_overslept() {
     model(|| {
@@ -45,7 +45,7 @@ fn a_timer_is_not_overslept() {
     });
 }
 
-/// A timer that is taken back when it is due has fired, or never does.
+/// A timer that is cancelled when it is due has fired, or never fires.
 #[test]
 fn a_timer_fires_or_is_cancelled() {
     model(|| {
@@ -76,7 +76,7 @@ impl Wake for TimerWakes {
     }
 }
 
-/// Who sets a timer while the node stops is woken, or is told that it was too late.
+/// A timer that is set while the node stops is woken, or is refused.
 #[test]
 fn a_timer_that_is_set_during_the_stop_is_woken_or_refused() {
     model(|| {
@@ -98,7 +98,7 @@ fn a_timer_that_is_set_during_the_stop_is_woken_or_refused() {
 mod broken {
     use super::*;
 
-    /// Timers of which there is one, and a thread that looks and falls asleep in two steps.
+    /// A set of one timer, with a thread that checks it and falls asleep in two steps.
     #[derive(Default)]
     struct Hasty {
         set: Mutex<bool>,

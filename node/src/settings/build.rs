@@ -1,4 +1,4 @@
-//! A node that is built from settings.
+//! Builds a node from settings.
 
 use super::error::SettingsError;
 use super::keys;
@@ -9,11 +9,11 @@ use crate::builder::NodeBuilder;
 use std::path::Path;
 
 impl NodeBuilder {
-    /// A node as a TOML file says. What code says on top of it counts: [`NodeBuilder::name`],
+    /// Makes a builder from a TOML file. Later calls override the file: [`NodeBuilder::name`],
     /// [`NodeBuilder::workers`], [`NodeBuilder::blocking_threads`] and
-    /// [`NodeBuilder::stop_timeout`] for that alone,
-    /// [`NodeBuilder::options`] for all of the default dispatcher and
-    /// [`NodeBuilder::dispatcher`] for all of another.
+    /// [`NodeBuilder::stop_timeout`] only their own setting, [`NodeBuilder::options`] all
+    /// settings of the default dispatcher, and [`NodeBuilder::dispatcher`] all settings of
+    /// another one.
     ///
     /// ```no_run
     /// # use krarup_node::{DispatcherOptions, NodeBuilder};
@@ -26,12 +26,12 @@ impl NodeBuilder {
     /// ```
     ///
     /// # Errors
-    /// [`SettingsError`], which names file, line and key; no thread has been started.
+    /// [`SettingsError`], which gives file, line and key. No thread has been started.
     pub fn settings_from(path: impl AsRef<Path>) -> Result<NodeBuilder, SettingsError> {
         Self::from_settings(&Settings::read(path)?)
     }
 
-    /// As [`NodeBuilder::settings_from`], of a text.
+    /// Makes a builder from TOML text, as [`NodeBuilder::settings_from`] does from a file.
     ///
     /// # Errors
     /// [`SettingsError`].
@@ -39,11 +39,10 @@ impl NodeBuilder {
         Self::from_settings(&Settings::from_toml(text)?)
     }
 
-    /// As [`NodeBuilder::settings_from`], of settings that have been read, and perhaps laid
-    /// over others.
+    /// Makes a builder from settings that have been read, and perhaps merged with others.
     ///
     /// # Errors
-    /// [`SettingsError`]: what each says alone is right, but not what they come to.
+    /// [`SettingsError`]: each source is valid alone, but their combination is not.
     pub fn from_settings(settings: &Settings) -> Result<NodeBuilder, SettingsError> {
         let Resolved { default, dispatchers, aliases } = resolve(&settings.layer)?;
         let mut builder = NodeBuilder::unnamed().options(default);

@@ -1,11 +1,11 @@
-//! What can be wrong with settings, and where.
+//! Errors of settings, with their place.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where a setting stands.
+/// The place of a setting.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
     pub(crate) file: Option<Arc<PathBuf>>,
@@ -29,9 +29,9 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Settings that cannot be; nothing has been started.
+/// Invalid settings. No thread has been started.
 ///
-/// It prints where, what and what is allowed:
+/// It prints the place, the fault and the allowed values:
 ///
 /// ```
 /// # use krarup_node::Settings;
@@ -48,19 +48,19 @@ pub struct SettingsError {
 }
 
 impl SettingsError {
-    /// The file, if they came from one.
+    /// Returns the file, if the settings came from one.
     #[must_use]
     pub fn file(&self) -> Option<&Path> {
         self.origin.file.as_deref().map(PathBuf::as_path)
     }
 
-    /// The line, from 1, if it is known.
+    /// Returns the line, from 1, if it is known.
     #[must_use]
     pub fn line(&self) -> Option<usize> {
         self.origin.line
     }
 
-    /// What is wrong.
+    /// Returns the fault.
     #[must_use]
     pub fn fault(&self) -> &SettingsFault {
         &self.fault
@@ -82,79 +82,79 @@ impl std::error::Error for SettingsError {
     }
 }
 
-/// What is wrong with a setting. Keys are printed as paths, as in `dispatcher.db.workers`.
+/// The fault of a setting. Keys are printed as paths, as in `dispatcher.db.workers`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsFault {
-    /// The file cannot be read, or is no UTF-8.
+    /// The file cannot be read, or is not UTF-8.
     #[error("the file cannot be read: {0}")]
     Unreadable(#[source] io::Error),
-    /// More text than any settings have.
+    /// The text is longer than the limit.
     #[error("the settings have more than {limit} bytes")]
     TooLong {
-        /// The most that is read.
+        /// The most bytes that are read.
         limit: u64,
     },
     /// The text is not TOML.
     #[error("{text:?} is no TOML: {message}")]
     NoToml {
-        /// The line in question, or its beginning.
+        /// The invalid line, or its beginning.
         text: String,
-        /// What the parser says of it.
+        /// The message of the parser.
         message: String,
     },
-    /// There is no such setting.
+    /// There is no such key.
     #[error("unknown key {key} (known are {known})")]
     UnknownKey {
-        /// What was said.
+        /// The key that was found.
         key: String,
-        /// What could be said there.
+        /// The keys that are allowed there.
         known: String,
     },
-    /// The value is of another type.
+    /// The value has a wrong type.
     #[error("{key} cannot be {found} ({takes})")]
     WrongType {
-        /// The setting.
+        /// The key.
         key: String,
-        /// What it was set to, and of which type that is.
+        /// The value, with its type.
         found: String,
-        /// What it takes.
+        /// The allowed values.
         takes: String,
     },
-    /// The value is out of bounds, or no word that is known.
+    /// The value is out of bounds, or an unknown word.
     #[error("{key} cannot be {value} ({takes})")]
     BadValue {
-        /// The setting.
+        /// The key.
         key: String,
-        /// What it was set to.
+        /// The value.
         value: String,
-        /// What it takes.
+        /// The allowed values.
         takes: String,
     },
-    /// Dispatchers of this kind have nothing of the sort.
+    /// Dispatchers of this kind have no such setting.
     #[error("{key} means nothing to a dispatcher of the kind {kind:?} (only to {kinds})")]
     NotForKind {
-        /// The setting.
+        /// The key.
         key: String,
-        /// What the dispatcher is.
+        /// The kind of the dispatcher.
         kind: &'static str,
-        /// What it would have to be.
+        /// The kinds that have this setting.
         kinds: String,
     },
-    /// A setting speaks of a dispatcher that the settings do not have.
+    /// A setting names a dispatcher that is not in the settings.
     #[error("{key} names the dispatcher {id:?}, which is not in the settings")]
     UnknownDispatcher {
-        /// The setting.
+        /// The key.
         key: String,
-        /// The id in question.
+        /// The id of that dispatcher.
         id: String,
     },
-    /// Dispatchers that are set up like each other, in a circle.
+    /// Dispatchers whose `like` settings form a circle.
     #[error("{key} leads back to where it began: {way}")]
     Circle {
-        /// The setting.
+        /// The key.
         key: String,
-        /// The ids on the way.
+        /// The ids of the circle, in order.
         way: String,
     },
 }

@@ -1,10 +1,10 @@
-//! The keys that there are, each once: for reading, for complaints, and for the page that lists
-//! them (`docs/settings.md`), which a test compares with this.
+//! All keys, each defined once: for reading, for error messages, and for the reference page
+//! (`docs/settings.md`), which a test compares with this list.
 
 use super::value::{self, ValueType};
 use crate::options::{MOST_BLOCKING_THREADS, MOST_WORKERS, STACK_SIZES};
 
-/// Which dispatchers there are settings for: how the word is written in a file.
+/// The kinds of dispatchers, as they are written in a file.
 pub(crate) const SHARED: &str = "shared";
 pub(crate) const PINNED: &str = "pinned";
 pub(crate) const CALLING_THREAD: &str = "calling-thread";
@@ -18,7 +18,7 @@ const WITH_WORKERS: &[&str] = &[SHARED];
 pub(crate) struct SettingKey {
     pub(crate) name: &'static str,
     pub(crate) takes: ValueType,
-    /// The kinds of dispatchers that it means something to.
+    /// The kinds of dispatchers that have this setting.
     pub(crate) kinds: &'static [&'static str],
 }
 
@@ -35,14 +35,14 @@ pub(crate) const LONG_TURN: &str = "long-turn";
 pub(crate) const STACK_SIZE: &str = "stack-size";
 pub(crate) const CLASSES: &str = "classes";
 
-/// Those in `[node]`.
+/// The keys in `[node]`.
 pub(crate) const NODE: &[SettingKey] = &[
     SettingKey { name: NAME, takes: ValueType::Name, kinds: ALL },
     SettingKey { name: BLOCKING, takes: whole(1, MOST_BLOCKING_THREADS), kinds: ALL },
     SettingKey { name: STOP_TIMEOUT, takes: ValueType::Limit, kinds: ALL },
 ];
 
-/// Those in `[dispatcher.<id>]`.
+/// The keys in `[dispatcher.<id>]`.
 pub(crate) const DISPATCHER: &[SettingKey] = &[
     SettingKey { name: KIND, takes: ValueType::Word(ALL), kinds: ALL },
     SettingKey { name: LIKE, takes: ValueType::Name, kinds: ALL },
@@ -70,10 +70,10 @@ const fn whole(least: u64, most: usize) -> ValueType {
     ValueType::Whole { least, most: most as u64 }
 }
 
-/// What the id of a dispatcher itself may be set to, other than a table.
+/// What the id of a dispatcher may be set to instead of a table.
 pub(crate) const ALIAS: ValueType = ValueType::Name;
 
-/// Every key by its path, and what it takes.
+/// The path of every key, and the values it takes.
 pub(crate) fn all() -> impl Iterator<Item = (String, String)> {
     let node = NODE.iter().map(|key| (format!("node.{}", key.name), value::takes(key.takes)));
     let alias = [("dispatcher.<id>".to_owned(), value::takes(ALIAS))];
@@ -83,7 +83,7 @@ pub(crate) fn all() -> impl Iterator<Item = (String, String)> {
     node.chain(alias).chain(dispatcher)
 }
 
-/// For a complaint.
+/// A list of words for an error message.
 pub(crate) fn listed<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     words.into_iter().collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-//! Settings by key, of one source or of several laid on each other.
+//! Settings by key, from one source or from several merged ones.
 
 use super::error::{Origin, SettingsError, SettingsFault};
 use super::keys::{self, SettingKey, listed};
@@ -8,14 +8,14 @@ use crate::options::DEFAULT;
 use krarup_gen::Name;
 use std::collections::BTreeMap;
 
-/// A value and where it was said.
+/// A value with its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed<T> {
     pub(crate) value: T,
     pub(crate) at: Origin,
 }
 
-/// The settings of a table by their keys.
+/// The settings of a table by key.
 pub(crate) type Section = BTreeMap<&'static str, Placed<Setting>>;
 
 /// What the id of a dispatcher stands for.
@@ -26,7 +26,7 @@ pub(crate) enum DispatcherEntry {
     Alias(Placed<String>),
 }
 
-/// All that a source says.
+/// All settings of a source.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layer {
     pub(crate) node: Section,
@@ -34,7 +34,7 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
-    /// What these items say, if we know all of it.
+    /// Makes a layer of these items, if all keys are known.
     pub(crate) fn of(items: Vec<SettingLine>) -> Result<Layer, SettingsError> {
         let mut layer = Layer::default();
         for item in items {
@@ -47,7 +47,7 @@ impl Layer {
         Ok(layer)
     }
 
-    /// Lays this on another, whose settings stay where this one says nothing.
+    /// Merges this layer with another: its settings override those of `below`.
     pub(crate) fn over(mut self, below: Layer) -> Layer {
         fill(&mut self.node, below.node);
         for (id, entry) in below.dispatchers {
@@ -56,7 +56,7 @@ impl Layer {
                 (Some(DispatcherEntry::Own(above)), DispatcherEntry::Own(section)) => {
                     fill(above, section);
                 }
-                // Who says that it is something else says all of it.
+                // An entry that is an alias on one side replaces the other entry as a whole.
                 (Some(_), _) => {}
             }
         }
@@ -103,7 +103,7 @@ fn dispatchers(
     Ok(entries)
 }
 
-/// The settings in a table.
+/// Reads the settings of a table.
 fn section(
     known: &'static [SettingKey],
     name: &str,
@@ -144,7 +144,7 @@ fn unknown<'a>(at: &Origin, key: &str, known: impl IntoIterator<Item = &'a str>)
     at.error(SettingsFault::UnknownKey { key: key.to_owned(), known: listed(known) })
 }
 
-/// A key below another; quoted if it must be, as in a file.
+/// The path of a key below another; quoted if it must be, as in a file.
 pub(crate) fn path(above: &str, key: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if !key.is_empty() && key.chars().all(bare) {

@@ -1,15 +1,15 @@
 //! Settings of a node that come from a file.
 //!
-//! The idea is Akka's configurator: a dispatcher is asked for by its id, and what it is stands
-//! in a file that operators change without the program. Here the file is TOML, what it says is
-//! checked whole before any thread is started, and every complaint names its key.
+//! The idea is Akka's configurator: a process names its dispatcher by id, and a file that
+//! operators can change defines the dispatcher. Here the file is TOML. It is checked as a whole
+//! before any thread is started, and every error names its key.
 //!
 //! ```text
-//! text ── tree ──> items with their lines     (what TOML says)
-//!      ── layer ─> settings by key            (what we know: keys, types, bounds)
+//! text ── tree ──> items with their lines     (the TOML document)
+//!      ── layer ─> settings by key            (known keys, types, bounds)
 //!      ── over ──> one layer on another       (a base file, that of the machine)
 //!      ── resolve > options by dispatcher     (`like`, defaults, kinds)
-//!      ── build ─> a `NodeBuilder`            (what code says goes on top)
+//!      ── build ─> a `NodeBuilder`            (later calls override it)
 //! ```
 
 mod build;

@@ -1,14 +1,14 @@
-//! From settings to options: pure.
+//! Resolves settings to options. Pure.
 //!
-//! A dispatcher's settings are looked for in layers, as those of Akka's dispatchers are:
+//! A dispatcher's settings are looked up in layers, as in Akka:
 //!
 //! 1. in its own table;
-//! 2. in the one it is `like`, and what that one is like, and so on;
-//! 3. in `[dispatcher.default]`, and what that one is like;
-//! 4. what [`DispatcherOptions`] say that are not told otherwise.
+//! 2. in the table that it is `like`, and the one that this is like, and so on;
+//! 3. in `[dispatcher.default]`, and the tables that this is like;
+//! 4. in the defaults of [`DispatcherOptions`].
 //!
-//! What it finds below its own table counts if it means something to its kind; in its own it
-//! must.
+//! A setting below its own table is ignored if the dispatcher's kind does not have it; in its
+//! own table it is an error.
 
 use super::error::{SettingsError, SettingsFault};
 use super::keys::{
@@ -19,7 +19,7 @@ use super::layer::{DispatcherEntry, Layer, Placed, Section, path};
 use super::value::Setting;
 use crate::options::{DEFAULT, DispatcherOptions};
 
-/// What the settings come to.
+/// The options that the settings resolve to.
 pub(crate) struct Resolved {
     pub(crate) default: DispatcherOptions,
     pub(crate) dispatchers: Vec<(String, DispatcherOptions)>,
@@ -46,7 +46,7 @@ pub(crate) fn resolve(layer: &Layer) -> Result<Resolved, SettingsError> {
     Ok(resolved)
 }
 
-/// The tables in which the settings of a dispatcher are looked for.
+/// The tables in which the settings of a dispatcher are looked up.
 struct Layers<'a>(Vec<&'a Section>);
 
 fn options(layer: &Layer, id: &str, own: &Section) -> Result<DispatcherOptions, SettingsError> {
@@ -70,7 +70,7 @@ fn options(layer: &Layer, id: &str, own: &Section) -> Result<DispatcherOptions, 
     Ok(layers.options(kind))
 }
 
-/// The table and those it is like, from the nearest.
+/// The table and those it is like, the nearest first.
 fn like<'a>(
     layer: &'a Layer,
     id: &'a str,
@@ -93,7 +93,7 @@ fn like<'a>(
                 sections.push(section);
                 next = named(section, to);
             }
-            // One that is called by another name, or the default one that nothing is said of.
+            // An alias of another dispatcher.
             Some(DispatcherEntry::Alias(_)) => {
                 let target = target(layer, to);
                 let Some((target, section)) = target else {
@@ -119,12 +119,12 @@ fn like<'a>(
     Ok(sections)
 }
 
-/// Whom a table is like, and whose table that is.
+/// The `like` setting of a table, with the id of the table.
 fn named<'a>(section: &'a Section, id: &'a str) -> Option<(&'a str, &'a Placed<Setting>)> {
     section.get(LIKE).map(|of| (id, of))
 }
 
-/// The table at the end of a row of aliases; a row is no longer than there are ids.
+/// The table at the end of a chain of aliases, which is at most as long as there are ids.
 fn target<'a>(layer: &'a Layer, id: &'a str) -> Option<(&'a str, &'a Section)> {
     let mut id = id;
     for _ in 0..=layer.dispatchers.len() {

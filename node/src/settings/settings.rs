@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The longest text that is read: settings are short, and a path may lead to anything.
+/// The longest text that is read. Settings are short, and a path may lead to any file.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What a file says of a node and its dispatchers; feature `settings`.
+/// The settings of a node and its dispatchers; feature `settings`.
 ///
 /// ```
 /// use krarup_node::{NodeBuilder, Settings};
@@ -35,7 +35,7 @@ const MOST_BYTES: u64 = 1 << 20;
 ///     workers = 2
 ///     "#,
 /// )?;
-/// // What is other on this machine.
+/// // The differences on this machine.
 /// let here = Settings::from_toml("dispatcher.reports.workers = 1")?;
 /// let node = NodeBuilder::from_settings(&here.over(base))?.start()?;
 /// assert_eq!(node.name(), "shop@localhost");
@@ -44,11 +44,12 @@ const MOST_BYTES: u64 = 1 << 20;
 /// # }
 /// ```
 ///
-/// The keys, what they take and what they mean: [the page of settings][page]. A key that is not
-/// known, a value of another type and one that is out of bounds are each a [`SettingsError`].
+/// [The page of settings][page] lists the keys with their values and meanings. An unknown key, a
+/// value of a wrong type and a value out of bounds are each a [`SettingsError`].
 ///
-/// It can be a part of a program's own settings, for it is [`Deserialize`], from TOML
-/// and from other formats; the lines of errors are those of that format's then.
+/// It implements [`Deserialize`], from TOML and other formats, so it can be a part of a
+/// program's own settings. Errors then have the lines that the deserializer of that format
+/// reports.
 ///
 /// [page]: https://docs.rs/krarup/latest/krarup/settings/index.html
 #[derive(Clone, Debug, Default)]
@@ -57,18 +58,18 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What this text says.
+    /// Reads settings from TOML text.
     ///
     /// # Errors
-    /// [`SettingsError`]: the first thing that is wrong, with its line.
+    /// [`SettingsError`]: the first fault, with its line.
     pub fn from_toml(text: &str) -> Result<Settings, SettingsError> {
         Self::parse(text, None)
     }
 
-    /// What this file says: TOML, at most 1 MiB of it.
+    /// Reads settings from a TOML file of at most 1 MiB.
     ///
     /// # Errors
-    /// As [`Settings::from_toml`], with the file; and it cannot be read.
+    /// As [`Settings::from_toml`], with the file; also if the file cannot be read.
     pub fn read(path: impl AsRef<Path>) -> Result<Settings, SettingsError> {
         let file = Arc::new(path.as_ref().to_path_buf());
         let origin = Origin { file: Some(Arc::clone(&file)), line: None };
@@ -87,19 +88,20 @@ impl Settings {
         Ok(Settings { layer: Layer::of(tree::parse(text, file)?)? })
     }
 
-    /// Lays these settings over others: those count where these say nothing, key by key.
+    /// Merges these settings over others, key by key: a key of `below` counts only if it is not
+    /// set here.
     #[must_use]
     pub fn over(self, below: Settings) -> Settings {
         Settings { layer: self.layer.over(below.layer) }
     }
 
-    /// The ids of dispatchers in them, aliases too, in alphabetical order: what a
-    /// [`crate::Simulation`] is told of with `add_dispatcher` to run the same program.
+    /// Returns the ids of the dispatchers, including aliases, in alphabetical order. Pass them
+    /// to `add_dispatcher` of a [`crate::Simulation`] to run the same program there.
     pub fn dispatchers(&self) -> impl Iterator<Item = &str> {
         self.layer.dispatchers.keys().map(String::as_str)
     }
 
-    /// What this id is another name of, if it is.
+    /// Returns the dispatcher for which this id is an alias, if it is one.
     #[must_use]
     pub fn alias(&self, id: &str) -> Option<&str> {
         match self.layer.dispatchers.get(id)? {
@@ -108,7 +110,7 @@ impl Settings {
         }
     }
 
-    /// Every key that there is, as a path with `<id>` for that of a dispatcher, and what it
+    /// Returns the path of every key, with `<id>` for the id of a dispatcher, and the values it
     /// takes.
     pub fn keys() -> impl Iterator<Item = (String, String)> {
         keys::all()

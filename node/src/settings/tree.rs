@@ -1,4 +1,4 @@
-//! What a text says, with the lines on which it says it: no key is known here.
+//! The items of a TOML document, with their lines. This module knows no keys.
 
 use super::error::{Origin, SettingsError, SettingsFault};
 use std::path::PathBuf;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
 
-/// The beginning of a text that a complaint shows.
+/// How many characters of a text an error message shows.
 const SHOWN: usize = 60;
 
-/// A key, what it is set to, and where.
+/// A key with its value and place.
 #[derive(Clone, Debug)]
 pub(crate) struct SettingLine {
     pub(crate) key: String,
@@ -22,7 +22,7 @@ pub(crate) struct SettingLine {
 pub(crate) enum Given {
     Table(Vec<SettingLine>),
     Text(String),
-    /// `None` beyond any bound; and as it was written.
+    /// The number, or `None` if it is beyond all bounds; and the number as written.
     Whole(Option<i128>, String),
     Switch(bool),
     Other {
@@ -32,7 +32,7 @@ pub(crate) enum Given {
 }
 
 impl Given {
-    /// For a complaint about its value.
+    /// The value, for an error message about it.
     pub(crate) fn shown(&self) -> String {
         match self {
             Given::Table(_) => "a table".to_owned(),
@@ -43,7 +43,7 @@ impl Given {
         }
     }
 
-    /// For a complaint about its type.
+    /// The value with its type, for an error message about the type.
     pub(crate) fn found(&self) -> String {
         match self {
             Given::Table(_) => "a table".to_owned(),
@@ -56,7 +56,7 @@ impl Given {
     }
 }
 
-/// Enough of a text to find it by.
+/// The beginning of a text, long enough to find it by.
 fn beginning(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         None => text.to_owned(),
@@ -64,7 +64,7 @@ fn beginning(text: &str) -> String {
     }
 }
 
-/// Where the lines of a text begin.
+/// The places at which the lines of a text begin.
 struct LineStarts<'a> {
     text: &'a str,
     begin: Vec<usize>,
@@ -89,7 +89,7 @@ impl<'a> LineStarts<'a> {
     }
 }
 
-/// What the text says, in the order in which it says it.
+/// Parses a text into its items, in their order.
 pub(crate) fn parse(
     text: &str,
     file: Option<Arc<PathBuf>>,
@@ -135,7 +135,7 @@ fn other(found: &'static str, shown: String) -> Given {
     Given::Other { found, shown }
 }
 
-/// The same of a value that somebody has parsed already.
+/// The items of a table that has been parsed already.
 pub(crate) fn items_of(table: &toml::Table) -> Vec<SettingLine> {
     table
         .iter()

@@ -1,4 +1,4 @@
-//! What a setting takes, and reading it: pure.
+//! The values that settings take, and how they are read. Pure.
 
 use super::tree::Given;
 use krarup_gen::Name;
@@ -20,22 +20,22 @@ const TIMES: &[(&str, u64)] = &[
 /// The units of sizes, in bytes.
 const SIZES: &[(&str, u64)] = &[("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
 
-/// Switches a time off.
+/// The word that turns a time off.
 const OFF: &str = "off";
 
-/// What a setting can be set to.
+/// The type of a setting's values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ValueType {
     Whole {
         least: u64,
         most: u64,
     },
-    /// In bytes, or with a unit.
+    /// A number of bytes, or a text with a unit.
     Size {
         least: u64,
         most: u64,
     },
-    /// A time with a unit, or off.
+    /// A time with a unit, or `"off"`.
     Time,
     /// A time with a unit.
     Limit,
@@ -45,25 +45,25 @@ pub(crate) enum ValueType {
     Word(&'static [&'static str]),
 }
 
-/// What it was set to.
+/// A value that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Setting {
     Whole(u64),
     Time(Duration),
-    /// No time.
+    /// The time is turned off.
     Off,
     Switch(bool),
     Text(String),
 }
 
-/// Why it cannot be set to that.
+/// Why a value does not fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum InvalidValue {
     Type,
     Value,
 }
 
-/// The setting, if the value fits.
+/// Reads a value of this type.
 pub(crate) fn read(takes: ValueType, given: &Given) -> Result<Setting, InvalidValue> {
     match (takes, given) {
         (
@@ -98,7 +98,7 @@ fn within(number: Option<u64>, least: u64, most: u64) -> Result<u64, InvalidValu
     number.filter(|number| (least..=most).contains(number)).ok_or(InvalidValue::Value)
 }
 
-/// A whole number with one of these units.
+/// Reads a whole number with one of these units.
 fn measure(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at(digits);
@@ -106,7 +106,7 @@ fn measure(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(*each)
 }
 
-/// In words, for complaints and for the page.
+/// Describes the values of a type, for error messages and for the reference page.
 pub(crate) fn takes(takes: ValueType) -> String {
     let units =
         |units: &[(&str, u64)]| units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
@@ -164,7 +164,7 @@ mod tests {
             "25h",
             "1441min",
             "18446744073709551615h",
-            // Beyond all numbers, where it would be a quarter of an hour again.
+            // Overflows 64 bits, and would wrap to a quarter of an hour.
             "5124096h",
             "99999999999999999999ns",
             "5ms ",

@@ -1,21 +1,21 @@
-//! The side threads: where work runs that blocks ([`krarup_act::Context::block`]).
+//! The side threads, which run blocking work ([`krarup_act::Context::block`]).
 //!
 //! ```text
 //!   submit ──► channel ──► thread 0: work, work, .. idle for a while: ends
 //!      │           └─────► thread 1
-//!      └── more work at hand than threads, and fewer than the limit: one more thread
+//!      └── more work accepted than threads, and fewer than the limit: one more thread
 //! ```
 //!
-//! **No work waits for other work while a thread could be started.** `accepted` counts the
-//! work that was accepted and is not done yet; it and the number of threads change under one
-//! lock. Whoever submits makes sure that there are as many threads as work, up to the
-//! limit; a thread that has been idle ends only if as many are left. So of any work there is
-//! one thread that does nothing else, and works that wait for each other get through.
+//! **No work waits for other work while a thread could be started.** `accepted` counts the work
+//! that was accepted and is not done yet. It and the number of threads change under one lock.
+//! `submit` ensures that there are as many threads as work, up to the limit. A thread that has
+//! been idle ends only if as many are left. So each piece of work has one thread that does
+//! nothing else, and pieces of work that wait for each other make progress.
 //!
-//! **The end.** The channel is closed, and what lies in it is dropped: whoever waits for it
-//! hears that the node has stopped. A thread holds a token as long as it runs; when all
-//! tokens are gone, all threads are. Work that does not return in time is left behind with
-//! its thread and reported, like a handler that holds its worker.
+//! **The stop.** The channel is closed, and the work in it is dropped: processes that wait for
+//! it are notified that the node has stopped. A thread holds a token as long as it runs; when
+//! all tokens have been dropped, all threads have ended. Work that does not return in time is
+//! abandoned with its thread and reported, like a handler that holds its worker.
 
 use crate::threads::{self, Around, ThreadName};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
@@ -27,19 +27,19 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A thread that has had nothing to do for so long ends.
+/// A thread ends after it has been idle for this long.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 pub(crate) type BlockingWork = Box<dyn FnOnce() + Send>;
 
 pub(crate) struct Blocking {
     node: String,
-    /// In the names of its threads.
+    /// The part of its threads' names that follows the node.
     role: String,
     limit: usize,
     keep_alive: Duration,
     around: Around,
-    /// Taken from when the node stops, when nobody else may have started.
+    /// `close` also takes from it, to drop work that has not begun.
     queue: Receiver<BlockingWork>,
     state: Mutex<BlockingState>,
     /// Disconnected when the last thread has ended.
@@ -49,10 +49,10 @@ pub(crate) struct Blocking {
 struct BlockingState {
     /// `None`: the node has stopped.
     open: Option<OpenQueue>,
-    /// Work accepted and not done yet.
+    /// Work that was accepted and is not done yet.
     accepted: usize,
     threads: usize,
-    /// Threads started so far: the next one's number.
+    /// Threads started so far; the next thread's number.
     started: usize,
     handles: Vec<JoinHandle<()>>,
 }
@@ -64,20 +64,20 @@ struct OpenQueue {
 }
 
 impl BlockingState {
-    /// Whether more work would have to wait for work that is at hand.
+    /// Whether more work would have to wait for accepted work.
     fn wants_thread(&self, limit: usize) -> bool {
         self.accepted >= self.threads && self.threads < limit
     }
 
-    /// Whether there are enough threads without one that is idle: what was accepted
-    /// meanwhile counts on it.
+    /// Whether there are enough threads without an idle one. Work accepted meanwhile counts on
+    /// that thread.
     fn can_spare_thread(&self) -> bool {
         self.accepted < self.threads
     }
 }
 
 impl Blocking {
-    /// At most `limit` threads; none is started yet.
+    /// At most `limit` threads; starts none yet.
     pub(crate) fn new(
         node: &str,
         role: &str,
@@ -103,7 +103,7 @@ impl Blocking {
         Self::new("", "", 0, Duration::ZERO, Arc::new(|work: &mut dyn FnMut()| work()))
     }
 
-    /// Has the work run by a side thread, as soon as one is free.
+    /// Runs the work on a side thread, as soon as one is free.
     ///
     /// # Errors
     /// [`BlockError`]; the work has been dropped.
@@ -114,7 +114,7 @@ impl Blocking {
         }
         let mut missed = None;
         if state.wants_thread(self.limit) {
-            // A thread that cannot be started is missed only if there is no other.
+            // It is an error only if there is no other thread.
             match self.start(&mut state) {
                 Ok(()) => {}
                 Err(error) if state.threads == 0 => return Err(error),
@@ -123,12 +123,12 @@ impl Blocking {
         }
         state.accepted += 1;
         if let Some(open) = &state.open {
-            // It cannot fail: this side holds a receiver too.
+            // This cannot fail: `self` holds a receiver too.
             let _ = open.queue.send(work);
         }
         drop(state);
         if let Some((error, threads)) = missed {
-            // What logs is a user's: without the lock.
+            // The log subscriber is user code: call it without the lock.
             let _ = contain(|| {
                 tracing::warn!(
                     target: "krarup", %error, threads, "blocking work has to wait for a thread"
@@ -162,10 +162,10 @@ impl Blocking {
             match self.queue.recv_timeout(self.keep_alive) {
                 Ok(work) => {
                     let stopped = self.state.lock().open.is_none();
-                    // Also what the work is made of may panic, when it is dropped.
+                    // The destructors of the work's captures may panic too.
                     let done = contain(|| if stopped { drop(work) } else { work() });
                     if let Err(reason) = done {
-                        // What logs is a user's too.
+                        // The log subscriber is user code too.
                         let _ = contain(|| {
                             tracing::error!(target: "krarup", %reason, "blocking work left a panic");
                         });
@@ -187,13 +187,14 @@ impl Blocking {
         }
     }
 
-    /// Threads alive, and work that was accepted and is not done yet.
+    /// The number of live threads, and of work that was accepted and is not done yet.
     pub(crate) fn load(&self) -> (usize, usize) {
         let state = self.state.lock();
         (state.threads, state.accepted)
     }
 
-    /// Accepts nothing more and drops what has not begun; the threads, for [`Blocking::wait`].
+    /// Accepts no more work and drops what has not begun. Returns the threads, for
+    /// [`Blocking::wait`].
     pub(crate) fn close(&self) -> Vec<JoinHandle<()>> {
         let (open, handles) = {
             let mut state = self.state.lock();
@@ -207,7 +208,7 @@ impl Blocking {
         handles
     }
 
-    /// Waits for the threads after [`Blocking::close`], at most so long.
+    /// Waits for the threads after [`Blocking::close`], at most for `grace`.
     pub(crate) fn wait(&self, handles: Vec<JoinHandle<()>>, grace: Duration) {
         let in_time = self.ended.recv_timeout(grace) == Err(RecvTimeoutError::Disconnected);
         for handle in handles {
@@ -282,7 +283,7 @@ mod tests {
             let done = done.clone();
             patient.submit(Box::new(move || done.send(()).unwrap())).unwrap();
             finished.recv().unwrap();
-            // It is done when the thread has said so.
+            // The thread counts the work as done only after the work has sent.
             while patient.load().1 > 0 {
                 std::thread::yield_now();
             }
@@ -318,7 +319,7 @@ mod tests {
         drop(release);
     }
 
-    /// A work that holds a thread until it is released, and has begun.
+    /// Submits work that holds a thread until it is released, and waits until it has begun.
     fn held(blocking: &Arc<Blocking>) -> mpsc::Sender<()> {
         let (release, released) = mpsc::channel::<()>();
         let (begun, begins) = mpsc::channel();
@@ -331,7 +332,7 @@ mod tests {
         release
     }
 
-    /// Tells that it was dropped, and panics then.
+    /// Sends a message when it is dropped, and panics then.
     struct Sore(mpsc::Sender<&'static str>);
 
     impl Drop for Sore {
@@ -356,7 +357,8 @@ mod tests {
         }
         drop(tell);
         assert_eq!(blocking.load(), (1, 3));
-        // The stop has begun, and the thread is faster than it: it takes what waits.
+        // The stop has begun, and the thread is faster than it: the thread takes the waiting
+        // work.
         let open = blocking.state.lock().open.take();
         drop(release);
         assert_eq!(told.iter().collect::<Vec<_>>(), ["dropped"; 2]);
@@ -408,7 +410,7 @@ mod tests {
         drop(releases);
         let names: Vec<String> = names.iter().take(5).collect();
         assert!(names.iter().all(|name| ["test-block-0", "test-block-1"].contains(&&**name)));
-        // What panics is done as any other, and its thread goes on.
+        // Work that panics counts as done, and its thread continues.
         blocking.submit(Box::new(|| panic!("work"))).unwrap();
         while blocking.load().1 > 0 {
             std::thread::yield_now();
@@ -438,7 +440,7 @@ mod tests {
 
     #[test]
     fn r3_a_log_that_panics_ends_no_side_thread() {
-        // Its threads run within this.
+        // Its threads run within this closure.
         let around: Around = Arc::new(|work: &mut dyn FnMut()| {
             assert_eq!(crate::panicking_log::told(work), 2);
         });

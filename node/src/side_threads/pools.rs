@@ -1,7 +1,7 @@
-//! The side threads of a node by the names of their pools: bulkheads for work that blocks.
+//! The pools of side threads of a node, by name: bulkheads for blocking work.
 //!
-//! One pool has no name and is always there; the others are those that the node was built with.
-//! Each has its own threads and its own queue, so work that fills one pool holds up no other.
+//! One pool has no name and always exists; the others are those the node was built with. Each
+//! pool has its own threads and its own queue, so work that fills one pool delays no other.
 
 use crate::side_threads::blocking::{Blocking, BlockingWork};
 use krarup_gen::BlockError;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) struct BlockingPools {
     unnamed: Arc<Blocking>,
-    /// Only ever more.
+    /// Pools are added and never removed.
     named: Mutex<BTreeMap<String, Arc<Blocking>>>,
 }
 
@@ -25,7 +25,7 @@ impl BlockingPools {
         self.named.lock().insert(name.to_owned(), Arc::new(pool));
     }
 
-    /// Has the work run by the pool without a name.
+    /// Runs the work in the pool without a name.
     ///
     /// # Errors
     /// [`BlockError`]; the work has been dropped.
@@ -47,14 +47,14 @@ impl BlockingPools {
         std::iter::once(&self.unnamed).chain(named.values()).cloned().collect()
     }
 
-    /// Threads alive, and work that was accepted and is not done yet.
+    /// The number of live threads, and of work that was accepted and is not done yet.
     pub(crate) fn load(&self) -> (usize, usize) {
         let loads = self.all().into_iter().map(|pool| pool.load());
         loads.fold((0, 0), |(threads, work), load| (threads + load.0, work + load.1))
     }
 
-    /// Drops what has not begun, in all pools, and then waits for all threads, at most so long in
-    /// all.
+    /// Drops the work that has not begun, in all pools. Then waits for all threads, at most for
+    /// `grace` in total.
     pub(crate) fn stop(&self, grace: Duration) {
         let begun = Instant::now();
         let closed: Vec<_> = self.all().into_iter().map(|pool| (pool.close(), pool)).collect();
@@ -70,7 +70,7 @@ mod tests {
     use crate::side_threads::blocking::KEEP_ALIVE;
     use std::sync::mpsc;
 
-    /// With a grace for each it would take 10 s.
+    /// With a grace period for each pool it would take 10 s.
     #[test]
     fn x2_all_pools_have_one_grace_together() {
         let blocking = |role: &str| {
@@ -95,7 +95,7 @@ mod tests {
         let begun = Instant::now();
         pools.stop(Duration::from_millis(200));
         assert!((Duration::from_millis(200)..Duration::from_secs(8)).contains(&begun.elapsed()));
-        // They are waited for no longer, and end in their time.
+        // The threads are not waited for any longer, and end later.
         assert_eq!(pools.load(), (50, 50));
         assert_eq!(pools.submit(Box::new(|| {})), Err(BlockError::NodeStopped));
         drop(release);

@@ -1,10 +1,10 @@
-//! Which message of several senders is first, where either could be.
+//! Chooses which of several senders' messages arrives first, where either could.
 //!
-//! A simulation runs one turn after the other, so all that one turn sends would lie before all
-//! that the next one sends. On a node of several workers the two turns run at the same time
+//! A simulation runs one turn after the other, so all messages of one turn would arrive before
+//! all messages of the next. On a node with several workers the two turns run at the same time
 //! if the second process was ready before the first one sent, and their messages to a third
-//! mix. So a message may be put before those that were sent since its sender had the last of
-//! what it knows:
+//! process mix. So a message may overtake those that were sent after the last event that its
+//! sender knows of:
 //!
 //! ```text
 //!   event   1  b is made ready
@@ -13,11 +13,12 @@
 //!           4  b sends n to c                 c: m n   or, without 3,   n m
 //! ```
 //!
-//! An event is whatever reaches a process: it is made ready, or something comes to it. A process
-//! knows all events up to the last that reached it before its turn. What processes tell each
-//! other through memory that they share is no event. What is sent from outside any process
-//! neither passes others nor is passed: the test's own thread does one thing after the
-//! other, and processes run when it lets them.
+//! An event is anything that reaches a process: it is made ready, or a message or a signal
+//! arrives. A process knows all events up to the last one that reached it before its turn.
+//! Communication through shared memory is not an event.
+//!
+//! A message sent from outside any process neither overtakes others nor is overtaken: the test's
+//! own thread does one thing after the other, and processes run only when it drives them.
 
 use krarup_gen::Pid;
 use std::collections::BTreeMap;
@@ -25,19 +26,19 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(crate) struct Arrivals {
     events: u64,
-    /// The last event that reached each process, by its number.
+    /// The last event that reached each process, by process number.
     knows: BTreeMap<u64, u64>,
-    /// The events of the messages that have come to each process since its last turn.
+    /// The events of the messages that have arrived at each process since its last turn.
     came: BTreeMap<u64, Vec<u64>>,
-    /// What the process knows whose turn runs.
+    /// The last event that the running process knows.
     running: Option<u64>,
 }
 
-/// No process passes a message of this event.
+/// The event of a message that no other may overtake.
 const NEVER: u64 = 0;
 
 impl Arrivals {
-    /// Something has reached a process that is no message on Main.
+    /// Records an event at a process other than a message on Main.
     pub(crate) fn reached(&mut self, pid: Pid) {
         self.events += 1;
         self.knows.insert(pid.id(), self.events);
@@ -57,7 +58,7 @@ impl Arrivals {
         self.came.remove(&pid.id());
     }
 
-    /// How many of the last messages to this process one that is sent now may be put before.
+    /// How many of the last messages to this process a message sent now may overtake.
     pub(crate) fn passable(&self, to: Pid, outside: bool) -> usize {
         match (self.running, self.came.get(&to.id())) {
             (Some(knows), Some(came)) if !outside => {
@@ -67,7 +68,7 @@ impl Arrivals {
         }
     }
 
-    /// A message has been put before so many of the last.
+    /// Records a message that has overtaken this many of the last.
     pub(crate) fn arrived(&mut self, to: Pid, outside: bool, passed: usize) {
         self.reached(to);
         let event = if outside || self.running.is_none() { NEVER } else { self.events };
@@ -96,13 +97,13 @@ mod tests {
         arrivals.turn_begins(B);
         assert_eq!(arrivals.passable(C, false), 2);
         assert_eq!(arrivals.passable(C, true), 0);
-        // The one between the two: what comes next passes the later two of three.
+        // It is put before the last of two: the next one may overtake the later two of three.
         arrivals.arrived(C, false, 1);
         assert_eq!(arrivals.passable(C, false), 3);
         arrivals.turn_is_over();
-        // Nobody's turn.
+        // No turn runs.
         assert_eq!(arrivals.passable(C, false), 0);
-        // The receiver has taken what there was.
+        // The receiver has taken all messages.
         arrivals.turn_begins(C);
         arrivals.turn_is_over();
         arrivals.turn_begins(B);
@@ -116,14 +117,14 @@ mod tests {
         arrivals.reached(B);
         arrivals.turn_begins(A);
         arrivals.arrived(C, false, 0);
-        // From here on B may know of that.
+        // From here on B may know of that message.
         arrivals.arrived(B, false, 0);
         arrivals.arrived(C, false, 0);
         arrivals.turn_is_over();
         arrivals.turn_begins(B);
         assert_eq!(arrivals.passable(C, false), 1);
         arrivals.turn_is_over();
-        // What came from outside is passed by nobody, nor what lies before it.
+        // No message overtakes one from outside, nor those before it.
         arrivals.arrived(C, true, 0);
         arrivals.turn_begins(B);
         assert_eq!(arrivals.passable(C, false), 0);

@@ -1,40 +1,39 @@
-//! Messages that are taken apart and put together again on their way, in a simulation: what
-//! would not survive a network is found before there is one.
+//! Messages that are encoded and decoded on their way through a simulation, to find those that
+//! would not survive a network before there is one.
 //!
-//! The form is that of Akka's `serialize-messages`; here it is said for each type, for in Rust
-//! not every type can be serialised, and what is sent to a neighbour in the same node need
-//! not be.
+//! The model is Akka's `serialize-messages`. Here codecs are set per type, because in Rust not
+//! every type can be serialised, and messages within a node need not be.
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-/// Takes a message apart and puts it together; `Err` says why not.
+/// Encodes and decodes a message; `Err` gives the reason for a failure.
 pub(crate) type MessageCodec = Arc<dyn Fn(&mut dyn Any) -> Result<(), String> + Send + Sync>;
 
-/// How many failures are kept.
+/// The most failures that are kept.
 const KEPT: usize = 16;
 
-/// What has gone by the codecs of a simulation; see `Simulation::carried`.
+/// The results of a simulation's codecs; see `Simulation::carried`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Carried {
-    /// Messages that did not come through, the first 16.
+    /// The failures, at most the first 16.
     pub failures: Vec<CodecFailure>,
-    /// Types that have a codec, and how many messages of each came through.
+    /// The types that have a codec, with the number of messages that passed it.
     pub through: BTreeMap<&'static str, u64>,
-    /// Types that were sent and have none: they went as they were.
+    /// The types without a codec: their messages were delivered unchanged.
     pub untouched: BTreeSet<&'static str>,
 }
 
-/// A message that did not come through its codec. It went on as it was.
+/// A message that its codec failed to convert. It was delivered unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CodecFailure {
-    /// Its type.
+    /// The type of the message.
     pub message: &'static str,
-    /// What the codec said.
+    /// The error of the codec.
     pub error: String,
 }
 
@@ -53,7 +52,7 @@ pub(crate) struct Codecs {
 }
 
 impl Codecs {
-    /// `codec` gives the message as it comes out at the other end.
+    /// Adds a codec, which returns the message as it is received.
     pub(crate) fn add<M: 'static, E: fmt::Display>(
         &mut self,
         codec: impl Fn(&M) -> Result<M, E> + Send + Sync + 'static,
@@ -63,13 +62,13 @@ impl Codecs {
                 *message = codec(message).map_err(|error| error.to_string())?;
                 Ok(())
             }
-            // Not reached: codecs are found by the type.
+            // Not reached: a codec is found by the type.
             None => Ok(()),
         };
         self.by_type.insert(TypeId::of::<M>(), Arc::new(codec));
     }
 
-    /// The codec for a message of this type, if one is to be used.
+    /// The codec for a message of this type, if there is one.
     pub(crate) fn find(&mut self, name: &'static str, message: &dyn Any) -> Option<MessageCodec> {
         if self.by_type.is_empty() {
             return None;

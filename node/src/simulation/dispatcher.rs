@@ -2,9 +2,9 @@
 //!
 //! | choice | between |
 //! |---|---|
-//! | what happens next | a turn of any process that is ready (of high class, if there are such: [`ReadyLists`]), the first timer of any that has due ones, work for a side thread |
-//! | where a message arrives | behind all, or before those that came at the same time ([`Arrivals`]) |
-//! | what goes wrong | see [`Faults`] |
+//! | the next step | a turn of any ready process (of high class, if any is ready: [`ReadyLists`]), the first due timer of any process, work for a side thread |
+//! | the place of a message | after all others, or before those that were sent concurrently ([`Arrivals`]) |
+//! | the faults | see [`Faults`] |
 
 use crate::block_on::WokenFlag;
 use crate::dispatcher::calling_thread;
@@ -34,11 +34,11 @@ use std::task::{Context, Poll, Waker};
 
 pub(crate) struct Simulated {
     limits: TurnLimits,
-    /// Turns run in spans of `tracing`.
+    /// Whether turns run in spans of `tracing`.
     pub(crate) spans: AtomicBool,
     clock: Arc<Clock>,
-    /// Held during a turn: whichever threads drive the simulation, turns come one after
-    /// the other.
+    /// Held during a turn: turns run one after the other, whichever threads drive the
+    /// simulation.
     turn: Mutex<()>,
     state: Mutex<SimulatedState>,
     codecs: Mutex<Codecs>,
@@ -53,7 +53,7 @@ struct SimulatedState {
     due: DueTimers,
     arrivals: Arrivals,
     seeded: Seeded,
-    /// What processes want done on a side thread.
+    /// The work that processes have given to side threads.
     works: Vec<SimulatedWork>,
     /// The process whose turn runs.
     running: Option<Pid>,
@@ -62,7 +62,7 @@ struct SimulatedState {
 /// Work that may block: see [`krarup_act::Host::block`].
 type SimulatedWork = Box<dyn FnOnce() + Send>;
 
-/// What happens next.
+/// The next step.
 enum NextStep {
     Turn(Ready, u64),
     Timer(Due),
@@ -102,24 +102,24 @@ impl Simulated {
         state.ready.push(ready);
     }
 
-    /// See [`krarup_act::Host::poke_later`]. The pokes come when nobody is ready, before time
-    /// moves on: a timer that is set late is due at its exact time all the same.
+    /// See [`krarup_act::Host::poke_later`]. The processes are poked when no process is ready,
+    /// before time advances, so a timer that is set late is still due at its exact time.
     pub(crate) fn poke_later(&self, process: &dyn Fn() -> Arc<dyn Poke>) -> bool {
         self.pokes.add(process)
     }
 
-    /// Runs this between turns, on the thread that drives the simulation: as on a side thread,
-    /// where no process is the current one.
+    /// Runs the work between turns, on the thread that drives the simulation. As on a side
+    /// thread, no process is the current one.
     pub(crate) fn block(&self, work: SimulatedWork) {
         self.state.lock().works.push(work);
     }
 
-    /// A process of this class is about to be.
+    /// Prepares for a process of this class, which is about to be spawned.
     pub(crate) fn expect(&self, pid: Pid, class: Class) {
         self.state.lock().ready.expect(pid, class);
     }
 
-    /// A process has ended, or was not admitted.
+    /// Removes a process that has ended or was not admitted.
     pub(crate) fn forget(&self, pid: Pid) {
         let mut state = self.state.lock();
         state.ready.forget(pid);
@@ -132,8 +132,8 @@ impl Simulated {
         self.state.lock().seeded.number()
     }
 
-    /// Runs one turn of a ready process chosen by the seed, and whatever timers are chosen
-    /// before one; which, or `None` if none is ready.
+    /// Runs one turn of a ready process that the seed chooses, and all timers and work chosen
+    /// before it. Returns the process, or `None` if none is ready.
     pub(crate) fn step(&self) -> Option<Pid> {
         if is_in_process() {
             // A process does not run others within its own turn.
@@ -153,10 +153,10 @@ impl Simulated {
                     ring(alarm);
                 }
                 NextStep::Work(work) => {
-                    // In no turn: it may wait for others, which then run here.
+                    // Outside any turn: the work may wait for processes, which then run here.
                     let done = MutexGuard::unlocked(&mut turn, || contain(work));
                     if let Err(reason) = done {
-                        // What logs is a user's too.
+                        // The log subscriber is user code too.
                         let _ = contain(|| {
                             tracing::error!(target: "krarup", %reason, "blocking work left a panic");
                         });
@@ -200,7 +200,7 @@ impl Simulated {
         drop(before);
     }
 
-    /// No fault hits this one by chance.
+    /// Exempts a process from random faults.
     pub(crate) fn spare(&self, pid: Pid) {
         self.misfortune.lock().spare(pid);
     }
@@ -220,7 +220,7 @@ impl Simulated {
         }
     }
 
-    /// What goes wrong after this turn.
+    /// Applies the faults that strike after this turn.
     fn strike(&self, turn: u64) {
         let mut misfortune = self.misfortune.lock();
         if !misfortune.is_on() {
@@ -236,13 +236,13 @@ impl Simulated {
             };
             let Some(struck) = struck else { continue };
             self.recorder.fault(struck.to_string());
-            // Not under any lock: the process is told, and may be made ready.
+            // Not under any lock: the fault may make the process ready.
             let held = struck.apply(self.clock.now());
             self.misfortune.lock().keep(held);
         }
     }
 
-    /// Runs one turn of this process, if it is ready, whatever the seed would choose.
+    /// Runs one turn of this process if it is ready, whatever the seed would choose.
     pub(crate) fn step_of(&self, pid: Pid) -> bool {
         if is_in_process() {
             return false;
@@ -253,7 +253,7 @@ impl Simulated {
         true
     }
 
-    /// Under the lock `turn`.
+    /// Called under the lock `turn`.
     fn run(&self, ready: Ready, number: u64) -> Pid {
         let pid = ready.pid();
         let begun = self.recorder.turn_begins(number, pid);
@@ -275,7 +275,7 @@ impl Simulated {
         if let Some(turn) = begun {
             self.recorder.turn_is_over(&turn);
         }
-        // Of another node, which is none of the seed's business.
+        // Processes of another node, for which the seed does not choose.
         calling_thread::after_turn(|_| {});
         pid
     }
@@ -286,7 +286,7 @@ impl Simulated {
         state.due.is_set(key, owner);
     }
 
-    /// A timer is cancelled, which is set or is due; whether it was in time.
+    /// Cancels a timer that is set or due. Returns whether it was in time.
     pub(crate) fn cancel(&self, key: TimerKey, was_set: bool) -> bool {
         let mut state = self.state.lock();
         if was_set {
@@ -295,21 +295,21 @@ impl Simulated {
         }
         let alarm = state.due.cancel(key);
         drop(state);
-        // It may hold the last handle on a process.
+        // The alarm is dropped without the lock: it may hold the last handle on a process.
         alarm.is_some()
     }
 
-    /// Timers that are due and have not fired.
+    /// The number of timers that are due and have not fired.
     pub(crate) fn due(&self) -> usize {
         self.state.lock().due.len()
     }
 
-    /// When something happens if nobody is ready.
+    /// When the next timer or the end of a fault is due.
     pub(crate) fn next_due(&self, timers: &NodeTimers) -> Option<Timestamp> {
         timers.next_due().into_iter().chain(self.misfortune.lock().next_end()).min()
     }
 
-    /// Moves virtual time. What is due by then fires in the next steps.
+    /// Advances virtual time. Timers that are due by then fire in the next steps.
     pub(crate) fn move_to(&self, to: Timestamp, clock: &Clock, timers: &NodeTimers) {
         clock.advance_to(to);
         let due = timers.take_due(clock.now());
@@ -318,8 +318,8 @@ impl Simulated {
         drop(over);
     }
 
-    /// Runs until `future` is ready. Time moves only when no process is ready, and then
-    /// to the next timer.
+    /// Runs until `future` is ready. Time advances only when no process is ready, and then to
+    /// the next timer.
     pub(crate) fn drive(
         &self,
         mut future: Pin<&mut (dyn Future<Output = ()> + Send)>,
@@ -343,7 +343,8 @@ impl Simulated {
                 }
                 let due = self.next_due(timers).ok_or(Stalled)?;
                 if clock.now() == Timestamp::MAX {
-                    // At the end of time; what is due then is "never".
+                    // Time has reached its maximum, at which only timers that mean "never" are
+                    // due.
                     return Err(Stalled);
                 }
                 self.move_to(due, clock, timers);
@@ -359,7 +360,7 @@ impl Simulated {
         self.codecs.lock().carried().clone()
     }
 
-    /// Drops what has not run: the simulation ends.
+    /// Drops all work that has not run, at the end of the simulation.
     pub(crate) fn clear(&self) {
         let (ready, due, works) = {
             let mut state = self.state.lock();
@@ -368,7 +369,7 @@ impl Simulated {
         let _ = contain(|| drop(works));
         ready.for_each(drop);
         due.for_each(give_up);
-        // A process on the list holds its host, and so this.
+        // A process on the list keeps its host alive, and so this dispatcher.
         self.pokes.clear();
         self.set_faults(Faults::new());
         self.recorder.forget_the_living();
@@ -389,7 +390,7 @@ impl SimulatedLink for Simulated {
         self.recorder.sent(sending);
         let type_name = sending.type_name;
         let Some(codec) = self.codecs.lock().find(type_name, message) else { return };
-        // It is a user's, and may do anything.
+        // The codec is user code and may panic.
         let outcome = contain(|| codec(message)).map_err(|panic| panic.to_string()).flatten();
         if let Err(error) = &outcome {
             self.recorder.codec_failed(type_name, error.clone());

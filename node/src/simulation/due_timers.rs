@@ -1,8 +1,8 @@
-//! Timers that are due in a simulation and have not fired: in what order they do, the seed says.
+//! Timers of a simulation that are due and have not fired. The seed chooses their order.
 //!
-//! Of one process they fire in the order in which they are due, and set (rule T1). Of several
-//! processes any may be first, and turns may come between: a real node's timers fire on a
-//! thread of their own, beside its workers.
+//! Timers of one process fire in the order in which they are due, and then in the order in which
+//! they were set (rule T1). Among several processes any timer may be first, and turns may come
+//! between: the timers of a real node fire on a thread of their own, beside its workers.
 
 use krarup_act::{Alarm, TimerKey};
 use krarup_gen::Pid;
@@ -10,8 +10,7 @@ use std::collections::BTreeMap;
 
 #[derive(Default)]
 pub(crate) struct DueTimers {
-    /// Whose the timers are that are set: the number of the process in whose turn it was
-    /// done; not those from outside.
+    /// The process in whose turn each timer was set. Timers set from outside have none.
     owners: BTreeMap<(u32, u32), Pid>,
     due: Vec<Due>,
 }
@@ -37,13 +36,13 @@ impl DueTimers {
         self.owners.remove(&place(key));
     }
 
-    /// Takes a timer back that was due and has not fired.
+    /// Cancels a timer that is due and has not fired.
     pub(crate) fn cancel(&mut self, key: TimerKey) -> Option<Alarm> {
         let found = self.due.iter().position(|due| due.key == key)?;
         Some(self.due.remove(found).alarm)
     }
 
-    /// These are due, in this order.
+    /// Adds timers that are due, in this order.
     pub(crate) fn add(&mut self, due: Vec<(TimerKey, Alarm)>) {
         for (key, alarm) in due {
             let owner = self.owners.remove(&place(key));
@@ -55,12 +54,12 @@ impl DueTimers {
         self.due.len()
     }
 
-    /// How many could fire next: the first of each process.
+    /// How many timers could fire next: the first of each process.
     pub(crate) fn choices(&self) -> usize {
         self.firsts().count()
     }
 
-    /// Takes the one of this number out.
+    /// Takes out the timer with this number.
     pub(crate) fn take(&mut self, choice: usize) -> Option<Due> {
         let place = self.firsts().nth(choice)?;
         Some(self.due.remove(place))

@@ -1,8 +1,8 @@
-//! Looking for the interleaving that breaks a program.
+//! Searches for the interleaving that breaks a program.
 //!
-//! One seed is one order of turns. [`Simulation::explore`] runs the same body over many, and
-//! stops at the first one that fails: with the seed, what failed, and the last steps before
-//! it. The seed then fails again whenever it is run, so it can be looked at, and kept as a
+//! One seed is one order of turns. [`Simulation::explore`] runs the same body with many seeds
+//! and stops at the first that fails. It reports the seed, the failure, and the last steps
+//! before it. The seed fails again whenever it is run, so it can be examined, and kept as a
 //! test.
 
 use crate::options::THROUGHPUT;
@@ -15,12 +15,12 @@ use std::fmt;
 use std::ops::Range;
 
 impl Simulation {
-    /// Runs `body` with a fresh simulation for each seed; every odd seed with turns of one
-    /// message, so that it is chosen anew after each message who runs. Stops at the first
-    /// seed at which `body` panics or returns an error. An empty range runs nothing.
+    /// Runs `body` with a new simulation for each seed, and stops at the first seed at which
+    /// `body` panics or returns an error. Odd seeds have turns of one message, so that the next
+    /// process is chosen anew after each message. An empty range runs nothing.
     ///
-    /// What a process panics with is its end, not that of the test: `body` asks for what shall
-    /// hold.
+    /// A panic in a process ends that process, not the test: `body` must check its own
+    /// conditions.
     ///
     /// ```
     /// # use krarup_node::Simulation;
@@ -39,7 +39,7 @@ impl Simulation {
     /// ```
     ///
     /// # Panics
-    /// If a seed fails, with the text of the [`FailingSeed`].
+    /// Panics if a seed fails, with the text of the [`FailingSeed`].
     #[track_caller]
     pub fn explore(seeds: Range<u64>, body: impl FnMut(&Simulation) -> Result) {
         if let Err(failing) = Self::try_explore(seeds, body) {
@@ -47,7 +47,7 @@ impl Simulation {
         }
     }
 
-    /// As [`Simulation::explore`], without a panic of its own: how many seeds were run.
+    /// As [`Simulation::explore`], but returns the failure. Returns how many seeds were run.
     ///
     /// # Errors
     /// The first seed that fails.
@@ -70,14 +70,14 @@ impl Simulation {
     }
 }
 
-/// An error if a message did not come through its codec.
+/// Returns an error if a message failed in its codec.
 fn all_came_through(sim: &Simulation) -> Result {
     sim.carried().failures.into_iter().next().map_or(Ok(()), |failure| Err(failure.into()))
 }
 
-/// A seed at which a body failed that [`Simulation::explore`] ran.
+/// A seed at which the body of [`Simulation::explore`] failed.
 ///
-/// It prints the seed, what failed, how to run it again, and the last steps.
+/// It prints the seed, the failure, how to run it again, and the last steps.
 #[derive(Clone, Debug)]
 pub struct FailingSeed {
     run: Run,
@@ -86,32 +86,32 @@ pub struct FailingSeed {
 }
 
 impl FailingSeed {
-    /// The seed.
+    /// Returns the seed.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.run.seed
     }
 
-    /// How many messages a turn had at most.
+    /// Returns the most messages of a turn.
     #[must_use]
     pub fn throughput(&self) -> u32 {
         self.run.throughput
     }
 
-    /// The simulation that fails with the same body: [`Simulation::new`] with this seed, or
+    /// Returns a simulation in which the same body fails: [`Simulation::new`] with this seed, or
     /// [`Simulation::with_throughput`] if its turns had one message.
     #[must_use]
     pub fn replay(&self) -> Simulation {
         Simulation::with_throughput(self.run.seed, self.run.throughput)
     }
 
-    /// What the body panicked with, and where, or the error that it returned.
+    /// Returns the panic of the body, with its place, or the error that it returned.
     #[must_use]
     pub fn reason(&self) -> &Reason {
         &self.reason
     }
 
-    /// The last steps before it failed.
+    /// Returns the last steps before the failure.
     #[must_use]
     pub fn last_steps(&self) -> &Trace {
         &self.steps

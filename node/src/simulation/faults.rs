@@ -1,40 +1,40 @@
-//! Faults of a simulation: what goes wrong, to whom and when.
+//! The faults of a simulation: what goes wrong, for which process, and when.
 //!
-//! Either at a step that is chosen, or at moments that the seed chooses. What a fault does it
-//! does as it would happen: a process that is held up has no turns, a mailbox that is full
-//! is one whose room others have taken.
+//! A fault strikes at a given step, or at moments that the seed chooses. It has the effect of
+//! its real counterpart: a delayed process has no turns, and the room of a full mailbox is
+//! reserved by others.
 
 use crate::simulation::seeded::Seeded;
 use krarup_gen::{Name, Pid};
 use std::time::Duration;
 
-/// Something that goes wrong.
+/// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// It ends as `killed`, wherever it is (rule D3).
+    /// The process ends as `killed`, whatever it does (rule D3).
     Kill,
-    /// It panics when it next looks for something to receive, as if the handler of a message had
+    /// The process panics when it next receives, as if the handler of a message had panicked
     /// (rule D4).
     Panic,
-    /// It has no turn for this long, though it has something to do: what it would send comes
-    /// late. Time goes on without it.
+    /// The process has no turn for this long, although it is ready, so its messages to others
+    /// are late. Time advances meanwhile.
     Delay(Duration),
-    /// Its mailbox, which must have a bound, is full for this long: others have reserved all
-    /// the room there was (rule M5).
+    /// The mailbox of the process, which must have a bound, is full for this long: all its room
+    /// is reserved (rule M5).
     Fill(Duration),
-    /// Its `init` fails, before it has done anything (rule D2).
+    /// The `init` of the process fails before it has done anything (rule D2).
     FailInit,
 }
 
-/// Whom a fault hits.
+/// The process that a fault hits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Victim {
-    /// Whom the seed chooses of those who live, or that start.
+    /// A living process, or a starting one, that the seed chooses.
     Anyone,
     /// This process.
     Pid(Pid),
-    /// Who has this name then.
+    /// The process that has this name when the fault strikes.
     Named(String),
 }
 
@@ -60,9 +60,10 @@ impl Victim {
     }
 }
 
-/// What goes wrong in a simulation, how often or when: set by [`crate::Simulation::faults`]. What
-/// is not said comes from the seed, so the same seed has the same faults. Each stands in the
-/// trace. Probes are never hit.
+/// The faults of a simulation, by frequency or by step; set with [`crate::Simulation::faults`].
+///
+/// The seed chooses everything else, so the same seed gives the same faults. Each fault is
+/// recorded in the trace. Probes are never hit.
 ///
 /// ```
 /// # use krarup_node::{Fault, Faults, Simulation};
@@ -75,15 +76,15 @@ impl Victim {
 ///         .fail_init_one_in(10)                               // of the starts
 ///         .at_most(3),
 /// );
-/// // Or exactly here: after turn 17, as the trace counts them.
+/// // Or at a given step: after turn 17, as the trace counts them.
 /// sim.faults(Faults::new().at_step(17, Fault::Panic, "stock"));
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "faults do nothing until a simulation has them"]
 pub struct Faults {
-    /// By likelihood: one in so many.
+    /// Random faults: the fault, and one in how many turns or starts it strikes.
     random: Vec<(Fault, usize)>,
-    /// By step.
+    /// Faults at given steps.
     chosen: Vec<(u64, Fault, Victim)>,
     left: u64,
     spared: Vec<Pid>,
@@ -94,12 +95,12 @@ pub struct Faults {
 pub(crate) struct Strike {
     pub(crate) fault: Fault,
     pub(crate) victim: Victim,
-    /// The seed chose that it strikes.
+    /// Whether the seed chose it.
     pub(crate) is_random: bool,
 }
 
 impl Faults {
-    /// No faults yet.
+    /// Returns a value without faults.
     pub fn new() -> Self {
         Faults {
             random: Vec::new(),
@@ -110,55 +111,59 @@ impl Faults {
         }
     }
 
-    /// After each turn, with a likelihood of one in `turns`, a living process is killed, each
-    /// as likely as the others. 0 kills nobody.
+    /// Kills a living process after a turn, with a probability of one in `turns`. Each process
+    /// is equally likely. 0 kills none.
     pub fn kill_one_in(self, turns: u32) -> Self {
         self.one_in(turns, Fault::Kill)
     }
 
-    /// As [`Faults::kill_one_in`], but it panics: see [`Fault::Panic`].
+    /// Makes a process panic, with the probability of [`Faults::kill_one_in`]: see
+    /// [`Fault::Panic`].
     pub fn panic_one_in(self, turns: u32) -> Self {
         self.one_in(turns, Fault::Panic)
     }
 
-    /// As [`Faults::kill_one_in`], but it is held up, for some whole milliseconds and at most this
-    /// long: see [`Fault::Delay`].
+    /// Delays a process, with the probability of [`Faults::kill_one_in`], for a number of whole
+    /// milliseconds up to `at_most`: see [`Fault::Delay`].
     pub fn delay_one_in(self, turns: u32, at_most: Duration) -> Self {
         self.one_in(turns, Fault::Delay(at_most))
     }
 
-    /// As [`Faults::kill_one_in`], but its mailbox is full, for some whole milliseconds and at
-    /// most this long: see [`Fault::Fill`]. Who has no bound is not hit.
+    /// Fills the mailbox of a process, with the probability of [`Faults::kill_one_in`], for a
+    /// number of whole milliseconds up to `at_most`: see [`Fault::Fill`]. Processes without a
+    /// bound are not hit.
     pub fn fill_one_in(self, turns: u32, at_most: Duration) -> Self {
         self.one_in(turns, Fault::Fill(at_most))
     }
 
-    /// Of the processes that start from now on, one in `starts` fails: see [`Fault::FailInit`].
+    /// Makes one in `starts` of the processes that start from now on fail: see
+    /// [`Fault::FailInit`].
     pub fn fail_init_one_in(self, starts: u32) -> Self {
         self.one_in(starts, Fault::FailInit)
     }
 
-    /// After turn `step`, as the trace counts them, this goes wrong; an `init` fails at the first
-    /// start at or after it. If nobody is there to be hit, the trace says so.
+    /// Adds a fault after turn `step`, as the trace counts them. An `init` fails at the first
+    /// start at or after it. If no process fits, the trace records that.
     pub fn at_step(mut self, step: u64, fault: Fault, victim: impl Into<Victim>) -> Self {
         self.chosen.push((step, fault, victim.into()));
         self
     }
 
-    /// So many faults at most; without it there is no limit. Those of chosen steps do not
+    /// Limits the number of faults; by default there is no limit. Faults at given steps do not
     /// count.
     pub fn at_most(mut self, faults: u64) -> Self {
         self.left = faults;
         self
     }
 
-    /// Never hits this one by chance: a supervisor that nobody would start again.
+    /// Exempts a process from random faults, for example a supervisor that nothing would
+    /// restart.
     pub fn spare(mut self, pid: Pid) -> Self {
         self.spared.push(pid);
         self
     }
 
-    /// By chance hits this one only, or who has this name.
+    /// Limits random faults to this process, or to the process with this name.
     pub fn only(mut self, victim: impl Into<Victim>) -> Self {
         self.only = victim.into();
         self
@@ -173,7 +178,7 @@ impl Faults {
         self
     }
 
-    /// What strikes after this turn.
+    /// The faults that strike after this turn.
     pub(crate) fn after_turn(&mut self, turn: u64, seeded: &mut Seeded) -> Vec<Strike> {
         let is_now = |(step, fault, _): &mut (u64, Fault, Victim)| {
             *step <= turn && *fault != Fault::FailInit
@@ -192,7 +197,7 @@ impl Faults {
         strikes
     }
 
-    /// Whether this process, which starts, fails.
+    /// Whether this starting process fails.
     pub(crate) fn fails_to_start(
         &mut self,
         turn: u64,
@@ -217,8 +222,8 @@ impl Faults {
         !self.spared.iter().any(|spared| spared.is_same_process(pid)) && self.only.is(pid, name)
     }
 
-    /// Counts a fault that chance brings; false if there have been as many as there may be. Several
-    /// can come after one turn, so each is counted when it strikes.
+    /// Counts a random fault. Returns false if the limit has been reached. Several faults can
+    /// strike after one turn, so each is counted when it strikes.
     pub(crate) fn count(&mut self) -> bool {
         let left = self.left.checked_sub(1);
         self.left = left.unwrap_or(0);
@@ -226,7 +231,7 @@ impl Faults {
     }
 }
 
-/// The fault with a time that the seed chooses.
+/// The fault with a duration that the seed chooses.
 fn drawn(fault: Fault, seeded: &mut Seeded) -> Fault {
     let mut draw = |at_most: Duration| {
         let millis = usize::try_from(at_most.as_millis()).unwrap_or(usize::MAX).max(1);

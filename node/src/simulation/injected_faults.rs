@@ -1,4 +1,4 @@
-//! What goes wrong in a simulation: faults that strike, and what they hold up meanwhile.
+//! The faults that are active in a simulation, and what they hold up.
 
 use crate::simulation::faults::{Fault, Faults, Strike, Victim};
 use crate::simulation::recorder::Candidate;
@@ -12,18 +12,18 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(crate) struct InjectedFaults {
     faults: Option<Faults>,
-    /// Whom no fault hits by chance: the test's own.
+    /// Processes that no random fault hits: the test's own.
     spared: Vec<Pid>,
-    /// Who has no turn, and until when.
+    /// Processes that have no turn, and until when.
     held: BTreeMap<Pid, Timestamp>,
-    /// Room that others do not have, and until when.
+    /// Room that is reserved, and until when.
     occupied: Vec<(Timestamp, OccupiedRoom)>,
 }
 
-/// Room in a mailbox; given back when it is dropped, which is done under no lock.
+/// Room in a mailbox. Dropping it returns the room, which must happen under no lock.
 pub(crate) type OccupiedRoom = Box<dyn Send>;
 
-/// A fault that strikes this one.
+/// A fault with the process that it hits.
 pub(crate) struct Struck {
     fault: Fault,
     victim: Result<Candidate, Victim>,
@@ -37,8 +37,8 @@ pub(crate) enum FaultEffect {
 }
 
 impl InjectedFaults {
-    /// Sets what goes wrong from now on. What was held up goes on; the room is handed out, to
-    /// be dropped under no lock.
+    /// Sets the faults from now on, and ends the effects of earlier ones. Returns the reserved
+    /// room, to be dropped under no lock.
     pub(crate) fn begin(&mut self, faults: Faults) -> Vec<(Timestamp, OccupiedRoom)> {
         self.faults = Some(faults);
         self.held.clear();
@@ -58,7 +58,7 @@ impl InjectedFaults {
         self.spared.retain(|spared| *spared != pid);
     }
 
-    /// Whether anybody has no turn now.
+    /// Whether any process is held up now.
     pub(crate) fn holds_any(&mut self, now: Timestamp) -> bool {
         self.held.retain(|_, until| *until > now);
         !self.held.is_empty()
@@ -68,12 +68,12 @@ impl InjectedFaults {
         self.held.contains_key(&pid)
     }
 
-    /// When the next of what is held up goes on.
+    /// When the next effect ends.
     pub(crate) fn next_end(&self) -> Option<Timestamp> {
         self.held.values().chain(self.occupied.iter().map(|(until, _)| until)).min().copied()
     }
 
-    /// Time has moved on: the room that is free again, to be dropped under no lock.
+    /// Ends the effects that are over by now. Returns their room, to be dropped under no lock.
     pub(crate) fn until(&mut self, now: Timestamp) -> Vec<(Timestamp, OccupiedRoom)> {
         self.held.retain(|_, until| *until > now);
         self.occupied.extract_if(.., |(until, _)| *until <= now).collect()
@@ -91,7 +91,7 @@ impl InjectedFaults {
         faults.is_some_and(|faults| faults.fails_to_start(turn, newcomer.pid, name, seeded))
     }
 
-    /// Ends a process that has not had a turn, as an `init` that fails does.
+    /// Ends a process before its first turn, like a failing `init`.
     pub(crate) fn fail_start(newcomer: Candidate) {
         let reason = Reason::error("a fault of the simulation");
         let exit = Exit { pid: newcomer.pid, reason };
@@ -102,7 +102,7 @@ impl InjectedFaults {
         self.faults.as_mut().map_or(Vec::new(), |faults| faults.after_turn(turn, seeded))
     }
 
-    /// Whom of these it hits.
+    /// Chooses which of these processes the fault hits.
     pub(crate) fn choose(
         &mut self,
         strike: Strike,
@@ -125,7 +125,7 @@ impl InjectedFaults {
         };
         let mut hit: Vec<Candidate> = living.into_iter().filter(may_hit).collect();
         if hit.is_empty() {
-            // By chance there is nobody; but who was named should have been there.
+            // A random fault then has no victim, but a victim that was named should exist.
             return (!is_random).then_some(Struck { fault, victim: Err(victim) });
         }
         if is_random && !faults.count() {

@@ -1,4 +1,4 @@
-//! A node whose every choice comes from a seed, in virtual time.
+//! A node in virtual time in which every choice comes from a seed.
 
 pub(crate) mod arrivals;
 pub(crate) mod codecs;

@@ -1,7 +1,7 @@
-//! Who is ready in a simulation, by class.
+//! The ready processes of a simulation, by class.
 //!
-//! While processes of high class are ready, one of them has the next turn; after 16 of them in
-//! a row a normal one has, if one is ready (rule R6).
+//! While processes of high class are ready, one of them has the next turn. After 16 such turns
+//! in a row a normal process has one, if any is ready (rule R6).
 
 use crate::dispatcher::priority_queue::IN_A_ROW;
 use krarup_act::Ready;
@@ -14,16 +14,16 @@ pub(crate) struct ReadyLists {
     high: Vec<Ready>,
     /// All living processes of high class, by number.
     highs: BTreeSet<u64>,
-    /// Turns of these without one of a normal process.
+    /// Turns of high processes since the last turn of a normal one.
     in_a_row: u32,
     turns: u64,
     high_turns: u64,
 }
 
-/// Those of whom one may have the next turn.
+/// The processes that may have the next turn.
 pub(crate) struct Candidates {
     class: Class,
-    /// Their places; `None`: all of their class.
+    /// Their places in the list; `None`: the whole list of their class.
     places: Option<Vec<usize>>,
     pub(crate) count: usize,
 }
@@ -35,19 +35,19 @@ impl ReadyLists {
         self.of_class(class).push(ready);
     }
 
-    /// A process of this class is about to be.
+    /// Prepares for a process of this class, which is about to be spawned.
     pub(crate) fn expect(&mut self, pid: Pid, class: Class) {
         if class == Class::High {
             self.highs.insert(pid.id());
         }
     }
 
-    /// A process has ended, or was not admitted.
+    /// Removes a process that has ended or was not admitted.
     pub(crate) fn forget(&mut self, pid: Pid) {
         self.highs.remove(&pid.id());
     }
 
-    /// Those of whom one may have the next turn, without those whom `holds` names.
+    /// The processes that may have the next turn, without those for which `holds` returns true.
     pub(crate) fn candidates(&self, holds: Option<&dyn Fn(Pid) -> bool>) -> Candidates {
         let of = |class, list: &[Ready]| match holds {
             None => Candidates { class, places: None, count: list.len() },
@@ -63,13 +63,13 @@ impl ReadyLists {
         if high.count == 0 || tired { normal } else { high }
     }
 
-    /// Takes out one of the candidates, for there has been no change since.
+    /// Takes out one of the candidates; the lists must not have changed since.
     pub(crate) fn take(&mut self, candidates: &Candidates, chosen: usize) -> (Ready, u64) {
         let place = candidates.places.as_ref().map_or(chosen, |places| places[chosen]);
         self.take_from(candidates.class, place)
     }
 
-    /// Takes out this process, if it is ready, and the number of its turn.
+    /// Takes out this process if it is ready, with the number of its turn.
     pub(crate) fn take_this(&mut self, pid: Pid) -> Option<(Ready, u64)> {
         [Class::Normal, Class::High].into_iter().find_map(|class| {
             let place = self.of_class(class).iter().position(|ready| ready.pid() == pid)?;
@@ -85,22 +85,22 @@ impl ReadyLists {
         } else {
             self.in_a_row = 0;
         }
-        // Not `swap_remove`: the order of the others stays that of their arrival, so a
-        // trace reads as it happened.
+        // Not `swap_remove`: the others keep their order of arrival, so a trace reads as it
+        // happened.
         (self.of_class(class).remove(place), self.turns)
     }
 
-    /// Takes out all: nobody runs any more.
+    /// Takes out all processes: none runs any more.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Ready> + use<> {
         std::mem::take(&mut self.normal).into_iter().chain(std::mem::take(&mut self.high))
     }
 
-    /// How many are ready.
+    /// How many processes are ready.
     pub(crate) fn len(&self) -> usize {
         self.normal.len() + self.high.len()
     }
 
-    /// Turns so far, and those of high class among them.
+    /// The number of turns so far, and of those of high class among them.
     pub(crate) fn turns(&self) -> (u64, u64) {
         (self.turns, self.high_turns)
     }

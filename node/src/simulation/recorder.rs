@@ -1,7 +1,7 @@
-//! How a simulation remembers its last steps: a bounded record, and who lives.
+//! Records the last steps of a simulation, in a bounded record, and the living processes.
 //!
-//! Steps are written down as they begin, so that what happens within a turn stands behind
-//! the turn; its messages are filled in when it is over, if the line is still there.
+//! A step is recorded when it begins, so that the events within a turn follow the turn. The
+//! number of its messages is added when it is over, if the line is still there.
 
 use crate::simulation::trace::{Run, Trace, TraceEvent, TraceStep, Who};
 use crate::timers::clock::Clock;
@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// How many steps are remembered: what a reader looks through, some 20 kB.
+/// The most steps that are kept: as many as a reader looks through, some 20 kB.
 const STEPS: usize = 256;
 
 pub(crate) struct Recorder {
@@ -23,7 +23,7 @@ pub(crate) struct Recorder {
 #[derive(Default)]
 struct RecordedSteps {
     steps: VecDeque<TraceStep>,
-    /// Steps that have been forgotten: the number of the first one that is left.
+    /// The number of discarded steps, which is the number of the first one that is left.
     forgotten: u64,
     living: BTreeMap<Pid, Living>,
 }
@@ -48,13 +48,13 @@ impl Candidate {
         Candidate { pid: who.pid, name: who.name.clone(), process: Arc::clone(process), label }
     }
 
-    /// As the trace names it.
+    /// Its name in the trace.
     pub(crate) fn label(&self) -> &str {
         &self.label
     }
 }
 
-/// A turn that is being taken.
+/// A turn that is running.
 pub(crate) struct RunningTurn {
     step: u64,
     process: Arc<dyn Process>,
@@ -91,7 +91,7 @@ impl Recorder {
     }
 
     pub(crate) fn ended(&self, pid: Pid, reason: &Reason) {
-        // What an error prints is a user's code: not under the lock.
+        // Formatting an error runs user code: not under the lock.
         let reason = reason.to_string();
         let mut record = self.record.lock();
         let Some(Living { who, process, .. }) = record.living.remove(&pid) else { return };
@@ -101,12 +101,12 @@ impl Recorder {
         drop(process);
     }
 
-    /// Who lives, in the order in which they were spawned.
+    /// The living processes, in the order in which they were spawned.
     pub(crate) fn living(&self) -> Vec<Candidate> {
         self.record.lock().living.values().map(Candidate::of).collect()
     }
 
-    /// The process, if it lives and has had no turn.
+    /// The process, if it lives and has not had a turn.
     pub(crate) fn newcomer(&self, pid: Pid) -> Option<Candidate> {
         self.record.lock().living.get(&pid).filter(|living| !living.has_run).map(Candidate::of)
     }
@@ -126,13 +126,14 @@ impl Recorder {
         self.record.lock().push(&self.clock, TraceEvent::Codec { message, error });
     }
 
-    /// The simulation ends; processes hold their host, and so this record.
+    /// Drops the living processes when the simulation ends: they keep their host alive, and so
+    /// this record.
     pub(crate) fn forget_the_living(&self) {
         let living = std::mem::take(&mut self.record.lock().living);
         drop(living);
     }
 
-    /// A timer fires that was set in a turn of this process.
+    /// Records a timer that was set in a turn of this process.
     pub(crate) fn timer_fires(&self, owner: Option<Pid>) {
         let mut record = self.record.lock();
         let who = owner.and_then(|pid| record.living.get(&pid)).map(|living| living.who.clone());
@@ -162,7 +163,7 @@ impl Recorder {
 }
 
 impl RecordedSteps {
-    /// The number of the step.
+    /// Appends a step. Returns its number.
     fn push(&mut self, clock: &Clock, event: TraceEvent) -> u64 {
         if self.steps.len() == STEPS {
             self.steps.pop_front();

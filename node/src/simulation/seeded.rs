@@ -1,9 +1,10 @@
 //! The choices of a simulation: numbers that a seed determines, on every machine.
 //!
 //! The stream is that of `ChaCha` with 8 rounds, which is defined by its algorithm and not by
-//! a version of a library: key = the seed as 8 bytes, least significant first, then 24 zeros;
-//! nonce and first block are 0; a number is two words of the stream, the lower first. How a
-//! number becomes a choice is decided here, so that no library can change that either.
+//! the version of a library. The key is the seed as 8 bytes, least significant first, then 24
+//! zeros. The nonce and the first block are 0. A number is two words of the stream, the lower
+//! first. This file decides how a number becomes a choice, so that no library can change that
+//! either.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
@@ -22,9 +23,9 @@ impl Seeded {
         self.0.next_u64()
     }
 
-    /// One of `count` things; 0 if there are none. Always takes one number: its share of all
-    /// numbers is the choice's share of `count`, so the choices differ in likelihood by less
-    /// than `count` in 2^64.
+    /// Chooses one of `count` items; 0 if there are none. Always takes one number. The choice
+    /// has the same share of `count` as the number has of all numbers, so the probabilities of
+    /// the choices differ by less than `count` in 2^64.
     pub(crate) fn choose(&mut self, count: usize) -> usize {
         let share = (u128::from(self.number()) * count as u128) >> 64;
         // Less than `count`, which is a `usize`.
@@ -39,8 +40,8 @@ mod tests {
     #[test]
     fn t2_the_stream_is_that_of_the_algorithm() {
         let mut zero = Seeded::new(0);
-        // The first bytes of `ChaCha8` with a key of zeros, as its published test vectors have
-        // them: 3e 00 ef 2f 89 5f 40 d6 | 7f 5b b8 e8 1f 09 a5 a1.
+        // The first bytes of `ChaCha8` with a key of zeros, from its published test vectors: 3e
+        // 00 ef 2f 89 5f 40 d6 | 7f 5b b8 e8 1f 09 a5 a1.
         assert_eq!(zero.number().to_le_bytes(), [0x3e, 0, 0xef, 0x2f, 0x89, 0x5f, 0x40, 0xd6]);
         assert_eq!(zero.number().to_le_bytes(), [0x7f, 0x5b, 0xb8, 0xe8, 0x1f, 0x09, 0xa5, 0xa1]);
     }

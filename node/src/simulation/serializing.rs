@@ -1,4 +1,4 @@
-//! Messages that are serialised on their way, in a simulation (feature `serde`).
+//! Messages that are serialised on their way through a simulation (feature `serde`).
 
 use crate::simulation::simulation::Simulation;
 use serde::Serialize;
@@ -6,16 +6,16 @@ use serde::de::DeserializeOwned;
 use std::fmt;
 
 impl Simulation {
-    /// Has every message of type `M` serialised and deserialised from now on, wherever it is sent
-    /// to another process's mailbox: [`Simulation::add_codec`] with `MessagePack`, which says
-    /// what its types say of themselves, by name. What it cannot take fails the seed that is
-    /// explored, and stands in [`Simulation::carried`].
+    /// Serialises and deserialises every message of type `M` that is sent to another process's
+    /// mailbox from now on. It is [`Simulation::add_codec`] with `MessagePack`, in which fields
+    /// have names. A message that cannot be converted fails the seed of an exploration, and is
+    /// listed in [`Simulation::carried`].
     pub fn serializing<M: Serialize + DeserializeOwned + 'static>(&self) {
         self.add_codec(round_trip::<M>);
     }
 
-    /// As [`Simulation::serializing`], and what comes out must equal what went in: a field that
-    /// is skipped, or a number that is rounded, is a failure too.
+    /// As [`Simulation::serializing`], but the result must equal the message: a skipped field or
+    /// a rounded number is a failure too.
     pub fn serializing_unchanged<M>(&self)
     where
         M: Serialize + DeserializeOwned + PartialEq + fmt::Debug + 'static,

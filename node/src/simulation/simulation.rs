@@ -1,4 +1,4 @@
-//! A node whose every choice comes from a seed, in virtual time.
+//! A node in virtual time in which every choice comes from a seed.
 
 use crate::core::{Core, DispatcherHost};
 use crate::dispatcher::any::Dispatcher;
@@ -22,23 +22,23 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// A node on one thread, the caller's, in which every choice comes from a seed and time is
-/// virtual: the same seed gives the same run, and years pass in milliseconds.
+/// A node on one thread, the caller's, in virtual time, in which every choice comes from a seed:
+/// the same seed gives the same run, and years pass in milliseconds.
 ///
-/// The seed chooses who has a turn next; which of the timers that are due at
-/// a time fires first, and whether turns come before it; and where a message arrives among
-/// those that others sent at the same time. All of it is what a node of several workers could
-/// have done: what one process sends another keeps its order (rule M1), timers of one process fire
-/// in the order in which they are due (rule T1), and what a process sends knowing of a
-/// message does not pass that. (What processes know by memory that they share is not seen.)
+/// The seed chooses which process has the next turn. It chooses which of the due timers fires
+/// first, and whether turns come before it. It chooses where a message arrives among those that
+/// others sent at the same time. A node with several workers could make every one of these
+/// choices: messages of one process to another keep their order (rule M1), timers of one process
+/// fire in the order in which they are due (rule T1), and a message does not overtake one that
+/// its sender knows of. (Knowledge through shared memory is not tracked.)
 ///
-/// The generator behind the seed is a fixed algorithm, `ChaCha8`, and the choices are made of
-/// its numbers by a fixed rule: a seed replays on every machine and with every version of
-/// the dependencies, as long as Krarup and the program take the same turns.
+/// The generator is a fixed algorithm, `ChaCha8`, and a fixed rule turns its numbers into
+/// choices: a seed replays on every machine and with every version of the dependencies, as long
+/// as Krarup and the program take the same turns.
 ///
-/// It is a [`Node`] (it dereferences to one), so trees are spawned, called and inspected
-/// as on a real node. Nothing runs by itself: `.wait()` on anything pending runs the
-/// simulation until it is ready, and so do the methods here.
+/// A simulation dereferences to its [`Node`], so trees are spawned, called and inspected as on a
+/// real node. Nothing runs by itself: `.wait()` on a pending result runs the simulation until
+/// the result is ready, and so do the methods here.
 ///
 /// ```
 /// # use krarup_node::Simulation;
@@ -63,14 +63,14 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// A simulation with this seed, named `sim@localhost`.
+    /// Makes a simulation with this seed, named `sim@localhost`.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self::with_throughput(seed, THROUGHPUT)
     }
 
-    /// A simulation whose turns last at most this many messages (at least 1): with 1,
-    /// the seed chooses anew after every message.
+    /// Makes a simulation whose turns have at most this many messages (at least 1). With 1, the
+    /// seed chooses anew after every message.
     #[allow(clippy::missing_panics_doc, reason = "the name in it is a valid one")]
     #[must_use]
     pub fn with_throughput(seed: u64, throughput: u32) -> Self {
@@ -78,7 +78,7 @@ impl Simulation {
         // The name is not empty and has 13 bytes.
         let name = Name::new("sim@localhost").expect("a valid name");
         krarup_act::note_panic_locations();
-        // The creation is neither printed nor compared: it does not come from the seed.
+        // The creation does not come from the seed, but it is neither printed nor compared.
         let core =
             Core::new(name, rand::random::<u32>().max(1), Clock::simulated(), Blocking::none());
         let dispatcher =
@@ -90,26 +90,25 @@ impl Simulation {
         }
     }
 
-    /// Lets processes be spawned with `.dispatcher(name)`, as on a node that was started
-    /// with one of this name: so that a tree that names several can be simulated. All run
-    /// here, in the order that the seed chooses; what they are told of their dispatcher is
-    /// this name.
+    /// Adds a dispatcher name, so that processes can be spawned with `.dispatcher(name)` as on a
+    /// node with such a dispatcher. All processes run on this simulation, in the order that the
+    /// seed chooses. Their dispatcher has this name for them.
     pub fn add_dispatcher(&self, name: impl AsRef<str>) {
         let dispatcher = self.home.dispatcher.clone();
         self.home.core.plan(name.as_ref(), Box::new(move || Ok(dispatcher.clone())));
     }
 
-    /// Whether turns run in spans of `tracing` from now on: see
+    /// Sets whether turns run in spans of `tracing` from now on: see
     /// [`NodeBuilder::spans`](crate::NodeBuilder::spans).
     pub fn spans(&self, on: bool) {
         simulated(&self.home).spans.store(on, Ordering::Relaxed);
     }
 
-    /// When to warn of a mailbox: see
+    /// Sets the length at which a mailbox is reported: see
     /// [`NodeBuilder::mailbox_alarm`](crate::NodeBuilder::mailbox_alarm).
     ///
     /// # Errors
-    /// [`NodeError::MailboxAlarm`](crate::NodeError::MailboxAlarm) if that is too early.
+    /// [`NodeError::MailboxAlarm`](crate::NodeError::MailboxAlarm) if it is below the minimum.
     pub fn mailbox_alarm(&self, messages: impl Into<Option<usize>>) -> Result<(), NodeError> {
         let messages = messages.into();
         mailbox_alarm::check(messages)?;
@@ -117,19 +116,20 @@ impl Simulation {
         Ok(())
     }
 
-    /// Lets processes block in a pool of this name ([`krarup_act::Context::block_in`]), as on a node
-    /// that was built with one. As all blocking work, it runs at once.
+    /// Adds a pool of this name for blocking work ([`krarup_act::Context::block_in`]), as on a
+    /// node with such a pool. Its work runs on this thread, like all blocking work of a
+    /// simulation.
     pub fn add_blocking_pool(&self, name: impl AsRef<str>) {
         self.home.core.blocking.add(name.as_ref(), Blocking::none());
     }
 
-    /// Runs one turn of a ready process chosen by the seed; which, or `None` if none is
-    /// ready.
+    /// Runs one turn of a ready process that the seed chooses. Returns the process, or `None` if
+    /// none is ready.
     pub fn step(&self) -> Option<Pid> {
         simulated(&self.home).step()
     }
 
-    /// Runs turns until no process is ready; time stands still. How many.
+    /// Runs turns until no process is ready; time does not advance. Returns the number of turns.
     pub fn run_until_idle(&self) -> u64 {
         let mut turns = 0;
         while self.step().is_some() {
@@ -138,15 +138,15 @@ impl Simulation {
         turns
     }
 
-    /// Moves virtual time on by this much, running whatever becomes due when it is due.
+    /// Advances virtual time by this much, and runs everything that becomes due at its due time.
     pub fn advance(&self, by: Duration) {
         let until = self.home.now() + by;
         while self.step_until(until) {}
         self.run_until_idle();
     }
 
-    /// Runs one turn, or moves time to the next timer that is due by then; if there is
-    /// neither, moves it there, and that was all.
+    /// Runs one turn, or advances time to the next timer that is due by then. If there is
+    /// neither, advances time to `until` and returns false.
     pub(crate) fn step_until(&self, until: Timestamp) -> bool {
         if self.step().is_some() {
             return true;
@@ -163,7 +163,7 @@ impl Simulation {
         }
     }
 
-    /// Runs one turn of this process, if it is ready; no choice is made.
+    /// Runs one turn of this process if it is ready, without a choice of the seed.
     pub(crate) fn step_of(&self, pid: Pid) -> bool {
         simulated(&self.home).step_of(pid)
     }
@@ -173,27 +173,27 @@ impl Simulation {
         simulated(&self.home).move_to(to, &core.clock, &core.timers);
     }
 
-    /// Has things go wrong from now on, at chosen steps or at moments that the seed chooses: in
-    /// place of the faults that were set before, and what those hold up goes on. For the body
-    /// of [`Simulation::explore`]: whatever goes wrong, what shall hold must hold.
+    /// Sets the faults from now on, at given steps or at moments that the seed chooses. They
+    /// replace earlier faults, whose effects end. For the body of [`Simulation::explore`]: its
+    /// conditions must hold with any faults.
     pub fn faults(&self, faults: Faults) {
         simulated(&self.home).set_faults(faults);
     }
 
-    /// No fault hits this one by chance.
+    /// Exempts a process from random faults.
     pub(crate) fn spare(&self, pid: Pid) {
         simulated(&self.home).spare(pid);
     }
 
-    /// Has every message of type `M` taken apart and put together again from now on, wherever it
-    /// is sent to another process's mailbox: what would not survive a network is found
-    /// before there is one (Akka's `serialize-messages`). The receiver gets what `codec` makes of
-    /// it. If that fails, or panics, the message goes on as it was; the failure stands in
-    /// [`Simulation::carried`] and in the trace, and a seed that is explored fails by it.
+    /// Converts every message of type `M` that is sent to another process's mailbox from now on,
+    /// to find those that would not survive a network before there is one (Akka's
+    /// `serialize-messages`). The receiver gets the result of `codec`. If that fails or panics,
+    /// the message is delivered unchanged; the failure is listed in [`Simulation::carried`] and
+    /// in the trace, and fails the seed of an exploration.
     ///
-    /// A message that is sent as a [`krarup_act::Dynamic`] is carried as what it is. Not carried are
-    /// replies, what a process sends itself by a timer or a pipe, and messages of
-    /// types without a codec, which are listed.
+    /// A message sent as a [`krarup_act::Dynamic`] is converted as the type that it holds.
+    /// Replies, and messages of a process to itself by a timer or a pipe, are not converted.
+    /// Types without a codec are listed.
     ///
     /// ```
     /// # use krarup_node::Simulation;
@@ -214,26 +214,26 @@ impl Simulation {
         simulated(&self.home).codecs().lock().add(codec);
     }
 
-    /// What has gone by the codecs so far, and what could not.
+    /// Returns the results of the codecs so far.
     #[must_use]
     pub fn carried(&self) -> Carried {
         simulated(&self.home).carried()
     }
 
-    /// The last steps, 256 at most: what a failing test should show. The same seed gives the
-    /// same steps, byte for byte.
+    /// Returns the last steps, at most 256, for the report of a failing test. The same seed
+    /// gives the same steps, byte for byte.
     #[must_use]
     pub fn last_steps(&self) -> Trace {
         simulated(&self.home).recorder.trace()
     }
 
-    /// The virtual time.
+    /// Returns the virtual time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.home.now()
     }
 
-    /// The simulated node; clone it to hand it to processes.
+    /// Returns the simulated node; clone it to give it to processes.
     #[must_use]
     pub fn node(&self) -> &Node {
         &self.node
@@ -248,15 +248,15 @@ impl Deref for Simulation {
     }
 }
 
-/// What still lives is killed, so that its state is dropped; not while the thread
-/// panics, for then more of the user's code could run into the same trouble.
+/// Kills the living processes, so that their states are dropped. Not while the thread panics,
+/// because then more user code could fail in the same way.
 impl Drop for Simulation {
     fn drop(&mut self) {
         if std::thread::panicking() {
             return;
         }
         self.home.core.registry.close();
-        // Who is held up goes on.
+        // Ends all delays.
         self.faults(Faults::new());
         for process in self.home.core.registry.all() {
             process.kill();

@@ -1,24 +1,24 @@
-//! What a simulation did last, in words.
+//! The trace of a simulation: its last steps as text.
 
 use krarup_act::Sending;
 use krarup_gen::{Label, Name, Pid, Priority, Timestamp};
 use std::fmt;
 
-/// The last steps of a simulation: turns, births and ends of processes, messages that were sent,
-/// timers that fired, faults. Made by [`crate::Simulation::last_steps`]; it prints, oldest first, a step a line,
-/// each with its virtual time.
+/// The last steps of a simulation: turns, spawns and ends of processes, sent messages, fired
+/// timers, faults. Made by [`crate::Simulation::last_steps`].
 ///
-/// The same seed gives the same trace, byte for byte. A turn is named by its number from the
-/// start of the simulation and by the process that ran: pid, name if it has one, behaviour.
+/// It prints one step per line, the oldest first, each with its virtual time. The same seed
+/// gives the same trace, byte for byte. A turn has its number from the start of the simulation,
+/// and the process that ran: pid, name if it has one, behaviour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     pub(crate) run: Run,
-    /// Steps that came before these.
+    /// The number of steps before these.
     pub(crate) omitted: u64,
     pub(crate) steps: Vec<TraceStep>,
 }
 
-/// What a simulation was made from: the same run comes of the same.
+/// The parameters of a simulation: the same parameters give the same run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) seed: u64,
@@ -37,25 +37,25 @@ pub(crate) enum TraceEvent {
         who: Who,
         parent: Option<Pid>,
     },
-    /// How many messages it has handled in the turn is known when that is over.
+    /// `handled` is set when the turn is over.
     Turn {
         number: u64,
         who: Who,
         handled: u64,
     },
-    /// A timer of this process fires, or one that was set from outside.
+    /// A timer fires that this process set, or that was set from outside.
     Timer {
         owner: Option<Pid>,
         who: Option<Who>,
     },
-    /// What goes wrong, in words.
+    /// A fault, as text.
     Fault(String),
-    /// A message is sent; the sender is looked up for its name.
+    /// A message is sent; `from` gives the sender's name.
     Sent {
         from: Option<Who>,
         sending: Sending,
     },
-    /// A message of this type did not come through its codec.
+    /// A message of this type failed in its codec.
     Codec {
         message: &'static str,
         error: String,
@@ -66,7 +66,7 @@ pub(crate) enum TraceEvent {
     },
 }
 
-/// A process as a line names it.
+/// A process as a line of the trace names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Who {
     pub(crate) pid: Pid,
@@ -75,7 +75,7 @@ pub(crate) struct Who {
 }
 
 impl Trace {
-    /// The last `count` of these steps.
+    /// Returns the last `count` of these steps.
     #[must_use]
     pub fn last(mut self, count: usize) -> Trace {
         let earlier = self.steps.len().saturating_sub(count);
@@ -84,13 +84,13 @@ impl Trace {
         self
     }
 
-    /// How many steps it has.
+    /// Returns the number of steps.
     #[must_use]
     pub fn len(&self) -> usize {
         self.steps.len()
     }
 
-    /// Whether nothing has happened.
+    /// Returns whether there are no steps.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
@@ -144,7 +144,7 @@ impl fmt::Display for TraceStep {
     }
 }
 
-/// Who sends what to whom, and by which lane if it is not Main.
+/// Writes a sent message: its type, sender and receiver, and its lane if it is not Main.
 fn write_sent(f: &mut fmt::Formatter<'_>, from: Option<&Who>, sending: &Sending) -> fmt::Result {
     write!(f, "sent       {} to {} ", sending.type_name, sending.to)?;
     match (from, sending.from) {

@@ -1,7 +1,7 @@
 //! A process whose end stops its node (rule X6).
 //!
-//! Akka chains its guardians by death watch: when the one of the users ends, the system does.
-//! Here who matters so much is named, and a process below the system root watches it.
+//! Akka chains its guardians by death watch: the system ends when the user guardian ends. Here
+//! the program names the process, and a process below the system root monitors it.
 
 use crate::core::DispatcherHost;
 use crate::stop::shutdown::contained;
@@ -10,18 +10,18 @@ use krarup_act::{Context, Host, Spawn, behavior_fn, watch};
 use krarup_gen::{Pid, SpawnError, Target};
 use std::sync::Arc;
 
-/// Spawns the process that waits for the end of this one.
+/// Spawns the process that waits for the end of `pid`.
 pub(crate) fn stop_with(
     home: &Arc<DispatcherHost>,
     stopper: &Arc<Stopper>,
     pid: Pid,
 ) -> Result<(), SpawnError> {
-    // Such a process may well live, so this node must not stop as if it had ended.
+    // A process of another node may well live, so this node must not stop as if it had ended.
     if !home.core.is_ours(pid) {
         return Err(SpawnError::NoConnection(pid));
     }
     let end = watch(Arc::clone(home) as Arc<dyn Host>, Target::Pid(pid));
-    // Not a handle on the node: the last one of the program's stops it.
+    // Not a handle on the node, because dropping the program's last handle stops the node.
     let (node, stopper) = (Arc::clone(home), Arc::clone(stopper));
     let guard = behavior_fn(move |_: Context<()>| async move {
         let down = end.await;

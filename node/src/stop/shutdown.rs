@@ -1,22 +1,22 @@
-//! How a node stops (rules X2, X6).
+//! The stop of a node (rules X2, X6).
 //!
-//! 1. No top-level process is spawned any more: none without a parent. What runs goes on, and
-//!    may call, and spawn what it needs to finish what it has begun, until it is asked to stop.
-//! 2. The top-level processes of the user root (those spawned from outside) are asked to
-//!    stop, the last started first, one after the other, each when the one before has ended:
-//!    a supervisor takes its tree down in its own order. Processes whose parent has ended
-//!    without them are top-level then, and asked in the same way.
-//! 3. When four fifths of the time are over, all that are left are asked, in the same order and
-//!    without waiting in between: one that takes too long must not cost the others their
-//!    orderly end.
-//! 4. When the time is over, nobody is spawned below the user root any more, and all that are
-//!    left are killed.
-//! 5. The same with the system root, for which the time begins anew: whoever wrote the logs
-//!    of a tree that did not stop in time writes them down all the same.
+//! 1. No top-level process, which is one without a parent, is spawned any more. Running
+//!    processes continue. Until they are asked to stop they may call, and spawn what they need
+//!    to finish their work.
+//! 2. The top-level processes of the user root (those spawned from outside) are asked to stop,
+//!    the last started first, each when the one before has ended. A supervisor stops its tree in
+//!    its own order. Processes whose parent has ended before them are top-level then, and are
+//!    asked in the same way.
+//! 3. When four fifths of the time have passed, all remaining ones are asked, in the same order
+//!    and without waiting in between: a slow process must not cost the others their orderly end.
+//! 4. When the time has passed, no process is spawned below the user root any more, and all
+//!    remaining ones are killed.
+//! 5. The same with the system root, with a new time limit: the services that log for a tree
+//!    that did not stop in time still write those logs.
 //! 6. The dispatchers, the timer and the side threads stop.
 //!
 //! Log subscribers and executors of the user run on the thread that does this. Each such call is
-//! contained: one that panics must not keep the node from its stop.
+//! contained: its panic must not keep the node from stopping.
 
 use crate::core::{Core, DispatcherHost};
 use krarup_act::{Host, KILL_GRACE, Process, Sleep, contain, watch};
@@ -27,19 +27,19 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-/// Between two looks for a process that is about to appear.
+/// The time between two checks for a process that is about to appear.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
-/// Looks for processes whose parent has ended, before time is to pass between two of them.
+/// The checks for processes whose parent has ended that are made without letting time pass.
 const ROUNDS_AT_ONCE: u32 = 64;
 
-/// The part of the time in which all that are left have been asked.
+/// The last fraction of the time, one part in this many, in which all processes have been asked.
 const TOGETHER: u32 = 5;
 
-/// Looks in that part for processes whose parent has ended meanwhile, at most.
+/// The most checks in that part for processes whose parent has ended meanwhile.
 const LOOKS: u32 = 16;
 
-/// Steps 1 to 5, for all processes but the one that carries them out.
+/// Steps 1 to 5, for all processes except the one that runs them.
 pub(crate) async fn stop_processes(
     home: Arc<DispatcherHost>,
     timeout: Duration,
@@ -53,14 +53,15 @@ pub(crate) async fn stop_processes(
     }
 }
 
-/// All that live below the root, but for the one process.
+/// All living processes below the root, except `myself`.
 fn below(home: &DispatcherHost, root: Root, myself: Option<Pid>) -> Vec<Arc<dyn Process>> {
     let mut all = home.core.registry.all();
     all.retain(|process| process.root() == root && Some(process.pid()) != myself);
     all
 }
 
-/// Those of them whose parent does not live among them, in the order of their start.
+/// The processes below the root whose parent does not live below it, in the order of their
+/// start.
 fn top_level(home: &DispatcherHost, root: Root, myself: Option<Pid>) -> Vec<Arc<dyn Process>> {
     let mut left = below(home, root, myself);
     let pids: BTreeSet<Pid> = left.iter().map(|process| process.pid()).collect();
@@ -68,7 +69,7 @@ fn top_level(home: &DispatcherHost, root: Root, myself: Option<Pid>) -> Vec<Arc<
     left
 }
 
-/// Asks them to end, until the time is over.
+/// Asks the processes below a root to stop, until the time has passed.
 async fn stop_below(
     home: &Arc<DispatcherHost>,
     root: Root,
@@ -105,7 +106,7 @@ async fn stop_below(
     }
 }
 
-/// Asks all that are left at once, and again those who are top-level meanwhile.
+/// Asks all remaining processes at once, and later those that have become top-level meanwhile.
 async fn stop_together(
     home: &Arc<DispatcherHost>,
     root: Root,
@@ -143,12 +144,12 @@ async fn stop_together(
     }
 }
 
-/// Kills all that are left.
+/// Kills all remaining processes.
 async fn kill_below(home: &Arc<DispatcherHost>, root: Root, myself: Option<Pid>) {
     let until = home.now() + KILL_GRACE;
     loop {
-        // A spawn that was admitted just before the registry was closed is counted before it
-        // can be found there. So count first: if as many are found, all have appeared.
+        // A spawn that was admitted just before the registry was closed is counted before it can
+        // be found there. So count first: if as many are found, all have appeared.
         let counted = home.core.registry.living();
         let found = home.core.registry.all().len();
         let left = below(home, root, myself);
@@ -176,13 +177,13 @@ async fn kill_below(home: &Arc<DispatcherHost>, root: Root, myself: Option<Pid>)
     }
 }
 
-/// What may run code of the user: an executor that gets a process to run, or a log subscriber.
-/// One that panics must not keep the node from its stop.
+/// Runs a step that may call user code: an executor that gets a process to run, or a log
+/// subscriber. Its panic must not keep the node from stopping.
 pub(crate) fn contained(step: impl FnOnce()) {
     let _ = contain(step);
 }
 
-/// Kills everybody, without waiting: for a stop that cannot be carried out in order.
+/// Kills all processes without waiting: for a stop that cannot be carried out in order.
 pub(crate) fn kill_all(core: &Core) {
     core.registry.close();
     for process in core.registry.all() {
@@ -190,7 +191,8 @@ pub(crate) fn kill_all(core: &Core) {
     }
 }
 
-/// Processes that spawn others when they end must not make a simulation's time stand still.
+/// Lets time pass after some rounds: processes that spawn others when they end must not keep a
+/// simulation's time from advancing.
 async fn another_round(home: &Arc<DispatcherHost>, rounds: &mut u32) {
     *rounds = rounds.saturating_add(1);
     if *rounds > ROUNDS_AT_ONCE {
@@ -202,7 +204,7 @@ async fn pause(home: &Arc<DispatcherHost>) {
     Sleep::until(Arc::clone(home) as Arc<dyn Host>, home.now() + LOOK_AGAIN).await;
 }
 
-/// Waits for the end of a process, at most until then; whether it ended.
+/// Waits for the end of a process, at most until `until`. Returns whether it has ended.
 async fn ended_by(
     home: &Arc<DispatcherHost>,
     process: &Arc<dyn Process>,
@@ -215,7 +217,8 @@ async fn ended_by(
         if end.as_mut().poll(cx).is_ready() {
             return Poll::Ready(true);
         }
-        // The end of time never comes, not even for a simulation that has been moved there.
+        // The maximum of time is never reached, even by a simulation that has been advanced to
+        // it.
         if until == Timestamp::MAX {
             return Poll::Pending;
         }

@@ -1,4 +1,4 @@
-//! Stopping a node from outside and from inside.
+//! Stops a node, from outside and from inside.
 
 use crate::block_on::block_on;
 use crate::core::DispatcherHost;
@@ -18,12 +18,12 @@ use std::task::{Context, Poll, Waker};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Stops a node once, however often it is asked to.
+/// Stops a node once, however often a stop is requested.
 pub(crate) struct Stopper {
-    /// How long the processes have, unless a stop says otherwise.
+    /// How long the processes have, unless a stop sets another time.
     pub(crate) timeout: Duration,
     phase: Mutex<StopPhase>,
-    /// The timer thread, to be joined at the end.
+    /// The timer thread, which is joined at the end.
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -38,9 +38,8 @@ impl Stopper {
         Stopper { timeout, phase: Mutex::new(StopPhase::Running), threads: Mutex::new(threads) }
     }
 
-    /// Begins to stop the node unless that has begun. A real node stops on a thread of
-    /// its own, so that not even workers that are all blocked can hold it up; a
-    /// simulation stops in a process.
+    /// Begins to stop the node unless a stop has begun. A real node stops on a separate thread,
+    /// so that it stops even if all workers are blocked. A simulation stops in a process.
     pub(crate) fn begin(self: &Arc<Self>, home: &Arc<DispatcherHost>, timeout: Duration) {
         {
             let mut phase = self.phase.lock();
@@ -53,7 +52,7 @@ impl Stopper {
         let home = Arc::clone(home);
         match &home.dispatcher {
             Dispatcher::Simulated(_) => {
-                // Below the system root, as what it does is a service of the node.
+                // Below the system root, because it is a service of the node.
                 let host: Arc<dyn Host> = home.of_system();
                 let core = Arc::clone(&home.core);
                 let process = behavior_fn(move |ctx: act::Context<()>| async move {
@@ -68,8 +67,8 @@ impl Stopper {
                 core.registry.close_to_top_level();
             }
             _ => {
-                // Closed now, not when the thread gets to it: after `stop` has been
-                // called no top-level process is spawned.
+                // Closed now and not by the thread: after `stop` has been called no top-level
+                // process is spawned.
                 home.core.registry.close_to_top_level();
                 let run = {
                     let (stopper, home) = (Arc::clone(&stopper), Arc::clone(&home));
@@ -111,17 +110,17 @@ impl Stopper {
     }
 }
 
-/// All that wait for the end of the stop, each with its waker.
+/// The wakers of all that wait for the end of the stop.
 #[derive(Default)]
 struct StopWaiters {
     next: u64,
     wakers: BTreeMap<u64, Waker>,
 }
 
-/// Ready when the node has stopped.
+/// A future that is ready when the node has stopped.
 struct Stopped {
     stopper: Arc<Stopper>,
-    /// Its place among those that wait.
+    /// Its key among the waiters.
     place: Option<u64>,
 }
 
@@ -135,11 +134,11 @@ impl Future for Stopped {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        // Wakers are code of the user: cloned and dropped without the lock.
+        // Wakers are user code: cloned and dropped without the lock.
         let waker = cx.waker().clone();
         let _before = match &mut *Arc::clone(&self.stopper).phase.lock() {
             StopPhase::Stopped => return Poll::Ready(()),
-            // A stop that is waited for has begun.
+            // Not reached: a stop begins before anything waits for it.
             StopPhase::Running => return Poll::Pending,
             StopPhase::Stopping(waiting) => {
                 let place = *self.place.get_or_insert_with(|| {
@@ -162,19 +161,22 @@ impl Drop for Stopped {
     }
 }
 
-/// An orderly stop of a node that has not been asked for yet (rule X2).
+/// An orderly stop of a node that has not begun yet (rule X2).
 ///
-/// From the beginning no top-level process is spawned: [`crate::Node::spawn`] fails with
-/// [`krarup_gen::SpawnError::NodeStopping`]. What runs goes on until its turn to stop has come:
-/// it may send, call, pipe, and spawn children, its supervisors restart and its pools replace. So
-/// a front that is asked to stop can drain, and has all it needs for that.
+/// As soon as it begins, no top-level process is spawned any more: [`crate::Node::spawn`] fails
+/// with [`krarup_gen::SpawnError::NodeStopping`]. A running process continues until it is asked
+/// to stop: it may send, call, pipe, and spawn children, supervisors restart and pools replace
+/// workers. So a process that is asked to stop can drain its work, with everything that it needs
+/// for that.
 ///
-/// Top-level processes are stopped in the reverse order of their start, one after the other, each
-/// tree by its supervisors. When four fifths of the time are over, all that are left are asked at
-/// once; what has not ended when the time is over is killed. Afterwards no process,
-/// thread or timer is left, unless a handler blocks its worker without an `await`, or work
-/// given to [`krarup_act::Context::block`] does not return: nothing can end that, so after
-/// 5 s more it is left behind with its thread, and reported.
+/// Top-level processes are stopped in the reverse order of their start, one after the other,
+/// each tree by its supervisors. When four fifths of the time have passed, all remaining ones
+/// are asked at once. Those that have not ended when the time has passed are killed.
+///
+/// Afterwards no process, thread or timer is left, with two exceptions that nothing can end: a
+/// handler that blocks its worker without an `await`, and work given to
+/// [`krarup_act::Context::block`] that does not return. These are abandoned with their threads
+/// after 5 s more, and reported.
 #[must_use = "the node is not stopped until this is awaited, waited for or started"]
 pub struct NodeStop {
     home: Arc<DispatcherHost>,
@@ -183,8 +185,8 @@ pub struct NodeStop {
 }
 
 impl NodeStop {
-    /// How long the processes have for an orderly end, unless told otherwise here or by
-    /// [`crate::NodeBuilder::stop_timeout`].
+    /// The default time that the processes have for an orderly end.
+    /// [`crate::NodeBuilder::stop_timeout`] and [`NodeStop::timeout`] change it.
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
     pub(crate) fn new(home: Arc<DispatcherHost>, stopper: Arc<Stopper>) -> Self {
@@ -192,26 +194,26 @@ impl NodeStop {
         NodeStop { home, stopper, timeout }
     }
 
-    /// How long the processes have for an orderly end before they are killed: those of the
-    /// user root, and then again those of the system root (rule X6). The first stop that is
-    /// begun decides.
+    /// Sets how long the processes have for an orderly end before they are killed: those of the
+    /// user root, and then again those of the system root (rule X6). The first stop that begins
+    /// decides.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Begins the stop and goes on: what a handler does.
+    /// Begins the stop without waiting for its end, as a handler should do.
     pub fn start(self) {
         self.stopper.begin(&self.home, self.timeout);
     }
 
-    /// Begins the stop and waits for its end on a plain thread. Inside a process it only
-    /// begins it, for the process is among those that must end first.
+    /// Begins the stop and waits for its end on a plain thread. Inside a process it only begins
+    /// the stop, because the process is among those that must end first.
     ///
     /// # Errors
-    /// Processes are left that block their workers and cannot be ended. In a simulation:
-    /// its processes wait for what never comes. On a thread that drives a runtime, which must
-    /// `.await`: nothing has been done.
+    /// Processes are left that block their workers and cannot be ended. In a simulation: its
+    /// processes wait for events that never happen. On a thread that drives a runtime, which
+    /// must `.await`: nothing has been done.
     pub fn wait(self) -> krarup_gen::Result {
         if !is_in_process() && self.home.is_driving_runtime() {
             return Err(Reason::error(CannotWait::InRuntime));
@@ -227,9 +229,9 @@ impl NodeStop {
         self.left_behind()
     }
 
-    /// An error if a process could not be ended.
+    /// Returns an error if a process could not be ended.
     fn left_behind(&self) -> krarup_gen::Result {
-        // In a simulation the stop is a process itself, and the last to end.
+        // In a simulation the stop is itself a process, and the last to end.
         let left = match &self.home.dispatcher {
             Dispatcher::Simulated(_) => 0,
             _ => self.home.core.registry.living(),

@@ -1,4 +1,4 @@
-//! What a probe expects, and how it waits for it.
+//! The expectations of a probe, and how it waits for them.
 
 use crate::testkit::probe::Probe;
 use crate::testkit::probe_process::{Arrived, ProbeMail};
@@ -7,19 +7,19 @@ use std::fmt;
 use std::time::Duration;
 
 impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
-    /// The next message, which comes within this time.
+    /// Returns the next message, which must arrive within this time.
     ///
     /// # Panics
-    /// If something else comes, or nothing.
+    /// Panics if something else arrives within this time, or nothing.
     #[track_caller]
     pub fn expect(&self, within: Duration) -> M {
         self.expect_that(within, "a message", |_| true)
     }
 
-    /// The next message equals this one.
+    /// Expects that the next message equals this one.
     ///
     /// # Panics
-    /// If something else comes within this time, or nothing.
+    /// Panics if something else arrives within this time, or nothing.
     #[track_caller]
     pub fn expect_message(&self, within: Duration, message: &M)
     where
@@ -28,10 +28,11 @@ impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
         self.expect_that(within, &format!("{message:?}"), |came| came == message);
     }
 
-    /// The next message, which satisfies the condition; `what` says in words what that is.
+    /// Expects that the next message satisfies the condition, which `what` describes in words,
+    /// and returns it.
     ///
     /// # Panics
-    /// If something else comes within this time, or nothing.
+    /// Panics if something else arrives within this time, or nothing.
     #[track_caller]
     pub fn expect_that(
         &self,
@@ -50,10 +51,11 @@ impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
         }
     }
 
-    /// The next thing is a message of this other type, sent by pid, name or alias.
+    /// Expects that the next item is a message of type `T`, sent by pid, name or alias, and
+    /// returns it.
     ///
     /// # Panics
-    /// If something else comes within this time, or nothing.
+    /// Panics if something else arrives within this time, or nothing.
     #[track_caller]
     pub fn expect_other<T: 'static>(&self, within: Duration) -> T {
         let what = format!("a {}", std::any::type_name::<T>());
@@ -72,11 +74,11 @@ impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
         }
     }
 
-    /// The first message that satisfies the condition; what comes before it is dropped. `what`
-    /// says in words what is looked for.
+    /// Returns the first message that satisfies the condition, and drops everything before it.
+    /// `what` describes the message in words.
     ///
     /// # Panics
-    /// If none comes within this time.
+    /// Panics if none arrives within this time.
     #[track_caller]
     pub fn fish(&self, within: Duration, what: &str, condition: impl Fn(&M) -> bool) -> M {
         let until = self.sim.now() + within;
@@ -95,10 +97,10 @@ impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
         }
     }
 
-    /// The next messages, so many; nothing else comes between them.
+    /// Returns the next `count` messages; nothing else may arrive between them.
     ///
     /// # Panics
-    /// If something else comes within this time, or not so many.
+    /// Panics if something else arrives within this time, or fewer messages.
     #[track_caller]
     pub fn expect_many(&self, within: Duration, count: usize) -> Vec<M> {
         let until = self.sim.now() + within;
@@ -110,10 +112,10 @@ impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
             .collect()
     }
 
-    /// The next messages are these, in whatever order.
+    /// Expects that the next messages are these, in any order.
     ///
     /// # Panics
-    /// If something else comes within this time, or not all of them.
+    /// Panics if something else arrives within this time, or not all of them.
     #[track_caller]
     pub fn expect_all(&self, within: Duration, messages: &[M])
     where
@@ -134,8 +136,8 @@ impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
         }
     }
 
-    /// The messages that have come and were not expected, without waiting; ends and exit
-    /// signals stay.
+    /// Returns the messages that have arrived and were not expected, without waiting. Monitor
+    /// notices and exit signals stay.
     #[must_use]
     pub fn take_messages(&self) -> Vec<M> {
         let mut messages = Vec::new();
@@ -149,11 +151,11 @@ impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
         messages
     }
 
-    /// No message comes for this time, which passes. Ends and exit signals may, and stay to be
-    /// expected; [`Probe::expect_none`] allows nothing.
+    /// Expects that no message arrives during this time, which passes. Monitor notices and exit
+    /// signals may arrive, and stay to be expected; [`Probe::expect_none`] allows nothing.
     ///
     /// # Panics
-    /// If a message comes.
+    /// Panics if a message arrives.
     #[track_caller]
     pub fn expect_no_message(&self, during: Duration) {
         let until = self.sim.now() + during;
@@ -174,10 +176,10 @@ impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
         }
     }
 
-    /// Nothing comes for this time, which passes.
+    /// Expects that nothing arrives during this time, which passes.
     ///
     /// # Panics
-    /// If anything comes.
+    /// Panics if anything arrives.
     #[track_caller]
     pub fn expect_none(&self, during: Duration) {
         if let Some(came) = self.next(during) {
@@ -185,10 +187,11 @@ impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
         }
     }
 
-    /// The next thing is the end of this process, which the probe monitors: its reason.
+    /// Expects that the next item is the end of this process, which the probe monitors. Returns
+    /// its reason.
     ///
     /// # Panics
-    /// If something else comes within this time, or nothing.
+    /// Panics if something else arrives within this time, or nothing.
     #[track_caller]
     pub fn expect_down(&self, within: Duration, pid: Pid) -> Reason {
         match self.next(within) {
@@ -202,11 +205,11 @@ impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
         }
     }
 
-    /// The next thing is an exit signal of this process, because the probe is linked to it or
-    /// because it sent one: its reason.
+    /// Expects that the next item is an exit signal of this process, from a link or sent by it.
+    /// Returns its reason.
     ///
     /// # Panics
-    /// If something else comes within this time, or nothing.
+    /// Panics if something else arrives within this time, or nothing.
     #[track_caller]
     pub fn expect_exit(&self, within: Duration, pid: Pid) -> Reason {
         match self.next(within) {
@@ -218,7 +221,7 @@ impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
         }
     }
 
-    /// Runs the simulation until something has come, or this time has passed.
+    /// Runs the simulation until an item has arrived, or this time has passed.
     fn next(&self, within: Duration) -> Option<Arrived<M>> {
         let until = self.sim.now() + within;
         loop {

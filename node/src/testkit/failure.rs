@@ -1,4 +1,4 @@
-//! What a probe says when something else came than it expected.
+//! The failure of a probe whose expectation was not met.
 
 use crate::simulation::trace::Trace;
 use crate::testkit::probe::Probe;
@@ -61,7 +61,7 @@ impl<M: fmt::Debug + Send + 'static> Probe<'_, M> {
         format!("probe {}", self.name_of(self.pid()))
     }
 
-    /// The pid, and the name if it lives and has one.
+    /// The pid, with the name if the process lives and has one.
     pub(crate) fn name_of(&self, pid: Pid) -> String {
         match self.sim.process_info(pid).and_then(|info| info.name) {
             Some(name) => format!("{pid} {name:?}"),

@@ -1,4 +1,4 @@
-//! Probes of the node itself: who is spawned, who ends, and what nobody handles.
+//! Probes of the node itself: spawned processes, ended processes, and dead letters.
 
 use crate::simulation::simulation::Simulation;
 use crate::testkit::probe::Probe;
@@ -6,7 +6,7 @@ use krarup_gen::{DeadLetter, DeadLetterCause, Label, Lifecycle, Name, Pid, Reaso
 use std::time::Duration;
 
 impl<'a> Probe<'a, Lifecycle> {
-    /// A probe that is told of the life of all other processes, from now on.
+    /// Makes a probe that is notified of the lifecycle of all other processes, from now on.
     ///
     /// ```
     /// # use krarup_node::{Probe, Simulation};
@@ -26,7 +26,7 @@ impl<'a> Probe<'a, Lifecycle> {
     /// ```
     ///
     /// # Panics
-    /// As [`Probe::spawn`].
+    /// Panics as [`Probe::spawn`] does.
     #[must_use]
     #[track_caller]
     pub fn of_lives(sim: &'a Simulation) -> Self {
@@ -35,11 +35,11 @@ impl<'a> Probe<'a, Lifecycle> {
         probe
     }
 
-    /// A process of this name is spawned, or of a behaviour whose type is called so, with its path
-    /// or without: its pid. What else happens before is passed over.
+    /// Expects that a process with this name is spawned, or one with this type name as its
+    /// behaviour, with or without its path. Returns its pid. Earlier events are dropped.
     ///
     /// # Panics
-    /// If none is within this time.
+    /// Panics if none is spawned within this time.
     #[track_caller]
     pub fn expect_spawned(&self, within: Duration, who: &str) -> Pid {
         let is_called = |name: &Option<Name>, behavior: &Label| {
@@ -55,10 +55,10 @@ impl<'a> Probe<'a, Lifecycle> {
         spawned.pid()
     }
 
-    /// This process ends: its reason. What else happens before is passed over.
+    /// Expects that this process ends. Returns its reason. Earlier events are dropped.
     ///
     /// # Panics
-    /// If it does not within this time.
+    /// Panics if it does not end within this time.
     #[track_caller]
     pub fn expect_ended(&self, within: Duration, pid: Pid) -> Reason {
         let what = format!("the end of {}", self.name_of(pid));
@@ -66,17 +66,17 @@ impl<'a> Probe<'a, Lifecycle> {
             |life: &Lifecycle| matches!(life, Lifecycle::Ended { pid: ended, .. } if *ended == pid);
         match self.fish(within, &what, is_its_end) {
             Lifecycle::Ended { reason, .. } => reason,
-            // Not reached: it was looked for.
+            // Not reached: `fish` has selected an end.
             _ => Reason::Normal,
         }
     }
 }
 
 impl<'a> Probe<'a, DeadLetter> {
-    /// A probe that is told of every message to others that nobody handles, from now on.
+    /// Makes a probe that is notified of every dead letter for other processes, from now on.
     ///
     /// # Panics
-    /// As [`Probe::spawn`].
+    /// Panics as [`Probe::spawn`] does.
     #[must_use]
     #[track_caller]
     pub fn of_dead_letters(sim: &'a Simulation) -> Self {
@@ -85,10 +85,10 @@ impl<'a> Probe<'a, DeadLetter> {
         probe
     }
 
-    /// The next dead letter is of a message of type `T`: why nobody handled it.
+    /// Expects that the next dead letter is a message of type `T`. Returns its cause.
     ///
     /// # Panics
-    /// If it is of another, or none comes within this time.
+    /// Panics if it is of another type, or none arrives within this time.
     #[track_caller]
     pub fn expect_dead_letter<T>(&self, within: Duration) -> DeadLetterCause {
         let name = std::any::type_name::<T>();

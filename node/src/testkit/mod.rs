@@ -1,4 +1,4 @@
-//! Probes: processes of a test, what they expect, and how long they wait for it.
+//! Probes: processes of a test with expectations.
 
 pub(crate) mod expect;
 pub(crate) mod failure;

@@ -1,4 +1,5 @@
-//! Waiting in a simulation for what no probe is told of, and how long something takes.
+//! Waits in a simulation for conditions that no probe is notified of, and limits how long code
+//! takes.
 
 use crate::simulation::simulation::Simulation;
 use krarup_gen::Timestamp;
@@ -8,8 +9,8 @@ use std::time::Duration;
 const STEPS_SHOWN: usize = 12;
 
 impl Simulation {
-    /// Runs until the condition holds, and no further; `what` says in words what that is. It is
-    /// looked at after every turn (Akka's `awaitAssert`).
+    /// Runs until the condition holds, and no further. `what` describes the condition in words.
+    /// It is checked after every turn (Akka's `awaitAssert`).
     ///
     /// ```
     /// # use krarup_node::Simulation;
@@ -30,7 +31,7 @@ impl Simulation {
     /// ```
     ///
     /// # Panics
-    /// If it does not hold within this time.
+    /// Panics if it does not hold within this time.
     #[track_caller]
     pub fn run_until(&self, within: Duration, what: &str, mut condition: impl FnMut() -> bool) {
         let until = self.now() + within;
@@ -42,10 +43,10 @@ impl Simulation {
         }
     }
 
-    /// Runs `body`, which takes at most this much virtual time.
+    /// Runs `body`, which must take at most this much virtual time.
     ///
     /// # Panics
-    /// If it takes more.
+    /// Panics if it takes longer.
     #[track_caller]
     pub fn within<T>(&self, at_most: Duration, body: impl FnOnce() -> T) -> T {
         let began: Timestamp = self.now();

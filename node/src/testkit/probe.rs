@@ -1,19 +1,18 @@
-//! A process of the test: what the processes under test send to.
+//! Probes: processes of a test to which the processes under test send.
 //!
-//! A [`Probe`] stands where another actor would stand, keeps what comes, and says what it
-//! expected and what came instead. Waiting for something runs the simulation, in virtual
-//! time, exactly until it has come.
+//! A [`Probe`] takes the place of another actor, keeps what it receives, and reports what it
+//! expected and what arrived instead. Waiting for something runs the simulation, in virtual
+//! time, exactly until it has arrived.
 //!
 //! ```text
 //!   test body ── expect(..) ──► runs turns and timers ──► the processes under test
-//!       ▲                                                          │ send, exit, die
+//!       ▲                                                          │ send, exit, end
 //!       └───────── arrived: in order ◄──── probe, a process ◄──────┘
 //! ```
 //!
-//! The form is that of Akka's `TestProbe` (`expectMessage`, `expectNoMessage`,
-//! `expectTerminated`, `fishForMessage`, a reply to the last sender); that a test drives an
-//! input and then asks what came of it, with no scheduler and no clock between, is that of
-//! Ergo's `testing/unit`.
+//! The API follows Akka's `TestProbe` (`expectMessage`, `expectNoMessage`, `expectTerminated`,
+//! `fishForMessage`, a reply to the last sender). As in Ergo's `testing/unit`, a test drives an
+//! input and then checks its effects, with no scheduler and no clock in between.
 
 use crate::simulation::simulation::Simulation;
 use crate::testkit::probe_process::{ProbeMail, ProbeProcess, ProbeState, ProbeTask};
@@ -23,24 +22,24 @@ use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
 
-/// A process that expects messages of type `M`, notices of ends and exit signals.
+/// A process that expects messages of type `M`, monitor notices and exit signals.
 ///
-/// What comes is kept in its order, and every expectation is about the next of it:
-/// something else in its place is a failure, a panic that names what was expected, what came,
-/// when and from whom, and the last steps of the simulation. An expectation that is met leaves
-/// the simulation at the moment at which it was met. Time is virtual, so a generous limit
-/// costs nothing.
+/// It keeps what it receives in order, and every expectation is about the next item. If
+/// something else arrives, the expectation panics: the message names what was expected, what
+/// arrived, when and from which process, and the last steps of the simulation. An expectation
+/// that is met leaves the simulation at the moment at which it was met. Time is virtual, so a
+/// generous limit costs nothing.
 ///
-/// A probe traps exit signals, has no bound, and takes all priorities alike. A request that it
-/// got is answered through its reply token. A message of another type that is sent to its pid or
-/// name is for [`Probe::expect_other`]; so `M` is not [`krarup_act::Dynamic`] itself.
+/// A probe traps exit signals, has no bound, and treats all priorities alike. A request is
+/// answered through its reply token. Messages of other types that are sent to its pid or name
+/// are for [`Probe::expect_other`]; so `M` is not [`krarup_act::Dynamic`] itself.
 ///
 /// ```
 /// # use krarup_node::{Probe, Simulation};
 /// # use krarup_act::{Actor, Context, Recipient};
 /// # use krarup_gen::Result;
 /// # use std::time::Duration;
-/// /// Says it again, a second later.
+/// /// Sends each text back, a second later.
 /// struct Echo(Recipient<String>);
 ///
 /// impl Actor for Echo {
@@ -71,15 +70,15 @@ pub struct Probe<'a, M: Send + 'static> {
     pub(crate) sim: &'a Simulation,
     address: Address<M>,
     pub(crate) kept: ProbeState<M>,
-    /// Who sent the message that was taken last.
+    /// The sender of the message that was taken last.
     pub(crate) sender: Mutex<Option<Pid>>,
 }
 
 impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
-    /// A probe in this simulation.
+    /// Spawns a probe in this simulation.
     ///
     /// # Panics
-    /// If the simulation is stopping.
+    /// Panics if the simulation is stopping.
     #[must_use]
     #[track_caller]
     pub fn spawn(sim: &'a Simulation) -> Self {
@@ -89,10 +88,10 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
         }
     }
 
-    /// A probe under this name, in place of the process that would have it.
+    /// Spawns a probe with this name, in place of the process that would have it.
     ///
     /// # Panics
-    /// If somebody has the name, if it cannot be one, or if the simulation is stopping.
+    /// Panics if the name is taken or not valid, or if the simulation is stopping.
     #[must_use]
     #[track_caller]
     pub fn named(sim: &'a Simulation, name: &str) -> Self {
@@ -111,18 +110,18 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
             None => spawn.start()?,
         };
         sim.spare(address.pid());
-        // It traps exits before anything can happen to it.
+        // It traps exit signals before anything else can happen to it.
         sim.step_of(address.pid());
         Ok(Probe { sim, address, kept, sender: Mutex::new(None) })
     }
 
-    /// Its address.
+    /// Returns its address.
     #[must_use]
     pub fn address(&self) -> Address<M> {
         self.address.clone()
     }
 
-    /// A handle for one of the types that its messages are made from.
+    /// Returns a handle for one of the types that convert into its message type.
     #[must_use]
     pub fn recipient<T: Send + 'static>(&self) -> Recipient<T>
     where
@@ -131,23 +130,24 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
         self.address.recipient()
     }
 
-    /// Its pid.
+    /// Returns its pid.
     #[must_use]
     pub fn pid(&self) -> Pid {
         self.address.pid()
     }
 
-    /// Who sent the message that was taken last; `None` if it came from outside any process.
+    /// Returns the sender of the message that was taken last; `None` if it came from outside any
+    /// process.
     #[must_use]
     pub fn sender(&self) -> Option<Pid> {
         *self.sender.lock()
     }
 
-    /// Runs `act` in the probe's own turn, now and before anybody else: what it sends, links or
-    /// registers is the probe's. Time stands still.
+    /// Runs `act` in the probe's own turn, at once and before any other process: the probe is
+    /// the sender, the link partner, the registered process. Time does not advance.
     ///
     /// # Panics
-    /// If `act` does, or the probe has ended or is suspended.
+    /// Panics if `act` panics, or if the probe has ended or is suspended.
     #[track_caller]
     pub fn run<T: Send + 'static>(
         &self,
@@ -172,20 +172,20 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
         }
     }
 
-    /// Links the probe to a process: an [`Probe::expect_exit`] can follow.
+    /// Links the probe to a process, for [`Probe::expect_exit`].
     #[track_caller]
     pub fn link(&self, pid: Pid) {
         self.run(move |ctx| ctx.link(pid));
     }
 
-    /// Monitors a process: an [`Probe::expect_down`] can follow.
+    /// Monitors a process, for [`Probe::expect_down`].
     #[track_caller]
     pub fn monitor(&self, pid: Pid) -> Ref {
         self.run(move |ctx| ctx.monitor(pid))
     }
 
-    /// Lets a future run in the simulation, in the name of the probe; its output is a message to
-    /// it. For a call that is to be answered while the test does something else.
+    /// Runs a future in the simulation on behalf of the probe, which receives its output as a
+    /// message. For a call that is answered while the test does something else.
     ///
     /// ```
     /// # use krarup_node::{Probe, Simulation};
@@ -202,7 +202,7 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
     /// ```
     ///
     /// # Panics
-    /// If the probe has ended or is suspended, or the simulation is stopping.
+    /// Panics if the probe has ended or is suspended, or if the simulation is stopping.
     #[track_caller]
     pub fn pipe(&self, work: impl Future<Output = M> + Send + 'static) {
         match self.run(move |ctx| ctx.pipe(work, |message| message)) {
@@ -211,9 +211,9 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
         }
     }
 
-    /// Has the probe handle messages itself from now on, as they come and in its own turn: what
-    /// `handle` gives back is kept for the expectations, and nothing else. For a neighbour that
-    /// answers each time alike (Akka's `AutoPilot`). A panic in it ends the probe.
+    /// Makes the probe handle messages from now on, as they arrive and in its own turn. Only
+    /// what `handle` returns is kept for the expectations. For a peer that always answers in the
+    /// same way (Akka's `AutoPilot`). A panic in `handle` ends the probe.
     ///
     /// ```
     /// # use krarup_node::{Probe, Simulation};
@@ -233,9 +233,9 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
         drop(before);
     }
 
-    /// Keeps a copy of every message that another process takes from now on, as it takes it: what
-    /// was sent to whom is seen where a probe cannot stand. It is the process's tracer
-    /// ([`Address::trace`]), in place of one that it had.
+    /// Keeps a copy of every message that another process takes from now on, so that messages
+    /// can be checked where a probe cannot take the process's place. It becomes the process's
+    /// tracer ([`Address::trace`]), and replaces an earlier one.
     pub fn listen_to<C: Send + 'static>(&self, other: &Address<M, C>)
     where
         M: Clone,
@@ -248,11 +248,11 @@ impl<'a, M: fmt::Debug + Send + 'static> Probe<'a, M> {
         });
     }
 
-    /// Sends a message to whoever sent the message that was taken last, in the name of the
-    /// probe.
+    /// Sends a message to the sender of the message that was taken last, on behalf of the probe.
     ///
     /// # Panics
-    /// If that came from outside any process, or the process does not take this.
+    /// Panics if that message came from outside any process, or if the process does not take
+    /// this type.
     #[track_caller]
     pub fn reply<T: Send + 'static>(&self, message: T) {
         let Some(pid) = self.sender() else {

@@ -1,4 +1,4 @@
-//! The process behind a probe: it keeps what comes, and does what its test tells it.
+//! The process behind a probe: it keeps what it receives, and runs the tasks of its test.
 
 use krarup_act::{Behavior, Context, Dynamic, Received};
 use krarup_gen::{Down, Exit, Inspection, Pid, Result, Timestamp};
@@ -6,11 +6,11 @@ use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What a probe's process and its test share.
+/// The state that a probe's process and its test share.
 pub(crate) struct ProbeState<M> {
-    /// What came and was not expected yet.
+    /// What has arrived and was not expected yet.
     pub(crate) arrived: Arc<Mutex<VecDeque<Arrived<M>>>>,
-    /// What handles messages as they come, if anything does.
+    /// The handler of messages, if one is set.
     pub(crate) pilot: Arc<Mutex<Option<ProbeHandle<M>>>>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) enum ProbeMail<M> {
     Other(Dynamic),
 }
 
-/// Something for the probe's process to do.
+/// A task for the probe's process.
 pub(crate) struct ProbeTask<M>(pub(crate) Act<M>);
 
 pub(crate) type Act<M> = Box<dyn FnOnce(&mut Context<M>) + Send>;
@@ -87,7 +87,7 @@ impl<M: Send + 'static> Behavior for ProbeProcess<M> {
                 }
                 Received::Stop(reason) => return Err(reason),
                 Received::Finish => return Ok(()),
-                // A state that is asked for is not shown: its token says so.
+                // A request for the state is not answered, and its dropped token says so.
                 _ => continue,
             };
             self.0.keep(ctx.now(), ctx.sender(), item);
@@ -100,9 +100,9 @@ impl<M: Send + 'static> Behavior for ProbeProcess<M> {
 }
 
 impl<M: Send + 'static> ProbeProcess<M> {
-    /// What is to be kept of a message.
+    /// The message to keep, if any.
     fn handled(&self, ctx: &mut Context<M>, message: M) -> Option<M> {
-        // Taken out meanwhile, for it may set another.
+        // Taken out during the call, because the handler may set another one.
         let Some(mut pilot) = self.0.pilot.lock().take() else { return Some(message) };
         let left = pilot(ctx, message);
         self.0.pilot.lock().get_or_insert(pilot);

@@ -1,15 +1,15 @@
-//! The one place where the system clock is read (rule T2).
+//! The only code that reads the system clock (rule T2).
 
 use krarup_gen::Timestamp;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// A node's time: that of the machine, or virtual.
+/// A node's time: real or virtual.
 #[derive(Debug)]
 pub(crate) enum Clock {
-    /// Time since the node started.
+    /// The time since the node started.
     Real(Instant),
-    /// Moved by the simulation alone; nanoseconds.
+    /// In nanoseconds; advanced by the simulation alone.
     Virtual(AtomicU64),
 }
 
@@ -30,7 +30,7 @@ impl Clock {
         })
     }
 
-    /// Moves virtual time forward; never back. Real time moves by itself.
+    /// Advances virtual time, never backwards. Has no effect on real time.
     pub(crate) fn advance_to(&self, to: Timestamp) {
         if let Clock::Virtual(now) = self {
             now.fetch_max(to.as_nanos(), Ordering::AcqRel);

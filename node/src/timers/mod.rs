@@ -1,4 +1,4 @@
-//! The timers of a node: the clock, the wheel and the thread that turns it.
+//! The timers of a node: the clock, the wheel, and the thread that advances it.
 
 pub(crate) mod clock;
 pub(crate) mod timer;

@@ -1,4 +1,4 @@
-//! The node's timers: the wheel, and the thread that turns it.
+//! The node's timers: the wheel, and the thread that advances it.
 
 use crate::sync::{Condvar, Mutex};
 use crate::timers::clock::Clock;
@@ -7,8 +7,8 @@ use krarup_act::{Alarm, TimerKey, contain};
 use krarup_gen::Timestamp;
 use std::sync::Arc;
 
-/// The timers of a node. A real node turns the wheel on a thread of its own; a
-/// simulation turns it by hand.
+/// The timers of a node. A real node advances the wheel on a thread of its own; a simulation
+/// advances it directly.
 pub(crate) struct NodeTimers {
     state: Mutex<TimerState>,
     changed: Condvar,
@@ -16,7 +16,7 @@ pub(crate) struct NodeTimers {
 
 struct TimerState {
     wheel: Wheel,
-    /// The thread sleeps until then; a timer due earlier must wake it.
+    /// The thread sleeps until this time; a timer that is due earlier must wake it.
     sleeping_until: Timestamp,
     stopped: bool,
 }
@@ -32,7 +32,7 @@ impl NodeTimers {
         self.insert(due, |wheel| wheel.set(due, alarm))
     }
 
-    /// Sets a timer of a dispatcher: [`NodeTimers::len`] does not count it.
+    /// Sets a timer of a dispatcher, which [`NodeTimers::len`] does not count.
     pub(crate) fn set_internal(&self, due: Timestamp, alarm: Alarm) -> TimerKey {
         self.insert(due, |wheel| wheel.set_internal(due, alarm))
     }
@@ -40,7 +40,7 @@ impl NodeTimers {
     fn insert(&self, due: Timestamp, insert: impl FnOnce(&mut Wheel) -> TimerKey) -> TimerKey {
         let mut state = self.state.lock();
         if state.stopped {
-            // A key that no timer will ever have.
+            // A key that no timer ever has.
             return TimerKey { index: u32::MAX, generation: 0 };
         }
         let key = insert(&mut state.wheel);
@@ -55,14 +55,14 @@ impl NodeTimers {
         key
     }
 
-    /// False if the timer has gone.
+    /// Returns false if the timer has fired or was cancelled.
     pub(crate) fn cancel(&self, key: TimerKey) -> bool {
         let cancelled = self.state.lock().wheel.cancel(key);
         // The alarm is dropped outside the lock: it may hold the last handle on a process.
         cancelled.is_some()
     }
 
-    /// Timers set and neither fired nor cancelled, but for those of a dispatcher.
+    /// The number of timers that are set, without those of dispatchers.
     pub(crate) fn len(&self) -> usize {
         self.state.lock().wheel.len()
     }
@@ -71,7 +71,7 @@ impl NodeTimers {
         self.state.lock().wheel.next_due()
     }
 
-    /// Fires what is due; whether anything was.
+    /// Fires what is due. Returns whether anything was.
     pub(crate) fn fire(&self, now: Timestamp) -> bool {
         let due = self.take_due(now);
         let any = !due.is_empty();
@@ -86,8 +86,8 @@ impl NodeTimers {
         due
     }
 
-    /// Ends the timer thread. No timer fires any more; futures that wait for one are
-    /// polled once more, to find that the node has stopped.
+    /// Ends the timer thread. No timer fires any more. Futures that wait for a timer are polled
+    /// once more, and then find that the node has stopped.
     pub(crate) fn stop(&self) {
         let wheel = {
             let mut state = self.state.lock();
@@ -98,7 +98,7 @@ impl NodeTimers {
         wheel.into_alarms().for_each(give_up);
     }
 
-    /// The timer thread.
+    /// Runs the timer thread.
     pub(crate) fn run(&self, clock: &Arc<Clock>) {
         loop {
             self.fire(clock.now());
@@ -124,23 +124,23 @@ impl NodeTimers {
     }
 }
 
-/// A timer that will not fire: what waits for it is polled once more.
+/// Discards a timer that will not fire; a future that waits for it is polled once more.
 pub(crate) fn give_up(alarm: Alarm) {
     match alarm {
         Alarm::Wake(_) => ring(alarm),
-        // What it would have sent is a user's.
+        // Dropping the action may drop user values.
         Alarm::Run(_) => drop(contain(|| drop(alarm))),
     }
 }
 
-/// A waker may be anybody's, and may panic: that must not end the timers.
+/// Fires an alarm. A waker may be user code and panic, which must not end the timer thread.
 pub(crate) fn ring(alarm: Alarm) {
     let rung = contain(|| match alarm {
         Alarm::Wake(waker) => waker.wake(),
         Alarm::Run(action) => action(),
     });
     if let Err(reason) = rung {
-        // What logs is a user's too.
+        // The log subscriber is user code too.
         let _ = contain(|| tracing::error!(target: "krarup", %reason, "a timer panicked"));
     }
 }

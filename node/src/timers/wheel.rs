@@ -1,5 +1,5 @@
-//! A hierarchical timing wheel: setting, cancelling and firing a timer cost the same
-//! with one timer or a million (Varghese and Lauck, 1987).
+//! A hierarchical timing wheel: setting, cancelling and firing a timer cost the same with one
+//! timer as with a million (Varghese and Lauck, 1987).
 //!
 //! ```text
 //! level 0   64 slots of 1 tick       the next 64 ticks
@@ -8,14 +8,14 @@
 //! level 6   64 slots of 64^6 ticks   the next 64^7 ticks: 139 years of milliseconds
 //! ```
 //!
-//! A timer lies in the level of the highest of its digits (base 64) that differs from
-//! the present one, in the slot of that digit. When the present reaches a slot of a
-//! higher level, its timers move down. A tick is a millisecond; a due time is rounded
-//! up to the next tick, so no timer is early (rule T1). A timer beyond the last level
-//! waits in the farthest slot and is looked at again when that is reached.
+//! A timer lies in the level of its highest digit (base 64) that differs from the current
+//! tick's, in the slot of that digit. When the current tick reaches a slot of a higher level,
+//! the timers in it move down. A tick is a millisecond. A due time is rounded up to the next
+//! tick, so no timer is early (rule T1). A timer beyond the last level waits in the farthest
+//! slot and is placed again when that is reached.
 //!
-//! Timers live in a slab and are chained by index, the first set first: no allocation per
-//! timer once the slab has grown.
+//! Timers live in a slab and are chained by index, in the order in which they were set. No timer
+//! needs an allocation once the slab has grown.
 
 #![allow(
     clippy::cast_possible_truncation,
@@ -29,10 +29,11 @@ const BITS: u32 = 6;
 const SLOTS: usize = 1 << BITS;
 const LEVELS: usize = 7;
 const NANOS_PER_TICK: u64 = 1_000_000;
-/// The longest wait the levels can express, in ticks.
+/// The longest wait that the levels can express, in ticks.
 const HORIZON: u64 = (1 << (BITS * 7)) - 1;
 
-/// The tick at which a timer is due: the next. One that is due at the end of time never is.
+/// The tick at which a timer is due, rounded up. A timer that is due at the maximum of time
+/// never fires.
 fn due_tick(due_nanos: u64) -> u64 {
     due_nanos.div_ceil(NANOS_PER_TICK)
 }
@@ -43,15 +44,15 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Wheel {
     timers: Vec<WheelTimer>,
     free: u32,
-    /// Timers set and neither fired nor cancelled.
+    /// Timers that are set.
     set: usize,
-    /// Those of them that [`Wheel::set_internal`] has set.
+    /// Those of them that were set with [`Wheel::set_internal`].
     internal: usize,
-    /// Ticks that have passed: everything due at or before it has fired.
+    /// The current tick: everything due at or before it has fired.
     now: u64,
-    /// First and last timer of each slot.
+    /// The first and last timer of each slot.
     ends: Box<[[Ends; SLOTS]; LEVELS]>,
-    /// One bit per slot that is not empty.
+    /// One bit per slot, set if the slot is not empty.
     occupied: [u64; LEVELS],
 }
 
@@ -63,14 +64,14 @@ struct Ends {
 
 struct WheelTimer {
     generation: u32,
-    /// To the nanosecond: what falls into one tick fires in the order in which it is due.
+    /// In nanoseconds: timers of one tick fire in the order in which they are due.
     due_nanos: u64,
     next: u32,
     previous: u32,
     level: u8,
     slot: u8,
     internal: bool,
-    /// `None`: the place is free, and `next` the next free one.
+    /// `None`: the entry is free, and `next` is the next free one.
     alarm: Option<Alarm>,
 }
 
@@ -87,7 +88,7 @@ impl Wheel {
         }
     }
 
-    /// Timers set and neither fired nor cancelled, but for those of a dispatcher.
+    /// The number of timers that are set, without those of dispatchers.
     pub(crate) fn len(&self) -> usize {
         self.set - self.internal
     }
@@ -96,7 +97,7 @@ impl Wheel {
         self.insert(due, alarm, false)
     }
 
-    /// Sets a timer of a dispatcher: [`Wheel::len`] does not count it.
+    /// Sets a timer of a dispatcher, which [`Wheel::len`] does not count.
     pub(crate) fn set_internal(&mut self, due: Timestamp, alarm: Alarm) -> TimerKey {
         self.insert(due, alarm, true)
     }
@@ -132,7 +133,7 @@ impl Wheel {
         TimerKey { index, generation: self.timers[index as usize].generation }
     }
 
-    /// Takes a timer out; `None` if it has gone.
+    /// Takes a timer out. Returns `None` if it has fired or was cancelled.
     pub(crate) fn cancel(&mut self, key: TimerKey) -> Option<Alarm> {
         let timer = self.timers.get(key.index as usize)?;
         if timer.generation != key.generation || timer.alarm.is_none() {
@@ -142,13 +143,13 @@ impl Wheel {
         self.release(key.index)
     }
 
-    /// All that are set, in no order.
+    /// All alarms that are set, in no order.
     pub(crate) fn into_alarms(self) -> impl Iterator<Item = Alarm> {
         self.timers.into_iter().filter_map(|timer| timer.alarm)
     }
 
-    /// Moves on to `now` and hands out what is due by then, with the keys it had, in the order
-    /// in which it was due, and set.
+    /// Advances to `now`. Appends what is due by then, with its keys, in the order in which it
+    /// is due, and then in the order in which it was set.
     pub(crate) fn advance(&mut self, now: Timestamp, fired: &mut Vec<(TimerKey, Alarm)>) {
         let target = now.as_nanos() / NANOS_PER_TICK;
         let mut due = Vec::new();
@@ -182,7 +183,7 @@ impl Wheel {
         Some(Timestamp::from_nanos(tick.saturating_mul(NANOS_PER_TICK)))
     }
 
-    /// The slot that is reached next, and when.
+    /// The slot that is reached next, with its tick.
     fn next_slot(&self) -> Option<(u64, usize, usize)> {
         let mut next = None::<(u64, usize, usize)>;
         for level in 0..LEVELS {
@@ -192,7 +193,7 @@ impl Wheel {
             }
             let shift = BITS * level as u32;
             let here = (self.now >> shift) % SLOTS as u64;
-            // Slots from the one after the present one to the next that is occupied.
+            // The number of slots from the one after the current one to the next occupied one.
             let ahead = u64::from(occupied.rotate_right((here as u32 + 1) % 64).trailing_zeros());
             let tick = ((self.now >> shift) + ahead + 1) << shift;
             if next.is_none_or(|(earliest, _, _)| tick < earliest) {
@@ -202,8 +203,8 @@ impl Wheel {
         next
     }
 
-    /// Chains a timer into its slot, behind those that were there. One that is due
-    /// already goes to the next tick.
+    /// Chains a timer into its slot, at the end. A timer that is due already goes to the next
+    /// tick.
     fn link(&mut self, index: u32) {
         let tick = due_tick(self.timers[index as usize].due_nanos);
         let due = tick.clamp(self.now + 1, self.now + HORIZON);
@@ -244,7 +245,7 @@ impl Wheel {
         }
     }
 
-    /// Frees the place of an unchained timer.
+    /// Frees the entry of an unchained timer.
     fn release(&mut self, index: u32) -> Option<Alarm> {
         let timer = &mut self.timers[index as usize];
         let alarm = timer.alarm.take();
@@ -284,7 +285,7 @@ mod tests {
     }
 
     fn step() -> impl Strategy<Value = Step> {
-        // Delays of every level, near the borders between them and far beyond the last.
+        // Delays of every level, near the borders between levels and far beyond the last.
         let delay =
             |bits: u32| (0..bits, 0..130_u64).prop_map(|(shift, low)| (1 << shift) + low - 1);
         prop_oneof![
@@ -295,8 +296,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a sorted map: every timer fires in the advance that reaches its due
-        /// time, none before, none twice, none cancelled.
+        /// Against a sorted map: every timer fires in the advance that reaches its due time.
+        /// None fires earlier, none twice, and none after it was cancelled.
         #[test]
         fn t1_the_wheel_fires_what_a_sorted_map_fires(steps in prop::collection::vec(step(), 1..80)) {
             let mut wheel = Wheel::new();
@@ -383,7 +384,7 @@ mod tests {
         assert_eq!(wheel.len(), 1);
         assert!(wheel.cancel(cancelled).is_some());
         assert_eq!((wheel.len(), fires(&mut wheel, 1), wheel.len()), (1, 1, 1));
-        // In the places of the two that have gone.
+        // In the entries of the two that have ended.
         wheel.set(ms(3), idle());
         wheel.set(ms(3), idle());
         assert_eq!((wheel.len(), fires(&mut wheel, 3), wheel.len()), (3, 3, 0));
@@ -393,7 +394,7 @@ mod tests {
         Alarm::Run(Box::new(|| {}))
     }
 
-    /// How many fire when the wheel is moved there.
+    /// How many timers fire when the wheel advances to this tick.
     fn fires(wheel: &mut Wheel, ticks: u64) -> usize {
         let mut fired = Vec::new();
         wheel.advance(ms(ticks), &mut fired);
@@ -420,7 +421,7 @@ mod tests {
                 let mut wheel = Wheel::new();
                 fires(&mut wheel, now);
                 let key = wheel.set(ms(due), idle());
-                // As the thread does: from one look to the next.
+                // As the timer thread does: from one due time to the next.
                 let mut looks = 0;
                 while let Some(next) = wheel.next_due().filter(|next| *next < ms(due)) {
                     let before = wheel.next_due();
@@ -445,7 +446,7 @@ mod tests {
         wheel.set(Timestamp::MAX, idle());
         assert_eq!((wheel.next_due(), fires(&mut wheel, 100)), (Some(ms(101)), 0));
         assert_eq!((fires(&mut wheel, 101), wheel.len()), (2, 1));
-        // Over and over from its farthest slot to the next.
+        // It moves again and again from its farthest slot to the next.
         let mut now = 101;
         while let Some(next) = wheel.next_due().filter(|_| now < u64::MAX / NANOS_PER_TICK) {
             now = (next.as_nanos() / NANOS_PER_TICK).max(now + 1);
@@ -471,7 +472,7 @@ mod tests {
             }
             assert_eq!(wheel.len(), 5 - cancelled.len());
             assert_eq!(wheel.next_due().is_none(), cancelled.len() == 5);
-            // Their places are used again, and their keys are not.
+            // Their entries are used again, and their keys are not.
             let places = wheel.timers.len();
             (0..cancelled.len()).for_each(|n| _ = set(&mut wheel, 5 + n));
             assert_eq!(wheel.timers.len(), places);

@@ -1,4 +1,4 @@
-//! What no simulation and no thread can be made to do.
+//! Cases that neither a simulation nor threads can be made to produce.
 
 use super::*;
 use crate::child_spec::ChildSpec;
@@ -7,8 +7,8 @@ use krarup_act::{Context, behavior_fn};
 use krarup_node::Simulation;
 use std::sync::mpsc;
 
-/// On threads a child can start, fail and ask while its supervisor looks away for a
-/// moment: then the plan does not know its process yet.
+/// On threads a child can start, fail and call its supervisor before the supervisor handles its
+/// start: then the plan does not know its process yet.
 #[test]
 fn s10_a_child_that_fails_before_its_start_was_heard_of_goes_on() {
     let sim = Simulation::new(1);

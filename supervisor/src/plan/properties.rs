@@ -1,5 +1,5 @@
-//! What holds of every plan, whatever happens: random children, deaths, failing
-//! starts and requests, served in every order.
+//! Properties of every plan: random children, ends, failing starts and requests, served in every
+//! order.
 
 use super::world::{Mail, StartOutcome, World, child};
 use crate::action::{Action, ChildRequest, SupervisorEnd};
@@ -19,15 +19,15 @@ const IDS: [&str; 5] = ["a", "b", "c", "d", "e"];
 
 #[derive(Clone, Debug)]
 enum Op {
-    /// The child with this number among the living ends.
+    /// The living child with this number ends.
     Dies(usize, Reason),
-    /// The same, while the coming actions are under way.
+    /// The same, while the next actions are running.
     DieMidway(Vec<Option<usize>>),
-    /// Its state fails, and it goes on in place if it may.
+    /// Its state fails, and it continues in place if it may.
     StateFails(usize),
     Outcomes(&'static str, Vec<StartOutcome>),
     Request(ChildRequest<()>),
-    /// Terminates the dynamic child with this number among the living.
+    /// Terminates the living dynamic child with this number.
     TerminatePid(usize),
     Stop,
     Pass(u64),
@@ -120,7 +120,7 @@ fn supervisor() -> impl Generator<Value = (SupervisorFlags, Vec<ChildRules>)> {
     )
 }
 
-/// The restart limit and the waits, counted in another way than the plan does.
+/// The restart limit and the waits, computed independently of the plan.
 #[derive(Default)]
 struct Restarts {
     times: Vec<Timestamp>,
@@ -128,8 +128,7 @@ struct Restarts {
 }
 
 impl Restarts {
-    /// Looks at the item that is served next: whether it restarts, and whether that
-    /// is one too many.
+    /// Predicts the next item: whether it causes a restart, and whether that exceeds the limit.
     fn expect(&mut self, world: &World) -> Option<bool> {
         let children = world.plan.children();
         let restarts = match world.lane.front()? {
@@ -164,7 +163,7 @@ impl Restarts {
         self.times.iter().filter(|&&time| world.now.since(time) <= period).count()
     }
 
-    /// A state fails: whether its process goes on is decided as for any restart.
+    /// A state fails: the decision is checked as for any restart.
     fn state_fails(&mut self, world: &mut World, pid: Pid) -> Result<(), TestCaseError> {
         let SupervisorFlags { strategy, intensity, .. } = *world.plan.flags();
         let child = world.plan.children().get(world.alive[&pid]).expect("a child");
@@ -182,7 +181,7 @@ impl Restarts {
         Ok(())
     }
 
-    /// Notes what waits from now on.
+    /// Records the waits that begin now.
     fn note_waits(&mut self, world: &World) -> Result<(), TestCaseError> {
         for action in &world.actions {
             let Action::TryAgain { key, wait } = action else { continue };
@@ -194,7 +193,7 @@ impl Restarts {
     }
 }
 
-/// Serves one item and checks what was done about it.
+/// Serves one item and checks the actions.
 fn serve_one(world: &mut World, restarts: &mut Restarts) -> Result<bool, TestCaseError> {
     let was_ended = world.ended.is_some();
     let too_many = restarts.expect(world);
@@ -217,8 +216,8 @@ fn serve_one(world: &mut World, restarts: &mut Restarts) -> Result<bool, TestCas
     Ok(true)
 }
 
-/// Stops go down the start order, then starts go up it, and nothing follows the last
-/// word on an item.
+/// Stops go down the start order, then starts go up it, and nothing follows the last action for
+/// an item.
 fn check_order(actions: &[Action]) -> Result<(), TestCaseError> {
     let stops: Vec<ChildKey> = actions.iter().filter_map(stopped).collect();
     let starts: Vec<ChildKey> = actions.iter().filter_map(started).collect();
@@ -245,8 +244,8 @@ fn started(action: &Action) -> Option<ChildKey> {
     if let Action::Start(key) = action { Some(*key) } else { None }
 }
 
-/// The plan lists every living process, and nothing that is neither alive nor has an
-/// exit notice waiting.
+/// The plan lists every living process, and no process that has ended unless its exit notice is
+/// waiting.
 fn check_agreement(world: &World) -> Result<(), TestCaseError> {
     let children = world.plan.children();
     for (&pid, &key) in &world.alive {
@@ -309,8 +308,8 @@ proptest! {
                 }
             }
         }
-        // A child that always fails is tried until the limit, so the lane empties, and what
-        // waits is tried in the end.
+        // A child that always fails is tried until the limit, so the lane empties, and waiting
+        // children are tried in the end.
         loop {
             while serve_one(&mut world, &mut restarts)? {}
             if world.waits.is_empty() {

@@ -1,4 +1,4 @@
-//! What one asks of a supervisor, and ends that are none of its business, rule by rule.
+//! Requests to a supervisor, and ends that are not its children's, rule by rule.
 
 use super::world::{
     Mail, StartOutcome, World, child, flags, permanent, significant, temporary, transient,
@@ -140,7 +140,7 @@ fn s8_restart_child_and_delete_child_want_a_child_without_a_process() {
     assert_eq!(world.request(ChildRequest::Delete(id())), RequestOutcome::Delete(Err(error)));
 }
 
-/// In a group its process is forgotten before it is started again.
+/// In a group its process is removed before it is started again.
 #[test]
 fn s8_a_member_of_a_group_that_fails_to_start_again_is_restarting_too() {
     for strategy in [Strategy::OneForOne, Strategy::OneForAll, Strategy::RestForOne] {

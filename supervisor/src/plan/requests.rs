@@ -1,5 +1,5 @@
-//! What a plan does about requests (rule S8). Each comes to a plan at rest, and ends in an
-//! answer: at once, or when the child has been started or stopped.
+//! How a plan handles requests (rule S8). A request reaches a plan at rest, and is answered at
+//! once, or when the child has been started or stopped.
 
 use super::{Plan, PlanPhase, StartPurpose};
 use crate::action::{Action, ChildRequest, RequestOutcome};
@@ -19,7 +19,7 @@ impl<F> Plan<F> {
             },
             ChildRequest::TerminatePid { pid, alive } => match self.children.by_pid(pid) {
                 Some(key) if self.is_simple() => self.terminate(key),
-                // It may have been a child: those that have ended are forgotten.
+                // It may have been a child: children that have ended are removed.
                 None if self.is_simple() && !alive => terminated(Ok(())),
                 _ => terminated(Err(TerminateChildError::NotFound { child: pid.to_string() })),
             },
@@ -30,7 +30,7 @@ impl<F> Plan<F> {
         }
     }
 
-    /// The specification is checked first: a bad one is refused whatever its id.
+    /// The specification is checked first: an invalid one is refused whatever its id.
     fn start_child(&mut self, rules: ChildRules, start: F) -> Option<Action> {
         if !self.is_simple() {
             let id = rules.id.clone();
@@ -51,7 +51,7 @@ impl<F> Plan<F> {
         self.start(key, StartPurpose::Add)
     }
 
-    /// No restart, and no auto-shutdown; a retry that is due is cancelled.
+    /// Causes no restart and no auto-shutdown, and cancels a pending retry.
     fn terminate(&mut self, key: ChildKey) -> Option<Action> {
         let child = self.children.get(key)?;
         if let Some(pid) = child.pid() {

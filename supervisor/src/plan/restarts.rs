@@ -1,5 +1,5 @@
-//! What a plan does about the end of a child: whether it is restarted, with whom, when, and
-//! when there were too many (rules S1, S4 to S6, S9, S10).
+//! How a plan handles the end of a child: whether it is restarted, with which others, when, and
+//! whether the limit is exceeded (rules S1, S4 to S6, S9, S10).
 //!
 //! ```text
 //! exited -- not to be restarted ----------------------> forget, is_over?
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 #[allow(clippy::unnecessary_wraps, reason = "a part of a step has the type of a step")]
 impl<F> Plan<F> {
-    /// A child ended by itself (rules S4 and S9).
+    /// Handles a child that ended by itself (rules S4 and S9).
     pub(super) fn exited(&mut self, pid: Pid, reason: &Reason, at: EventTime) -> Option<Action> {
         let key = self.children.running(pid)?;
         let child = self.children.get(key)?;
@@ -44,8 +44,8 @@ impl<F> Plan<F> {
         None
     }
 
-    /// A significant child has ended for good: whether the supervisor ends with it. One
-    /// that is to be tried again is not over (rule S1).
+    /// Whether the supervisor ends, now that a significant child has ended and is not restarted.
+    /// A child that will be tried again has not ended (rule S1).
     fn is_over(&self) -> bool {
         let goes_on =
             |child: &Child<F>| child.rules.significant && child.process() != ChildProcess::None;
@@ -56,7 +56,7 @@ impl<F> Plan<F> {
         }
     }
 
-    /// Counts the restart and carries it out by the strategy (rules S1, S5, S6).
+    /// Counts the restart and executes it according to the strategy (rules S1, S5, S6).
     pub(super) fn restart(&mut self, key: ChildKey, now: Timestamp) -> Option<Action> {
         if !self.window.record(now) {
             let id = self.children.get(key)?.rules.id.clone();
@@ -69,7 +69,7 @@ impl<F> Plan<F> {
         self.stop_before(None, first, AfterStop::StartAgain)
     }
 
-    /// Where the group begins that is restarted with this child; `None`: it is alone.
+    /// The first child of the group that is restarted with this child; `None`: it is alone.
     fn group_of(&self, key: ChildKey) -> Option<ChildKey> {
         match self.flags.strategy {
             Strategy::OneForOne | Strategy::SimpleOneForOne => None,
@@ -78,15 +78,15 @@ impl<F> Plan<F> {
         }
     }
 
-    /// How long the restart of this child is to wait (rule S10).
+    /// How long the restart of this child waits (rule S10).
     pub(super) fn back_off(&mut self, key: ChildKey, at: EventTime) -> Option<Duration> {
         let child = self.children.get_mut(key)?;
         let back_off = child.rules.back_off?;
         Some(child.streak.lengthen(&back_off, at.now, at.random))
     }
 
-    /// A restart that waits. Its group stands and falls together, so it does not serve on
-    /// meanwhile, but has been stopped when the wait begins.
+    /// Delays a restart. The children of a group depend on each other, so the others do not run
+    /// meanwhile: they have been stopped when the wait begins.
     fn put_off(&mut self, key: ChildKey, wait: Duration) -> Option<Action> {
         let last = self.children.get(key)?.pid();
         let Some(first) = self.group_of(key) else { return self.try_again(key, last, Some(wait)) };
@@ -104,13 +104,13 @@ impl<F> Plan<F> {
         Some(Action::TryAgain { key, wait })
     }
 
-    /// Whether a child whose state has failed may go on with a fresh one in the same
-    /// process (rule S10). If so, it is a restart, counted like any other. If not, its process
-    /// ends, and that is dealt with when it is heard of: that is where a supervisor
-    /// gives up.
+    /// Whether a child whose state has failed may continue with a new one in the same process
+    /// (rule S10). If so, it is a restart, counted like any other. If not, its process ends, and
+    /// the plan handles that end when it is notified of it; there a supervisor that exceeds its
+    /// intensity ends.
     ///
-    /// It is asked at any time, an action may be under way: what is being started or stopped
-    /// might wait for the very child that asks.
+    /// It can be called at any time, also while an action is running: the child that is being
+    /// started or stopped might wait for this one.
     pub(crate) fn may_go_on(&mut self, key: ChildKey, now: Timestamp) -> bool {
         let is_ending = match self.phase {
             PlanPhase::Terminating(other) => other == key,

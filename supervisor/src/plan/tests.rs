@@ -84,7 +84,7 @@ fn s3_dynamic_children_are_stopped_together() {
     assert_eq!(world.log(), "stop together 1 2 3, end shutdown");
 }
 
-// -- S1, S4: who is restarted
+// -- S1, S4: which children are restarted
 
 #[test]
 fn s1_one_for_one_restarts_the_one_in_its_place() {
@@ -312,7 +312,7 @@ fn s6_another_restart_that_starts_the_child_makes_its_retry_void() {
     world.serve_one();
     world.log();
     world.crashes("a");
-    // The death of a had been waiting when b failed.
+    // The end of a was waiting when b failed.
     world.lane.rotate_right(1);
     world.serve();
     assert_eq!(world.log(), "start a, start b, start c");
@@ -328,7 +328,7 @@ fn s6_a_group_restart_goes_on_behind_a_member_that_is_ignored() {
         world.serve();
         assert_eq!(world.log(), "stop c, stop b, start a, b ignores, start c");
         assert_eq!(world.kids(), "a#4 b:undefined c#5");
-        // The next one starts it again.
+        // The next group restart starts it again.
         world.crashes("a");
         world.serve();
         assert_eq!(world.log(), "stop c, start a, start b, start c");
@@ -405,10 +405,10 @@ fn s1_terminate_child_and_group_restarts_do_not_shut_down() {
     assert!(world.ended.is_none());
 }
 
-// -- what cannot be
+// -- events that must not happen
 
-/// An event that nothing asked for is a fault of the behaviour: it is said in a test, and changes
-/// nothing.
+/// An event that answers no action is an error of the behaviour. It fails a debug assertion, and
+/// changes nothing.
 #[test]
 fn an_event_out_of_turn_changes_nothing() {
     let mut world = World::new(flags(Strategy::OneForOne), &[permanent("a")]);
@@ -434,7 +434,7 @@ fn an_event_out_of_turn_changes_nothing() {
         world.plan.step(PlanEvent::Stop(Reason::Normal), now),
         Some(Action::End(Reason::Normal))
     );
-    // One that has ended does nothing, whatever comes.
+    // A plan that has ended does nothing, whatever the event.
     assert_eq!(world.plan.step(PlanEvent::Begin, now), None);
     assert_eq!(world.plan.step(PlanEvent::Stopped, now), None);
 }

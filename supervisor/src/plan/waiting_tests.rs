@@ -128,7 +128,7 @@ fn s10_an_earlier_wait_does_not_shorten_a_later_one() {
     world.request(ChildRequest::Terminate("b".into()));
     world.request(ChildRequest::Restart("b".into()));
     world.pass(SECOND / 2);
-    // Its message lies in the lane when the second wait begins.
+    // Its message is in the lane when the second wait begins.
     world.crashes("b");
     let key = world.plan.children().by_id(&"b".into()).unwrap();
     world.lane.push_back(Mail::TryAgain(key));

@@ -1,5 +1,5 @@
-//! A world for a plan to act in: it does what the plan says, with processes that are
-//! just numbers, and writes down what was done. Time is whatever the test says.
+//! A simulated environment for a plan. It executes the plan's actions with processes that are
+//! just numbers, and logs them. The test sets the time.
 
 use crate::action::{Action, ChildRequest, EventTime, PlanEvent, RequestOutcome, SupervisorEnd};
 use crate::children::ChildKey;
@@ -31,12 +31,12 @@ pub(super) fn significant(rules: ChildRules) -> ChildRules {
     ChildRules { significant: true, ..rules }
 }
 
-/// Plenty of restarts, so that only a test about intensity meets the limit.
+/// Many restarts, so that only a test of the intensity reaches the limit.
 pub(super) fn flags(strategy: Strategy) -> SupervisorFlags {
     SupervisorFlags { intensity: 100, ..SupervisorFlags::new(strategy) }
 }
 
-/// How the next start of a child goes.
+/// The outcome of the next start of a child.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum StartOutcome {
     Up,
@@ -60,13 +60,13 @@ pub(super) struct World {
     pub(super) lane: VecDeque<Mail>,
     /// Until when children wait for their restart.
     pub(super) waits: BTreeMap<ChildKey, Timestamp>,
-    /// What chance says to everything.
+    /// The random number for every event.
     pub(super) random: u64,
     pub(super) answers: Vec<RequestOutcome>,
     pub(super) ended: Option<Reason>,
-    /// The actions of the last item served.
+    /// The actions for the last item.
     pub(super) actions: Vec<Action>,
-    /// Who dies, by number among the living, while the coming actions are under way.
+    /// The processes that end while the next actions are running, by number among the living.
     pub(super) midway: VecDeque<Option<usize>>,
     outcomes: HashMap<ChildId, VecDeque<StartOutcome>>,
     pids: u64,
@@ -110,7 +110,7 @@ impl World {
         self.act(PlanEvent::Begin);
     }
 
-    /// The coming starts of a child, before they go well again.
+    /// Sets the outcomes of the next starts of a child; later starts succeed.
     pub(super) fn outcomes(&mut self, id: &str, outcomes: &[StartOutcome]) {
         self.outcomes.insert(id.into(), outcomes.iter().copied().collect());
     }
@@ -127,7 +127,7 @@ impl World {
         self.plan.step(event, EventTime { now: self.now, random: self.random })
     }
 
-    /// The state of a process fails: it asks whether it may go on, and else ends.
+    /// The state of a process fails: the process continues if it may, and otherwise ends.
     pub(super) fn state_fails(&mut self, pid: Pid) -> bool {
         let goes_on = self.plan.may_go_on(self.alive[&pid], self.now);
         if !goes_on {
@@ -151,7 +151,7 @@ impl World {
         pid
     }
 
-    /// The child with this number among the living, if there is one, ends by itself.
+    /// The living child with this number, if there is one, ends by itself.
     pub(super) fn nth_dies(&mut self, nth: usize, reason: Reason) {
         if let Some((&pid, _)) = self.alive.iter().nth(nth) {
             self.alive.remove(&pid);
@@ -163,7 +163,7 @@ impl World {
         self.dies(id, Reason::error("boom"))
     }
 
-    /// A request joins the lane and everything in it is served.
+    /// Adds a request to the lane and serves everything in it.
     pub(super) fn request(&mut self, request: ChildRequest<()>) -> RequestOutcome {
         self.lane.push_back(Mail::Request(request));
         self.serve();
@@ -187,7 +187,7 @@ impl World {
         true
     }
 
-    /// What was done since this was last asked, such as `stop b, start a, a fails`.
+    /// The log since the last call, such as `stop b, start a, a fails`.
     pub(super) fn log(&mut self) -> String {
         std::mem::take(&mut self.log).join(", ")
     }
@@ -269,7 +269,8 @@ impl World {
         self.step(event)
     }
 
-    /// The processes end, if they have not; either way their exits are in the lane.
+    /// The processes end, if they have not ended already. In both cases their exits are in the
+    /// lane.
     fn stop(&mut self, pids: &[Pid], shutdown: Shutdown, what: &str) {
         let verb = if shutdown == Shutdown::BrutalKill { "kill" } else { "stop" };
         self.note(format!("{verb} {what}"));

@@ -1,4 +1,4 @@
-//! A stage for supervisors: a simulation, a log of what their children did, and
+//! The test environment for supervisors: a simulation, a log of what the children did, and
 //! workers whose next starts can be planned.
 
 #![allow(
@@ -15,7 +15,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How the next start of a worker goes.
+/// The outcome of the next start of a worker.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Start {
     Well,
@@ -23,9 +23,9 @@ pub enum Start {
     Fail,
     Panic,
     Never,
-    /// Goes well after this time.
+    /// Succeeds after this time.
     WellLate(Duration),
-    /// Fails after this time; meanwhile its supervisor waits.
+    /// Fails after this time, while its supervisor waits.
     FailLate(Duration),
 }
 
@@ -53,7 +53,7 @@ impl Stage {
         Arc::clone(&self.shared)
     }
 
-    /// A child that logs what happens to it, and has its id as its name.
+    /// A child that logs its life, and has its id as its name.
     pub fn child(&self, id: &str) -> ChildSpec {
         ChildSpec::worker(id, self.factory(id, Habits::default())).name(id)
     }
@@ -72,18 +72,18 @@ impl Stage {
         move || Worker::new(&id, Arc::clone(&shared), habits)
     }
 
-    /// Plans the coming starts of a worker; then they go well again.
+    /// Plans the next starts of a worker; later starts succeed.
     pub fn plan(&self, id: &str, starts: &[Start]) {
         let mut shared = self.shared.lock().unwrap();
         shared.starts.insert(id.to_owned(), starts.iter().copied().collect());
     }
 
-    /// What happened since this was last asked.
+    /// The log since the last call.
     pub fn log(&self) -> String {
         std::mem::take(&mut self.shared.lock().unwrap().log).join(", ")
     }
 
-    /// Spawns a supervisor and forgets the starts of its children.
+    /// Spawns a supervisor and clears the log of its children's starts.
     pub fn supervisor<T, F>(&self, factory: F) -> SupervisorAddress<T>
     where
         T: Send + 'static,
@@ -110,7 +110,7 @@ impl Stage {
         self.sim.whereis(name).expect("a process of this name")
     }
 
-    /// Has a worker do something, and everything that follows from it.
+    /// Tells a worker to do something, and runs the simulation until it is idle.
     pub fn tell(&self, name: &str, what: Do) {
         self.worker(name).send(what).expect("a living worker");
         self.sim.run_until_idle();
@@ -136,7 +136,7 @@ pub fn kids<T: Send + 'static>(supervisor: &SupervisorAddress<T>) -> String {
     text.collect::<Vec<_>>().join(" ")
 }
 
-/// What kind of worker it is.
+/// The habits of a worker.
 #[derive(Clone, Copy, Default)]
 pub struct Habits {
     pub trap: bool,
@@ -144,7 +144,7 @@ pub struct Habits {
     pub slow: Option<Duration>,
 }
 
-/// What a worker can be told.
+/// The messages to a worker.
 #[derive(Clone, Debug)]
 pub enum Do {
     Fail,

@@ -1,5 +1,5 @@
-//! Models of processes that are called while they owe turns (rules M4, X3): the thread that calls
-//! fetches the process, whoever moves it meanwhile. See [`crate::dispatcher::debtors`].
+//! Models of processes that are called while they owe turns (rules M4, X3): the calling thread
+//! fetches the process, whichever thread moves it meanwhile. See [`crate::dispatcher::debtors`].
 
 use crate::dispatcher::debtors::{Debtor, Debtors, ReleasedDebtors};
 use crate::dispatcher::delayed_queue::QueuedProcess;
@@ -9,18 +9,18 @@ use std::sync::Arc;
 
 const NUMBER: u64 = 7;
 
-/// What is left out.
+/// The step that is left out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(loom), allow(dead_code, reason = "only the models of loom find these"))]
 enum CalledFault {
     None,
-    /// A process that is put among the debtors is not asked for calls.
+    /// A process that is put among the debtors is not checked for calls.
     IsNotAsked,
-    /// The turn leaves its debt when the mailbox is unlocked.
+    /// The turn records its debt after the mailbox has been unlocked.
     LeavesLate,
 }
 
-/// What a process and those who call it share: its mailbox.
+/// The mailbox, which a process shares with the threads that call it.
 struct Mailbox {
     attention: AtomicBool,
     state: Mutex<CalledState>,
@@ -53,7 +53,7 @@ struct CalledModel {
     mailbox: Arc<Mailbox>,
     debtors: Debtors<CalledProcess>,
     handed_over: ReleasedDebtors<CalledProcess>,
-    /// Instead of the queues of processes that are ready: how many have come there.
+    /// Stands for the queues of ready processes: how many processes have entered them.
     ready: Mutex<usize>,
 }
 
@@ -72,7 +72,8 @@ impl CalledModel {
         *self.ready.lock() += ready.into_iter().count();
     }
 
-    /// The end of a turn that leaves a debt, as `Life::leave_debt` and `Shared::sit_out`.
+    /// The end of a turn that leaves a debt, as in `Life::leave_debt` and
+    /// `SharedDispatcher::sit_out`.
     fn owe(&self) {
         let process = CalledProcess(Arc::clone(&self.mailbox));
         let mut state = self.mailbox.state.lock();
@@ -92,7 +93,7 @@ impl CalledModel {
         self.schedule(added.err());
     }
 
-    /// As `Cell::call` and `Shared::recall`.
+    /// As in `Cell::unlock_called` and `SharedDispatcher::recall`.
     fn call(&self) {
         let mut state = self.mailbox.state.lock();
         state.called = true;
@@ -105,21 +106,21 @@ impl CalledModel {
         }
     }
 
-    /// As `Shared::part_with_debtors`: for a while it is in neither queue.
+    /// As in `SharedDispatcher::part_with_debtors`: for a while the process is in neither queue.
     fn part(&self) {
         let debtors = self.debtors.take_all().into_iter().map(|debtor| debtor.ready);
         let called = self.handed_over.put(debtors.collect::<Vec<_>>());
         self.schedule(called);
     }
 
-    /// As `Shared::forget_debts`.
+    /// As in `SharedDispatcher::forget_debts`.
     fn forget(&self) {
         let called = self.handed_over.put_all_of(&self.debtors);
         self.schedule(called);
     }
 }
 
-/// A process owes, the worker or the watchdog moves it, and a thread calls it.
+/// A process owes turns, the worker or the watchdog moves it, and a thread calls it.
 fn a_call(fault: CalledFault, owes_already: bool, moves: fn(&CalledModel)) {
     let house = CalledModel::new(fault);
     if owes_already {

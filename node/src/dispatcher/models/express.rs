@@ -1,5 +1,5 @@
-//! Models of the express queue (rules R2, R6): one that pushes a high process, and a worker that
-//! parks. A lost wake-up shows as a deadlock.
+//! Models of the priority queue (rules R2, R6): a thread that pushes a high process, and a
+//! worker that parks. A lost wake-up shows as a deadlock.
 
 use crate::dispatcher::priority_queue::PriorityQueue;
 use crate::dispatcher::sleep::IdleWorkers;
@@ -7,8 +7,8 @@ use crate::models::checker::{bounded, thread};
 use crate::sync::Parker;
 use std::sync::Arc;
 
-/// A worker takes `count` processes and parks when there is none, as `Shared::search` does;
-/// `looks_again` is whether it looks at the word before it parks.
+/// A worker takes `count` processes and parks when there is none, as `SharedDispatcher::search`
+/// does. `looks_again` says whether it reads the word before it parks.
 fn a_push_against_a_park(count: usize, looks_again: bool) {
     bounded(3, move || {
         let parker = Parker::new();

@@ -1,6 +1,7 @@
-//! Processes that a worker has let go (rule R1): who puts them there, who takes them, who looks at
-//! their number without the lock, and who clears up after a stop. None is lost, and none is taken
-//! twice. See [`crate::dispatcher::debtors`].
+//! Models of processes that a worker has handed over (rule R1). Several threads act on them:
+//! those that put them there, take them, read their number without the lock, and clear the
+//! dispatcher after a stop. No process is lost and none is taken twice. See
+//! [`crate::dispatcher::debtors`].
 
 use crate::dispatcher::debtors::{Debtor, Debtors, ReleasedDebtors};
 use crate::dispatcher::delayed_queue::QueuedProcess;
@@ -10,7 +11,7 @@ use crate::sync::Parker;
 use std::iter;
 use std::sync::Arc;
 
-/// Nobody calls these: see [`super::called`].
+/// These are never called: see [`super::called`].
 impl QueuedProcess for usize {
     fn number(&self) -> u64 {
         *self as u64
@@ -21,7 +22,7 @@ impl QueuedProcess for usize {
     }
 }
 
-/// What workers and the watchdog use of [`ReleasedDebtors`].
+/// The part of [`ReleasedDebtors`] that workers and the watchdog use.
 trait Over: Send + Sync + 'static {
     fn put_all_of(&self, debtors: &Debtors<usize>);
     fn put(&self, ready: usize);
@@ -53,14 +54,14 @@ fn owing(ready: usize) -> Debtors<usize> {
     debtors
 }
 
-/// As `Shared::clear`.
+/// As in `SharedDispatcher::clear`.
 fn clear(over: &impl Over, debtors: &Debtors<usize>) -> Vec<usize> {
     over.put_all_of(debtors);
     iter::from_fn(|| over.take()).collect()
 }
 
-/// The last to clear up after a stop does so while the watchdog looks, which will not come
-/// again: all that owe are found.
+/// The last thread to clear the dispatcher after a stop does so during the watchdog's last look.
+/// It finds all debtors.
 fn a_look_at_the_stop(over: impl Over) {
     let shared = Arc::new((over, owing(7)));
     let watchdog = thread::spawn({
@@ -72,8 +73,8 @@ fn a_look_at_the_stop(over: impl Over) {
     assert_eq!(found, [7], "who owes is lost");
 }
 
-/// A worker lets two go and comes back for them, another that has work takes in whom it sees,
-/// and the watchdog looks: each is taken once.
+/// A worker hands two debtors over and comes back for them, another worker that has work takes
+/// in those it sees, and the watchdog looks. Each debtor is taken once.
 fn two_are_let_go(over: impl Over) {
     let shared = Arc::new((over, owing(3)));
     let takes_in = thread::spawn({
@@ -96,9 +97,9 @@ fn two_are_let_go(over: impl Over) {
     assert!(over.is_empty());
 }
 
-/// The watchdog has what is owed at a long turn forgotten while another worker is about to park,
-/// which looks at the number without the lock: it takes over who owed. `wakes`: as
-/// `Shared::forget_debts` does.
+/// The watchdog cancels the debts at a long turn while another worker is about to park, which
+/// reads the number without the lock. That worker takes the debtor. `wakes`: whether the
+/// watchdog wakes a worker, as `SharedDispatcher::forget_debts` does.
 fn a_look_against_a_park(over: impl Over, wakes: bool) {
     let parker = Parker::new();
     let sleep = IdleWorkers::new(std::slice::from_ref(&parker));
@@ -148,15 +149,15 @@ mod broken {
     use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering::Relaxed};
     use std::collections::VecDeque;
 
-    /// What is wrong with [`Varied`].
+    /// The fault of [`Varied`].
     #[derive(Clone, Copy, PartialEq, Eq)]
     enum Fault {
         None,
         /// Debtors are taken out before the list is locked.
         TwoSteps,
-        /// The number is written when the list is free again.
+        /// The number is written after the list has been unlocked.
         CountsLate,
-        /// Who takes looks at who is first, and takes that one out in a second step.
+        /// A thread reads the first process, and takes it out in a second step.
         LooksThenTakes,
     }
 

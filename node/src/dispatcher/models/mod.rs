@@ -1,13 +1,15 @@
-//! Models of how workers fall asleep and are woken ([`sleep`]), of spare workers that come and
-//! go ([`spares`]), of the watchdog ([`watchdog`]), and of the queues between workers
-//! ([`queues`]), of those of high class ([`express`]), of processes that a worker has let go
-//! ([`handed_over`]), and of those that are called while they owe turns ([`called`]).
+//! Models of the shared dispatcher: how workers fall asleep and are woken ([`sleep`]), spare
+//! workers that start and leave ([`spares`]), the watchdog ([`watchdog`]), the queues between
+//! workers ([`queues`]), the queue of high processes ([`express`]), debtors that a worker has
+//! handed over ([`handed_over`]), and processes that are called while they owe turns
+//! ([`called`]).
 //!
-//! Each is run with the real [`Sleep`](super::sleep::Sleep), [`Spares`](super::spares::Spares)
-//! or [`Watchdog`](super::watchdog::Watchdog). A lost wake-up shows as a deadlock: everybody
-//! is asleep, and the work lies there. [`varied`] is the same protocol once more, from which
-//! one line at a time is left out: each of those must fail, which shows both what the line is
-//! for and that the model would notice.
+//! Each model runs the real [`IdleWorkers`](super::sleep::IdleWorkers),
+//! [`SpareWorkers`](super::spare_protocol::SpareWorkers) or
+//! [`Watchdog`](super::watchdog::Watchdog). A lost wake-up shows as a deadlock: all threads
+//! sleep while work waits. [`varied`] is a copy of the sleep protocol from which one line at a
+//! time is left out. Each such copy must fail, which shows the purpose of the line and that the
+//! model would notice its absence.
 
 mod called;
 mod express;

@@ -1,5 +1,5 @@
-//! What workers, and those who push, use of [`IdleWorkers`]; and a dispatcher made of that and a
-//! queue, as far as it puts workers to sleep and wakes them.
+//! The part of [`IdleWorkers`] that workers and pushing threads use, and a dispatcher made of it
+//! and a queue, reduced to how it puts workers to sleep and wakes them.
 
 use crate::dispatcher::sleep::IdleWorkers;
 use crate::models::checker::{Condvar, Mutex as Lock, joined, thread};
@@ -8,13 +8,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a worker and one that pushes use of [`IdleWorkers`].
+/// The part of [`IdleWorkers`] that a worker and a pushing thread use.
 pub(super) trait SleepProtocol: Send + Sync + 'static {
     fn wake_one(&self);
     fn wake_all(&self);
     fn start_searching(&self);
     fn found(&self);
-    /// A searching worker ends, as `Shared::fill_in` does.
+    /// A searching worker ends, as in `SharedDispatcher::fill_in`.
     fn leave(&self);
     fn park(&self, worker: usize, parker: &Parker, any_work: impl FnOnce() -> bool) -> bool;
 }
@@ -45,8 +45,8 @@ impl SleepProtocol for IdleWorkers {
     }
 }
 
-/// [`IdleWorkers`] of workers the first of whose parks is a doze, over at any moment: also when
-/// somebody has just taken the worker off the stack.
+/// [`IdleWorkers`] in which the first park is a doze. The doze may end at any moment, also when
+/// another thread has just taken the worker off the stack.
 pub(super) struct DozesFirst {
     sleep: IdleWorkers,
     dozed: AtomicBool,
@@ -85,9 +85,9 @@ impl SleepProtocol for DozesFirst {
     }
 }
 
-/// The queues with the contract of the real ones: what is pushed is taken once and in
-/// order, and whether there is anything can be asked without a lock, so the question
-/// orders nothing by itself.
+/// A queue with the contract of the real ones: each item is taken once and in order, and a
+/// thread can check without a lock whether the queue is empty, so the check itself orders
+/// nothing.
 #[derive(Default)]
 pub(super) struct ProtocolQueue {
     items: Mutex<VecDeque<usize>>,
@@ -116,7 +116,7 @@ impl ProtocolQueue {
     }
 }
 
-/// `Shared` as far as it puts workers to sleep and wakes them.
+/// `SharedDispatcher`, reduced to how it puts workers to sleep and wakes them.
 pub(super) struct ModelDispatcher<P> {
     pub(super) sleep: P,
     pub(super) queue: ProtocolQueue,
@@ -124,19 +124,19 @@ pub(super) struct ModelDispatcher<P> {
 }
 
 impl<P: SleepProtocol> ModelDispatcher<P> {
-    /// As `Shared::inject`.
+    /// As in `SharedDispatcher::inject`.
     pub(super) fn inject(&self, item: usize) {
         self.queue.push(item);
         self.sleep.wake_one();
     }
 
-    /// As `Shared::signal_stop`.
+    /// As in `SharedDispatcher::signal_stop`.
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
         self.sleep.wake_all();
     }
 
-    /// As `Shared::work`, without the rounds of searching before it parks.
+    /// As in `SharedDispatcher::work`, without the rounds of searching before it parks.
     pub(super) fn work(&self, worker: usize, parker: &Parker, run: impl Fn(usize)) {
         let mut searching = false;
         while !self.stopped.load(Ordering::Relaxed) {
@@ -147,7 +147,7 @@ impl<P: SleepProtocol> ModelDispatcher<P> {
             let Some(item) = self.queue.pop() else {
                 let any_work = || self.stopped.load(Ordering::SeqCst) || !self.queue.is_empty();
                 self.sleep.park(worker, parker, any_work);
-                // To loom: what was seen may be old, do not look at it again for ever.
+                // A hint for loom: the values may be old, so do not read them again for ever.
                 thread::yield_now();
                 continue;
             };
@@ -158,8 +158,8 @@ impl<P: SleepProtocol> ModelDispatcher<P> {
     }
 }
 
-/// Starts a dispatcher whose workers do `run` with each item, does `outside` beside
-/// them, and waits for the workers to end.
+/// Starts a dispatcher whose workers call `run` with each item, runs `outside` beside them, and
+/// waits for the workers to end.
 pub(super) fn workers<P: SleepProtocol>(
     count: usize,
     protocol: impl FnOnce(&[Parker]) -> P,
@@ -188,14 +188,14 @@ pub(super) fn workers<P: SleepProtocol>(
     threads.into_iter().for_each(joined);
 }
 
-/// One push, and workers that are about to park or have parked: the item is found by
-/// somebody, who then stops the others.
+/// One push, and workers that are about to park or have parked: a worker finds the item and then
+/// stops the others.
 pub(super) fn one_push<P: SleepProtocol>(count: usize, protocol: impl FnOnce(&[Parker]) -> P) {
     workers(count, protocol, |dispatcher, _| dispatcher.stop(), |dispatcher| dispatcher.inject(7));
 }
 
-/// Two pushes and two workers: neither turn ends before the other has begun, so both
-/// workers must be awake.
+/// Two pushes and two workers: neither turn ends before the other has begun, so both workers
+/// must be awake.
 pub(super) fn two_pushes<P: SleepProtocol>(protocol: impl FnOnce(&[Parker]) -> P) {
     let begun = Arc::new((Lock::new(0), Condvar::default()));
     let run = move |dispatcher: &ModelDispatcher<P>, _| {

@@ -1,8 +1,8 @@
-//! The queues between workers (seeds M8, M9): what is pushed is taken once, whoever takes it.
+//! The queues between workers (seeds M8, M9): each item is taken once, whichever thread takes
+//! it.
 //!
-//! The queues are `crossbeam-deque`'s, which loom cannot look into: so the real ones are put
-//! under stress, and what they save us from is shown by a queue of which half is stolen in
-//! one step.
+//! The queues are `crossbeam-deque`'s, which loom cannot model. So the real ones are put under
+//! stress, and a queue of which half is stolen in one step shows which bug they avoid.
 
 use crate::models::checker::{joined, thread};
 use crossbeam_deque::{Injector, Steal, Stealer, Worker};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const THIEVES: usize = 3;
 const ITEMS: usize = if cfg!(miri) { 60 } else { 20_000 };
 
-/// Takes until there is something or nothing, as `Shared::take_one`.
+/// Retries until it has an item or the queue is empty, as `SharedDispatcher::take_one` does.
 fn take(steal: impl Fn() -> Steal<usize>) -> Option<usize> {
     loop {
         match steal() {
@@ -23,8 +23,8 @@ fn take(steal: impl Fn() -> Steal<usize>) -> Option<usize> {
     }
 }
 
-/// The owner of a queue pushes, and takes now and then; the rest spills to the injector; and
-/// thieves take batches of both into queues of their own: each item is taken once.
+/// The owner of a queue pushes, and pops now and then. The rest spills to the injector. Stealing
+/// threads take batches of both into queues of their own. Each item is taken once.
 #[cfg_attr(loom, allow(dead_code, reason = "the real queues are none of loom's"))]
 fn conserves() {
     let injector = Arc::new(Injector::new());
@@ -79,8 +79,7 @@ fn what_is_pushed_is_taken_once() {
     conserves();
 }
 
-/// Two workers that steal from each other all the time: each item is run once, and both come
-/// to their end.
+/// Two workers steal from each other all the time. Each item is run once, and both workers end.
 #[cfg(not(loom))]
 #[test]
 fn two_who_steal_from_each_other_get_on() {
@@ -116,8 +115,8 @@ mod broken {
     use crate::models::checker::bounded;
     use crate::sync::{AtomicUsize as Shared, Ordering as Order};
 
-    /// Items between two ends. Thieves take half of them by one exchange of the head; the
-    /// owner takes the last, and looks at the head only for the very last one.
+    /// Items between two ends. A stealing thread takes half of them by one exchange of the head.
+    /// The owner takes the last item, and reads the head only for the very last one.
     struct Halving {
         head: Shared,
         tail: Shared,

@@ -1,4 +1,4 @@
-//! A push against workers that park (rule R2, seeds M10): somebody finds it.
+//! A push against workers that park (rule R2, seeds M10): a worker finds the item.
 
 use super::protocol::{DozesFirst, ModelDispatcher, one_push, two_pushes, workers};
 use crate::dispatcher::sleep::IdleWorkers;
@@ -45,8 +45,8 @@ mod broken {
     use super::*;
     use crate::sync::Ordering;
 
-    /// Without a fault the copy is as good as the original: what fails below fails because
-    /// of its fault.
+    /// Without a fault the copy behaves like the original: each test below fails because of its
+    /// fault.
     #[test]
     fn the_copy_without_a_fault_holds() {
         bounded(2, || one_push(2, Varied::with(VariedFault::None)));

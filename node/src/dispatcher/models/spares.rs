@@ -1,4 +1,4 @@
-//! Spare workers that come and go (rule R4): whoever leaves takes no work with it.
+//! Spare workers that start and leave (rule R4): a leaving spare takes no work with it.
 
 use super::protocol::{SleepProtocol, workers};
 use crate::dispatcher::sleep::IdleWorkers;
@@ -7,8 +7,8 @@ use crate::models::checker::{bounded, joined, thread};
 use crate::sync::Parker;
 use std::sync::Arc;
 
-/// A push while a spare worker searches, finds nothing and leaves, and a worker parks: the
-/// item is found by one of the two.
+/// A push while a spare worker searches, finds nothing and leaves, and a worker parks. One of
+/// the two finds the item.
 fn a_spare_leaves<P: SleepProtocol>(protocol: impl FnOnce(&[Parker]) -> P) {
     workers(
         1,
@@ -16,7 +16,7 @@ fn a_spare_leaves<P: SleepProtocol>(protocol: impl FnOnce(&[Parker]) -> P) {
         |dispatcher, _| dispatcher.stop(),
         |dispatcher| {
             dispatcher.sleep.start_searching();
-            // Pushed by another thread: it sees one who searches, and wakes nobody.
+            // Stands for a push by another thread, which sees a searcher and wakes no worker.
             let found = dispatcher.queue.pop().is_some();
             dispatcher.inject(7);
             dispatcher.sleep.leave();
@@ -30,7 +30,7 @@ fn a_spare_that_leaves_hands_on() {
     bounded(3, || a_spare_leaves(IdleWorkers::new));
 }
 
-/// A spare parks, or is about to, while the watchdog finds it superfluous: it leaves.
+/// A spare parks, or is about to, while the watchdog finds it superfluous: the spare leaves.
 fn a_spare_is_sent_away(send: fn(&SpareWorkers, &IdleWorkers)) {
     let spare = Parker::new();
     let sleep = IdleWorkers::new(std::slice::from_ref(&spare));

@@ -1,28 +1,28 @@
-//! [`Sleep`](crate::dispatcher::sleep::Sleep) once more, from which one line at a time is
-//! left out.
+//! A copy of [`IdleWorkers`](crate::dispatcher::sleep::IdleWorkers) from which one line at a
+//! time is left out.
 
 use super::protocol::SleepProtocol;
 use crate::sync::{AtomicUsize, Mutex, Ordering, Parker, Unparker, fence};
 
-/// What is wrong with [`Varied`].
+/// The fault of [`Varied`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum VariedFault {
     None,
-    /// The one who pushes reads the counters without a fence after its push.
+    /// The pushing thread reads the counters without a fence after its push.
     WakesWithoutFence,
-    /// The one who parks reads the queues without a fence after its counters.
+    /// The parking worker reads the queues without a fence after its counters.
     ParksWithoutFence,
     /// It reads the queues before it is on the stack.
     LooksFirst,
-    /// It does not look at the queues once more.
+    /// It does not read the queues once more.
     DoesNotLook,
-    /// The last searcher that finds work keeps it to itself.
+    /// The last searcher that finds work wakes no other worker.
     HandsNothingOn,
-    /// A searcher ends, and nobody searches in its place.
+    /// A searcher ends without waking a worker in its place.
     LeavesInSilence,
 }
 
-/// [`Sleep`] with a fault.
+/// `IdleWorkers` with a fault.
 pub(super) struct Varied {
     fault: VariedFault,
     searching: AtomicUsize,

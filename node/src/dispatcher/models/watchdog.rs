@@ -7,7 +7,7 @@ use crate::models::checker::{bounded, joined, thread};
 use crate::sync::Parker;
 use std::sync::Arc;
 
-/// What a worker and the timer use of [`Watchdog`].
+/// The part of [`Watchdog`] that a worker and the timer use.
 trait ModelWatchdog: Send + Sync + 'static {
     fn rouse(&self) -> bool;
     fn rest(&self, all_asleep: impl Fn() -> bool) -> bool;
@@ -23,9 +23,9 @@ impl ModelWatchdog for Watchdog {
     }
 }
 
-/// A worker parks while one pushes and the watchdog's timer fires: the worker is in a turn
-/// after that, so a timer is set, and one only. `rouses` says when the worker sees to
-/// the timer: given whether it has slept.
+/// A worker parks while another thread pushes and the watchdog's timer fires. The worker is in a
+/// turn after that, so exactly one timer is set. `rouses` says whether the worker calls `rouse`
+/// after a park; its argument is whether the worker slept.
 fn a_watched_push(watchdog: impl ModelWatchdog, rouses: fn(bool) -> bool) {
     let parker = Parker::new();
     let sleep = IdleWorkers::new(std::slice::from_ref(&parker));
@@ -61,7 +61,7 @@ fn a_watched_push(watchdog: impl ModelWatchdog, rouses: fn(bool) -> bool) {
     assert_eq!(set, 1, "timers set");
 }
 
-/// As `Shared::search`.
+/// As in `SharedDispatcher::search`.
 fn always(_has_slept: bool) -> bool {
     true
 }
@@ -71,9 +71,9 @@ fn a_worker_that_is_awake_is_watched() {
     bounded(3, || a_watched_push(Watchdog::new(None), always));
 }
 
-/// Work that lies behind a turn that goes on: one look of the watchdog after it came has it
-/// stolen, though the worker that made it ready woke nobody, and though a sibling is just
-/// about to park.
+/// Work is hidden behind a turn that does not end. One look of the watchdog after the push makes
+/// a sibling steal it, although the worker that made it ready woke no worker, and although a
+/// sibling is just about to park.
 fn hidden_work(looks: bool) {
     let parker = Parker::new();
     let sleep = IdleWorkers::new(std::slice::from_ref(&parker));

@@ -1,9 +1,9 @@
-//! A worker that is stepped by hand, without threads and in virtual time: what it takes and in
-//! which order is checked turn by turn (seeds M12, M13, M35).
+//! A worker that is stepped by hand, without threads and in virtual time. The tests check turn
+//! by turn what it takes and in which order (seeds M12, M13, M35).
 //!
-//! It is the real thing but for the loop around, which here does not search and wait: the test's
-//! thread is worker 0 of a dispatcher whose others are never there, and what comes from outside
-//! comes from a thread that ends at once.
+//! All code is the real code except the surrounding loop, which here does not search and wait.
+//! The test's thread is worker 0 of a dispatcher whose other workers do not run, and work from
+//! outside comes from a thread that ends at once.
 
 use super::{
     AT, LOCAL, LOCAL_CAPACITY, Local, Searcher, SharedDispatcher, TakeCount, Worker, with_number,
@@ -31,7 +31,7 @@ mod flooders;
 mod searching;
 mod starvation;
 
-/// Runs a test as worker 0. A thread is a worker once in its life.
+/// Runs a test as worker 0. A thread becomes a worker only once.
 fn as_worker(options: DispatcherOptions, test: impl FnOnce(&mut SteppedWorker) + Send + 'static) {
     let run = move || {
         let mut stepped = SteppedWorker::new(&options);
@@ -46,23 +46,23 @@ fn as_worker(options: DispatcherOptions, test: impl FnOnce(&mut SteppedWorker) +
 struct SteppedWorker {
     nursery: SpawnQueue,
     shared: Arc<SharedDispatcher>,
-    /// Of the workers that are not there.
+    /// The queues of the workers that do not run.
     others: Vec<Worker<Ready>>,
     parkers: Vec<Parker>,
     takes: TakeCount,
     thief: StealPolicy,
 }
 
-/// Where processes come from, on any thread.
+/// Spawns the processes of a test, on any thread.
 struct SpawnQueue {
     core: Arc<Core>,
     home: Arc<DispatcherHost>,
-    /// What processes have noted.
+    /// The numbers that processes have logged.
     log: Arc<Mutex<Vec<usize>>>,
 }
 
 impl SpawnQueue {
-    /// A process that notes this number for each message, and does `work`.
+    /// Spawns a process that logs this number for each message, and calls `work`.
     fn spawn_with(
         &self,
         number: usize,
@@ -81,14 +81,14 @@ impl SpawnQueue {
         Spawn::outside(host, move || process).class(class).start().unwrap()
     }
 
-    /// Normal ones, each with this many messages.
+    /// Spawns normal processes, each with this many messages.
     fn flood(&self, numbers: Range<usize>, messages: usize) {
         for number in numbers {
             self.flooded(number, Class::Normal, messages);
         }
     }
 
-    /// One with this many messages.
+    /// Spawns a process with this many messages.
     fn flooded(&self, number: usize, class: Class, messages: usize) -> Pid {
         let process = self.spawn_with(number, class, |_, _| {});
         (0..messages).for_each(|_| process.send(()).unwrap());
@@ -112,7 +112,7 @@ impl SteppedWorker {
         SteppedWorker { nursery, shared, others: queues, parkers, takes, thief }
     }
 
-    /// As a thread that is no worker does it.
+    /// Runs `work` on a thread that is not a worker.
     fn outside<T: Send>(&self, work: impl FnOnce(&SpawnQueue) -> T + Send) -> T {
         let nursery = &self.nursery;
         thread::scope(|scope| scope.spawn(|| work(nursery)).join().unwrap())
@@ -124,8 +124,8 @@ impl SteppedWorker {
         }
     }
 
-    /// One round of a worker's loop that does not search; whose turn it ran, if it was a
-    /// normal one.
+    /// Runs one round of a worker's loop without searching. Returns the process whose turn it
+    /// ran, if that was a normal one.
     fn step(&mut self) -> Option<Pid> {
         LOCAL.with(|local| {
             let (local, shared) = (local.get().unwrap(), &self.shared);
@@ -192,11 +192,11 @@ fn r1_a_worker_takes_its_own_then_a_batch_of_what_came_from_outside_then_half_of
         assert_eq!(stepped.queued(), (1, 40, vec![0]));
         stepped.step();
         assert_eq!((stepped.taken(), stepped.queued()), (vec![0], (0, 40, vec![0])));
-        // One to run and sixteen to keep.
+        // One to run and sixteen for the local queue.
         stepped.step();
         assert_eq!((stepped.taken(), stepped.queued()), (vec![1], (16, 23, vec![0])));
         assert_eq!(stepped.worker().injector_takes, 1);
-        // All that is left goes to a sibling, but for eight that it keeps for this one.
+        // All others go to a sibling, except eight, which this worker keeps.
         stepped.run_until_idle();
         assert_eq!(stepped.taken(), (2..41).collect::<Vec<_>>());
         stepped.outside(|from| from.flood(0..8, 1));
@@ -215,7 +215,7 @@ fn r1_a_worker_takes_its_own_then_a_batch_of_what_came_from_outside_then_half_of
         assert_eq!((number, stepped.queued()), (4, (3, 0, vec![4])));
         drop(first.run(&stepped.shared.setup.limits));
         stepped.run_until_idle();
-        // The oldest, in their order.
+        // The oldest four, in order.
         assert_eq!(stepped.taken(), [0, 1, 2, 3]);
         let worker = stepped.worker();
         assert_eq!((worker.steal_attempts, worker.steals, worker.stolen), (1, 1, 4));
@@ -230,7 +230,7 @@ fn r1_a_worker_that_has_nothing_looks_everywhere_before_it_would_park() {
         LOCAL.with(|local| {
             let local = local.get().unwrap();
             let parker = Parker::new();
-            // It would sleep for ever, had it not this in its pocket.
+            // Without this token the worker would sleep for ever.
             parker.unparker().unpark();
             let steal = |stealer: &super::Stealer<Ready>| {
                 with_number(stealer.steal_batch_and_pop(&local.queue), || 1 + local.queue.len())
@@ -239,7 +239,7 @@ fn r1_a_worker_that_has_nothing_looks_everywhere_before_it_would_park() {
             assert!(stepped.shared.search(0, &parker, &mut seeker, take, steal).is_none());
         });
         let stats = stepped.shared.stats();
-        // Sixteen rounds at two siblings, then one park.
+        // Sixteen rounds over two siblings, then one park.
         assert_eq!((stats.steal_attempts, stats.steals, stats.parks), (32, 0, 1));
         assert_eq!((stats.searching, stats.parked), (1, 0));
     });
@@ -257,7 +257,7 @@ fn x4_a_worker_that_sees_work_at_the_last_look_has_not_parked() {
             let steal = |stealer: &super::Stealer<Ready>| {
                 with_number(stealer.steal_batch_and_pop(&local.queue), || 1 + local.queue.len())
             };
-            // It has come when it had looked for it everywhere.
+            // The process arrived after the worker had looked everywhere.
             let found = stepped.shared.search(0, &parker, &mut seeker, || None, steal);
             assert!(found.is_none());
         });
@@ -288,8 +288,8 @@ fn r1_who_finds_the_queue_full_spills() {
     });
 }
 
-/// The idea of Akka's `ForkJoinPoolStarvationSpec`: who keeps the workers busy with messages
-/// to themselves must not starve what comes from outside.
+/// From Akka's `ForkJoinPoolStarvationSpec`: processes that keep the workers busy with messages
+/// to themselves must not starve work from outside.
 #[test]
 fn r1_who_sends_to_itself_for_ever_does_not_starve_what_comes_from_outside() {
     for busy in [1, 2, 10, 100] {
@@ -314,10 +314,10 @@ fn x4_every_976th_turn_is_measured() {
         stepped.nursery.flood(0..2, 8 * 3000);
         stepped.run_until_idle();
         let measured = stepped.worker().messages_per_turn;
-        // 8 to 15 messages.
+        // Turns of 8 to 15 messages.
         assert_eq!((measured.0[4], measured.count()), (6, 6));
         assert_eq!(stepped.taken().len(), 2 * 8 * 3000);
-        // With nothing at hand there is nothing to measure.
+        // With no local process there is nothing to measure.
         stepped.steps(2000);
         assert_eq!(stepped.worker().messages_per_turn.count(), 6);
     });
@@ -326,7 +326,7 @@ fn x4_every_976th_turn_is_measured() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 64 }))]
 
-    /// Of P flooded processes each has every P-th turn, each turn handles its budget.
+    /// Of P flooded processes each has every P-th turn, and each turn handles its budget.
     #[test]
     fn r1_flooded_processes_take_turns_in_strict_rotation(
         budget in 1..40_usize,
@@ -351,9 +351,9 @@ proptest! {
         });
     }
 
-    /// However many are busy, and whenever others come from outside: who waits in the queue of
-    /// a worker has its turn within a round, who waits in the injector within 61 turns for
-    /// each take of a batch before it, and then a round.
+    /// The bound holds however many processes are busy, and whenever others come from outside. A
+    /// process in the queue of a worker has its turn within a round. A process in the injector
+    /// has it within 61 turns for each take of a batch before it, plus a round.
     #[test]
     fn r1_nobody_waits_longer_than_the_others_turns_whenever_they_come(
         busy in 1..20_usize,
@@ -363,7 +363,8 @@ proptest! {
             const MAIL: usize = 2_000;
             let mut next = busy;
             let all = busy + arrivals.iter().map(|(_, count)| count).sum::<usize>();
-            // Since which turn it waits, and how many more it may wait than there are others.
+            // For each process: the turn since which it waits, and how many turns more than one
+            // round it may wait.
             let mut since: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
             for n in 0..busy {
                 stepped.nursery.flooded(n, Class::Normal, MAIL);
@@ -376,8 +377,8 @@ proptest! {
                     let come = next..next + count;
                     next = come.end;
                     for (n, number) in come.clone().enumerate() {
-                        // Of the last few a take gets only the half, and it ends early where a
-                        // block of the injector's ends.
+                        // A take gets only half of a short injector, and it ends early at the
+                        // end of one of the injector's blocks.
                         let batches = (before + n) / 17 + (before + n) / 63 + 6;
                         since.insert(number, (turn, 61 * batches));
                     }
@@ -398,8 +399,8 @@ proptest! {
         });
     }
 
-    /// A turn ends with its budget, or after the message during which its time is over; but it
-    /// handles one.
+    /// A turn ends with its budget, or after the message during which its deadline passes. It
+    /// always handles one message.
     #[test]
     fn r1_a_turn_keeps_its_budget_and_its_deadline_to_one_message(
         budget in 1..30_u32,
@@ -430,8 +431,8 @@ proptest! {
         });
     }
 
-    /// One that says its own class is queued in it from the end of that turn on: 2 says for 20
-    /// turns that it is high.
+    /// A process of class Varying is queued in the class it sets, from the end of that turn on.
+    /// Process `normal` is of high class for 20 turns.
     #[test]
     fn r6_who_says_its_class_is_queued_in_it_next(normal in 1..5_usize) {
         as_worker(options(1).throughput(1), move |stepped| {
@@ -454,12 +455,12 @@ proptest! {
             Spawn::outside(host, move || process).class(Class::Varying).start().unwrap();
             stepped.steps(50);
             let mut normals = (0..normal).cycle();
-            // Its first turn, as a normal one; then 16 as a high one, and four more.
+            // Its first turn, as a normal process; then 16 as a high one, and four more.
             let mut expected: Vec<_> = normals.by_ref().take(normal).collect();
             expected.extend([normal; 17]);
             expected.extend(normals.next());
             expected.extend([normal; 4]);
-            // It is the last in the queue of normal ones then.
+            // After that it is the last in the queue of normal processes.
             while expected.len() < 60 {
                 expected.extend(normals.by_ref().take(normal));
                 expected.push(normal);
@@ -470,8 +471,8 @@ proptest! {
         });
     }
 
-    /// High ones first, sixteen turns of theirs, then one of a normal process, and each class in
-    /// its own rotation.
+    /// High processes go first, for sixteen turns; then one normal process has a turn. Each
+    /// class has its own rotation.
     #[test]
     fn r6_high_ones_go_first_and_after_16_of_them_a_normal_one(
         high in 0..40_usize,

@@ -1,4 +1,4 @@
-//! A thief on its own, in times that are made up.
+//! The steal policy alone, in artificial time.
 
 use super::*;
 use rand::rngs::SmallRng;
@@ -23,7 +23,7 @@ fn busy(turns: u64) -> impl Iterator<Item = Sibling> + Clone {
     iter::once(working(turns))
 }
 
-/// A theft of so many processes by one that has begun no turn.
+/// A theft of this many processes by a worker that has begun no turn.
 fn theft(processes: usize, when: Timestamp, victims_turns: u64) -> Theft {
     Theft { when, processes, from: working(victims_turns), turns: 0 }
 }
@@ -66,7 +66,7 @@ fn a_theft_is_judged_once() {
     assert_eq!(thief.patience(|| at(9), idle()), None);
 }
 
-/// A thief that has begun to hold back at 1 µs, when its sibling had begun 100 turns.
+/// The policy of a worker that began to hold back at 1 µs, when its sibling had begun 100 turns.
 fn held_back() -> StealPolicy {
     let mut thief = StealPolicy::default();
     thief.has_stolen(theft(10, at(0), 0), idle());
@@ -116,9 +116,9 @@ fn one_sibling_with_long_turns_is_enough() {
     assert_eq!(thief.patience(|| at(25), siblings(1_000, stuck(true))), None);
 }
 
-/// A thief that saw its victim begin 1 000 turns in 100 µs, then stole 10 processes of it,
-/// and has run dry 100 µs later, when it had begun so many turns itself and its victim had begun
-/// so many more.
+/// The policy of a worker that saw its victim begin 1 000 turns in 100 µs and then stole 10
+/// processes. It ran dry 100 µs later, when it had begun `own` turns and its victim `victims`
+/// more.
 fn compared(own: u64, victims: u64) -> StealPolicy {
     let mut thief = held_back();
     thief.has_stolen(theft(10, at(101), 1_100), busy(1_100));
@@ -153,7 +153,7 @@ fn work_that_is_left_behind_one_long_turn_is_stolen_at_once() {
     assert!(holds_back(&mut compared(1_000, 1)));
 }
 
-/// Whoever it steals from, another may be stuck meanwhile.
+/// Whichever worker it steals from, another may be stuck meanwhile.
 #[test]
 fn a_spare_never_holds_back() {
     let mut thief = StealPolicy::default();
@@ -165,8 +165,8 @@ fn a_spare_never_holds_back() {
     }
 }
 
-/// The other's turns are long beside those of the one whose pace is known, and two do them
-/// twice as fast.
+/// The other sibling's turns are long compared with those of the one whose pace is known, and
+/// two workers run them twice as fast.
 #[test]
 fn the_pace_of_one_says_nothing_of_another() {
     let siblings = |fast, slow| [working(fast), Sibling { worker: 2, ..working(slow) }];
@@ -179,7 +179,7 @@ fn the_pace_of_one_says_nothing_of_another() {
     let second = Theft { from, turns: 900, ..theft(10, at(201), 0) };
     thief.has_stolen(second, siblings(2_000, 100).into_iter());
     thief.has_run_dry(1_000, || at(301), siblings(3_000, 200).into_iter());
-    // It watches, and knows then.
+    // It watches, and then knows the pace.
     let left = thief.patience(|| at(301), siblings(3_000, 200).into_iter());
     assert_eq!(left, Some(WATCH));
 }
@@ -197,7 +197,7 @@ fn who_does_not_know_the_pace_of_the_others_watches_and_then_steals() {
     thief.has_run_dry(500, || at(100), busy(500));
     assert_eq!(thief.patience(|| at(101), busy(510)), Some(Duration::from_micros(15)));
     assert_eq!(thief.patience(|| at(116), busy(660)), None);
-    // 160 turns in 16 µs alone, and both together no more of them: not worth it.
+    // 160 turns in 16 µs alone, and both together no more: not worth it.
     thief.has_stolen(theft(10, at(116), 660), busy(660));
     thief.has_run_dry(500, || at(216), busy(1_160));
     assert_eq!(thief.patience(|| at(217), busy(1_170)), Some(Duration::from_micros(7)));
@@ -250,7 +250,7 @@ fn a_pace_is_known_for_a_while_only() {
 fn who_lets_go_while_it_watches_watches_no_more_and_holds_back() {
     let mut thief = StealPolicy::default();
     thief.has_stolen(theft(1, at(20_000), 0), idle());
-    // Short turns, and nobody has seen the sibling alone: it holds back to see its pace.
+    // Short turns, and the sibling's pace alone is unknown: it holds back to measure it.
     thief.has_run_dry(0, || at(20_025), busy(20));
     assert_eq!(thief.patience(|| at(20_025), busy(20)), Some(WATCH));
     thief.has_let_go(at(20_026), busy(20));

@@ -1,5 +1,5 @@
-//! Processes that owe turns and are called: a stop, a kill, an inspection, a suspension, a signal
-//! or a control message does not wait for the debt (rules M4, X3). See
+//! Processes that owe turns and are called: a stop, a kill, an inspection, a suspension, a
+//! signal or a control message does not wait for the debt (rules M4, X3). See
 //! [`crate::dispatcher::debtors`].
 
 use super::{LOCAL, SharedDispatcher, SteppedWorker, as_worker, options};
@@ -13,21 +13,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{self, Waker};
 use std::thread;
 
-/// Messages of a flooding turn: a debt of thousands of turns.
+/// The messages of a flooding turn: a debt of thousands of turns.
 const FLOOD: u64 = 10_000;
-/// Processes that always have more to do.
+/// The number of processes that always have more to do.
 const BUSY: usize = 40;
 
 /// A process that owes turns.
 struct CalledDebtor {
     address: Address<()>,
-    /// Whatever it has received that is no message; it floods then too.
+    /// How many items other than messages it has received; it floods for each of them too.
     heard: Arc<AtomicUsize>,
-    /// Its messages.
+    /// How many messages it has handled.
     handled: Arc<AtomicUsize>,
 }
 
-/// Takes the first step of whatever it is, and tells whether it is done.
+/// Polls what the call waits for, and returns whether that has happened.
 type Heard = Box<dyn FnMut() -> bool>;
 
 fn asks<T: 'static>(asked: impl Future<Output = T> + 'static) -> Heard {
@@ -38,7 +38,7 @@ fn asks<T: 'static>(asked: impl Future<Output = T> + 'static) -> Heard {
         done = done || asked.as_mut().poll(&mut cx).is_ready();
         done
     };
-    // The question is put now.
+    // This first poll sends the request.
     assert!(!poll());
     Box::new(poll)
 }
@@ -46,7 +46,7 @@ fn asks<T: 'static>(asked: impl Future<Output = T> + 'static) -> Heard {
 /// A way to call a process.
 type CallWay = fn(&CalledDebtor, Arc<dyn Host>) -> Heard;
 
-/// How a process can be called.
+/// All the ways to call a process.
 const CALLS: [(&str, CallWay); 8] = [
     ("kill", |debtor, _| {
         debtor.address.process().kill();
@@ -92,7 +92,7 @@ fn host(stepped: &SteppedWorker) -> Arc<dyn Host> {
     Arc::clone(&stepped.nursery.home) as Arc<dyn Host>
 }
 
-/// A process that owes thousands of turns, among others that are busy.
+/// Makes a process that owes thousands of turns, among others that are busy.
 fn debtor(stepped: &mut SteppedWorker, class: Class, says: Option<Class>) -> CalledDebtor {
     let receiver = behavior_fn(|_: Context<u64>| pending());
     let flooded = Spawn::outside(host(stepped), move || receiver).start().unwrap();
@@ -126,14 +126,15 @@ fn debtor(stepped: &mut SteppedWorker, class: Class, says: Option<Class>) -> Cal
     CalledDebtor { address, heard, handled }
 }
 
-/// Who sits with the debtors of a worker, or was let go by it.
+/// Where a debtor is: among the debtors of a worker, or handed over by it.
 #[derive(Clone, Copy, Debug)]
 enum DebtorPlace {
     Debtors,
     HandedOver,
 }
 
-/// As [`CALLS`], for a process of this class that says this of its own class.
+/// Calls a process of this class in each of the ways [`CALLS`]. `says`: the class that the
+/// process itself sets.
 fn each_call_is_heard_at_once(class: Class, says: Option<Class>) {
     for place in [DebtorPlace::Debtors, DebtorPlace::HandedOver] {
         for (name, call) in CALLS {
@@ -151,7 +152,7 @@ fn each_call_is_heard_at_once(class: Class, says: Option<Class>) {
                 let waited = waited.count();
                 assert!(waited <= 1, "{name}, {place:?}: {waited} turns of others");
                 assert_eq!(debtor.handled.load(Ordering::Relaxed), before, "{name}");
-                // What it owes by now is forgiven, and charged to nobody else.
+                // The debt of the called turn is forgiven, and charged to no other process.
                 stepped.steps(2);
                 assert_eq!(stepped.shared.number_of_debtors(), 0, "{name}, {place:?}");
             });
@@ -164,14 +165,14 @@ fn m4_whoever_owes_turns_hears_of_what_calls_it_at_once() {
     each_call_is_heard_at_once(Class::Normal, None);
 }
 
-/// One of class Varying owes like any other, while it is among the normal ones.
+/// A process of class Varying owes turns like any other while it is among the normal processes.
 #[test]
 fn m4_whoever_says_its_own_class_owes_turns_and_is_called_like_any() {
     each_call_is_heard_at_once(Class::Varying, None);
     each_call_is_heard_at_once(Class::Varying, Some(Class::Normal));
 }
 
-/// A worker in a long turn does not keep what it owes from another one.
+/// A worker in a long turn does not keep its debtors from another worker.
 #[test]
 fn m4_whoever_owes_turns_to_a_worker_that_is_busy_is_called_to_another() {
     as_worker(options(2).throughput(1), |stepped| {
@@ -188,7 +189,7 @@ fn m4_whoever_owes_turns_to_a_worker_that_is_busy_is_called_to_another() {
     });
 }
 
-/// Wherever it sits, it is one that waits for a turn.
+/// Wherever a debtor is, it counts as waiting for a turn.
 #[test]
 fn x4_whoever_owes_turns_is_counted_among_those_that_are_queued() {
     as_worker(options(1).throughput(1), |stepped| {
@@ -200,7 +201,7 @@ fn x4_whoever_owes_turns_is_counted_among_those_that_are_queued() {
     });
 }
 
-/// What has called one is over: it goes on where all others are, and owes again.
+/// After the call has been handled the process runs like any other, and owes turns again.
 #[test]
 fn r1_whoever_was_called_goes_on_as_before() {
     as_worker(options(1).throughput(1), |stepped| {
@@ -208,7 +209,7 @@ fn r1_whoever_was_called_goes_on_as_before() {
         debtor.address.send_high(()).unwrap();
         stepped.step();
         assert_eq!(debtor.heard.load(Ordering::Relaxed), 1);
-        // It is the last in the queue of all.
+        // It is the last in the queue.
         let own = debtor.address.pid();
         let ran: Vec<_> = (0..BUSY + 2).filter_map(|_| stepped.step()).collect();
         assert_eq!(ran.iter().position(|pid| *pid == own), Some(BUSY - 1));
@@ -219,7 +220,7 @@ fn r1_whoever_was_called_goes_on_as_before() {
     });
 }
 
-/// What waits on a control lane when the turn ends leaves no debt, and gives no precedence.
+/// An item on a control lane at the end of a turn leaves no debt, and gives no precedence.
 #[test]
 fn r1_who_calls_itself_all_the_time_has_its_turn_with_the_others() {
     as_worker(options(1).throughput(1), |stepped| {
@@ -243,7 +244,7 @@ fn r1_who_calls_itself_all_the_time_has_its_turn_with_the_others() {
     });
 }
 
-/// Called again and again from outside, a debtor leaves the others their turns.
+/// A debtor that is called again and again from outside leaves the others their turns.
 #[test]
 fn r1_who_is_called_from_outside_all_the_time_starves_nobody() {
     as_worker(options(1).throughput(1), |stepped| {
@@ -258,7 +259,7 @@ fn r1_who_is_called_from_outside_all_the_time_starves_nobody() {
     });
 }
 
-/// Nobody is looked for among all others.
+/// A call does not search through all debtors.
 #[test]
 fn m4_a_hundred_thousand_that_owe_are_each_called_at_once() {
     as_worker(options(1).throughput(1), |stepped| {
@@ -266,7 +267,7 @@ fn m4_a_hundred_thousand_that_owe_are_each_called_at_once() {
         let all: Vec<_> = (0..ALL)
             .map(|number| stepped.nursery.spawn_with(number, Class::Normal, |_, _| {}))
             .collect();
-        // Put there by hand: for each to flood another would take minutes.
+        // Put there directly: if each flooded another process, the test would take minutes.
         LOCAL.with(|local| {
             let own = &local.get().unwrap().queue;
             let spilled = || SharedDispatcher::take_one(|| stepped.shared.injector.steal());

@@ -1,4 +1,4 @@
-//! Those who flood others, stepped by hand: see [`crate::dispatcher::debtors`].
+//! Processes that flood others, stepped by hand: see [`crate::dispatcher::debtors`].
 
 use super::{LOCAL, Searcher, SteppedWorker, as_worker, options, with_number};
 use crate::dispatcher::counters::Counters;
@@ -11,23 +11,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
-/// Messages of a flooder's turn.
+/// The messages that a flooder sends in a turn.
 const FLOOD: usize = 1_000;
 
-/// Who floods, and whom.
+/// A process that floods another.
 struct Flood {
     flooder: Address<()>,
     flooded: Address<u64>,
-    /// What waited at the flooded when a turn of the flooder began.
+    /// The length of the flooded mailbox at the beginning of each turn of the flooder.
     waited: Arc<Mutex<Vec<usize>>>,
 }
 
-/// A process that sends [`FLOOD`] messages, and one to itself, in each of so many turns.
+/// Spawns a process that sends [`FLOOD`] messages, and one to itself, in each of this many
+/// turns.
 fn flood(stepped: &SteppedWorker, turns: usize) -> Flood {
     flood_one(stepped, turns, usize::MAX)
 }
 
-/// As [`flood`]; who is flooded handles so many messages, and then waits for ever.
+/// As [`flood`], but the flooded process handles only `handles` messages, and then waits for
+/// ever.
 fn flood_one(stepped: &SteppedWorker, turns: usize, handles: usize) -> Flood {
     let host = || Arc::clone(&stepped.nursery.home) as Arc<dyn Host>;
     let receiver = behavior_fn(move |mut ctx: Context<u64>| async move {
@@ -80,7 +82,8 @@ fn r1_who_floods_has_its_next_turn_when_the_flooded_has_caught_up() {
         stepped.run_until_idle();
         assert_eq!(*flood.waited.lock().unwrap(), [0; 20]);
         assert_eq!(flood.flooded.info().handled, 20 * FLOOD as u64);
-        // Nobody had a turn for nothing: the first of each, the flooder's, and its receiver's.
+        // No process had a useless turn: the first turns of both, the flooder's, and its
+        // receiver's.
         let turns = 2 + 20 * (1 + FLOOD.div_ceil(64) as u64 + 1);
         assert!(stepped.worker().turns <= turns, "{} turns", stepped.worker().turns);
         assert_eq!(stepped.shared.number_of_debtors(), 0);
@@ -93,8 +96,9 @@ fn r1_a_debt_is_paid_with_turns_of_all_others() {
         let flood = flood(stepped, 2);
         let others: Vec<_> = (0..3).map(|number| busy(stepped, number)).collect();
         begin(stepped, &flood);
-        // What a turn has of messages is not what it owes: that is counted in 64s. One crowd waits
-        // before the 65th message, two before the 129th, and so on; and the one to itself.
+        // A debt counts turns of 64 messages, whatever the throughput. A send is charged one message
+        // for each 64 that wait: the 65th is charged one, the 129th two, and so on. The flooder's
+        // message to itself counts too.
         let charged: usize = (1..FLOOD).map(|waiting| waiting / 64).sum();
         let mut turns = [0; 3];
         while flood.waited.lock().unwrap().len() < 2 {
@@ -132,18 +136,18 @@ fn r1_a_worker_with_debtors_only_lets_them_go_where_the_flooded_is_at_work() {
     as_worker(options(2), |stepped| {
         let flood = flood(stepped, 100);
         begin(stepped, &flood);
-        // The other worker has stolen the flooded, and runs it.
+        // The other worker has stolen the flooded process, and runs it.
         let stolen = stepped.shared.stealers[0].steal_batch(&stepped.others[0]);
         assert!(stolen.is_success());
         counters(stepped, 1).begin_turn(flood.flooded.pid().id());
         assert_eq!((stepped.step(), stepped.shared.number_of_debtors()), (None, 1));
         assert!(!stepped.shared.handed_over.is_empty());
-        // It holds back, for it would be at once where it was.
+        // It holds back, or it would take the debtor back at once.
         let now = || stepped.nursery.core.clock.now();
         let siblings = stepped.shared.siblings(0);
         assert!(stepped.thief.patience(now, siblings).is_some());
         assert_eq!(flood.waited.lock().unwrap().len(), 1);
-        // Whoever has work takes it in.
+        // A worker that has work takes the debtor in.
         busy(stepped, 0);
         stepped.steps(62);
         assert_eq!(flood.waited.lock().unwrap().len(), 2);
@@ -156,7 +160,7 @@ fn r1_a_worker_with_debtors_only_runs_them_if_nobody_else_is_at_work() {
     as_worker(options(2), |stepped| {
         let flood = flood(stepped, 100);
         begin(stepped, &flood);
-        // The other worker is about to run the flooded, and has not begun.
+        // The other worker is about to run the flooded process, and has not begun.
         let stolen = stepped.shared.stealers[0].steal_batch(&stepped.others[0]);
         assert!(stolen.is_success());
         assert_eq!(stepped.step(), Some(flood.flooder.pid()));
@@ -168,7 +172,8 @@ fn r1_a_worker_with_debtors_only_runs_them_if_the_flooded_waits_nowhere() {
     as_worker(options(2), |stepped| {
         let flood = flood(stepped, 2);
         begin(stepped, &flood);
-        // Another worker is at work, but not for the flooded, who has caught up here.
+        // Another worker is active, but does not run the flooded process, which has caught up
+        // here.
         counters(stepped, 1).begin_turn(flood.flooder.pid().id());
         stepped.run_until_idle();
         assert_eq!(*flood.waited.lock().unwrap(), [0; 2]);
@@ -179,7 +184,7 @@ fn r1_a_worker_with_debtors_only_runs_them_if_the_flooded_waits_nowhere() {
 fn r1_a_flooded_that_waits_for_something_else_holds_nobody_up() {
     as_worker(options(2), |stepped| {
         let flood = flood_one(stepped, 20, 10);
-        // Another worker is at work, but not for the flooded.
+        // Another worker is active, but does not run the flooded process.
         counters(stepped, 1).begin_turn(flood.flooder.pid().id());
         stepped.run_until_idle();
         assert_eq!(flood.waited.lock().unwrap().len(), 20);
@@ -207,7 +212,7 @@ fn r1_two_who_flood_each_other_are_held_up_by_nobody_else() {
         }
         let both = || addresses.iter().map(|address| address.get().unwrap());
         both().for_each(|address| address.send(true).unwrap());
-        // Of somebody else, for long.
+        // Worker 1 is in a long turn of another process.
         counters(stepped, 1).begin_turn(u64::MAX);
         while stepped.shared.number_of_debtors() < 2 {
             stepped.step().unwrap();
@@ -261,7 +266,7 @@ fn r4_who_floods_one_behind_a_long_turn_does_not_keep_a_worker_from_that_one() {
             let mut search = || stepped.shared.search(0, &parker, &mut seeker, || None, steal);
             let first = search().unwrap();
             assert_eq!(first.pid(), flooder);
-            // It owes, and is let go again.
+            // It owes turns, and is handed over again.
             assert!(stepped.shared.handed_over.put([first]).is_empty());
             let second = search().unwrap();
             assert_eq!(second.pid(), flooded);
@@ -291,7 +296,7 @@ fn r1_behind_a_long_turn_debts_are_forgotten() {
     as_worker(options(1), |stepped| {
         let flood = flood(stepped, 2);
         begin(stepped, &flood);
-        // First look: there have been turns since the one before.
+        // First look: turns have run since the one before.
         stepped.shared.forget_debts_at_long_turns();
         assert!(stepped.shared.handed_over.is_empty());
         stepped.shared.forget_debts_at_long_turns();
@@ -331,7 +336,7 @@ fn r1_who_owes_and_lives_has_a_last_turn_when_the_dispatcher_stops() {
 #[test]
 fn r1_a_worker_does_not_sleep_while_somebody_owes_it_turns() {
     as_worker(options(1), |stepped| {
-        // Who is flooded soon waits for ever, so there is nothing else to do.
+        // The flooded process soon waits for ever, so there is nothing else to do.
         let flood = flood_one(stepped, 2, 1);
         begin(stepped, &flood);
         let (shared, mut seeker, parker) = (&stepped.shared, Searcher::new(7), Parker::new());
@@ -339,7 +344,7 @@ fn r1_a_worker_does_not_sleep_while_somebody_owes_it_turns() {
             if shared.number_of_debtors() == 0 {
                 break;
             }
-            // It would sleep for ever, had it not this in its pocket.
+            // Without this token the worker would sleep for ever.
             parker.unparker().unpark();
             LOCAL.with(|local| {
                 let local = local.get().unwrap();
@@ -362,7 +367,8 @@ fn r1_a_worker_does_not_sleep_while_somebody_owes_it_turns() {
 fn r1_no_debt_keeps_a_process_for_more_than_32768_takes() {
     as_worker(options(1).throughput(2), |stepped| {
         let idle = stepped.nursery.spawn_with(0, Class::Normal, |_, _| {});
-        // So many that it would take the others millions of turns, of which there are several.
+        // A debt of so many turns that the other processes, of which there are several, would
+        // need millions of turns to pay it.
         let floods = stepped.nursery.spawn_with(1, Class::Normal, move |own, _| {
             (0..100_000).for_each(|_| idle.send(()).unwrap());
             own.send(()).unwrap();
@@ -384,8 +390,8 @@ fn r1_no_debt_keeps_a_process_for_more_than_32768_takes() {
     });
 }
 
-/// Two who owe to those who will never handle it have the worker for themselves, but for what
-/// comes from outside.
+/// Two processes that flood others which never handle the messages have the worker for
+/// themselves, except for work from outside.
 #[test]
 fn r1_debtors_that_are_alone_do_not_starve_what_comes_from_outside() {
     as_worker(options(1), |stepped| {
@@ -406,8 +412,8 @@ fn r1_debtors_that_are_alone_do_not_starve_what_comes_from_outside() {
     });
 }
 
-/// Wherever one that owes is, when it is killed or told to end: among the debtors, let go, or,
-/// of high class, in its queue, where it has turns for nothing.
+/// A debtor ends wherever it is when it is killed or told to end: among the debtors, handed
+/// over, or, if it is of high class, in the high queue, where it has useless turns.
 #[test]
 fn r1_who_owes_ends_wherever_it_is_when_it_is_to_end() {
     for class in [Class::Normal, Class::High, Class::Varying] {

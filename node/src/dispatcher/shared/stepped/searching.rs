@@ -1,11 +1,11 @@
-//! In which order a worker finds what it runs, by the search that its thread makes: its own queue,
-//! what came from outside, a sibling's (rule R1; seeds G-015).
+//! The order in which a worker finds what it runs, with the real search of its thread: its own
+//! queue, then the injector, then a sibling's queue (rule R1; seeds G-015).
 
 use super::{LOCAL, Searcher, SteppedWorker, as_worker, options};
 use crate::sync::Parker;
 use krarup_gen::Class;
 
-/// Whatever the worker finds, in that order; all that it runs handle one message.
+/// Runs what the worker finds, in order. Each process handles one message.
 struct Search {
     parker: Parker,
     seeker: Searcher,
@@ -16,7 +16,8 @@ impl Search {
         Search { parker: Parker::new(), seeker: Searcher::new(0) }
     }
 
-    /// One round of the worker's thread; whose message it handled.
+    /// One round of the worker's thread. Returns the number of the process that handled its
+    /// message.
     fn step(&mut self, stepped: &mut SteppedWorker) -> usize {
         LOCAL.with(|local| {
             let (local, shared) = (local.get().unwrap(), &stepped.shared);
@@ -31,7 +32,7 @@ impl Search {
     }
 }
 
-/// Lays on the sibling's queue what has come from outside.
+/// Moves the processes in the injector to the sibling's queue.
 fn give_to_sibling(stepped: &SteppedWorker) {
     while let Some(ready) = super::SharedDispatcher::take_one(|| stepped.shared.injector.steal()) {
         stepped.others[0].push(ready);
@@ -54,7 +55,7 @@ fn r1_a_search_finds_its_own_first_then_what_came_from_outside_then_half_of_a_si
             assert_eq!(search.step(stepped), found);
             assert_eq!(stepped.queued(), (own, 0, vec![left]));
         }
-        // What comes from outside meanwhile goes before the rest of that.
+        // A process that comes from outside meanwhile goes before the rest of the sibling's.
         stepped.outside(|from| from.flood(49..50, 1));
         let found: Vec<_> = (0..4).map(|_| search.step(stepped)).collect();
         assert_eq!(found, [46, 49, 47, 48]);

@@ -1,5 +1,5 @@
-//! Who might be starved, and by whom, stepped by hand (rules R1, R6; seeds M12, M13): somebody
-//! who never stops, and others beside it who want their turn.
+//! Starvation, stepped by hand (rules R1, R6; seeds M12, M13): processes that never stop, and
+//! others beside them that need their turns.
 
 use super::{LOCAL_CAPACITY, SpawnQueue, as_worker, options};
 use krarup_act::{Address, Context, Host, Spawn, behavior_fn};
@@ -12,18 +12,19 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
-/// With this throughput a turn handles one message, and the look for another ends it: so
-/// nobody comes round for nothing.
+/// With this throughput a turn handles one message, and the look for another ends it. So no turn
+/// is useless.
 const ONE_AND_A_LOOK: u32 = 2;
 
-/// One that has a message more whenever it handles one.
+/// Spawns a process that sends itself a message whenever it handles one.
 fn endless(from: &SpawnQueue, number: usize, class: Class) -> Address<()> {
     let process = from.spawn_with(number, class, |own, _| own.send(()).unwrap());
     process.send(()).unwrap();
     process
 }
 
-/// The longest that each has waited for its turn, from the first on: in turns of the others.
+/// The longest wait of each process between its turns, from the first on, in turns of the
+/// others.
 fn waits(turns: &[usize]) -> BTreeMap<usize, usize> {
     let mut last: BTreeMap<usize, usize> = BTreeMap::new();
     let mut longest = BTreeMap::new();
@@ -39,8 +40,9 @@ fn waits(turns: &[usize]) -> BTreeMap<usize, usize> {
     longest
 }
 
-/// Each of so many has its turns, and waits for so many of the others at most, besides what is
-/// due to looks at the injector: one comes each 61 turns, and runs one process at once.
+/// Asserts that each of `all` processes has its turns, and waits for at most `others` turns,
+/// besides those due to looks at the injector: one look comes every 61 turns, and runs one
+/// process at once.
 fn takes_turns(turns: &[usize], all: usize, others: usize) {
     let waits = waits(turns);
     assert_eq!(waits.len(), all);
@@ -77,8 +79,8 @@ fn r1_who_is_flooded_from_outside_takes_turns_from_the_first_on() {
     }
 }
 
-/// The same for those that say of themselves that they are normal ones, or that they are high ones
-/// where there are no classes.
+/// The same for processes that set their own class to normal, or to high on a dispatcher without
+/// classes.
 #[test]
 fn r1_who_says_its_own_class_and_is_flooded_from_outside_takes_turns_like_any() {
     for (says, all, budget) in [
@@ -115,7 +117,8 @@ fn r1_who_says_its_own_class_and_is_flooded_from_outside_takes_turns_like_any() 
     }
 }
 
-/// Where they are more, who comes in waits for those who came before it, outside and in the queue.
+/// A process that comes in waits for those that came before it, in the injector and in the
+/// queue.
 #[test]
 fn r1_however_many_come_from_outside_each_waits_for_those_before_it() {
     for all in [20, 100, 1_000] {
@@ -129,7 +132,7 @@ fn r1_however_many_come_from_outside_each_waits_for_those_before_it() {
     }
 }
 
-/// One that never stops having work, and a thousand that have one message each.
+/// One process that never stops, and a thousand that have one message each.
 #[test]
 fn r1_who_never_stops_and_a_thousand_with_one_message_get_on_beside_each_other() {
     for from_outside in [false, true] {
@@ -144,12 +147,12 @@ fn r1_who_never_stops_and_a_thousand_with_one_message_get_on_beside_each_other()
             stepped.steps(turns);
             let taken = stepped.taken();
             let mut ones: Vec<_> = taken.iter().copied().filter(|number| *number > 0).collect();
-            // Of those outside some are run at once when they come in.
+            // Some of those from outside run at once when they are taken in.
             if from_outside {
                 ones.sort_unstable();
             }
             assert_eq!(ones, (1..1_001).collect::<Vec<_>>());
-            // The one has had its turns, and now has all of them.
+            // The first process has had its turns, and now has all of them.
             assert!(taken.len() > ones.len() + 32);
             stepped.steps(10);
             let own = stepped.taken();
@@ -158,8 +161,8 @@ fn r1_who_never_stops_and_a_thousand_with_one_message_get_on_beside_each_other()
     }
 }
 
-/// Processes in a ring make the next one ready, each of them as the last thing it does: a queue
-/// that ran first what has just come would run nobody else.
+/// The processes of a ring make the next one ready as the last thing they do. A queue that ran
+/// the newest process first would run no other process.
 #[test]
 fn r1_a_chain_that_always_makes_itself_ready_first_takes_one_turn_of_a_round() {
     for (ring, others) in [(1, 1), (2, 1), (2, 30), (7, 3)] {
@@ -186,8 +189,8 @@ fn r1_a_chain_that_always_makes_itself_ready_first_takes_one_turn_of_a_round() {
     }
 }
 
-/// High ones that never end, normal ones that never end, and normal ones that come from
-/// outside: of 17 turns one is a normal one's, of 61 of those one is for outside.
+/// High processes that never end, normal ones that never end, and normal ones from outside: of
+/// 17 turns one is a normal process's, and of 61 of those one is for the injector.
 #[test]
 fn r6_beside_high_ones_without_end_normal_ones_go_round_wherever_they_come_from() {
     for (high, normal) in [(1, 1), (3, 10), (40, 2)] {
@@ -211,8 +214,8 @@ fn r6_beside_high_ones_without_end_normal_ones_go_round_wherever_they_come_from(
     }
 }
 
-/// A handler that awaits something and wakes itself in each poll: it takes a turn like any, as
-/// many polls as a turn has messages or until its time is over, and a kill ends it.
+/// A handler that awaits something and wakes itself in each poll has a turn like any other: as
+/// many polls as a turn has messages, or until its deadline. A kill ends it.
 #[test]
 fn r1_a_handler_that_wakes_itself_without_end_has_turns_like_any() {
     for (class, deadline) in [
@@ -260,8 +263,8 @@ fn r1_a_handler_that_wakes_itself_without_end_has_turns_like_any() {
     }
 }
 
-/// A kill does not wait for what lies in the mailbox, nor do the others: who has a hundred
-/// thousand messages ends in its next turn.
+/// A kill does not wait for the messages in the mailbox, nor do the other processes: a process
+/// with a hundred thousand messages ends in its next turn.
 #[test]
 fn m4_a_kill_of_one_with_a_hundred_thousand_waiting_is_its_next_turn() {
     for class in [Class::Normal, Class::High, Class::Varying] {
@@ -278,14 +281,14 @@ fn m4_a_kill_of_one_with_a_hundred_thousand_waiting_is_its_next_turn() {
             stepped.steps(4);
             assert!(!flooded.is_alive());
             assert!(!stepped.taken().contains(&3));
-            // All that was accepted and not handled is counted as lost.
+            // Every message that was accepted and not handled is counted as a dead letter.
             assert_eq!(stepped.nursery.core.stats().dead_letters, ALL as u64 - handled);
         });
     }
 }
 
-/// Each has ten thousand messages from outside, and sends itself another one for each that it
-/// handles: so they stay flooded, and none of them floods another.
+/// Each process has ten thousand messages from outside, and sends itself another one for each
+/// that it handles. So it stays flooded, and floods no other process.
 #[test]
 fn r1_who_is_flooded_and_sends_to_itself_takes_turns_like_any() {
     for (busy, flooded, budget) in [(0, 10, 1), (0, 10, 64), (5, 5, 1), (5, 5, 64), (0, 1, 5)] {
@@ -312,7 +315,7 @@ fn r1_who_is_flooded_and_sends_to_itself_takes_turns_like_any() {
     }
 }
 
-/// It goes right after a turn, where it is one too many by then.
+/// The spare leaves right after a turn, when it is one too many.
 #[test]
 fn r4_a_spare_that_goes_after_its_turn_is_in_none_any_more() {
     as_worker(options(1).spare_workers(1), |stepped| {
