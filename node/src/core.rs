@@ -311,10 +311,6 @@ impl Host for DispatcherHost {
         matches!(self.dispatcher, Dispatcher::Classed(..))
     }
 
-    fn recall(&self, pid: Pid) {
-        self.dispatcher.recall(pid);
-    }
-
     fn random(&self) -> u64 {
         match &self.dispatcher {
             Dispatcher::Simulated(simulated) => simulated.random(),

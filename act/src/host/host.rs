@@ -65,13 +65,6 @@ pub trait Host: Send + Sync + 'static {
     /// queued.
     fn schedule(&self, ready: Ready);
 
-    /// Notifies the dispatcher that a process has something to handle before its next message.
-    /// The process may have left a debt on a worker ([`crate::WorkerSlot::take_debt`]): it
-    /// then does not pay the debt, and is run soon. Called on any thread, but not under the
-    /// lock of a mailbox, and perhaps for a process that owes nothing any more. It runs no
-    /// user code.
-    fn recall(&self, _pid: Pid) {}
-
     /// Returns a random number; in a simulation it comes from the seed.
     fn random(&self) -> u64;
 

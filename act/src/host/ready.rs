@@ -35,27 +35,20 @@ impl Ready {
     /// the caller puts it at the tail of the queue.
     #[must_use]
     pub fn run(self, limits: &TurnLimits) -> Option<Ready> {
-        self.0.run(limits, &WorkerSlot::unattended())
+        self.0.run(limits, &WorkerSlot::detached())
     }
 
     /// As [`Ready::run`], with a worker slot. The turn records its process there, for
-    /// observers, and its debt if the process is returned.
+    /// observers.
     #[must_use]
     #[inline]
-    pub fn run_at(self, limits: &TurnLimits, seat: &WorkerSlot) -> Option<Ready> {
-        self.0.run(limits, seat)
+    pub fn run_at(self, limits: &TurnLimits, slot: &WorkerSlot) -> Option<Ready> {
+        self.0.run(limits, slot)
     }
 
     /// Returns the number of handles on the waker, besides the process's own.
     pub(crate) fn handles_on_waker(&self) -> usize {
         self.0.handles_on_waker()
-    }
-
-    /// Whether the process must handle something before its next message, such as a stop or a
-    /// kill.
-    #[must_use]
-    pub fn is_called(&self) -> bool {
-        self.0.is_called()
     }
 
     /// Parks the process in its mailbox as idle, because no worker will run it (rule R7). No
@@ -91,8 +84,7 @@ impl fmt::Debug for Ready {
 
 /// A process as a pinned future; see `process/turn.rs`.
 pub(crate) trait RunTurn: Send {
-    fn run(self: Pin<Box<Self>>, limits: &TurnLimits, seat: &WorkerSlot) -> Option<Ready>;
-    fn is_called(&self) -> bool;
+    fn run(self: Pin<Box<Self>>, limits: &TurnLimits, slot: &WorkerSlot) -> Option<Ready>;
     fn put_back(self: Pin<Box<Self>>, reason: &mut dyn FnMut() -> Reason) -> Result<Waker, Ready>;
     fn pid(&self) -> Pid;
     fn says_high(&self) -> bool;

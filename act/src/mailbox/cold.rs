@@ -1,6 +1,7 @@
 //! The parts of a mailbox that most processes never use.
 
 use super::entry::ControlEntry;
+use super::muted_senders::MutedSenders;
 use super::overflow::Overflow;
 use super::waiting_senders::WaitingSenders;
 use crate::calls::slot::SlotSender;
@@ -30,6 +31,8 @@ pub(crate) struct ColdMailbox<M, C> {
     pub(crate) receiver: Option<Waker>,
     /// Fault injection of a simulation: the process panics when it next checks `attention`.
     pub(crate) panics: bool,
+    /// The senders that wait until the process has caught up (rule R1).
+    pub(super) muted: MutedSenders,
 }
 
 impl<M, C> Default for ColdMailbox<M, C> {
@@ -45,6 +48,7 @@ impl<M, C> Default for ColdMailbox<M, C> {
             tracer: None,
             receiver: None,
             panics: false,
+            muted: MutedSenders::default(),
         }
     }
 }
@@ -61,5 +65,6 @@ impl<M, C> ColdMailbox<M, C> {
             && self.tracer.is_none()
             && self.receiver.is_none()
             && !self.panics
+            && self.muted.is_empty()
     }
 }

@@ -36,6 +36,8 @@ impl<M, C> DrainedMailbox<M, C> {
                 tracer,
                 receiver,
                 panics: _,
+                // Released when the mailbox was closed.
+                muted: _,
             } = *rare;
             receiver.into_iter().for_each(|waker| drop(Dropped::Receiver(waker)));
             let waiting = (!waiting.is_empty()).then_some(waiting);

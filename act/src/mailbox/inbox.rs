@@ -20,6 +20,7 @@
 //! | Idle | there | schedule | schedule | schedule |
 //! | Waiting (inside a handler) | there | stays queued | schedule | schedule |
 //! | Listening (no room for more) | there | stays queued, but on a control lane: schedule | schedule | schedule |
+//! | Muted (until a receiver has caught up) | there | stays queued, but on a control lane: schedule | schedule | schedule |
 //! | Active (queued or running) | taken | stays queued | `notified` | seen at the next message or await |
 //! | Terminated | taken | refused | ignored | ignored |
 //!
@@ -31,12 +32,14 @@
 use super::cold::ColdMailbox;
 use super::drain::DrainedMailbox;
 use super::entry::{Body, ControlEntry, EntryQueue, MailboxEntry, Notice, SenderId};
+use super::muted_senders::MutedSender;
 use super::overflow::Overflow;
 use crate::calls::slot::SlotSender;
 use crate::host::ready::Ready;
 use crate::process::current;
 use krarup_gen::SpawnError;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// The state of a process, as far as its mailbox must know it. See the table above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +48,7 @@ pub(crate) enum MailboxPhase {
     Idle,
     Waiting,
     Listening,
+    Muted,
     Terminated,
 }
 
@@ -227,19 +231,19 @@ impl<M, C> Inbox<M, C> {
     /// Charges the running turn for one more message in a queue of this length. The last batch
     /// is added, because the receiver may not have handled all of it yet.
     #[inline]
-    fn charge(&self, length: usize, creditor: u64, deep: impl FnOnce(usize)) {
+    fn charge(&self, length: usize, receiver: u64, deep: impl FnOnce(usize)) {
         let crowds = (length + self.batch as usize) / CROWD;
         if crowds >= DEEP {
-            return self.charge_deep(crowds, length, creditor, deep);
+            return self.charge_deep(crowds, length, receiver, deep);
         }
-        current::charge(u32::try_from(crowds).unwrap_or(0), creditor);
+        current::charge(u32::try_from(crowds).unwrap_or(0), receiver);
     }
 
     /// As [`Inbox::charge`], for a queue so long that the host should be notified.
     #[cold]
-    fn charge_deep(&self, crowds: usize, length: usize, creditor: u64, deep: impl FnOnce(usize)) {
+    fn charge_deep(&self, crowds: usize, length: usize, receiver: u64, deep: impl FnOnce(usize)) {
         let charged = u32::try_from(crowds.min(MOST_CHARGED)).unwrap_or(0);
-        current::charge(charged, creditor);
+        current::charge(charged, receiver);
         let length = length + usize::from(self.first.is_some());
         if length.is_multiple_of(DEEP_STEP) {
             deep(length);
@@ -287,7 +291,7 @@ impl<M, C> Inbox<M, C> {
 
     /// As [`Inbox::ready_for_mail`], for an entry on a control lane.
     pub(crate) fn ready_for_control(&mut self) -> Option<Ready> {
-        if self.phase == MailboxPhase::Listening {
+        if matches!(self.phase, MailboxPhase::Listening | MailboxPhase::Muted) {
             self.phase = MailboxPhase::Idle;
         }
         self.ready_for_mail()
@@ -297,7 +301,10 @@ impl<M, C> Inbox<M, C> {
     /// active process is marked to be polled again.
     pub(crate) fn ready_for_wake(&mut self) -> Option<Ready> {
         match self.phase {
-            MailboxPhase::Idle | MailboxPhase::Waiting | MailboxPhase::Listening => {
+            MailboxPhase::Idle
+            | MailboxPhase::Waiting
+            | MailboxPhase::Listening
+            | MailboxPhase::Muted => {
                 self.phase = MailboxPhase::Active;
                 self.parked.take()
             }
@@ -445,6 +452,22 @@ impl<M, C> Inbox<M, C> {
             }
         }
         places
+    }
+
+    /// Has a sender wait until the process has taken all messages that wait now.
+    pub(crate) fn enter_muted(&mut self, sender: Arc<dyn MutedSender>) {
+        let due = self.accepted;
+        self.rare().muted.enter(due, sender);
+    }
+
+    /// Whether senders are muted until the process has caught up.
+    pub(crate) fn has_muted(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| !rare.muted.is_empty())
+    }
+
+    /// Takes out the muted senders that wait for no more than `taken` messages.
+    pub(crate) fn take_muted(&mut self, taken: u64) -> Vec<Arc<dyn MutedSender>> {
+        self.rare.as_mut().map_or_else(Vec::new, |rare| rare.muted.take_due(taken))
     }
 
     /// Returns the lengths of the Urgent and System lanes.

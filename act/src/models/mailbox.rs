@@ -23,10 +23,6 @@ impl RunTurn for ModelProcess {
         None
     }
 
-    fn is_called(&self) -> bool {
-        false
-    }
-
     fn put_back(self: Pin<Box<Self>>, _: &mut dyn FnMut() -> Reason) -> Result<Waker, Ready> {
         Err(Ready::new(self))
     }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`process`] | a process, its mailbox and its turns |
 //! | [`endings`] | the end of a process |
+//! | [`muting`] | a process that floods another waits for it |
 //! | [`suspending`] | suspensions |
 //! | [`room`] | senders that wait for room |
 //! | [`within`] | a process that runs inside the turn of another |
@@ -29,6 +30,7 @@ mod in_place;
 #[cfg(loom)]
 mod mailbox;
 mod model_host;
+mod muting;
 mod process;
 mod refused;
 mod room;

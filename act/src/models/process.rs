@@ -2,14 +2,10 @@
 //! (rules R1, R2, M1, M5).
 
 use super::checker::{Cell, bounded, joined, model, thread};
-use super::model_host::{LIMITS, ModelActor, ModelHost, ONE_BY_ONE};
+use super::model_host::{ModelActor, ModelHost, ONE_BY_ONE};
 use super::wake_flag::WakeSignal;
 use crate::context::Context;
-use crate::host::worker_slot::{Debt, WorkerSlot};
-use crate::lifecycle::in_place::yield_now;
 use crate::mailbox::inbox::UNBOUNDED;
-use crate::process::current;
-use crate::process::process::Process;
 use crate::received::Received;
 use krarup_gen::Priority;
 use std::sync::Arc;
@@ -268,70 +264,6 @@ fn the_effect_of_a_message_is_seen_with_its_room() {
         assert!(cell.send(2).is_ok());
         joined(worker);
     });
-}
-
-/// A process owes turns on a worker without debt handling. It skips them, once, and skips none
-/// if it is called.
-#[test]
-fn a_process_sits_out_the_turns_it_owes_unless_it_is_called() {
-    for called in [false, true] {
-        model(move || {
-            let house = ModelHost::new();
-            let turns = Arc::new(AtomicU64::new(0));
-            let count = Arc::clone(&turns);
-            let (cell, mut ready) = house.spawn(UNBOUNDED, |ctx| async move {
-                let _ctx = ctx;
-                loop {
-                    count.fetch_add(1, Ordering::Relaxed);
-                    // The whole budget of the turn, and three turns more.
-                    current::charge(100 + 3 * 64, 0);
-                    yield_now().await;
-                }
-            });
-            ready = ready.run(&LIMITS).expect("it goes on");
-            let first = turns.load(Ordering::Relaxed);
-            if called {
-                Arc::clone(&cell).kill();
-                assert!(ready.run(&LIMITS).is_none(), "nobody waits to be killed");
-                assert_eq!((turns.load(Ordering::Relaxed), house.retired()), (first, 1));
-            } else {
-                for turn in 0..3 {
-                    ready = ready.run(&LIMITS).expect("it goes on");
-                    assert_eq!(turns.load(Ordering::Relaxed), first, "turn {turn}");
-                }
-                ready = ready.run(&LIMITS).expect("it goes on");
-                assert!(turns.load(Ordering::Relaxed) > first);
-                cell.kill();
-                drop(ready);
-            }
-            house.clear();
-        });
-    }
-}
-
-/// A process that was called during the turn that overspent owes nothing, because no thread
-/// would recall it.
-#[test]
-fn a_process_that_is_called_leaves_no_debt() {
-    for called in [false, true] {
-        model(move || {
-            let (house, seat) = (ModelHost::new(), WorkerSlot::default());
-            let (cell, ready) = house.spawn(UNBOUNDED, move |ctx| async move {
-                if called {
-                    assert!(ctx.address().send_high(1).is_ok());
-                }
-                current::charge(100 + 3 * 64, 9);
-                yield_now().await;
-                Ok(())
-            });
-            let ready = ready.run_at(&LIMITS, &seat).expect("it goes on");
-            let debt = (!called).then_some(Debt { turns: 3, creditor: 9 });
-            assert_eq!(seat.take_debt(), debt);
-            assert!(ready.run_at(&LIMITS, &seat).is_none());
-            assert!(!cell.is_alive());
-            house.clear();
-        });
-    }
 }
 
 #[cfg(loom)]

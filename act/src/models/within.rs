@@ -39,7 +39,7 @@ fn a_turn_within_another_leaves_that_as_it_was() {
                 other.settle();
                 assert!(!inner.is_alive());
                 assert_eq!(current::pid(), Some(ctx.pid()));
-                assert!(!current::keeps_memory() && current::debt().is_none());
+                assert!(!current::keeps_memory() && current::flooded().is_none());
                 assert!(current::spend(|| ctx.now()), "it has messages left");
                 assert!(receiver.send(1).is_ok());
                 assert_eq!(current::take_sent(), 1);
@@ -54,8 +54,8 @@ fn a_turn_within_another_leaves_that_as_it_was() {
     }
 }
 
-/// After the inner turn the outer one still has its state: the process it waits for, its
-/// creditor, its count of sent messages, and that its dropped requests were not begun.
+/// After the inner turn the outer one still has its state: the process it waits for, the
+/// process that it floods, its count of sent messages, and that its dropped requests were not begun.
 #[test]
 fn a_turn_within_another_makes_that_forget_nothing() {
     model(|| {
@@ -81,7 +81,7 @@ fn a_turn_within_another_makes_that_forget_nothing() {
                     drop(reply.take());
                 });
                 assert_eq!(current::wait(), AwaitedProcess::on(callee));
-                assert_eq!(current::debt().map(|debt| debt.creditor), Some(9));
+                assert_eq!(current::flooded(), Some(9));
                 assert_eq!(current::take_sent(), 1);
                 assert!(current::has_looked());
                 other.clear();

@@ -7,7 +7,7 @@
 use super::awaited::AwaitedProcess;
 use super::crash::{contain, tell};
 use super::process::Guarded;
-use super::progress::{AT_SEAT, Progress};
+use super::progress::Progress;
 use super::relations::Relations;
 use super::{current, deferred};
 use crate::addressing::route::Route;
@@ -228,24 +228,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
     pub(crate) fn attract(&self, mut inbox: LockGuard<'_, Inbox<M, C>>) -> Option<Ready> {
         self.progress.attention.store(true, Ordering::Relaxed);
         let ready = inbox.ready_for_control();
-        self.unlock_called(inbox, ready)
-    }
-
-    /// Does the same as [`Cell::unlock`] for a process that has something to handle before its
-    /// next message. A process that owes turns waits apart from the others, so the host recalls
-    /// it.
-    #[must_use]
-    fn unlock_called(
-        &self,
-        inbox: LockGuard<'_, Inbox<M, C>>,
-        ready: Option<Ready>,
-    ) -> Option<Ready> {
-        let owes = ready.is_none() && self.progress.debt.load(Ordering::Relaxed) == AT_SEAT;
-        let ready = self.unlock(inbox, ready);
-        if owes {
-            self.host.recall(self.pid);
-        }
-        ready
+        self.unlock(inbox, ready)
     }
 
     pub(crate) fn push_notice(&self, notice: Notice<M>) {
@@ -316,7 +299,7 @@ impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
         let late = if doom.is_some() { Some(reason) } else { doom.replace(reason) };
         self.progress.attention.store(true, Ordering::Relaxed);
         let ready = inbox.ready_for_wake();
-        let ready = self.unlock_called(inbox, ready);
+        let ready = self.unlock(inbox, ready);
         drop(late);
         ready
     }
@@ -452,7 +435,28 @@ impl<M: Send + 'static, C: Send + 'static> Poke for Cell<M, C> {
             drop(spare);
             return;
         }
+        if inbox.phase == MailboxPhase::Muted {
+            let ready = inbox.ready_for_wake();
+            return self.release(inbox, ready);
+        }
         self.rouse(inbox);
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
+    /// Has the process poked some 10 ms from now, see [`Host::poke_later`]. Returns false if it
+    /// will not be. A poke between this check and the lock of the mailbox sets `notified` there,
+    /// as any waker does.
+    pub(super) fn list_for_poke(self: &Arc<Self>) -> bool {
+        if self.progress.listed.load(Ordering::Relaxed) {
+            return true;
+        }
+        self.progress.listed.store(true, Ordering::Relaxed);
+        let listed = self.host.poke_later(&|| Arc::clone(self) as Arc<dyn Poke>);
+        if !listed {
+            self.progress.listed.store(false, Ordering::Relaxed);
+        }
+        listed
     }
 }
 

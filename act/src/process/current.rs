@@ -9,7 +9,6 @@
 use super::awaited::AwaitedProcess;
 use super::crash::contain;
 use crate::host::ready::TurnLimits;
-use crate::host::worker_slot::Debt;
 use crate::sync::thread_local;
 use krarup_gen::{CallError, Pid, Reason, Timestamp};
 use std::cell::{Cell, RefCell};
@@ -101,7 +100,7 @@ struct TurnState {
     /// The process that the last poll waits for; see [`note_wait`].
     waits: Cell<AwaitedProcess>,
     /// The process whose mailbox was crowded at the last charged send; see [`charge`].
-    creditor: Cell<u64>,
+    receiver: Cell<u64>,
     /// Messages sent in this turn.
     sent: Cell<u64>,
     /// The process that this one waited for when the current poll began.
@@ -121,7 +120,7 @@ thread_local! {
             signs: Cell::new(0),
             waker: Cell::new(0),
             waits: Cell::new(AwaitedProcess::NONE),
-            creditor: Cell::new(0),
+            receiver: Cell::new(0),
             sent: Cell::new(0),
             waited: Cell::new(AwaitedProcess::NONE),
             put_aside: Cell::new(0),
@@ -219,7 +218,7 @@ impl TurnState {
         self.signs.set(outer.signs.get());
         self.waker.set(outer.waker.get());
         self.waits.set(outer.waits.get());
-        self.creditor.set(outer.creditor.get());
+        self.receiver.set(outer.receiver.get());
         self.sent.set(outer.sent.get());
         self.waited.set(outer.waited.get());
         self.put_aside.set(outer.put_aside.get());
@@ -265,30 +264,27 @@ fn is_late(turn: &TurnState, now: impl FnOnce() -> Timestamp) -> bool {
 }
 
 /// Charges the turn for more than the current message, because its sends have made work for
-/// others. `creditor` is the number of one such process. The amount below zero is a [`debt`]. A
-/// process that fills its own mailbox owes no turns, because only the process itself can empty
-/// it.
+/// others. `receiver` is the number of one such process; 0: none, or one of another node. The
+/// budget below zero is an overdraft: see [`flooded`]. A process that fills its own mailbox is not charged,
+/// because only the process itself can empty it.
 #[inline]
-pub(crate) fn charge(messages: u32, creditor: u64) {
+pub(crate) fn charge(messages: u32, receiver: u64) {
     TURN.with(|turn| {
-        if creditor == turn.pid.get().id() {
+        if receiver == turn.pid.get().id() {
             return;
         }
         turn.budget.set(turn.budget.get().saturating_sub(i64::from(messages)));
-        turn.creditor.set(creditor);
+        turn.receiver.set(receiver);
     });
 }
 
-/// The debt of the turn, in turns of the default throughput.
+/// The number of the process whose mailbox the turn has filled, of several the last, if it has
+/// overdrawn its budget by 64 messages or more.
 #[inline]
-pub(crate) fn debt() -> Option<Debt> {
+pub(crate) fn flooded() -> Option<u64> {
     TURN.with(|turn| {
-        let budget = turn.budget.get();
-        if budget > -64 {
-            return None;
-        }
-        let turns = u32::try_from(budget.unsigned_abs() / 64).unwrap_or(u32::MAX);
-        Some(Debt { turns, creditor: turn.creditor.get() })
+        let receiver = turn.receiver.get();
+        (turn.budget.get() <= -64 && receiver != 0).then_some(receiver)
     })
 }
 

@@ -18,6 +18,7 @@ use super::current::{self, OrphanCause};
 use super::relations::Bonds;
 use crate::mailbox::drain::{DrainedMailbox, Dropped, LastToHear};
 use crate::mailbox::entry::ControlEntry;
+use crate::mailbox::muted_senders::MutedSender;
 use crate::sync::Ordering;
 use krarup_gen::{DeadLetterCause, Name, Reason, SpawnError};
 use std::sync::Arc;
@@ -28,6 +29,7 @@ type EndStage<M, C> = fn(&mut Ending<M, C>);
 struct Ending<M, C> {
     cell: Arc<Cell<M, C>>,
     reason: Reason,
+    muted: Vec<Arc<dyn MutedSender>>,
     remains: Option<DrainedMailbox<M, C>>,
     initialised: bool,
     last_to_hear: LastToHear<M>,
@@ -42,10 +44,11 @@ where
     M: Send + 'static,
     C: Send + 'static,
 {
-    let stages: [EndStage<M, C>; 12] = [
+    let stages: [EndStage<M, C>; 13] = [
         Ending::run_cleaners,
         Ending::log,
         Ending::close_mailbox,
+        Ending::release_muted,
         Ending::drop_remains,
         Ending::free_names,
         Ending::fail_calls,
@@ -59,6 +62,7 @@ where
     let mut ending = Ending {
         cell,
         reason,
+        muted: Vec::new(),
         remains: None,
         initialised: true,
         last_to_hear: LastToHear::default(),
@@ -100,7 +104,15 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
         let mut inbox = self.cell.inbox.lock();
         // A bare process that ended without ever waiting has not failed to start.
         self.initialised = inbox.initialised || (!inbox.orderly && self.reason.is_normal());
+        self.muted = inbox.take_muted(u64::MAX);
         self.remains = Some(inbox.close());
+    }
+
+    /// The senders that waited for this process to catch up go on.
+    fn release_muted(&mut self) {
+        for sender in self.muted.drain(..) {
+            let _ = contain(|| sender.unmute());
+        }
     }
 
     /// Drops the entries of the mailbox. Reply tokens in them fail their calls later, after the
@@ -187,7 +199,9 @@ impl<M: Send + 'static, C: Send + 'static> Ending<M, C> {
     /// Drops the remaining values one by one, because two panics must not coincide. Most of
     /// them remain only if a stage did not complete.
     fn let_go(self) {
-        let Ending { cell, reason, remains, initialised: _, last_to_hear, name, bonds } = self;
+        let Ending { cell, reason, muted, remains, initialised: _, last_to_hear, name, bonds } =
+            self;
+        muted.into_iter().for_each(drop_contained);
         drop_contained(remains);
         drop_contained(last_to_hear);
         drop_contained(name);

@@ -8,6 +8,7 @@
 //! | [`reservation`] | room in the mailbox |
 //! | [`turn`] | how a process runs |
 //! | [`turn_span`] | the `tracing` span of a turn |
+//! | [`muting`] | how a process that floods another waits for it |
 //! | [`ending`] | how a process ends |
 //! | [`progress`] | counters and flags that turns write |
 //! | [`relations`] | the links and monitors that a process stores |
@@ -27,6 +28,7 @@ pub(crate) mod crash;
 pub(crate) mod current;
 pub(crate) mod deferred;
 mod ending;
+mod muting;
 #[allow(clippy::module_inception, reason = "the trait `Process` is what the module is about")]
 pub(crate) mod process;
 pub(crate) mod process_impl;

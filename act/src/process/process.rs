@@ -4,6 +4,7 @@ use super::relations::Relations;
 use crate::addressing::dynamic::Dynamic;
 use crate::calls::reply::Reply;
 use crate::host::ready::Ready;
+use crate::mailbox::muted_senders::MutedSender;
 use crate::observe::inspect_request::InspectRequest;
 use crate::sync::Mutex;
 use krarup_gen::{Alias, Down, Exit, Label, Pid, ProcessInfo, Reason, Root, SendError};
@@ -98,11 +99,11 @@ pub trait Process: Any + Send + Sync {
         put.is_notice
     }
 
-    /// Returns whether sends to it are charged in turns (rule R1).
-    ///
-    /// That is so if very many messages wait on Main and the process is about to handle them,
-    /// that is, it waits for nothing else. Runs no user code.
-    fn is_crowded(&self) -> bool;
+    /// Enters a sender that has overdrawn its turn, to be released when this process has caught up
+    /// (rule R1). Returns false if the sender need not wait. Runs no
+    /// user code.
+    #[doc(hidden)]
+    fn enter_muted(&self, sender: Arc<dyn MutedSender>) -> bool;
 
     /// Returns whether an exit signal has arrived by which it will end without running
     /// `terminate`.

@@ -8,7 +8,8 @@ use crate::addressing::dynamic::Dynamic;
 use crate::calls::reply::Reply;
 use crate::host::ready::Ready;
 use crate::mailbox::entry::{Body, ControlEntry, MailboxEntry, Notice};
-use crate::mailbox::inbox::{CROWD, MailboxPhase, MainPush, Refused};
+use crate::mailbox::inbox::{MailboxPhase, MainPush, Refused};
+use crate::mailbox::muted_senders::MutedSender;
 use crate::mailbox::permit::NoRoom;
 use crate::observe::inspect_request::InspectRequest;
 use crate::observe::trace::Tracer;
@@ -58,7 +59,7 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
             MailboxPhase::Active if self.progress.running.load(Ordering::Relaxed) => {
                 ProcessState::Running
             }
-            MailboxPhase::Active => ProcessState::Scheduled,
+            MailboxPhase::Active | MailboxPhase::Muted => ProcessState::Scheduled,
         };
         drop(inbox);
         ProcessInfo::new(self.pid, self.label(), state).with(|info| {
@@ -157,9 +158,8 @@ impl<M: Send + 'static, C: Send + 'static> Process for Cell<M, C> {
         self.schedule_if(ready);
     }
 
-    fn is_crowded(&self) -> bool {
-        let inbox = self.inbox.lock();
-        inbox.phase == MailboxPhase::Active && self.waiting(inbox.accepted()) >= CROWD
+    fn enter_muted(&self, sender: Arc<dyn MutedSender>) -> bool {
+        self.enter_muted_sender(sender)
     }
 
     fn is_doomed(&self) -> bool {

@@ -17,9 +17,6 @@ pub(crate) struct Progress {
     pub(crate) waits_for: AtomicU64,
     /// Whether it will be poked. Set by the turn, cleared under the mailbox's lock.
     pub(crate) listed: AtomicBool,
-    /// How many turns to skip: see `Life::sits_out`; or [`AT_SEAT`]. A value other than 0 is
-    /// written under the mailbox's lock, and is read there by a thread that calls the process.
-    pub(crate) debt: AtomicU8,
     /// The class that the process has set for itself, if any: see [`Said`].
     pub(crate) said: AtomicU8,
     /// Whether a worker runs it.
@@ -36,9 +33,6 @@ pub(crate) struct Progress {
     /// Running time in nanoseconds. Only the watchdog, which looks at the workers, writes it.
     pub(crate) ran: AtomicU64,
 }
-
-/// A value of `Progress::debt`: the debt has been left in the slot of the worker.
-pub(crate) const AT_SEAT: u8 = u8::MAX;
 
 /// The class that a process has set for itself, in `Progress::said`; 0 means none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +51,6 @@ impl Progress {
             waits_for: AtomicU64::new(0),
             ran: AtomicU64::new(0),
             listed: AtomicBool::new(false),
-            debt: AtomicU8::new(0),
             said: AtomicU8::new(0),
             running: AtomicBool::new(false),
             has_cleaners: AtomicBool::new(false),

@@ -17,13 +17,11 @@
 use super::awaited::AwaitedProcess;
 use super::cell::Cell;
 use super::current::{OrphanCause, Wants};
-use super::progress::AT_SEAT;
 use super::turn_span::TurnSpan;
 use super::waker::ProcessWaker;
 use super::{crash, current, ending, wait_graph};
-use crate::host::host::Poke;
 use crate::host::ready::{Ready, RunTurn, TurnLimits};
-use crate::host::worker_slot::{Debt, WorkerSlot};
+use crate::host::worker_slot::WorkerSlot;
 use crate::mailbox::inbox::MailboxPhase;
 use futures_task::waker_ref;
 use krarup_gen::{Pid, Reason, Result};
@@ -74,14 +72,11 @@ where
     S: FnOnce() -> F + Send + 'static,
     F: Future<Output = Result> + Send + 'static,
 {
-    fn run(mut self: Pin<Box<Self>>, limits: &TurnLimits, seat: &WorkerSlot) -> Option<Ready> {
+    fn run(mut self: Pin<Box<Self>>, limits: &TurnLimits, slot: &WorkerSlot) -> Option<Ready> {
         if current::is_busy() | limits.spans {
-            return self.run_apart(limits, seat);
+            return self.run_apart(limits, slot);
         }
-        if self.sits_out() {
-            return Some(Ready::new(self));
-        }
-        seat.begin(self.cell.pid);
+        slot.begin(self.cell.pid);
         let _turn = current::enter(self.cell.pid, limits, || self.cell.host.now());
         self.cell.progress.running.store(true, Ordering::Relaxed);
         loop {
@@ -103,14 +98,18 @@ where
             match self.park() {
                 Parked::Again(life) => self = life,
                 Parked::NextTurn(life) => {
-                    if life.cell.progress.says_class() && life.moves(seat) {
-                        life.owe(&WorkerSlot::unattended());
+                    if life.cell.progress.says_class() && life.moves(slot) {
                         let host = Arc::clone(&life.cell.host);
                         host.schedule(Ready::new(life));
                         return None;
                     }
-                    life.owe(seat);
-                    return Some(Ready::new(life));
+                    return match current::flooded() {
+                        None => Some(Ready::new(life)),
+                        Some(receiver) => {
+                            let cell = Arc::clone(&life.cell);
+                            cell.mute(receiver, slot, Ready::new(life))
+                        }
+                    };
                 }
                 Parked::Done => return None,
             }
@@ -143,11 +142,6 @@ where
         self.waker.handles()
     }
 
-    fn is_called(&self) -> bool {
-        self.cell.progress.attention.load(Ordering::Relaxed)
-            && self.cell.inbox.lock().wants_attention()
-    }
-
     fn pid(&self) -> Pid {
         self.cell.pid
     }
@@ -174,52 +168,12 @@ where
     S: FnOnce() -> F + Send + 'static,
     F: Future<Output = Result> + Send + 'static,
 {
-    /// Whether the process skips this turn. A process that fills other mailboxes faster than
-    /// they are emptied, and has more to do, skips turns until the receivers have had as many
-    /// turns as it has given them work for. So queues stay short and in the caches. A process
-    /// that goes idle owes nothing, and a stop or a kill of a debtor does not wait.
-    #[inline]
-    fn sits_out(&self) -> bool {
-        let progress = &self.cell.progress;
-        let debt = progress.debt.load(Ordering::Relaxed);
-        if debt == 0 {
-            return false;
-        }
-        let sits_out = debt != AT_SEAT && !progress.attention.load(Ordering::Relaxed);
-        progress.debt.store(if sits_out { debt - 1 } else { 0 }, Ordering::Relaxed);
-        sits_out
-    }
-
     /// Whether a process that sets its own class must be queued elsewhere than where it ran.
     /// The slot of a worker belongs to its queue of normal processes.
     #[cold]
-    fn moves(&self, seat: &WorkerSlot) -> bool {
+    fn moves(&self, slot: &WorkerSlot) -> bool {
         let is_high = self.cell.progress.says_high() && self.cell.host.has_classes();
-        is_high || seat.is_unattended()
-    }
-
-    /// Records the debt on the worker, or in the cell, to be paid by skipping turns.
-    fn owe(&self, seat: &WorkerSlot) {
-        match current::debt() {
-            None => self.cell.progress.debt.store(0, Ordering::Relaxed),
-            Some(debt) => self.leave_debt(debt, seat),
-        }
-    }
-
-    /// Records a debt, unless the process is called: such a process owes nothing (rules M4,
-    /// X3). The decision is made under the mailbox's lock, so that a later call sees that the
-    /// process must be recalled.
-    #[inline(never)]
-    fn leave_debt(&self, debt: Debt, seat: &WorkerSlot) {
-        let inbox = self.cell.inbox.lock();
-        let owed = if inbox.wants_attention() {
-            0
-        } else if seat.leave(debt) {
-            AT_SEAT
-        } else {
-            u8::try_from(debt.turns).unwrap_or(u8::MAX).min(AT_SEAT - 1)
-        };
-        self.cell.progress.debt.store(owed, Ordering::Relaxed);
+        is_high || slot.is_detached()
     }
 
     fn poll_once(self: Pin<&mut Self>) -> Poll<Reason> {
@@ -250,13 +204,13 @@ where
 
     /// Runs a turn inside the turn of another process, or inside a span.
     #[cold]
-    fn run_apart(self: Pin<Box<Self>>, limits: &TurnLimits, seat: &WorkerSlot) -> Option<Ready> {
+    fn run_apart(self: Pin<Box<Self>>, limits: &TurnLimits, slot: &WorkerSlot) -> Option<Ready> {
         let _outer = current::is_busy().then(current::set_aside);
         let _span = limits.spans.then(|| {
             let name = self.cell.locked_relations().name().cloned();
             TurnSpan::enter(self.cell.pid, name.as_ref(), &self.cell.label())
         });
-        self.run(&TurnLimits { spans: false, ..*limits }, seat)
+        self.run(&TurnLimits { spans: false, ..*limits }, slot)
     }
 
     /// Decides, under the mailbox's lock, where the process goes. Once it is parked, only the
@@ -293,7 +247,7 @@ where
                 current::date_calls();
                 return Parked::Again(self);
             }
-            if !list_for_poke(cell) {
+            if !cell.list_for_poke() {
                 return self.again();
             }
         }
@@ -312,6 +266,7 @@ where
         if wants == Wants::Turn {
             inbox.notified = false;
             cell.progress.rest();
+            cell.release_due(inbox);
             return Parked::NextTurn(self);
         }
         if inbox.notified {
@@ -335,7 +290,13 @@ where
         };
         cell.progress.rest();
         let mail_waits = !wait.is_none() && cell.has_unhandled(&inbox);
+        let has_muted = inbox.has_muted();
         inbox.park(phase, Ready::new(self));
+        if has_muted {
+            drop(inbox);
+            cell.release_all();
+            inbox = cell.inbox.lock();
+        }
         if mail_waits {
             drop(inbox);
             wait_graph::rouse_cycle(&*cell.host, &**cell);
@@ -350,6 +311,10 @@ where
             return Parked::Again(self);
         }
         self.cell.progress.rest();
+        // It may wake itself for long without a look at its messages.
+        if self.cell.inbox.lock().has_muted() {
+            self.cell.release_all();
+        }
         Parked::NextTurn(self)
     }
 
@@ -367,7 +332,7 @@ where
             // now. A poll without a budget has received nothing.
             return !(wants_poke || dated && wants == Wants::Turn);
         }
-        !wants_poke || list_for_poke(&self.cell)
+        !wants_poke || self.cell.list_for_poke()
     }
 
     /// Records whether the process waits for the call alone. It does if no other code has a
@@ -391,25 +356,6 @@ where
     }
 }
 
-/// Makes sure that the process will be poked. Returns false if it will not; it is then polled
-/// again instead. A poke between this check and the lock sets the flag there, as any waker
-/// does.
-fn list_for_poke<M, C>(cell: &Arc<Cell<M, C>>) -> bool
-where
-    M: Send + 'static,
-    C: Send + 'static,
-{
-    if cell.progress.listed.load(Ordering::Relaxed) {
-        return true;
-    }
-    cell.progress.listed.store(true, Ordering::Relaxed);
-    let listed = cell.host.poke_later(&|| Arc::clone(cell) as Arc<dyn Poke>);
-    if !listed {
-        cell.progress.listed.store(false, Ordering::Relaxed);
-    }
-    listed
-}
-
 /// Whether a process that goes idle keeps the memory of its queue until it is poked.
 #[inline]
 fn keeps_memory<M, C>(cell: &Arc<Cell<M, C>>) -> bool
@@ -417,5 +363,6 @@ where
     M: Send + 'static,
     C: Send + 'static,
 {
-    cell.progress.listed.load(Ordering::Relaxed) || (current::keeps_memory() && list_for_poke(cell))
+    cell.progress.listed.load(Ordering::Relaxed)
+        || (current::keeps_memory() && cell.list_for_poke())
 }

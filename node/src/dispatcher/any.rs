@@ -52,13 +52,6 @@ impl Dispatcher {
         }
     }
 
-    /// See [`krarup_act::Host::recall`].
-    pub(crate) fn recall(&self, pid: Pid) {
-        if let Dispatcher::Shared(shared) | Dispatcher::Classed(shared, _) = self {
-            shared.recall(pid);
-        }
-    }
-
     /// The same dispatcher, for processes of this class.
     pub(crate) fn of_class(&self, class: Class) -> Dispatcher {
         match (self, class) {

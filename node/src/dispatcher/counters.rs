@@ -4,7 +4,7 @@ use krarup_act::WorkerSlot;
 use krarup_gen::{Histogram, WorkerStats};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A worker measures one turn in this many takes. A multiple of `debtors::LOOK_UP_INTERVAL`, at
+/// A worker measures one turn in this many takes. A multiple of `shared::LOOK_UP_INTERVAL`, at
 /// which a worker leaves its fast path anyway.
 pub(crate) const SAMPLE_INTERVAL: u32 = 61 * 16;
 
@@ -15,7 +15,7 @@ pub(crate) const SAMPLE_INTERVAL: u32 = 61 * 16;
 pub(crate) struct Counters {
     turns: AtomicU64,
     /// The process that the worker runs; none while it searches or sleeps.
-    seat: WorkerSlot,
+    slot: WorkerSlot,
     /// The greatest length of its own queue. Counted from two.
     longest: AtomicU64,
     high_turns: AtomicU64,
@@ -46,7 +46,7 @@ impl Counters {
     #[inline]
     pub(crate) fn begin_turn(&self, pid: u64) {
         add(&self.turns, 1);
-        self.seat.take_in_hand(pid);
+        self.slot.set_pid(pid);
     }
 
     /// Like [`Counters::begin_turn`], for a process of high class.
@@ -56,7 +56,7 @@ impl Counters {
     }
 
     /// Records that the worker begins a turn of a process that is already recorded in its
-    /// [`Counters::seat`].
+    /// [`Counters::slot`].
     #[inline]
     pub(crate) fn count_turn(&self) {
         add(&self.turns, 1);
@@ -64,13 +64,13 @@ impl Counters {
 
     /// The worker slot in which a turn records what its worker must know.
     #[inline]
-    pub(crate) fn seat(&self) -> &WorkerSlot {
-        &self.seat
+    pub(crate) fn slot(&self) -> &WorkerSlot {
+        &self.slot
     }
 
     /// Records that the worker has no process to run.
     pub(crate) fn idle(&self) {
-        self.seat.take_in_hand(0);
+        self.slot.set_pid(0);
     }
 
     /// Records the length of the worker's own queue, which is more than one.
@@ -111,7 +111,7 @@ impl Counters {
     /// A snapshot. The two values may belong to neighbouring turns; the next snapshot corrects
     /// that.
     pub(crate) fn glance(&self) -> WorkerSnapshot {
-        WorkerSnapshot { turns: self.turns.load(Ordering::Relaxed), pid: self.seat.pid() }
+        WorkerSnapshot { turns: self.turns.load(Ordering::Relaxed), pid: self.slot.pid() }
     }
 
     /// All counters, for a worker whose queue now holds `queued` processes.

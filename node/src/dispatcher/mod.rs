@@ -18,8 +18,6 @@
 //! - [`priority_queue`] holds processes of high class, and [`priority_turns`] runs them.
 //! - [`search`]: how workers look for work. [`steal_policy`] decides whether they steal it from
 //!   each other.
-//! - [`debtors`] holds processes that owe turns, in a [`delayed_queue`]; [`paying_debts`] lets
-//!   them pay.
 //! - [`spare_protocol`] and [`spare_workers`]: spare workers, which fill in for stuck ones.
 //! - [`late_timers`]: timers that are set late.
 //! - [`watchdog`] finds long turns and work behind them, [`counters`] is what it sees of a
@@ -31,13 +29,10 @@
 pub(crate) mod any;
 pub(crate) mod calling_thread;
 pub(crate) mod counters;
-mod debtors;
-mod delayed_queue;
 pub(crate) mod executor;
 pub(crate) mod late_timers;
 #[cfg(test)]
 mod models;
-mod paying_debts;
 pub(crate) mod pinned;
 pub(crate) mod priority_queue;
 pub(crate) mod priority_turns;

@@ -1,6 +1,5 @@
-//! The queues of processes that run before all others: those of high class (rule R6), and those
-//! that are called while they owe turns (rules M4, X3). Also the one word that a worker reads
-//! before each turn.
+//! The queue of processes of high class, which run before all others (rule R6), and the one word
+//! that a worker reads before each turn.
 //!
 //! ```text
 //!                        ┌──────────── word: 0? ────────────┐
@@ -12,8 +11,7 @@
 //! A worker has to check before each turn whether its dispatcher has stopped. The number of
 //! waiting high processes lies in the same word, so that programs without high processes pay
 //! nothing for them (docs/performance.md). All workers and spares share one queue, first in,
-//! first out, behind a lock: either high processes are few, or the class means nothing. Called
-//! processes go first, for one turn each.
+//! first out, behind a lock: either high processes are few, or the class means nothing.
 //!
 //! A high process that is taken from here returns here if its turn was too short for it. Its
 //! class need not be checked: it is scheduled through a host of that class
@@ -32,35 +30,12 @@ const ONE: usize = 2;
 pub(crate) struct PriorityQueue<T> {
     /// [`STOPPED`], and [`ONE`] for each process in the queue. Written under its lock.
     word: AtomicUsize,
-    queues: Mutex<Queues<T>>,
-}
-
-struct Queues<T> {
-    called: VecDeque<T>,
-    high: VecDeque<T>,
-}
-
-/// A process that was taken out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ahead<T> {
-    /// It was called: this turn runs before others, its next turn does not.
-    Called(T),
-    /// It is of high class.
-    High(T),
-}
-
-impl<T> Ahead<T> {
-    pub(crate) fn into_inner(self) -> T {
-        match self {
-            Ahead::Called(ready) | Ahead::High(ready) => ready,
-        }
-    }
+    high: Mutex<VecDeque<T>>,
 }
 
 impl<T> PriorityQueue<T> {
     pub(crate) fn new() -> Self {
-        let queues = Queues { called: VecDeque::new(), high: VecDeque::new() };
-        PriorityQueue { word: AtomicUsize::new(0), queues: Mutex::new(queues) }
+        PriorityQueue { word: AtomicUsize::new(0), high: Mutex::new(VecDeque::new()) }
     }
 
     /// Whether a worker has anything to do other than to run a normal process. A hint: a worker
@@ -80,35 +55,27 @@ impl<T> PriorityQueue<T> {
     }
 
     pub(crate) fn stop(&self) {
-        let _queues = self.queues.lock();
+        let _high = self.high.lock();
         self.word.fetch_or(STOPPED, Ordering::SeqCst);
     }
 
-    /// The number of processes in both queues.
+    /// The number of processes in the queue.
     pub(crate) fn len(&self) -> usize {
         self.word.load(Ordering::Relaxed) / ONE
     }
 
-    /// Adds a process of high class.
+    /// Adds a process.
     pub(crate) fn push(&self, ready: T) {
-        let mut queues = self.queues.lock();
-        queues.high.push_back(ready);
+        let mut high = self.high.lock();
+        high.push_back(ready);
         self.word.fetch_add(ONE, Ordering::SeqCst);
     }
 
-    /// Adds a called process.
-    pub(crate) fn call(&self, ready: T) {
-        let mut queues = self.queues.lock();
-        queues.called.push_back(ready);
-        self.word.fetch_add(ONE, Ordering::SeqCst);
-    }
-
-    pub(crate) fn pop(&self) -> Option<Ahead<T>> {
-        let mut queues = self.queues.lock();
-        let called = queues.called.pop_front().map(Ahead::Called);
-        let ahead = called.or_else(|| queues.high.pop_front().map(Ahead::High))?;
+    pub(crate) fn pop(&self) -> Option<T> {
+        let mut high = self.high.lock();
+        let ready = high.pop_front()?;
         self.word.fetch_sub(ONE, Ordering::SeqCst);
-        Some(ahead)
+        Some(ready)
     }
 }
 
@@ -124,21 +91,8 @@ mod tests {
         assert_eq!((express.len(), express.calls(), express.has_stopped()), (3, true, false));
         express.stop();
         let popped: Vec<_> = std::iter::from_fn(|| express.pop()).collect();
-        assert_eq!(popped, [Ahead::High(0), Ahead::High(1), Ahead::High(2)]);
+        assert_eq!(popped, [0, 1, 2]);
         assert_eq!((express.pop(), express.len(), express.is_quiet()), (None, 0, false));
         assert!(express.has_stopped());
-    }
-
-    #[test]
-    fn m4_who_is_called_goes_first_and_in_turn() {
-        let express = PriorityQueue::new();
-        express.push(0);
-        express.call(1);
-        express.push(2);
-        express.call(3);
-        assert_eq!((express.len(), express.calls()), (4, true));
-        let popped: Vec<_> = std::iter::from_fn(|| express.pop()).collect();
-        assert_eq!(popped, [Ahead::Called(1), Ahead::Called(3), Ahead::High(0), Ahead::High(2)]);
-        assert!(express.is_quiet());
     }
 }

@@ -6,9 +6,9 @@
 //! for each of them (docs/decisions.md).
 //!
 //! ```text
-//!   injector ──► handed-over debtors, and half of ──► spin, yield ──► park
-//!       ▲        a sibling's queue, if stealing pays      │            │
-//!       └─────────────────────────────────────────────────┴────────────┘ woken
+//!   injector ──► half of a sibling's queue, ──► spin, yield ──► park
+//!       ▲        if stealing pays                  │            │
+//!       └──────────────────────────────────────────┴────────────┘ woken
 //! ```
 
 use super::searcher::Searcher;
@@ -44,6 +44,10 @@ impl SharedDispatcher {
             seeker.searching = true;
             counters.idle();
             self.sleep.start_searching();
+            if counters.slot().take_muted() {
+                // The process that it waits for is with a sibling, or soon will be, and so will it.
+                seeker.thief.has_muted(now(), self.siblings(index));
+            }
             seeker.thief.has_run_dry(counters.glance().turns, now, self.siblings(index));
         }
         let patience = seeker.thief.patience(now, self.siblings(index));
@@ -71,8 +75,7 @@ impl SharedDispatcher {
             !self.express.is_quiet()
                 || (is_spare && self.spares.surplus())
                 || !self.injector.is_empty()
-                || (patience.is_none()
-                    && (!self.handed_over.is_empty() || self.is_work_at_siblings()))
+                || (patience.is_none() && self.is_work_at_siblings())
         };
         if self.sleep.park(index, parker, patience, any_work) {
             counters.count_park();
@@ -83,30 +86,18 @@ impl SharedDispatcher {
         None
     }
 
-    /// Takes a handed-over debtor, or steals; in alternation if there are both. A debtor that
-    /// floods a process behind a long turn is handed over again at once, and would keep the
-    /// worker from that process (rule R4).
+    /// Steals, and notes for the steal policy when and from whom.
     pub(super) fn take_from_others(
         &self,
         index: usize,
         seeker: &mut Searcher,
         steal: impl Fn(&Stealer<Ready>) -> Steal<(Ready, usize)>,
     ) -> Option<Ready> {
-        if !std::mem::take(&mut seeker.took_over)
-            && let Some(ready) = self.handed_over.take()
-        {
-            seeker.took_over = true;
-            return Some(ready);
-        }
-        if let Some((ready, processes, victim)) = self.steal(index, &mut seeker.rng, steal) {
-            let when = self.setup.time.clock.now();
-            let turns = self.counters[index].glance().turns;
-            let theft = Theft { when, processes, from: self.sibling(victim), turns };
-            seeker.thief.has_stolen(theft, self.siblings(index));
-            return Some(ready);
-        }
-        let ready = self.handed_over.take()?;
-        seeker.took_over = true;
+        let (ready, processes, victim) = self.steal(index, &mut seeker.rng, steal)?;
+        let when = self.setup.time.clock.now();
+        let turns = self.counters[index].glance().turns;
+        let theft = Theft { when, processes, from: self.sibling(victim), turns };
+        seeker.thief.has_stolen(theft, self.siblings(index));
         Some(ready)
     }
 
@@ -124,7 +115,6 @@ impl SharedDispatcher {
     pub(super) fn is_work_queued(&self) -> bool {
         self.express.len() > 0
             || !self.injector.is_empty()
-            || !self.handed_over.is_empty()
             || self.is_work_at_siblings()
     }
 

@@ -11,8 +11,6 @@ pub(super) struct Searcher {
     /// Whether the worker is counted as searching.
     pub(super) searching: bool,
     pub(super) thief: StealPolicy,
-    /// Whether its last process was handed over by others: then it steals first.
-    pub(super) took_over: bool,
     /// Chooses the sibling at which a search begins.
     pub(super) rng: SmallRng,
 }
@@ -21,7 +19,7 @@ impl Searcher {
     /// The state of the worker with this index.
     pub(super) fn new(index: usize) -> Self {
         let rng = SmallRng::seed_from_u64(index as u64);
-        Searcher { searching: false, thief: StealPolicy::default(), took_over: false, rng }
+        Searcher { searching: false, thief: StealPolicy::default(), rng }
     }
 }
 

@@ -24,9 +24,8 @@
 
 use super::calling_thread;
 use super::counters::{Counters, SAMPLE_INTERVAL};
-use super::debtors::{Debtors, LOOK_UP_INTERVAL, ReleasedDebtors, TakeCount};
 use super::late_timers::LateTimers;
-use super::priority_queue::{Ahead, PriorityQueue};
+use super::priority_queue::PriorityQueue;
 use super::reports::Reports;
 use super::searcher::{Searcher, with_number};
 use super::setup::Setup;
@@ -53,6 +52,8 @@ mod stepped;
 /// high that only a queue that grows without end reaches it. It is lower in unit tests, which
 /// test the spilling.
 const LOCAL_CAPACITY: usize = if cfg!(test) { 4_096 } else { 1 << 20 };
+/// At every take of this number a worker looks first at the processes from outside (rule R1).
+pub(super) const LOOK_UP_INTERVAL: u32 = 61;
 /// One process to run and up to 16 more for the local queue.
 const BATCH: usize = 17;
 
@@ -61,9 +62,6 @@ pub(crate) struct SharedDispatcher {
     pub(super) express: PriorityQueue<Ready>,
     pub(super) injector: Injector<Ready>,
     pub(super) stealers: Vec<Stealer<Ready>>,
-    /// One entry per worker.
-    pub(super) debtors: Vec<Debtors<Ready>>,
-    pub(super) handed_over: ReleasedDebtors<Ready>,
     pub(super) sleep: IdleWorkers,
     pub(super) spares: SpareWorkers,
     watchdog: Watchdog,
@@ -80,6 +78,20 @@ pub(crate) struct SharedDispatcher {
 struct Local {
     index: usize,
     queue: Worker<Ready>,
+}
+
+/// The takes of a worker from its queue.
+pub(super) struct TakeCount {
+    /// The takes that it has begun.
+    begun: u64,
+    /// At this take it looks first at the processes from outside.
+    look_up: u64,
+}
+
+impl TakeCount {
+    pub(super) fn new() -> Self {
+        TakeCount { begun: 0, look_up: LOOK_UP_INTERVAL.into() }
+    }
 }
 
 thread_local! {
@@ -125,8 +137,6 @@ impl SharedDispatcher {
             express: PriorityQueue::new(),
             injector: Injector::new(),
             stealers: queues.iter().map(Worker::stealer).collect(),
-            debtors: queues.iter().map(|_| Debtors::new()).collect(),
-            handed_over: ReleasedDebtors::new(),
             sleep,
             spares: SpareWorkers::new(seats),
             watchdog: Watchdog::new(setup.long_turn),
@@ -202,14 +212,11 @@ impl SharedDispatcher {
     }
 
     /// Queues a process that has more to do than one turn.
-    fn push_again(&self, local: &Local, takes: &mut TakeCount, ready: Ready) {
+    fn push_again(&self, local: &Local, ready: Ready) {
         if !self.injector.is_empty() {
             self.let_in(local);
         }
-        match self.counters[local.index].seat().take_debt() {
-            None => self.push(local, ready),
-            Some(debt) => self.sit_out((local.index, &local.queue), takes, debt, ready),
-        }
+        self.push(local, ready);
     }
 
     #[cold]
@@ -245,10 +252,10 @@ impl SharedDispatcher {
                         self.sleep.found();
                     }
                     counters.count_turn();
-                    let again = ready.run_at(&shared.setup.limits, counters.seat());
+                    let again = ready.run_at(&shared.setup.limits, counters.slot());
                     calling_thread::after_turn(|pid| counters.begin_turn(pid));
                     if let Some(again) = again {
-                        self.push_again(local, &mut takes, again);
+                        self.push_again(local, again);
                     }
                 }
             };
@@ -278,12 +285,7 @@ impl SharedDispatcher {
         seeker: &mut Searcher,
         takes: &mut TakeCount,
     ) -> Option<Ready> {
-        self.begin_take((local.index, &local.queue), &mut seeker.thief, takes);
         self.take_near(local, takes).or_else(|| {
-            // A measured turn has left a debt.
-            if takes.has_debtors() {
-                return None;
-            }
             let take = || self.take_injected(local);
             let steal = |stealer: &Stealer<Ready>| {
                 let stolen = stealer.steal_batch_and_pop(&local.queue);
@@ -296,6 +298,7 @@ impl SharedDispatcher {
     /// Takes from the worker's own queue, or at times from the injector.
     #[inline]
     fn take_near(&self, local: &Local, takes: &mut TakeCount) -> Option<Ready> {
+        takes.begun += 1;
         if takes.begun >= takes.look_up
             && let Some(ready) = self.look_up(local, takes)
         {
@@ -307,9 +310,8 @@ impl SharedDispatcher {
     #[cold]
     fn look_up(&self, local: &Local, takes: &mut TakeCount) -> Option<Ready> {
         takes.look_up = takes.begun + u64::from(LOOK_UP_INTERVAL);
-        self.take_in(&local.queue);
         if takes.begun.is_multiple_of(u64::from(SAMPLE_INTERVAL)) {
-            self.run_measured(local, takes);
+            self.run_measured(local);
         }
         let held = local.queue.len();
         let first = self.take_injected(local)?;
@@ -357,7 +359,7 @@ impl SharedDispatcher {
 
     /// Runs a turn of the next local process, if there is one, and counts the messages it
     /// handles.
-    fn run_measured(&self, local: &Local, takes: &mut TakeCount) {
+    fn run_measured(&self, local: &Local) {
         let Some(ready) = local.queue.pop() else { return };
         let counters = &self.counters[local.index];
         let Some(process) = (self.setup.processes)(ready.pid().id()) else {
@@ -365,11 +367,11 @@ impl SharedDispatcher {
         };
         let before = process.handled();
         counters.count_turn();
-        let again = ready.run_at(&self.setup.limits, counters.seat());
+        let again = ready.run_at(&self.setup.limits, counters.slot());
         counters.count_messages(process.handled() - before);
         calling_thread::after_turn(|pid| counters.begin_turn(pid));
         if let Some(again) = again {
-            self.push_again(local, takes, again);
+            self.push_again(local, again);
         }
     }
 
@@ -409,7 +411,6 @@ impl SharedDispatcher {
             return;
         }
         self.pokes.iter().for_each(|pokes| _ = pokes.poke());
-        self.forget_debts_at_long_turns();
         let workers = self.stealers.len();
         // The spares first: they are started here and nowhere else.
         let all_asleep = || {
@@ -461,9 +462,7 @@ impl SharedDispatcher {
     pub(crate) fn clear(&self) {
         // A process on a list keeps its host alive, and so this dispatcher.
         self.pokes.iter().for_each(|pokes| _ = pokes.poke());
-        self.forget_all_debts();
-        let ahead = || self.express.pop().map(Ahead::into_inner);
-        while let Some(ready) = ahead().or_else(|| self.handed_over.take()) {
+        while let Some(ready) = self.express.pop() {
             drop(turn::run(ready, &self.setup.limits));
         }
         loop {
@@ -481,7 +480,7 @@ impl SharedDispatcher {
         let each = each.map(|(index, counters)| counters.stats(queued(index))).collect();
         DispatcherStats::new(self.setup.name.clone(), self.stealers.len()).with(|stats| {
             stats.set_each(each);
-            stats.queued += self.injector.len() + self.express.len() + self.number_of_debtors();
+            stats.queued += self.injector.len() + self.express.len();
             // A process that was queued has run or is still queued.
             stats.scheduled = stats.turns + stats.queued as u64;
             stats.injected = self.injected.load(Ordering::Relaxed);

@@ -180,9 +180,10 @@ impl StealPolicy {
         }
     }
 
-    /// The worker has handed over debtors that its siblings will run sooner. This counts as a
-    /// theft that was not worth it.
-    pub(crate) fn has_let_go(&mut self, now: Timestamp, siblings: impl Iterator<Item = Sibling>) {
+    /// A process that ran here waits for one that a sibling runs. Two workers that fill and empty
+    /// one mailbox wait for each other's cache lines at each message, and are slower than one of
+    /// them alone. So this counts as a theft that was not worth it.
+    pub(crate) fn has_muted(&mut self, now: Timestamp, siblings: impl Iterator<Item = Sibling>) {
         self.last = None;
         self.watches = false;
         self.judged = now;

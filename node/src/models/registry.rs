@@ -3,7 +3,7 @@
 
 use super::checker::{bounded, joined, model, thread};
 use crate::registry::Registry;
-use krarup_act::{Dynamic, Guarded, InspectRequest, Process, Put, Ready, Reply, Via};
+use krarup_act::{MutedSender, Dynamic, Guarded, InspectRequest, Process, Put, Ready, Reply, Via};
 use krarup_gen::{
     Alias, Down, Exit, Name, Pid, ProcessInfo, ProcessState, Reason, Root, SendError, SpawnError,
 };
@@ -55,7 +55,7 @@ impl Process for TableEntry {
 
     fn schedule(&self, _: Option<Ready>) {}
 
-    fn is_crowded(&self) -> bool {
+    fn enter_muted(&self, _: Arc<dyn MutedSender>) -> bool {
         false
     }
 

@@ -26,7 +26,7 @@ fn a_push_against_a_park(count: usize, looks_again: bool) {
                         if std::mem::take(&mut searching) {
                             sleep.found();
                         }
-                        taken.push(number.into_inner());
+                        taken.push(number);
                         continue;
                     }
                     if !std::mem::replace(&mut searching, true) {

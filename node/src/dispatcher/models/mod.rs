@@ -1,8 +1,6 @@
 //! Models of the shared dispatcher: how workers fall asleep and are woken ([`sleep`]), spare
 //! workers that start and leave ([`spares`]), the watchdog ([`watchdog`]), the queues between
-//! workers ([`queues`]), the queue of high processes ([`express`]), debtors that a worker has
-//! handed over ([`handed_over`]), and processes that are called while they owe turns
-//! ([`called`]).
+//! workers ([`queues`]), and the queue of high processes ([`express`]).
 //!
 //! Each model runs the real [`IdleWorkers`](super::sleep::IdleWorkers),
 //! [`SpareWorkers`](super::spare_protocol::SpareWorkers) or
@@ -11,9 +9,7 @@
 //! time is left out. Each such copy must fail, which shows the purpose of the line and that the
 //! model would notice its absence.
 
-mod called;
 mod express;
-mod handed_over;
 mod protocol;
 mod queues;
 mod sleep;

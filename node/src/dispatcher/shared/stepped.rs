@@ -26,7 +26,6 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-mod called;
 mod flooders;
 mod searching;
 mod starvation;
@@ -48,7 +47,6 @@ struct SteppedWorker {
     shared: Arc<SharedDispatcher>,
     /// The queues of the workers that do not run.
     others: Vec<Worker<Ready>>,
-    parkers: Vec<Parker>,
     takes: TakeCount,
     thief: StealPolicy,
 }
@@ -102,14 +100,14 @@ impl SteppedWorker {
         let core = Core::new(name, 1, Clock::simulated(), Blocking::none());
         let setup =
             options.setup(DEFAULT, &core, &(Arc::new(|work: &mut dyn FnMut()| work()) as _));
-        let (shared, mut queues, parkers) = SharedDispatcher::make(setup);
+        let (shared, mut queues, _) = SharedDispatcher::make(setup);
         let home = core.settle(DEFAULT, DEFAULT, Dispatcher::Shared(Arc::clone(&shared)));
         let queue = queues.remove(0);
         AT.set(Arc::as_ptr(&shared).addr());
         LOCAL.with(|local| local.set(Local { index: 0, queue }).ok().unwrap());
         let nursery = SpawnQueue { core, home, log: Arc::default() };
         let (takes, thief) = (TakeCount::new(), StealPolicy::default());
-        SteppedWorker { nursery, shared, others: queues, parkers, takes, thief }
+        SteppedWorker { nursery, shared, others: queues, takes, thief }
     }
 
     /// Runs `work` on a thread that is not a worker.
@@ -133,17 +131,12 @@ impl SteppedWorker {
             if shared.express.calls() && !shared.run_high(counters, &mut false) {
                 return None;
             }
-            shared.begin_take((0, &local.queue), &mut self.thief, &mut self.takes);
             let near = shared.take_near(local, &mut self.takes);
-            if near.is_none() && self.takes.has_debtors() {
-                // The worker looks again.
-                return None;
-            }
             let ready = near.or_else(|| shared.take_injected(local))?;
             let pid = ready.pid();
             counters.count_turn();
-            if let Some(again) = ready.run_at(&shared.setup.limits, counters.seat()) {
-                shared.push_again(local, &mut self.takes, again);
+            if let Some(again) = ready.run_at(&shared.setup.limits, counters.slot()) {
+                shared.push_again(local, again);
             }
             Some(pid)
         })

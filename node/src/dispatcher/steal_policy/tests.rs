@@ -253,7 +253,7 @@ fn who_lets_go_while_it_watches_watches_no_more_and_holds_back() {
     // Short turns, and the sibling's pace alone is unknown: it holds back to measure it.
     thief.has_run_dry(0, || at(20_025), busy(20));
     assert_eq!(thief.patience(|| at(20_025), busy(20)), Some(WATCH));
-    thief.has_let_go(at(20_026), busy(20));
+    thief.has_muted(at(20_026), busy(20));
     let wait = 2 * WATCH;
     assert_eq!(thief.patience(|| at(20_026), busy(20)), Some(wait));
     // The sibling's turns are short all the while.

@@ -1,15 +1,12 @@
-//! Processes that flood others, stepped by hand: see [`crate::dispatcher::debtors`].
+//! Processes that flood others, stepped by hand: they are muted until the flooded process has
+//! caught up (`act/src/mailbox/muted_senders.rs`).
 
-use super::{LOCAL, Searcher, SteppedWorker, as_worker, options, with_number};
-use crate::dispatcher::counters::Counters;
-use crate::sync::Parker;
-use crossbeam_deque::Stealer;
-use krarup_act::{Address, Context, Host, Ready, Received, Spawn, Via, behavior_fn};
-use krarup_gen::{Class, Exit, Pid, Reason};
+use super::{SteppedWorker, as_worker, options};
+use krarup_act::{Address, Context, Host, Received, Spawn, Via, behavior_fn, yield_now};
+use krarup_gen::{Class, Exit, Pid, ProcessState, Reason};
 use std::future::pending;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::thread;
 
 /// The messages that a flooder sends in a turn.
 const FLOOD: usize = 1_000;
@@ -22,6 +19,17 @@ struct Flood {
     waited: Arc<Mutex<Vec<usize>>>,
 }
 
+impl Flood {
+    fn turns(&self) -> usize {
+        self.waited.lock().unwrap().len()
+    }
+
+    fn is_muted(&self) -> bool {
+        // It has a message, and lies in no queue: this is tested where no step follows.
+        self.flooder.info().state == ProcessState::Scheduled && self.flooder.waiting() == 1
+    }
+}
+
 /// Spawns a process that sends [`FLOOD`] messages, and one to itself, in each of this many
 /// turns.
 fn flood(stepped: &SteppedWorker, turns: usize) -> Flood {
@@ -31,6 +39,10 @@ fn flood(stepped: &SteppedWorker, turns: usize) -> Flood {
 /// As [`flood`], but the flooded process handles only `handles` messages, and then waits for
 /// ever.
 fn flood_one(stepped: &SteppedWorker, turns: usize, handles: usize) -> Flood {
+    flood_of(stepped, turns, handles, Class::Normal)
+}
+
+fn flood_of(stepped: &SteppedWorker, turns: usize, handles: usize, class: Class) -> Flood {
     let host = || Arc::clone(&stepped.nursery.home) as Arc<dyn Host>;
     let receiver = behavior_fn(move |mut ctx: Context<u64>| async move {
         for _ in 0..handles {
@@ -45,24 +57,25 @@ fn flood_one(stepped: &SteppedWorker, turns: usize, handles: usize) -> Flood {
         loop {
             ctx.receive().await;
             noted.lock().unwrap().push(to.waiting());
-            (0..FLOOD as u64).for_each(|number| to.send(number).unwrap());
+            (0..FLOOD as u64).for_each(|number| drop(to.send(number)));
             if left.fetch_sub(1, Ordering::Relaxed) > 1 {
                 ctx.address().send(()).unwrap();
             }
         }
     });
-    let flooder = Spawn::outside(host(), move || flooder).start().unwrap();
+    let flooder = Spawn::outside(host(), move || flooder).class(class).start().unwrap();
     flooder.send(()).unwrap();
     Flood { flooder, flooded, waited }
 }
 
 /// Steps until the flooder has had its first flooding turn.
 fn begin(stepped: &mut SteppedWorker, flood: &Flood) {
-    while flood.waited.lock().unwrap().is_empty() {
-        stepped.step().unwrap();
+    while flood.turns() == 0 {
+        stepped.step();
     }
-    assert_eq!(flood.flooded.waiting(), FLOOD);
-    assert_eq!(stepped.shared.number_of_debtors(), 1);
+    // After a turn of high class the worker has run a normal one.
+    assert!(flood.flooded.waiting() >= FLOOD - 64);
+    assert!(flood.is_muted());
 }
 
 fn busy(stepped: &SteppedWorker, number: usize) -> Pid {
@@ -71,130 +84,130 @@ fn busy(stepped: &SteppedWorker, number: usize) -> Pid {
     process.pid()
 }
 
-fn counters(stepped: &SteppedWorker, worker: usize) -> &Counters {
-    &stepped.shared.counters[worker]
-}
-
 #[test]
-fn r1_who_floods_has_its_next_turn_when_the_flooded_has_caught_up() {
+fn r1_a_flooder_has_its_next_turn_when_the_flooded_process_has_caught_up() {
     as_worker(options(1), |stepped| {
         let flood = flood(stepped, 20);
         stepped.run_until_idle();
-        assert_eq!(*flood.waited.lock().unwrap(), [0; 20]);
+        let waited = flood.waited.lock().unwrap().clone();
+        assert_eq!((waited.len(), waited[0]), (20, 0));
+        // It is released when fewer than 64 messages are left, and has its turn at once.
+        assert!(waited.iter().all(|waited| *waited < 64), "{waited:?}");
         assert_eq!(flood.flooded.info().handled, 20 * FLOOD as u64);
         // No process had a useless turn: the first turns of both, the flooder's, and its
         // receiver's.
         let turns = 2 + 20 * (1 + FLOOD.div_ceil(64) as u64 + 1);
         assert!(stepped.worker().turns <= turns, "{} turns", stepped.worker().turns);
-        assert_eq!(stepped.shared.number_of_debtors(), 0);
     });
 }
 
 #[test]
-fn r1_a_debt_is_paid_with_turns_of_all_others() {
-    as_worker(options(1).throughput(1), |stepped| {
+fn r1_a_muted_process_waits_for_what_waited_before_it_and_for_nothing_that_comes_later() {
+    as_worker(options(1), |stepped| {
         let flood = flood(stepped, 2);
-        let others: Vec<_> = (0..3).map(|number| busy(stepped, number)).collect();
         begin(stepped, &flood);
-        // A debt counts turns of 64 messages, whatever the throughput. A send is charged one message
-        // for each 64 that wait: the 65th is charged one, the 129th two, and so on. The flooder's
-        // message to itself counts too.
-        let charged: usize = (1..FLOOD).map(|waiting| waiting / 64).sum();
-        let mut turns = [0; 3];
-        while flood.waited.lock().unwrap().len() < 2 {
-            let ran = stepped.step().unwrap();
-            if let Some(other) = others.iter().position(|other| *other == ran) {
-                turns[other] += 1;
+        // Others, from outside, see to it that the flooded process never catches up.
+        let to = flood.flooded.clone();
+        while flood.turns() == 1 {
+            let handled = flood.flooded.info().handled;
+            assert!(handled < FLOOD as u64 + 2 * 64, "{handled} handled");
+            let to = to.clone();
+            stepped.outside(move |_| (0..200).for_each(|number| to.send(number).unwrap()));
+            stepped.step();
+        }
+        assert!(flood.flooded.info().handled >= FLOOD as u64);
+    });
+}
+
+#[test]
+fn r1_a_process_that_spawns_many_or_floods_itself_or_overdraws_little_is_not_muted() {
+    as_worker(options(1), |stepped| {
+        let host = Arc::clone(&stepped.nursery.home) as Arc<dyn Host>;
+        let quiet = stepped.nursery.spawn_with(1, Class::Normal, |_, _| {});
+        let to = quiet.clone();
+        let process = stepped.nursery.spawn_with(0, Class::Normal, move |own, _| {
+            // 64 wait and 127 do not: the last 63 cost one message each.
+            (0..127).for_each(|_| to.send(()).unwrap());
+            let idle = || {
+                behavior_fn(|mut ctx: Context<()>| async move {
+                    ctx.receive().await;
+                    Ok(())
+                })
+            };
+            for _ in 0..200 {
+                drop(Spawn::outside(Arc::clone(&host), idle).start().unwrap());
             }
-        }
-        for turns in turns {
-            assert!((charged / 64 - 2..charged / 64 + 4).contains(&turns), "{turns}: {charged}");
-        }
-    });
-}
-
-#[test]
-fn r1_a_kill_does_not_wait_for_a_debt() {
-    as_worker(options(1).throughput(1), |stepped| {
-        let flood = flood(stepped, 100);
-        (0..40).for_each(|number| {
-            busy(stepped, number);
+            (0..FLOOD).for_each(|_| own.send(()).unwrap());
         });
-        begin(stepped, &flood);
-        flood.flooder.process().kill();
-        stepped.step();
-        assert!(!flood.flooder.is_alive());
-        assert_eq!(
-            (flood.waited.lock().unwrap().len(), stepped.shared.number_of_debtors()),
-            (1, 0)
-        );
+        let first = stepped.step();
+        assert_eq!(first, Some(quiet.pid()));
+        process.send(()).unwrap();
+        while !stepped.taken().contains(&0) {
+            stepped.step().unwrap();
+        }
+        // It is at the tail of the queue.
+        let queued = stepped.queued().0;
+        let turn = (1..=queued).find(|_| stepped.step() == Some(process.pid()));
+        assert_eq!(turn, Some(queued));
+        process.process().kill();
     });
 }
 
 #[test]
-fn r1_a_worker_with_debtors_only_lets_them_go_where_the_flooded_is_at_work() {
-    as_worker(options(2), |stepped| {
-        let flood = flood(stepped, 100);
-        begin(stepped, &flood);
-        // The other worker has stolen the flooded process, and runs it.
-        let stolen = stepped.shared.stealers[0].steal_batch(&stepped.others[0]);
-        assert!(stolen.is_success());
-        counters(stepped, 1).begin_turn(flood.flooded.pid().id());
-        assert_eq!((stepped.step(), stepped.shared.number_of_debtors()), (None, 1));
-        assert!(!stepped.shared.handed_over.is_empty());
-        // It holds back, or it would take the debtor back at once.
-        let now = || stepped.nursery.core.clock.now();
-        let siblings = stepped.shared.siblings(0);
-        assert!(stepped.thief.patience(now, siblings).is_some());
-        assert_eq!(flood.waited.lock().unwrap().len(), 1);
-        // A worker that has work takes the debtor in.
-        busy(stepped, 0);
-        stepped.steps(62);
-        assert_eq!(flood.waited.lock().unwrap().len(), 2);
-        assert!(stepped.shared.handed_over.is_empty());
-    });
-}
-
-#[test]
-fn r1_a_worker_with_debtors_only_runs_them_if_nobody_else_is_at_work() {
-    as_worker(options(2), |stepped| {
-        let flood = flood(stepped, 100);
-        begin(stepped, &flood);
-        // The other worker is about to run the flooded process, and has not begun.
-        let stolen = stepped.shared.stealers[0].steal_batch(&stepped.others[0]);
-        assert!(stolen.is_success());
-        assert_eq!(stepped.step(), Some(flood.flooder.pid()));
-    });
-}
-
-#[test]
-fn r1_a_worker_with_debtors_only_runs_them_if_the_flooded_waits_nowhere() {
-    as_worker(options(2), |stepped| {
-        let flood = flood(stepped, 2);
-        begin(stepped, &flood);
-        // Another worker is active, but does not run the flooded process, which has caught up
-        // here.
-        counters(stepped, 1).begin_turn(flood.flooder.pid().id());
-        stepped.run_until_idle();
-        assert_eq!(*flood.waited.lock().unwrap(), [0; 2]);
-    });
-}
-
-#[test]
-fn r1_a_flooded_that_waits_for_something_else_holds_nobody_up() {
-    as_worker(options(2), |stepped| {
+fn r1_a_flooded_process_that_waits_for_something_else_holds_nobody_up() {
+    as_worker(options(1), |stepped| {
         let flood = flood_one(stepped, 20, 10);
-        // Another worker is active, but does not run the flooded process.
-        counters(stepped, 1).begin_turn(flood.flooder.pid().id());
         stepped.run_until_idle();
-        assert_eq!(flood.waited.lock().unwrap().len(), 20);
-        assert_eq!(flood.flooded.waiting(), 20 * FLOOD - 10);
+        assert_eq!((flood.turns(), flood.flooded.waiting()), (20, 20 * FLOOD - 10));
     });
 }
 
 #[test]
-fn r1_two_who_flood_each_other_are_held_up_by_nobody_else() {
-    as_worker(options(2), |stepped| {
+fn r1_a_flooded_process_that_ends_or_begins_to_wait_releases_the_flooder() {
+    for ends in [true, false] {
+        as_worker(options(1), move |stepped| {
+            let flood = flood_one(stepped, 2, 10);
+            // The first turn of the flooder comes before that of its receiver.
+            stepped.step();
+            begin(stepped, &flood);
+            if ends {
+                flood.flooded.process().kill();
+            }
+            stepped.run_until_idle();
+            assert_eq!(flood.turns(), 2);
+        });
+    }
+}
+
+/// A handler that yields does not take messages, so it releases those that wait for it to do so.
+#[test]
+fn r1_a_flooded_process_that_yields_in_a_handler_releases_the_flooder() {
+    as_worker(options(1), |stepped| {
+        let host = || Arc::clone(&stepped.nursery.home) as Arc<dyn Host>;
+        let yields = behavior_fn(|mut ctx: Context<()>| async move {
+            ctx.receive().await;
+            loop {
+                yield_now().await;
+            }
+        });
+        let flooded = Spawn::outside(host(), move || yields).start().unwrap();
+        let (to, left) = (flooded.clone(), AtomicUsize::new(3));
+        let flooder = stepped.nursery.spawn_with(0, Class::Normal, move |own, _| {
+            (0..FLOOD).for_each(|_| to.send(()).unwrap());
+            if left.fetch_sub(1, Ordering::Relaxed) > 1 {
+                own.send(()).unwrap();
+            }
+        });
+        flooder.send(()).unwrap();
+        stepped.steps(10);
+        assert_eq!(stepped.taken(), [0; 3]);
+        flooded.process().kill();
+    });
+}
+
+#[test]
+fn r1_two_processes_that_flood_each_other_go_on() {
+    as_worker(options(1), |stepped| {
         let addresses: Arc<[OnceLock<Address<bool>>; 2]> = Arc::default();
         for (own, other) in [(0, 1), (1, 0)] {
             let known = Arc::clone(&addresses);
@@ -212,12 +225,7 @@ fn r1_two_who_flood_each_other_are_held_up_by_nobody_else() {
         }
         let both = || addresses.iter().map(|address| address.get().unwrap());
         both().for_each(|address| address.send(true).unwrap());
-        // Worker 1 is in a long turn of another process.
-        counters(stepped, 1).begin_turn(u64::MAX);
-        while stepped.shared.number_of_debtors() < 2 {
-            stepped.step().unwrap();
-        }
-        for _ in 0..1_000 {
+        for _ in 0..2_000 {
             stepped.step().unwrap();
         }
         assert!(both().all(|address| address.info().handled > 10 * FLOOD as u64));
@@ -225,179 +233,89 @@ fn r1_two_who_flood_each_other_are_held_up_by_nobody_else() {
 }
 
 #[test]
-fn r1_debtors_that_are_several_are_worth_a_sibling() {
-    as_worker(options(2), |stepped| {
-        // As [`begin`] for two, until nothing else is left.
-        let floods = [flood(stepped, 2), flood(stepped, 2)];
-        while floods.iter().any(|flood| flood.flooded.info().handled < FLOOD as u64) {
+fn r1_behind_a_long_turn_a_flooder_is_poked() {
+    as_worker(options(1), |stepped| {
+        let flood = flood(stepped, 2);
+        begin(stepped, &flood);
+        // The receiver is in a long turn: it is not stepped, and nothing else is ready.
+        let queued = stepped.queued().0;
+        stepped.shared.pokes.iter().for_each(|pokes| assert!(pokes.poke()));
+        assert_eq!(stepped.queued().0, queued + 1);
+        // Once poked, it is not listed any more.
+        stepped.shared.pokes.iter().for_each(|pokes| assert!(!pokes.poke()));
+        while flood.turns() == 1 {
             stepped.step().unwrap();
         }
-        assert_eq!(stepped.queued().0, 0);
-        assert_eq!(stepped.shared.number_of_debtors(), 2);
-        let (shared, parker) = (Arc::clone(&stepped.shared), stepped.parkers.remove(1));
-        let sibling = thread::spawn(move || {
-            shared.sleep.start_searching();
-            shared.sleep.park(1, &parker, None, || false)
-        });
-        while stepped.shared.sleep.parked() == 0 {
-            thread::yield_now();
-        }
-        LOCAL.with(|local| {
-            let at = (0, &local.get().unwrap().queue);
-            stepped.shared.begin_take(at, &mut stepped.thief, &mut stepped.takes);
-        });
-        assert_eq!((stepped.queued().0, stepped.shared.sleep.wakes()), (2, 1));
-        stepped.shared.sleep.wake_all();
-        assert!(sibling.join().unwrap());
+        assert!(flood.waited.lock().unwrap()[1] >= FLOOD - 2 * 64);
     });
 }
 
+/// Whatever concerns the muted process itself, it is handled in its next turn, which it has as any
+/// process that was idle.
 #[test]
-fn r4_who_floods_one_behind_a_long_turn_does_not_keep_a_worker_from_that_one() {
-    as_worker(options(2), |stepped| {
-        let flooder = stepped.nursery.flooded(0, Class::Normal, 1);
-        let flooded = stepped.nursery.flooded(1, Class::Normal, 1);
-        LOCAL.with(|local| {
-            let queue = &local.get().unwrap().queue;
-            assert!(stepped.shared.handed_over.put(queue.pop()).is_empty());
-            stepped.others[0].push(queue.pop().unwrap());
-            let (parker, mut seeker) = (Parker::new(), Searcher::new(7));
-            let steal = |stealer: &Stealer<Ready>| with_number(stealer.steal(), || 1);
-            let mut search = || stepped.shared.search(0, &parker, &mut seeker, || None, steal);
-            let first = search().unwrap();
-            assert_eq!(first.pid(), flooder);
-            // It owes turns, and is handed over again.
-            assert!(stepped.shared.handed_over.put([first]).is_empty());
-            let second = search().unwrap();
-            assert_eq!(second.pid(), flooded);
-            queue.push(second);
-        });
-    });
-}
-
-#[test]
-fn r1_who_was_let_go_is_not_starved_by_work_from_outside() {
-    as_worker(options(1), |stepped| {
-        let flooder = stepped.nursery.flooded(0, Class::Normal, 1);
-        LOCAL.with(|local| {
-            let put = stepped.shared.handed_over.put(local.get().unwrap().queue.pop());
-            assert!(put.is_empty());
-        });
-        let waited = (1..1_000).take_while(|number| {
-            stepped.outside(|from| from.flood(*number..number + 1, 1));
-            stepped.step() != Some(flooder)
-        });
-        assert!(waited.count() <= 61);
-    });
-}
-
-#[test]
-fn r1_behind_a_long_turn_debts_are_forgotten() {
-    as_worker(options(1), |stepped| {
-        let flood = flood(stepped, 2);
-        begin(stepped, &flood);
-        // First look: turns have run since the one before.
-        stepped.shared.forget_debts_at_long_turns();
-        assert!(stepped.shared.handed_over.is_empty());
-        stepped.shared.forget_debts_at_long_turns();
-        assert!(!stepped.shared.handed_over.is_empty());
-        assert!(stepped.shared.is_work_queued());
-        busy(stepped, 0);
-        stepped.steps(62);
-        assert_eq!(flood.waited.lock().unwrap().len(), 2);
-    });
-}
-
-#[test]
-fn r1_who_owes_when_the_dispatcher_stops_ends() {
-    as_worker(options(1), |stepped| {
-        let flood = flood(stepped, 2);
-        begin(stepped, &flood);
-        flood.flooder.process().kill();
-        stepped.shared.signal_stop();
-        stepped.shared.clear();
-        assert!(!flood.flooder.is_alive());
-        assert_eq!(stepped.shared.number_of_debtors(), 0);
-    });
-}
-
-#[test]
-fn r1_who_owes_and_lives_has_a_last_turn_when_the_dispatcher_stops() {
-    as_worker(options(1), |stepped| {
-        let flood = flood(stepped, 2);
-        begin(stepped, &flood);
-        stepped.shared.signal_stop();
-        stepped.shared.clear();
-        assert_eq!(stepped.shared.number_of_debtors(), 0);
-        assert_eq!(flood.waited.lock().unwrap().len(), 2);
-    });
-}
-
-#[test]
-fn r1_a_worker_does_not_sleep_while_somebody_owes_it_turns() {
-    as_worker(options(1), |stepped| {
-        // The flooded process soon waits for ever, so there is nothing else to do.
-        let flood = flood_one(stepped, 2, 1);
-        begin(stepped, &flood);
-        let (shared, mut seeker, parker) = (&stepped.shared, Searcher::new(7), Parker::new());
-        for _ in 0..100_000 {
-            if shared.number_of_debtors() == 0 {
-                break;
-            }
-            // Without this token the worker would sleep for ever.
-            parker.unparker().unpark();
-            LOCAL.with(|local| {
-                let local = local.get().unwrap();
-                let taken = shared.take(local, &parker, &mut seeker, &mut stepped.takes);
-                let Some(ready) = taken else { return };
-                shared.counters[0].count_turn();
-                let again = ready.run_at(&shared.setup.limits, shared.counters[0].seat());
-                if let Some(again) = again {
-                    shared.push_again(local, &mut stepped.takes, again);
+fn m4_a_muted_process_is_stopped_killed_and_inspected_as_one_that_is_idle() {
+    for class in [Class::Normal, Class::High, Class::Varying] {
+        for signal in 0..3 {
+            as_worker(options(1), move |stepped| {
+                let flood = flood_of(stepped, 100, usize::MAX, class);
+                begin(stepped, &flood);
+                let handled = flood.flooded.info().handled;
+                match signal {
+                    0 => flood.flooder.process().kill(),
+                    1 => flood.flooder.process().request_stop(Reason::Shutdown),
+                    _ => {
+                        let exit =
+                            Exit { pid: flood.flooded.pid(), reason: Reason::error("enough") };
+                        flood.flooder.process().exit_signal(exit, Via::Signal);
+                    }
                 }
+                stepped.step();
+                stepped.step();
+                assert!(!flood.flooder.is_alive(), "{class:?}, {signal}");
+                assert_eq!(flood.turns(), 1);
+                assert!(flood.flooded.info().handled <= handled + 2 * 64);
             });
-            assert_eq!(shared.stats().parks, 0);
         }
-        assert_eq!(shared.number_of_debtors(), 0);
-        assert_eq!(flood.waited.lock().unwrap().len(), 2);
-    });
+    }
 }
 
 #[test]
-fn r1_no_debt_keeps_a_process_for_more_than_32768_takes() {
-    as_worker(options(1).throughput(2), |stepped| {
-        let idle = stepped.nursery.spawn_with(0, Class::Normal, |_, _| {});
-        // A debt of so many turns that the other processes, of which there are several, would
-        // need millions of turns to pay it.
-        let floods = stepped.nursery.spawn_with(1, Class::Normal, move |own, _| {
-            (0..100_000).for_each(|_| idle.send(()).unwrap());
-            own.send(()).unwrap();
-        });
-        for number in 2..6 {
-            busy(stepped, number);
+fn m4_a_hundred_thousand_muted_processes_are_released_and_killed() {
+    as_worker(options(1), |stepped| {
+        let flooded = stepped.nursery.spawn_with(0, Class::Normal, |_, _| {});
+        // So many that each message behind them overdraws a turn.
+        (0..10_000).for_each(|_| flooded.send(()).unwrap());
+        let flooders: Vec<_> = (0..100_000)
+            .map(|_| {
+                let to = flooded.clone();
+                let flooder = stepped.nursery.spawn_with(1, Class::Normal, move |own, _| {
+                    to.send(()).unwrap();
+                    own.send(()).unwrap();
+                });
+                flooder.send(()).unwrap();
+                flooder
+            })
+            .collect();
+        // Muted are as many as can be poked.
+        for _ in 0..100_000 {
+            stepped.step();
         }
-        floods.send(()).unwrap();
-        while !stepped.taken().contains(&1) {
-            stepped.step().unwrap();
-        }
-        let takes = |stepped: &SteppedWorker| usize::try_from(stepped.takes.begun).unwrap();
-        let before = takes(stepped);
-        while !stepped.taken().contains(&1) {
-            stepped.step().unwrap();
-        }
-        let waited = takes(stepped) - before;
-        assert!((30_000..32_768 + 10).contains(&waited), "{waited}");
+        let handled = flooders.iter().filter(|flooder| flooder.info().handled > 0).count();
+        assert!(handled > 65_536, "{handled}");
+        flooders.iter().for_each(|flooder| flooder.process().kill());
+        stepped.run_until_idle();
+        assert!(flooders.iter().all(|flooder| !flooder.is_alive()));
+        assert_eq!(flooded.waiting(), 0);
     });
 }
 
 /// Two processes that flood others which never handle the messages have the worker for
 /// themselves, except for work from outside.
 #[test]
-fn r1_debtors_that_are_alone_do_not_starve_what_comes_from_outside() {
+fn r1_flooders_that_are_alone_do_not_starve_what_comes_from_outside() {
     as_worker(options(1), |stepped| {
         let floods = [flood_one(stepped, usize::MAX, 0), flood_one(stepped, usize::MAX, 0)];
-        let turns =
-            || -> usize { floods.iter().map(|flood| flood.waited.lock().unwrap().len()).sum() };
+        let turns = || -> usize { floods.iter().map(Flood::turns).sum() };
         while turns() < 10 {
             stepped.step();
         }
@@ -412,42 +330,20 @@ fn r1_debtors_that_are_alone_do_not_starve_what_comes_from_outside() {
     });
 }
 
-/// A debtor ends wherever it is when it is killed or told to end: among the debtors, handed
-/// over, or, if it is of high class, in the high queue, where it has useless turns.
 #[test]
-fn r1_who_owes_ends_wherever_it_is_when_it_is_to_end() {
-    for class in [Class::Normal, Class::High, Class::Varying] {
-        for (is_let_go, signal) in [(false, false), (true, false), (false, true), (true, true)] {
-            as_worker(options(1).throughput(2), move |stepped| {
-                let flooded = stepped.nursery.spawn_with(0, Class::Normal, |_, _| {});
-                let to = flooded.clone();
-                let floods = stepped.nursery.spawn_with(1, class, move |own, _| {
-                    (0..10 * FLOOD).for_each(|_| to.send(()).unwrap());
-                    own.send(()).unwrap();
-                });
-                for number in 2..6 {
-                    busy(stepped, number);
-                }
-                floods.send(()).unwrap();
-                while !stepped.taken().contains(&1) {
-                    stepped.step();
-                }
-                let sits = class != Class::High;
-                assert_eq!(stepped.shared.number_of_debtors(), usize::from(sits));
-                if is_let_go {
-                    stepped.shared.forget_all_debts();
-                }
-                if signal {
-                    let exit = Exit { pid: flooded.pid(), reason: Reason::error("enough") };
-                    floods.process().exit_signal(exit, Via::Signal);
-                } else {
-                    floods.process().kill();
-                }
-                let handled = floods.info().handled;
-                stepped.steps(2);
-                assert_eq!((floods.is_alive(), floods.info().handled), (false, handled));
-                assert_eq!(stepped.shared.number_of_debtors(), 0);
-            });
-        }
-    }
+fn r1_a_worker_whose_process_was_muted_holds_back_before_it_steals() {
+    as_worker(options(2), |stepped| {
+        let flood = flood(stepped, 2);
+        let busy = busy(stepped, 7);
+        begin(stepped, &flood);
+        let slot = stepped.shared.counters[0].slot();
+        assert_eq!((slot.take_muted(), slot.take_muted()), (true, false));
+        // No other turn leaves that note.
+        while stepped.step() != Some(busy) {}
+        assert!(!stepped.shared.counters[0].slot().take_muted());
+        let now = || stepped.nursery.core.clock.now();
+        assert!(stepped.thief.patience(now, stepped.shared.siblings(0)).is_none());
+        stepped.thief.has_muted(now(), stepped.shared.siblings(0));
+        assert!(stepped.thief.patience(now, stepped.shared.siblings(0)).is_some());
+    });
 }

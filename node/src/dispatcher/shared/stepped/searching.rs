@@ -23,7 +23,7 @@ impl Search {
             let (local, shared) = (local.get().unwrap(), &stepped.shared);
             let found = shared.take(local, &self.parker, &mut self.seeker, &mut stepped.takes);
             let counters = &shared.counters[0];
-            let again = found.unwrap().run_at(&shared.setup.limits, counters.seat());
+            let again = found.unwrap().run_at(&shared.setup.limits, counters.slot());
             assert!(again.is_none());
         });
         let handled = stepped.taken();

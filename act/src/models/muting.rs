@@ -1,0 +1,148 @@
+//! A process that floods another is muted, and released (rules R1, R2). A lost release shows as a
+//! deadlock: both workers wait for a ready process. Nothing is poked here, unless a model says so.
+
+use super::checker::{bounded, joined, thread};
+use super::model_host::{ModelActor, ModelHost};
+use crate::context::Context;
+use crate::host::host::Poke;
+use crate::lifecycle::in_place::yield_now;
+use crate::mailbox::inbox::{CROWD, UNBOUNDED};
+use crate::process::current;
+use crate::process::process::Process;
+use krarup_gen::{Priority, Reason};
+use std::sync::Arc;
+
+/// So many messages wait for the flooded process.
+const WAITING: usize = CROWD + 6;
+
+fn fill(cell: &ModelActor) {
+    (0..WAITING).for_each(|_| assert!(cell.send(1).is_ok()));
+}
+
+/// Overdraws the turn by messages to this process, and has more to do.
+async fn flood(receiver: u64) {
+    current::charge(1_000, receiver);
+    yield_now().await;
+}
+
+async fn handle(ctx: &mut Context<u32, u32>, messages: usize) {
+    for _ in 0..messages {
+        ctx.receive().await;
+    }
+}
+
+/// The receiver catches up and rests, or ends, while the sender is being muted. `last` is how many
+/// messages the receiver expects from the sender after that.
+fn a_release_against_a_rest(last: usize) {
+    bounded(2, move || {
+        let house = ModelHost::until(2);
+        let receiver = house.start(UNBOUNDED, move |mut ctx| async move {
+            handle(&mut ctx, WAITING + last).await;
+            Ok(())
+        });
+        fill(&receiver);
+        let to = Arc::clone(&receiver);
+        house.start(UNBOUNDED, move |_ctx| async move {
+            flood(to.pid.id()).await;
+            (0..last).for_each(|_| assert!(to.send(1).is_ok()));
+            Ok(())
+        });
+        let workers = [house.worker(), house.worker()];
+        workers.into_iter().for_each(joined);
+        assert_eq!(house.retired(), 2);
+        house.clear();
+    });
+}
+
+#[test]
+fn a_receiver_that_rests_releases_the_sender() {
+    a_release_against_a_rest(1);
+}
+
+#[test]
+fn a_receiver_that_ends_releases_the_sender() {
+    a_release_against_a_rest(0);
+}
+
+/// Each floods the other: at most one of them is muted at a time.
+#[test]
+fn two_processes_that_flood_each_other_do_not_wait_for_each_other() {
+    bounded(2, || {
+        let house = ModelHost::until(2);
+        let cells: Vec<_> = [(1, 2), (2, 1)]
+            .into_iter()
+            .map(|(own, other)| {
+                let cell = house.start(UNBOUNDED, move |mut ctx| async move {
+                    assert_eq!(ctx.pid().id(), own);
+                    flood(other).await;
+                    handle(&mut ctx, WAITING).await;
+                    Ok(())
+                });
+                fill(&cell);
+                cell
+            })
+            .collect();
+        let workers = [house.worker(), house.worker()];
+        workers.into_iter().for_each(joined);
+        assert_eq!((house.retired(), cells.len()), (2, 2));
+        house.clear();
+    });
+}
+
+/// The receiver never has a turn. What concerns the sender itself makes it ready all the same.
+fn a_signal_against_a_rest(signal: fn(&ModelActor)) {
+    bounded(3, move || {
+        let house = ModelHost::new();
+        let (receiver, ready) = house.spawn(UNBOUNDED, |_ctx| async { Ok(()) });
+        fill(&receiver);
+        let number = receiver.pid.id();
+        let sender = house.start(UNBOUNDED, move |mut ctx| async move {
+            flood(number).await;
+            handle(&mut ctx, 1).await;
+            Ok(())
+        });
+        let worker = house.worker();
+        let signalling = thread::spawn({
+            let sender = Arc::clone(&sender);
+            move || signal(&sender)
+        });
+        joined(signalling);
+        joined(worker);
+        assert!(!sender.is_alive());
+        drop(ready);
+        house.clear();
+    });
+}
+
+#[test]
+fn a_muted_process_handles_what_comes_on_a_control_lane() {
+    a_signal_against_a_rest(|sender| assert!(sender.send_control(Priority::High, 1).is_ok()));
+}
+
+#[test]
+fn a_muted_process_can_be_killed() {
+    a_signal_against_a_rest(|sender| Arc::clone(sender).kill());
+}
+
+/// A poke that comes before the rest finds nothing to do, so the host pokes until the end.
+#[test]
+fn a_muted_process_is_poked() {
+    bounded(3, || {
+        let house = ModelHost::new();
+        let (receiver, ready) = house.spawn(UNBOUNDED, |_ctx| async { Ok(()) });
+        fill(&receiver);
+        let number = receiver.pid.id();
+        let (sender, process) = house.spawn(UNBOUNDED, move |_ctx| async move {
+            flood(number).await;
+            Err(Reason::Shutdown)
+        });
+        house.host().schedule(process);
+        house.settle();
+        assert!(sender.is_alive());
+        Arc::clone(&sender).poke();
+        house.settle();
+        assert!(!sender.is_alive());
+        drop(ready);
+        house.clear();
+    });
+}

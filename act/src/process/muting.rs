@@ -1,0 +1,88 @@
+//! Backpressure: how a process that floods another is muted, and released. The drawing is in
+//! [`crate::mailbox::muted_senders`].
+
+use super::cell::Cell;
+use crate::host::ready::Ready;
+use crate::host::worker_slot::WorkerSlot;
+use crate::lock::LockGuard;
+use crate::mailbox::inbox::{CROWD, Inbox, MailboxPhase};
+use crate::mailbox::muted_senders::MutedSender;
+use crate::sync::Ordering;
+use krarup_gen::Pid;
+use std::sync::Arc;
+
+impl<M: Send + 'static, C: Send + 'static> Cell<M, C> {
+    /// Mutes the process, whose turn is over, until the receiver of its messages has caught up.
+    /// Returns the process if it need not wait.
+    #[inline(never)]
+    pub(super) fn mute(
+        self: &Arc<Self>,
+        receiver: u64,
+        slot: &WorkerSlot,
+        process: Ready,
+    ) -> Option<Ready> {
+        let receiver = Pid::local(receiver, self.pid.creation());
+        // The poke bounds the wait, whatever the receiver does.
+        let is_muted = self.list_for_poke()
+            && self.host.process(receiver).is_some_and(|receiver| {
+                receiver.enter_muted(Arc::clone(self) as Arc<dyn MutedSender>)
+            });
+        if !is_muted {
+            return Some(process);
+        }
+        let mut inbox = self.inbox.lock();
+        if inbox.notified || inbox.wants_attention() || inbox.has_muted() {
+            return Some(process);
+        }
+        slot.note_muted();
+        inbox.park(MailboxPhase::Muted, process);
+        None
+    }
+
+    /// Enters a sender that has overdrawn its turn; returns false if this process has caught up,
+    /// or does not handle messages now.
+    pub(super) fn enter_muted_sender(&self, sender: Arc<dyn MutedSender>) -> bool {
+        let mut inbox = self.inbox.lock();
+        let handles = matches!(inbox.phase, MailboxPhase::Active | MailboxPhase::Muted);
+        if !handles || inbox.is_suspended() || self.waiting(inbox.accepted()) < CROWD {
+            return false;
+        }
+        inbox.enter_muted(sender);
+        true
+    }
+
+    /// Releases the senders that have waited long enough, at the end of a turn of this process that
+    /// goes on.
+    #[inline]
+    pub(super) fn release_due(&self, inbox: LockGuard<'_, Inbox<M, C>>) {
+        if inbox.has_rare() && inbox.has_muted() {
+            self.release_up_to(inbox, self.progress.taken.load(Ordering::Relaxed));
+        }
+    }
+
+    #[cold]
+    fn release_up_to(&self, mut inbox: LockGuard<'_, Inbox<M, C>>, taken: u64) {
+        let has_caught_up = self.waiting(inbox.accepted()) < CROWD;
+        let due = inbox.take_muted(if has_caught_up { u64::MAX } else { taken });
+        drop(inbox);
+        due.into_iter().for_each(|sender| sender.unmute());
+    }
+
+    /// Releases all senders, because this process does not handle messages now.
+    #[cold]
+    pub(super) fn release_all(&self) {
+        let all = self.inbox.lock().take_muted(u64::MAX);
+        all.into_iter().for_each(|sender| sender.unmute());
+    }
+}
+
+impl<M: Send + 'static, C: Send + 'static> MutedSender for Cell<M, C> {
+    fn unmute(&self) {
+        let mut inbox = self.inbox.lock();
+        let ready = match inbox.phase {
+            MailboxPhase::Active | MailboxPhase::Muted => inbox.ready_for_wake(),
+            _ => None,
+        };
+        self.release(inbox, ready);
+    }
+}
