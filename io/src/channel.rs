@@ -72,7 +72,7 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
     /// [`stall_timeout`](ConnectionOptions::stall_timeout).
     ///
     /// # Errors
-    /// Those of [`FrameChannel::send`], except `Full`.
+    /// The errors of [`FrameChannel::send`], except `Full`.
     pub async fn send_or_wait(&mut self, item: &C::Item) -> Result<(), WriteError> {
         loop {
             match self.put(item) {

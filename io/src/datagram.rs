@@ -158,7 +158,7 @@ impl<M: Send + 'static> DatagramChannel<M> {
     /// Sends a datagram, and waits for room in the queue if there is none.
     ///
     /// # Errors
-    /// Those of [`DatagramChannel::send_to`], except `Full`.
+    /// The errors of [`DatagramChannel::send_to`], except `Full`.
     pub async fn send_to_or_wait(
         &mut self,
         datagram: &[u8],

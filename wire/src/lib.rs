@@ -9,7 +9,7 @@
 //!                 epmd ── Register, LookUp          where does a peer listen?
 //!                   │
 //!   Peers ◄──► Handshake ── Flags, Cookie           is it the peer it claims, what can it do?
-//!   who dials       │
+//!   which dials     │
 //!                   ▼ up
 //!   bytes ──► Frames ── atom cache, fragments ──► Control + Payload ──► Codec ──► a Rust type
 //!   bytes ◄── Outgoing ◄─────────────────────────  Control + term  ◄── Codec ◄─┘

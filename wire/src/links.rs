@@ -293,7 +293,7 @@ mod tests {
                 rest.settle();
                 let linked = [0, 1].map(|side| rest.links[side].is_linked(&()));
                 assert_eq!(linked[0], linked[1], "{:?}", world.links);
-                // No unlink waits for ever, and no process is linked to an ended one.
+                // No unlink waits forever, and no process is linked to an ended one.
                 assert!(linked[0] || rest.links.iter().all(Links::is_empty));
                 assert!(!linked[0] || rest.alive == [true; 2]);
             }

@@ -52,7 +52,7 @@ pub trait Codec: Send + 'static {
     /// sending side. The default decodes, and treats remaining bytes as an unfinished frame.
     ///
     /// # Errors
-    /// Those of [`Codec::decode`], and [`CodecError::Unfinished`].
+    /// The errors of [`Codec::decode`], and [`CodecError::Unfinished`].
     fn decode_end(&mut self, buffer: &mut BytesMut) -> Result<Option<Self::Frame>, CodecError> {
         let frame = self.decode(buffer)?;
         if frame.is_none() && !buffer.is_empty() {

@@ -48,7 +48,7 @@ pub(crate) enum Seen {
 /// | `close`, `abort` | closes or aborts the connection |
 /// | `fail`, `panic` | fails or panics |
 /// | `pause` | stops reading |
-/// | `hang` | waits for ever |
+/// | `hang` | waits forever |
 /// | `pour`, `pour X` | sends until a send fails, then fails with that error, or with X |
 /// | any other | no effect |
 pub(crate) struct Puppet {

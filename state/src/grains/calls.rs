@@ -41,7 +41,7 @@ where
     /// Sends to the grain of this key, and spawns it if it is not running.
     ///
     /// # Errors
-    /// Those of [`Address::send`]; each gives the key and the message back.
+    /// The errors of [`Address::send`]; each gives the key and the message back.
     /// [`SendError::Full`] means that the grain's mailbox is full, or that as many
     /// messages are already held for its start.
     fn send_to(&self, key: K, message: M) -> Result<(), SendError<ToGrain<K, M>>>;
@@ -71,7 +71,7 @@ where
     /// on itself when it knows that it has no more work for now.
     ///
     /// # Errors
-    /// Those of [`Address::send_high`].
+    /// The errors of [`Address::send_high`].
     fn release(&self, key: K) -> Result<(), SendError<GrainCommand<K>>>;
 }
 

@@ -49,7 +49,7 @@ where
     /// Sends a notice and returns at once.
     ///
     /// # Errors
-    /// Those of [`Address::send`]; each gives the notice back.
+    /// The errors of [`Address::send`]; each gives the notice back.
     fn notice(&self, notice: N) -> Result<(), SendError<N>>;
 
     /// Sends an ask. `request` makes the ask from the reply token, so a tuple variant is
@@ -71,7 +71,7 @@ where
     /// barrier holds them back.
     ///
     /// # Errors
-    /// Those of [`Address::send_high`]; each gives the event back.
+    /// The errors of [`Address::send_high`]; each gives the event back.
     fn event(&self, event: E) -> Result<(), SendError<E>>;
 }
 

@@ -1,7 +1,7 @@
 //! A state actor as a behaviour: its lifecycle around the engine.
 //!
 //! ```text
-//!   cleaner ─► after_mount ─► serving ──told, finished──► terminate ─► ended ─► cleaner runs
+//!   cleaner ─► after_mount ─► serving ──stop or finish──► terminate ─► ended ─► cleaner runs
 //!                               ▲  │ fails
 //!                               │  ▼
 //!                               │ restarts left? ──no──► terminate
