@@ -196,8 +196,8 @@ impl Peers {
         }
     }
 
-    /// Handles a `nok` of the peer to a dial. The peer dials itself, and this node waits
-    /// for that. The caller closes the connection.
+    /// Handles a `nok` of the peer to a dial. The peer is dialling this node, and this node
+    /// waits for that dial. The caller closes the connection.
     pub fn gave_way(&mut self, peer: &Atom, connection: ConnectionId, now: Duration) {
         if self.is_dialling(peer, connection) {
             self.states.insert(peer.clone(), PeerState::Waiting { until: now + self.limit });

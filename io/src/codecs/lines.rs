@@ -6,7 +6,7 @@ use bytes::{Buf, BytesMut};
 /// Lines of UTF-8 text, each ended by `\n`. A `\r` before the `\n` belongs to the line
 /// end. A `\r` elsewhere is an error, because other programs treat it as a line end. So
 /// every received line can be sent. A last line without an end is not a line: a peer that
-/// broke off within `delete 12` may have meant 123.
+/// disconnected within `delete 12` may have meant 123.
 ///
 /// ```
 /// use bytes::BytesMut;

@@ -40,8 +40,7 @@ pub(crate) enum Seen {
 }
 
 /// A connection that reports its events to a test. It understands these lines:
-/// | line | what it does |
-/// |---|---|
+///
 /// | line | effect |
 /// |---|---|
 /// | `say X` | sends X |

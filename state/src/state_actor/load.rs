@@ -10,8 +10,8 @@ pub const HIGH_EVENTS: usize = 4;
 /// The work that waits in a state actor.
 ///
 /// A process spawned with [`Class::Varying`] is queued in the [class](Load::class) of its
-/// load, so it is queued before others while that is high (rule R6). The load is the one
-/// at the end of its last turn. An item that reaches an idle actor is the first of its
+/// load, so it is queued before others while its load is high (rule R6). The load is the
+/// one at the end of its last turn. An item that reaches an idle actor is the first of its
 /// kind. A process that is already in a queue stays where it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {

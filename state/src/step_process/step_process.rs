@@ -30,7 +30,7 @@ pub trait StepProcess: Send + 'static {
     /// as the handlers of its commands get it: its pid, its parent, the time, random numbers.
     ///
     /// # Errors
-    /// It cannot run this way, needs other inputs, or has no such entry point
+    /// The process cannot run this way, needs other inputs, or has no such entry point
     /// ([`UnknownMethod`]). The spawn fails, and no step runs (rule W1).
     fn init(
         &mut self,

@@ -6,7 +6,7 @@
 //! | Blocked | it waits for a completion: messages are taken in and cause no step |
 //! | Idle | it waits for any event |
 //! | Complete | the process has ended |
-//! | wake-up flag | completions are looked for again under the lock under which the process parks |
+//! | wake-up flag | completions are checked for again under the lock under which the process parks |
 //!
 //! A poll runs at most one step, so a process that never waits shares its worker like any other.
 

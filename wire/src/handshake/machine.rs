@@ -243,7 +243,6 @@ impl Handshake {
     ///
     /// # Errors
     /// [`HandshakeError`]; the handshake has ended then.
-    /// [`HandshakeError`]; the handshake is over then.
     pub fn read(&mut self, bytes: &[u8], room: &mut Vec<u8>) -> Result<ReadStep, HandshakeError> {
         let Some((message, used)) =
             self.cut(bytes).inspect_err(|_| self.state = HandshakeState::Over)?
