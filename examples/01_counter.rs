@@ -1,6 +1,6 @@
-//! 1. A process: state that nobody else can touch, reached by messages.
+//! 1. A process: state that only the process itself can touch, reached by messages.
 //!
-//! `send` says something and goes on; `call` asks and waits for the reply.
+//! `send` queues a message and returns at once; `call` sends a request and waits for the reply.
 //!
 //! ```sh
 //! cargo run --release --example 01_counter
@@ -8,7 +8,7 @@
 
 use krarup::prelude::*;
 
-/// What one can say to a counter. A request is a message with a `Reply` in it.
+/// The messages of a counter. A request is a message with a `Reply` in it.
 enum Counter {
     Add(u64),
     Total(Reply<u64>),
@@ -36,20 +36,20 @@ fn main() -> Result {
     let counter = node.spawn(CounterServer::default).name("counter").wait()?;
     println!("{} runs on {}", counter.pid(), node.name());
 
-    // Messages from one sender arrive in the order sent, so the call comes last and
-    // its answer counts all of them.
+    // Messages from one sender arrive in the order sent, so the call comes last and its
+    // answer counts all of them.
     for n in 1..=100 {
         counter.send(Counter::Add(n))?;
     }
     let total = counter.call(Counter::Total).wait()?;
     println!("1 + 2 + .. + 100 = {total}");
 
-    // An address is typed: `counter` takes a `Counter` and nothing else. Whoever has
-    // only the name looks the address up and says which type it expects.
+    // An address is typed: `counter` takes a `Counter` and nothing else. A program that
+    // has only the name looks the address up and states which message type it expects.
     let found: Address<Counter> = node.lookup("counter")?;
     println!("the name \"counter\" leads to {}", found.pid());
 
-    // A send to a dead process is an error, and gives the message back.
+    // A send to a process that has ended is an error, and gives the message back.
     counter.stop().wait()?;
     if let Err(SendError::NoProcess(Counter::Add(n))) = counter.send(Counter::Add(7)) {
         println!("the counter has stopped; Add({n}) came back");

@@ -1,8 +1,9 @@
-//! 2. Let it crash: a supervisor starts again what fails, and its name outlives it.
+//! 2. Let it crash: a supervisor restarts the process that fails, and its name survives
+//!    the restart.
 //!
 //! The calculator has no code for bad input. A panic ends its process and nothing else:
-//! the caller hears why, the supervisor starts a fresh one, its neighbour serves on.
-//! (What appears on stderr is Rust's own report of each panic.)
+//! the caller gets the reason, the supervisor starts a new process, and the other
+//! calculator is not affected. (The output on stderr is Rust's own report of each panic.)
 //!
 //! ```sh
 //! cargo run --release --example 02_let_it_crash
@@ -20,7 +21,7 @@ enum Calculate {
 
 struct Calculator {
     stack: Vec<i64>,
-    /// Told of each new incarnation.
+    /// Receives the pid of each new incarnation.
     births: mpsc::Sender<Pid>,
 }
 
@@ -45,7 +46,7 @@ impl Actor for Calculator {
     }
 }
 
-/// Looks a calculator up by its name, whichever process that is now, and divides.
+/// Looks up the process that has this name now, and divides.
 fn divide(node: &Node, name: &str, dividend: i64, divisor: i64) -> Result {
     let calculator: Address<Calculate> = node.lookup(name)?;
     calculator.send(Calculate::Push(dividend))?;
@@ -62,7 +63,7 @@ fn main() -> Result {
     let (births, born) = mpsc::channel();
     let calculator = move || Calculator { stack: Vec::new(), births: births.clone() };
 
-    // Two restarts in a minute are bad luck, a third one is a bug: then it gives up.
+    // The supervisor accepts two restarts within a minute. At the third it gives up.
     let node = Node::start("tour@localhost")?;
     let supervisor = node
         .spawn(|| {

@@ -1,10 +1,10 @@
-//! 3. Links and monitors: how processes hear of each other's end.
+//! 3. Links and monitors: how a process is notified that another one has ended.
 //!
-//! A monitor looks on: when the other ends, a notice comes, and that is all. A link is
-//! a common fate: a process that ends abnormally takes those linked to it with it,
-//! unless they trap exits; to them it is a notice too.
+//! A monitor only observes: when the other process ends, a notice arrives, and that is
+//! all. A link joins two processes: one that ends abnormally ends the processes linked to
+//! it as well, unless they trap exits. A process that traps exits gets a notice instead.
 //!
-//! The story is told by a bare process, an async function that receives.
+//! The example runs in a bare process, an async function that receives.
 //!
 //! ```sh
 //! cargo run --release --example 03_links_and_monitors
@@ -13,7 +13,7 @@
 use krarup::prelude::*;
 use krarup::{Received, behavior_fn};
 
-/// A process that ends when and as it is told.
+/// A process that ends when it is told to, with the reason it is given.
 struct Mortal;
 
 impl Actor for Mortal {
@@ -24,7 +24,7 @@ impl Actor for Mortal {
     }
 }
 
-/// "Tell the story": the reply comes when it has been told.
+/// Starts the story. The reply is sent at its end.
 struct Tell(Reply<()>);
 
 async fn story(mut ctx: Context<Tell>) -> Result {
@@ -67,7 +67,7 @@ async fn story(mut ctx: Context<Tell>) -> Result {
     Ok(())
 }
 
-/// A process that links itself to a peer and then ends as it is told.
+/// A process that links itself to a peer and then ends with the reason it is sent.
 async fn linked_to(peer: Pid, mut ctx: Context<Reason>) -> Result {
     ctx.link(peer);
     match ctx.receive().await {
@@ -76,7 +76,7 @@ async fn linked_to(peer: Pid, mut ctx: Context<Reason>) -> Result {
     }
 }
 
-/// Why the next monitored process ended.
+/// Returns the exit reason of the next monitored process that ends.
 async fn next_down(ctx: &mut Context<Tell>) -> Reason {
     loop {
         if let Received::Down(down) = ctx.receive().await {

@@ -1,8 +1,8 @@
-//! 4. A pool: workers behind one address, and a limit to what may wait.
+//! 4. A pool: workers behind one address, and a limit on the requests that wait.
 //!
-//! Two workers serve at once and three requests may wait at each. The next one is
-//! refused, at once and at the sender: what an HTTP server answers with 503. Nothing
-//! piles up, and nobody waits for what will not be served in time.
+//! Two workers serve at once, and three requests may wait at each. The next request is
+//! refused at once, at the sender: an HTTP server would answer with 503. No queue grows
+//! without bound, and no sender waits for a request that would not be served in time.
 //!
 //! ```sh
 //! cargo run --release --example 04_pool_backpressure
@@ -10,20 +10,20 @@
 
 use krarup::prelude::*;
 
-/// A database that answers no query until it is told to go on.
+/// A database that answers no query until it gets `Resume`.
 #[derive(Default)]
 struct Database {
     waiting: Vec<Reply<()>>,
     running: bool,
     answered: usize,
-    /// Told when so many queries have come.
+    /// A reply to send once this many queries wait.
     watcher: Option<(usize, Reply<()>)>,
 }
 
 enum Query {
     Run(Reply<()>),
     Resume,
-    /// Answered when so many queries wait.
+    /// Answered when this many queries wait.
     AwaitQueries(usize, Reply<()>),
 }
 
@@ -32,7 +32,7 @@ impl Actor for Database {
 
     async fn handle_message(&mut self, _: &mut Context<Query>, query: Query) -> Result {
         match query {
-            // A reply token is a value: kept now, answered later.
+            // A reply token is a value: it can be kept and answered later.
             Query::Run(reply) => self.waiting.push(reply),
             Query::Resume => self.running = true,
             Query::AwaitQueries(count, reply) => self.watcher = Some((count, reply)),
@@ -52,7 +52,7 @@ impl Actor for Database {
     }
 }
 
-/// A worker: one request at a time, each of which needs the database.
+/// A worker: handles one request at a time, and each needs the database.
 struct Worker {
     database: Address<Query>,
 }
@@ -63,7 +63,7 @@ impl Actor for Worker {
     type Message = Request;
 
     async fn handle_message(&mut self, _: &mut Context<Request>, _: Request) -> Result {
-        // The worker waits here. Its thread does not: it runs other processes.
+        // The process waits here. Its thread does not: it runs other processes.
         self.database.call(Query::Run).no_timeout().await?;
         Ok(())
     }
@@ -76,11 +76,11 @@ fn main() -> Result {
     let worker = move || Worker { database: backend.clone() };
     let pool = node.spawn(|| Pool::new(2, worker).mailbox(3)).name("requests").wait()?;
 
-    // The database is stuck. Two requests keep both workers busy ..
+    // The database does not answer, so two requests keep both workers busy ..
     pool.send(Request(1))?;
     pool.send(Request(2))?;
     database.call(|reply| Query::AwaitQueries(2, reply)).wait()?;
-    // .. and more come in until nobody takes the next one.
+    // .. and more requests are sent until one is refused.
     let refused = (3..).find_map(|n| pool.send(Request(n)).err());
     if let Some(SendError::Full(Request(n))) = refused {
         println!("2 in work, 2 x 3 waiting: request {n} is refused at once");
@@ -88,7 +88,7 @@ fn main() -> Result {
     println!("pool: {}", pool.inspect().wait()?);
 
     database.send(Query::Resume)?;
-    // Ends the pool when it has served all that it accepted.
+    // Ends the pool when it has served every request that it accepted.
     let end = pool.monitor();
     pool.finish();
     end.wait()?;

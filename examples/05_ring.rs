@@ -1,8 +1,8 @@
-//! 5. Many processes: a hundred thousand in a ring, and a token that goes round.
+//! 5. Many processes: a hundred thousand in a ring, and a token that is passed around it.
 //!
-//! A process costs no thread and about half a kilobyte, so one for every connection,
-//! device or game piece is the ordinary way to build. The figures are those of the
-//! machine this runs on.
+//! A process uses no thread of its own and about half a kilobyte, so one process for each
+//! connection, device or game piece is the normal design. The example prints times
+//! measured on the machine it runs on.
 //!
 //! ```sh
 //! cargo run --release --example 05_ring
@@ -13,9 +13,9 @@ use krarup::prelude::*;
 use std::time::{Duration, Instant};
 
 enum Ring {
-    /// Pass the token on so many times, then answer.
+    /// Passes the token on this many times, then answers.
     Token(u64, Reply<()>),
-    /// You come last: this one is your neighbour.
+    /// Closes the ring: the receiver is its last member, and this is its neighbour.
     Close(Address<Ring>),
 }
 
@@ -51,7 +51,8 @@ fn main() -> Result {
     let rounds = number(10)?;
     let node = Node::start("tour@localhost")?;
 
-    // Each is linked to the one spawned before it; the first is told of the last.
+    // Each member is linked to the one spawned before it. The first gets the address of
+    // the last.
     let clock = Instant::now();
     let first = node.spawn(|| Member { next: None }).wait()?;
     let mut last = first.clone();
@@ -68,7 +69,8 @@ fn main() -> Result {
     last.call(|reply| Ring::Token(hops, reply)).no_timeout().wait()?;
     report("times the token was passed on", hops, clock.elapsed());
 
-    // The first one fails. Its link takes the second with it, and so on to the last.
+    // The first member fails. The exit signal ends the second through its link, and so on
+    // up to the last.
     let end = last.monitor();
     let clock = Instant::now();
     node.exit(first.pid(), Reason::error("the first domino"));

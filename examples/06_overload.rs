@@ -1,8 +1,8 @@
-//! 6. Overload: a mailbox with a bound, and what is done with one message too many.
+//! 6. Overload: a bounded mailbox, and the policies for a message that finds it full.
 //!
-//! A printer takes three jobs in line. Somebody keeps it from working, and five jobs come.
-//! Whether their senders are refused, old jobs or new ones are dropped, another printer
-//! helps out, or the senders wait: that is a choice, and one line for each process.
+//! A printer queues three jobs. It is suspended while five jobs arrive. The mailbox can
+//! refuse the jobs, drop old or new ones, divert them to another printer, or make the
+//! senders wait. The policy is one line for each process.
 //!
 //! ```sh
 //! cargo run --release --example 06_overload
@@ -16,7 +16,7 @@ use std::time::Duration;
 #[derive(Debug)]
 struct Job(u32);
 
-/// What a spare printer is given: the job, and whose mailbox was full.
+/// The message for the spare printer: the job, and the tag that names the full mailbox.
 impl From<Diverted<Job>> for Job {
     fn from(diverted: Diverted<Job>) -> Self {
         println!("  job {} is diverted, tagged {:?}", diverted.message.0, diverted.tag);
@@ -26,7 +26,7 @@ impl From<Diverted<Job>> for Job {
 
 struct Printer {
     name: &'static str,
-    /// Jobs that fit on one sheet.
+    /// How many jobs fit on one sheet.
     fit: usize,
     sheets: Vec<Vec<u32>>,
 }
@@ -42,7 +42,8 @@ impl Actor for Printer {
 
     async fn handle_message(&mut self, ctx: &mut Context<Job>, first: Job) -> Result {
         let mut sheet = vec![first.0];
-        // Those that lie at hand go on the same sheet; this waits for nobody.
+        // Jobs that are already in the mailbox go on the same sheet. This does not wait
+        // for more.
         sheet.extend(ctx.take_batch(self.fit - 1).into_iter().map(|job| job.0));
         self.sheets.push(sheet);
         Ok(())
@@ -53,9 +54,9 @@ impl Actor for Printer {
     }
 }
 
-/// Sends five jobs to a printer that takes three and is held up.
+/// Sends five jobs to a suspended printer whose mailbox holds three.
 fn rush(printer: &Address<Job>) -> Result {
-    // A suspended process handles nothing until it is resumed; its mail waits.
+    // A suspended process handles nothing until it is resumed; its messages wait.
     printer.suspend().wait()?;
     for n in 1..=5 {
         if let Err(SendError::Full(job)) = printer.send(Job(n)) {
@@ -66,7 +67,7 @@ fn rush(printer: &Address<Job>) -> Result {
     Ok(())
 }
 
-/// Ends a printer when it has handled all that it accepted.
+/// Ends a printer when it has handled every job that it accepted.
 fn finish(printer: &Address<Job>) -> Result {
     let end = printer.monitor();
     printer.finish();

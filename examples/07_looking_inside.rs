@@ -1,12 +1,13 @@
-//! 7. Looking inside: what a node tells about itself while it runs.
+//! 7. Looking inside: what a node reports about itself while it runs.
 //!
-//! A shop with a till, two cooks and a supervisor is looked at from all sides: who lives, what
-//! waits where, what a process says of itself and what it receives, who came and who
-//! went, and which messages nobody handled. Nothing has to be prepared for that but
-//! `inspect` and `state`, which are the actor's own words.
+//! The example inspects a shop with a till, two cooks and a supervisor: which processes
+//! are alive, how many messages wait in each mailbox, what a process reports about itself,
+//! which messages it receives, which processes were spawned and have ended, and which
+//! messages were not handled. The shop implements only `inspect` and `state` for that,
+//! which the actor itself answers.
 //!
-//! It runs in a simulation, so that it prints the same each time; a real node has the
-//! same methods. What the node reports by itself, as `tracing` events, has a level before it.
+//! It runs in a simulation, so that its output is the same each time; a real node has the same
+//! methods. The lines that the node logs by itself, as `tracing` events, begin with a level.
 //!
 //! ```sh
 //! cargo run --release --example 07_looking_inside
@@ -24,7 +25,7 @@ struct Till {
 
 enum Sale {
     Bread(u32),
-    /// Nobody can pay this.
+    /// A sale that makes the till fail.
     Robbery,
 }
 
@@ -35,7 +36,7 @@ impl Actor for Till {
         match sale {
             Sale::Bread(price) => {
                 self.taken += price;
-                // Whose line this is, the span around the turn says.
+                // The span around the turn says which process logs this line.
                 tracing::info!(price, "bread sold");
             }
             Sale::Robbery => return Err(Reason::error("the till is gone")),
@@ -62,7 +63,7 @@ impl Actor for Cook {
     }
 }
 
-/// What the caretaker hears of.
+/// The messages of the caretaker.
 enum News {
     Life(Lifecycle),
     Letter(DeadLetter),
@@ -80,7 +81,7 @@ impl From<DeadLetter> for News {
     }
 }
 
-/// Tells what becomes of the others.
+/// Prints the lifecycle events and dead letters of the node.
 struct Caretaker;
 
 impl Actor for Caretaker {
@@ -151,8 +152,8 @@ fn main() -> Result {
     if let Some((n, error)) = sold {
         println!("  sale {n}: {error}");
     }
-    // A picture is taken without the process, whatever it does. What it was asked above,
-    // its inspection, its state, its suspension, are messages that it has handled.
+    // A snapshot is taken without involving the process, whatever it is doing. The requests
+    // above, for its inspection, its state and its suspension, are messages that it has handled.
     let info = till.info();
     println!(
         "  {} is {}; {} came in, {} are handled, {} wait",

@@ -1,11 +1,11 @@
-//! 8. Testing: your actors under a seed, in virtual time, with probes for their neighbours.
+//! 8. Testing: actors under a seed, in virtual time, with probes in place of their neighbours.
 //!
-//! A till asks a bank before it sells, and gives up after three seconds. The bank is a probe: the
-//! test says when it answers and what. Then two tills share one stock, and have a bug that only
-//! some orders of turns show: `Simulation::explore` finds one, and its seed shows it again. At
-//! last the till's supervisor is tested against whatever can go wrong.
+//! A till asks a bank before it sells, and gives up after three seconds. The bank is a probe:
+//! the test decides when it answers and what. Then two tills share one stock and have a bug
+//! that only some orders of turns show: `Simulation::explore` finds one such order, and its
+//! seed reproduces it. The last test runs the till's supervisor against injected faults.
 //!
-//! All of it would stand in `#[test]` functions; here it prints what it does.
+//! In a project these would be `#[test]` functions; this example prints what it does.
 //!
 //! ```sh
 //! cargo run --release --example 08_testing
@@ -17,21 +17,21 @@ use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What a till asks the bank.
+/// A till's request to the bank.
 #[derive(Debug)]
 struct MayPay {
     amount: u32,
     reply: Reply<bool>,
 }
 
-/// What a till tells the customer.
+/// A till's answer to the customer.
 #[derive(Debug, PartialEq)]
 enum Receipt {
     Sold(u32),
     Refused(u32),
 }
 
-/// The actor under test: it knows its neighbours only by what they take.
+/// The actor under test. It knows its neighbours only by the messages that they take.
 struct Till {
     bank: Recipient<MayPay>,
     customer: Recipient<Receipt>,
@@ -47,13 +47,13 @@ impl Actor for Till {
             Ok(false) | Err(CallError::Timeout(_)) => Receipt::Refused(amount),
             Err(error) => return Err(error.into()),
         };
-        // A customer who has left needs no receipt.
+        // A customer that has ended needs no receipt.
         let _ = self.customer.send(receipt);
         Ok(())
     }
 }
 
-/// A test with probes for the bank and for the customer.
+/// A test with probes for the bank and the customer.
 fn a_till_asks_before_it_sells(sim: &Simulation) -> Result {
     let bank = Probe::<MayPay>::spawn(sim);
     let customer = Probe::<Receipt>::spawn(sim);
@@ -66,14 +66,14 @@ fn a_till_asks_before_it_sells(sim: &Simulation) -> Result {
     request.reply.send(true);
     customer.expect_message(SECOND, &Receipt::Sold(5));
 
-    // A bank that does not answer: three seconds of virtual time, none of ours.
+    // A bank that does not answer: this takes three seconds of virtual time, and no real time.
     let asked_at = sim.now();
     till.send(6)?;
     let _silent = bank.expect(SECOND);
     customer.expect_message(5 * SECOND, &Receipt::Refused(6));
     assert_eq!(sim.now() - asked_at, 3 * SECOND);
 
-    // A bank that drops the question: the till ends, and says why.
+    // A bank that drops the request: the till ends with `NoReply` as its reason.
     customer.monitor(till.pid());
     till.send(7)?;
     drop(bank.expect(SECOND));
@@ -82,7 +82,7 @@ fn a_till_asks_before_it_sells(sim: &Simulation) -> Result {
     Ok(())
 }
 
-/// How much there is of something.
+/// The number of loaves that are left.
 struct Stock(u32);
 
 enum Shelf {
@@ -102,14 +102,14 @@ impl Actor for Stock {
     }
 }
 
-/// Sells one if there is any. Between the two messages somebody else may have.
+/// Sells one loaf if any is left. Another seller may take it between the two messages.
 struct Seller(Address<Shelf>);
 
 impl Actor for Seller {
     type Message = ();
 
     async fn handle_message(&mut self, ctx: &mut Context<()>, (): ()) -> Result {
-        // Customers come when they come.
+        // Customers come at random times.
         ctx.sleep(Duration::from_secs(ctx.random() % 10)).await;
         if self.0.call(Shelf::Count).await? > 0 {
             self.0.send(Shelf::Take).map_err(krarup::SendError::without_message)?;
@@ -118,7 +118,7 @@ impl Actor for Seller {
     }
 }
 
-/// The last loaf, and two who sell.
+/// One loaf is left, and there are two sellers.
 fn the_stock_outlives_the_day(sim: &Simulation) -> Result {
     let stock = sim.spawn(|| Stock(1)).name("stock").wait()?;
     for name in ["anna", "bert"] {
@@ -129,10 +129,10 @@ fn the_stock_outlives_the_day(sim: &Simulation) -> Result {
     if stock.is_alive() { Ok(()) } else { Err(Reason::error("the stock has ended")) }
 }
 
-/// A till under a supervisor sells again, whatever has happened to it.
+/// A till under a supervisor sells again after every injected fault.
 fn the_till_recovers(sim: &Simulation) -> Result {
     let bank = Probe::<MayPay>::spawn(sim);
-    // This one answers by itself.
+    // This probe answers by itself.
     bank.on_message(|_, asked| {
         asked.reply.send(true);
         None
@@ -157,7 +157,7 @@ fn the_till_recovers(sim: &Simulation) -> Result {
     );
     for amount in 0..10 {
         if let Ok(till) = sim.lookup::<u32, u32>("till") {
-            // It may be full, or dead by now.
+            // The till may be full, or may have ended by now.
             let _ = till.send(amount);
         }
         sim.advance(SECOND);

@@ -1,10 +1,11 @@
-//! 9. Pools that adapt: one that grows with its queue, and one whose keys keep their workers.
+//! 9. Pools that adapt: one that grows with its queue, and one that routes each key to the
+//!    same worker.
 //!
-//! The first has two workers and may have six. A burst makes it grow; when the burst is over it
-//! shrinks, and nothing is lost. Jobs that have waited too long are not done at all: nobody
-//! waits for them any more. The second sends all orders of a customer to one clerk, who sees
-//! them in order; a new clerk takes over some customers, and the others keep theirs. Then it
-//! is drained, as before a restart.
+//! The first pool has two workers and may grow to six. It grows in a burst and shrinks
+//! after it, and no job is lost. A job that has waited too long is not run, because its
+//! sender no longer waits. The second pool sends all orders of a customer to one clerk,
+//! which sees them in order. A new clerk takes over some customers; the others keep
+//! theirs. Then the pool is drained, as it would be before a restart.
 //!
 //! Time is virtual here, so minutes pass at once.
 //!
@@ -17,7 +18,7 @@ use krarup::{ByKey, Elastic};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A picture to be made smaller; it takes a second.
+/// A picture to resize, which takes a second.
 struct Picture;
 
 #[derive(Default)]
@@ -67,7 +68,8 @@ fn elastic(node: &Simulation) -> Result {
     Ok(())
 }
 
-/// An order of a customer; the clerk says who he is and how many of hers he has seen.
+/// An order of a customer. The clerk replies with its pid and the number of this
+/// customer's orders that it has seen.
 struct Order {
     customer: u32,
     reply: Reply<(Pid, u32)>,

@@ -1,8 +1,9 @@
-//! 11. A TCP server: bytes come back as they come.
+//! 11. A TCP server that echoes every byte it receives.
 //!
-//! Each connection is a process. It reads only when what it has read is on its way back, so a
-//! client that sends and never reads is slowed down and not buffered; one that then takes nothing
-//! for some time is closed. All of it is limits of `ConnectionOptions`, none of it is code here.
+//! Each connection is a process. It reads only when the bytes read before are on their way
+//! back, so a client that sends and never reads is slowed down, and its bytes are not
+//! buffered. A connection whose client then reads nothing for some time is closed. Limits
+//! in `ConnectionOptions` do all of this; the example has no code for it.
 //!
 //! ```sh
 //! cargo run --release --features io --example 11_echo                       # shows itself, and ends
@@ -23,9 +24,9 @@ use std::net::{Shutdown as Half, SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Connections at one time; more wait until one is closed.
+/// The most open connections; more wait until one is closed.
 const LIMIT: usize = 10_000;
-/// Clients of the demonstration, and what each sends.
+/// Clients of the demonstration, and the bytes that each sends.
 const CLIENTS: usize = 8;
 const BYTES: usize = 8 << 20;
 
@@ -66,7 +67,7 @@ fn main() -> Result {
     node.stop().wait()
 }
 
-/// Sends from several threads, and looks whether the same comes back.
+/// Sends from several threads, and checks that the same bytes come back.
 fn show(address: SocketAddr) -> Result {
     let began = Instant::now();
     let clients: Vec<_> = (0..CLIENTS).map(|n| thread::spawn(move || talk(address, n))).collect();
@@ -79,7 +80,8 @@ fn show(address: SocketAddr) -> Result {
     Ok(())
 }
 
-/// One client: sends on one thread and reads on another, until the server closes. What came back.
+/// One client: sends on one thread and reads on another until the server closes the
+/// connection. Returns the number of bytes that came back.
 fn talk(address: SocketAddr, number: usize) -> Result<usize> {
     let mut stream = TcpStream::connect(address)?;
     let pattern: Vec<u8> = (0_u8..=250).cycle().skip(number).take(BYTES).collect();
@@ -87,7 +89,7 @@ fn talk(address: SocketAddr, number: usize) -> Result<usize> {
         let (mut stream, pattern) = (stream.try_clone()?, pattern.clone());
         thread::spawn(move || {
             stream.write_all(&pattern)?;
-            // That was all; the server says the rest and closes.
+            // Nothing more follows. The server sends what is left and closes.
             stream.shutdown(Half::Write)
         })
     };

@@ -1,10 +1,10 @@
 //! 12. A line protocol: a store that any number of clients talk to.
 //!
-//! The store is an actor, each client a connection, and a connection asks the store as any process
-//! asks another. A client that watches is told of every change, in the words of the command that
-//! made it: the store sends to the connection's address. It is told as long as it reads; one that
-//! does not is broken off, and slows nobody down. Whatever clients do, the memory is bounded: by the
-//! connections, the length of a line, the keys.
+//! The store is an actor and each client a connection, and a connection calls the store like
+//! any other process. A client that watches gets every change, in the words of the command
+//! that made it: the store sends it to the connection's address. A client that does not read
+//! its changes is aborted, so that it slows down no other client. Whatever clients do, memory
+//! is bounded: by the number of connections, the length of a line and the number of keys.
 //!
 //! ```sh
 //! cargo run --release --features io --example 12_line_server                     # shows itself
@@ -29,25 +29,25 @@ use std::time::Duration;
 
 /// The longest line, in bytes.
 const LINE: usize = 1024;
-/// Connections at one time. Each waits for one answer of the store at most, so that many requests
-/// can wait there, and no more.
+/// The most open connections. Each waits for at most one answer of the store, so at most
+/// this many requests wait there.
 const CONNECTIONS: usize = 10_000;
-/// Keys at one time.
+/// The most keys in the store.
 const KEYS: usize = 10_000;
 
-/// What the store does.
+/// The requests that the store handles.
 enum Request {
     Set(String, String, Reply<Result<(), Full>>),
     Get(String, Reply<Option<String>>),
     Delete(String, Reply<bool>),
-    /// Tells this connection of every change, until it is gone.
+    /// Sends every change to this connection, until it has ended.
     Watch(Address<Change>, Reply<()>),
 }
 
-/// There are as many keys as there may be.
+/// The store holds as many keys as it may.
 struct Full;
 
-/// A change, as those who watch hear of it.
+/// A change, as it is sent to the watchers.
 #[derive(Clone)]
 struct Change(String);
 
@@ -61,14 +61,14 @@ impl Store {
     fn tell(&self, ctx: &Context<Request>, change: &Change) {
         for (pid, watcher) in &self.watchers {
             if watcher.send(change.clone()).is_err_and(|error| error.is_full()) {
-                // It cannot miss one and go on as if it had not.
+                // A watcher must not miss a change and continue as if it had not.
                 ctx.exit(*pid, Reason::shutdown(TooSlow));
             }
         }
     }
 }
 
-/// Why a watcher is broken off.
+/// The reason why a watcher is aborted.
 #[derive(Debug)]
 struct TooSlow;
 
@@ -130,7 +130,7 @@ struct Session {
 }
 
 impl Session {
-    /// The answer to a line.
+    /// Returns the answer to a line.
     async fn answer(&self, channel: &mut Channel<Self>, line: &str) -> Result<String, CallError> {
         let (command, rest) = line.split_once(' ').unwrap_or((line, ""));
         let (key, value) = match rest.split_once(' ') {
@@ -160,7 +160,7 @@ impl Session {
                 "watching".to_owned()
             }
             _ => {
-                // Whatever it is, the answer is no longer than a line may be.
+                // The answer is never longer than a line may be.
                 let begin: String = line.chars().take(20).collect();
                 format!("error: {begin:?}: set K V, get K, delete K, watch, quit")
             }
@@ -184,7 +184,7 @@ impl Protocol for Session {
         }
         let answer = match self.answer(channel, &line).await {
             Ok(answer) => answer,
-            // The store is too busy, or begins anew.
+            // The store is overloaded or restarts.
             Err(error) => format!("error: {error}"),
         };
         Ok(channel.send_or_wait(&answer).await?)
@@ -198,13 +198,13 @@ impl Protocol for Session {
     }
 
     async fn malformed(&mut self, channel: &mut Channel<Self>, error: &CodecError) -> Result {
-        // It is closed in any case; whether it hears why is up to it.
+        // The connection is closed in any case. Whether the client reads the reason is up to it.
         let _ = channel.send(&format!("error: {error}"));
         Ok(())
     }
 
     async fn closed(&mut self, channel: &mut Channel<Self>, why: &Closed) {
-        // `RUST_LOG` and a subscriber would show this.
+        // Visible with `RUST_LOG` and a subscriber.
         tracing::debug!(peer = %channel.peer(), %why, "a client is gone");
     }
 }
@@ -234,7 +234,7 @@ fn main() -> Result {
     node.stop().wait()
 }
 
-/// Two clients, of which one watches what the other does.
+/// Two clients: one watches what the other changes.
 fn show(address: SocketAddr) -> Result {
     let mut watcher = Demo::connect(address)?;
     watcher.say("watch")?;
@@ -258,7 +258,7 @@ impl Demo {
         Ok(Demo(BufReader::new(TcpStream::connect(address)?)))
     }
 
-    /// Says a line and shows the answer.
+    /// Sends a line and shows the answer.
     fn say(&mut self, line: &str) -> Result {
         self.0.get_mut().write_all(format!("{line}\n").as_bytes())?;
         let shown: String = line.chars().take(40).collect();
@@ -266,7 +266,7 @@ impl Demo {
         Ok(())
     }
 
-    /// The next line; an empty one at the end.
+    /// Returns the next line; an empty one at the end of the stream.
     fn hear(&mut self) -> Result<String> {
         let mut line = String::new();
         self.0.read_line(&mut line)?;

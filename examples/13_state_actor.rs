@@ -1,9 +1,9 @@
-//! 13. A state actor: it serves while its handlers wait.
+//! 13. A state actor: it serves other requests while its handlers wait.
 //!
 //! A travel agency asks a railway and a hotel at the same time, and answers other customers
-//! meanwhile. A booking is a barrier: between the look at the till and the entry nobody else gets in.
-//! Ratings come in crowds and are counted in batches. A partner who is silent costs his customer
-//! a second and nobody else anything.
+//! meanwhile. A booking is a barrier: no other handler runs between the moment it reads the
+//! till and the moment it writes it. Many ratings come at once and are counted in batches.
+//! A partner that does not answer costs its customer a second and delays no other customer.
 //!
 //! ```sh
 //! cargo run --release --example 13_state_actor
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What a partner is asked: the price of one night, or of one way.
+/// The request to a partner: the price of one night or of one journey.
 type Price = Reply<u32>;
 
 struct Agency {
@@ -27,11 +27,11 @@ struct Agency {
 }
 
 enum Ask {
-    /// What would a journey cost?
+    /// Asks what a journey would cost.
     Offer(Reply<Option<u32>>),
-    /// Books one, if the budget allows; what is in the till then.
+    /// Books a journey if the budget allows. The reply is the new content of the till.
     Book { budget: u32, reply: Reply<Result<u32, String>> },
-    /// Stars and ratings.
+    /// The sum of the stars, and the number of ratings.
     Rating(Reply<(u32, u32)>),
 }
 
@@ -45,7 +45,7 @@ impl StateActor for Agency {
     type Reply = ();
     type Event = Event;
 
-    /// A customer's stars: alone they are a batch of one.
+    /// A single rating is a batch of one.
     async fn handle_notice(scope: &mut Scope<Self>, stars: u32) -> Result {
         Self::handle_notices(scope, vec![stars]).await
     }
@@ -74,7 +74,7 @@ impl StateActor for Agency {
                 let till = scope.with(|agency| agency.till);
                 let booked = match price(scope).await {
                     Some(price) if price <= budget => {
-                        // Nobody else has touched the till since it was read.
+                        // No other handler has touched the till since it was read.
                         scope.with(|agency| agency.till = till + price);
                         Ok(till + price)
                     }
@@ -96,7 +96,7 @@ impl StateActor for Agency {
     }
 }
 
-/// Both partners are asked before either has answered.
+/// Asks both partners before either has answered, and returns the sum of their prices.
 async fn price(scope: &mut Scope<Agency>) -> Option<u32> {
     let (railway, hotel) = scope.with(|agency| (agency.railway.clone(), agency.hotel.clone()));
     let way = scope.call_within(&railway, SECOND, |reply| reply);
@@ -104,7 +104,8 @@ async fn price(scope: &mut Scope<Agency>) -> Option<u32> {
     Some(way.await.ok()? + night.await.ok()?)
 }
 
-/// A partner who takes his time, and falls silent after so many answers.
+/// A partner that takes half a second for each answer, and stops answering after `answers`
+/// of them.
 fn partner(node: &Node, price: u32, answers: u32) -> Result<Address<Price>> {
     let partner = move || {
         behavior_fn(move |mut ctx: Context<Price>| async move {
@@ -125,7 +126,7 @@ fn partner(node: &Node, price: u32, answers: u32) -> Result<Address<Price>> {
     Ok(node.spawn(partner).wait()?)
 }
 
-/// A customer who asks and prints, as a process of its own.
+/// A customer: a process that asks and prints the answer.
 fn customer(
     node: &Node,
     name: &'static str,

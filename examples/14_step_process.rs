@@ -1,10 +1,10 @@
-//! 14. A step process: a small machine whose programs run as processes.
+//! 14. A step process: a small virtual machine whose programs run as processes.
 //!
-//! The machine has a stack, a few instructions, and no idea of threads, clocks or other processes.
-//! Whatever takes time is a command: it yields, and goes on when the completion with its tag
-//! has come. The node supplies the commands: `print` at once, `sleep` after a while, `fetch` by
-//! asking another process. Three programs run beside each other; one is stopped from outside
-//! and has its last word.
+//! The machine has a stack and a few instructions, and knows nothing of threads, clocks or
+//! other processes. Everything that takes time is a command: the machine yields, and continues
+//! when the completion with the command's tag arrives. The node supplies the commands: `print`
+//! completes at once, `sleep` after a delay, and `fetch` by a call to another process. Three
+//! programs run concurrently; one is stopped from outside and still delivers a last result.
 //!
 //! ```sh
 //! cargo run --release --example 14_step_process
@@ -54,26 +54,27 @@ enum Code {
     Add,
     Copy,
     Drop,
-    /// Has a command done with the top of the stack, and puts what it comes to there.
+    /// Runs a command with the top of the stack as its argument, and puts the result in
+    /// its place.
     Command(&'static str),
-    /// Has one done for each of the two on top, both at once.
+    /// Runs a command for each of the two topmost values, both at the same time.
     Both(&'static str),
-    /// Jumps there unless the top is zero; takes it.
+    /// Pops the top of the stack, and jumps there unless it is zero.
     JumpUnlessZero(usize),
-    /// Waits for a message, and puts it on top.
+    /// Waits for a message, and pushes it.
     Receive,
     Halt,
 }
 
 type Program = &'static [(&'static str, &'static [Code])];
 
-/// The machine: where it is, what lies on its stack, and what it waits for.
+/// The machine: its position in the program, its stack, and what it waits for.
 struct Machine {
     program: Program,
     code: &'static [Code],
     at: usize,
     stack: Vec<Value>,
-    /// Completions that are to come, and where on the stack each goes.
+    /// The commands that are running, and the place on the stack for the result of each.
     waiting: HashMap<Tag, usize>,
     receives: bool,
     mail: VecDeque<i64>,
@@ -98,7 +99,8 @@ impl Machine {
             .ok_or_else(|| Reason::error(format!("nothing on the stack at {}", self.at)))
     }
 
-    /// Takes what lies at this place of the stack to a command, and waits for it.
+    /// Dispatches a command with the value at this place of the stack, and waits for its
+    /// completion.
     fn yields(&mut self, command: &str, place: usize, out: &mut StepOutput<Value>) {
         let argument = std::mem::replace(&mut self.stack[place], Value::Number(0));
         self.waiting.insert(out.dispatch(command, argument), place);
@@ -106,7 +108,7 @@ impl Machine {
 
     /// Runs until it has to wait for something.
     fn go_on(&mut self, out: &mut StepOutput<Value>) -> Result {
-        // As many at a time as a turn may have: others want to run too.
+        // Limits the instructions in one turn, so that other processes run too.
         for _ in 0..100 {
             if !self.waiting.is_empty() {
                 out.block();
@@ -189,7 +191,7 @@ impl StepProcess for Machine {
                 }
                 StepEvent::Message { message, .. } => self.mail.push_back(message),
                 StepEvent::Cancel(reason) => {
-                    // Its last word, and no more waiting.
+                    // Delivers a last result, and waits for nothing more.
                     out.done(Value::Text(format!("was told to end: {reason}")));
                     return Ok(());
                 }
@@ -203,7 +205,7 @@ impl StepProcess for Machine {
     }
 }
 
-/// Counts down from its input, a breath between the numbers.
+/// Counts down from its input, with a pause between the numbers.
 const COUNTDOWN: &[Code] = &[
     Code::Command("print"),
     Code::Number(100),
@@ -227,13 +229,13 @@ const SHOPPING: &[Code] = &[
     Code::Halt,
 ];
 
-/// Adds whatever it is sent, for ever.
+/// Adds every number it is sent, forever.
 const SUMMING: &[Code] =
     &[Code::Receive, Code::Add, Code::Command("print"), Code::Number(1), Code::JumpUnlessZero(0)];
 
 const PROGRAM: Program = &[("countdown", COUNTDOWN), ("shopping", SHOPPING), ("summing", SUMMING)];
 
-/// Who knows the prices.
+/// The process that knows the prices.
 struct PriceList(HashMap<String, i64>);
 
 struct PriceOf(String, Reply<Option<i64>>);
@@ -248,7 +250,7 @@ impl Actor for PriceList {
     }
 }
 
-/// What the language can do.
+/// The commands of the language.
 fn commands(prices: Address<PriceOf>) -> Commands<Value, i64> {
     Commands::new()
         .at_once("print", |ctx, value: Value| {

@@ -1,5 +1,5 @@
-//! A node that is set up by a file: dispatchers by id, other names of them, and what is said of a
-//! mistake in it.
+//! A node that is configured by a file: dispatchers by id, aliases for them, and the
+//! errors for mistakes in the file.
 //!
 //! ```text
 //! cargo run --example 15_settings [path]
@@ -23,7 +23,7 @@ fn main() -> Result {
     let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples/15_settings.toml");
     let path = std::env::args_os().nth(1).map_or(beside, PathBuf::from);
 
-    // What the program says on top of the file counts.
+    // Settings in the program override those in the file.
     let node = NodeBuilder::settings_from(&path)?.blocking_threads(8).start()?;
     println!("{} is running", node.name());
     for dispatcher in ["default", "reports", "parsers", "shop.files", "shop.prices"] {

@@ -1,14 +1,14 @@
-//! The aggregator: what all workers have counted, together.
+//! The aggregator: collects what all workers have counted.
 
 use crate::frequent::Frequent;
 use crate::tally::Tally;
 use krarup::prelude::*;
 
-/// What one can say to the aggregator.
+/// The messages of the aggregator.
 pub(crate) enum Aggregate {
-    /// Add the words of a text.
+    /// Adds the words of a text.
     Fold(Tally, Reply<()>),
-    /// Tell the most frequent words.
+    /// Returns the most frequent words.
     Top(usize, Reply<Top>),
 }
 

@@ -1,4 +1,4 @@
-//! What goes wrong, as HTTP: a status and a JSON object whose `error` says it.
+//! Errors as HTTP answers: a status and a JSON object whose `error` describes the failure.
 
 use axum::Json;
 use axum::http::{HeaderValue, Method, StatusCode, header};
@@ -7,35 +7,35 @@ use krarup::prelude::*;
 use serde_json::json;
 use std::time::Duration;
 
-/// After so long a client that met a full pool may come back.
+/// How long a client that met a full pool is told to wait before it tries again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Why a request has no better answer.
+/// Why a request failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The body is no text: the first byte that is not UTF-8.
+    /// The body is not text: the index of the first byte that is not UTF-8.
     NotUtf8(usize),
     /// The body is longer than this many bytes.
     TooLong(usize),
     /// The body did not come within this time.
     TooSlow(Duration),
-    /// The body broke off, or was framed wrong.
+    /// The connection broke while the body was read, or the body was framed wrongly.
     Broken(String),
-    /// A value of the query is not what it must be.
+    /// A value in the query is not valid.
     Query(String),
     /// There is nothing at this path.
     NotFound(String),
-    /// The path is there, and not for this method.
+    /// The path exists, but not for this method.
     Method(Method, String),
     /// All workers have as many jobs waiting as they may have.
     Saturated,
-    /// More jobs come in a second than the pool takes; when it takes the next.
+    /// More jobs arrive than the pool's rate allows; the duration until it takes the next one.
     TooMany(Duration),
     /// No result came within this time.
     TimedOut(Duration),
-    /// The process that had the request ended.
+    /// The process that was handling the request ended.
     Crashed(Reason),
-    /// A process was not there when it was wanted.
+    /// A process that the request needs was not running.
     Unavailable(String),
 }
 
@@ -54,7 +54,7 @@ impl Failure {
         }
     }
 
-    /// When the client may come back, if it was turned away.
+    /// When the client may try again, if it was turned away.
     fn retry_after(&self) -> Option<Duration> {
         match self {
             Failure::TooMany(after) => Some(*after),
@@ -85,7 +85,7 @@ impl IntoResponse for Failure {
         let status = self.status();
         let mut response = (status, Json(json!({ "error": self.text() }))).into_response();
         if let Some(after) = self.retry_after() {
-            // In whole seconds, and not too early.
+            // Rounded up to whole seconds, so that the client does not come back too early.
             let seconds = after.as_secs() + u64::from(after.subsec_nanos() > 0);
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)));
         }

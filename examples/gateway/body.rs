@@ -1,4 +1,4 @@
-//! Reading a text from a request: bounded in length and in time.
+//! Reads a text from a request: bounded in length and in time.
 
 use crate::answer::Failure;
 use axum::body::Body;
@@ -6,15 +6,16 @@ use axum::http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use std::time::Duration;
 
-/// The longest body that is taken: 1 MiB.
+/// The longest body that is accepted: 1 MiB.
 const LIMIT: usize = 1 << 20;
-/// How long a body may take to come.
+/// How long a body may take to arrive.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How much of a body that is too long is read and thrown away. A client that is still
-/// sending when the connection is closed may never see why; this much it may send.
+/// How much of a body that is too long is read and discarded. A client that is still
+/// sending when the connection is closed may never see the error; up to this length it may
+/// finish sending.
 const DISCARDED: usize = 16 << 20;
 
-/// The body as a text.
+/// Reads the body as a text.
 pub(crate) async fn text(headers: &HeaderMap, body: Body) -> Result<String, Failure> {
     text_within(PATIENCE, headers, body).await
 }
@@ -31,7 +32,7 @@ async fn bytes(headers: &HeaderMap, mut body: Body) -> Result<Vec<u8>, Failure> 
         .and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     let too_long = declared.is_some_and(|length| length > LIMIT as u64);
     if too_long && headers.contains_key(header::EXPECT) {
-        // It has asked before sending.
+        // The client asked before sending.
         return Err(Failure::TooLong(LIMIT));
     }
     let mut bytes = Vec::new();
@@ -66,11 +67,11 @@ mod tests {
 
     const MEGABYTE: usize = 1 << 20;
 
-    /// A body in pieces, and how it ends.
+    /// A body that arrives in pieces, and how it ends.
     struct Pieces {
         left: VecDeque<Frame<Bytes>>,
         end: End,
-        /// Pieces that were read.
+        /// How many pieces were read.
         read: Arc<AtomicUsize>,
     }
 
@@ -100,7 +101,7 @@ mod tests {
         }
     }
 
-    /// What comes of a body, and how many of its pieces were read.
+    /// Returns the outcome of reading a body, and how many of its pieces were read.
     async fn read(
         headers: &HeaderMap,
         pieces: impl IntoIterator<Item = Frame<Bytes>>,
@@ -130,7 +131,7 @@ mod tests {
         let (text, _) =
             read(&declared(MEGABYTE), [piece(1), piece(MEGABYTE - 1)], End::Whole).await;
         assert_eq!(text.ok().map(|text| text.len()), Some(MEGABYTE));
-        // However it is declared.
+        // Whatever length was declared.
         for headers in [none, declared(2)] {
             let (text, read) = read(&headers, [1, MEGABYTE, 1].map(piece), End::Whole).await;
             assert!(matches!(text, Err(Failure::TooLong(MEGABYTE))), "{text:?}");
@@ -141,7 +142,7 @@ mod tests {
     #[tokio::test]
     async fn of_a_body_that_is_too_long_only_so_much_is_read() {
         let mut headers = declared(MEGABYTE + 1);
-        // It is known from the beginning: what comes may even be short.
+        // The declared length alone is too long; the body that arrives may even be short.
         let (text, pieces) = read(&headers, [piece(1), piece(1)], End::Whole).await;
         assert!(matches!(text, Err(Failure::TooLong(MEGABYTE))), "{text:?}");
         assert_eq!(pieces, 2);
@@ -152,7 +153,7 @@ mod tests {
         let (text, pieces) = read(&headers, [piece(1)], End::Never).await;
         assert!(matches!(text, Err(Failure::TooLong(MEGABYTE))), "{text:?}");
         assert_eq!(pieces, 0, "nothing was sent yet");
-        // One that asks and is short enough is read.
+        // A client that asks first and declares a body that is short enough is read.
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from(1));
         assert_eq!(read(&headers, [piece(1)], End::Whole).await.0.ok().as_deref(), Some("x"));
     }

@@ -1,4 +1,5 @@
-//! The demonstration: the service under load, watched, and judged at the end.
+//! The demonstration: runs the service under load, shows its state, and checks the counts
+//! at the end.
 
 use crate::flags::Options;
 use crate::load::{Answers, Load};
@@ -14,11 +15,11 @@ use tokio::time::sleep;
 
 /// How long the load runs before the service is stopped under it.
 const UNDER_LOAD: Duration = Duration::from_millis(700);
-/// How long the last replacement may take to be seen.
+/// How long the service may take, after the load, until its last worker has been replaced.
 const RECOVERY: Duration = Duration::from_secs(2);
 
-/// Puts the service under load until `ended` is ready, then prints a summary. Whether
-/// all went well.
+/// Puts the service under load until `ended` is ready, then prints a summary. Returns
+/// whether all checks passed.
 pub(crate) async fn run(
     address: SocketAddr,
     options: &Options,
@@ -55,13 +56,13 @@ pub(crate) async fn run(
     let health = recovered(&load).await;
     let faults = faults(&load.answers(), &health);
     let summary = summary(&load, &health, took, &faults);
-    // Nobody may be reading any more; the exit code says it, too.
+    // Standard output may be closed by now; the exit code carries the result too.
     let _ = io::stdout().write_all(summary.as_bytes());
     faults.is_empty()
 }
 
-/// Stops the node under load, as a signal would: whatever the server has accepted it answers,
-/// with all the processes that this needs. Whether it did.
+/// Stops the node under load, as a signal would. The server answers every request that it
+/// has accepted, with all the processes that it needs for that. Returns whether it did.
 pub(crate) async fn drain(
     node: &Node,
     address: SocketAddr,
@@ -88,8 +89,8 @@ pub(crate) async fn drain(
     well
 }
 
-/// The health of the service when its last worker has been replaced, or when that took
-/// too long.
+/// Returns the health of the service once its last worker has been replaced, or after
+/// `RECOVERY` at the latest.
 async fn recovered(load: &Load) -> Value {
     let until = Instant::now() + RECOVERY;
     loop {
@@ -101,8 +102,8 @@ async fn recovered(load: &Load) -> Value {
     }
 }
 
-/// What is wrong: with the answers, with the tree, or between what the clients saw and
-/// what the processes counted.
+/// Returns what is wrong: with the answers, with the tree, or where the counts of the
+/// clients and of the processes differ.
 fn faults(answers: &Answers, health: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     let mut check = |ok: bool, fault: String| {
@@ -131,7 +132,7 @@ fn faults(answers: &Answers, health: &Value) -> Vec<String> {
     faults
 }
 
-/// What the processes have counted.
+/// The counts of the processes.
 struct Books {
     forwarded: u64,
     unhandled: u64,
@@ -181,7 +182,7 @@ fn summary(load: &Load, health: &Value, took: Duration, faults: &[String]) -> St
     text
 }
 
-/// The time that half of them took at most, and 99 of 100.
+/// The median and the 99th percentile.
 fn quantiles(micros: &Histogram<u64>) -> (Duration, Duration) {
     let at = |quantile| Duration::from_micros(micros.value_at_quantile(quantile));
     (at(0.5), at(0.99))
@@ -220,7 +221,7 @@ mod tests {
         let well = Answers { counted: 6, crashed: 1, refused: 2, ..Answers::default() };
         assert_eq!(faults(&well, &health(1, 10)), Vec::<String>::new());
         let count = |answers: &Answers, health: &Value| faults(answers, health).len();
-        // One that the pool does not know of is also an answer too few.
+        // A job that the pool does not know of also means one answer too few.
         assert_eq!(count(&well, &health(1, 11)), 2);
         assert_eq!(count(&well, &health(2, 10)), 1);
         assert_eq!(count(&Answers { lost: 1, ..well.clone() }, &health(1, 10)), 1);

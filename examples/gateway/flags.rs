@@ -32,7 +32,7 @@ Routes:
 /// How the service is to run.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
-    /// Where to serve; port 0 is any free one.
+    /// The address to serve on; port 0 is any free one.
     pub(crate) listen: SocketAddr,
     /// Workers of the pool.
     pub(crate) workers: usize,
@@ -40,9 +40,9 @@ pub(crate) struct Options {
     pub(crate) mailbox: usize,
     /// How long a job may take, waiting included.
     pub(crate) timeout: Duration,
-    /// Jobs that the pool takes in a second, if that is limited.
+    /// The jobs that the pool takes in a second, if that is limited.
     pub(crate) rate: Option<u32>,
-    /// How long to serve under a load of its own, if that is asked for.
+    /// How long to serve under a generated load, if the command line asks for that.
     pub(crate) demo: Option<Duration>,
 }
 
@@ -86,11 +86,12 @@ pub(crate) fn parse(mut parser: Parser) -> Result<Asked, lexopt::Error> {
             Arg::Long("demo") => {
                 let seconds = number(&mut parser, "demo", 1..=3600)?;
                 options.demo = Some(Duration::from_secs(seconds));
-                // Unless told otherwise it must not depend on a port being free, and be
-                // full with as many clients as any machine has file descriptors for.
+                // By default, a demonstration must not depend on a certain port being
+                // free, and its pool must fill up with only as many clients as any machine
+                // has file descriptors for.
                 options.listen.set_port(0);
                 options.mailbox = 4;
-                // More than its clients send, but for a rush of them.
+                // More than the demonstration's clients send, except in a rush.
                 options.rate = Some(2_500);
             }
             Arg::Long("help") | Arg::Short('h') => return Ok(Asked::Help),

@@ -1,17 +1,17 @@
-//! The most frequent words of an endless text, in a bounded space.
+//! The most frequent words of an endless text, in bounded space.
 //!
-//! A service that kept every distinct word ever seen would grow for ever. This is the
-//! summary of Misra and Gries, taken in batches: it holds at most 2 × `CAPACITY` words.
-//! When it is full, the count at rank `CAPACITY` is subtracted from every count, and
-//! words that come to nothing are forgotten. So a count is never too high, and too low
-//! by at most what was subtracted in all, which is less than words / `CAPACITY`: a word
-//! that makes up more than 1 / `CAPACITY` of the text is always there.
+//! A service that kept every distinct word would grow without bound. This is the summary
+//! of Misra and Gries, applied in batches. It holds at most 2 × `CAPACITY` words. When it
+//! is full, the count at rank `CAPACITY` is subtracted from every count, and words whose
+//! count reaches zero are dropped. A count is therefore never too high. It is too low by
+//! at most the sum of what was subtracted, which is less than words / `CAPACITY`: a word
+//! that makes up more than 1 / `CAPACITY` of the text is always present.
 
 use std::collections::HashMap;
 
-/// Words that are surely kept.
+/// How many words are certain to be kept.
 const CAPACITY: usize = 10_000;
-/// What is longer is counted, but not kept: the space must be bounded in bytes, too.
+/// Longer words are counted, but not kept: the space must be bounded in bytes, too.
 const LONGEST_WORD: usize = 64;
 
 /// The summary.
@@ -49,8 +49,8 @@ impl Frequent {
         self.subtracted += floor;
     }
 
-    /// The `n` most frequent words, the most frequent first; those that are equally
-    /// frequent in the order of the alphabet.
+    /// Returns the `n` most frequent words, the most frequent first. Equally frequent
+    /// words are in alphabetical order.
     pub(crate) fn top(&self, n: usize) -> Vec<(Box<str>, u64)> {
         let mut all: Vec<(&str, u64)> = self.counts.iter().map(|(w, n)| (&**w, *n)).collect();
         let order = |a: &(&str, u64), b: &(&str, u64)| b.1.cmp(&a.1).then(a.0.cmp(b.0));
@@ -62,7 +62,7 @@ impl Frequent {
         all.into_iter().map(|(word, count)| (word.into(), count)).collect()
     }
 
-    /// Words kept now.
+    /// The number of words that are kept now.
     pub(crate) fn len(&self) -> usize {
         self.counts.len()
     }

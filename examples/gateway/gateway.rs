@@ -1,5 +1,5 @@
-//! The gateway as its HTTP routes see it: how a job gets to a worker, and what is done
-//! when it does not come back.
+//! The gateway as its HTTP routes use it: how a job gets to a worker, and what happens
+//! when no result comes back.
 
 use crate::aggregator::{Aggregate, Top};
 use crate::answer::Failure;
@@ -16,24 +16,24 @@ use std::time::Duration;
 
 /// How often a job is given to the pool before its client is told to come back later.
 const TRIES: u32 = 256;
-/// Between two looks for a process that its supervisor is restarting.
+/// The pause between two look-ups of a process that its supervisor is restarting.
 const RESTARTING: Duration = Duration::from_millis(5);
 
-/// The way to every process that a route asks.
+/// The processes that the routes call, and the counts of jobs.
 pub(crate) struct Gateway {
     pub(crate) node: Node,
     pub(crate) options: Options,
     pub(crate) supervisor: Named<Infallible, SupervisorCommand<ChildSpec>>,
     pub(crate) pool: Named<Job, PoolCommand>,
     pub(crate) aggregator: Named<Aggregate>,
-    /// Jobs given to the pool, those given again among them.
+    /// Jobs given to the pool, including those given to it again.
     pub(crate) jobs: AtomicU64,
-    /// Jobs given again.
+    /// Jobs given to the pool again.
     pub(crate) again: AtomicU64,
 }
 
 impl Gateway {
-    /// The gateway on this node; its processes are found when they are wanted.
+    /// Creates the gateway on this node. It looks its processes up when they are needed.
     pub(crate) fn new(node: &Node, options: Options) -> Arc<Self> {
         Arc::new(Gateway {
             node: node.clone(),
@@ -48,10 +48,10 @@ impl Gateway {
 
     /// Has a worker count the words of a text.
     ///
-    /// A pool that is full is full, and so is a second in which as many jobs as `--rate` have come:
-    /// the client hears so at once. But a job that did
-    /// not start because its worker was crashed by the one before it is given to the pool
-    /// again: that is no business of this client. See [`Ticket`] for how it is known.
+    /// A client that meets a full pool, or a pool that has reached its `--rate`, gets the
+    /// error at once. A job that did not start because its worker crashed with the job
+    /// before it is given to the pool again, since the crash does not concern this client.
+    /// [`Ticket`] explains how the two cases are told apart.
     pub(crate) async fn count(&self, text: String, delay: Duration) -> Result<Counted, Failure> {
         let timeout = self.options.timeout;
         let deadline = self.node.now() + timeout;
@@ -82,9 +82,9 @@ impl Gateway {
                     return Err(Failure::Saturated);
                 }
                 CallError::RateLimited(after) => return Err(Failure::TooMany(after)),
-                // Workers with room, if they lived: they have just crashed. The pool
-                // process serves this question after the deaths it was told of before,
-                // so with the answer, microseconds later, their successors are there.
+                // There is room, so the workers that would have it have just crashed. The pool
+                // process handles this request after the exits that it was notified of before.
+                // So when the answer comes, microseconds later, their replacements have started.
                 CallError::Full | CallError::NoWorkers => {
                     let _ = pool.workers().await;
                 }
@@ -92,7 +92,7 @@ impl Gateway {
                     return Err(Failure::TimedOut(timeout));
                 }
                 CallError::NoProcess => tokio::time::sleep(RESTARTING.min(left)).await,
-                // Its worker has crashed with the job before it.
+                // Its worker crashed with the job before it.
                 CallError::NotBegun(_) => {}
                 _ if client.0.withdraw() => {}
                 CallError::Terminated(reason) => return Err(Failure::Crashed(reason)),
@@ -102,7 +102,7 @@ impl Gateway {
         Err(Failure::Unavailable(format!("no worker has started the job in {TRIES} tries")))
     }
 
-    /// The `n` most frequent words so far.
+    /// Returns the `n` most frequent words so far.
     pub(crate) async fn top(&self, n: usize) -> Result<Top, Failure> {
         let asked = match self.aggregator.address() {
             Ok(aggregator) => {
@@ -130,7 +130,7 @@ mod tests {
     use lexopt::Parser;
     use tokio::task::JoinSet;
 
-    /// The service with these flags, without its routes.
+    /// Starts the service with these flags, without its routes.
     async fn gateway(flags: &[&str]) -> Arc<Gateway> {
         let flags = ["--listen", "127.0.0.1:0"].iter().chain(flags);
         let Ok(Asked::Run(options)) = parse(Parser::from_args(flags)) else { panic!("flags") };
@@ -142,7 +142,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_client_beyond_the_rate_is_told_when_the_next_job_is_taken() {
-        // One job in a second, and as many at once.
+        // One job in a second, and a burst of one.
         let gateway = gateway(&["--rate", "1"]).await;
         let count = || gateway.count("the cat".to_owned(), Duration::ZERO);
         assert!(count().await.is_ok());
@@ -162,7 +162,7 @@ mod tests {
             let long = Duration::from_secs(50);
             jobs.spawn(async move { gateway.count("the cat".to_owned(), long).await });
         }
-        // One is worked on, one waits, and the others are answered first.
+        // One job runs, one waits, and the others are answered first.
         let first = jobs.join_next().await.expect("eight jobs").expect("it does not panic");
         assert!(matches!(first, Err(Failure::Saturated)), "{first:?}");
         gateway.node.stop().await.expect("an end");

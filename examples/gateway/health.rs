@@ -1,4 +1,4 @@
-//! Looking in: what the processes say of themselves.
+//! Health and process tree: what the processes report about themselves.
 
 use crate::gateway::Gateway;
 use axum::Json;
@@ -13,14 +13,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// How long a process that is well may take to say so.
+/// How long a healthy process may take to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Whether the service works, from the answers of its processes to `inspect`.
+/// Reports whether the service works, from its processes' answers to `inspect`.
 ///
-/// `ok`: every part answers and is complete. `degraded`: it serves, with fewer workers
-/// than it should have; their successors are on the way. `down`, and 503: a part does
-/// not answer, or nobody is left to work.
+/// `ok`: every part answers and is complete. `degraded`: the service runs with fewer
+/// workers than it should have, and their replacements are being started. `down`, with
+/// status 503: a part does not answer, or no worker is alive.
 pub(crate) async fn health(State(gateway): State<Arc<Gateway>>) -> Response {
     let mut problems = Vec::new();
     let mut note = |part: &str, answer: Result<Inspection, String>| match answer {
@@ -101,7 +101,7 @@ fn millis(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
 
-/// The answer of a process, if it comes in time.
+/// Returns the answer of a process, if it comes in time.
 async fn answer(
     asked: Result<Pending<Inspection, CallError>, CallError>,
 ) -> Result<Inspection, String> {
@@ -111,7 +111,7 @@ async fn answer(
     }
 }
 
-/// The processes of the node, each below the one that spawned it.
+/// Shows the processes of the node, each below the one that spawned it.
 pub(crate) async fn tree(State(gateway): State<Arc<Gateway>>) -> Response {
     let restarts = restarts(&gateway).await;
     let trees: Vec<Value> =
@@ -119,15 +119,15 @@ pub(crate) async fn tree(State(gateway): State<Arc<Gateway>>) -> Response {
     Json(json!({ "node": gateway.node.name(), "processes": trees })).into_response()
 }
 
-/// How often a process was restarted, and its workers, as far as that is known.
+/// How often a process was restarted, and how often its workers were, as far as known.
 #[derive(Default)]
 struct Restarts {
     itself: Option<u64>,
     workers: Option<u64>,
 }
 
-/// The restarts of the supervisor's children and of the pool's workers; nothing of those
-/// that do not answer.
+/// Returns the restarts of the supervisor's children and of the pool's workers. Processes
+/// that do not answer are left out.
 async fn restarts(gateway: &Gateway) -> HashMap<Pid, Restarts> {
     let mut restarts: HashMap<Pid, Restarts> = HashMap::new();
     if let Ok(supervisor) = gateway.supervisor.address()
@@ -147,7 +147,7 @@ async fn restarts(gateway: &Gateway) -> HashMap<Pid, Restarts> {
     restarts
 }
 
-/// Generations of processes that are shown: readers of JSON refuse what is nested deeper.
+/// How many levels of the tree are shown: JSON parsers reject input that is nested deeper.
 const SHOWN: u32 = 32;
 
 fn process(tree: &ProcessTree, restarts: &HashMap<Pid, Restarts>, generations: u32) -> Value {

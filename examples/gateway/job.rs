@@ -1,4 +1,4 @@
-//! A job on its way to a worker, and who may still touch it.
+//! A job on its way to a worker, and the ticket that decides between its worker and its client.
 
 use krarup::Timestamp;
 use krarup::prelude::*;
@@ -10,11 +10,11 @@ use std::time::Duration;
 pub(crate) struct Job {
     /// The text.
     pub(crate) text: Arc<str>,
-    /// Stands for slow work.
+    /// Simulates slow work.
     pub(crate) delay: Duration,
     /// When its client stops waiting.
     pub(crate) deadline: Timestamp,
-    /// Taken by the worker when it starts.
+    /// Taken by the worker when it starts the job.
     pub(crate) ticket: Arc<Ticket>,
     /// Where the result goes.
     pub(crate) reply: Reply<Counted>,
@@ -23,11 +23,11 @@ pub(crate) struct Job {
 /// The result of a job.
 #[derive(Debug)]
 pub(crate) struct Counted {
-    /// Words in all.
+    /// The number of words.
     pub(crate) words: u64,
-    /// Different words.
+    /// The number of distinct words.
     pub(crate) distinct: usize,
-    /// Who counted.
+    /// The worker that counted.
     pub(crate) worker: Pid,
 }
 
@@ -35,23 +35,23 @@ const WAITING: u8 = 0;
 const STARTED: u8 = 1;
 const WITHDRAWN: u8 = 2;
 
-/// Whether a job was started or withdrawn: one of the two, once.
+/// Whether a job was started or withdrawn. Exactly one of the two happens.
 ///
-/// A worker that crashes takes the jobs down that wait in its mailbox, and each of
-/// their clients hears that the worker has terminated. Whether a client's own job was
-/// the one that crashed is what the ticket tells: a job whose ticket the client can
-/// still withdraw has not started and never will, so it is safe to give to another
-/// worker. A job that had started is not: nobody knows what it had done.
+/// When a worker crashes, the jobs in its mailbox are lost, and each of their clients is
+/// told that the worker has terminated. The ticket tells a client whether its own job
+/// caused the crash. A job whose ticket the client can still withdraw has not started and
+/// never will, so it is safe to give to another worker. A job that had started is not,
+/// since it may already have had effects.
 #[derive(Default)]
 pub(crate) struct Ticket(AtomicU8);
 
 impl Ticket {
-    /// A worker starts the job. False if it is withdrawn.
+    /// The worker starts the job. Returns false if it was withdrawn.
     pub(crate) fn start(&self) -> bool {
         self.settle(STARTED).is_ok()
     }
 
-    /// The client withdraws the job, maybe again. False if it has started.
+    /// The client withdraws the job, possibly again. Returns false if it has started.
     pub(crate) fn withdraw(&self) -> bool {
         !matches!(self.settle(WITHDRAWN), Err(STARTED))
     }
@@ -61,7 +61,8 @@ impl Ticket {
     }
 }
 
-/// Withdraws the job when its client goes, however it goes: no worker works for nobody.
+/// Withdraws the job when its client is dropped, for whatever reason, so that no worker
+/// works in vain.
 pub(crate) struct Client(pub(crate) Arc<Ticket>);
 
 impl Drop for Client {

@@ -1,8 +1,8 @@
-//! The HTTP server as a process: it stands in the tree like any other, is restarted by
+//! The HTTP server as a process: it is part of the tree like any other, is restarted by
 //! its supervisor, and is asked to stop before the processes that it needs.
 //!
-//! It awaits tokio's sockets in its own turns, which is what the node's feature `tokio`
-//! is for. Connections are tokio tasks; what they ask of processes are calls.
+//! It awaits tokio's sockets in its own turns, which the node's feature `tokio` makes
+//! possible. Connections are tokio tasks; they reach processes by calls.
 
 use axum::Router;
 use axum::http::HeaderValue;
@@ -26,18 +26,19 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
-/// Connections at one time; more wait until one is closed.
+/// The most open connections; more wait until one is closed.
 const CONNECTIONS: usize = 1024;
-/// How long a client may take to send the head of a request, or nothing at all.
+/// How long a client may take to send the head of a request, or stay silent.
 const HEAD: Duration = Duration::from_secs(15);
-/// How long requests under way may take to be answered when the server stops.
+/// How long the server waits, when it stops, for the requests under way to be answered.
 pub(crate) const DRAIN: Duration = Duration::from_secs(10);
 
-/// For how long, when the server stops, answers say that the connection closes before it
-/// does. So a client that sends one request after the other has none on its way then.
+/// How long a stopping server announces in its answers that it closes the connection,
+/// before it does so. A client that sends one request after the other then has no request
+/// under way at that moment.
 const NOTICE: Duration = Duration::from_millis(100);
 
-/// The process.
+/// The process of the HTTP server.
 pub(crate) struct Listener {
     address: SocketAddr,
     bound: Arc<OnceLock<SocketAddr>>,
@@ -45,8 +46,8 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// A server of these routes. The port it got goes into `bound`, and from there to its
-    /// successors.
+    /// Creates a server of these routes. The port it gets is stored in `bound`, and a
+    /// restarted server uses the same port.
     pub(crate) fn new(
         address: SocketAddr,
         bound: Arc<OnceLock<SocketAddr>>,
@@ -80,20 +81,20 @@ impl Behavior for Listener {
                     Received::Stop(reason) => break reason,
                     Received::Finish => break Reason::Normal,
                     Received::Inspect(reply) => reply.send(server.inspection()),
-                    // It takes no messages, traps no exits and monitors nobody.
+                    // It takes no messages, does not trap exits, and has no monitors.
                     _ => {}
                 },
                 accepted = server.accept(&socket) => match accepted {
                     Ok((stream, place)) => server.serve(stream, place),
-                    // Out of file descriptors, most likely: they come back.
+                    // Most likely there are no free file descriptors. Some will be freed.
                     Err(_) => sleep(Duration::from_millis(10)).await,
                 },
             }
-            // A flood of connections must not keep the stop waiting.
+            // A flood of connections must not delay the stop.
             tokio::task::yield_now().await;
         };
         server.stopping.store(true, Ordering::Relaxed);
-        // Clients that are connected already, as far as they know, are served.
+        // Clients that already see their connection as established are served.
         while let Ok(Ok((stream, place))) = timeout(Duration::ZERO, server.accept(&socket)).await {
             server.serve(stream, place);
         }
@@ -108,7 +109,7 @@ impl Behavior for Listener {
     }
 }
 
-/// The connections.
+/// The open connections.
 struct Server {
     routes: Router,
     places: Arc<Semaphore>,
@@ -131,7 +132,7 @@ impl Server {
         Server { routes, places, open: GracefulShutdown::new(), accepted: 0, stopping }
     }
 
-    /// The next connection, when there is a place for it.
+    /// Accepts the next connection, once a slot is free for it.
     async fn accept(&self, socket: &TcpListener) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
         let place = Arc::clone(&self.places).acquire_owned().await.map_err(io::Error::other)?;
         let (stream, _) = socket.accept().await?;
@@ -140,7 +141,7 @@ impl Server {
 
     fn serve(&mut self, stream: TcpStream, place: OwnedSemaphorePermit) {
         self.accepted += 1;
-        // Answers are small and written whole: nothing is gained by waiting for more.
+        // Answers are small and written whole, so Nagle's algorithm would only delay them.
         let _ = stream.set_nodelay(true);
         let service = TowerToHyperService::new(self.routes.clone());
         let connection = http1::Builder::new()
@@ -149,7 +150,7 @@ impl Server {
             .serve_connection(TokioIo::new(stream), service);
         let connection = self.open.watch(connection);
         tokio::spawn(async move {
-            // A client that breaks off, or does not speak HTTP, is no concern of ours.
+            // A client that disconnects or does not speak HTTP affects only its own connection.
             let _ = connection.await;
             drop(place);
         });
@@ -176,7 +177,7 @@ mod tests {
     use std::sync::Mutex;
     use tokio::sync::oneshot;
 
-    /// Asks over a connection that stays open, and reads the head of the answer.
+    /// Sends a request over a connection that stays open, and reads the head of the answer.
     fn ask(client: &mut BufReader<Client>, path: &str) -> String {
         send(client, path);
         answer(client)
@@ -187,7 +188,7 @@ mod tests {
         client.get_ref().write_all(request.as_bytes()).expect("a request");
     }
 
-    /// The head of an answer that has two bytes of body.
+    /// Reads the head of an answer whose body has two bytes.
     fn answer(client: &mut BufReader<Client>) -> String {
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
@@ -238,7 +239,7 @@ mod tests {
         begins.await.expect("it is handled");
         let end = first.monitor();
         first.process().request_stop(Reason::shutdown("enough"));
-        // It listens no more, and this connection is not forgotten.
+        // The listener accepts no more connections, but still serves this one.
         blocking(move || while Client::connect(address).is_ok() {}).await;
         assert!(first.is_alive());
         go_on.send(()).expect("it waits");

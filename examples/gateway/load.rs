@@ -1,9 +1,8 @@
-//! The load under which the service is shown: clients that speak HTTP to it, as
-//! everybody's do.
+//! The load of the demonstration: clients that speak HTTP to the service, as any client does.
 //!
-//! Most texts are quick. Some stand for slow work, ten in a second crash their worker. Every few
-//! seconds comes a surge of slow work that is more than the pool can hold, or a rush of quick texts
-//! that are more than it takes in a second, by turns.
+//! Most texts are quick. Some simulate slow work, and ten in a second crash their worker.
+//! Every second or two, alternately, there is a surge of slow work that is more than the
+//! pool can hold, or a rush of quick texts that is more than it takes in a second.
 
 use crate::flags::Options;
 use hdrhistogram::Histogram;
@@ -21,24 +20,24 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// Clients with quick texts, one request at a time each, and what they do between two requests:
-/// so that they stay below the rate of the pool.
+/// How many clients send quick texts, one request at a time each, and the pause between
+/// two requests, which keeps them below the rate of the pool.
 const QUICK: (usize, Duration) = (16, Duration::from_millis(8));
-/// Clients with slow work, and what they do between two requests.
+/// How many clients send slow work, and the pause between two requests.
 const SLOW: (usize, Duration) = (3, Duration::from_millis(60));
-/// Between two texts that crash their worker.
+/// The pause between two texts that crash their worker.
 const CRASHES: Duration = Duration::from_millis(100);
-/// Between two surges, and how slow their work is.
+/// The pause between two surges, and the delay of each job in one.
 const SURGES: (Duration, Duration) = (Duration::from_millis(1200), Duration::from_millis(10));
 /// The most clients of a surge: each needs two file descriptors here.
 const LARGEST_SURGE: usize = 400;
-/// What a quick client does when it is turned away. It is less patient than it was told
-/// to be, for the show is short.
+/// How long a quick client waits after it was turned away. That is less than the answer
+/// asks for, because the demonstration is short.
 const TURNED_AWAY: Duration = Duration::from_millis(50);
-/// After this a request counts as lost.
+/// A request counts as lost after this time.
 const LOST: Duration = Duration::from_secs(30);
 
-/// What is counted: the first lines of three books.
+/// The texts to count: the first lines of three books.
 const TEXTS: [&str; 3] = [
     "Alice was beginning to get very tired of sitting by her sister on the bank, and of \
      having nothing to do: once or twice she had peeped into the book her sister was reading",
@@ -51,31 +50,31 @@ const TEXTS: [&str; 3] = [
 /// A text that crashes its worker.
 const CRASHES_ITS_WORKER: &str = "and now: crash-me";
 
-/// How requests were answered.
+/// How requests were answered, as counts.
 #[derive(Clone, Default)]
 pub(crate) struct Answers {
     /// 200.
     pub(crate) counted: u64,
-    /// 500, to a text that crashes its worker.
+    /// 500, for a text that crashes its worker.
     pub(crate) crashed: u64,
     /// 503: the pool was full.
     pub(crate) refused: u64,
-    /// 429: more jobs came than it takes in a second.
+    /// 429: more jobs arrived than the pool takes in a second.
     pub(crate) limited: u64,
     /// 504: too late.
     pub(crate) late: u64,
-    /// With anything else.
+    /// Any other answer.
     pub(crate) strange: u64,
-    /// Not at all, for no connection was accepted: the service has stopped.
+    /// Not answered, because no connection was accepted: the service has stopped.
     pub(crate) closed: u64,
-    /// Not at all, though they were accepted.
+    /// Not answered, although the connection was accepted.
     pub(crate) lost: u64,
-    /// Why the last one was lost.
+    /// Why the last lost request was lost.
     pub(crate) why_lost: Option<String>,
 }
 
 impl Answers {
-    /// One more answer, to this text.
+    /// Counts one more answer, to this text.
     fn count(&mut self, status: u16, text: &str) {
         *match status {
             200 => &mut self.counted,
@@ -87,7 +86,7 @@ impl Answers {
         } += 1;
     }
 
-    /// All that were answered.
+    /// The number of requests that were answered.
     pub(crate) fn answered(&self) -> u64 {
         self.counted + self.crashed + self.refused + self.limited + self.late + self.strange
     }
@@ -97,25 +96,26 @@ impl Answers {
 enum NoAnswer {
     /// No connection was accepted.
     Closed,
-    /// It was accepted.
+    /// The connection was accepted, but no complete answer came.
     Lost(String),
 }
 
 /// What the clients have seen.
 struct Seen {
     answers: Answers,
-    /// Microseconds that quick texts took, in all and since the last look.
+    /// Latencies of quick texts in microseconds, in total and since the last call of
+    /// [`Load::recent`].
     latency: Histogram<u64>,
     recent: Histogram<u64>,
 }
 
-/// Clients at work.
+/// The running clients.
 pub(crate) struct Load {
     site: Arc<Site>,
     clients: JoinSet<()>,
 }
 
-/// Where they send to, and what they share.
+/// The address that the clients send to, and the state that they share.
 struct Site {
     http: Client<HttpConnector, Full<Bytes>>,
     address: SocketAddr,
@@ -135,7 +135,7 @@ impl Load {
             clients.spawn(Arc::clone(&site).slow(client));
         }
         clients.spawn(Arc::clone(&site).crashes());
-        // Half more than can wait and be worked on.
+        // Half as many again as can wait and be worked on.
         let surge = (options.capacity() + options.workers) * 3 / 2;
         clients.spawn(Arc::clone(&site).surges(surge.min(LARGEST_SURGE)));
         Load { site, clients }
@@ -146,7 +146,7 @@ impl Load {
         self.site.seen().answers.clone()
     }
 
-    /// Microseconds that quick texts took since this was last asked.
+    /// Returns the latencies of quick texts, in microseconds, since the last call.
     pub(crate) fn recent(&self) -> Histogram<u64> {
         let mut seen = self.site.seen();
         let recent = seen.recent.clone();
@@ -154,18 +154,19 @@ impl Load {
         recent
     }
 
-    /// Microseconds that quick texts took.
+    /// Returns the latencies of quick texts, in microseconds.
     pub(crate) fn latency(&self) -> Histogram<u64> {
         self.site.seen().latency.clone()
     }
 
-    /// What the service says at a path: the status, and the JSON if it is some.
+    /// Returns what the service answers at a path: the status and the JSON. `None` if there
+    /// is no answer, or if it is not JSON.
     pub(crate) async fn look(&self, path: &str) -> Option<(u16, Value)> {
         let (status, body) = self.site.request(Method::GET, path, "").await.ok()?;
         Some((status, serde_json::from_slice(&body).ok()?))
     }
 
-    /// Sends nothing more, and waits for the answers to what is under way.
+    /// Stops sending, and waits for the answers to the requests under way.
     pub(crate) async fn stop(&mut self) {
         self.site.stop.store(true, Ordering::Relaxed);
         while self.clients.join_next().await.is_some() {}
@@ -185,7 +186,7 @@ impl Site {
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
-        // Numbers are never half written.
+        // A poisoned lock is harmless: numbers are never half written.
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -255,7 +256,7 @@ impl Site {
         }
     }
 
-    /// Has a text counted; the status of the answer, if there was one.
+    /// Has a text counted, and returns the status of the answer, if there was one.
     async fn words(&self, path: &str, text: &'static str) -> Option<u16> {
         let answer = self.request(Method::POST, path, text).await;
         let mut seen = self.seen();
@@ -317,7 +318,7 @@ mod tests {
         for status in [200, 500, 503, 503, 429, 429, 429, 504, 404] {
             answers.count(status, CRASHES_ITS_WORKER);
         }
-        // A text that should crash nobody.
+        // A text that should not crash a worker.
         answers.count(500, TEXTS[0]);
         let Answers { counted, crashed, refused, limited, late, strange, closed, lost, .. } =
             answers;
@@ -325,8 +326,7 @@ mod tests {
         assert_eq!((answers.answered(), closed, lost), (10, 0, 0));
     }
 
-    /// A server that reads the head of each request and answers with these bytes, which may be
-    /// none.
+    /// A server that reads the head of each request and answers with these bytes, possibly none.
     fn server(answers: Vec<&'static str>) -> SocketAddr {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -343,7 +343,7 @@ mod tests {
                 }
                 let _ = stream.write_all(answer.as_bytes());
                 let _ = stream.shutdown(Shutdown::Write);
-                // Closed with bytes unread it would reset the connection.
+                // Closing the stream with unread bytes would reset the connection.
                 let _ = stream.read_to_end(&mut head);
             }
         });
@@ -364,7 +364,7 @@ mod tests {
             assert_eq!((load.answers().lost, load.answers().closed), (lost, 0));
             assert!(load.answers().why_lost.is_some());
         }
-        // Nobody listens any more.
+        // No socket is listening any more.
         while load.answers().closed == 0 {
             assert_eq!(site.words("/words", "").await, None);
         }

@@ -1,9 +1,10 @@
-//! A service that counts words, sheds load and heals itself: what Krarup is for.
+//! A service that counts words, sheds load and recovers from crashes: a typical use of Krarup.
 //!
-//! `POST /words` gives a text to a bounded pool of workers; each result is folded into
-//! an aggregator, which `GET /top` asks. A full pool is a 503 at once, a job beyond
-//! the pool's rate (`--rate`) a 429 that says when to come back, a late result a 504, and a text that crashes its worker a 500: for that client alone. `GET /health`
-//! and `GET /tree` show what the processes say of themselves.
+//! `POST /words` gives a text to a bounded pool of workers. Each result is added to an
+//! aggregator, which `GET /top` queries. A full pool answers 503 at once. A job beyond the
+//! pool's rate (`--rate`) gets a 429 that says when to come back. A late result is a 504,
+//! and a text that crashes its worker is a 500 for that client alone. `GET /health` and
+//! `GET /tree` show what the processes report about themselves.
 //!
 //! ```sh
 //! cargo run --release --example gateway -- --demo 10     # see it under load
@@ -15,13 +16,13 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `tree` | the processes and who supervises whom: begin here |
+//! | `tree` | the processes and their supervision: start reading here |
 //! | `worker`, `tally`, `aggregator`, `frequent` | what the service does |
-//! | `job`, `gateway` | how a job gets to a worker, and what if it does not come back |
+//! | `job`, `gateway` | how a job gets to a worker, and what happens when no result comes back |
 //! | `named` | the way to a process that may be replaced |
 //! | `listener`, `service`, `query`, `body`, `answer`, `health` | HTTP |
-//! | `flags`, `panics`, `signals` | the program around it |
-//! | `demo`, `load`, `view` | the load it is shown under |
+//! | `flags`, `panics`, `signals` | the program around the service |
+//! | `demo`, `load`, `view` | the demonstration under load |
 
 #![forbid(unsafe_code)]
 
@@ -56,10 +57,10 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// How long the whole tree may take to stop: longer than the listener may.
+/// How long the whole tree may take to stop: longer than the listener may take.
 const STOP: Duration = Duration::from_secs(20);
 
-/// The exit code for a bad command line, as the shell's own commands have it.
+/// The exit code for a bad command line, as shell built-ins use it.
 const BAD_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
@@ -86,22 +87,22 @@ fn main() -> ExitCode {
 
 fn run(options: Options) -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    // Its workers enter the runtime: a process may await a socket.
+    // The node's workers enter the runtime, so a process may await a socket.
     let node = Node::builder("gateway@localhost").tokio(runtime.handle().clone()).start()?;
     let outcome = runtime.block_on(serve(&node, options));
-    // Whatever the outcome: the tree first, in its order, then the threads.
+    // Whatever the outcome, stop the tree first, in order, and then the threads.
     node.stop().timeout(STOP).wait()?;
     runtime.shutdown_timeout(Duration::from_secs(1));
     outcome
 }
 
-/// Starts the tree and waits until somebody wants it to stop.
+/// Starts the tree and waits until it is asked to stop.
 async fn serve(node: &Node, options: Options) -> Result<ExitCode> {
     let mut signals = Signals::new()?;
     let gateway = Gateway::new(node, options.clone());
     let started = tree::start(node, &options, service::routes(gateway)).await;
     let (supervisor, address) = started.map_err(|error| match error {
-        // A supervisor that cannot start says which child failed, and why.
+        // A supervisor that cannot start reports which child failed, and why.
         SpawnError::Init(Reason::ShutdownWith(failed)) => Reason::Error(failed),
         error => error.into(),
     })?;
@@ -114,12 +115,12 @@ async fn serve(node: &Node, options: Options) -> Result<ExitCode> {
     };
     tokio::spawn(signals.exit_at_the_next());
     let well = outcome?;
-    // The end of the demonstration: a stop under load.
+    // A demonstration ends with a stop under load.
     let drained = options.demo.is_none() || demo::drain(node, address, &options, STOP).await;
     Ok(if well && drained { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Serves until a signal comes, or until the demonstration is over. Whether all went well.
+/// Serves until a signal arrives or the demonstration is over. Returns whether all went well.
 async fn work(options: &Options, address: SocketAddr, signals: &mut Signals) -> bool {
     let Some(length) = options.demo else {
         let signal = signals.next().await;

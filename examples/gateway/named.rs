@@ -1,12 +1,12 @@
-//! A process under a name, whichever process that is now.
+//! A process under a name, whichever process has that name now.
 
 use krarup::prelude::*;
 use std::sync::{Arc, Mutex};
 
-/// The way to a process that its supervisor may replace: the name stays.
+/// The way to a process that its supervisor may replace under the same name.
 ///
-/// The address is looked up when it is first wanted, and again when the process it
-/// belongs to has died.
+/// The address is looked up when it is first needed, and again when the process it belongs
+/// to has ended.
 pub(crate) struct Named<M, C = M> {
     node: Node,
     name: &'static str,
@@ -14,14 +14,14 @@ pub(crate) struct Named<M, C = M> {
 }
 
 impl<M: Send + 'static, C: Send + 'static> Named<M, C> {
-    /// The process that has this name.
+    /// Creates the way to the process that has this name.
     pub(crate) fn new(node: &Node, name: &'static str) -> Self {
         Named { node: node.clone(), name, last: Arc::default() }
     }
 
-    /// Its address now.
+    /// Returns the current address of the process.
     pub(crate) fn address(&self) -> Result<Address<M, C>, CallError> {
-        // Nothing panics while it is held.
+        // No code panics while it holds the lock.
         let mut last = self.last.lock().map_err(|_| CallError::NoProcess)?;
         if let Some(address) = last.as_ref().filter(|address| address.is_alive()) {
             return Ok(address.clone());

@@ -1,23 +1,23 @@
-//! What a crash looks like in the log: one line.
+//! Crash reports in the log: one line for each.
 //!
-//! A worker that panics is everyday business here: its client gets the reason, the pool
-//! gets a new worker. The standard report, with a backtrace if one is asked for, would
-//! bury everything else, so panics of processes print one line each, and no more than a
-//! few in a second. Panics anywhere else are bugs and print as always.
+//! A worker that panics is normal in this service: its client gets the reason, and the pool
+//! gets a new worker. The standard report, with a backtrace if one is requested, would hide
+//! everything else. So a panic in a process prints one line, and at most a few lines are
+//! printed in a second. Panics anywhere else are bugs and print the standard report.
 
 use std::panic::{PanicHookInfo, set_hook, take_hook};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Lines in one second.
+/// The most lines printed in one second.
 const LINES: u64 = 10;
 
-/// What is printed of the panics of processes.
+/// What is printed for a panic in a process.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// A line each.
+    /// One line for each.
     Lines,
-    /// Nothing: whoever crashes them counts them.
+    /// Nothing: the clients that cause the crashes count them.
     Nothing,
 }
 
@@ -28,8 +28,8 @@ struct Second {
 }
 
 impl Second {
-    /// One more panic: whether it has a line, and how many of the second before had none if that
-    /// is over.
+    /// Counts one more panic. Returns whether it gets a line, and, if this panic begins a
+    /// new second, how many panics of the last one got none.
     fn count(&mut self, now: Instant) -> (bool, u64) {
         let mut unsaid = 0;
         if now.duration_since(self.began) >= Duration::from_secs(1) {
@@ -41,8 +41,8 @@ impl Second {
     }
 }
 
-/// Sets the hook. To be called before the node starts: it puts its own hook, which notes
-/// where the panic was raised, before the one it finds.
+/// Sets the hook. Must be called before the node starts: the node puts its own hook, which
+/// records where the panic was raised, in front of the one it finds.
 pub(crate) fn report(report: Report) {
     let otherwise = take_hook();
     let second = Mutex::new(Second { began: Instant::now(), panics: 0 });
@@ -56,7 +56,8 @@ pub(crate) fn report(report: Report) {
 }
 
 fn one_line(info: &PanicHookInfo<'_>, second: &Mutex<Second>) {
-    // Nothing panics while it is held, and if so: no report is better than no service.
+    // No code panics while it holds the lock. If it happened all the same, losing the
+    // report is better than losing the service.
     let Ok(mut second) = second.lock() else { return };
     let (has_line, unsaid) = second.count(Instant::now());
     if unsaid > 0 {
@@ -85,11 +86,11 @@ mod tests {
             (0..panics).filter(|_| second.count(at(millis)).0).count()
         };
         assert_eq!(lines(&mut second, 13, 999), 10);
-        // The next one begins the next second.
+        // This panic begins the next second.
         assert_eq!(second.count(at(1000)), (true, 3));
         assert_eq!(lines(&mut second, 13, 1999), 9);
         assert_eq!(second.count(at(2000)), (true, 4));
-        // Nothing was left out.
+        // No panic was left out.
         assert_eq!(second.count(at(9000)), (true, 0));
     }
 }

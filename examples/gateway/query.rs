@@ -1,12 +1,12 @@
-//! The values of a query.
+//! Values from a query.
 
 use crate::answer::Failure;
 use axum::extract::Query;
 use axum::http::Uri;
 use std::ops::RangeInclusive;
 
-/// The one number that a route takes, or `default` if it is not given. Everything else
-/// in the query is an error: a parameter that is misspelt must not look as if it worked.
+/// Returns the one number that a route takes, or `default` if it is not given. Anything
+/// else in the query is an error: a misspelt parameter must not look as if it worked.
 pub(crate) fn number(
     uri: &Uri,
     name: &str,

@@ -18,7 +18,7 @@ const LONGEST_DELAY: u64 = 60_000;
 /// The most words that a client can ask for.
 const MOST_WORDS: u64 = 1000;
 
-/// The service.
+/// Returns the routes of the service.
 pub(crate) fn routes(gateway: Arc<Gateway>) -> Router {
     Router::new()
         .route("/words", post(words))
@@ -73,7 +73,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::{SocketAddr, TcpStream};
 
-    /// What a client gets: the status and the object.
+    /// Sends a request, and returns the status and the JSON object of the answer.
     fn ask(address: SocketAddr, head: &str, body: &[u8]) -> (u16, Value) {
         let mut stream = TcpStream::connect(address).expect("a connection");
         let length = body.len();
@@ -87,7 +87,7 @@ mod tests {
         (status.expect("a status"), serde_json::from_str(body).expect("an object"))
     }
 
-    /// The status, and the error.
+    /// Sends a request, and returns the status and the error text of the answer.
     fn error(address: SocketAddr, head: &str, body: &[u8]) -> (u16, String) {
         let (status, answer) = ask(address, head, body);
         (status, answer["error"].as_str().unwrap_or_default().to_owned())

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// `SIGINT` and `SIGTERM`; elsewhere than on Unix, Ctrl-C.
+/// `SIGINT` and `SIGTERM`; Ctrl-C on other systems than Unix.
 pub(crate) struct Signals {
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,
@@ -11,7 +11,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Catches them from now on.
+    /// Catches the signals from now on.
     #[cfg(unix)]
     pub(crate) fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
@@ -20,14 +20,14 @@ impl Signals {
         Ok(Signals { interrupt, terminate })
     }
 
-    /// Catches them from now on.
+    /// Catches the signals from now on.
     #[cfg(not(unix))]
     #[allow(clippy::unnecessary_wraps, reason = "on Unix it can fail")]
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Signals {})
     }
 
-    /// Waits for one; its name.
+    /// Waits for a signal and returns its name.
     pub(crate) async fn next(&mut self) -> &'static str {
         #[cfg(unix)]
         tokio::select! {
@@ -41,7 +41,7 @@ impl Signals {
         }
     }
 
-    /// Ends the program at the next one, whatever is under way.
+    /// Ends the program at the next signal, whatever is under way.
     pub(crate) async fn exit_at_the_next(mut self) {
         let signal = self.next().await;
         eprintln!("{signal} again; ending now");

@@ -1,4 +1,4 @@
-//! Counting the words of one text.
+//! Counts the words of one text.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,8 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Counts. A word is a run of letters, digits, hyphens and apostrophes that begins
-    /// and ends with a letter or digit.
+    /// Counts the words of a text. A word is a run of letters, digits, hyphens and
+    /// apostrophes that begins and ends with a letter or digit.
     pub(crate) fn of(text: &str) -> Self {
         let mut tally = Tally { words: 0, counts: HashMap::new() };
         let text = text.to_lowercase();
@@ -31,12 +31,12 @@ impl Tally {
         tally
     }
 
-    /// Words in all.
+    /// The number of words.
     pub(crate) fn words(&self) -> u64 {
         self.words
     }
 
-    /// Different words.
+    /// The number of distinct words.
     pub(crate) fn distinct(&self) -> usize {
         self.counts.len()
     }
@@ -46,7 +46,7 @@ impl Tally {
         self.counts.contains_key(word)
     }
 
-    /// The words and how often each occurs, in no order.
+    /// Returns the words and how often each occurs, in no particular order.
     pub(crate) fn into_counts(self) -> impl Iterator<Item = (Box<str>, u64)> {
         self.counts.into_iter()
     }

@@ -1,15 +1,16 @@
-//! The processes, and who starts whom.
+//! The processes, and which process starts which.
 //!
 //! ```text
 //! gateway        Supervisor, one for one: each part is restarted alone
 //! ├─ aggregator  the most frequent words of all texts
-//! ├─ workers     Pool: --rate jobs in a second, --workers × --mailbox may wait, each as long as its client
+//! ├─ workers     Pool: takes --rate jobs in a second; --workers × --mailbox may wait
 //! │  └─ …        Worker
 //! └─ listener    the HTTP server
 //! ```
 //!
-//! The order is that of starting. A stop goes the other way: first no more requests come
-//! in and those under way are answered, then the workers end, then the aggregator.
+//! The parts start in this order and stop in the reverse order. First, no more requests
+//! are accepted and those under way are answered. Then the workers end, then the
+//! aggregator. A job waits at most as long as its client does.
 
 use crate::aggregator::Aggregator;
 use crate::flags::Options;
@@ -33,10 +34,11 @@ pub(crate) const POOL: &str = "workers";
 /// The name of the HTTP server.
 const LISTENER: &str = "listener";
 
-/// Questions that may wait at the aggregator.
+/// How many requests may wait at the aggregator.
 const QUESTIONS: usize = 1024;
 
-/// Starts the tree; ready when it serves. The supervisor, and the address it serves on.
+/// Starts the tree, and returns when it serves: with the supervisor and the address it
+/// serves on.
 pub(crate) async fn start(
     node: &Node,
     options: &Options,
@@ -46,10 +48,10 @@ pub(crate) async fn start(
     let (workers, mailbox, listen) = (options.workers, options.mailbox, options.listen);
     let results = Named::new(node, AGGREGATOR);
     let worker = move || Worker::new(results.clone());
-    // Nobody waits any more for a job that is as old as the timeout. How long jobs wait, and
-    // how long they take, `/health` shows.
+    // The client of a job that is as old as the timeout has given up. `/health` shows how
+    // long jobs wait and how long they take.
     let timeout = options.timeout;
-    // As many jobs as come in a hundredth of a second may come at once.
+    // The burst is the number of jobs that the rate allows in a hundredth of a second.
     let rate = options.rate.map(|jobs| Rate::per_second(jobs.into()).burst((jobs / 100).max(1)));
     let pool = move || {
         let pool = Pool::new(workers, worker.clone()).mailbox(mailbox).time_to_live(timeout);

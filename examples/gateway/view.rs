@@ -1,4 +1,4 @@
-//! What a demonstration looks like: redrawn in place on a terminal, a line a second
+//! The output of a demonstration: redrawn in place on a terminal, and one line a second
 //! elsewhere.
 
 use crate::load::Answers;
@@ -6,15 +6,15 @@ use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-/// What there is to see at one moment.
+/// What is shown at one moment.
 pub(crate) struct Frame {
-    /// How long it has run, and how long it will.
+    /// How long the demonstration has run, and how long it will.
     pub(crate) time: (Duration, Duration),
-    /// Requests answered in a second, lately.
+    /// Requests answered in a second, recently.
     pub(crate) rate: u64,
     /// How requests were answered until now.
     pub(crate) answers: Answers,
-    /// The time that half of the quick texts took at most, lately, and 99 of 100.
+    /// The median and the 99th percentile of the latency of quick texts, recently.
     pub(crate) latency: (Duration, Duration),
     /// Workers alive, and how many there should be.
     pub(crate) workers: (u64, u64),
@@ -29,16 +29,16 @@ const CURVE: usize = 32;
 /// The width of the bar.
 const BAR: usize = 60;
 
-/// Where frames go.
+/// The output of the frames.
 pub(crate) struct View {
     on_terminal: bool,
-    /// Lines to go up before the next frame.
+    /// Lines to move up before the next frame.
     lines: usize,
     rates: VecDeque<u64>,
 }
 
 impl View {
-    /// On the standard output.
+    /// Creates a view on standard output.
     pub(crate) fn new() -> Self {
         View { on_terminal: io::stdout().is_terminal(), lines: 0, rates: VecDeque::new() }
     }
@@ -48,7 +48,8 @@ impl View {
         Duration::from_millis(if self.on_terminal { 250 } else { 1000 })
     }
 
-    /// Shows a frame. A reader who has gone away misses it; the show goes on.
+    /// Shows a frame. Write errors are ignored: the demonstration continues if its output
+    /// is closed.
     pub(crate) fn show(&mut self, frame: &Frame) {
         self.rates.push_back(frame.rate);
         if self.rates.len() > CURVE {
@@ -59,7 +60,7 @@ impl View {
             let lines = self.picture(frame);
             let up = std::mem::replace(&mut self.lines, lines.len());
             let up = if up > 0 { format!("\x1b[{up}A") } else { String::new() };
-            // The rest of each line is what an earlier, longer one left there.
+            // Clears the rest of each line, where an earlier, longer one may have left text.
             writeln!(out, "{up}{}\x1b[K", lines.join("\x1b[K\n"))
         } else {
             writeln!(out, "{}", line(frame))
@@ -104,7 +105,7 @@ impl View {
     }
 }
 
-/// How many of `steps` the part is of the whole.
+/// How many of `steps` correspond to the part in the whole.
 fn share(part: u128, whole: u128, steps: usize) -> usize {
     let share = part * steps as u128 / whole.max(1);
     steps.min(usize::try_from(share).unwrap_or(steps))

@@ -1,4 +1,4 @@
-//! The worker: counts the words of one text after the other.
+//! The worker: counts the words of one text after another.
 
 use crate::aggregator::Aggregate;
 use crate::job::{Counted, Job};
@@ -9,13 +9,13 @@ use krarup::prelude::*;
 /// The word at which a worker panics.
 const CRASH: &str = "crash-me";
 
-/// One of the pool.
+/// A worker of the pool.
 pub(crate) struct Worker {
     aggregator: Named<Aggregate>,
 }
 
 impl Worker {
-    /// A worker whose results go to this aggregator.
+    /// Creates a worker whose results go to this aggregator.
     pub(crate) fn new(aggregator: Named<Aggregate>) -> Self {
         Worker { aggregator }
     }
@@ -30,7 +30,7 @@ impl Actor for Worker {
         }
         let left = job.deadline - ctx.now();
         if job.delay >= left {
-            // Not a moment longer than the client waits.
+            // Never works longer than the client waits.
             ctx.sleep(left).await;
             job.reply.fail(CallError::Timeout(left));
             return Ok(());
@@ -49,14 +49,14 @@ impl Actor for Worker {
 }
 
 impl Worker {
-    /// Hands the counts to the aggregator, and waits until it has them: then no more
-    /// counts are under way than there are workers, and whoever has an answer finds its
-    /// words in the next `/top`. If the aggregator is being restarted the client gets
-    /// its answer all the same: its words have been counted.
+    /// Sends the counts to the aggregator, and waits until it has them. So there are never
+    /// more counts under way than there are workers, and a client that has its answer
+    /// finds its words in the next `/top`. If the aggregator is being restarted, the
+    /// client still gets its answer, because its words have been counted.
     async fn fold(&self, tally: Tally) {
         let folded = match self.aggregator.address() {
-            // On the System lane: questions to the aggregator, however many wait, hold no
-            // worker up.
+            // On the System lane, so that requests waiting at the aggregator, however
+            // many, do not delay a worker.
             Ok(aggregator) => aggregator.call_high(|reply| Aggregate::Fold(tally, reply)).await,
             Err(error) => Err(error),
         };

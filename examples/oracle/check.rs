@@ -1,9 +1,9 @@
-//! What a scenario file must be before anything is replayed: a bad line is named, not tried.
+//! Checks a scenario file before it is replayed: an error names the bad line.
 
 use crate::scenario::{Declaration, Scenario};
 use std::collections::HashSet;
 
-/// What is wrong with the first bad line of a scenario.
+/// Checks the lines of a scenario, and returns what is wrong with the first bad one.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), String> {
     let input = scenario.lines.iter().filter(|line| !line.starts_with("= "));
     let is_tree = scenario.is_tree();
@@ -31,7 +31,8 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), String> {
     if is_tree { tree(&nodes) } else { Ok(()) }
 }
 
-/// There is one root, each id is declared once, and under a supervisor that is declared.
+/// Checks that there is one root, and that each id is declared once, under a declared
+/// supervisor.
 fn tree(nodes: &[Declaration]) -> Result<(), String> {
     let roots = nodes.iter().filter(|node| node.parent == "-");
     if !roots.map(|node| &node.id).eq(["root"]) {
@@ -140,7 +141,7 @@ fn step(words: &[&str], nodes: &[Declaration]) -> Result<(), &'static str> {
     }
 }
 
-/// Every process that is named has been declared, or spawned before.
+/// Checks that every process that is named was declared or spawned before.
 fn process_step(words: &[&str], known: &mut HashSet<String>) -> Result<(), &'static str> {
     const UNKNOWN: &str = "no process of that name is declared";
     match words {

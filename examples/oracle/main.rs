@@ -1,18 +1,18 @@
-//! Replays what a real Erlang/OTP did, and compares line for line.
+//! Replays recorded runs of a real Erlang/OTP, and compares them line by line.
 //!
 //! ```text
 //! cargo run --release --example oracle -- FILE...
 //! ```
 //!
-//! A file holds scenarios for supervisors or for plain processes, or restart windows,
-//! with what OTP did in each step. Every scenario runs here on a simulation. One line is
-//! printed for each that comes out otherwise, with what OTP did and what happened here, or
-//! with the line that is none of a scenario, and at the end how many passed and failed; the
-//! exit code tells whether any did.
+//! A file holds scenarios for supervisors or for plain processes, or restart windows, with
+//! what OTP did in each step. Every scenario runs here in a simulation. For each one that
+//! differs, one line is printed with what OTP did and what happened here, or with the line
+//! that does not belong to a scenario. The last line counts the scenarios that passed and
+//! failed, and the exit code says whether any failed.
 //!
-//! One difference is declared and left out of the comparison: `terminate` also runs in
-//! a worker that does not trap exits when its supervisor ends it (rule D5). In OTP such
-//! a worker just ends.
+//! One difference is intended and left out of the comparison: `terminate` also runs in a
+//! worker that does not trap exits when its supervisor ends it (rule D5). In OTP such a
+//! worker ends without it.
 
 mod check;
 mod order;
@@ -28,12 +28,12 @@ mod workers;
 use std::panic::catch_unwind;
 use std::process::ExitCode;
 
-/// The order in which processes run comes from this seed, or from `ORACLE_SEED` in the
-/// environment; any must do.
+/// The seed for the order in which processes run, unless `ORACLE_SEED` is set in the
+/// environment. The scenarios must pass with any seed.
 const SEED: u64 = 1;
 
 fn main() -> ExitCode {
-    // Crashes are part of the scenarios.
+    // Crashes are part of the scenarios, so they print nothing.
     std::panic::set_hook(Box::new(|_| {}));
     let seed = std::env::var("ORACLE_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or(SEED);
@@ -64,13 +64,13 @@ fn main() -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What came of the scenarios and the windows of one file.
+/// The outcome of the scenarios and windows of one file.
 struct Replay {
     passed: usize,
     failures: Vec<String>,
 }
 
-/// Runs all that a file holds; an error, if it is none of these files.
+/// Runs everything in a file. Returns an error if it is not a scenario file.
 fn replay(text: &str, seed: u64) -> Result<Replay, String> {
     let (scenarios, others) = scenario::split(text)?;
     let (mut passed, mut failures) = (0, Vec::new());
@@ -80,7 +80,7 @@ fn replay(text: &str, seed: u64) -> Result<Replay, String> {
             continue;
         }
         let replay = if scenario.is_tree() { supervision::replay } else { process::replay };
-        // A fault of this program fails the scenario, not those after it.
+        // A bug of this program fails the scenario, not the ones after it.
         let got = catch_unwind(|| replay(scenario, seed))
             .unwrap_or_else(|_| vec!["the replay itself failed".to_owned()]);
         match difference(&scenario.lines, &got) {
@@ -98,7 +98,7 @@ fn replay(text: &str, seed: u64) -> Result<Replay, String> {
     Ok(Replay { passed, failures })
 }
 
-/// The first line in which the two differ.
+/// Returns a description of the first line in which the two differ.
 fn difference(expected: &[String], got: &[String]) -> Option<String> {
     let lines = expected.len().max(got.len());
     let nothing = "nothing".to_owned();

@@ -1,11 +1,11 @@
-//! The order in which the events of a step are printed, where Erlang leaves it open.
+//! The order in which the events of a step are printed, where Erlang does not define it.
 
 use crate::record::{Book, Event, Handle, InstanceKey, What};
 use krarup::Pid;
 use std::collections::HashSet;
 
-/// The events of a step as lines: those below a killed supervisor last, those of the
-/// dynamic children of one supervisor, which end at the same time, sorted.
+/// Returns the events of a step as lines. Events below a killed supervisor come last. Those
+/// of the dynamic children of one supervisor, which end at the same time, are sorted.
 pub(crate) fn lines(book: &Book, touched: Option<InstanceKey>) -> Vec<String> {
     let killed: HashSet<Pid> = book
         .events
@@ -69,7 +69,8 @@ fn is_below(book: &Book, of: InstanceKey, killed: &HashSet<Pid>) -> bool {
     false
 }
 
-/// The `simple_one_for_one` supervisor above the process that this is the end of.
+/// Returns the `simple_one_for_one` supervisor above the process, if the event belongs to
+/// its end.
 fn dynamic_owner(book: &Book, event: &Event) -> Option<Pid> {
     if !matches!(event.what, What::Term | What::Exit) {
         return None;

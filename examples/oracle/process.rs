@@ -1,8 +1,9 @@
-//! Replaying a process scenario on the simulation: links, monitors, exit signals, names.
+//! Replays a process scenario in the simulation: links, monitors, exit signals, names.
 //!
-//! A process of a scenario is a bare behaviour that does what it is told and keeps its
-//! mail. It does the acts of a step in one go; after each it lets the runtime look at
-//! it, so that an act by which it ends is its last, and nobody else runs meanwhile.
+//! A process of a scenario is a bare behaviour that follows its instructions and records
+//! the messages that it gets. It performs the acts of a step in a single turn. After each
+//! act it lets the runtime check the process, so that an act that ends it is its last, and
+//! no other process runs meanwhile.
 
 use crate::scenario::Scenario;
 use crate::terms;
@@ -15,7 +16,7 @@ use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
-/// The lines of the scenario, input and expectations, as they come out here.
+/// Returns the lines of the scenario, input and expectations, as they come out here.
 pub(crate) fn replay(scenario: &Scenario, seed: u64) -> Vec<String> {
     let stage = Stage { sim: Simulation::new(seed), record: Record::default() };
     let mut lines = Vec::new();
@@ -31,13 +32,13 @@ pub(crate) fn replay(scenario: &Scenario, seed: u64) -> Vec<String> {
     lines
 }
 
-/// What a process of a scenario gets.
+/// The messages of a process of a scenario.
 enum Item {
     Acts(Vec<String>),
     Word(String, String),
 }
 
-/// What is known of a process of a scenario.
+/// The state of a process of a scenario.
 struct Known {
     address: Address<Item>,
     end: Monitor,
@@ -47,7 +48,7 @@ struct Known {
 #[derive(Default)]
 struct Book {
     processes: BTreeMap<String, Known>,
-    /// Whose mail, from whom, and what, in the order of arrival.
+    /// The receiver, the sender and the text of each message, in the order of arrival.
     mail: Vec<(String, String, String)>,
     results: Vec<String>,
 }
@@ -63,7 +64,7 @@ impl Record {
     fn name_of(&self, pid: Pid) -> String {
         let book = self.book();
         let found = book.processes.iter().find(|(_, known)| known.address.pid() == pid);
-        // Outsiders are the driver.
+        // A pid that is not in the scenario is the driver.
         found.map_or_else(|| "driver".to_owned(), |(name, _)| name.clone())
     }
 
@@ -137,7 +138,7 @@ impl Stage {
             sorted.entry((to, from)).or_default().push(item);
         }
         for ((to, from), items) in sorted {
-            // A signal and the notices of one death have no order among them.
+            // A signal and the notices of one exit have no defined order.
             let (mut downs, mut items): (Vec<&str>, Vec<&str>) =
                 items.into_iter().partition(|item| item.starts_with("down("));
             downs.sort_unstable();
@@ -149,7 +150,7 @@ impl Stage {
 
     fn tell(&self, name: &str, item: Item) {
         let address = self.record.book().processes[name].address.clone();
-        // To the dead nothing can be told.
+        // A send to a process that has ended fails, and that is ignored.
         let _ = address.send(item);
     }
 }
@@ -181,8 +182,8 @@ impl Behavior for Puppet {
     }
 }
 
-/// Lets the runtime look whether this process is to end. It is woken at once, and goes
-/// on in the same turn.
+/// Lets the runtime check whether this process has to end. The process is woken at once,
+/// and continues in the same turn.
 async fn breathe() {
     let mut has_breathed = false;
     poll_fn(|cx| {
@@ -202,7 +203,7 @@ impl Puppet {
         Puppet { name, trap, record, monitors: HashMap::new() }
     }
 
-    /// Keeps what is mail; acts are given back to be done.
+    /// Records a message. Returns the acts if the message holds acts.
     fn take_in(&mut self, received: Received<Item>) -> Option<Vec<String>> {
         let (sender, item) = match received {
             Received::Message(Item::Acts(acts)) => return Some(acts),
@@ -227,8 +228,9 @@ impl Puppet {
         (sender, format!("down({label},{})", terms::word(&down.reason)))
     }
 
-    /// Takes in the mail that has arrived. Erlang's unlink and demonitor leave a notice
-    /// in the mailbox unless told to flush; here they always throw it away.
+    /// Records the messages that have arrived. Erlang's unlink and demonitor leave a
+    /// notice in the mailbox unless they are called with the option to flush it; here they
+    /// always discard it.
     async fn look_into_mailbox(&mut self, ctx: &mut Context<Item>) {
         loop {
             let arrived = {
@@ -306,7 +308,7 @@ impl Puppet {
         Ok(())
     }
 
-    /// Throws one item away of the mail that has come in this step.
+    /// Discards one matching message of those that arrived in this step.
     fn throw_away(&self, is_it: impl Fn(&str, &str) -> bool) {
         let mail = &mut self.record.book().mail;
         let found = mail.iter().position(|(to, from, item)| *to == self.name && is_it(from, item));
@@ -326,7 +328,7 @@ impl Puppet {
             self.monitors.insert(label.to_owned(), monitor);
             spawn = spawn.monitor(monitor);
         }
-        // Waited for, so that it traps if it is to.
+        // Awaits the start, so that the process already traps exits if it is to.
         let address = spawn.await.expect("a simulation that runs");
         self.record.born(name, address);
     }

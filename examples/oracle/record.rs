@@ -1,8 +1,8 @@
-//! What happens in a scenario, as its processes themselves write it down.
+//! The events of a scenario, recorded by its own processes.
 //!
 //! Every process of a tree is wrapped in [`Recorded`], a behaviour around its behaviour.
-//! The wrapper's guard notes the end of the process before anyone is told of it: it is
-//! dropped with the process's future, and that comes before its links and monitors fire.
+//! The wrapper's guard records the end of the process before any other process is notified:
+//! the guard is dropped with the process's future, before the links and monitors fire.
 
 use crate::scenario::Outcome;
 use crate::terms;
@@ -16,7 +16,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 
-/// The index of an instance: a process of the tree, the first of its node, the second, ..
+/// The index of an instance. Each start of a node of the tree is a new instance.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct InstanceKey(pub usize);
 
@@ -27,13 +27,13 @@ pub(crate) struct Instance {
     pub(crate) parent: Option<Pid>,
     pub(crate) handle: Option<Handle>,
     pub(crate) alive: bool,
-    /// Its init succeeds: otherwise its end is no event but a failed start.
+    /// Whether its init has succeeded. If not, its end is a failed start and not an event.
     pub(crate) starts_well: bool,
     pub(crate) terminating: bool,
     end: Option<Monitor>,
 }
 
-/// How an instance is talked to.
+/// How the driver reaches an instance.
 #[derive(Clone)]
 pub(crate) enum Handle {
     Worker(Address<Order>),
@@ -41,7 +41,7 @@ pub(crate) enum Handle {
     Simple(SupervisorAddress<()>),
 }
 
-/// What a worker is told.
+/// The messages of a worker.
 pub(crate) enum Order {
     Stop(Reason),
     Crash(String),
@@ -58,11 +58,11 @@ pub(crate) enum What {
 pub(crate) struct Event {
     pub(crate) what: What,
     pub(crate) of: InstanceKey,
-    /// `None`: the end of a process that did not come to say why.
+    /// `None` if the process ended without recording its reason.
     pub(crate) text: Option<String>,
 }
 
-/// Holds an init call until it is opened.
+/// Blocks an init call until the gate is opened.
 #[derive(Default)]
 pub(crate) struct Gate {
     pub(crate) armed: bool,
@@ -77,7 +77,7 @@ pub(crate) struct Book {
     pub(crate) events: Vec<Event>,
     pub(crate) plans: HashMap<String, VecDeque<Outcome>>,
     pub(crate) gate: Gate,
-    /// Answers by number: 0 that of the step, K that of the K-th queue line.
+    /// Answers by number: 0 is that of the step, K that of the K-th queue line.
     pub(crate) answers: HashMap<usize, String>,
 }
 
@@ -89,7 +89,7 @@ impl Record {
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// A process of this node begins.
+    /// Adds an instance for a process of this node that starts.
     pub(crate) fn born(&self, id: &str) -> InstanceKey {
         let mut book = self.book();
         let before = book.instances.iter().filter(|instance| instance.id == id).count();
@@ -111,7 +111,7 @@ impl Record {
         self.book().events.push(Event { what, of, text: text.into() });
     }
 
-    /// The outcome of the init call that is being made.
+    /// Takes the outcome for the init call that is running now.
     pub(crate) fn next_outcome(&self, of: InstanceKey) -> Outcome {
         let mut book = self.book();
         let id = book.instances[of.0].id.clone();
@@ -148,7 +148,7 @@ impl Record {
         }
     }
 
-    /// Fills in the reasons of those that ended without a word.
+    /// Fills in the reasons of the processes that ended without recording one.
     pub(crate) fn fill_in_reasons(&self) {
         let mut book = self.book();
         let Book { events, instances, .. } = &mut *book;
@@ -162,7 +162,7 @@ impl Record {
     }
 }
 
-/// A behaviour that can be talked to in a scenario.
+/// A behaviour that the driver of a scenario can reach.
 pub(crate) trait Recordable: Behavior {
     fn handle(address: AddressOf<Self>) -> Handle;
 }
@@ -179,7 +179,7 @@ impl Recordable for Supervisor<()> {
     }
 }
 
-/// A behaviour whose life is written down.
+/// A behaviour whose start and end are recorded.
 pub(crate) struct Recorded<B> {
     pub(crate) inner: B,
     pub(crate) record: Record,
@@ -228,7 +228,7 @@ impl Drop for Guard {
             instance.alive = false;
             instance.starts_well
         };
-        // The end of a start that failed has no line.
+        // A start that failed has no line for its end.
         let given_up = self.ended.as_ref().and_then(Reason::downcast_ref::<FailedToStartChild>);
         if starts_well && given_up.is_none() {
             self.record.note(What::Exit, self.key, self.ended.as_ref().map(terms::word));

@@ -1,4 +1,4 @@
-//! The API calls of a scenario, and their results as words.
+//! The API calls of a scenario, and their results as text.
 
 use crate::record::{Book, Handle};
 use crate::terms::{self, word};
@@ -8,7 +8,7 @@ use krarup::{
     StartChildError, SupervisorAddress, SupervisorCalls, TerminateChildError,
 };
 
-/// Makes the call that stands in these words, and puts the result into words.
+/// Makes the call that these words describe, and returns its result as text.
 pub(crate) async fn ask(tree: Tree, words: Vec<String>, supervisor: Handle) -> String {
     let result = match supervisor {
         Handle::Supervisor(address) => {
@@ -35,7 +35,7 @@ pub(crate) async fn ask(tree: Tree, words: Vec<String>, supervisor: Handle) -> S
     })
 }
 
-/// The calls that every supervisor has.
+/// The calls that every supervisor supports.
 async fn common<T: Send + 'static>(
     tree: &Tree,
     words: &[String],
@@ -99,12 +99,12 @@ fn start_result(
     })
 }
 
-/// The words of a failed start.
+/// Returns the text of a failed start.
 pub(crate) fn failed(reason: &Reason) -> String {
     format!("error start({})", terms::word(reason))
 }
 
-/// The words of `count_children`.
+/// Returns the text of `count_children`.
 pub(crate) async fn counts<T: Send + 'static>(
     address: &SupervisorAddress<T>,
 ) -> Result<String, CallError> {
@@ -115,7 +115,7 @@ pub(crate) async fn counts<T: Send + 'static>(
     ))
 }
 
-/// The words of `which_children`.
+/// Returns the text of `which_children`.
 pub(crate) fn kids(tree: &Tree, kids: &[ChildInfo], is_simple: bool) -> String {
     let book = tree.record.book();
     let mut words: Vec<(u32, String)> = Vec::new();
@@ -137,7 +137,7 @@ fn name_or_undefined(tree: &Tree, pid: Option<Pid>) -> String {
     pid.map_or("undefined".to_owned(), |pid| name(&tree.record.book(), pid))
 }
 
-/// `ID#N` of a process.
+/// Returns the `ID#N` of a process.
 pub(crate) fn name(book: &Book, pid: Pid) -> String {
     let found = book.instances.iter().find(|instance| instance.pid == Some(pid));
     found.map_or_else(|| pid.to_string(), |one| format!("{}#{}", one.id, one.number))
@@ -148,7 +148,7 @@ fn number(book: &Book, pid: Pid) -> u32 {
     found.map_or(0, |instance| instance.number)
 }
 
-/// The pid of `ID#N`, dead or alive; `None` if this is no such name.
+/// Returns the pid of `ID#N`, alive or not; `None` if the name does not exist.
 fn instance(tree: &Tree, name: &str) -> Option<Pid> {
     let (id, number) = name.split_once('#')?;
     let number: u32 = number.parse().ok()?;

@@ -1,23 +1,23 @@
-//! The scenario files: what stands in them, before anything is done about it.
+//! The scenario files: their format, before any of it is run.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// A scenario with its lines, and the lines that OTP printed among them.
+/// A scenario: its input lines, with the lines that OTP printed among them.
 pub(crate) struct Scenario {
     pub(crate) name: String,
     pub(crate) lines: Vec<String>,
 }
 
 impl Scenario {
-    /// Of a tree, not of plain processes.
+    /// Whether the scenario is for a tree and not for plain processes.
     pub(crate) fn is_tree(&self) -> bool {
         self.lines.iter().any(|line| line.starts_with("sup"))
     }
 }
 
-/// The scenarios of a file, and its lines outside of any (the windows); or what is wrong
-/// with how it is divided.
+/// Returns the scenarios of a file and the lines outside of any scenario (the windows). An
+/// error says where the division into scenarios is wrong.
 pub(crate) fn split(text: &str) -> Result<(Vec<Scenario>, Vec<String>), String> {
     let (mut scenarios, mut others) = (Vec::new(), Vec::new());
     let mut open: Option<Scenario> = None;
@@ -43,7 +43,7 @@ pub(crate) fn split(text: &str) -> Result<(Vec<Scenario>, Vec<String>), String> 
     }
 }
 
-/// What a node of a tree is, as declared.
+/// The declaration of a node of a tree.
 #[derive(Clone)]
 pub(crate) struct Declaration {
     pub(crate) id: String,
@@ -53,7 +53,7 @@ pub(crate) struct Declaration {
 }
 
 impl Declaration {
-    /// A line `sup ..` or `child ..`; `None` if it is neither.
+    /// Parses a line `sup ..` or `child ..`; `None` for any other line.
     pub(crate) fn parse(line: &str) -> Option<Declaration> {
         let mut words = line.split(' ');
         let is_supervisor = match words.next()? {
@@ -84,7 +84,7 @@ impl Declaration {
     }
 }
 
-/// How an init call of a worker goes.
+/// The planned outcome of a worker's init call.
 #[derive(Clone)]
 pub(crate) struct Outcome {
     pub(crate) gated: bool,
@@ -97,7 +97,7 @@ impl Outcome {
         Outcome { gated: text.is_some(), text: text.unwrap_or(word).to_owned() }
     }
 
-    /// What stands in `stop(..)` or `crash(..)`.
+    /// Returns the argument of `stop(..)` or `crash(..)`.
     pub(crate) fn argument(&self, kind: &str) -> Option<&str> {
         self.text.strip_prefix(kind)?.strip_prefix('(')?.strip_suffix(')')
     }

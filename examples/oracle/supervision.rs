@@ -1,4 +1,4 @@
-//! Replaying a supervisor scenario on the simulation.
+//! Replays a supervisor scenario in the simulation.
 
 use crate::order;
 use crate::record::{Book, Handle, InstanceKey, Order, Record};
@@ -18,7 +18,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_mins(1);
 const TICK: Duration = Duration::from_millis(50);
 
-/// The lines of the scenario, input and expectations, as they come out here.
+/// Returns the lines of the scenario, input and expectations, as they come out here.
 pub(crate) fn replay(scenario: &Scenario, seed: u64) -> Vec<String> {
     let nodes = scenario.lines.iter().filter_map(|line| Declaration::parse(line)).collect();
     let tree = Tree { nodes: Arc::new(nodes), record: Record::default() };
@@ -94,7 +94,7 @@ impl Stage {
         lines
     }
 
-    /// Does an operation without waiting for what comes of it. False if whom it is for is
+    /// Starts an operation without waiting for its result. Returns false if its target is
     /// not alive.
     fn act(&mut self, index: usize, words: Vec<String>) -> bool {
         let argument = |at: usize| words.get(at).map_or("", String::as_str);
@@ -137,7 +137,7 @@ impl Stage {
         true
     }
 
-    /// The root is started by a process that traps exits and does nothing else.
+    /// Starts the root from a process that traps exits and does nothing else.
     fn start_root(&mut self) {
         let is_root = |node: &&Declaration| node.parent == "-";
         let root = self.tree.nodes.iter().find(is_root).expect("a root").clone();
@@ -180,7 +180,7 @@ impl Stage {
         });
     }
 
-    /// Runs this in a process of its own.
+    /// Runs this in a new process.
     fn run(&self, task: impl Future<Output = ()> + Send + 'static) {
         let task = behavior_fn(move |_ctx: Context<()>| async move {
             task.await;
@@ -193,7 +193,7 @@ impl Stage {
         self.tree.record.book().answers.insert(index, text.to_owned());
     }
 
-    /// Runs until nothing more happens. Time passes only while somebody is terminating.
+    /// Runs until nothing more happens. Time passes only while a process is terminating.
     fn settle(&self) {
         let mut passed = Duration::ZERO;
         loop {
@@ -210,7 +210,7 @@ impl Stage {
         }
     }
 
-    /// The live process of `ID`, or `ID#N` if it is alive.
+    /// Returns the live process of `ID`, or of `ID#N` if that one is alive.
     fn target(&self, name: &str) -> Option<InstanceKey> {
         let book = self.tree.record.book();
         let is_it = |index: usize| {
@@ -228,7 +228,7 @@ impl Stage {
         (handle, instance.pid.expect("an instance that runs"))
     }
 
-    /// What each live supervisor says of its children, from the root down.
+    /// Adds what each live supervisor reports about its children, from the root down.
     fn snapshot(&self, key: InstanceKey, lines: &mut Vec<String>) {
         let (handle, pid) = self.handle(key);
         let below = match handle {

@@ -1,9 +1,9 @@
-//! Reasons as the words of a scenario file, and back.
+//! Exit reasons as the words of a scenario file, and back.
 
 use krarup::{FailedToStartChild, Reason};
 use std::fmt;
 
-/// An Erlang term, as text: what a process of a scenario ends with.
+/// An Erlang term as text: the exit reason of a process of a scenario.
 #[derive(Debug)]
 struct Term(String);
 
@@ -15,7 +15,7 @@ impl fmt::Display for Term {
 
 impl std::error::Error for Term {}
 
-/// The reason that a word stands for.
+/// Returns the reason that a word stands for.
 pub(crate) fn reason(word: &str) -> Reason {
     match word {
         "normal" => Reason::Normal,
@@ -30,7 +30,7 @@ pub(crate) fn reason(word: &str) -> Reason {
     }
 }
 
-/// The word that stands for a reason.
+/// Returns the word that stands for a reason.
 pub(crate) fn word(reason: &Reason) -> String {
     if let Some(FailedToStartChild { id, reason, .. }) = reason.downcast_ref() {
         return format!("{{shutdown,{{failed_to_start_child,{id},{}}}}}", word(reason));

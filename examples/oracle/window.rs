@@ -1,4 +1,4 @@
-//! Replaying the restart windows: deaths at given seconds of virtual time.
+//! Replays the restart windows: kills at given seconds of virtual time.
 
 use krarup::{Actor, ChildSpec, Context, Result, Simulation, Supervisor, Timestamp};
 use std::time::Duration;
@@ -13,7 +13,7 @@ impl Actor for Idle {
     }
 }
 
-/// The line `window ..` as it comes out here; `None` if it is no such line.
+/// Returns the line `window ..` as it comes out here; `None` if the line is not of that form.
 pub(crate) fn replay(line: &str, seed: u64) -> Option<String> {
     let setting = |key: &str| {
         let words = line.strip_prefix("window ")?.split(' ');

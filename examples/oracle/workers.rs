@@ -22,7 +22,7 @@ pub(crate) struct Worker {
     record: Record,
     key: InstanceKey,
     kind: String,
-    /// It was not told to end, it ended itself.
+    /// Whether the worker ended itself, without being told to by its supervisor.
     by_itself: bool,
 }
 
@@ -63,8 +63,8 @@ impl Actor for Worker {
     }
 
     async fn terminate(&mut self, _ctx: &mut Context<Order>, reason: &Reason) {
-        // The declared difference: here a process that does not trap terminates in order
-        // too when its supervisor asks it to; in OTP it just ends.
+        // The intended difference: here a process that does not trap exits also runs
+        // `terminate` when its supervisor asks it to end; in OTP it ends without it.
         if self.kind != "plain" || self.by_itself {
             self.record.note(What::Term, self.key, terms::word(reason));
         }
@@ -81,7 +81,7 @@ impl Recordable for Worker {
     }
 }
 
-/// A worker whose terminate callback ends it with a reason of its own.
+/// A worker whose terminate callback ends it with its own reason.
 pub(crate) struct BadTerm(Worker);
 
 impl krarup::Behavior for BadTerm {
@@ -124,7 +124,7 @@ impl Tree {
         Recorded { inner: BadTerm(inner), record, key }
     }
 
-    /// The supervisor of this node, with the children declared below it.
+    /// Returns the supervisor of this node, with the children declared below it.
     pub(crate) fn supervisor(&self, id: &str) -> Recorded<Supervisor> {
         let node = self.node(id);
         let empty = match node.setting("strategy") {
@@ -163,7 +163,7 @@ impl Tree {
         Recorded { inner, record, key }
     }
 
-    /// The child specification of a node.
+    /// Returns the child specification of a node.
     pub(crate) fn spec(&self, node: &Declaration) -> ChildSpec {
         let (tree, id, kind) = (self.clone(), node.id.clone(), node.setting("kind").to_owned());
         let base = match (node.is_supervisor, node.is_simple()) {

@@ -1,4 +1,5 @@
-//! What the examples that serve sockets share: where, and until when.
+//! Shared by the examples that serve sockets: the address to serve on, and the signals
+//! that end it.
 
 #[path = "../gateway/signals.rs"]
 mod signals;
@@ -9,21 +10,22 @@ use std::net::SocketAddr;
 use std::thread;
 use tokio::runtime;
 
-/// The address to serve on, if the program was told one; without it an example shows itself.
+/// Returns the address to serve on, if the command line has one. Without one, an example
+/// runs its own demonstration.
 pub(crate) fn told_address() -> Result<Option<SocketAddr>> {
     let Some(text) = std::env::args().nth(1) else { return Ok(None) };
     let address = text.parse();
     address.map(Some).map_err(|error| Reason::error(format!("{text:?}: {error}")))
 }
 
-/// Serves until the server ends, a signal asks for its end, or a line is entered.
+/// Serves until the server ends, a signal arrives, or a line is entered.
 pub(crate) fn serve<M: Send + 'static>(server: &Address<M>) -> Result {
     println!("Enter, Ctrl-C or SIGTERM ends it in order");
     let end = server.monitor();
     let stop = || server.stop().reason(Reason::Shutdown);
     let on_line = stop();
     thread::spawn(move || {
-        // Where nobody is at the other side there is no line, and no reason to end.
+        // Where standard input is closed, no line comes, and that is no reason to stop.
         if std::io::stdin().read_line(&mut String::new()).is_ok_and(|count| count > 0) {
             let _ = on_line.wait();
         }

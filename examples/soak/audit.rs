@@ -1,4 +1,4 @@
-//! What must hold when everything has come to rest.
+//! What must hold when the whole tree is at rest.
 
 use crate::STUCK;
 use crate::ledger::Ledger;
@@ -13,18 +13,19 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How many questions at least.
+/// The least number of requests to make.
 const ASKED: usize = 5_000;
 
 pub(crate) struct Audit<'a> {
     pub(crate) node: &'a Node,
     pub(crate) ledger: &'a Arc<Ledger>,
-    /// Who has no parent.
+    /// The processes without a parent.
     pub(crate) top: [Pid; 2],
 }
 
 impl Audit<'_> {
-    /// Waits until nobody has anything to do; whether that comes.
+    /// Waits until every process is idle and no timer is set. Returns false if that takes
+    /// too long.
     pub(crate) fn comes_to_rest(&self) -> bool {
         let began = Instant::now();
         let mut last = None;
@@ -54,8 +55,8 @@ impl Audit<'_> {
         }
     }
 
-    /// Everybody who can be asked answers, again and again, one after the other: nothing but the
-    /// request wakes it, so none of these wake-ups can be made up for by another.
+    /// Every process that can be called must answer, again and again, one after the other.
+    /// Nothing but the request wakes the process, so no other wake-up can hide a lost one.
     pub(crate) fn everyone_answers(&self) {
         let pids = self.node.processes();
         for pid in pids.iter().cycle().take(ASKED.max(pids.len())) {
@@ -69,7 +70,7 @@ impl Audit<'_> {
         }
     }
 
-    /// Asks a process, if it is of this kind.
+    /// Calls a process. Returns false if it is not of this kind.
     fn asks<K: Kind>(&self, pid: Pid) -> bool {
         let Ok(worker) = self.node.address::<Job<K>, Job<K>>(pid) else { return false };
         let asked = worker.call(|reply| Job::Ask(Letter::write(self.ledger), reply));
@@ -83,12 +84,12 @@ impl Audit<'_> {
         pids.into_iter().filter_map(|pid| Some((pid, self.node.process_info(pid)?))).collect()
     }
 
-    /// Whether the tree is whole.
+    /// Returns whether the tree is complete.
     fn stands(&self) -> bool {
         tree::names().all(|name| self.node.whereis(&name).is_some())
     }
 
-    /// Everything that was sent, set, linked or named, at rest.
+    /// Checks, at rest, everything that was sent, set, linked or named.
     pub(crate) fn accounts(&self, tally: &Tally) {
         self.messages(tally);
         let missing = self.ledger.ticks.missing();
@@ -133,7 +134,7 @@ impl Audit<'_> {
         }
     }
 
-    /// Every bond has two ends, and who watches has heard of every end.
+    /// Checks that every link has two ends, and that a watcher was notified of every end.
     fn bonds(&self, infos: &BTreeMap<Pid, ProcessInfo>) {
         for info in infos.values() {
             for other in &info.links {
@@ -158,7 +159,8 @@ impl Audit<'_> {
         }
     }
 
-    /// The tree has been stopped: what is left are those who came and went beside it.
+    /// Checks, after the tree was stopped, that only the brief processes outside the tree
+    /// are left, and that they stop.
     pub(crate) fn nothing_is_left(&self, but: Pid) {
         for pid in self.node.processes().into_iter().filter(|pid| *pid != but) {
             match self.node.address::<Job<Brief>, Job<Brief>>(pid) {
@@ -176,7 +178,7 @@ impl Audit<'_> {
         }
         let stats = self.node.stats();
         let left = (stats.processes, stats.names, stats.timers, stats.aliases);
-        // The postmaster, and its name.
+        // The postmaster and its name.
         self.lose_if(left != (1, 1, 0, 0), || {
             format!("left: (processes, names, timers, aliases) = {left:?} and not (1, 1, 0, 0)")
         });
@@ -188,7 +190,7 @@ impl Audit<'_> {
         self.lose_if(missing != 0, || format!("{missing} timers are neither rung nor gone"));
     }
 
-    /// The node has stopped.
+    /// Checks the node after it was stopped.
     pub(crate) fn node_is_empty(&self) {
         let stats = self.node.stats();
         let left = (stats.processes, stats.names, stats.timers, stats.aliases);

@@ -1,6 +1,6 @@
-//! What happens next, drawn from a seed.
+//! Random choices drawn from a seed.
 
-/// xorshift.
+/// An xorshift generator.
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -8,7 +8,7 @@ impl Dice {
         Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    /// 0 to `sides` - 1.
+    /// Returns a number from 0 to `sides` - 1.
     pub(crate) fn throw(&mut self, sides: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -26,12 +26,12 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// How long a storm lasts between two rests: so that there are some even in a short run.
+    /// Returns how long a storm lasts between two rests. Even a short run has several of each.
     pub(crate) fn round(&self) -> Duration {
         (self.time / 5).clamp(Duration::from_millis(200), Duration::from_secs(10))
     }
 
-    /// Whether somebody wants to see that it goes on.
+    /// Whether the run is long enough to print its progress after every round.
     pub(crate) fn is_long(&self) -> bool {
         self.time > Duration::from_secs(20)
     }

@@ -1,4 +1,4 @@
-//! What storms: a thread that floods, calls, ends, names, links and resizes, as its dice fall.
+//! A thread of the storm: it floods, calls, ends, names, links and resizes, as its dice decide.
 
 use crate::STUCK;
 use crate::dice::Dice;
@@ -13,14 +13,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Names that come and go.
+/// The number of names for the brief processes.
 const BRIEF_NAMES: u64 = 64;
 
 pub(crate) struct Force {
     node: Node,
     ledger: Arc<Ledger>,
     dice: Dice,
-    /// Who lived a while ago.
+    /// The processes that were alive at the last look.
     seen: Vec<Pid>,
     acts: u64,
 }
@@ -31,7 +31,7 @@ impl Force {
         Force { node: node.clone(), ledger, dice: Dice::new(seed), seen: Vec::new(), acts: 0 }
     }
 
-    /// One act.
+    /// Performs one random action.
     pub(crate) fn act(&mut self) {
         if self.acts.is_multiple_of(256) {
             self.seen = self.node.processes();
@@ -62,7 +62,7 @@ impl Force {
         }
     }
 
-    /// How many messages come at once: mostly a few, now and then more than there is room for.
+    /// How many messages are sent at once: usually a few, sometimes more than there is room for.
     fn crowd(&mut self) -> u64 {
         match self.dice.throw(50) {
             0 => 600,
@@ -131,7 +131,7 @@ impl Force {
         }
     }
 
-    /// One of few names is taken, used, and given up by its end.
+    /// Takes one of a few names, uses it, or frees it by ending its process.
     fn name(&mut self) {
         let name = format!("brief.{}", self.dice.throw(BRIEF_NAMES));
         if let Some(brief) = self.found::<Job<Brief>, Job<Brief>>(&name) {
@@ -147,7 +147,7 @@ impl Force {
         let ledger = Arc::clone(&self.ledger);
         self.ledger.names.fetch_add(1, Ordering::Relaxed);
         let spawned = self.node.spawn(move || Worker::<Brief>::new(&ledger)).name(&name).start();
-        // Another may have been quicker.
+        // Another thread may have taken the name first.
         if let Err(error) = spawned {
             let is_taken = matches!(error, SpawnError::NameTaken { .. });
             self.ledger.lose_if(!is_taken, || format!("a spawn: {error}"));
@@ -158,18 +158,18 @@ impl Force {
         let Some(name) = self.dice.pick(&WATCHERS) else { return };
         let Some(watcher) = self.found::<Watch, Watch>(name) else { return };
         let Some(pid) = self.dice.pick(&self.seen) else { return };
-        // A link has two ends: a watcher would hear of one that it did not make.
+        // A link has two ends: a watcher would get an exit from a link that it did not make.
         let watches = self.node.address::<Watch, Watch>(pid).is_ok();
         let watch = match self.dice.throw(5) {
             0 => Watch::Forget,
             1 if !watches => Watch::Link(pid),
             _ => Watch::Monitor(pid),
         };
-        // A watcher that has ended watches nobody.
+        // A watcher that has ended monitors nothing.
         let _ = watcher.send(watch);
     }
 
-    /// Somebody ends: mostly of the crowd, now and then a supervisor.
+    /// Ends a process: usually a member of a crowd, sometimes a supervisor.
     fn end(&mut self) {
         let Some(pid) = self.dice.pick(&self.seen) else { return };
         let Some(info) = self.node.process_info(pid) else { return };

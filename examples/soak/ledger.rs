@@ -1,4 +1,4 @@
-//! What was sent, and what became of it.
+//! What was sent, and how each message ended.
 
 use crate::letter::KINDS;
 use crate::postmaster::Tally;
@@ -6,14 +6,14 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What became of the messages of one kind.
+/// The counts of the messages of one kind.
 #[derive(Default)]
 pub(crate) struct Counts {
     pub(crate) sent: AtomicU64,
     pub(crate) handled: AtomicU64,
-    /// Given back to who sent it.
+    /// Given back to the sender.
     pub(crate) refused: AtomicU64,
-    /// Neither.
+    /// Neither handled nor given back.
     pub(crate) dropped: AtomicU64,
 }
 
@@ -24,7 +24,7 @@ impl Counts {
             .map(|count| count.load(Ordering::Relaxed))
     }
 
-    /// What has no end.
+    /// The number of messages that have not ended.
     pub(crate) fn missing(&self) -> i64 {
         let [sent, handled, refused, dropped] = self.all();
         sent.cast_signed() - (handled + refused + dropped).cast_signed()
@@ -34,7 +34,7 @@ impl Counts {
 #[derive(Default)]
 pub(crate) struct Ledger {
     pub(crate) counts: [Counts; KINDS.len()],
-    /// Timers: set, rung, and gone before.
+    /// Timers: set, fired, and dropped before they fired.
     pub(crate) ticks: Counts,
     pub(crate) calls: AtomicU64,
     pub(crate) deaths: AtomicU64,
@@ -49,7 +49,7 @@ impl Ledger {
         Arc::default()
     }
 
-    /// Whether starts may fail, and workers send by themselves.
+    /// Whether starts may fail and workers send by themselves.
     pub(crate) fn is_storming(&self) -> bool {
         self.storms.load(Ordering::Relaxed)
     }
@@ -58,11 +58,11 @@ impl Ledger {
         self.storms.store(storms, Ordering::Relaxed);
     }
 
-    /// Notes that something is lost, if it is.
+    /// Records a loss, if `is_lost`.
     pub(crate) fn lose_if(&self, is_lost: bool, what: impl FnOnce() -> String) {
         if is_lost {
             let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
-            // The first few tell; a bug may lose millions.
+            // The first few are enough; a bug may lose millions.
             if losses.len() < 50 {
                 losses.push(what());
             }
@@ -73,7 +73,7 @@ impl Ledger {
         self.losses.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// One line on how far it is.
+    /// Returns one line on the progress of the run.
     pub(crate) fn line(&self) -> String {
         let sent: u64 = self.counts.iter().map(|counts| counts.all()[0]).sum();
         let [calls, deaths] = [&self.calls, &self.deaths].map(|n| n.load(Ordering::Relaxed));

@@ -1,4 +1,4 @@
-//! Messages that are counted wherever they end, and timers' too.
+//! Messages and timers that are counted wherever they end.
 
 use crate::ledger::{Counts, Ledger};
 use krarup::prelude::*;
@@ -7,13 +7,13 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Whom a message is for. Each kind has a message type of its own, so that the node's dead
-/// letters, which name the type, can be compared kind by kind.
+/// The kind of process that a message is for. Each kind has its own message type, so that
+/// the node's dead letters, which name the type, can be compared kind by kind.
 pub(crate) trait Kind: Send + Sync + 'static {
     const PLACE: usize;
 }
 
-/// How many kinds there are, and what they are called.
+/// The names of the kinds.
 pub(crate) const KINDS: [&str; 4] = ["named", "pool", "crowd", "brief"];
 
 pub(crate) struct Named;
@@ -34,20 +34,20 @@ impl Kind for Brief {
     const PLACE: usize = 3;
 }
 
-/// What a worker is sent.
+/// The messages of a worker.
 pub(crate) enum Job<K: Kind> {
     Work(Letter<K>),
-    /// Work, and the same for one of the named.
+    /// Does work, and sends the same to one of the named workers.
     Pass(Letter<K>),
     Ask(Letter<K>, Reply<Pid>),
     Panic(Letter<K>),
     End(Letter<K>, Reason),
-    /// Its own timer.
+    /// A timer of the worker's own.
     Tick(Tick),
 }
 
 impl<K: Kind> Job<K> {
-    /// Its sender has it back.
+    /// Counts a message that its sender got back.
     pub(crate) fn refused(self) {
         match self {
             Job::Work(letter)
@@ -60,14 +60,14 @@ impl<K: Kind> Job<K> {
     }
 }
 
-/// Whoever sends gives back what was refused.
+/// Counts the message as refused if the send failed.
 pub(crate) fn sent<K: Kind>(outcome: std::result::Result<(), SendError<Job<K>>>) {
     if let Err(refused) = outcome {
         refused.into_message().refused();
     }
 }
 
-/// One message, counted when it is written and where it ends: once.
+/// One message, counted when it is written and exactly once where it ends.
 pub(crate) struct Letter<K: Kind> {
     ledger: Option<Arc<Ledger>>,
     kind: PhantomData<K>,
@@ -90,7 +90,8 @@ impl<K: Kind> Letter<K> {
     }
 }
 
-/// Nobody handled it and nobody has it back: a dead letter, if the node says so too.
+/// A message that is neither handled nor given back becomes a dead letter. The node must
+/// report it too.
 impl<K: Kind> Drop for Letter<K> {
     fn drop(&mut self) {
         if let Some(ledger) = self.ledger.take() {
@@ -99,14 +100,14 @@ impl<K: Kind> Drop for Letter<K> {
     }
 }
 
-/// A call was not accepted, and its request, which it holds, was dropped where it was made.
+/// Corrects the counts for a call that was not accepted: its request was dropped at the caller.
 pub(crate) fn call_refused<K: Kind>(ledger: &Ledger) {
     let counts = &ledger.counts[K::PLACE];
     counts.refused.fetch_add(1, Ordering::Relaxed);
     counts.dropped.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// The message of a timer: it rings, or goes with its process or with the timer.
+/// The message of a timer: it fires, or is dropped with its process or with the timer.
 pub(crate) struct Tick {
     due: Timestamp,
     ledger: Option<Arc<Ledger>>,

@@ -1,34 +1,36 @@
-//! A soak: a tree of three levels under load and random deaths for as long as you like, on the
-//! real dispatcher; and whatever was sent, set, linked or named is accounted for, to the last.
+//! A soak test: a tree of three levels under load and random kills, for as long as you like,
+//! on the real dispatcher. Everything that was sent, set, linked or named is accounted for.
 //!
 //! ```sh
 //! cargo run --release --example soak -- --minutes 60
 //! cargo run --release --example soak -- --seconds 20 --seed 7 --processes 5000
 //! ```
 //!
-//! Storms and rests take turns. In a storm, threads and processes flood, call, kill, let panic,
-//! stop, name, link, monitor, set timers and resize pools. Then everything comes to rest, and
-//! it is looked whether
+//! Storms and rests alternate. In a storm, threads and processes flood, call, kill, cause
+//! panics, stop, name, link, monitor, set timers and resize pools. Then the tree comes to
+//! rest, and these checks run:
 //!
 //! | what | holds |
 //! |---|---|
-//! | messages, each kind | sent = handled + refused + dead-lettered, where the dead letters are those the node told of |
-//! | calls | none has waited for a minute; at rest everybody answers |
-//! | monitors, links | whoever watches has heard of every end, once |
-//! | timers | each that was set has rung, or went with its process; none rang early |
-//! | names, aliases | as many as the living have |
-//! | processes | every one is idle, has a living parent, and every bond has two ends |
-//! | memory | what is allocated stays flat: see [`memory`] |
+//! | messages, each kind | sent = handled + refused + dead-lettered, where the dead letters are those the node reported |
+//! | calls | none has waited for a minute; at rest every process answers |
+//! | monitors, links | a watcher was notified of every end, exactly once |
+//! | timers | each that was set has fired, or was dropped with its process; none fired early |
+//! | names, aliases | as many as the live processes have |
+//! | processes | each is idle and has a live parent, and every link has two ends |
+//! | memory | the allocated bytes do not grow: see [`memory`] |
 //!
-//! At the end the tree is stopped, and nothing may be left. Anything lost ends the program with
-//! exit code 1, what was lost, and the seed. The seed draws what the threads do; in what
-//! order they meet is up to the machine.
+//! At the end the tree is stopped, and nothing may be left. If anything was lost, the
+//! program prints the losses and the seed, and ends with exit code 1. The seed determines
+//! what the threads do; how they interleave depends on the machine.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `tree`, `worker`, `watcher` | the processes |
-//! | `letter`, `ledger`, `postmaster` | what is counted, and the node's own count of dead letters |
-//! | `forces` | what storms |
+//! | `letter`, `ledger`, `postmaster` | the counts of messages, and the node's own count of dead letters |
+//! | `forces` | the threads of a storm |
+//! | `audit`, `memory` | what must hold at rest |
+//! | `flags` | the command line |
 //! | `audit`, `memory` | what must hold at rest |
 //! | `flags` | the command line |
 
@@ -61,13 +63,13 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longer than anything takes: what takes that long is stuck.
+/// Longer than any operation takes: one that takes this long is stuck.
 const STUCK: Duration = Duration::from_mins(1);
 
-/// The threads that storm; processes do too.
+/// The number of threads that storm. The workers send messages too.
 const FORCES: u64 = 3;
 
-/// The exit code for a bad command line, as the shell's own commands have it.
+/// The exit code for a bad command line, as shell built-ins use it.
 const BAD_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
@@ -103,7 +105,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Storms and rests until the time is over: what was lost.
+/// Alternates storms and rests until the time is over, and returns what was lost.
 fn run(options: &Options) -> Result<Vec<String>> {
     let ledger = Ledger::new();
     end_at_last(&ledger, options);
@@ -124,7 +126,7 @@ fn run(options: &Options) -> Result<Vec<String>> {
         let left = options.time.saturating_sub(began.elapsed());
         let storm = Storm { node: &node, ledger: &ledger, options, round };
         if !storm.rage(left.min(options.round())) {
-            // Threads that never return cannot be joined, and hold the node.
+            // Threads that never return cannot be joined, and they hold the node.
             return Ok(ledger.losses());
         }
         tree::populate(&node, options.processes);
@@ -142,7 +144,7 @@ fn run(options: &Options) -> Result<Vec<String>> {
     println!("{}", ledger.summary(&tally(&postmaster)?));
     ledger.lose_if(memory.has_grown(), || format!("memory: {memory}"));
 
-    // The end: nothing is left of the tree, nor of who came and went beside it.
+    // At the end nothing may be left of the tree, nor of the brief processes outside it.
     let stopped = root.stop().timeout(STUCK).wait();
     ledger.lose_if(stopped.is_err(), || format!("the tree does not stop: {stopped:?}"));
     audit.nothing_is_left(postmaster.pid());
@@ -159,8 +161,8 @@ fn run(options: &Options) -> Result<Vec<String>> {
     Ok(ledger.losses())
 }
 
-/// Ends the program if it does not end itself: where timers are lost, so are the time limits of
-/// what waits here.
+/// Ends the program if it does not end by itself. If timers are lost, the time limits of
+/// the waits in this program are lost too.
 fn end_at_last(ledger: &Arc<Ledger>, options: &Options) {
     let (ledger, seed) = (Arc::clone(ledger), options.seed);
     let limit = options.time + 6 * STUCK;
@@ -172,8 +174,8 @@ fn end_at_last(ledger: &Arc<Ledger>, options: &Options) {
     });
 }
 
-/// How many threads there are when they are no more than before, or after a while. One that was
-/// joined is counted a moment longer by the operating system.
+/// Waits until there are no more threads than before, or for a while, and returns their
+/// number. The operating system counts a joined thread for a moment longer.
 fn threads_at_last(before: Option<u64>) -> Option<u64> {
     let began = Instant::now();
     loop {
@@ -197,7 +199,7 @@ struct Storm<'a> {
 }
 
 impl Storm<'_> {
-    /// Lets the forces loose for this long; false if one of them is stuck.
+    /// Runs the threads of the storm for this long. Returns false if one of them is stuck.
     fn rage(&self, time: Duration) -> bool {
         let over = Arc::new(AtomicBool::new(false));
         let (done, all_done) = mpsc::channel();

@@ -1,12 +1,12 @@
-//! What is allocated, counted at each rest, and whether it grows.
+//! The allocated memory, measured at each rest, and whether it grows.
 //!
-//! The bytes are counted by the allocator and not by the system: what is resident follows the
-//! highest marks of the allocator's arenas, which rise for an hour though nothing leaks. A process that has
-//! grown to its load stays there. So the rests of the first five minutes, or the first quarter of them
-//! in a shorter run, are the warm-up, and the greatest of them is what the run needs. It has grown if
-//! even the least of the last quarter is more than that by a twentieth; in a shorter run, by a
-//! MiB more. What leaks with every message or every process passes this within minutes; a
-//! single peak does not.
+//! The allocator counts the bytes, not the system: the resident size follows the high-water
+//! marks of the allocator's arenas, which rise for an hour even if nothing leaks. A process
+//! keeps the size that its load has once required. So the rests of the first five minutes,
+//! or of the first quarter of a shorter run, are the warm-up, and the largest of them is
+//! what the run needs. Memory has grown if even the smallest rest of the last quarter is
+//! larger than that by a twentieth, and in a shorter run by a MiB more. A leak with every
+//! message or every process exceeds this within minutes; a single peak does not.
 
 use cap::Cap;
 use std::alloc::System;
@@ -20,18 +20,18 @@ static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 #[derive(Default)]
 pub(crate) struct Memory {
     bytes: Vec<usize>,
-    /// How many of them are the warm-up of a long run; none, while it lasts.
+    /// How many of them belong to the warm-up of a long run; `None` during the warm-up.
     warm: Option<usize>,
 }
 
-/// After this, a run needs no more than it has needed.
+/// After this time, a run needs no more memory than it has needed before.
 const WARM_UP: Duration = Duration::from_mins(5);
 
-/// What a shorter run may grow by, in bytes, beside the twentieth.
+/// How much a shorter run may grow, in bytes, beyond the twentieth.
 const SLACK: usize = 1024 * 1024;
 
 impl Memory {
-    /// Notes what is allocated now, so long after the begin.
+    /// Records the bytes that are allocated now. `elapsed` is the time since the start.
     pub(crate) fn note(&mut self, elapsed: Duration) {
         self.bytes.push(ALLOCATOR.allocated());
         if elapsed > WARM_UP && self.warm.is_none() {
@@ -59,7 +59,7 @@ impl fmt::Display for Memory {
     }
 }
 
-/// The threads of this program, where that is known.
+/// Returns the number of threads of this program, where it is known.
 pub(crate) fn threads() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("Threads:"))?;

@@ -5,8 +5,8 @@ use krarup::prelude::*;
 use krarup::{DeadLetter, DeadLetterCause};
 use std::any::type_name;
 
-/// Dead letters that were accepted and not handled, of each kind. Those that nobody accepted
-/// have gone back to who sent them.
+/// Dead letters that were accepted and not handled, of each kind. Messages that were not
+/// accepted have gone back to their senders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) dead: [u64; KINDS.len()],
@@ -44,7 +44,7 @@ impl Actor for Postmaster {
     type Message = Post;
 
     async fn init(&mut self, ctx: &mut Context<Post>) -> Result {
-        // Watchers link to anybody, and end.
+        // Watchers link to any process, and end.
         ctx.trap_exits(true);
         Ok(())
     }

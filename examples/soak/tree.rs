@@ -20,21 +20,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) const AREAS: [&str; 3] = ["each", "all", "rest"];
-/// The watcher that lives as long as the tree: nobody ends it, so it misses nothing.
+/// The watcher that lives as long as the tree. No thread ends it, so it misses nothing.
 pub(crate) const STEADY: &str = "watch";
 /// All watchers.
 pub(crate) const WATCHERS: [&str; 4] = [STEADY, "each.watch", "all.watch", "rest.watch"];
 /// The named workers of each area.
 pub(crate) const WORKERS: [&str; 2] = ["a", "b"];
 
-/// One of the named workers.
+/// Returns the name of one of the named workers.
 pub(crate) fn a_name(chance: u64) -> String {
     let area = AREAS[usize::try_from(chance % 3).unwrap_or(0)];
     let worker = WORKERS[usize::try_from(chance / 3 % 2).unwrap_or(0)];
     format!("{area}.{worker}")
 }
 
-/// All names that stand when the tree is at rest.
+/// Returns all names that are registered when the tree is at rest.
 pub(crate) fn names() -> impl Iterator<Item = String> {
     let below = |area: &'static str| {
         ["a", "b", "pool", "watch", "crowd"].map(|child| format!("{area}.{child}"))
@@ -72,7 +72,7 @@ fn area(area: &'static str, ledger: &Arc<Ledger>) -> Supervisor {
         let spec = ChildSpec::worker(id, move || Worker::<Named>::new(&ledger));
         spec.name(name(id)).mailbox(256)
     };
-    // Some of them give up in a storm, and the root starts them again.
+    // Some of them give up in a storm, and the root restarts them.
     supervisor
         .intensity(50, Duration::from_millis(5))
         .child(crowd)
@@ -89,13 +89,13 @@ fn crowd(ledger: &Arc<Ledger>) -> Supervisor<()> {
         .intensity(1_000, Duration::from_millis(5))
 }
 
-/// Fills the crowds up to so many members in all.
+/// Fills the crowds up to this many members in total.
 pub(crate) fn populate(node: &Node, members: usize) {
     for (place, area) in AREAS.into_iter().enumerate() {
         let wanted = members / AREAS.len() + usize::from(place < members % AREAS.len());
         let crowd: SupervisorAddress<()> = match node.lookup(&format!("{area}.crowd")) {
             Ok(crowd) => crowd,
-            // It is being started again: the next round fills it.
+            // It is being restarted: the next round fills it.
             Err(_) => continue,
         };
         let counts = crowd.count_children().timeout(STUCK).wait();

@@ -1,4 +1,4 @@
-//! One that links to others and monitors them, and knows what it should have heard.
+//! A process that links to others and monitors them, and checks the notices that it gets.
 
 use crate::ledger::Ledger;
 use krarup::Ref;
@@ -7,17 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Monitors that one watcher has at most: those on processes that never end would grow without end,
-/// and hide what leaks. A storm makes some dozens of these, so one whose end was not told is
-/// still there at the next rest.
+/// The most monitors of one watcher. Monitors of processes that never end would grow
+/// without bound and hide a leak. A storm makes some dozens of them, so a monitor whose
+/// notice was lost still exists at the next rest.
 const MOST: usize = 1_000;
 
 pub(crate) enum Watch {
     Monitor(Pid),
     Link(Pid),
-    /// Let one of each go.
+    /// Removes one monitor and one link.
     Forget,
-    /// Whose end it has not heard of.
+    /// Asks for the processes whose end it has not been notified of.
     Owed(Reply<Vec<Pid>>),
 }
 
@@ -52,7 +52,7 @@ impl Actor for Watcher {
                     ctx.demonitor(oldest);
                 }
             }
-            // A link to its parent would make its end a stop.
+            // An exit from its parent over a link would be taken as a stop.
             Watch::Link(pid) if pid != ctx.pid() && Some(pid) != ctx.parent() => {
                 self.ledger.bonds.fetch_add(1, Ordering::Relaxed);
                 ctx.link(pid);
@@ -60,7 +60,7 @@ impl Actor for Watcher {
             }
             Watch::Monitor(_) | Watch::Link(_) => {}
             Watch::Forget => {
-                // The last: an old one that stays is an end that was not heard of.
+                // The newest one: an old monitor that remains is an end without a notice.
                 if let Some((monitor, _)) = self.monitors.pop_last() {
                     ctx.demonitor(monitor);
                 }
@@ -76,7 +76,7 @@ impl Actor for Watcher {
     }
 
     async fn handle_exit(&mut self, _: &mut Context<Watch>, exit: Exit) -> Result {
-        // What comes from outside any process comes by no link.
+        // An exit signal from outside any process does not come over a link.
         let known = exit.pid.is_node() || self.links.remove(&exit.pid);
         self.ledger.lose_if(!known, || format!("an exit of {} too many", exit.pid));
         Ok(())

@@ -1,4 +1,5 @@
-//! A worker of any kind: it handles what comes, fails as it is told, sets timers and asks others.
+//! A worker of any kind: it handles messages, fails when told to, sets timers and calls
+//! other workers.
 
 use crate::STUCK;
 use crate::ledger::Ledger;
@@ -50,7 +51,7 @@ impl<K: Kind> Worker<K> {
         }
     }
 
-    /// Asks one of the named, who may be asking this one.
+    /// Calls one of the named workers, which may be calling this one.
     async fn ask(&self, ctx: &mut Context<Job<K>>) {
         let name = tree::a_name(ctx.random());
         let Ok(other) = ctx.lookup::<Job<Named>, Job<Named>>(&name) else { return };
@@ -70,8 +71,8 @@ impl<K: Kind> Worker<K> {
     }
 }
 
-/// Every call is answered, or fails because whom it was for has ended, has no room, or waits
-/// itself.
+/// Checks the error of a failed call. A call may fail because its target has ended, has no
+/// room, or is itself waiting.
 pub(crate) fn failed<K: Kind>(ledger: &Ledger, error: &CallError) {
     match error {
         CallError::NoProcess | CallError::Full | CallError::NoWorkers => call_refused::<K>(ledger),
@@ -111,7 +112,7 @@ impl<K: Kind> Actor for Worker<K> {
             }
             Job::Panic(letter) => {
                 letter.handled();
-                // As a panic, without its lines on the screen.
+                // Like a panic, but without its message on stderr.
                 resume_unwind(Box::new("planned"));
             }
             Job::End(letter, reason) => {

@@ -1,16 +1,16 @@
-//! The process that listens, and hands its connections to workers.
+//! The process that listens, and passes its connections to workers.
 //!
 //! ```text
 //! acceptor            listens, counts, stops
-//! └─ Pool             hands on in turn, replaces a worker that has died
-//!    ├─ worker        makes processes of connections
-//!    │  ├─ connection   reads, writes: a process each
+//! └─ Pool             distributes in turn, replaces a worker that has ended
+//!    ├─ worker        spawns the processes of connections
+//!    │  ├─ connection   reads, writes: one process each
 //!    │  └─ …
 //!    └─ …
 //! ```
 //!
-//! Ends go down the tree: whoever ends, in whatever way, ends those below. Of what ends below,
-//! only the end of the pool is one of the acceptor.
+//! Ends propagate down the tree: a process that ends, in whatever way, ends those below
+//! it. Of the ends below the acceptor, only that of the pool ends the acceptor.
 
 use crate::error::BindError;
 use crate::listening::{AcceptorRequest, AcceptorServer, AtLimit};
@@ -30,28 +30,30 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Workers unless told otherwise.
+/// The default number of workers.
 const WORKERS: usize = 2;
-/// Each is a process, and all are started before the first connection is accepted.
+/// The most workers. Each is a process, and all are started before the first connection is
+/// accepted.
 const MOST_WORKERS: usize = 1 << 16;
-/// Connections that may wait for being accepted unless told otherwise.
+/// The default length of the system's queue of connections that are not accepted yet.
 const BACKLOG: u32 = 1024;
-/// How long open connections may take to close unless told otherwise: shorter than what a
-/// supervisor gives a worker.
+/// The default time for open connections to close. It is shorter than the time that a
+/// supervisor grants a worker.
 const DRAIN: Duration = Duration::from_secs(3);
 
-/// Listens for TCP connections; each becomes a process that runs a [`Protocol`].
+/// Listens for TCP connections. Each becomes a process that runs a [`Protocol`].
 ///
-/// It binds when it starts: who waits for its spawn goes on when clients can connect, or has a
-/// [`BindError`]. Each connection is handed, in turn, to one of its workers, as a message that
-/// is answered when the connection is a process below that worker.
+/// It binds when it starts: its spawn completes when clients can connect, or fails with a
+/// [`BindError`]. Each connection is passed to one of its workers, in turn, as a request
+/// that is answered when the connection is a process below that worker.
 ///
-/// Stopped, it listens no more, asks the connections to close ([`Protocol::stopping`]), waits for
-/// them for as long as [`Acceptor::drain`] says, and kills those that are left. Killed, it takes
-/// all of them with it at once.
+/// When it is stopped, it stops listening, asks the connections to close
+/// ([`Protocol::stopping`]), waits for them for the time of [`Acceptor::drain`], and kills
+/// the remaining ones. When it is killed, all its connections end at once.
 ///
-/// As a child of a supervisor it is a [`ChildSpec`](https://docs.rs/krarup) of its own kind,
-/// `supervisor`, for it ends those below itself; with a fixed port it gets it again.
+/// As a child of a supervisor it is a [`ChildSpec`](https://docs.rs/krarup) of the kind
+/// `supervisor`, because it ends the processes below it itself. A restarted acceptor with
+/// a fixed port binds the same port again.
 ///
 /// ```
 /// # use krarup_gen::Result;
@@ -103,8 +105,8 @@ where
     P: Protocol,
     F: Fn() -> P + Send + Sync + 'static,
 {
-    /// Listens on this address; port 0 is any that is free. `factory` is called for each
-    /// connection, in its process.
+    /// Creates an acceptor that listens on this address; port 0 selects any free port.
+    /// `factory` runs once for each connection, in its process.
     pub fn new(address: SocketAddr, factory: F) -> Self {
         Acceptor {
             address,
@@ -119,46 +121,47 @@ where
         }
     }
 
-    /// How many workers make processes of connections, from 1 to 65536; 2 unless told
-    /// otherwise.
+    /// Sets how many workers spawn the processes of connections, from 1 to 65536. The
+    /// default is 2.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
         self
     }
 
-    /// The most connections that are open at one time, at least 1; without it, as many as the
-    /// system has descriptors for.
+    /// Sets the most connections that are open at a time, at least 1. Without it, only the
+    /// system's descriptors limit them.
     #[must_use]
     pub fn limit(mut self, connections: usize) -> Self {
         self.limit = Some(connections);
         self
     }
 
-    /// What is done with one connection more.
+    /// Sets what happens to connections beyond the limit.
     #[must_use]
     pub fn at_limit(mut self, at_limit: AtLimit) -> Self {
         self.at_limit = at_limit;
         self
     }
 
-    /// How many connections the system lets wait until they are accepted, at least 1, and no more
-    /// than it allows; 1024 unless told otherwise. Beyond, clients try again after a second.
+    /// Sets how many connections wait in the system until they are accepted: at least 1,
+    /// and at most what the system allows. The default is 1024. Beyond it, clients retry
+    /// after a second.
     #[must_use]
     pub fn backlog(mut self, connections: u32) -> Self {
         self.backlog = connections;
         self
     }
 
-    /// How long open connections may take to close when the acceptor stops, 3 s unless told
-    /// otherwise; zero drops them at once. Its supervisor must give it more time than that.
+    /// Sets how long open connections may take to close when the acceptor stops. The default
+    /// is 3 s; zero drops them at once. Its supervisor must grant it more time than that.
     #[must_use]
     pub fn drain(mut self, time: Duration) -> Self {
         self.drain = time;
         self
     }
 
-    /// The limits of each connection.
+    /// Sets the limits of each connection.
     #[must_use]
     pub fn options(mut self, options: ConnectionOptions) -> Self {
         self.options = options;
@@ -244,11 +247,11 @@ where
     }
 }
 
-/// A socket that listens and does not block.
+/// Creates a non-blocking socket that listens.
 fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     let socket = socket2::Socket::new(Domain::for_address(address), Type::STREAM, None)?;
-    // A port whose last connections are just closed can be had again; on Windows this would be
-    // leave to take it from others.
+    // Allows binding a port whose last connections have just closed. On Windows the option
+    // would also allow taking the port from another process.
     #[cfg(unix)]
     socket.set_reuse_address(true)?;
     socket.set_nonblocking(true)?;

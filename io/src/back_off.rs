@@ -1,13 +1,13 @@
-//! How long an acceptor waits when the system refuses.
+//! The waits of an acceptor after errors of the system.
 
 use std::time::Duration;
 
-/// After the first refusal.
+/// The wait after the first error.
 const FIRST: Duration = Duration::from_millis(10);
-/// At most.
+/// The longest wait.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Twice as long after each refusal, and as at first when something was accepted.
+/// A wait that doubles after each error, and is reset by an accepted connection.
 #[derive(Debug)]
 pub(crate) struct AcceptBackOff(Duration);
 
@@ -16,12 +16,12 @@ impl AcceptBackOff {
         AcceptBackOff(FIRST)
     }
 
-    /// Whether nothing was refused since something was last accepted.
+    /// Whether there was no error since the last accepted connection.
     pub(crate) fn is_fresh(&self) -> bool {
         self.0 == FIRST
     }
 
-    /// How long to wait after one more refusal.
+    /// Returns the wait after a further error.
     pub(crate) fn next(&mut self) -> Duration {
         let wait = self.0;
         self.0 = (wait * 2).min(LONGEST);

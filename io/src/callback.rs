@@ -1,4 +1,4 @@
-//! How a user's callbacks are run.
+//! Execution of a user's callbacks.
 
 use krarup_act::contain;
 use krarup_gen::Result;
@@ -6,7 +6,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::task::{Context, Poll};
 
-/// Runs a callback, and `meanwhile` whenever it waits: what it has sent goes out.
+/// Runs a callback, and runs `meanwhile` whenever it waits, to write the frames it has sent.
 pub(crate) async fn driven<F: Future>(
     mut meanwhile: impl FnMut(&mut Context<'_>),
     callback: F,
@@ -22,13 +22,13 @@ pub(crate) async fn driven<F: Future>(
     .await
 }
 
-/// Logs. A subscriber is a user's code as well, and its panic is no reason to leave undone what
-/// comes after it.
+/// Logs. A subscriber is user code too, and its panic must not keep the following steps
+/// from running.
 pub(crate) fn log(event: impl FnOnce()) {
     let _ = contain(event);
 }
 
-/// Runs a future; a panic comes back as a reason (rule D4), and the future is not polled again.
+/// Runs a future. A panic is returned as a reason (rule D4), and the future is not polled again.
 pub(crate) async fn contained<F: Future>(future: F) -> Result<F::Output> {
     let mut future = pin!(future);
     poll_fn(|cx| match contain(|| future.as_mut().poll(cx)) {
@@ -46,7 +46,7 @@ pub(crate) mod tests {
     use tracing::span::{Attributes, Id, Record};
     use tracing::{Event, Level, Metadata, Subscriber};
 
-    /// Counts the warnings and errors, and panics at each.
+    /// Counts warnings and errors, and panics at each of them.
     struct Panics(Arc<AtomicUsize>);
 
     impl Subscriber for Panics {
@@ -66,8 +66,8 @@ pub(crate) mod tests {
         fn exit(&self, _: &Id) {}
     }
 
-    /// How many warnings and errors are logged on this thread meanwhile, by a subscriber that
-    /// panics at each.
+    /// Returns how many warnings and errors are logged on this thread during the test, by
+    /// a subscriber that panics at each of them.
     pub(crate) fn logged(test: impl FnOnce()) -> usize {
         let events = Arc::new(AtomicUsize::new(0));
         tracing::subscriber::with_default(Panics(Arc::clone(&events)), test);

@@ -1,4 +1,4 @@
-//! A protocol's own view of its connection.
+//! A protocol's view of its connection.
 
 use crate::codecs::codec::Codec;
 use crate::error::{Closed, WriteError};
@@ -14,12 +14,12 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-/// A protocol's own view of its connection, as a [`Channel`](crate::Channel): messages of type
-/// `M`, frames of codec `C`. Each of its callbacks gets it.
+/// A protocol's view of its connection, usually named [`Channel`](crate::Channel):
+/// messages of type `M`, frames of codec `C`. Each callback gets it.
 ///
-/// What is sent waits here until the callback is done or awaits something, and then goes out, as
-/// fast as the peer takes it; never more than
-/// [`write_limit`](ConnectionOptions::write_limit) bytes wait.
+/// Sent frames are buffered until the callback returns or awaits. Then they are written as
+/// fast as the peer reads them. At most [`write_limit`](ConnectionOptions::write_limit)
+/// bytes are buffered.
 pub struct FrameChannel<M, C> {
     pub(crate) ctx: Context<M>,
     pub(crate) wire: Arc<SocketStream>,
@@ -31,7 +31,7 @@ pub struct FrameChannel<M, C> {
     local: SocketAddr,
 }
 
-/// What a protocol wants of its connection.
+/// The state that a protocol requests for its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChannelRequest {
     Open,
@@ -52,12 +52,13 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
         FrameChannel { ctx, wire, codec, options, wish, paused: false, peer, local }
     }
 
-    /// Sends a frame, without waiting.
+    /// Sends a frame without waiting.
     ///
     /// # Errors
-    /// [`WriteError::Full`] if too much waits already; [`drained`](crate::Protocol::drained) says when nothing
-    /// does. [`WriteError::TooLarge`], [`WriteError::Codec`], [`WriteError::Closed`]. Nothing
-    /// was written then.
+    /// [`WriteError::Full`] if too many bytes are buffered already. The connection calls
+    /// [`drained`](crate::Protocol::drained) when all of them are written.
+    /// [`WriteError::TooLarge`], [`WriteError::Codec`] and [`WriteError::Closed`] are the
+    /// other errors. After an error, nothing of the frame is written.
     pub fn send(&mut self, item: &C::Item) -> Result<(), WriteError> {
         let sent = self.put(item);
         if sent.as_ref().is_err_and(WriteError::is_full) {
@@ -66,11 +67,12 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
         sent
     }
 
-    /// Sends a frame, and waits for room if there is none: as long as the peer takes some of what
-    /// waits within each [`stall_timeout`](ConnectionOptions::stall_timeout).
+    /// Sends a frame, and waits for room if there is none. The wait continues as long as
+    /// the peer reads some of the buffered bytes within each
+    /// [`stall_timeout`](ConnectionOptions::stall_timeout).
     ///
     /// # Errors
-    /// As [`FrameChannel::send`], but never `Full`.
+    /// The errors of [`FrameChannel::send`], except `Full`.
     pub async fn send_or_wait(&mut self, item: &C::Item) -> Result<(), WriteError> {
         loop {
             match self.put(item) {
@@ -82,8 +84,8 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
         }
     }
 
-    /// Waits until the system has taken all that was sent. Whether the peer got it, only its
-    /// answer can tell.
+    /// Waits until the system has taken all sent bytes. Only an answer of the peer can
+    /// prove that they have arrived.
     ///
     /// # Errors
     /// [`WriteError::Closed`].
@@ -91,65 +93,66 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
         self.written_down_to(0, None).await
     }
 
-    /// Closes the connection when the callback is done: nothing more is read, what was sent is
-    /// written, and the peer is told that it was all.
+    /// Closes the connection when the callback returns. Nothing more is read, all sent
+    /// frames are written, and this direction of the stream is ended.
     pub fn close(&mut self) {
         if self.wish == ChannelRequest::Open {
             self.wish = ChannelRequest::Close;
         }
     }
 
-    /// Breaks the connection off when the callback is done: what waits is dropped, and the peer
-    /// gets a reset.
+    /// Aborts the connection when the callback returns. Buffered bytes are dropped, and
+    /// the peer gets a reset.
     pub fn abort(&mut self) {
         self.wish = ChannelRequest::Abort;
     }
 
-    /// Reads nothing until [`FrameChannel::resume`]: the peer is slowed down, and what it has sent
-    /// waits in the system. Messages are handled as before.
+    /// Reads nothing until [`FrameChannel::resume`]. The peer is slowed down, and its
+    /// bytes wait in the system. Messages are handled as before.
     pub fn pause(&mut self) {
         self.paused = true;
     }
 
-    /// Reads again.
+    /// Resumes reading.
     pub fn resume(&mut self) {
         self.paused = false;
     }
 
-    /// The address of the peer.
+    /// Returns the address of the peer.
     #[must_use]
     pub fn peer(&self) -> SocketAddr {
         self.peer
     }
 
-    /// The address of this side.
+    /// Returns the address of this side.
     #[must_use]
     pub fn local(&self) -> SocketAddr {
         self.local
     }
 
-    /// Bytes that wait for the peer to take them.
+    /// The number of buffered bytes, which the system has not taken yet.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.wire.outgoing().buffer.len()
     }
 
-    /// What others send to, to reach this connection.
+    /// Returns the address under which other processes reach this connection.
     #[must_use]
     pub fn address(&self) -> Address<M> {
         self.ctx.address()
     }
 
-    /// The process: for timers, links, monitors, children and all else that is not the socket's.
+    /// Returns the process context: for timers, links, monitors, children, and all else
+    /// that does not concern the socket.
     pub fn context(&mut self) -> &mut Context<M> {
         &mut self.ctx
     }
 
-    /// Puts a frame behind what waits, or nothing of it.
+    /// Appends a whole frame to the buffer, or nothing.
     ///
-    /// The codec writes into room of its own, which is put behind what waits when all of it is
-    /// there: so nothing is left of a frame that fails or panics, what waits is not in its hands,
-    /// and it runs under no lock.
+    /// The codec writes into a buffer of its own, which is appended when the frame is
+    /// complete. So a frame that fails or panics leaves nothing behind, the codec cannot
+    /// touch the buffered bytes, and it runs without the lock.
     fn put(&mut self, item: &C::Item) -> Result<(), WriteError> {
         if self.wish != ChannelRequest::Open {
             return Err(WriteError::Closed);
@@ -159,7 +162,8 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
             if outgoing.failure.is_some() {
                 return Err(WriteError::Closed);
             }
-            // The room behind what waits: no copy is made when it comes back.
+            // The capacity behind the buffered bytes is split off, so joining them again
+            // copies nothing.
             match outgoing.buffer.len() {
                 0 => std::mem::take(&mut outgoing.buffer),
                 waiting => outgoing.buffer.split_off(waiting),
@@ -180,7 +184,7 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
         Ok(())
     }
 
-    /// Waits until no more than so many bytes wait, and no longer than so long, if that is set.
+    /// Waits until at most `most` bytes are buffered, for at most `within` if that is set.
     pub(crate) async fn written_down_to(
         &mut self,
         most: usize,
@@ -216,7 +220,7 @@ impl<M: Send + 'static, C: Codec> FrameChannel<M, C> {
         .await
     }
 
-    /// What the connection knows of itself.
+    /// Adds the values of the connection.
     pub(crate) fn describe(&self, inspection: Inspection, received: u64) -> Inspection {
         let outgoing = self.wire.outgoing();
         inspection

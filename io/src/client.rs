@@ -18,12 +18,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// Connects to a TCP server, and runs a [`Protocol`] there: one process, one connection.
+/// Connects to a TCP server and runs a [`Protocol`]: one process, one connection.
 ///
-/// Who waits for its spawn goes on when it is connected and [`Protocol::connected`] has returned,
-/// or has a [`ConnectError`]. When the connection is lost it ends with
-/// [`Closed`](crate::Closed) as its reason, so a supervisor connects again: with a back-off, if
-/// the child has one. What others send to its address it gets by [`Protocol::handle_message`].
+/// Its spawn completes when it is connected and [`Protocol::connected`] has returned, or
+/// fails with a [`ConnectError`]. When the connection is lost, the process ends with
+/// [`Closed`](crate::Closed) as its reason, so a supervisor reconnects it, with a back-off if
+/// the child has one. Messages to its address are handled by [`Protocol::handle_message`].
 ///
 /// ```
 /// # use krarup_gen::Result;
@@ -72,12 +72,12 @@ pub struct Client<P> {
 }
 
 impl<P: Protocol> Client<P> {
-    /// Connects to this address.
+    /// Creates a client that connects to this address.
     pub fn new(address: SocketAddr, protocol: P) -> Self {
         Client { address, protocol, options: ConnectionOptions::default() }
     }
 
-    /// The limits of the connection.
+    /// Sets the limits of the connection.
     #[must_use]
     pub fn options(mut self, options: ConnectionOptions) -> Self {
         self.options = options;
@@ -119,7 +119,7 @@ async fn connect<M: Send + 'static>(
     connected(ctx, wire, address, options).await
 }
 
-/// Waits until the connection that has begun stands.
+/// Waits until a connection that was begun is established.
 async fn connected<M: Send + 'static>(
     ctx: &mut Context<M>,
     wire: SocketStream,

@@ -1,17 +1,17 @@
 //! The process of a connection.
 //!
 //! ```text
-//!            connected                    close, end, stop, error, time
+//!            connected                    close, end, stop, error, timeout
 //!   start ──────────────► open ────────────────────────────────────────► closing ──► closed
-//!                         │  ▲                                     what was sent is written,
-//!                  frame, message, drained, ..                     the peer told, its end awaited
+//!                         │  ▲                                     sent frames are written,
+//!                  frame, message, drained, ..                     end is sent and awaited
 //! ```
 //!
-//! One thing at a time: a frame, a message, a change of the socket, a time. Reading goes on only
-//! when the frames that have come are handled. Between two frames the mailbox is looked at, so a
-//! stop or an inspection waits for one frame and not for a flood of them; and after some dozen
-//! of either, or of reads, the process ends its turn, so that a flood is no reason for others to
-//! wait.
+//! It handles one thing at a time: a frame, a message, a change of the socket, a timeout.
+//! It reads only after the received frames are handled. Between two frames it looks into
+//! the mailbox, so a stop or an inspection waits for one frame and not for a flood of
+//! them. After some dozen frames, messages or reads the process ends its turn, so that a
+//! flood does not block other processes.
 
 use crate::callback::{contained, driven};
 use crate::channel::{ChannelRequest, FrameChannel};
@@ -29,12 +29,12 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// What is handled and read before others have their turn.
+/// The number of items and reads before other processes have their turn.
 const BUDGET: u32 = 32;
-/// What is read and thrown away at once while the peer's end is awaited.
+/// The number of reads that are discarded at once while the peer's end is awaited.
 const DISCARD: usize = 16;
 
-/// A connection at work.
+/// A running connection.
 pub(crate) struct Connection<P: Protocol> {
     protocol: P,
     channel: Channel<P>,
@@ -43,15 +43,15 @@ pub(crate) struct Connection<P: Protocol> {
     timer: MovingTimer,
     is_client: bool,
     mail_first: bool,
-    /// Of [`BUDGET`], what is left of this turn.
+    /// The rest of [`BUDGET`] in this turn.
     budget: u32,
-    /// The turn before was ended by a flood.
+    /// The previous turn used up its budget.
     flooded: bool,
-    /// The stop that it was told of.
+    /// The reason of the stop request that was handled.
     stop: Option<Reason>,
 }
 
-/// What is next.
+/// The next event.
 enum ConnectionEvent<P: Protocol> {
     Came(Arrival<Frame<P>>),
     Item(Received<P::Message>),
@@ -78,19 +78,19 @@ impl<P: Protocol> Connection<P> {
         }
     }
 
-    /// The whole life of the process.
+    /// Runs the process from start to end.
     pub(crate) async fn serve(mut self) -> Result {
         let why = contained(self.open()).await.unwrap_or_else(Closed::Crashed);
         self.timer.clear();
         let why = self.close(why).await;
         let reason = why.reason(self.is_client);
-        // Whatever comes of it, it is closed.
+        // The connection is closed, whatever the callback requests.
         self.channel.wish = ChannelRequest::Abort;
         contained(self.protocol.closed(&mut self.channel, &why)).await?;
         if reason.is_normal() { Ok(()) } else { Err(reason) }
     }
 
-    /// Until it is to be closed.
+    /// Serves until the connection is to be closed.
     async fn open(&mut self) -> Closed {
         let connected = self.protocol.connected(&mut self.channel);
         if let Err(reason) = driven(flush(&self.wire), connected).await {
@@ -121,8 +121,8 @@ impl<P: Protocol> Connection<P> {
         }
     }
 
-    /// A callback has failed. If it did so because it could not send, that is no failure of the
-    /// callback, and what broke the connection is known.
+    /// Converts the failure of a callback. If the callback failed because it could not
+    /// send, the failure of the connection is the cause.
     fn failed(&mut self, reason: Reason) -> Closed {
         if reason.downcast_ref() == Some(&WriteError::Closed)
             && let Some(failure) = self.wire.outgoing().failure.take()
@@ -169,7 +169,7 @@ impl<P: Protocol> Connection<P> {
             Received::Stop(reason) => {
                 self.stop = Some(reason);
                 if is_orphan(&mut channel.ctx).await {
-                    // Nobody is left who would end it if it did not close.
+                    // No process is left that would end it if it did not close.
                     channel.close();
                     return Ok(());
                 }
@@ -187,7 +187,7 @@ impl<P: Protocol> Connection<P> {
                 reply.send(None);
                 Ok(())
             }
-            // It takes no others, and its idle time is the socket's.
+            // It takes no messages of other types, and its idle timeout belongs to the socket.
             _ => Ok(()),
         }
     }
@@ -225,7 +225,8 @@ impl<P: Protocol> Connection<P> {
                 return Poll::Ready(ConnectionEvent::Drained);
             }
         }
-        // Looked at last, if not first: so its wish to be woken is what the process waits with.
+        // If the mailbox was not polled first, it is polled last, so that its waker is
+        // registered.
         if let Poll::Ready(item) = self.poll_mailbox(cx) {
             return Poll::Ready(ConnectionEvent::Item(item));
         }
@@ -236,8 +237,8 @@ impl<P: Protocol> Connection<P> {
         Poll::Pending
     }
 
-    /// What comes behind frames and messages, and without this would never come in a flood of
-    /// them. What the peer has sent before it went is handled first nevertheless.
+    /// Checks what ranks behind frames and messages, and would never be reached in a flood
+    /// of them. Frames that the peer sent before it closed are still handled first.
     fn poll_overdue(&mut self, cx: &mut Context<'_>) -> Poll<ConnectionEvent<P>> {
         if self.wire.poll_flush(cx).is_ready() && self.wire.outgoing().takes_again() {
             return Poll::Ready(ConnectionEvent::Drained);
@@ -259,7 +260,7 @@ impl<P: Protocol> Connection<P> {
         self.incoming.poll_next(codec, &self.wire, options, budget, || ctx.now(), cx)
     }
 
-    /// Whether the peer has taken too long for anything.
+    /// Whether one of the timeouts has expired.
     fn poll_times(&mut self, cx: &mut Context<'_>) -> Poll<Closed> {
         let FrameChannel { ctx, options, paused, .. } = &mut self.channel;
         let (waiting, wrote) = {
@@ -277,12 +278,12 @@ impl<P: Protocol> Connection<P> {
         }
     }
 
-    /// Closes the socket as far as that takes time: what was sent is written, and the peer's end
-    /// awaited. Then it needs only be dropped.
+    /// Performs the part of closing that takes time: it writes the sent frames and awaits
+    /// the peer's end. Afterwards the socket only needs to be dropped.
     async fn close(&mut self, why: Closed) -> Closed {
         match why {
             Closed::Failed { .. } => return why,
-            // What waits is in vain, or must not be taken for all.
+            // Buffered bytes are useless, or must not look like a complete stream.
             Closed::Aborted | Closed::Stalled { .. } | Closed::Crashed(_) => {
                 self.wire.reset();
                 return why;
@@ -299,8 +300,8 @@ impl<P: Protocol> Connection<P> {
         why
     }
 
-    /// Reads to the end, for some time: a socket that is closed with bytes on their way to it
-    /// resets the connection, and what the peer has not read yet is lost to it.
+    /// Reads to the end of the stream for at most `linger`. Closing a socket while bytes are on
+    /// their way to it resets the connection, and the peer loses bytes that it has not read yet.
     async fn await_end(&mut self) {
         let Connection { channel, wire, timer, .. } = self;
         let due = channel.ctx.now() + channel.options.linger;
@@ -328,7 +329,7 @@ async fn is_orphan<M: Send + 'static>(ctx: &mut krarup_act::Context<M>) -> bool 
     poll_fn(|cx| Poll::Ready(end.as_mut().poll(cx).is_ready())).await
 }
 
-/// Writes what waits as far as it can be written now.
+/// Writes as many buffered bytes as possible without waiting.
 fn flush(wire: &SocketStream) -> impl FnMut(&mut Context<'_>) {
     move |cx| {
         let _ = wire.poll_flush(cx);

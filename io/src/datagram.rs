@@ -1,4 +1,4 @@
-//! What a user writes for a UDP socket, and what its callbacks get.
+//! The [`DatagramProtocol`] trait: the user's callbacks of a UDP socket, and their view of it.
 
 use crate::callback::log;
 use crate::reactor::Socket;
@@ -19,15 +19,16 @@ use std::task::{self, Poll};
 /// The longest datagram that IPv4 carries, in bytes.
 pub(crate) const LONGEST: usize = 65_507;
 
-/// What a UDP socket does with what comes: the behaviour of a [`crate::Udp`].
+/// The behaviour of a UDP socket, run by a [`crate::Udp`].
 ///
-/// One at a time, as a connection: while a callback awaits, nothing is read, and when the
-/// system's buffer is full it drops what comes, as is UDP's way.
+/// It handles one thing at a time, as a connection does. While a callback awaits, nothing
+/// is read. When the system's buffer is full, the system drops arriving datagrams, as
+/// usual for UDP.
 pub trait DatagramProtocol: Sized + Send + 'static {
-    /// What other processes can send to it; [`std::convert::Infallible`] for nothing.
+    /// Messages that other processes can send to it; [`std::convert::Infallible`] for none.
     type Message: Send + 'static;
 
-    /// The socket is bound.
+    /// Runs when the socket is bound.
     fn bound(
         &mut self,
         channel: &mut DatagramChannel<Self::Message>,
@@ -36,7 +37,7 @@ pub trait DatagramProtocol: Sized + Send + 'static {
         ready(Ok(()))
     }
 
-    /// A datagram, and who sent it.
+    /// Handles a datagram and the address of its sender.
     fn received(
         &mut self,
         channel: &mut DatagramChannel<Self::Message>,
@@ -44,7 +45,7 @@ pub trait DatagramProtocol: Sized + Send + 'static {
         datagram: Bytes,
     ) -> impl Future<Output = Result> + Send;
 
-    /// A message of another process. The default drops it.
+    /// Handles a message of another process. The default drops it.
     fn handle_message(
         &mut self,
         channel: &mut DatagramChannel<Self::Message>,
@@ -55,7 +56,8 @@ pub trait DatagramProtocol: Sized + Send + 'static {
         ready(Ok(()))
     }
 
-    /// A send was refused with [`DatagramError::Full`], and now none waits any more.
+    /// Runs when no datagram waits any more, after a send was refused with
+    /// [`DatagramError::Full`].
     fn drained(
         &mut self,
         channel: &mut DatagramChannel<Self::Message>,
@@ -64,7 +66,7 @@ pub trait DatagramProtocol: Sized + Send + 'static {
         ready(Ok(()))
     }
 
-    /// A process that was monitored with [`DatagramChannel::context`] has ended.
+    /// Handles the end of a process that was monitored with [`DatagramChannel::context`].
     fn handle_down(
         &mut self,
         channel: &mut DatagramChannel<Self::Message>,
@@ -74,7 +76,8 @@ pub trait DatagramProtocol: Sized + Send + 'static {
         ready(Ok(()))
     }
 
-    /// An exit signal, if the process traps them. The default ends it with an abnormal reason.
+    /// Handles an exit signal, if the process traps them. The default ends the process if
+    /// the reason is abnormal.
     fn handle_exit(
         &mut self,
         channel: &mut DatagramChannel<Self::Message>,
@@ -84,12 +87,13 @@ pub trait DatagramProtocol: Sized + Send + 'static {
         ready(if exit.reason.is_abnormal() { Err(exit.reason) } else { Ok(()) })
     }
 
-    /// Describes the protocol; what the socket itself knows is added.
+    /// Describes the protocol. The socket adds its own values.
     fn inspect(&self) -> Inspection {
         Inspection::new()
     }
 
-    /// The last, unless killed: what was sent is on its way. As an actor's `terminate`.
+    /// Runs last, unless the process was killed, like an actor's `terminate`. After an
+    /// orderly end, all waiting datagrams have been sent.
     fn closed(
         &mut self,
         channel: &mut DatagramChannel<Self::Message>,
@@ -100,35 +104,35 @@ pub trait DatagramProtocol: Sized + Send + 'static {
     }
 }
 
-/// A datagram was not sent.
+/// Why a datagram was not sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatagramError {
-    /// No datagram is so long.
+    /// The datagram is longer than the protocol allows.
     #[error("a datagram of {length} bytes: at most {} can be sent", LONGEST)]
     TooLong {
-        /// Its length.
+        /// The length of the datagram.
         length: usize,
     },
-    /// The system takes no more for now, and as many wait already as may.
+    /// The system takes no more for now, and the limit of waiting datagrams is reached.
     #[error("{limit} datagrams wait to be sent: that is the limit")]
     Full {
-        /// The most that may wait.
+        /// The most datagrams that may wait.
         limit: usize,
     },
-    /// The system refuses it.
+    /// The system refuses the datagram.
     #[error("cannot send to {to}: {message}")]
     Failed {
         /// The receiver.
         to: SocketAddr,
         /// The kind of failure.
         kind: ErrorKind,
-        /// What the system says.
+        /// The message of the operating system.
         message: String,
     },
 }
 
-/// A protocol's own view of its UDP socket.
+/// A protocol's view of its UDP socket.
 pub struct DatagramChannel<M> {
     pub(crate) ctx: Context<M>,
     pub(crate) wire: Arc<DatagramWire>,
@@ -139,7 +143,7 @@ pub struct DatagramChannel<M> {
 }
 
 impl<M: Send + 'static> DatagramChannel<M> {
-    /// Sends a datagram, or lets it wait until the system can take it.
+    /// Sends a datagram, or queues it until the system can take it.
     ///
     /// # Errors
     /// [`DatagramError`]; nothing was sent.
@@ -151,10 +155,10 @@ impl<M: Send + 'static> DatagramChannel<M> {
         sent
     }
 
-    /// Sends a datagram, and waits for room if there is none.
+    /// Sends a datagram, and waits for room in the queue if there is none.
     ///
     /// # Errors
-    /// As [`DatagramChannel::send_to`], but never `Full`.
+    /// The errors of [`DatagramChannel::send_to`], except `Full`.
     pub async fn send_to_or_wait(
         &mut self,
         datagram: &[u8],
@@ -168,45 +172,47 @@ impl<M: Send + 'static> DatagramChannel<M> {
         }
     }
 
-    /// Waits until the system has taken all that waits.
+    /// Waits until the system has taken all queued datagrams.
     pub async fn flush(&mut self) {
         poll_fn(|cx| self.wire.poll_flush(cx)).await;
     }
 
-    /// Reads nothing until [`DatagramChannel::resume`]; the system drops what it has no room for.
+    /// Reads nothing until [`DatagramChannel::resume`]. The system drops datagrams for
+    /// which it has no room.
     pub fn pause(&mut self) {
         self.paused = true;
     }
 
-    /// Reads again.
+    /// Resumes reading.
     pub fn resume(&mut self) {
         self.paused = false;
     }
 
-    /// The address of the socket, with its port.
+    /// Returns the address of the socket, with its port.
     #[must_use]
     pub fn local(&self) -> SocketAddr {
         self.local
     }
 
-    /// Datagrams that wait for the system to take them.
+    /// The number of datagrams that wait for the system to take them.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.wire.outgoing.lock().queue.len()
     }
 
-    /// What others send to, to reach this process.
+    /// Returns the address under which other processes reach this process.
     #[must_use]
     pub fn address(&self) -> Address<M> {
         self.ctx.address()
     }
 
-    /// The process: for timers, links, monitors, children. [`Context::stop`] closes the socket.
+    /// Returns the process context: for timers, links, monitors, children.
+    /// [`Context::stop`] closes the socket.
     pub fn context(&mut self) -> &mut Context<M> {
         &mut self.ctx
     }
 
-    /// What the socket knows of itself.
+    /// Adds the values of the socket.
     pub(crate) fn describe(&self, inspection: Inspection) -> Inspection {
         let outgoing = self.wire.outgoing.lock();
         inspection
@@ -225,7 +231,7 @@ impl<M: Send + 'static> fmt::Debug for DatagramChannel<M> {
     }
 }
 
-/// A UDP socket, and what waits to be sent.
+/// A UDP socket and the queue of its datagrams to send.
 pub(crate) struct DatagramWire {
     socket: Socket<UdpSocket>,
     outgoing: Mutex<OutgoingDatagrams>,
@@ -235,13 +241,13 @@ pub(crate) struct DatagramWire {
 struct OutgoingDatagrams {
     queue: VecDeque<(Bytes, SocketAddr)>,
     sent: u64,
-    /// Datagrams that had waited and could not be sent then.
+    /// The number of queued datagrams that could not be sent later.
     lost: u64,
-    /// Somebody was refused and wants to know when none waits.
+    /// A send was refused, and the protocol is to be notified when no datagram waits.
     refused: bool,
 }
 
-/// Why not everything was sent.
+/// Why sending stopped early.
 enum SendStopped {
     Blocked,
     Lost(SocketAddr, io::Error),
@@ -281,19 +287,19 @@ impl DatagramWire {
         Ok(())
     }
 
-    /// Lets a datagram wait, as if the system had not taken it: to a receiver on this machine it
-    /// takes all.
+    /// Queues a datagram as if the system had not taken it. A receiver on the same machine
+    /// takes every datagram at once.
     #[cfg(test)]
     pub(crate) fn hold(&self, datagram: &'static [u8], to: SocketAddr) {
         self.outgoing.lock().queue.push_back((Bytes::from_static(datagram), to));
     }
 
-    /// Sends what waits; ready when none does any more.
+    /// Sends the queued datagrams. Ready when none are left.
     pub(crate) fn poll_flush(&self, cx: &task::Context<'_>) -> Poll<()> {
         loop {
             match self.send_out() {
                 Ok(()) => return Poll::Ready(()),
-                // Neither the waker nor who hears of the loss is called with the lock held.
+                // The waker and the logging subscriber are both called without the lock.
                 Err(SendStopped::Blocked) => {
                     if self.socket.poll_ready(Direction::Write, cx).is_pending() {
                         return Poll::Pending;
@@ -306,7 +312,7 @@ impl DatagramWire {
         }
     }
 
-    /// Sends what waits until there is no more, or something stands in the way.
+    /// Sends queued datagrams until none are left or an error occurs.
     fn send_out(&self) -> Result<(), SendStopped> {
         let mut outgoing = self.outgoing.lock();
         while let Some((datagram, to)) = outgoing.queue.front() {
@@ -330,7 +336,7 @@ impl DatagramWire {
         Ok(())
     }
 
-    /// Whether somebody was refused, and none waits any more.
+    /// Whether a send was refused before. Called when the queue is empty.
     pub(crate) fn takes_again(&self) -> bool {
         std::mem::take(&mut self.outgoing.lock().refused)
     }

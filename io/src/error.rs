@@ -1,4 +1,4 @@
-//! Why a connection is closed, and what could not be done.
+//! Why a connection is closed, and the errors of binding, connecting and writing.
 
 use crate::codecs::codec::CodecError;
 use krarup_gen::Reason;
@@ -6,62 +6,62 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Why a connection is closed: what [`crate::Protocol::closed`] hears.
+/// Why a connection is closed: the argument of [`crate::Protocol::closed`].
 ///
-/// | variant | an accepted connection ends with | a client with |
+/// | variant | an accepted connection ends with | a client ends with |
 /// |---|---|---|
 /// | `Local` | [`Reason::Normal`] | [`Reason::Normal`] |
 /// | `Aborted` | [`Reason::Normal`] | [`Reason::Normal`] |
 /// | `Peer` | [`Reason::Normal`] | this error |
 /// | `Stopped` | the reason it was stopped with | the reason it was stopped with |
-/// | `Crashed` | what the callback failed with | what the callback failed with |
+/// | `Crashed` | the reason of the callback | the reason of the callback |
 /// | any other | a shutdown with this detail | this error |
 ///
-/// So a client that has lost its server is started again by its supervisor, and that a stranger
-/// breaks off is no failure of an accepted connection.
+/// So a client that has lost its server is restarted by its supervisor, while an accepted
+/// connection does not fail because an unknown client disconnects.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Closed {
-    /// The protocol closed it, and all that was sent has been written.
+    /// The protocol closed it, and all sent frames were written.
     #[error("closed")]
     Local,
-    /// The protocol broke it off: the peer gets a reset.
+    /// The protocol aborted it: the peer gets a reset.
     #[error("broken off")]
     Aborted,
-    /// The peer sends no more, and all that was sent to it has been written.
+    /// The peer closed its sending side, and all sent frames were written.
     #[error("closed by the peer")]
     Peer,
-    /// It was asked to stop, and all that was sent has been written.
+    /// It was asked to stop, and all sent frames were written.
     #[error("stopped: {0}")]
     Stopped(Reason),
-    /// The connection failed: a reset, most often.
+    /// The connection failed, most often by a reset.
     #[error("connection failed: {message}")]
     Failed {
         /// The kind of failure.
         kind: io::ErrorKind,
-        /// What the system says.
+        /// The message of the operating system.
         message: String,
     },
-    /// What the peer sent is no frame.
+    /// The received bytes are not a frame.
     #[error("malformed: {0}")]
     Malformed(CodecError),
-    /// Nothing went either way for this long.
+    /// There was no traffic in either direction for this long.
     #[error("idle for {0:?}")]
     Idle(Duration),
-    /// The peer took nothing of what waited for it.
+    /// The peer took none of the buffered bytes.
     #[error("the peer took none of {waiting} bytes for {limit:?}")]
     Stalled {
-        /// The bytes that waited.
+        /// The number of bytes that waited.
         waiting: usize,
-        /// For how long.
+        /// The time for which they waited.
         limit: Duration,
     },
-    /// It was closed, and the peer had not taken all that was sent after this time.
+    /// It was closed, and the peer had not taken all sent bytes after this time.
     #[error("closed with {waiting} bytes unsent after {limit:?}")]
     Unsent {
-        /// The bytes that waited.
+        /// The number of bytes that waited.
         waiting: usize,
-        /// The time.
+        /// The time limit.
         limit: Duration,
     },
     /// A frame took longer than this.
@@ -77,7 +77,7 @@ impl Closed {
         Closed::Failed { kind: error.kind(), message: error.to_string() }
     }
 
-    /// What the process ends with.
+    /// Returns the reason with which the process ends.
     pub(crate) fn reason(&self, is_client: bool) -> Reason {
         match self {
             Closed::Local | Closed::Aborted => Reason::Normal,
@@ -89,74 +89,74 @@ impl Closed {
     }
 }
 
-/// Something was not sent; nothing of it was written.
+/// Why a frame was not sent. Nothing of it was written.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The peer is slower than this side: it has not taken enough of what waits.
+    /// The peer is slower than this side: it has not taken enough of the buffered bytes.
     #[error(
         "{waiting} bytes wait to be sent: a frame of {frame} would exceed the limit of {limit}"
     )]
     Full {
-        /// The bytes that wait.
+        /// The number of bytes that wait.
         waiting: usize,
-        /// The length of what was to be sent.
+        /// The length of the frame.
         frame: usize,
-        /// The most that may wait.
+        /// The most bytes that may wait.
         limit: usize,
     },
-    /// It would exceed the limit if nothing else waited.
+    /// The frame would exceed the limit even if no other bytes waited.
     #[error("a frame of {frame} bytes exceeds the limit of {limit}")]
     TooLarge {
-        /// Its length.
+        /// The length of the frame.
         frame: usize,
-        /// The most that may wait.
+        /// The most bytes that may wait.
         limit: usize,
     },
     /// The connection is closed, or is being closed.
     #[error("the connection is closed")]
     Closed,
-    /// The codec cannot write it.
+    /// The codec cannot encode the frame.
     #[error(transparent)]
     Codec(#[from] CodecError),
 }
 
 impl WriteError {
-    /// Whether it could be sent later.
+    /// Whether the send may succeed later.
     #[must_use]
     pub const fn is_full(&self) -> bool {
         matches!(self, WriteError::Full { .. })
     }
 }
 
-/// An acceptor or a UDP socket does not listen.
+/// An acceptor or a UDP socket cannot bind its address.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot bind {address}: {source}")]
 pub struct BindError {
-    /// The address that was asked for.
+    /// The requested address.
     pub address: SocketAddr,
-    /// What the system says.
+    /// The error of the operating system.
     pub source: io::Error,
 }
 
-/// A client is not connected.
+/// A client cannot connect.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The system says so.
+    /// The operating system reported an error.
     #[error("cannot connect to {address}: {source}")]
     Failed {
-        /// The address that was asked for.
+        /// The requested address.
         address: SocketAddr,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// It took too long.
+    /// Connecting took too long.
     #[error("not connected to {address} within {limit:?}")]
     Timeout {
-        /// The address that was asked for.
+        /// The requested address.
         address: SocketAddr,
-        /// The time.
+        /// The time limit.
         limit: Duration,
     },
 }
@@ -168,7 +168,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(7);
 
-    /// What is lost, in every way, and how that is said.
+    /// All ways to lose a connection, with their messages.
     fn lost() -> Vec<(Closed, &'static str)> {
         vec![
             (

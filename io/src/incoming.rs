@@ -1,5 +1,5 @@
-//! What has come and is not handled: at most one frame that is not whole, and what was read with
-//! its end.
+//! The received and unhandled bytes: at most one incomplete frame, and the bytes that were
+//! read together with its end.
 
 use crate::codecs::codec::{Codec, CodecError};
 use crate::options::ConnectionOptions;
@@ -13,16 +13,16 @@ use std::task::{Context, Poll};
 #[derive(Default)]
 pub(crate) struct Incoming {
     buffer: BytesMut,
-    /// Whether the buffer may hold a whole frame: no more is read while it does.
+    /// Whether the buffer may hold a whole frame. No more is read while it may.
     may_hold: bool,
-    /// When the first byte of the frame in the buffer came.
+    /// When the first byte of the frame in the buffer arrived.
     pub(crate) began: Option<Timestamp>,
-    /// Since when nothing is read because the protocol has other things to do: no time of which a
-    /// frame is to blame.
+    /// Since when the protocol does not read because it is busy. This time does not count
+    /// for the frame.
     away: Option<Timestamp>,
-    /// Bytes that came.
+    /// The number of received bytes.
     pub(crate) received: u64,
-    /// When something last came.
+    /// When bytes last arrived.
     pub(crate) last: Timestamp,
     end: StreamEnd,
 }
@@ -31,13 +31,13 @@ pub(crate) struct Incoming {
 enum StreamEnd {
     #[default]
     Open,
-    /// The peer sends no more; what came before may hold frames.
+    /// The peer has closed its sending side. The buffer may still hold frames.
     Reached,
-    /// That has been said.
+    /// The end was reported to the protocol.
     Told,
 }
 
-/// What came.
+/// The next arrival.
 pub(crate) enum Arrival<F> {
     Frame(F),
     Malformed(CodecError),
@@ -46,24 +46,24 @@ pub(crate) enum Arrival<F> {
 }
 
 impl Incoming {
-    /// Nothing has come since `now`.
+    /// Creates the reading side, with no arrivals since `now`.
     pub(crate) fn new(now: Timestamp) -> Self {
         Incoming { last: now, ..Incoming::default() }
     }
 
-    /// Whether the peer sends no more, and everything it sent has been handled.
+    /// Whether the peer has closed its sending side, and everything it sent was handled.
     pub(crate) fn has_ended(&self) -> bool {
         self.end == StreamEnd::Told
     }
 
-    /// From now on nothing is read, whatever comes.
+    /// Records that reading stops now.
     pub(crate) fn reads_not(&mut self, now: impl FnOnce() -> Timestamp) {
         if self.began.is_some() && self.away.is_none() {
             self.away = Some(now());
         }
     }
 
-    /// From now on it is read again: the frame that has begun is given the time.
+    /// Records that reading resumes: the frame that has begun is granted the time in between.
     pub(crate) fn reads_again(&mut self, now: impl FnOnce() -> Timestamp) {
         if let Some(away) = self.away.take()
             && let Some(began) = &mut self.began
@@ -72,8 +72,8 @@ impl Incoming {
         }
     }
 
-    /// The next frame, or whatever comes instead; reads if there is no whole one, as often as
-    /// the turn may, of which the rest is in `budget`.
+    /// Returns the next frame, or another arrival. It reads if there is no whole frame, at
+    /// most `budget` times in this turn.
     pub(crate) fn poll_next<C: Codec>(
         &mut self,
         codec: &mut C,
@@ -99,7 +99,7 @@ impl Incoming {
                 }
                 StreamEnd::Told => return Poll::Pending,
             }
-            // A large frame is many reads, and others wait for their turn.
+            // A large frame takes many reads, so let other processes run.
             let Some(left) = budget.checked_sub(1) else {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
@@ -132,11 +132,11 @@ impl Incoming {
         };
         let left = self.buffer.len();
         if left == 0 {
-            // What is idle holds no memory.
+            // An idle connection holds no memory.
             self.buffer = BytesMut::new();
             self.began = None;
         } else if frame.is_some() && options.frame.is_some() {
-            // What is left begins the next one.
+            // The rest begins the next frame.
             self.began = Some(now());
         }
         if frame.is_none() {
@@ -198,7 +198,7 @@ mod tests {
                 Timestamp::default,
                 &Context::from_waker(&waker),
             );
-            // What a read takes at once is no more than this.
+            // One read takes at most 16 KiB.
             assert!(incoming.received - before <= 3 * (16 << 10));
             match came {
                 Poll::Ready(Arrival::Frame(frame)) => break assert_eq!(frame.len(), FRAME),
@@ -218,13 +218,13 @@ mod tests {
     fn i5_the_time_of_a_frame_stands_while_nothing_is_read() {
         let at = |millis| Timestamp::default() + Duration::from_millis(millis);
         let mut incoming = Incoming::new(at(0));
-        // Between two frames there is nothing to give time to.
+        // Between two frames no time is granted.
         incoming.reads_not(|| at(5));
         incoming.reads_again(|| at(10));
         assert_eq!(incoming.began, None);
         incoming.began = Some(at(10));
         incoming.reads_not(|| at(15));
-        // A callback within a pause is part of it.
+        // A callback within a pause is part of the pause.
         incoming.reads_not(|| at(40));
         incoming.reads_again(|| at(115));
         incoming.reads_again(|| at(116));

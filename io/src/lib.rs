@@ -1,46 +1,48 @@
-//! Sockets as processes of the Krarup node.
+//! Sockets as processes of a Krarup node.
 //!
 //! | process | what it does | runs |
 //! |---|---|---|
-//! | [`Acceptor`] | listens, and hands each connection to one of its workers | a [`Protocol`] in each connection |
+//! | [`Acceptor`] | listens, and passes each connection to a worker | a [`Protocol`] per connection |
 //! | [`Client`] | one outgoing connection | a [`Protocol`] |
 //! | [`Udp`] | one UDP socket | a [`DatagramProtocol`] |
 //!
-//! A connection is a process: it has an address to send to, a mailbox, links and monitors, a
-//! place in the tree, and when it crashes that is nobody else's matter. It handles one thing at a
-//! time, a frame, a message or a change of its socket, and reads no further meanwhile: so a peer
-//! is never faster than what handles its frames. What waits for a peer to read it is bounded, and
-//! so is every time for which a peer may keep something waiting: [`ConnectionOptions`].
+//! A connection is a process: it has an address, a mailbox, links and monitors, and a
+//! place in the process tree. Its crash affects no other connection. It handles one thing
+//! at a time (a frame, a message or a change of its socket) and does not read meanwhile.
+//! So a peer is never faster than the handling of its frames. The bytes that wait for a
+//! peer to read them are bounded, and so is every time for which a peer may keep something
+//! waiting: see [`ConnectionOptions`].
 //!
-//! | what can go wrong | is a |
+//! | failure | result |
 //! |---|---|
-//! | an option that cannot be | [`OptionsError`], of the spawn: nothing was opened |
-//! | the address is taken or not ours | [`BindError`], of the spawn |
-//! | nobody listens, or answers in time | [`ConnectError`], of the spawn |
-//! | the peer is slower than what is sent to it | [`WriteError`], of the send: nothing of it was written |
-//! | what comes is no frame | [`CodecError`], in [`Protocol::malformed`] |
-//! | the connection is over | [`Closed`], in [`Protocol::closed`], and why the process ended |
-//! | a datagram cannot be sent | [`DatagramError`], of the send |
-//! | the system has no descriptors left | reported once, counted as `accept_errors`; clients wait |
+//! | an option is invalid | [`OptionsError`] of the spawn; nothing was opened |
+//! | the address is taken or is not local | [`BindError`] of the spawn |
+//! | no server listens or answers in time | [`ConnectError`] of the spawn |
+//! | the peer is slower than its sender | [`WriteError`] of the send; nothing of it was written |
+//! | the received bytes are not a frame | [`CodecError`], in [`Protocol::malformed`] |
+//! | the connection is closed | [`Closed`], in [`Protocol::closed`] and as the exit reason |
+//! | a datagram cannot be sent | [`DatagramError`] of the send |
+//! | the system has no descriptors left | logged once, counted as `accept_errors`; clients wait |
 //!
-//! No process and no worker waits in the system: one thread in the program, `krarup-io`, does it
-//! for all sockets of all nodes, from the first to the last. Sockets need a real node: a
-//! simulation does not refuse them, but its time does not wait for what comes from outside. On a calling-thread dispatcher
-//! that one thread would run the processes, each while all others wait.
+//! No process and no worker blocks in the operating system. One thread of the program,
+//! `krarup-io`, waits for all sockets of all nodes. It starts with the first socket and
+//! ends with the last. Sockets need a real node. A simulation accepts them, but its
+//! virtual time does not wait for input from outside. On a calling-thread dispatcher the
+//! `krarup-io` thread would run the processes, one after the other.
 //!
 //! ```
 //! use krarup_gen::Result;
 //! use krarup_io::{Acceptor, Channel, Lines, Protocol};
 //! use krarup_node::Node;
 //!
-//! /// Counts what each client says.
+//! /// Numbers the lines of each client.
 //! #[derive(Default)]
 //! struct Counting {
 //!     lines: u32,
 //! }
 //!
 //! impl Protocol for Counting {
-//!     type Message = String;                         // what other processes can send here
+//!     type Message = String; // Messages that other processes can send.
 //!     type Codec = Lines;
 //!     fn codec(&self) -> Lines {
 //!         Lines::new(80)
@@ -51,7 +53,7 @@
 //!         Ok(channel.send_or_wait(&answer).await?)
 //!     }
 //!     async fn handle_message(&mut self, channel: &mut Channel<Self>, news: String) -> Result {
-//!         Ok(channel.send(&news)?)                   // a client that does not read is closed
+//!         Ok(channel.send(&news)?) // A client that does not read is closed.
 //!     }
 //! }
 //!

@@ -1,4 +1,4 @@
-//! An acceptor at work: what it accepts, what it answers, how it stops.
+//! The running acceptor: how it accepts, answers and stops.
 
 use crate::back_off::AcceptBackOff;
 use crate::callback::log;
@@ -20,38 +20,38 @@ use std::sync::Arc;
 use std::task::{self, Poll};
 use std::time::Duration;
 
-/// How long those that were killed may take to be gone: they are at their next await.
+/// The time for killed connections to end. A killed process ends at its next await.
 const KILL: Duration = Duration::from_secs(1);
-/// Connections that are accepted before others have their turn.
+/// The number of connections that are accepted before other processes have their turn.
 const BUDGET: u32 = 16;
-/// How often a connection is handed on again whose worker has ended before it took it: for some
-/// two seconds altogether.
+/// How often a connection is passed on again if its worker has ended before it took it.
+/// All waits together are some two seconds.
 const HANDED_AGAIN: usize = 8;
-/// Peers that an inspection shows.
+/// The most peers that an inspection shows.
 const SHOWN: usize = 32;
 
-/// What an acceptor does with one connection more than its limit.
+/// What an acceptor does with a connection beyond its limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AtLimit {
-    /// Accepts none until one of the others is closed: it waits in the system's queue, and its
-    /// client takes it for connected.
+    /// Accepts no connection until another one is closed. The connection waits in the
+    /// system's queue, and its client considers it connected.
     #[default]
     Wait,
-    /// Accepts it and resets it at once, so that its client knows.
+    /// Accepts the connection and resets it at once, so that its client is notified.
     Refuse,
 }
 
-/// What an acceptor answers.
+/// A request to an acceptor.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AcceptorRequest<M: Send + 'static> {
-    /// The address it listens on, with its port.
+    /// Requests the address it listens on, with its port.
     Address(Reply<SocketAddr>),
-    /// The connections that are open, in the order in which they were accepted.
+    /// Requests the open connections, in the order in which they were accepted.
     Connections(Reply<Vec<Peer<M>>>),
 }
 
-/// The acceptor at work.
+/// A running acceptor.
 pub(crate) struct AcceptorServer<M: Send + 'static> {
     listener: Option<Socket<TcpListener>>,
     local: SocketAddr,
@@ -59,7 +59,7 @@ pub(crate) struct AcceptorServer<M: Send + 'static> {
     pool: Address<Accepted<M>, PoolCommand>,
     limit: Option<usize>,
     at_limit: AtLimit,
-    /// When to try again after the system has refused.
+    /// When to try again after an error of the system.
     retry: Option<Timestamp>,
     back_off: AcceptBackOff,
     timer: MovingTimer,
@@ -69,7 +69,7 @@ pub(crate) struct AcceptorServer<M: Send + 'static> {
     errors: u64,
 }
 
-/// What is next.
+/// The next event.
 enum ListenerEvent<M: Send + 'static> {
     Item(Received<AcceptorRequest<M>>),
     Accepted(io::Result<(TcpStream, SocketAddr)>),
@@ -100,14 +100,14 @@ impl<M: Send + 'static> AcceptorServer<M> {
         }
     }
 
-    /// Until it is to stop.
+    /// Serves until the acceptor is to stop.
     pub(crate) async fn serve(&mut self, ctx: &mut Context<AcceptorRequest<M>>) -> Reason {
         loop {
             match poll_fn(|cx| self.poll_next(ctx, cx)).await {
                 ListenerEvent::Accepted(Ok((stream, peer))) => {
                     self.hand_on(ctx, stream, peer).await;
                 }
-                // Another socket would be told of again: whoever restarts this has one.
+                // A new socket would get reports again, and the restarted acceptor opens one.
                 ListenerEvent::Accepted(Err(error)) if is_lost(&error) => return error.into(),
                 ListenerEvent::Accepted(Err(error)) => self.wait_after(ctx, &error),
                 ListenerEvent::Item(item) => {
@@ -140,7 +140,7 @@ impl<M: Send + 'static> AcceptorServer<M> {
         Poll::Pending
     }
 
-    /// The next connection, when there is a place for it.
+    /// Accepts the next connection when the limit permits it.
     fn poll_accept(
         &mut self,
         ctx: &mut Context<AcceptorRequest<M>>,
@@ -164,7 +164,7 @@ impl<M: Send + 'static> AcceptorServer<M> {
         }
     }
 
-    /// Hands a connection to the worker whose turn it is.
+    /// Passes a connection to the next worker.
     async fn hand_on(
         &mut self,
         ctx: &mut Context<AcceptorRequest<M>>,
@@ -174,7 +174,7 @@ impl<M: Send + 'static> AcceptorServer<M> {
         self.back_off = AcceptBackOff::new();
         if self.limit.is_some_and(|limit| self.tally.open() >= limit) {
             self.refused += 1;
-            // If this fails, the client sees an end instead.
+            // If this fails, the client sees the end of the stream instead of a reset.
             let _ = SockRef::from(&stream).set_linger(Some(Duration::ZERO));
             return;
         }
@@ -182,11 +182,11 @@ impl<M: Send + 'static> AcceptorServer<M> {
         let mut error = self.hand_to_one(&handed).await.err();
         let mut pause = AcceptBackOff::new();
         for _ in 0..HANDED_AGAIN {
-            // The worker has ended before it took it: it is the next one's.
+            // The worker has ended before it took the connection: pass it to the next one.
             if error.is_none() || !handed.is_there() {
                 break;
             }
-            // If it was the only one, its replacement needs time to start.
+            // If it was the only worker, its replacement needs time to start.
             ctx.sleep(pause.next()).await;
             error = self.hand_to_one(&handed).await.err();
         }
@@ -206,8 +206,9 @@ impl<M: Send + 'static> AcceptorServer<M> {
         Ok(self.pool.call(|mounted| Accepted { handed, mounted }).await??)
     }
 
-    /// A connection that was broken off before it was accepted is nobody's; for all else the
-    /// system needs time: it is out of descriptors, most likely, and they come back.
+    /// Handles an error of `accept`. A connection that was aborted before it was accepted
+    /// is ignored. After any other error the system needs time: most likely it is out of
+    /// descriptors, which become free again.
     fn wait_after(&mut self, ctx: &Context<AcceptorRequest<M>>, error: &io::Error) {
         self.errors += 1;
         if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset) {
@@ -224,7 +225,7 @@ impl<M: Send + 'static> AcceptorServer<M> {
         self.retry = Some(ctx.now() + self.back_off.next());
     }
 
-    /// Handles what is no connection; why to stop, if it is a reason to.
+    /// Handles an item that is not a connection. Returns a reason if the acceptor is to stop.
     fn handle(
         &self,
         ctx: &Context<AcceptorRequest<M>>,
@@ -248,7 +249,7 @@ impl<M: Send + 'static> AcceptorServer<M> {
         None
     }
 
-    /// Listens no more, and ends what is below.
+    /// Stops listening and ends the processes below.
     pub(crate) async fn stop(&mut self, ctx: &mut Context<AcceptorRequest<M>>, drain: Duration) {
         self.listener = None;
         for open in self.tally.peers() {
@@ -264,7 +265,7 @@ impl<M: Send + 'static> AcceptorServer<M> {
         end.await;
     }
 
-    /// Waits until no connection is open, at most so long; answers meanwhile.
+    /// Waits until no connection is open, at most for `limit`. Requests are answered meanwhile.
     async fn emptied(&mut self, ctx: &mut Context<AcceptorRequest<M>>, limit: Duration) {
         let due = ctx.now() + limit;
         loop {
@@ -279,7 +280,7 @@ impl<M: Send + 'static> AcceptorServer<M> {
             });
             match item.await {
                 None => return,
-                // It stops already.
+                // The acceptor is stopping already.
                 Some(item) => drop(self.handle(ctx, item)),
             }
         }
@@ -332,7 +333,7 @@ mod tests {
 
     type Requests = AcceptorRequest<Infallible>;
 
-    /// A listener, and a stream that is connected to it.
+    /// Returns a listener and a stream that is connected to it.
     fn sockets() -> (Socket<TcpListener>, SocketAddr, TcpStream) {
         let listener = TcpListener::bind(([127, 0, 0, 1], 0).into()).unwrap();
         let local = listener.local_addr().unwrap();
@@ -340,7 +341,7 @@ mod tests {
         (Socket::new(listener).unwrap(), local, stream)
     }
 
-    /// An acceptor without a limit, and its pool.
+    /// Returns an acceptor with this limit, and its pool.
     async fn server(
         ctx: &mut Context<Requests, Requests>,
         bound: (Socket<TcpListener>, SocketAddr),
@@ -367,7 +368,7 @@ mod tests {
         Ok(AcceptorServer::new((listener, local), tally, pool, limit, AtLimit::Refuse))
     }
 
-    /// What an acceptor waits after an error.
+    /// Returns how long an acceptor waits after an error, in milliseconds.
     fn wait(
         server: &mut AcceptorServer<Infallible>,
         ctx: &Context<Requests, Requests>,
@@ -377,7 +378,7 @@ mod tests {
         server.retry.take().map_or(0, |retry| (retry - ctx.now()).as_millis())
     }
 
-    /// Runs this in a process of a simulation, to its end.
+    /// Runs the test in a process of a simulation, to its end.
     fn simulated<T, F>(test: impl FnOnce(Context<Requests, Requests>) -> F + Send + 'static) -> T
     where
         T: Send + 'static,
@@ -483,7 +484,7 @@ mod tests {
             assert_eq!(server.tally.open(), 0);
             Ok(ctx.now() - began)
         });
-        // As often as the back-off is asked: 10 + 20 + 40 + .. + 1000 ms.
+        // The waits of the back-off: 10 + 20 + 40 + .. + 1000 ms.
         assert_eq!(took, Duration::from_millis(2270));
     }
 
@@ -492,7 +493,7 @@ mod tests {
         let dropped = logged(|| {
             let took = simulated(|mut ctx| async move {
                 let (listener, local, stream) = sockets();
-                // A mailbox that no process can have.
+                // A bound that no mailbox can have.
                 let none = ConnectionOptions::new().mailbox(0);
                 let mut server = server_of(&mut ctx, (listener, local), None, none).await?;
                 let began = ctx.now();
@@ -501,7 +502,7 @@ mod tests {
                 assert_eq!(server.tally.open(), 0);
                 Ok(ctx.now() - began)
             });
-            // No worker has ended: another one could not make it either.
+            // No worker has ended, and another one could not spawn it either.
             assert_eq!(took, Duration::ZERO);
         });
         assert_eq!(dropped, 1);

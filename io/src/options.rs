@@ -2,38 +2,38 @@
 
 use std::time::Duration;
 
-/// Bytes that may wait to be sent unless told otherwise.
+/// The default limit of buffered bytes.
 const WRITE_LIMIT: usize = 256 << 10;
-/// Bytes of a frame that has not come whole unless told otherwise.
+/// The default limit of bytes of an incomplete frame.
 const READ_LIMIT: usize = 1 << 20;
-/// Messages that may wait at a connection unless told otherwise.
+/// The default bound of a connection's mailbox.
 const MAILBOX: usize = 1024;
-/// For how long a peer may take nothing of what waits for it unless told otherwise.
+/// The default time for which a peer may take none of the buffered bytes.
 const STALL: Duration = Duration::from_secs(30);
-/// For how long it is waited for the peer's end of a stream unless told otherwise.
+/// The default time to wait for the peer's end of the stream.
 const LINGER: Duration = Duration::from_secs(1);
-/// How long what was sent may take to be written when a connection closes unless told otherwise.
+/// The default time for writing the buffered bytes when a connection closes.
 const CLOSE: Duration = Duration::from_secs(30);
-/// What systems take as the time of a keep-alive.
+/// The shortest and longest keep-alive time that operating systems accept.
 const KEEPALIVE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(32_767));
-/// How long connecting may take unless told otherwise.
+/// The default time for connecting.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// The limits of a connection: what it may hold, and how long it waits for its peer.
+/// The limits of a connection: how much it buffers, and how long it waits for its peer.
 ///
-/// | limit | default | what happens beyond it |
+/// | limit | default | effect |
 /// |---|---|---|
 /// | [`write_limit`](Self::write_limit) | 256 KiB | a send is [`WriteError::Full`](crate::WriteError::Full), or waits |
-/// | [`read_limit`](Self::read_limit) | 1 MiB | a frame that is not whole by then ends the connection |
+/// | [`read_limit`](Self::read_limit) | 1 MiB | a longer incomplete frame ends the connection |
 /// | [`mailbox`](Self::mailbox) | 1024 messages | as for any process: [`SendError::Full`](krarup_gen::SendError::Full) |
 /// | [`stall_timeout`](Self::stall_timeout) | 30 s | [`Closed::Stalled`](crate::Closed::Stalled) |
 /// | [`idle_timeout`](Self::idle_timeout) | none | [`Closed::Idle`](crate::Closed::Idle) |
 /// | [`frame_timeout`](Self::frame_timeout) | none | [`Closed::SlowFrame`](crate::Closed::SlowFrame) |
 /// | [`close_timeout`](Self::close_timeout) | 30 s | [`Closed::Unsent`](crate::Closed::Unsent) |
-/// | [`linger`](Self::linger) | 1 s | the connection is closed though the peer's end is open |
+/// | [`linger`](Self::linger) | 1 s | the connection is closed although the peer's end is open |
 /// | [`connect_timeout`](Self::connect_timeout) | 10 s | [`ConnectError::Timeout`](crate::ConnectError::Timeout) |
 ///
-/// A server whose clients are strangers should set all of them: a client may send nothing, or a
+/// A server with unknown clients should set all of them: a client may send nothing, or one
 /// byte a minute, or never read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionOptions {
@@ -68,95 +68,95 @@ impl Default for ConnectionOptions {
     }
 }
 
-/// An option that cannot be.
+/// An invalid option.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionsError {
-    /// Something must be at least 1.
+    /// The value must be at least 1.
     #[error("{0} is 0: it must be at least 1")]
     Zero(&'static str),
-    /// More than there can be.
+    /// The value is too large.
     #[error("{option} is {count}: it must be at most {most}")]
     TooMany {
         /// The option.
         option: &'static str,
-        /// What it was set to.
+        /// The value.
         count: usize,
-        /// The most there can be.
+        /// The largest valid value.
         most: usize,
     },
-    /// A time must not be zero; `None` is for no limit.
+    /// A time must not be zero; `None` means no limit.
     #[error("{0} is zero: everything would be too late")]
     NoTime(&'static str),
-    /// The system knows no such time.
+    /// The operating system does not support this time.
     #[error("{option} is {time:?}: it must be from {least:?} to {most:?}")]
     NoSuchTime {
         /// The option.
         option: &'static str,
-        /// What it was set to.
+        /// The value.
         time: Duration,
-        /// The shortest there is.
+        /// The shortest valid time.
         least: Duration,
-        /// The longest there is.
+        /// The longest valid time.
         most: Duration,
     },
 }
 
 impl ConnectionOptions {
-    /// The default limits.
+    /// Returns the default limits.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Bytes that may wait for the peer to take them, at least 1.
+    /// Sets how many bytes may wait for the peer to take them, at least 1.
     #[must_use]
     pub fn write_limit(mut self, bytes: usize) -> Self {
         self.write_limit = bytes;
         self
     }
 
-    /// Bytes of one frame that may lie here while the frame is not whole, at least 1, whatever
-    /// the codec thinks. Some 16 KiB more may lie here that were read at once with it.
+    /// Sets how many bytes of an incomplete frame may be buffered, at least 1, whatever the
+    /// codec allows. Up to 16 KiB more may be buffered that were read in the same call.
     #[must_use]
     pub fn read_limit(mut self, bytes: usize) -> Self {
         self.read_limit = bytes;
         self
     }
 
-    /// Messages of other processes that may wait at an accepted connection, at least 1. A
-    /// client's mailbox is bounded where it is spawned.
+    /// Sets how many messages of other processes may wait at an accepted connection, at
+    /// least 1. The mailbox of a client is bounded where it is spawned.
     #[must_use]
     pub fn mailbox(mut self, messages: usize) -> Self {
         self.mailbox = messages;
         self
     }
 
-    /// For how long bytes may wait of which the peer takes none.
+    /// Sets for how long the peer may take none of the buffered bytes.
     #[must_use]
     pub fn stall_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.stall = limit.into();
         self
     }
 
-    /// For how long nothing may go either way, also while the protocol reads nothing
-    /// ([`pause`](crate::FrameChannel::pause)): it is looked at between two callbacks.
+    /// Sets for how long there may be no traffic in either direction, also while the protocol
+    /// has [paused](crate::FrameChannel::pause) reading. It is checked between two callbacks.
     #[must_use]
     pub fn idle_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.idle = limit.into();
         self
     }
 
-    /// How long a frame may take from its first byte to its last, without the time in which the
-    /// protocol reads nothing.
+    /// Sets how long a frame may take from its first byte to its last, without the time in
+    /// which the protocol does not read.
     #[must_use]
     pub fn frame_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.frame = limit.into();
         self
     }
 
-    /// How long what was sent may take to be written when the connection closes, while the peer
-    /// takes some of it again and again; `None` for no limit but the
+    /// Sets how long writing the buffered bytes may take when the connection closes, if
+    /// the peer keeps taking some of them. `None` means no limit other than the
     /// [`stall_timeout`](Self::stall_timeout).
     #[must_use]
     pub fn close_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
@@ -164,41 +164,41 @@ impl ConnectionOptions {
         self
     }
 
-    /// How long a closed connection waits for the peer to close its side as well. A connection
-    /// that is closed while bytes of the peer are on their way is reset, and the peer may then
-    /// lose what was sent to it last; zero closes at once.
+    /// Sets how long a closed connection waits for the peer to close its side as well. A
+    /// connection that is closed while bytes of the peer are on their way is reset, and
+    /// the peer may then lose the last bytes sent to it. Zero closes at once.
     #[must_use]
     pub fn linger(mut self, limit: Duration) -> Self {
         self.linger = limit;
         self
     }
 
-    /// How long a client may take to be connected.
+    /// Sets how long a client may take to connect.
     #[must_use]
     pub fn connect_timeout(mut self, limit: Duration) -> Self {
         self.connect = limit;
         self
     }
 
-    /// Whether what is written is sent at once, which is the default (`TCP_NODELAY`). Frames of
-    /// one turn are written together in any case.
+    /// Sets whether written bytes are sent at once (`TCP_NODELAY`), which is the default.
+    /// The frames of one turn are written together in any case.
     #[must_use]
     pub fn nodelay(mut self, nodelay: bool) -> Self {
         self.nodelay = nodelay;
         self
     }
 
-    /// Has the system ask a peer that has been silent for this long whether it is there, and
-    /// again after each such time, some ten times; one that never answers is
-    /// [`Closed::Failed`](crate::Closed::Failed). From 1 s to 32767 s, in whole seconds; `None`,
-    /// the default, asks nobody.
+    /// Makes the system probe a peer that has been silent for this long, and again after
+    /// each such time, some ten times. A peer that never answers ends the connection with
+    /// [`Closed::Failed`](crate::Closed::Failed). The time is from 1 s to 32767 s, in
+    /// whole seconds; `None`, the default, disables the probes.
     #[must_use]
     pub fn keepalive(mut self, after: impl Into<Option<Duration>>) -> Self {
         self.keepalive = after.into();
         self
     }
 
-    /// Names the first option that cannot be.
+    /// Returns an error for the first invalid option.
     pub(crate) fn check(&self) -> Result<(), OptionsError> {
         for (name, count) in [
             ("write_limit", self.write_limit),
@@ -289,7 +289,7 @@ mod tests {
             ConnectionOptions::new().keepalive(Duration::from_millis(millis)).check().is_ok()
         };
         assert_eq!([999, 1_000, 32_767_000, 32_767_001].map(check), [false, true, true, false]);
-        // No time at all is waited for, and everything that is 1 can be.
+        // A linger time of zero is valid, and 1 is valid for every count.
         let least = ConnectionOptions::new().linger(Duration::ZERO);
         let least = least.write_limit(1).read_limit(1).mailbox(1);
         assert_eq!(least.check(), Ok(()));

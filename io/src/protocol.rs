@@ -1,4 +1,4 @@
-//! What a user writes: what a connection does with what comes.
+//! The [`Protocol`] trait: the user's callbacks of a connection.
 
 use crate::channel::FrameChannel;
 use crate::codecs::codec::{Codec, CodecError};
@@ -6,41 +6,42 @@ use crate::error::Closed;
 use krarup_gen::{Down, Exit, Inspection, Result};
 use std::future::{Future, ready};
 
-/// A protocol's own view of its connection: what its callbacks get.
+/// A protocol's view of its connection, passed to its callbacks.
 pub type Channel<P> = FrameChannel<<P as Protocol>::Message, <P as Protocol>::Codec>;
 
 /// The frames a protocol receives.
 pub type Frame<P> = <<P as Protocol>::Codec as Codec>::Frame;
 
-/// What a connection does with what comes: the behaviour of one side of a TCP connection.
+/// The behaviour of one side of a TCP connection.
 ///
-/// A connection is a process, an accepted one and a client's alike: one at a time it handles the
-/// frames of its peer, the messages of other processes and what becomes of its socket. A callback
-/// may `await`; meanwhile the process handles nothing else, **and reads nothing**: so a protocol
-/// that passes frames on with [`send_or_wait`](krarup_act::Address::send_or_wait) slows its
-/// peer down to the pace of whoever takes them. What it has sent goes out meanwhile.
+/// A connection is a process, whether it was accepted or belongs to a client. One at a
+/// time, it handles the frames of its peer, the messages of other processes and the
+/// changes of its socket. A callback may `await`. Meanwhile the process handles nothing
+/// else **and reads nothing**. So a protocol that passes frames on with
+/// [`send_or_wait`](krarup_act::Address::send_or_wait) slows its peer down to the pace of
+/// the receiver. Frames that the callback has sent are written meanwhile.
 ///
-/// A callback that returns `Err(reason)`, or panics, ends this connection with that reason, and
-/// nothing else.
+/// A callback that returns `Err(reason)` or panics ends this connection with that reason,
+/// and nothing else.
 ///
 /// | callback | when |
 /// |---|---|
 /// | [`connected`](Self::connected) | first |
-/// | [`received`](Self::received) | a frame |
-/// | [`handle_message`](Self::handle_message) | a message of another process |
-/// | [`drained`](Self::drained) | all is written, after a send was refused |
+/// | [`received`](Self::received) | a frame has arrived |
+/// | [`handle_message`](Self::handle_message) | another process has sent a message |
+/// | [`drained`](Self::drained) | everything is written, after a send was refused |
 /// | [`ended`](Self::ended) | the peer sends no more; by default this side closes too |
-/// | [`malformed`](Self::malformed) | what the peer sends is no frame; the connection closes next |
-/// | [`stopping`](Self::stopping) | it is to stop; by default it closes |
-/// | [`handle_down`](Self::handle_down), [`handle_exit`](Self::handle_exit) | as an actor's |
-/// | [`closed`](Self::closed) | last, unless killed, with the reason |
+/// | [`malformed`](Self::malformed) | the bytes are not a frame; the connection closes next |
+/// | [`stopping`](Self::stopping) | the connection is to stop; by default it closes |
+/// | [`handle_down`](Self::handle_down), [`handle_exit`](Self::handle_exit) | as for an actor |
+/// | [`closed`](Self::closed) | last, with the reason, unless it was killed |
 ///
 /// ```
 /// use krarup_gen::Result;
 /// use krarup_io::{Channel, Lines, Protocol};
 /// use std::convert::Infallible;
 ///
-/// /// Says every line again.
+/// /// Sends every line back.
 /// struct Echo;
 ///
 /// impl Protocol for Echo {
@@ -58,28 +59,29 @@ pub type Frame<P> = <<P as Protocol>::Codec as Codec>::Frame;
 /// # let _ = Echo;
 /// ```
 pub trait Protocol: Sized + Send + 'static {
-    /// What other processes can send to the connection; [`std::convert::Infallible`] for nothing.
+    /// Messages that other processes can send to the connection;
+    /// [`std::convert::Infallible`] for none.
     type Message: Send + 'static;
-    /// How bytes become frames.
+    /// The conversion between bytes and frames.
     type Codec: Codec;
 
-    /// The codec of this connection. Asked for once, before [`Protocol::connected`].
+    /// Returns the codec of this connection. Called once, before [`Protocol::connected`].
     fn codec(&self) -> Self::Codec;
 
-    /// The connection stands.
+    /// Runs when the connection is established.
     fn connected(&mut self, channel: &mut Channel<Self>) -> impl Future<Output = Result> + Send {
         let _ = channel;
         ready(Ok(()))
     }
 
-    /// A frame of the peer.
+    /// Handles a frame of the peer.
     fn received(
         &mut self,
         channel: &mut Channel<Self>,
         frame: Frame<Self>,
     ) -> impl Future<Output = Result> + Send;
 
-    /// A message of another process. The default drops it.
+    /// Handles a message of another process. The default drops it.
     fn handle_message(
         &mut self,
         channel: &mut Channel<Self>,
@@ -90,21 +92,23 @@ pub trait Protocol: Sized + Send + 'static {
         ready(Ok(()))
     }
 
-    /// A send was refused with [`crate::WriteError::Full`], and now nothing waits any more.
+    /// Runs when all waiting bytes are written, after a send was refused with
+    /// [`crate::WriteError::Full`].
     fn drained(&mut self, channel: &mut Channel<Self>) -> impl Future<Output = Result> + Send {
         let _ = channel;
         ready(Ok(()))
     }
 
-    /// The peer sends no more, and may still read. The default closes; a protocol that does not
-    /// goes on with its half of the connection and closes when it is done.
+    /// Runs when the peer has closed its sending side. The peer may still read. The
+    /// default closes. A protocol that does not close keeps its own direction open and
+    /// closes when it is done.
     fn ended(&mut self, channel: &mut Channel<Self>) -> impl Future<Output = Result> + Send {
         channel.close();
         ready(Ok(()))
     }
 
-    /// What the peer sends is no frame. What is sent here is written before the connection is
-    /// closed.
+    /// Runs when the received bytes are not a frame. Frames sent here are written before
+    /// the connection is closed.
     fn malformed(
         &mut self,
         channel: &mut Channel<Self>,
@@ -114,15 +118,16 @@ pub trait Protocol: Sized + Send + 'static {
         ready(Ok(()))
     }
 
-    /// The connection is to stop: its acceptor stops, or its parent or the node asks for it. The
-    /// default closes, which writes what was sent; a protocol that has something under way does
-    /// not, and closes when it is done, within the time that its acceptor gives.
+    /// Runs when the connection is to stop, because its acceptor stops, or because its
+    /// parent or the node requests it. The default closes, which writes all sent frames. A
+    /// protocol with work in progress does not close at once, but when it is done, within
+    /// the time that its acceptor grants.
     fn stopping(&mut self, channel: &mut Channel<Self>) -> impl Future<Output = Result> + Send {
         channel.close();
         ready(Ok(()))
     }
 
-    /// A process that was monitored with [`context`](FrameChannel::context) has ended.
+    /// Handles the end of a process that was monitored with [`context`](FrameChannel::context).
     fn handle_down(
         &mut self,
         channel: &mut Channel<Self>,
@@ -132,7 +137,8 @@ pub trait Protocol: Sized + Send + 'static {
         ready(Ok(()))
     }
 
-    /// An exit signal, if the process traps them. The default ends it with an abnormal reason.
+    /// Handles an exit signal, if the process traps them. The default ends the process if
+    /// the reason is abnormal.
     fn handle_exit(
         &mut self,
         channel: &mut Channel<Self>,
@@ -142,13 +148,14 @@ pub trait Protocol: Sized + Send + 'static {
         ready(if exit.reason.is_abnormal() { Err(exit.reason) } else { Ok(()) })
     }
 
-    /// Describes the protocol; what the connection itself knows is added.
+    /// Describes the protocol. The connection adds its own values.
     fn inspect(&self) -> Inspection {
         Inspection::new()
     }
 
-    /// The last: the connection is closed, and nothing can be sent. Not called if the process is
-    /// killed or ended by an exit signal of another process; `Drop` is the sure clean-up.
+    /// Runs last: the connection is closed, and nothing can be sent. It does not run if
+    /// the process is killed or ended by an exit signal of another process. `Drop` is the
+    /// clean-up that always runs.
     fn closed(
         &mut self,
         channel: &mut Channel<Self>,

@@ -1,4 +1,4 @@
-//! The thread that waits for all sockets, and what one of them waits for.
+//! The thread that waits for all sockets, and the sockets that a process can await.
 //!
 //! ```text
 //!   process ── tries to read ──► WouldBlock: leaves its waker, and is parked
@@ -6,15 +6,16 @@
 //!      └── woken, tries again ◄── thread `krarup-io` ◄── epoll, kqueue, ..
 //! ```
 //!
-//! There is one such thread in a program while it has a socket, whatever the number of nodes: it
-//! starts with the first socket and ends with the last. It runs nobody's code but wakers. The
-//! system tells of a change once (edge-triggered), so a socket remembers for each direction
-//! whether it may be tried; what was told while a try was under way counts for the next one,
-//! which the `tick` tells apart. No two sockets have one token ([`Sources`]): what is told of a socket
-//! that is gone reaches nobody.
+//! A program has one such thread while it has a socket, whatever the number of nodes. The
+//! thread starts with the first socket and ends with the last. It runs no user code except
+//! wakers. The system reports each change once (edge-triggered), so a socket remembers for
+//! each direction whether it may be tried. A report that arrives during a try counts for
+//! the next one; the `tick` tells them apart. No two open sockets have the same token
+//! ([`Sources`]), so a report for a closed socket reaches no other socket.
 //!
-//! A thread that cannot wait any more leaves no socket waiting for it: each has
-//! an error from then on ([`is_lost`](crate::readiness::is_lost)), and the next that is opened starts another thread.
+//! If the thread fails, no socket keeps waiting for it: each one returns an error from
+//! then on ([`is_lost`](crate::readiness::is_lost)), and the next socket that is opened
+//! starts a new thread.
 
 use crate::callback::log;
 use crate::readiness::{Direction, Lost, Readiness};
@@ -28,24 +29,24 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-/// Changes that are taken from the system at once.
+/// The most events that are taken from the system at once.
 const EVENTS: usize = 1024;
 
 /// The reactor of this program, if it has a socket.
 static SHARED: Mutex<Weak<Reactor>> = Mutex::new(Weak::new());
 
-/// What sockets share: where they are registered, and who waits for which.
+/// The shared state of all sockets: their registration and their wakers.
 struct Reactor {
     registry: Registry,
     wakeup: Arc<Wakeup>,
-    /// `None` when its thread has failed.
+    /// `None` after its thread has failed.
     sources: Mutex<Option<Sources>>,
 }
 
 impl Reactor {
-    /// The one there is, or a new one with its thread.
+    /// Returns the running reactor, or starts a new one with its thread.
     fn shared() -> io::Result<Arc<Reactor>> {
-        // The end of one that has failed logs: not under the lock.
+        // Dropping a failed reactor logs, so drop it without the lock.
         let failed;
         let mut shared = SHARED.lock();
         match shared.upgrade() {
@@ -71,13 +72,14 @@ impl Reactor {
         });
         thread::Builder::new().name("krarup-io".to_owned()).spawn({
             let reactor = Serving(Arc::downgrade(&reactor));
-            // What wakes the thread must outlive the reactor: closed with it, it wakes nobody.
+            // The waker of the thread must outlive the reactor: if both were closed
+            // together, it would wake nothing.
             move || run(selector, &wakeup, &reactor)
         })?;
         Ok(reactor)
     }
 
-    /// Whether its thread has not failed.
+    /// Whether its thread is running.
     fn serves(&self) -> bool {
         self.sources.lock().is_some()
     }
@@ -87,7 +89,7 @@ impl Reactor {
         drop(forgotten);
     }
 
-    /// Nobody waits for the sockets any more.
+    /// Marks all sockets as lost and wakes the processes that wait for them.
     fn fail(&self) {
         let sources = self.sources.lock().take();
         let mut wakers = Vec::new();
@@ -98,7 +100,7 @@ impl Reactor {
     }
 }
 
-/// The last socket is gone: the thread looks, and ends.
+/// The last socket is closed: wakes the thread, which then ends.
 impl Drop for Reactor {
     fn drop(&mut self) {
         if let Err(error) = self.wakeup.wake() {
@@ -107,7 +109,7 @@ impl Drop for Reactor {
     }
 }
 
-/// Held by the thread. However it ends, no socket that is left waits for it.
+/// Held by the thread. In whatever way the thread ends, no remaining socket waits for it.
 struct Serving(Weak<Reactor>);
 
 impl Drop for Serving {
@@ -133,7 +135,7 @@ fn run(mut selector: Selector, _wakeup: &Wakeup, serving: &Serving) {
         if let Some(sources) = &*reactor.sources.lock() {
             for event in &events {
                 if let Some(readiness) = sources.of(event.token()) {
-                    // An error or a hang-up is for whoever tries next, in either direction.
+                    // An error or a hang-up is returned by the next try, in either direction.
                     let failed = event.is_error();
                     let reads = event.is_readable() || event.is_read_closed() || failed;
                     let writes = event.is_writable() || event.is_write_closed() || failed;
@@ -141,12 +143,12 @@ fn run(mut selector: Selector, _wakeup: &Wakeup, serving: &Serving) {
                 }
             }
         }
-        // Whom this wakes may run at once, on a calling-thread dispatcher: no lock is held.
+        // A woken process may run at once on a calling-thread dispatcher, so no lock is held.
         wake_all(wakers.drain(..));
     }
 }
 
-/// Wakes each, whatever the others do.
+/// Wakes all wakers. A panic in one does not affect the others.
 fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
     for waker in wakers {
         if let Err(panic) = contain(|| waker.wake()) {
@@ -155,7 +157,7 @@ fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
     }
 }
 
-/// A socket whose readiness can be awaited. It is closed when it is dropped, and there is one.
+/// A socket whose readiness can be awaited. It has one owner, and is closed when dropped.
 pub(crate) struct Socket<S: Source> {
     source: S,
     token: Token,
@@ -164,7 +166,7 @@ pub(crate) struct Socket<S: Source> {
 }
 
 impl<S: Source> Socket<S> {
-    /// Registers a socket that does not block.
+    /// Registers a non-blocking socket.
     pub(crate) fn new(source: S) -> io::Result<Self> {
         Socket::on(Reactor::shared()?, source)
     }
@@ -183,12 +185,12 @@ impl<S: Source> Socket<S> {
         Ok(Socket { source, token, readiness, reactor })
     }
 
-    /// The socket itself.
+    /// Returns the socket.
     pub(crate) fn source(&self) -> &S {
         &self.source
     }
 
-    /// Tries something. `WouldBlock` says that it would block, and nobody will be woken for it.
+    /// Tries an operation. `WouldBlock` means that it would block; no waker is registered.
     pub(crate) fn try_io<T>(
         &self,
         way: Direction,
@@ -206,13 +208,13 @@ impl<S: Source> Socket<S> {
         }
     }
 
-    /// Ready when it may be tried again; wakes the task when that is so. To be called with no
-    /// lock held, for the waker may be a user's.
+    /// Ready when the direction may be tried again; otherwise registers the task's waker.
+    /// It must be called without a lock, because the waker may be a user's.
     pub(crate) fn poll_ready(&self, way: Direction, cx: &Context<'_>) -> Poll<()> {
         self.readiness.poll_ready(way, cx)
     }
 
-    /// Tries something; if it would block, wakes the task when it may be tried again.
+    /// Tries an operation. If it would block, registers the task's waker.
     pub(crate) fn poll_io<T>(
         &self,
         way: Direction,
@@ -234,13 +236,14 @@ impl<S: Source> Socket<S> {
 
 impl<S: Source> Drop for Socket<S> {
     fn drop(&mut self) {
-        // Closing it takes it out of the system's list as well; an error says it is not there.
+        // Closing the socket also removes it from the system's list. An error says that it
+        // is not there.
         let _ = self.reactor.registry.deregister(&mut self.source);
         self.reactor.forget(self.token);
     }
 }
 
-/// A socket whose thread has failed.
+/// Returns a socket whose thread has failed.
 #[cfg(test)]
 pub(crate) fn lost<S: Source>(source: S) -> Socket<S> {
     let reactor = Reactor::start().unwrap();
@@ -258,9 +261,9 @@ mod tests {
     use std::task::Wake;
     use std::time::Duration;
 
-    /// How long an event may take before the test fails.
+    /// The time an event may take before the test fails.
     const PATIENCE: Duration = Duration::from_secs(30);
-    /// Panics, or says that it was woken.
+    /// A waker that panics, or sends a message when it is woken.
     enum Bell {
         Cracked,
         Sound(Sender<()>),
@@ -292,7 +295,7 @@ mod tests {
         let socket = Socket::on(Arc::clone(&reactor), open()).unwrap();
         let (sender, woken) = channel();
         assert!(waits(&socket, Bell::Sound(sender)).is_pending());
-        // As the thread does when it ends while there are sockets.
+        // Simulate the end of the thread while there are sockets.
         drop(Serving(Arc::downgrade(&reactor)));
         woken.try_recv().expect("who waits is woken");
         let Poll::Ready(Err(error)) = waits(&socket, Bell::Cracked) else { panic!("it waits") };
@@ -318,7 +321,7 @@ mod tests {
         assert_eq!(woken.try_iter().count(), SOCKETS / 2);
     }
 
-    /// Cannot be registered.
+    /// A source that cannot be registered.
     struct Odd;
 
     impl Source for Odd {
@@ -340,7 +343,7 @@ mod tests {
         let sockets: Vec<_> =
             (0..10).map(|_| Socket::on(Arc::clone(&reactor), open()).unwrap()).collect();
         assert_eq!(there(), 10);
-        // One that the system refuses was never there.
+        // A socket that the system refuses is never in the table.
         assert!(Socket::on(Arc::clone(&reactor), Odd).is_err());
         assert_eq!(there(), 10);
         drop(sockets);

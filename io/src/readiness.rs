@@ -1,26 +1,26 @@
-//! What is known of a socket: which of its directions may be tried, and who waits for that.
+//! The readiness of a socket: which directions may be tried, and the wakers that wait for that.
 
 use parking_lot::Mutex;
 use std::io::{self, ErrorKind};
 use std::task::{Context, Poll, Waker};
 
-/// Which way bytes go.
+/// The direction of a transfer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Direction {
     Read,
     Write,
 }
 
-/// What is known of a socket, and who waits for more. What is done to it is done under its lock,
-/// so the order of whole steps is all that can differ, and a test goes through every order.
+/// The readiness of a socket, and its wakers. Every operation runs under the lock, so only
+/// the order of whole operations can differ. A test runs all orders.
 pub(crate) struct Readiness(Mutex<[Side; 2]>);
 
 struct Side {
-    /// Whether it may be tried: true until a try would block.
+    /// Whether this direction may be tried: true until a try would block.
     ready: bool,
     /// How often it became ready.
     tick: u64,
-    /// Nobody will tell of it any more.
+    /// The thread has failed: no further reports arrive.
     lost: bool,
     waker: Option<Waker>,
 }
@@ -30,7 +30,7 @@ struct Side {
 #[error("the thread of the sockets has failed")]
 pub(crate) struct Lost;
 
-/// Whether this socket will never be told of again, though nothing is wrong with it.
+/// Whether the error means that this socket gets no further reports, although it is intact.
 pub(crate) fn is_lost(error: &io::Error) -> bool {
     error.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Lost>)
 }
@@ -59,7 +59,7 @@ impl Readiness {
         }
     }
 
-    /// The tick of a side that may be tried; `WouldBlock` if it may not.
+    /// Returns the tick of a direction that may be tried, or `WouldBlock`.
     pub(crate) fn tick(&self, way: Direction) -> io::Result<u64> {
         let side = &self.0.lock()[way as usize];
         if side.lost {
@@ -71,7 +71,7 @@ impl Readiness {
         }
     }
 
-    /// Ready when a side may be tried, or will never be told of again.
+    /// Ready when a direction may be tried, or when the thread has failed.
     pub(crate) fn poll_ready(&self, way: Direction, cx: &Context<'_>) -> Poll<()> {
         {
             let side = &self.0.lock()[way as usize];
@@ -82,7 +82,7 @@ impl Readiness {
                 return Poll::Pending;
             }
         }
-        // To copy a waker and to drop one is a user's code: neither is done under the lock.
+        // Cloning and dropping a waker is user code: do neither under the lock.
         let mut waker = Some(cx.waker().clone());
         let side = &mut self.0.lock()[way as usize];
         if side.lost || side.ready {
@@ -92,7 +92,7 @@ impl Readiness {
         Poll::Pending
     }
 
-    /// A try of this tick would have blocked.
+    /// Records that a try at this tick would have blocked.
     pub(crate) fn exhausted(&self, way: Direction, tick: u64) {
         let side = &mut self.0.lock()[way as usize];
         if side.tick == tick {
@@ -108,9 +108,9 @@ mod tests {
     use std::sync::{Arc, Weak};
     use std::task::Wake;
 
-    /// Steps of the system and of the thread that tells, in each run.
+    /// Arrivals and reports, in each run.
     const ARRIVALS: usize = 3;
-    /// Steps of which each order is tried; what comes behind them goes on as it can.
+    /// The number of steps whose orders are all tried. Later steps run as soon as they can.
     const STEPS: u32 = 16;
 
     #[derive(Default)]
@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// A process that reads all there is, step by step as `Socket::poll_io` does it.
+    /// A process that reads all there is, in the same steps as `Socket::poll_io`.
     enum Reader {
         Looks,
         Parks,
@@ -131,8 +131,8 @@ mod tests {
         Parked,
     }
 
-    /// Plays one order of steps: a set bit of `order` is a step of the world, a clear one a step
-    /// of the process. What is left unread when neither has a step to go.
+    /// Runs one order of steps. A set bit of `order` is a step of the system, a clear bit a
+    /// step of the process. Returns the number of unread arrivals when neither can take a step.
     fn unread(order: u32) -> usize {
         let readiness = Readiness::new();
         let woken = Arc::new(Woken::default());
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(wakers.len(), 1, "one side waits");
     }
 
-    /// Says when it is dropped whether the readiness is locked.
+    /// A waker that records when it is dropped whether the readiness is locked.
     struct Heavy {
         readiness: Weak<Readiness>,
         locked: Arc<AtomicBool>,

@@ -1,20 +1,20 @@
-//! The sockets that the thread of the sockets waits for, by their tokens.
+//! The open sockets by their tokens.
 
 use crate::readiness::Readiness;
 use mio::Token;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The token by which the thread itself is woken.
+/// The token that wakes the thread itself.
 pub(crate) const WAKE_UP: Token = Token(0);
 
-/// The sockets there are. A token is that of one socket as long as that is open: tokens are
-/// counted up, the count begins again at its end, and one that is still in use is passed over.
-/// What is told of a socket that is gone finds nobody, or, 2^32 sockets later on a system of
-/// 32 bits, one that is tried in vain once.
+/// The open sockets. A token belongs to one socket while that is open: tokens are counted
+/// up, the counter wraps around, and tokens in use are skipped. A report for a closed
+/// socket finds no entry. After 2^32 further sockets on a 32-bit system it may find
+/// another socket, which is then tried once in vain.
 pub(crate) struct Sources {
     open: HashMap<Token, Arc<Readiness>>,
-    /// The token given last.
+    /// The token that was assigned last.
     last: usize,
 }
 
@@ -23,7 +23,7 @@ impl Sources {
         Sources { open: HashMap::new(), last: WAKE_UP.0 }
     }
 
-    /// Takes a socket in, under a token of its own.
+    /// Adds a socket under a new token.
     pub(crate) fn add(&mut self, readiness: Arc<Readiness>) -> Token {
         loop {
             self.last = self.last.wrapping_add(1);
@@ -39,8 +39,7 @@ impl Sources {
         self.open.get(&token).map(|readiness| &**readiness)
     }
 
-    /// Takes a socket out. What it leaves may hold a waker, which is not to be dropped under a
-    /// lock.
+    /// Removes a socket. The result may hold a waker, which must not be dropped under a lock.
     pub(crate) fn remove(&mut self, token: Token) -> Option<Arc<Readiness>> {
         self.open.remove(&token)
     }
@@ -66,7 +65,7 @@ mod tests {
             })
             .collect();
         assert_eq!(sources.remove(early[1].0).map(|r| Arc::ptr_eq(&r, &early[1].1)), Some(true));
-        // As after so many sockets that the count begins again.
+        // Simulate so many sockets that the counter wraps around.
         sources.last = usize::MAX - 1;
         let late: Vec<_> = (0..3).map(|_| sources.add(readiness())).collect();
         assert_eq!(late, [Token(usize::MAX), early[1].0, Token(4)]);

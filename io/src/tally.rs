@@ -1,4 +1,4 @@
-//! The connections of an acceptor: how many there are, and which.
+//! The connections of an acceptor, and their number.
 
 use crate::callback::log;
 use krarup_act::{Address, contain};
@@ -8,12 +8,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// An accepted connection, as its acceptor tells of it.
+/// An accepted connection, as reported by its acceptor.
 #[derive(Debug)]
 pub struct Peer<M> {
     /// The address of the peer.
     pub peer: SocketAddr,
-    /// What reaches the connection.
+    /// The address of the connection's process.
     pub connection: Address<M>,
 }
 
@@ -23,15 +23,15 @@ impl<M> Clone for Peer<M> {
     }
 }
 
-/// Counts places, each from before its connection is accepted until its process is gone,
-/// however it ends.
+/// Counts the slots of connections. A slot is taken before its connection is accepted, and
+/// is freed after its process has ended, in whatever way.
 pub(crate) struct ConnectionTally<M>(Mutex<ConnectionCount<M>>);
 
 struct ConnectionCount<M> {
-    /// By number of the place; `None` until the process is there.
+    /// The slots by number; `None` until the process is spawned.
     places: BTreeMap<u64, Option<Peer<M>>>,
     next: u64,
-    /// The acceptor, if it waits for a place to become free.
+    /// The waker of the acceptor, if it waits for a free slot.
     waker: Option<Waker>,
 }
 
@@ -48,7 +48,7 @@ impl<M> ConnectionTally<M> {
         self.0.lock().places.len()
     }
 
-    /// Takes a place.
+    /// Takes a slot.
     pub(crate) fn take(self: &Arc<Self>) -> ConnectionSlot<M> {
         let mut open = self.0.lock();
         let number = open.next;
@@ -57,24 +57,24 @@ impl<M> ConnectionTally<M> {
         ConnectionSlot { tally: Arc::clone(self), number }
     }
 
-    /// Notes who is in a place, unless it is free again.
+    /// Records the connection of a slot, unless the slot is free again.
     pub(crate) fn occupy(&self, number: u64, peer: Peer<M>) {
         if let Some(place) = self.0.lock().places.get_mut(&number) {
             *place = Some(peer);
         }
     }
 
-    /// Those that are there, in the order in which they were accepted.
+    /// Returns the connections in the order in which they were accepted.
     pub(crate) fn peers(&self) -> Vec<Peer<M>> {
         self.0.lock().places.values().flatten().cloned().collect()
     }
 
-    /// Ready when there are fewer than `limit`.
+    /// Ready when fewer than `limit` slots are taken.
     pub(crate) fn poll_below(&self, limit: usize, cx: &Context<'_>) -> Poll<()> {
         if self.open() < limit {
             return Poll::Ready(());
         }
-        // To copy a waker and to drop one is not done under the lock: it may be a user's.
+        // Clone and drop wakers without the lock: they may be a user's.
         let mut waker = Some(cx.waker().clone());
         let mut open = self.0.lock();
         if open.places.len() < limit {
@@ -86,7 +86,7 @@ impl<M> ConnectionTally<M> {
     }
 }
 
-/// One place; free again when it is dropped.
+/// A slot, which becomes free when it is dropped.
 pub(crate) struct ConnectionSlot<M> {
     tally: Arc<ConnectionTally<M>>,
     number: u64,
@@ -104,7 +104,7 @@ impl<M> Drop for ConnectionSlot<M> {
             let mut open = self.tally.0.lock();
             (open.places.remove(&self.number), open.waker.take())
         };
-        // Neither belongs under the lock.
+        // Drop and wake without the lock.
         drop(peer);
         if let Some(waker) = waker
             && let Err(panic) = contain(|| waker.wake())
@@ -122,7 +122,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::task::Wake;
 
-    /// Counts how often it is woken, and looks at what is locked then.
+    /// A waker that counts its wake-ups, and may panic.
     struct Bell {
         rung: AtomicU32,
         cracked: bool,
@@ -177,14 +177,14 @@ mod tests {
         let tally = ConnectionTally::new();
         let [first, second, third] = [(); 3].map(|()| tally.take());
         let ports = || tally.peers().iter().map(|open| open.peer.port()).collect::<Vec<_>>();
-        // In the order of accepting, whichever process is there first.
+        // The order is that of accepting, whichever process is spawned first.
         tally.occupy(third.number(), peer(3));
         tally.occupy(first.number(), peer(1));
         assert_eq!(ports(), [1, 3]);
         assert_eq!(tally.open(), 3, "a place without a process is taken as well");
         let number = second.number();
         drop(second);
-        // It was gone before it was noted.
+        // It was free before its connection was recorded.
         tally.occupy(number, peer(2));
         assert_eq!((ports(), tally.open()), (vec![1, 3], 2));
         let fourth = tally.take();

@@ -1,19 +1,19 @@
-//! A point in time that moves.
+//! A timer for a deadline that moves.
 
 use krarup_act::{Context, Sleep};
 use krarup_gen::Timestamp;
 use std::pin::Pin;
 use std::task::{self, Poll};
 
-/// Wakes its process at a point in time that mostly moves on before it is reached. The node's
-/// timer is set once and again when it rings, not with every move: so what is moved with every
-/// read costs nothing there.
+/// Wakes its process at a deadline that usually moves on before it is reached. The node's
+/// timer is not set again at each move, only when it fires early. So a deadline that moves
+/// with every read costs nothing there.
 #[derive(Default)]
 pub(crate) struct MovingTimer(Option<(Timestamp, Sleep)>);
 
 impl MovingTimer {
-    /// Ready when `due` has come. The context is borrowed as whoever awaits this may hold it:
-    /// a shared one could not go from thread to thread with its process.
+    /// Ready when `due` has passed. The context is borrowed mutably: a shared borrow
+    /// across an await would make the future `!Send`.
     pub(crate) fn poll<M, C>(
         &mut self,
         ctx: &mut Context<M, C>,
@@ -40,7 +40,7 @@ impl MovingTimer {
         }
     }
 
-    /// No time is waited for.
+    /// Cancels the timer.
     pub(crate) fn clear(&mut self) {
         self.0 = None;
     }

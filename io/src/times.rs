@@ -1,26 +1,26 @@
-//! The times of a connection: which of them runs out first. Nothing here reads a clock.
+//! The timeouts of a connection, and which of them expires first. Nothing here reads a clock.
 
 use crate::error::Closed;
 use crate::options::ConnectionOptions;
 use krarup_gen::Timestamp;
 
-/// What is known of a connection at a moment.
+/// The state of a connection at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Times {
-    /// When something last came.
+    /// When bytes last arrived.
     pub(crate) read: Timestamp,
-    /// When the peer last took something, or bytes began to wait for it.
+    /// When the system last took bytes, or bytes began to wait.
     pub(crate) wrote: Timestamp,
-    /// Bytes that wait for the peer.
+    /// The number of bytes that wait for the peer.
     pub(crate) waiting: usize,
-    /// When the frame that is not whole began.
+    /// When the incomplete frame began.
     pub(crate) began: Option<Timestamp>,
-    /// The protocol reads nothing.
+    /// The protocol has paused reading.
     pub(crate) paused: bool,
 }
 
 impl Times {
-    /// When the connection is over unless something happens before, and why.
+    /// Returns when the connection closes unless something happens before, and why.
     pub(crate) fn first(&self, options: &ConnectionOptions) -> Option<(Timestamp, Closed)> {
         let Times { read, wrote, waiting, began, paused } = *self;
         let idle = options.idle.map(|limit| (read.max(wrote) + limit, Closed::Idle(limit)));
@@ -88,7 +88,7 @@ mod tests {
         ] {
             assert_eq!(times.first(&options).map(|(due, _)| due), Some(at(due)));
         }
-        // No limit, and one that never comes.
+        // No limit, and a limit that is never reached.
         assert_eq!(times.first(&self::options()), None);
         let never = self::options().idle_timeout(Duration::MAX);
         assert_eq!(times.first(&never).map(|(due, _)| due), Some(Timestamp::MAX));

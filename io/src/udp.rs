@@ -17,17 +17,17 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{self, Poll};
 
-/// Datagrams that may wait to be sent unless told otherwise.
+/// The default limit of queued datagrams.
 const QUEUE: usize = 256;
-/// What is handled before others have their turn.
+/// The number of items before other processes have their turn.
 const BUDGET: u32 = 32;
-/// Room for any datagram.
+/// The size of the receive buffer, enough for any datagram.
 const ROOM: usize = 1 << 16;
 
-/// A UDP socket as a process, which runs a [`DatagramProtocol`].
+/// A UDP socket as a process that runs a [`DatagramProtocol`].
 ///
-/// It binds when it starts: who waits for its spawn goes on when datagrams can come, or has a
-/// [`BindError`]. It closes when it is stopped, and sends before what waits.
+/// It binds when it starts: its spawn completes when datagrams can arrive, or fails with a
+/// [`BindError`]. When it is stopped, it sends the queued datagrams and then closes.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -46,7 +46,7 @@ const ROOM: usize = 1 << 16;
 ///         from: SocketAddr,
 ///         datagram: Bytes,
 ///     ) -> Result {
-///         // UDP may lose it anyway: whom it cannot be sent to is no reason to end.
+///         // UDP may lose it anyway, so a failed send is no reason to end.
 ///         let _ = channel.send_to(&datagram, from);
 ///         Ok(())
 ///     }
@@ -63,13 +63,13 @@ pub struct Udp<P> {
 }
 
 impl<P: DatagramProtocol> Udp<P> {
-    /// A socket bound to this address; port 0 is any that is free.
+    /// Creates a socket bound to this address; port 0 selects any free port.
     pub fn new(address: SocketAddr, protocol: P) -> Self {
         Udp { address, protocol, queue: QUEUE }
     }
 
-    /// Datagrams that may wait for the system to take them, at least 1; 256 unless told
-    /// otherwise.
+    /// Sets how many datagrams may wait for the system to take them, at least 1. The
+    /// default is 256.
     #[must_use]
     pub fn queue(mut self, datagrams: usize) -> Self {
         self.queue = datagrams;
@@ -117,7 +117,7 @@ impl<P: DatagramProtocol> Behavior for Udp<P> {
     }
 }
 
-/// The socket at work.
+/// A running socket.
 struct UdpServer<P: DatagramProtocol> {
     protocol: P,
     channel: DatagramChannel<P::Message>,
@@ -125,11 +125,11 @@ struct UdpServer<P: DatagramProtocol> {
     room: Box<[u8]>,
     mail_first: bool,
     spent: u32,
-    /// The turn before was ended by a flood.
+    /// The previous turn used up its budget.
     flooded: bool,
 }
 
-/// What is next.
+/// The next event.
 enum UdpEvent<M> {
     Datagram(SocketAddr, Bytes),
     Item(Received<M>),
@@ -138,7 +138,7 @@ enum UdpEvent<M> {
 }
 
 impl<P: DatagramProtocol> UdpServer<P> {
-    /// The whole life of the process.
+    /// Runs the process from start to end.
     async fn serve(mut self) -> Result {
         let reason = contained(self.open()).await.unwrap_or_else(|panic| panic);
         if !reason.is_abnormal() {
@@ -148,7 +148,7 @@ impl<P: DatagramProtocol> UdpServer<P> {
         if reason.is_normal() { Ok(()) } else { Err(reason) }
     }
 
-    /// Until it is to be closed.
+    /// Serves until the socket is to be closed.
     async fn open(&mut self) -> Reason {
         if let Err(reason) = self.start().await {
             return reason;
@@ -196,7 +196,7 @@ impl<P: DatagramProtocol> UdpServer<P> {
                 reply.send(None);
                 Ok(())
             }
-            // It takes no others and sets no idle timeout.
+            // It takes no messages of other types and sets no idle timeout.
             UdpEvent::Item(_) => Ok(()),
         }
     }
@@ -210,7 +210,7 @@ impl<P: DatagramProtocol> UdpServer<P> {
             return Poll::Pending;
         }
         self.spent += 1;
-        // In a flood it would never come.
+        // In a flood this event would never be reached.
         if std::mem::take(&mut self.flooded)
             && self.wire.poll_flush(cx).is_ready()
             && self.wire.takes_again()
@@ -245,7 +245,8 @@ impl<P: DatagramProtocol> UdpServer<P> {
                     let datagram = Bytes::copy_from_slice(&self.room[..length]);
                     Poll::Ready(UdpEvent::Datagram(from, datagram))
                 }
-                // Tells of one that was sent before and had no receiver: no matter of this socket.
+                // Reports an earlier datagram without a receiver, which does not concern
+                // this socket.
                 Poll::Ready(Err(error)) if is_of_another(&error) => continue,
                 Poll::Ready(Err(error)) => Poll::Ready(UdpEvent::Failed(error)),
             };
@@ -258,7 +259,7 @@ fn is_of_another(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset)
 }
 
-/// Sends what waits as far as it can be sent now.
+/// Sends as many queued datagrams as possible without waiting.
 fn flush(wire: &DatagramWire) -> impl FnMut(&mut task::Context<'_>) {
     move |cx| {
         let _ = wire.poll_flush(cx);
@@ -277,10 +278,10 @@ mod tests {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    /// Datagrams that may wait.
+    /// The limit of queued datagrams.
     const LIMIT: usize = 3;
 
-    /// Notes what it does, with datagrams that wait as if the system had taken none.
+    /// Records its callbacks. It queues datagrams as if the system had taken none.
     struct Noting {
         notes: Sender<String>,
         to: SocketAddr,
@@ -334,7 +335,7 @@ mod tests {
                 "room" => {
                     channel.wire.hold(b"1", self.to);
                     channel.wire.hold(b"2", self.to);
-                    // It waits behind them, and there is no room for another.
+                    // It is queued behind them, and there is no room for another.
                     assert_eq!(channel.send_to(b"3", self.to), Ok(()));
                     assert_eq!(channel.waiting(), LIMIT);
                     for _ in 0..2 {
@@ -420,14 +421,14 @@ mod tests {
             Noted { sim, socket, address: ([127, 0, 0, 1], port).into(), notes, peer }
         }
 
-        /// What it notes when it is told this.
+        /// Returns the notes after sending this message.
         fn tell(&self, what: &'static str) -> Vec<String> {
             self.socket.send(what).unwrap();
             self.sim.run_until_idle();
             self.notes.try_iter().skip(1).collect()
         }
 
-        /// What the peer has got, in order.
+        /// Returns what the peer has received, in order.
         fn got(&self) -> String {
             let mut room = [0; 64];
             let next = || self.peer.recv(&mut room).ok().map(|count| room[..count].to_vec());
@@ -452,7 +453,7 @@ mod tests {
         assert_eq!(noted.tell("room"), ["drained"]);
         assert_eq!(noted.got(), "123");
         assert_eq!(noted.tell("nothing"), [""; 0], "it was told already");
-        // Nobody was refused here, for others reasons than room.
+        // No send was refused for lack of room here, so `drained` is not called.
         assert_eq!(noted.tell("wait"), [""; 0]);
         assert_eq!(noted.got(), "1234");
         assert_eq!(noted.tell("flush"), [""; 0]);
@@ -498,7 +499,8 @@ mod tests {
         for _ in 1..FLOOD {
             noted.peer.send_to(b"x", noted.address).unwrap();
         }
-        // The system tells of the first datagram when it does; so there are both from then on.
+        // The system reports the first datagram at some later time. From then on both
+        // kinds wait.
         let began = Instant::now();
         while noted.sim.step().is_none() {
             assert!(began.elapsed() < Duration::from_secs(30), "nothing comes");
@@ -513,7 +515,7 @@ mod tests {
             noted.sim.step();
             assert!(noted.socket.is_alive(), "{notes:?}");
             let turn: Vec<_> = noted.notes.try_iter().collect();
-            // Some dozen of each, as often as a turn goes on.
+            // Some dozen of each kind, as long as a turn lasts.
             assert!(turn.len() <= 150, "{} in one turn", turn.len());
             notes.extend(turn);
         }

@@ -1,9 +1,9 @@
-//! The two directions of a connection's socket, and what waits to be written.
+//! The two directions of a connection's socket, and the write buffer.
 //!
-//! What a callback sends is put behind what waits and written when the callback awaits something
-//! or is done: so the frames of one turn go out together, and an answer is not kept back by
-//! a callback that goes on to wait for something else. That is why the buffer has a lock: the
-//! callback and whoever polls it both reach it, never at the same time.
+//! A callback appends frames to the buffer. They are written when the callback awaits or
+//! returns. So the frames of one turn are written together, and an answer is not delayed by
+//! a callback that then waits for something else. The buffer has a lock because both the
+//! callback and the code that polls it access the buffer, though never at the same time.
 
 use crate::error::Closed;
 use crate::options::ConnectionOptions;
@@ -19,7 +19,7 @@ use std::net::{Shutdown, SocketAddr};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// Bytes that are read at once.
+/// The most bytes of one read.
 const READ: usize = 16 << 10;
 
 /// A connected socket.
@@ -28,29 +28,29 @@ pub(crate) struct SocketStream {
     outgoing: Mutex<OutgoingBytes>,
 }
 
-/// What waits to be written.
+/// The bytes that wait to be written.
 #[derive(Default)]
 pub(crate) struct OutgoingBytes {
     pub(crate) buffer: BytesMut,
-    /// Bytes the system took.
+    /// The number of bytes that the system has taken.
     pub(crate) written: u64,
-    /// When it was last seen that the system had taken some, or that bytes had begun to wait.
+    /// When progress was last observed: the system took bytes, or bytes began to wait.
     progress: Timestamp,
-    /// That has happened since: whoever writes has no clock.
+    /// Whether there was progress since `progress` was set. The writing code has no clock.
     pub(crate) moved: bool,
     /// Why nothing more can be written.
     pub(crate) failure: Option<Closed>,
-    /// Somebody was refused and wants to know when all is written.
+    /// A send was refused, and the protocol is to be notified when all is written.
     pub(crate) refused: bool,
 }
 
 impl OutgoingBytes {
-    /// Whether somebody was refused, and nothing waits any more; asked once all is written.
+    /// Whether a send was refused before. Called when all is written.
     pub(crate) fn takes_again(&mut self) -> bool {
         self.failure.is_none() && std::mem::take(&mut self.refused)
     }
 
-    /// Since when nothing has moved.
+    /// Returns since when there has been no progress.
     pub(crate) fn still_since(&mut self, now: impl FnOnce() -> Timestamp) -> Timestamp {
         if std::mem::take(&mut self.moved) {
             self.progress = now();
@@ -60,12 +60,12 @@ impl OutgoingBytes {
 }
 
 impl SocketStream {
-    /// Takes a connected stream over.
+    /// Takes over a connected stream.
     pub(crate) fn new(stream: TcpStream) -> io::Result<Self> {
         Ok(SocketStream { socket: Socket::new(stream)?, outgoing: Mutex::default() })
     }
 
-    /// Sets what the system does by itself.
+    /// Sets the socket options.
     pub(crate) fn set_up(&self, options: &ConnectionOptions) -> io::Result<()> {
         self.stream().set_nodelay(options.nodelay)?;
         if let Some(time) = options.keepalive {
@@ -74,8 +74,8 @@ impl SocketStream {
         Ok(())
     }
 
-    /// An error if what is connected is the socket itself: a system that looks for a free port
-    /// for this side may choose the one where nobody listens.
+    /// Fails if the socket is connected to itself. A system that selects a free port for
+    /// this side may select the port of the server where no process listens.
     pub(crate) fn check_peer(&self, peer: SocketAddr) -> io::Result<()> {
         if self.local()? == peer {
             return Err(io::Error::new(ErrorKind::ConnectionRefused, "connected to itself"));
@@ -95,14 +95,14 @@ impl SocketStream {
         self.outgoing.lock()
     }
 
-    /// Ready when the connection stands.
+    /// Ready when the connection is established.
     pub(crate) fn poll_connected(&self, cx: &Context<'_>) -> Poll<io::Result<SocketAddr>> {
         self.socket.poll_io(Direction::Write, cx, |stream| {
             if let Some(error) = stream.take_error()? {
                 return Err(error);
             }
             match stream.peer_addr() {
-                // It is on its way.
+                // The connection is still being established.
                 Err(error) if error.kind() == ErrorKind::NotConnected => {
                     Err(ErrorKind::WouldBlock.into())
                 }
@@ -111,14 +111,15 @@ impl SocketStream {
         })
     }
 
-    /// Reads behind what the buffer holds; 0 is the end of the stream.
+    /// Appends received bytes to the buffer; 0 is the end of the stream.
     pub(crate) fn poll_read(
         &self,
         buffer: &mut BytesMut,
         cx: &Context<'_>,
     ) -> Poll<io::Result<usize>> {
         self.socket.poll_io(Direction::Read, cx, |mut stream| {
-            // On the stack of this try: a connection that waits has no room for it.
+            // The space is on the stack of this call, so a waiting connection holds no
+            // memory for it.
             let mut room = [0; READ];
             let count = stream.read(&mut room)?;
             buffer.extend_from_slice(&room[..count]);
@@ -126,11 +127,11 @@ impl SocketStream {
         })
     }
 
-    /// Writes what waits; ready when nothing does any more. A failure is kept in
+    /// Writes the buffered bytes. Ready when none are left. A failure is stored in
     /// [`OutgoingBytes::failure`].
     pub(crate) fn poll_flush(&self, cx: &Context<'_>) -> Poll<()> {
         while !self.write_out() {
-            // The lock is not held: the waker may be a user's.
+            // No lock is held, because the waker may be a user's.
             if self.socket.poll_ready(Direction::Write, cx).is_pending() {
                 return Poll::Pending;
             }
@@ -138,8 +139,8 @@ impl SocketStream {
         Poll::Ready(())
     }
 
-    /// Writes what waits as far as the system takes it; whether nothing waits any more, or
-    /// nothing can be written.
+    /// Writes as many bytes as the system takes. Returns true if none are left or nothing
+    /// can be written.
     fn write_out(&self) -> bool {
         let mut outgoing = self.outgoing();
         while outgoing.failure.is_none() && !outgoing.buffer.is_empty() {
@@ -154,24 +155,25 @@ impl SocketStream {
                 Err(error) => outgoing.failure = Some(Closed::failed(&error)),
             }
         }
-        // What is idle holds no memory.
+        // An idle connection holds no memory.
         outgoing.buffer = BytesMut::new();
         true
     }
 
-    /// Tells the peer that nothing more comes.
+    /// Ends the stream to the peer.
     pub(crate) fn finish_writing(&self) -> io::Result<()> {
         self.stream().shutdown(Shutdown::Write)
     }
 
-    /// Has the peer get a reset when the socket is closed.
+    /// Makes closing the socket send a reset to the peer.
     pub(crate) fn reset(&self) {
-        // It fails if the connection is gone: then there is nobody to tell.
+        // It fails if the connection is already gone; then no reset is needed.
         let _ = SockRef::from(self.stream()).set_linger(Some(Duration::ZERO));
     }
 }
 
-/// Asks after a silence, and again after each further one, where the system can be told so.
+/// Probes the peer after this time of silence, and again after each further one where the
+/// system supports that.
 fn asking_after(time: Duration) -> TcpKeepalive {
     let keepalive = TcpKeepalive::new().with_time(time);
     #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd", windows))]
@@ -209,7 +211,7 @@ pub(crate) mod tests {
 
     /// A socket that is connected to itself.
     pub(crate) fn to_itself() -> SocketStream {
-        // Both ends open at once is how a socket comes to have itself as its peer.
+        // A simultaneous open of both ends connects a socket to itself.
         let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
         let socket = socket.unwrap();
         socket.bind(&any_port().into()).unwrap();

@@ -1,5 +1,5 @@
-//! The workers of an acceptor: each makes processes of the connections it is handed, which are
-//! its children.
+//! The workers of an acceptor. Each spawns the processes of the connections it is passed,
+//! as its children.
 
 use crate::channel::FrameChannel;
 use crate::connection::Connection;
@@ -22,8 +22,8 @@ pub(crate) struct Accepted<M> {
     pub(crate) mounted: Reply<Result<(), SpawnError>>,
 }
 
-/// An accepted connection until a worker takes it. The acceptor holds it as well: if a worker ends
-/// that has not taken it, another gets it.
+/// An accepted connection until a worker takes it. The acceptor keeps a reference: if a
+/// worker ends without having taken the connection, another worker gets it.
 pub(crate) struct Handed<M> {
     pub(crate) peer: SocketAddr,
     socket: Mutex<Option<(TcpStream, ConnectionSlot<M>)>>,
@@ -34,7 +34,7 @@ impl<M> Handed<M> {
         Arc::new(Handed { peer, socket: Mutex::new(Some((stream, place))) })
     }
 
-    /// Whether nobody has taken it.
+    /// Whether no worker has taken it.
     pub(crate) fn is_there(&self) -> bool {
         self.socket.lock().is_some()
     }
@@ -44,7 +44,7 @@ impl<M> Handed<M> {
     }
 }
 
-/// Makes processes of accepted connections.
+/// Spawns the processes of accepted connections.
 pub(crate) struct ConnectionWorker<P: Protocol, F> {
     factory: Arc<F>,
     options: ConnectionOptions,
@@ -75,8 +75,8 @@ where
     type Message = Accepted<P::Message>;
 
     async fn init(&mut self, ctx: &mut Context<Self::Message>) -> Result {
-        // A connection that crashes is no reason for its worker to end; a worker that ends,
-        // however it does, ends its connections.
+        // A connection that crashes does not end its worker. A worker that ends, in
+        // whatever way, ends its connections.
         ctx.trap_exits(true);
         Ok(())
     }
@@ -95,7 +95,7 @@ where
         let mailbox = options.mailbox;
         let make =
             move || AcceptedConnection { make: move || factory(), stream, peer, options, place };
-        // That one cannot be had is no reason to end, and with it those that are there.
+        // A connection that cannot be spawned must not end the worker and its other connections.
         let made = ctx.spawn(make).link().mailbox(mailbox).start();
         mounted.send(made.map(|connection| {
             self.tally.occupy(number, Peer { peer, connection });
@@ -114,8 +114,8 @@ where
     }
 }
 
-/// The process of an accepted connection. Its socket is registered in its own first turn, so
-/// nothing comes before it can be handled.
+/// The process of an accepted connection. Its socket is registered in its own first turn,
+/// so nothing arrives before it can be handled.
 struct AcceptedConnection<M, F> {
     make: F,
     stream: TcpStream,
@@ -135,13 +135,14 @@ where
     async fn run(self, ctx: Context<P::Message>) -> Result {
         let AcceptedConnection { make, stream, peer, options, place } = self;
         let wire = Arc::new(SocketStream::new(stream)?);
-        // They fail if the peer is gone already, which reading will tell.
+        // The options cannot be set if the peer is already gone, which the next read will
+        // report.
         let _ = wire.set_up(&options);
         let local = wire.local()?;
         let protocol = make();
         let channel = FrameChannel::new(ctx, wire, protocol.codec(), options, peer, local);
         let end = Connection::new(protocol, channel, false).serve().await;
-        // The socket is closed by now; only then is its place free.
+        // The socket is closed by now; only then may its slot become free.
         drop(place);
         end
     }

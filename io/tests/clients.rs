@@ -1,4 +1,4 @@
-//! Clients whose servers do not do what they should: rules I1 and I5.
+//! Tests of clients whose servers misbehave: rules I1 and I5.
 
 mod support;
 
@@ -16,10 +16,10 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 use support::{Act, Peer, Puppet, Seen, any_port};
 
-/// Short, and long enough to be no accident.
+/// Short, and long enough not to expire by accident.
 const SOON: Duration = Duration::from_millis(40);
 
-/// Says hello, and hears nothing.
+/// Sends hello and ignores all lines.
 struct Hello;
 
 impl Protocol for Hello {
@@ -36,8 +36,9 @@ impl Protocol for Hello {
     }
 }
 
-/// An address where connecting takes for ever, and what keeps it so: a listener with as many
-/// connections waiting as it lets wait. The system drops what asks for one more.
+/// Returns an address to which no connection is ever established, and the sockets that
+/// keep it so. It is a listener whose queue of waiting connections is full, so the system
+/// drops further requests.
 #[cfg(target_os = "linux")]
 fn nobody_answers() -> (SocketAddr, Vec<socket2::Socket>) {
     let tcp = || {
@@ -49,7 +50,7 @@ fn nobody_answers() -> (SocketAddr, Vec<socket2::Socket>) {
     listener.listen(1).unwrap();
     let address = listener.local_addr().unwrap();
     let mut keep = vec![listener];
-    // More than one, for the system is generous.
+    // More than the queue length, because the system accepts some more.
     for _ in 0..8 {
         let socket = tcp();
         socket.set_nonblocking(true).unwrap();
@@ -89,7 +90,7 @@ fn i7_a_client_that_is_not_connected_yet_ends_when_it_is_to() {
     let (end, stops) = (killed.monitor(), stopped.monitor());
     node.kill(killed.pid());
     assert_eq!(end.wait().unwrap().reason, Reason::Killed);
-    // Nobody waits an hour for the other.
+    // The node does not wait for the connect timeout.
     node.stop().wait().unwrap();
     assert_eq!(stops.wait().unwrap().reason, Reason::Shutdown);
 }
@@ -121,7 +122,7 @@ fn i1_a_server_that_breaks_off_at_once_is_a_typed_reason_however_early_it_is() {
     node.stop().wait().unwrap();
 }
 
-/// Cannot begin.
+/// A protocol that fails in `connected`.
 struct Stillborn;
 
 impl Protocol for Stillborn {
@@ -162,7 +163,7 @@ fn i1_a_connection_whose_beginning_fails_is_closed() {
 #[test]
 fn i1_an_address_that_nobody_can_have_is_an_error_that_names_it() {
     let node = Node::start("nowhere@localhost").unwrap();
-    // Of a network that is for books (RFC 5737), and a port that is none.
+    // An address reserved for documentation (RFC 5737), and a port that is not a port.
     let not_ours: SocketAddr = ([192, 0, 2, 1], 1).into();
     for (address, says) in [(not_ours, "cannot bind"), (any_port(), "cannot connect")] {
         let spawned = if says == "cannot bind" {
@@ -240,7 +241,7 @@ fn i1_a_client_knows_both_sides_and_is_asked_to_close_when_it_is_to_stop() {
     node.stop().wait().unwrap();
 }
 
-/// Sends from the beginning on, until it cannot any more.
+/// Sends from the start until a send fails.
 struct Pouring;
 
 impl Protocol for Pouring {

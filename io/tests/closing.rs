@@ -1,4 +1,4 @@
-//! The ends of a connection, in every order: rule I4.
+//! Tests of the ends of a connection, in every order: rule I4.
 
 mod support;
 
@@ -68,7 +68,8 @@ fn i4_what_was_sent_last_arrives_though_the_peer_has_sent_what_nobody_read() {
         Ok(channel.send("paused")?)
     });
     assert_eq!(peer.hear().as_deref(), Some("paused"));
-    // Lies in the system at the other side: closed with it, a socket resets the connection.
+    // The line stays unread in the system. A socket that is closed with unread bytes
+    // resets the connection.
     peer.say(&"x".repeat(10_000));
     act(&connection, |channel| {
         channel.send(&"y".repeat(100_000))?;
@@ -136,7 +137,7 @@ fn i4_a_killed_connection_is_closed() {
     let (mut peer, connection) = served.connect();
     served.node.kill(connection.pid());
     assert!(peer.is_over());
-    // Its callback is not called, its state is dropped.
+    // The callback is not called, and the state is dropped.
     served.expect(&Seen::Dropped);
     served.stop();
 }
@@ -169,7 +170,7 @@ fn i4_a_stop_behind_the_end_of_the_peer_is_why_a_connection_is_closed() {
     served.stop();
 }
 
-/// Leaves all to what is done by default, and tells why it is closed.
+/// Uses all default callbacks, and reports why it is closed.
 struct Plain(Sender<Closed>);
 
 impl Protocol for Plain {
@@ -191,7 +192,7 @@ fn i4_a_protocol_closes_by_default_with_its_peer_and_when_it_is_to_stop() {
     let node = Node::start("plain@localhost").unwrap();
     let (sender, closed) = channel();
     let plain = move || Plain(sender.clone());
-    // An hour for those that do not close.
+    // An hour for connections that do not close.
     let server = move || Acceptor::new(any_port(), plain).drain(Duration::from_hours(1));
     let server = node.spawn(server).wait().unwrap();
     let address = server.call(AcceptorRequest::Address).wait().unwrap();
@@ -228,7 +229,7 @@ fn i4_a_peer_that_does_not_close_its_side_is_not_waited_for_longer_than_told() {
     let served = Served::with(options, |acceptor| acceptor);
     let (mut peer, _) = served.connect();
     peer.say("close");
-    // It stays open here: the connection ends all the same.
+    // The peer keeps its side open, and the connection ends nevertheless.
     assert_eq!(served.closed(), Closed::Local);
     assert_eq!(peer.hear(), None);
     served.stop();
@@ -237,7 +238,7 @@ fn i4_a_peer_that_does_not_close_its_side_is_not_waited_for_longer_than_told() {
 #[test]
 fn i4_what_the_peer_does_not_take_is_not_waited_for_longer_than_told() {
     const SOON: Duration = Duration::from_millis(40);
-    // More than the systems on both sides take.
+    // More than both systems buffer.
     let options = ConnectionOptions::new().write_limit(64 << 20).stall_timeout(None);
     let served = Served::with(options.close_timeout(SOON), |acceptor| acceptor);
     let (mut peer, connection) = served.connect();
@@ -254,7 +255,7 @@ fn i4_what_the_peer_does_not_take_is_not_waited_for_longer_than_told() {
     assert!(waiting > 0);
     let reason = end.wait().unwrap().reason;
     assert_eq!(reason.downcast_ref(), Some(&Closed::Unsent { waiting, limit }));
-    // It must not take what it has for all.
+    // The peer must not mistake what it has for the whole stream.
     assert_eq!(peer.0.read_to_end(&mut Vec::new()).unwrap_err().kind(), ErrorKind::ConnectionReset);
     served.stop();
 }
@@ -276,7 +277,7 @@ fn i4_closing_twice_is_closing_and_what_is_sent_after_it_is_refused() {
     drop(peer);
     assert_eq!(served.closed(), Closed::Local);
     served.expect(&Seen::Dropped);
-    // An abort prevails, for it was meant to lose what waits.
+    // An abort prevails, because it is meant to drop the waiting bytes.
     let (mut peer, connection) = served.connect();
     act(&connection, |channel| {
         channel.close();
@@ -332,7 +333,7 @@ fn i4_a_protocol_that_stops_its_process_closes_in_order() {
     });
     assert_eq!(peer.rest(), b"the last\n");
     drop(peer);
-    // Nobody has asked it to.
+    // No other process has asked it to stop.
     served.expect(&Seen::Closed(Closed::Local));
     assert_eq!(end.wait().unwrap().reason, Reason::Normal);
     served.stop();
@@ -403,7 +404,7 @@ fn i4_what_cannot_be_written_any_more_while_a_connection_closes_is_why_it_is_clo
     let (peer, connection) = served.connect();
     let (sender, closes) = std::sync::mpsc::channel();
     act(&connection, move |channel| {
-        // More than the systems on both sides take.
+        // More than both systems buffer.
         for _ in 0..12 {
             channel.send(&"x".repeat(1 << 20))?;
         }
@@ -418,7 +419,7 @@ fn i4_what_cannot_be_written_any_more_while_a_connection_closes_is_why_it_is_clo
     served.stop();
 }
 
-/// Fails or panics where it should only listen.
+/// Fails or panics in notification callbacks.
 struct Rude;
 
 impl Protocol for Rude {
@@ -458,7 +459,7 @@ fn i4_a_protocol_that_fails_at_the_end_is_closed_and_ends_with_that() {
         let reason = end.wait().unwrap().reason;
         assert!(reason.to_string().contains(says), "{reason}");
         assert_eq!(matches!(reason, Reason::Panic(_)), line == "close");
-        // Its place is free, as that of any other.
+        // Its slot is free, as after any other end.
         while !server.call(AcceptorRequest::Connections).wait().unwrap().is_empty() {}
     }
     served.stop();

@@ -1,5 +1,5 @@
-//! A server that is out of descriptors: rule I6. One test, which has itself run once more as a
-//! program of its own that may open few.
+//! Test of a server that runs out of descriptors: rule I6. The one test starts itself once
+//! more as a separate program with a low limit of open descriptors.
 
 #![cfg(unix)]
 
@@ -10,13 +10,13 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use support::{Peer, Served};
 
-/// What tells the program that it is the server.
+/// The environment variable that makes the program act as the server.
 const ROLE: &str = "KRARUP_IO_FEW_DESCRIPTORS";
-/// What the server may open, of which some is its own.
+/// The server's limit of descriptors, of which it uses some itself.
 const DESCRIPTORS: usize = 48;
-/// Clients that come: more than that.
+/// The number of clients, more than the limit.
 const CLIENTS: usize = 100;
-/// What the server's lines of the test begin with, on the side of which a test harness writes too.
+/// The prefix of the server's lines, since a test harness writes to the same output.
 const MARK: &str = "server: ";
 
 #[test]
@@ -40,7 +40,7 @@ fn i6_a_server_without_descriptors_waits_and_goes_on_when_there_are_some() {
     };
     let address = next().parse().unwrap();
     let mut peers: Vec<_> = (0..CLIENTS).map(|_| Peer::connect(address)).collect();
-    // Each is served in its turn, the later ones when earlier ones have left.
+    // Each client is served in its turn, later ones when earlier ones have left.
     for (number, mut peer) in peers.drain(..).enumerate() {
         peer.say(&format!("say {number}"));
         assert_eq!(peer.hear(), Some(number.to_string()));

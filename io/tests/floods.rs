@@ -1,5 +1,5 @@
-//! What a flood must not hide: rules I2 and I5. The flood is a codec that finds frames without
-//! end, so there is no moment in which nothing has come.
+//! Tests of events that a flood must not hide: rules I2 and I5. The flood is a codec that
+//! finds frames without end, so at every moment a frame has arrived.
 
 mod support;
 
@@ -19,12 +19,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 use support::any_port;
 
-/// Short, and long enough to be no accident.
+/// Short, and long enough not to expire by accident.
 const SOON: Duration = Duration::from_millis(40);
-/// How long an event may take before the test fails.
+/// The time an event may take before the test fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// From the first byte on, frames without end.
+/// A codec that returns frames without end after the first byte.
 struct Endless;
 
 impl Codec for Endless {
@@ -39,12 +39,12 @@ impl Codec for Endless {
     }
 }
 
-/// Answers each frame of a flood as long as there is room.
+/// Answers each frame of a flood while there is room.
 struct Flooded {
     told: Sender<Told>,
-    /// Closes when it is told that there is room again.
+    /// Closes when `drained` is called.
     closes: bool,
-    /// Was refused, and has said so.
+    /// A send was refused, and that was reported.
     refused: bool,
 }
 
@@ -113,7 +113,7 @@ fn i2_who_was_refused_in_a_flood_is_told_when_there_is_room() {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(b"x").unwrap();
     assert_eq!(tells.recv_timeout(PATIENCE), Ok(Told::Refused));
-    // Whatever it had room for is read, so there is room again.
+    // Read everything that is sent, so that there is room again.
     let (mut room, mut read) = (vec![0; 1 << 16], 0);
     while let Ok(count @ 1..) = stream.read(&mut room) {
         read += count;
@@ -123,7 +123,7 @@ fn i2_who_was_refused_in_a_flood_is_told_when_there_is_room() {
     node.stop().wait().unwrap();
 }
 
-/// Notes the order of what it handles. With the first frame there are many messages, too.
+/// Records the order of what it handles. With the first frame, many messages arrive too.
 struct Turns {
     told: Sender<char>,
     begun: bool,
@@ -158,10 +158,10 @@ fn i2_frames_and_messages_take_turns() {
     let server = node.spawn(move || Acceptor::new(any_port(), make)).wait().unwrap();
     let address = server.call(AcceptorRequest::Address).wait().unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
-    // All in one piece, as a system of this machine hands it over.
+    // All in one write, which the system of this machine delivers together.
     stream.write_all("x\n".repeat(101).as_bytes()).unwrap();
     let order: String = (0..201).map(|_| tells.recv_timeout(PATIENCE).unwrap()).collect();
-    // What a process sends to itself comes to it in its next turn; from then on there are both.
+    // A message of a process to itself arrives in its next turn. From then on both kinds wait.
     let begins = order.find('m').unwrap();
     assert!(begins <= 40, "{order}");
     let frames = order[begins..][..100].chars().filter(|what| *what == 'f').count();

@@ -1,5 +1,5 @@
-//! Whatever was opened is closed: rule I7. One test in a program of its own, for it counts what
-//! the whole program has.
+//! Test that all opened resources are closed: rule I7. It is the only test of its program,
+//! because it counts the resources of the whole program.
 
 mod support;
 
@@ -10,32 +10,32 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 use support::{Seen, Served};
 
-/// How long what must come may take before the test fails.
+/// The time an event may take before the test fails.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Connections that come and go.
+/// The number of connections.
 const ROUNDS: usize = 3000;
-/// How many of them are there at one time.
+/// The number of connections at a time.
 const AT_ONCE: usize = 50;
 
-/// What the program has open, if the system tells.
+/// The number of open descriptors of the program, if the system provides it.
 fn descriptors() -> Option<usize> {
     Some(std::fs::read_dir("/proc/self/fd").ok()?.count())
 }
 
-/// The names of the threads of the program, if the system tells.
+/// The names of the threads of the program, if the system provides them.
 fn threads() -> Option<Vec<String>> {
     let tasks = std::fs::read_dir("/proc/self/task").ok()?.flatten();
     let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm")).ok();
     Some(tasks.filter_map(name).map(|name| name.trim().to_owned()).collect())
 }
 
-/// What is seen last is seen before the socket is closed and the process gone: until then
-/// somebody is at it.
+/// Waits until the processes have ended. The last event of a connection is seen before its
+/// socket is closed and its process has ended.
 fn gone(served: &Served, processes: usize) {
     wait_until("no process", || served.node.processes().len() <= processes);
 }
 
-/// Waits for this, and fails if it does not come.
+/// Waits for a condition, and fails if it does not become true.
 fn wait_until(what: &str, done: impl Fn() -> bool) {
     let began = Instant::now();
     while !done() {
@@ -66,15 +66,16 @@ fn i7_thousands_of_connections_and_two_nodes_leave_nothing() {
         let at_rest = descriptors();
         let (mut closed, mut dropped) = (0, 0);
         for round in 0..ROUNDS {
-            // Not so many at once that the system would have some of them try again later.
+            // Limit the connections at a time, so that the system makes none of them retry
+            // later.
             while dropped + AT_ONCE <= round {
                 count(&served.next(), &mut closed, &mut dropped);
             }
             let mut stream = TcpStream::connect(served.address).unwrap();
             match round % 6 {
-                // Vanishes, with a line in the making.
+                // Disconnects in the middle of a line.
                 0 => stream.write_all(b"delete 1").unwrap(),
-                // Is reset, with something to read.
+                // Is reset with unread bytes.
                 1 => {
                     stream.write_all(b"say something\n").unwrap();
                     SockRef::from(&stream).set_linger(Some(Duration::ZERO)).unwrap();
@@ -97,7 +98,7 @@ fn i7_thousands_of_connections_and_two_nodes_leave_nothing() {
         assert_eq!(shown.number("connections"), Some(0));
         assert_eq!(shown.number("accepted"), Some(ROUNDS as u64 + 1));
         served.stop();
-        // The thread of the sockets ends when the last is closed, by itself.
+        // The thread of the sockets ends by itself when the last socket is closed.
         wait_until("no thread", || {
             threads().is_none_or(|names| !names.iter().any(|name| name.contains("krarup-io")))
         });

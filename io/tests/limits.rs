@@ -1,4 +1,4 @@
-//! Times and numbers: rules I5, I6 and I9.
+//! Tests of times and numbers: rules I5, I6 and I9.
 
 mod support;
 
@@ -11,7 +11,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 use support::{Act, Peer, Puppet, Seen, Served, any_port};
 
-/// Short, and long enough to be no accident.
+/// Short, and long enough not to expire by accident.
 const SOON: Duration = Duration::from_millis(40);
 
 #[test]
@@ -32,7 +32,7 @@ fn i5_a_client_that_never_reads_is_broken_off() {
     let line = format!("say {}", "x".repeat(100_000));
     let mut stream = peer.stream().try_clone().unwrap();
     let writer = std::thread::spawn(move || {
-        // More than both systems take between them.
+        // More than both systems buffer.
         while stream.write_all(format!("{line}\n").as_bytes()).is_ok() {}
     });
     let Closed::Stalled { waiting, limit } = served.closed() else { panic!("not stalled") };
@@ -61,7 +61,7 @@ fn i6_one_connection_more_than_the_limit_waits_until_another_is_closed() {
     let served = Served::with(ConnectionOptions::new(), |acceptor| acceptor.limit(2));
     let (first, _) = served.connect();
     let (mut second, _) = served.connect();
-    // The system takes it for connected; nobody accepts it.
+    // The system reports it as connected, but it is not accepted.
     let mut third = Peer::connect(served.address);
     third.say("say third");
     for _ in 0..20 {
@@ -93,7 +93,7 @@ fn i6_one_connection_more_than_the_limit_is_refused() {
     drop(first);
     end.wait().unwrap();
     while served.next() != Seen::Dropped {}
-    // Its place is free when its process is gone.
+    // Its slot is free when its process has ended.
     let mut fourth = Peer::connect(served.address);
     fourth.say("say fourth");
     assert_eq!(fourth.hear().as_deref(), Some("fourth"));
@@ -184,7 +184,7 @@ fn i9_the_smallest_numbers_and_the_ends_of_ranges_are_options() {
     assert_eq!(peer.hear().as_deref(), Some("here"));
     served.expect(&Seen::Line("say here".to_owned()));
     assert_eq!(served.acceptor.inspect().wait().unwrap().number("limit"), Some(1));
-    // One message may wait while it is at work.
+    // One message may wait while the connection is busy.
     peer.say("hang");
     served.expect(&Seen::Line("hang".to_owned()));
     let nothing = || Act(Box::new(|_| Ok(())));
@@ -206,7 +206,7 @@ fn i6_an_acceptor_shows_its_first_connections_and_counts_all() {
     served.stop();
 }
 
-/// Until the system says this of the timer of a connection.
+/// Waits until the system reports this timer for a connection.
 #[cfg(target_os = "linux")]
 fn await_timer(local: SocketAddr, peer: SocketAddr, timer: &str) {
     let began = Instant::now();
@@ -216,7 +216,8 @@ fn await_timer(local: SocketAddr, peer: SocketAddr, timer: &str) {
     }
 }
 
-/// What the system says of the timer of a connection of this program: `02` is a keep-alive.
+/// Returns the timer that the system reports for a connection of this program: `02` is a
+/// keep-alive.
 #[cfg(target_os = "linux")]
 fn timer_of(local: SocketAddr, peer: SocketAddr) -> String {
     let hexadecimal = |address: SocketAddr| format!("0100007F:{:04X}", address.port());
@@ -257,7 +258,7 @@ fn i6_so_many_connections_wait_to_be_accepted_as_the_backlog_says() {
             Some(backlog) => acceptor.limit(1).backlog(backlog),
             None => acceptor.limit(1),
         });
-        // While it is open, none is accepted.
+        // While this connection is open, no other is accepted.
         let only = served.connect();
         let clients: Vec<_> = (0..CLIENTS)
             .map(|_| {

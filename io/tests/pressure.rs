@@ -1,4 +1,4 @@
-//! Back-pressure, both ways: rule I2.
+//! Tests of back-pressure in both directions: rule I2.
 
 mod support;
 
@@ -18,7 +18,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use support::{Act, Peer, Seen, Served, any_port};
 
-/// Passes what it reads on to a process, at the pace of that.
+/// Passes frames on to a process, at the pace of that process.
 struct Passing {
     to: Address<Bytes>,
 }
@@ -61,7 +61,7 @@ fn i2_a_full_mailbox_stops_the_client_and_nothing_is_lost() {
         wire.extend_from_slice(&u32::try_from(SIZE).unwrap().to_be_bytes());
         wire.extend(number.to_be_bytes().into_iter().cycle().take(SIZE));
     }
-    // Until the system takes nothing more, however often it is tried.
+    // Write until the system takes nothing more, however often it is tried.
     let (mut written, mut refused) = (0, 0);
     while refused < 10_000 && written < wire.len() {
         match stream.write(&wire[written..]) {
@@ -96,7 +96,7 @@ fn i2_what_waits_to_be_sent_is_bounded_exactly_and_a_refused_frame_is_not_writte
     let (sender, told) = channel();
     connection
         .send(Act(Box::new(move |channel| {
-            // In one callback nothing goes out: what waits is what was sent.
+            // Nothing is written during one callback, so all sent bytes wait.
             for _ in 0..10 {
                 channel.send(&"x".repeat(999))?;
             }
@@ -130,7 +130,7 @@ fn i2_a_frame_of_just_the_limit_is_sent_and_only_who_found_no_room_is_told_of_it
     let (mut peer, connection) = served.connect();
     let send = |length: usize, sent: fn(Result<(), WriteError>) -> bool| {
         let act = Act(Box::new(move |channel| {
-            // The end of the line is a byte of it.
+            // The line end counts as a byte.
             assert!(sent(channel.send(&"x".repeat(length - 1))), "{length} bytes");
             Ok(())
         }));
@@ -138,7 +138,7 @@ fn i2_a_frame_of_just_the_limit_is_sent_and_only_who_found_no_room_is_told_of_it
     };
     send(LIMIT, |sent| sent.is_ok());
     assert_eq!(peer.hear().map(|line| line.len()), Some(LIMIT - 1));
-    // It would find none later.
+    // It would not fit later either.
     send(LIMIT + 1, |sent| matches!(sent, Err(WriteError::TooLarge { .. })));
     connection
         .send(Act(Box::new(|channel| {
@@ -150,7 +150,7 @@ fn i2_a_frame_of_just_the_limit_is_sent_and_only_who_found_no_room_is_told_of_it
     peer.say("close");
     served.expect(&Seen::Line("close".to_owned()));
     assert_eq!(peer.hear(), None);
-    // One that was refused is told once.
+    // A refused sender is notified once.
     let (mut peer, connection) = served.connect_next();
     for _ in 0..2 {
         let act = Act(Box::new(|channel: &mut Channel<support::Puppet>| {
@@ -190,7 +190,7 @@ impl Codec for Faulty {
     }
 }
 
-/// Sends what its codec cannot write, between what it can.
+/// Sends an item that its codec cannot encode, between two valid ones.
 struct Unlucky;
 
 impl Protocol for Unlucky {
@@ -206,7 +206,7 @@ impl Protocol for Unlucky {
         match how.as_str() {
             "fails" => assert!(matches!(sent, Ok(Err(WriteError::Codec(_))))),
             "panics" => assert!(sent.is_err()),
-            // What was sent before is not its own to take away.
+            // The codec cannot remove bytes that were sent before.
             _ => assert!(matches!(sent, Ok(Ok(())))),
         }
         assert_eq!(channel.waiting(), waiting);
@@ -230,7 +230,7 @@ fn i2_a_codec_that_fails_panics_or_takes_away_has_sent_nothing_and_spoilt_nothin
     node.stop().wait().unwrap();
 }
 
-/// Sends much, waiting for room, and says how much waited at most.
+/// Sends many lines, waiting for room, and reports the most bytes that waited.
 struct Pouring {
     lines: usize,
     most: Sender<usize>,
@@ -280,7 +280,7 @@ fn i2_who_waits_for_room_sends_all_in_order_and_never_more_than_the_limit_waits(
     node.stop().wait().unwrap();
 }
 
-/// Answers at once, and then waits for somebody else.
+/// Answers at once, and then waits for another process.
 struct Twofold {
     ask: Address<Reply<()>>,
 }
@@ -323,7 +323,7 @@ fn i2_an_answer_goes_out_while_its_callback_waits_for_something_else() {
     node.stop().wait().unwrap();
 }
 
-/// Notes what it does, and has more to do later.
+/// Records its callbacks, and sends itself a message for later.
 struct Noting {
     ask: Address<Reply<()>>,
     notes: Sender<String>,
@@ -337,7 +337,7 @@ impl Protocol for Noting {
     }
     async fn received(&mut self, channel: &mut Channel<Self>, line: String) -> Result {
         let _ = self.notes.send(format!("begins {line}"));
-        // For later: it waits at this connection as any message does.
+        // For later: it waits at this connection like any message.
         channel.address().send(format!("later of {line}")).unwrap();
         self.ask.call(|reply| reply).no_timeout().await?;
         let _ = self.notes.send(format!("goes on with {line}"));
@@ -366,7 +366,7 @@ fn i2_what_a_callback_waits_for_comes_before_all_events_and_what_is_for_later_af
     let server = node.spawn(move || Acceptor::new(any_port(), noting));
     let address = server.wait().unwrap().call(AcceptorRequest::Address).wait().unwrap();
     let mut peer = Peer::connect(address);
-    // Both frames are there before the first is done.
+    // Both frames arrive before the first is handled.
     peer.0.get_mut().write_all(b"one\ntwo\n").unwrap();
     for line in ["one", "two"] {
         assert_eq!(noted.recv().unwrap(), format!("begins {line}"));
@@ -448,7 +448,7 @@ fn i2_a_client_that_floods_delays_nobody() {
         assert_eq!(peer.hear().as_deref(), Some("between"));
         (peer, served.node.address::<Act, Act>(pid).unwrap())
     };
-    // The flooded one too is inspected within a frame.
+    // The flooded connection too answers an inspection within one frame.
     let all = served.acceptor.call(AcceptorRequest::Connections).wait().unwrap();
     assert_eq!(all.len(), 2);
     for open in all {

@@ -1,4 +1,4 @@
-//! The ends of an acceptor, with connections open: rule I7.
+//! Tests of the ends of an acceptor with open connections: rule I7.
 
 mod support;
 
@@ -63,7 +63,7 @@ fn i7_one_that_hangs_in_a_callback_and_traps_exits_is_killed_too() {
 
 #[test]
 fn i7_a_node_stops_in_its_time_though_its_connections_do_not() {
-    // They would be given an hour by their acceptor.
+    // Their acceptor would give them an hour.
     let served = Served::stubborn(Duration::from_hours(1));
     let mut peers: Vec<_> = (0..10).map(|_| served.connect().0).collect();
     for peer in &mut peers[..5] {
@@ -98,7 +98,7 @@ fn i7_a_connection_that_is_to_stop_may_end_what_it_has_begun() {
     served.expect(&Seen::Stopping);
     peer.say("say the last");
     assert_eq!(peer.hear().as_deref(), Some("the last"));
-    // The acceptor answers meanwhile, and says that it listens no more.
+    // The acceptor answers meanwhile, and reports that it no longer listens.
     let shown = served.acceptor.inspect().wait().unwrap();
     assert_eq!(shown.value("listening").unwrap().to_string(), "false");
     connection
@@ -141,7 +141,7 @@ fn i7_a_node_stops_with_its_sockets_under_load() {
             let begun = begun.clone();
             std::thread::spawn(move || {
                 let mut count = 0_u32;
-                // Until it stops: each of these may fail then.
+                // Until the node stops, which may make any of these fail.
                 while let Ok(stream) = TcpStream::connect(address) {
                     if !Peer(BufReader::new(stream)).asks("say x") {
                         continue;
@@ -161,8 +161,7 @@ fn i7_a_node_stops_with_its_sockets_under_load() {
     assert!(served >= 500);
 }
 
-/// What an acceptor can be told from elsewhere: it has an exit signal of a process that it is
-/// linked to.
+/// Sends the acceptor an exit signal of a linked process with this reason.
 fn linked(served: &Served, reason: Reason) {
     let acceptor = served.acceptor.pid();
     let process = behavior_fn(move |mut ctx: Context<()>| async move {
@@ -183,7 +182,7 @@ fn i7_an_acceptor_stops_in_order_when_a_process_that_it_is_linked_to_fails() {
     let served = Served::new();
     let (mut peer, _) = served.connect();
     let end = served.acceptor.monitor();
-    // Nothing has failed here.
+    // A normal exit signal is not a failure.
     linked(&served, Reason::Normal);
     peer.say("say still here");
     assert_eq!(peer.hear().as_deref(), Some("still here"));
@@ -228,7 +227,7 @@ fn i7_an_acceptor_stops_in_order_when_its_parent_ends() {
     let end = acceptor.monitor();
     let mut peer = Peer::connect(address);
     assert!(matches!(sees.recv().unwrap(), Seen::Connected(_)));
-    // It ends as it should: that would be no reason to stop, were it any other process.
+    // The parent ends normally. From any other process, that would be no reason to stop.
     parent.send(()).unwrap();
     assert_eq!(peer.rest(), b"bye\n");
     drop(peer);
@@ -278,7 +277,7 @@ fn i7_the_last_connection_to_close_is_what_a_stop_waits_for() {
     drop(first);
     assert_eq!(served.closed(), Closed::Stopped(Reason::Shutdown));
     served.expect(&Seen::Dropped);
-    // A second stop changes nothing, and whoever asks is answered.
+    // A second stop has no effect, and requests are still answered.
     served.acceptor.process().request_stop(Reason::Killed);
     while served.acceptor.call(AcceptorRequest::Connections).wait().unwrap().len() > 1 {}
     second.say("say still here");
@@ -294,7 +293,7 @@ fn i7_the_last_connection_to_close_is_what_a_stop_waits_for() {
 fn i7_an_acceptor_that_is_started_again_has_its_port_again() {
     let served = Served::new();
     let (mut peer, _) = served.connect();
-    // This side closes first: the system keeps the port for stray packets of that.
+    // This side closes first, so the system keeps the port reserved for stray packets.
     peer.say("close");
     assert_eq!(peer.hear(), None);
     drop(peer);

@@ -1,4 +1,4 @@
-//! Connections as processes: rules I1 and I3.
+//! Tests of connections as processes: rules I1 and I3.
 
 mod support;
 
@@ -83,7 +83,7 @@ fn i1_a_worker_that_dies_is_replaced_and_takes_only_its_connections_with_it() {
     assert!(first.is_over());
     second.say("say still here");
     assert_eq!(second.hear().as_deref(), Some("still here"));
-    // Whoever replaces the dead one, and whenever: no connection is lost by it.
+    // No connection is lost, whenever the ended worker is replaced.
     let answered = (0..100).filter(|_| Peer::connect(served.address).asks("say hello")).count();
     assert_eq!(answered, 100);
     served.stop();
@@ -120,7 +120,7 @@ fn i1_a_connection_that_crashes_is_nobody_elses_matter() {
         assert!(reason.to_string().starts_with(if how == "panic" { "panic: " } else { "on" }));
         assert!(reason.to_string().contains("on purpose"), "{reason}");
         assert_eq!(end.wait().unwrap().reason, reason);
-        // It is told that this was no orderly end.
+        // The reset shows the peer that this was not an orderly end.
         assert!(bad.is_reset());
         served.expect(&Seen::Dropped);
     }
@@ -211,7 +211,7 @@ fn i1_a_connection_hears_of_the_processes_it_watches_as_any_other() {
     linked.send(()).unwrap();
     served.expect(&Seen::Exit(Reason::error("on purpose")));
     assert!(connection.is_alive());
-    // It has no state to show, and neither has its acceptor: both say so.
+    // Neither the connection nor its acceptor has a state to show. Both say so.
     for pid in [connection.pid(), served.acceptor.pid()] {
         let state = served.node.state::<u32>(pid).wait();
         assert_eq!(state, Err(DebugError::NotOffered(pid)));
@@ -259,7 +259,7 @@ fn i1_a_protocol_that_traps_exits_ends_with_an_abnormal_one_unless_it_says_other
             assert_eq!(end.wait().unwrap().reason, reason);
             break;
         }
-        // What comes first is handled first.
+        // A signal that arrives first is handled first.
         process.monitor().wait().unwrap();
         assert!(client.inspect().wait().is_ok());
     }
@@ -296,7 +296,7 @@ fn i1_a_factory_that_panics_is_the_matter_of_that_connection_alone() {
 fn i1_an_acceptor_listens_on_addresses_of_either_kind() {
     let node = Node::start("both@localhost").unwrap();
     for any_port in ["127.0.0.1:0", "[::1]:0"] {
-        // A system may have but one of them.
+        // A system may have only one of them.
         let Ok(listener) = TcpListener::bind(any_port) else { continue };
         let any_port: SocketAddr = any_port.parse().unwrap();
         drop(listener);
@@ -318,7 +318,7 @@ fn i1_a_worker_counts_its_connections_and_those_that_crash() {
     let served = Served::with(ConnectionOptions::new(), |acceptor| acceptor.workers(1));
     let (_stays, connection) = served.connect();
     let worker = connection.info().parent.unwrap();
-    // A crash, an end in order, and one that is the peer's: only the first is counted.
+    // A crash, an orderly end, and one by the peer. Only the crash is counted.
     for ends in ["fail on purpose", "close", "\u{ff}"] {
         let (mut peer, connection) = served.connect_next();
         let end = connection.monitor();
@@ -388,7 +388,7 @@ impl Protocol for Mirror {
     }
 }
 
-/// Asks a [`Mirror`].
+/// Sends requests to a [`Mirror`].
 #[derive(Default)]
 struct Asking {
     asked: VecDeque<Reply<Bytes>>,
@@ -455,7 +455,7 @@ fn i1_a_client_that_has_lost_its_server_is_connected_again_by_its_supervisor() {
     });
     tree.wait().unwrap();
     for _ in 0..2 {
-        // Transient: it comes again because a lost connection is a failure.
+        // The child is transient. It is restarted because a lost connection is a failure.
         let (stream, _): (TcpStream, _) = listener.accept().unwrap();
         drop(stream);
     }
@@ -554,7 +554,7 @@ fn i3_a_codec_that_never_finds_a_frame_is_ended_at_the_read_limit() {
         .wait()
         .unwrap();
     let address = server.call(AcceptorRequest::Address).wait().unwrap();
-    // As many as the limit are no error: they are an unfinished frame at the end.
+    // Bytes up to the limit are not too long: they are an unfinished frame at the end.
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(&[0; 100]).unwrap();
     drop(stream);

@@ -1,5 +1,6 @@
-//! The time limits of a connection in virtual time: rule I5. The sockets are real and the clock is
-//! a simulation's, so each limit is seen to fire when it is due, and not a millisecond before.
+//! Tests of the time limits of a connection in virtual time: rule I5. The sockets are real
+//! and the clock is that of a simulation, so each limit is seen to fire when it is due,
+//! and not a millisecond before.
 
 mod support;
 
@@ -22,20 +23,20 @@ use std::thread;
 use std::time::{Duration, Instant};
 use support::any_port;
 
-/// How long the system may take to tell of bytes before the test fails.
+/// The time the system may take to report bytes before the test fails.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The limit that is tested.
+/// The tested limit.
 const LIMIT: Duration = Duration::from_secs(10);
-/// A millisecond less than that.
+/// A millisecond less than the limit.
 const NEARLY: Duration = Duration::from_millis(9_999);
-/// What is sent at once where much is sent.
+/// The size of one send in tests that send many bytes.
 const LOT: usize = 1 << 20;
-/// More than the systems on both sides hold.
+/// More than both systems buffer.
 const MUCH: usize = 6 * LOT;
-/// The shortest time there is for a timer.
+/// The shortest time of a timer.
 const TICK: Duration = Duration::from_millis(1);
 
-/// Tells what comes, and does what it is told.
+/// Reports its events, and does what the test tells it.
 struct Told {
     told: Sender<Event>,
     /// Does not close when it is to stop.
@@ -46,7 +47,7 @@ struct Told {
 enum Event {
     Connected,
     Naps,
-    /// It was sent, and so much waits now.
+    /// The bytes were sent, and this many wait now.
     Sent(usize),
     Drained,
     Closed(Closed),
@@ -55,7 +56,7 @@ enum Event {
 enum Do {
     Send(usize),
     SendOrWait(usize),
-    /// Sends a byte when this much time has passed.
+    /// Sends a byte after this time.
     SendAfter(Duration),
     Flush,
     Pause,
@@ -157,17 +158,18 @@ impl Timed {
         Timed { sim, acceptor, connection, events, seen, peer }
     }
 
-    /// Sends until the systems on both sides take no more, and this much waits.
+    /// Sends until both systems take no more, and this many bytes wait.
     fn fill(&self, waiting: usize) {
         self.peer.set_nonblocking(true).unwrap();
-        // What the system takes for a peer that reads much does not grow.
+        // A fixed size: the system does not enlarge the buffer for a peer that reads much.
         SockRef::from(&self.peer).set_recv_buffer_size(LOT / 4).unwrap();
         while self.number("waiting_to_be_sent") < waiting as u64 {
             self.tell(Do::Send(LOT));
         }
     }
 
-    /// The peer reads more than the systems hold, so some of what waits is taken.
+    /// Makes the peer read more than both systems buffer, so that some of the waiting
+    /// bytes are taken.
     fn read_much(&self) {
         let room = RefCell::new(vec![0; LOT]);
         let read = Cell::new(0);
@@ -182,7 +184,7 @@ impl Timed {
         self.sim.run_until_idle();
     }
 
-    /// The peer writes, and the connection has read it.
+    /// Makes the peer write, and waits until the connection has read it.
     fn write(&mut self, bytes: &[u8]) {
         let before = self.number("bytes_in");
         self.peer.write_all(bytes).unwrap();
@@ -203,7 +205,8 @@ impl Timed {
         })
     }
 
-    /// Open until this much time has passed, and closed for this reason then.
+    /// Asserts that the connection is open until this time has passed, and is then closed
+    /// for this reason.
     fn closes_after(&self, time: Duration, why: &Closed) {
         self.open_for(time.saturating_sub(TICK));
         self.sim.advance(TICK);
@@ -216,7 +219,7 @@ impl Timed {
     }
 }
 
-/// Runs the simulation until something is so; its time stands still.
+/// Runs the simulation until a condition is true. Virtual time does not advance.
 fn run_until(sim: &Simulation, done: impl Fn() -> bool) {
     let began = Instant::now();
     while !done() {
@@ -256,7 +259,7 @@ fn i5_reading_alone_keeps_a_connection_open() {
     let mut timed = Timed::new(no_limits().idle_timeout(LIMIT));
     for _ in 0..3 {
         timed.open_for(NEARLY);
-        // A byte of a frame that is not whole is enough.
+        // A byte of an incomplete frame suffices.
         timed.write(b"x");
     }
     timed.closes_after(LIMIT, &Closed::Idle(LIMIT));
@@ -279,7 +282,7 @@ fn i5_each_frame_has_its_own_time() {
     timed.write(b"one");
     for _ in 0..3 {
         timed.open_for(NEARLY);
-        // The end of a frame with the first byte of the next.
+        // The end of a frame, with the first byte of the next.
         timed.write(b"\nx");
     }
     timed.closes_after(LIMIT, &Closed::SlowFrame(LIMIT));
@@ -293,7 +296,7 @@ fn i5_between_two_frames_there_is_no_frame_time() {
     timed.open_for(3 * LIMIT);
     timed.write(b"hal");
     timed.open_for(LIMIT / 2);
-    // More of it gives it no more time.
+    // More bytes of it do not extend its time.
     timed.write(b"f");
     timed.closes_after(LIMIT / 2, &Closed::SlowFrame(LIMIT));
 }
@@ -312,7 +315,7 @@ fn i5_a_pause_costs_no_frame_time_and_does_not_close_as_slow() {
 #[test]
 fn i5_a_frame_that_waited_for_the_protocol_has_its_time_behind_that() {
     let timed = Timed::new(no_limits().frame_timeout(LIMIT));
-    // What is left of the second frame would be late when the nap is over.
+    // The rest of the second frame would be late when the nap is over.
     (&timed.peer).write_all(b"nap\nhal").unwrap();
     run_until(&timed.sim, || timed.events.try_iter().any(|event| event == Event::Naps));
     timed.open_for(2 * LIMIT);
@@ -323,7 +326,7 @@ fn i5_a_frame_that_waited_for_the_protocol_has_its_time_behind_that() {
 fn i5_a_limit_that_is_due_before_the_one_that_is_armed_fires_in_time() {
     let options = no_limits().idle_timeout(10 * LIMIT).frame_timeout(LIMIT);
     let mut timed = Timed::new(options);
-    // The idle time is armed; the frame's is due long before it.
+    // The idle timeout is armed; the frame's limit is due long before it.
     timed.open_for(LIMIT);
     timed.write(b"hal");
     timed.closes_after(LIMIT, &Closed::SlowFrame(LIMIT));
@@ -334,7 +337,7 @@ fn i5_a_peer_that_takes_some_of_what_waits_is_not_stalled() {
     let options = no_limits().write_limit(64 << 20).stall_timeout(LIMIT);
     let timed = Timed::new(options);
     timed.peer.set_nonblocking(true).unwrap();
-    // More than the systems on both sides take.
+    // More than both systems buffer.
     for _ in 0..24 {
         timed.tell(Do::Send(LOT));
     }
@@ -342,7 +345,7 @@ fn i5_a_peer_that_takes_some_of_what_waits_is_not_stalled() {
     for _ in 0..3 {
         timed.open_for(NEARLY);
         let written = timed.number("bytes_out");
-        // Until the system has room again.
+        // Read until the system takes more.
         run_until(&timed.sim, || {
             let _ = (&timed.peer).read(&mut vec![0; LOT]);
             timed.number("bytes_out") > written
@@ -357,8 +360,8 @@ fn i5_a_peer_that_takes_some_of_what_waits_is_not_stalled() {
 fn i5_bytes_that_wait_have_their_time_from_when_they_began_to() {
     const FRAME: usize = 1000;
     let timed = Timed::new(no_limits().stall_timeout(LIMIT));
-    // Nothing has moved for long whenever a frame is sent; the last is one of which the system
-    // takes nothing.
+    // Whenever a frame is sent, there has been no progress for a long time. Of the last
+    // frame the system takes nothing.
     while timed.number("waiting_to_be_sent") == 0 {
         timed.open_for(2 * LIMIT);
         timed.tell(Do::Send(FRAME));
@@ -374,7 +377,7 @@ fn i5_what_is_sent_meanwhile_gives_what_waits_no_more_time() {
         timed.sim.advance(LIMIT / 2);
         if let Some(closed) = timed.closed() {
             assert!(matches!(closed, Closed::Stalled { limit: LIMIT, .. }), "{closed}");
-            // It must not take what it has for all.
+            // The peer must not mistake what it has for the whole stream.
             timed.peer.set_nonblocking(false).unwrap();
             let rest = (&timed.peer).read_to_end(&mut Vec::new());
             assert_eq!(rest.unwrap_err().kind(), ErrorKind::ConnectionReset);
@@ -392,7 +395,7 @@ fn i5_what_the_peer_takes_during_a_callback_gives_the_rest_its_time() {
     timed.tell(Do::SendAfter(2 * LIMIT));
     timed.open_for(LIMIT);
     timed.read_much();
-    // The callback sends behind what waits, and is done.
+    // The callback sends behind the waiting bytes and returns.
     timed.open_for(LIMIT);
     timed.open_for(NEARLY);
     timed.sim.advance(TICK);
@@ -456,11 +459,11 @@ fn i2_who_waits_for_room_goes_on_when_there_is_some() {
     assert_eq!(told(), None, "there was no room");
     let waiting = waiting_then();
     assert!(waiting > MUCH + LOT && waiting <= LIMIT, "{waiting} bytes wait");
-    // And whoever flushes waits for all of it.
+    // A flush waits for all of it.
     timed.tell(Do::Flush);
     assert_eq!(told(), None, "a lot waits");
     assert_eq!(waiting_then(), 0);
-    // Nobody was refused.
+    // No send was refused.
     timed.sim.run_until_idle();
     assert_eq!(told(), None);
 }
@@ -469,11 +472,11 @@ fn i2_who_waits_for_room_goes_on_when_there_is_some() {
 fn i4_the_end_of_a_peer_is_awaited_for_just_so_long() {
     let timed = Timed::new(ConnectionOptions::new().linger(LIMIT));
     timed.tell(Do::Close);
-    // It is told at once that this was all.
+    // The peer gets the end of the stream at once.
     timed.peer.set_nonblocking(true).unwrap();
     run_until(&timed.sim, || (&timed.peer).read(&mut [0]).is_ok_and(|count| count == 0));
     timed.open_for(NEARLY);
-    // What it sends now is nobody's.
+    // Nothing reads the bytes that it sends now.
     (&timed.peer).write_all(b"anybody?\n").unwrap();
     timed.sim.advance(TICK);
     assert_eq!(timed.closed(), Some(Closed::Local));
@@ -483,7 +486,7 @@ fn i4_the_end_of_a_peer_is_awaited_for_just_so_long() {
 fn i4_a_peer_that_goes_on_sending_is_not_read_for_longer_than_told() {
     let timed = Timed::new(no_limits());
     timed.tell(Do::Pause);
-    // As much as the systems on both sides take: more than is read at once.
+    // Fill the buffers of both systems, which is more than one discarding pass reads.
     timed.peer.set_nonblocking(true).unwrap();
     let line = vec![b'x'; LOT];
     let (mut sent, mut refused) = (0, 0);
@@ -500,7 +503,7 @@ fn i4_a_peer_that_goes_on_sending_is_not_read_for_longer_than_told() {
     assert!(sent > LOT, "the systems take {sent} bytes");
     timed.tell(Do::Close);
     assert_eq!(timed.closed(), Some(Closed::Local));
-    // Not all of it was read, which resets the connection: behind its end an error without a read.
+    // Not all of it was read, which resets the connection. The error is visible without a read.
     run_until(&timed.sim, || timed.peer.take_error().is_ok_and(|error| error.is_some()));
 }
 
@@ -539,7 +542,7 @@ fn i5_a_server_that_answers_in_time_is_not_given_up() {
     let client = answer(&sim, sim.spawn(move || Client::new(address, Silent).options(options)));
     let client = client.unwrap();
     let _stream = listener.accept().unwrap();
-    // The time for connecting is over, and no matter any more.
+    // The time for connecting is over and has no effect any more.
     sim.advance(10 * LIMIT);
     assert!(client.is_alive());
 }

@@ -1,4 +1,4 @@
-//! UDP: rule I8.
+//! Tests of UDP: rule I8.
 
 use krarup_act::{Address, Context, behavior_fn};
 use krarup_gen::{DebugError, Down, Inspection, Reason, Result, SpawnError};
@@ -10,10 +10,10 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// How long an event may take before the test fails.
+/// The time an event may take before the test fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Sends each datagram back; panics or fails if told so.
+/// Sends each datagram back, and panics on request.
 struct Echo {
     bound: Sender<SocketAddr>,
     closed: Sender<Reason>,
@@ -102,7 +102,7 @@ fn i8_a_crash_closes_the_socket_and_tells_the_protocol() {
     node.stop().wait().unwrap();
 }
 
-/// Sends what it is told to.
+/// Sends the datagrams that it is told to send.
 struct Sending {
     outcome: Sender<Result<(), DatagramError>>,
 }
@@ -142,7 +142,7 @@ fn i8_what_cannot_be_sent_or_bound_is_a_typed_error() {
     assert_eq!(peer.recv_from(&mut room).unwrap().0, 65_507);
     socket.send((vec![7; 65_508], to)).unwrap();
     assert_eq!(outcomes.recv().unwrap(), Err(DatagramError::TooLong { length: 65_508 }));
-    // The socket is one of IPv4.
+    // The socket is an IPv4 socket.
     let elsewhere: SocketAddr = "[::1]:9".parse().unwrap();
     socket.send((vec![7], elsewhere)).unwrap();
     let Err(DatagramError::Failed { to, .. }) = outcomes.recv().unwrap() else { panic!("sent") };
@@ -189,7 +189,7 @@ fn i8_a_receiver_that_is_not_there_is_no_matter_of_the_socket() {
     let there = peer();
     let mut room = [0; 1];
     for number in 0..20 {
-        // The system hears by ICMP that nobody has this port.
+        // The system is notified by ICMP that no socket has this port.
         for to in [gone, there.local_addr().unwrap()] {
             socket.send((vec![number], to)).unwrap();
             assert_eq!(outcomes.recv().unwrap(), Ok(()));
@@ -203,7 +203,7 @@ fn i8_a_receiver_that_is_not_there_is_no_matter_of_the_socket() {
     node.stop().wait().unwrap();
 }
 
-/// Says how long what comes is.
+/// Reports the lengths of the datagrams.
 struct Measuring {
     bound: Sender<SocketAddr>,
     lengths: Sender<usize>,
@@ -242,7 +242,7 @@ fn i8_no_datagram_is_cut_short() {
     node.stop().wait().unwrap();
 }
 
-/// Does what a test tells it, and says what it hears.
+/// Runs the functions of a test, and reports its events.
 struct Listening {
     heard: Sender<Heard>,
 }
@@ -386,7 +386,7 @@ fn i8_a_socket_hears_of_the_processes_it_watches_as_any_other() {
         let gone = linked.monitor();
         linked.send(()).unwrap();
         gone.wait().unwrap();
-        // Unless it says otherwise, only an abnormal one ends it.
+        // By default only an abnormal exit signal ends it.
         if reason.is_abnormal() {
             listened.expect(&Heard::Closed(broken()));
             assert_eq!(end.wait().unwrap().reason, broken());
@@ -408,7 +408,7 @@ fn i8_a_socket_ends_with_the_reason_it_has_and_says_it() {
     ] {
         let listened = Listened::new();
         let end = listened.socket.monitor();
-        // What came before is handled before, unless it is stopped from outside.
+        // Earlier messages are handled first, unless it is stopped from outside.
         match how {
             "stops itself" => listened.act(|channel| {
                 channel.context().stop();
@@ -428,7 +428,7 @@ fn i8_a_socket_ends_with_the_reason_it_has_and_says_it() {
         assert_eq!(end.wait().unwrap().reason, reason, "{how}");
         listened.node.stop().wait().unwrap();
     }
-    // A panic at the very end is a reason, too.
+    // A panic in `closed` becomes the reason.
     let listened = Listened::new();
     let end = listened.socket.monitor();
     listened.socket.process().request_stop(Reason::shutdown("panic"));
@@ -436,7 +436,7 @@ fn i8_a_socket_ends_with_the_reason_it_has_and_says_it() {
     listened.node.stop().wait().unwrap();
 }
 
-/// Cannot begin.
+/// A protocol that fails in `bound`.
 struct Stillborn;
 
 impl DatagramProtocol for Stillborn {

@@ -1,17 +1,17 @@
-//! A user's values that are dropped beside each other.
+//! Containment of panics in destructors of user values that are dropped together.
 //!
-//! A destructor that panics is a failure of whoever drops the value. While that panic unwinds, the
-//! values beside it are dropped too, and another destructor that panics then would abort the whole
-//! program.
+//! A destructor that panics is a failure of the code that drops the value. While that
+//! panic unwinds, the neighbouring values are dropped too. A second panic in one of their
+//! destructors would abort the whole program.
 
 use krarup_act::contain;
 use std::ops::{Deref, DerefMut};
 
-/// A value that may be dropped while a panic unwinds: its own panic is contained then. At other
-/// times it is a panic as any.
+/// A value that may be dropped while a panic unwinds. In that case a panic of its
+/// destructor is contained. At other times the panic propagates as usual.
 pub(crate) struct ContainedDrop<T>(Option<T>);
 
-/// It is full until it is dropped or taken apart.
+/// The value is present until it is dropped or taken out.
 const FULL: &str = "the value goes with what it lies in";
 
 impl<T> ContainedDrop<T> {
@@ -47,8 +47,8 @@ impl<T> Drop for ContainedDrop<T> {
     }
 }
 
-/// Drops what may be a user's, one by one: a destructor that panics must not keep the next from
-/// running.
+/// Drops values that may be a user's, one by one. A destructor that panics does not keep
+/// the next one from running.
 pub(crate) fn drop_each<I: IntoIterator>(items: I) {
     for item in items {
         let _ = contain(|| drop(item));

@@ -1,14 +1,14 @@
-//! Behaviours of the Krarup node beside actors.
+//! Behaviours of a Krarup node besides actors.
 //!
-//! - [`StateActor`], spawned as [`Stateful`]: it serves while its handlers wait (Otavia). Many
-//!   are in flight, in five classes of strict order; asks can be barriers; messages come in
-//!   batches.
-//! - [`StepProcess`], spawned as [`Stepped`]: a state machine that somebody else drives, such as
-//!   an interpreter (Wippy). It yields [`Commands`] and goes on with what they come to.
-//! - [`Grains`]: processes by key that are made when something is sent to them, go when they are
-//!   idle and come back (`GoAkt`'s passivation).
+//! - [`StateActor`], spawned as [`Stateful`], serves while its handlers wait (Otavia).
+//!   Many handlers are in flight. Work is ordered in five strict classes, asks can be
+//!   barriers, and messages can be handled in batches.
+//! - [`StepProcess`], spawned as [`Stepped`], is a state machine driven from outside, such
+//!   as an interpreter (Wippy). It yields [`Commands`] and continues with their results.
+//! - [`Grains`] are processes by key. A grain is spawned when a message is sent to it, ends
+//!   when it is idle, and is spawned again on the next message (`GoAkt`'s passivation).
 //!
-//! They use nothing of [`krarup_act`] that a user's own behaviour could not use.
+//! They use no part of [`krarup_act`] that a user's own behaviour could not use.
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,9 @@
-//! A table of what is in flight: promises, stacks, commands.
+//! A table of work in flight: promises, handlers, commands.
 //!
-//! A key has the place and a generation. What has left leaves its key behind in wakers and
-//! queues; such a key finds nothing, though its place may have been given to another.
+//! A key consists of a place and a generation. The key of a removed value may remain in
+//! wakers and queues. Such a stale key finds nothing, even if its place has been reused.
 
-/// Where something lies in a [`Table`], and which of those that lay there in turn.
+/// The place of a value in a [`Table`], and the generation of that place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TableKey {
     place: u32,
@@ -36,7 +36,7 @@ impl<V> Default for Table<V> {
 }
 
 impl<V> Table<V> {
-    /// Puts a value in that knows its own key.
+    /// Inserts a value that knows its own key.
     pub(crate) fn insert_with(&mut self, value: impl FnOnce(TableKey) -> V) -> TableKey {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(TableSlot { generation: 0, value: None });
@@ -54,7 +54,7 @@ impl<V> Table<V> {
         slot.value.as_mut().filter(|_| slot.generation == key.generation)
     }
 
-    /// Takes a value out; its key finds nothing from now on.
+    /// Removes a value. Its key finds nothing from now on.
     pub(crate) fn remove(&mut self, key: TableKey) -> Option<V> {
         let slot = self.places.get_mut(key.place as usize)?;
         if slot.generation != key.generation {
@@ -62,7 +62,7 @@ impl<V> Table<V> {
         }
         let value = slot.value.take()?;
         self.len -= 1;
-        // A place whose generations are used up is given to nobody any more.
+        // A place whose generations are exhausted is never reused.
         if let Some(next) = slot.generation.checked_add(1) {
             slot.generation = next;
             self.free.push(key.place);
@@ -78,7 +78,7 @@ impl<V> Table<V> {
         self.len == 0
     }
 
-    /// Takes everything out.
+    /// Removes and returns all values.
     pub(crate) fn drain(&mut self) -> Vec<V> {
         let keys: Vec<TableKey> = (0_u32..)
             .zip(&self.places)
@@ -96,8 +96,8 @@ mod tests {
     use std::collections::HashMap;
 
     proptest! {
-        /// M21: whatever is put in and taken out, the table is a map, and a key that was used
-        /// finds nothing again.
+        /// M21: under any sequence of insertions and removals the table behaves like a
+        /// map, and a key that was removed never finds a value again.
         #[test]
         fn o2_the_table_is_a_map_and_used_keys_find_nothing(
             steps in prop::collection::vec((any::<bool>(), any::<prop::sample::Index>()), 1..200),

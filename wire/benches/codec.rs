@@ -1,4 +1,5 @@
-//! What it takes to write and read a call and a list of a thousand maps, typed and as a `Term`.
+//! Benchmarks of encoding and decoding a call, and a list of a thousand maps, typed and as
+//! a `Term`.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use krarup_wire::codec::TermCodec;

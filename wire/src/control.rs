@@ -1,9 +1,10 @@
-//! Control messages: what one node asks of another, and what the numbers 1 to 37 stand for.
+//! Control messages: the requests of one node to another, numbered 1 to 37.
 //!
-//! Messages with a sequential trace token (12, 13, 16, 18, 23, 25, 27, 30, 32, 34) are read as those without: the token
-//! is skipped. 4 and 5 are obsolete, and nobody who speaks this handshake sends them; they are unknown, as is
-//! every number that is not below. Arities and types are exact: anything else is an error, and ends the connection
-//! (rule Zmsg9). What is not used is written as `''`.
+//! Messages with a sequential trace token (12, 13, 16, 18, 23, 25, 27, 30, 32, 34) are
+//! decoded like those without; the token is skipped. Messages 4 and 5 are obsolete, and no
+//! node that implements this handshake sends them. They are unknown, as is every number
+//! not listed below. Arities and types are exact: anything else is an error and ends the
+//! connection (rule Zmsg9). Unused fields are written as `''`.
 
 use crate::etf::encode::{
     write_atom, write_int, write_pid, write_reference, write_tuple_head, write_u64,
@@ -12,32 +13,32 @@ use crate::etf::token::{TermToken, Tokens};
 use crate::etf::{Atom, DecodeError, Decoder, EncodeError, ExternalPid, Reference, Term, tag};
 use std::num::NonZeroU64;
 
-/// A control message. `from` and `to` are processes of the sending and of the receiving node.
+/// A control message. `from` is a process of the sending node, `to` one of the receiving node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ControlMessage {
     /// 1: `from` links to `to`.
     Link {
-        /// Who links.
+        /// The linking process.
         from: ExternalPid,
-        /// To whom.
+        /// The linked process.
         to: ExternalPid,
     },
-    /// 2: a message, which is the payload.
+    /// 2: a message, which is in the payload.
     Send {
         /// The receiver.
         to: ExternalPid,
     },
     /// 3: `from`, linked to `to`, has ended. Without `EXIT_PAYLOAD`.
     Exit {
-        /// Who has ended.
+        /// The ended process.
         from: ExternalPid,
-        /// Who is linked to it.
+        /// The process linked to it.
         to: ExternalPid,
-        /// Why.
+        /// The exit reason.
         reason: Term,
     },
-    /// 6: a message to a name, which is the payload.
+    /// 6: a message to a name. The message is in the payload.
     RegSend {
         /// The sender.
         from: ExternalPid,
@@ -48,48 +49,48 @@ pub enum ControlMessage {
     GroupLeader {
         /// The group leader.
         from: ExternalPid,
-        /// Whose it becomes.
+        /// The process that gets the group leader.
         to: ExternalPid,
     },
-    /// 8: `from` asks `to` to end. Without `EXIT_PAYLOAD`.
+    /// 8: `from` sends `to` an exit signal. Without `EXIT_PAYLOAD`.
     Exit2 {
-        /// Who asks.
+        /// The sender.
         from: ExternalPid,
-        /// Whom.
+        /// The receiver.
         to: ExternalPid,
-        /// The reason.
+        /// The exit reason.
         reason: Term,
     },
     /// 19: `from` monitors a process.
     Monitor {
-        /// Who monitors.
+        /// The monitoring process.
         from: ExternalPid,
-        /// What.
+        /// The monitored process.
         target: Monitored,
-        /// The monitor.
+        /// The reference of the monitor.
         reference: Reference,
     },
-    /// 20: `from` monitors no longer.
+    /// 20: `from` removes a monitor.
     Demonitor {
-        /// Who monitored.
+        /// The monitoring process.
         from: ExternalPid,
-        /// What.
+        /// The monitored process.
         target: Monitored,
-        /// The monitor.
+        /// The reference of the monitor.
         reference: Reference,
     },
-    /// 21: what `to` monitors has ended. Without `EXIT_PAYLOAD`.
+    /// 21: the process that `to` monitors has ended. Without `EXIT_PAYLOAD`.
     MonitorExit {
-        /// What has ended, as it was named by the monitor.
+        /// The ended process, as named by the monitor.
         target: Monitored,
-        /// Who monitors it.
+        /// The monitoring process.
         to: ExternalPid,
-        /// The monitor.
+        /// The reference of the monitor.
         reference: Reference,
-        /// Why.
+        /// The exit reason.
         reason: Term,
     },
-    /// 22: a message, which is the payload. With `SEND_SENDER`.
+    /// 22: a message, which is in the payload. With `SEND_SENDER`.
     SendSender {
         /// The sender.
         from: ExternalPid,
@@ -98,58 +99,58 @@ pub enum ControlMessage {
     },
     /// 24: `from`, linked to `to`, has ended. The payload is the reason.
     PayloadExit {
-        /// Who has ended.
+        /// The ended process.
         from: ExternalPid,
-        /// Who is linked to it.
+        /// The process linked to it.
         to: ExternalPid,
     },
-    /// 26: `from` asks `to` to end. The payload is the reason.
+    /// 26: `from` sends `to` an exit signal. The payload is the reason.
     PayloadExit2 {
-        /// Who asks.
+        /// The sender.
         from: ExternalPid,
-        /// Whom.
+        /// The receiver.
         to: ExternalPid,
     },
-    /// 28: what `to` monitors has ended. The payload is the reason.
+    /// 28: the process that `to` monitors has ended. The payload is the reason.
     PayloadMonitorExit {
-        /// What has ended, as it was named by the monitor.
+        /// The ended process, as named by the monitor.
         target: Monitored,
-        /// Who monitors it.
+        /// The monitoring process.
         to: ExternalPid,
-        /// The monitor.
+        /// The reference of the monitor.
         reference: Reference,
     },
-    /// 29: `from` asks for a process that runs a function. The payload is the list of arguments.
+    /// 29: `from` requests a process that runs a function. The payload is the list of arguments.
     SpawnRequest {
-        /// The request.
+        /// The reference of the request.
         reference: Reference,
-        /// Who asks.
+        /// The requesting process.
         from: ExternalPid,
         /// The group leader of the new process.
         group_leader: ExternalPid,
         /// The module of the function.
         module: Atom,
-        /// The function.
+        /// The name of the function.
         function: Atom,
-        /// How many arguments it takes.
+        /// The number of arguments.
         arity: u8,
-        /// The options, as they came: a list.
+        /// The list of options, as received.
         options: Term,
     },
-    /// 31: the answer to a request for a process.
+    /// 31: the answer to a spawn request.
     SpawnReply {
-        /// The request.
+        /// The reference of the request.
         reference: Reference,
-        /// Who asked.
+        /// The requesting process.
         to: ExternalPid,
         /// Whether `to` is linked to the new process.
         linked: bool,
         /// Whether `to` monitors it, by the reference of the request.
         monitored: bool,
-        /// The process, or why there is none.
+        /// The new process, or the error.
         result: Result<ExternalPid, Atom>,
     },
-    /// 33: a message to an alias, which is the payload. With ALIAS.
+    /// 33: a message to an alias. The message is in the payload. With `ALIAS`.
     AliasSend {
         /// The sender.
         from: ExternalPid,
@@ -160,58 +161,59 @@ pub enum ControlMessage {
     UnlinkId {
         /// The number of the unlink.
         id: NonZeroU64,
-        /// Who unlinks.
+        /// The unlinking process.
         from: ExternalPid,
-        /// From whom.
+        /// The process it unlinks from.
         to: ExternalPid,
     },
     /// 36: `from` acknowledges an unlink of `to`.
     UnlinkIdAck {
         /// The number of the unlink.
         id: NonZeroU64,
-        /// Who acknowledges.
+        /// The acknowledging process.
         from: ExternalPid,
-        /// Who has unlinked.
+        /// The process that has unlinked.
         to: ExternalPid,
     },
-    /// 37: a message or, if `exit`, a request to end; the payload is the message or the reason. With `ALTACT_SIG`.
+    /// 37: a message, or an exit signal if `exit` is set. The payload is the message or
+    /// the reason. With `ALTACT_SIG`.
     AltactSend {
         /// The sender.
         from: ExternalPid,
         /// The receiver.
         to: AliasRecipient,
-        /// Whether it goes before ordinary messages.
+        /// Whether it precedes ordinary messages.
         priority: bool,
-        /// Whether it asks the receiver to end.
+        /// Whether it is an exit signal.
         exit: bool,
     },
 }
 
-/// What is monitored: a process by its pid, or whoever has a name.
+/// The target of a monitor: a process by its pid or by its registered name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Monitored {
-    /// A process.
+    /// A process by its pid.
     Pid(ExternalPid),
-    /// Who has this name.
+    /// The process with this name.
     Name(Atom),
 }
 
-/// Who receives a message of [`ControlMessage::AltactSend`].
+/// The receiver of a [`ControlMessage::AltactSend`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum AliasRecipient {
-    /// A process.
+    /// A process by its pid.
     Pid(ExternalPid),
-    /// Who has this name.
+    /// The process with this name.
     Name(Atom),
-    /// Whose alias this is.
+    /// The process with this alias.
     Alias(Reference),
 }
 
-/// A control message cannot be read.
+/// Why a control message cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ControlError {
-    /// A term in it cannot be read, or is of another type than the message has.
+    /// A term in it cannot be decoded, or has another type than the message requires.
     #[error(transparent)]
     Decode(#[from] DecodeError),
     /// It is not a tuple.
@@ -226,22 +228,22 @@ pub enum ControlError {
         /// The number.
         number: i64,
     },
-    /// The tuple has another size than the message has.
+    /// The tuple has another size than the message.
     #[error("control message {number} is a tuple of {expected}, not of {found}")]
     Arity {
         /// The number of the message.
         number: i64,
-        /// The size it has.
+        /// The size of the message.
         expected: usize,
         /// The size of the tuple.
         found: usize,
     },
-    /// A field has a value that it cannot have: the number of an unlink, or flags.
+    /// A field has an invalid value: the number of an unlink, an arity, or flags.
     #[error("control message {number} has the impossible value {value} as its {field}")]
     Value {
         /// The number of the message.
         number: i64,
-        /// The field.
+        /// The name of the field.
         field: &'static str,
         /// Its value.
         value: i64,
@@ -257,7 +259,7 @@ const NAME: i64 = 8;
 const EXIT: i64 = 16;
 
 impl ControlMessage {
-    /// Whether a payload follows: a message, a reason, or arguments.
+    /// Whether a payload follows: a message, a reason or arguments.
     #[must_use]
     pub fn has_payload(&self) -> bool {
         match self {
@@ -283,10 +285,10 @@ impl ControlMessage {
         }
     }
 
-    /// Reads the next term as a control message. What follows is the payload.
+    /// Decodes the next term as a control message. The bytes after it are the payload.
     ///
     /// # Errors
-    /// [`ControlError`]; the decoder is of no use then.
+    /// [`ControlError`]; the decoder must not be used any more.
     pub fn read(decoder: &mut Decoder<'_>) -> Result<Self, ControlError> {
         let tag = decoder.tokens.peek_tag()?;
         let TermToken::Tuple(found) = decoder.tokens.next()? else {
@@ -300,10 +302,10 @@ impl ControlMessage {
         fields.read()
     }
 
-    /// Appends the message as a term, without a version.
+    /// Appends the message as a term, without a version byte.
     ///
     /// # Errors
-    /// [`EncodeError`] if a reason or an option cannot be written.
+    /// [`EncodeError`] if a reason or an option cannot be encoded.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match self {
             ControlMessage::Link { from, to } => two(1, from, to, out)?,
@@ -397,7 +399,7 @@ impl ControlMessage {
         Ok(())
     }
 
-    /// The messages about monitors.
+    /// Writes the messages about monitors.
     fn write_monitor(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match self {
             ControlMessage::Monitor { from, target, reference }
@@ -420,21 +422,21 @@ impl ControlMessage {
                 write_pid(to, out);
                 write_reference(reference, out);
             }
-            // The others are written above.
+            // The other messages are written in `write`.
             _ => {}
         }
         Ok(())
     }
 }
 
-/// The tuple and its number.
+/// Writes the start of a tuple and the number of the message.
 fn head(number: u8, arity: usize, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     write_tuple_head(arity, out)?;
     write_int(number.into(), out);
     Ok(())
 }
 
-/// A message that is its number and two pids.
+/// Writes a message that consists of its number and two pids.
 fn two(
     number: u8,
     one: &ExternalPid,
@@ -454,7 +456,7 @@ fn write_monitored(target: &Monitored, out: &mut Vec<u8>) {
     }
 }
 
-/// The fields of a control message behind its number.
+/// The fields of a control message after its number.
 struct Fields<'d, 'a> {
     decoder: &'d mut Decoder<'a>,
     number: i64,
@@ -550,7 +552,7 @@ impl<'a> Fields<'_, 'a> {
         Ok(control)
     }
 
-    /// The token stands before the reason.
+    /// In exit messages the token precedes the reason.
     fn exit(&mut self, with_token: i64) -> Result<(ExternalPid, ExternalPid, Term), ControlError> {
         let token = self.arity(4, with_token)?;
         let (from, to) = (self.pid()?, self.pid()?);
@@ -599,7 +601,7 @@ impl<'a> Fields<'_, 'a> {
     }
 
     fn altact_send(&mut self) -> Result<ControlMessage, ControlError> {
-        // How many fields there are is known from the flags.
+        // The flags determine the number of fields.
         if self.found < 4 {
             self.arity(4, 0)?;
         }
@@ -620,7 +622,8 @@ impl<'a> Fields<'_, 'a> {
         Ok(ControlMessage::AltactSend { from, to, priority, exit })
     }
 
-    /// Checks the size of the tuple, one more if the message is the one with a token. Whether it is.
+    /// Checks the size of the tuple, which is greater by one for the message with a token.
+    /// Returns whether this is that message.
     fn arity(&self, without: usize, with_token: i64) -> Result<bool, ControlError> {
         let token = self.number == with_token;
         let expected = without + usize::from(token);

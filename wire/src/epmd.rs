@@ -1,11 +1,11 @@
-//! What a node and the port mapper, epmd, say to each other: registration and look-up.
+//! The messages between a node and the port mapper, epmd: registration and look-up.
 //!
-//! Requests have a length of 2 bytes before them, answers have none: they are read until they are whole. A name
-//! here is the part of a node's name before the `@`.
+//! Requests are preceded by a length of 2 bytes. Answers have no length and are read until
+//! they are complete. In this module a name is the part of a node's name before the `@`.
 
 use crate::reader::{Reader, Short};
 
-/// The port at which epmd listens unless told otherwise.
+/// The default port of epmd.
 pub const EPMD_PORT: u16 = 4369;
 
 const REGISTER: u8 = 120;
@@ -19,27 +19,27 @@ const HIDDEN: u8 = 72;
 const VISIBLE: u8 = 77;
 const TCP: u8 = 0;
 
-/// A message of epmd cannot be read or written.
+/// An error of a message to or from epmd.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EpmdError {
-    /// The answer is another than was expected.
+    /// The answer is of another kind than expected.
     #[error("epmd answers {found} where {expected} was expected")]
     Answer {
-        /// The first byte that was expected.
+        /// The expected first byte.
         expected: u8,
-        /// The first byte that came.
+        /// The received first byte.
         found: u8,
     },
-    /// The name is registered already, or epmd does not take it.
+    /// The name is registered already, or epmd does not accept it.
     #[error("epmd does not register {name:?}: result {result}")]
     NotRegistered {
         /// The name.
         name: String,
-        /// What epmd says.
+        /// The result code of epmd.
         result: u8,
     },
-    /// The node is not one for TCP with version 6 of the protocol.
+    /// The node does not support TCP with version 6 of the protocol.
     #[error(
         "the node speaks protocol {protocol}, versions {low} to {high}, not TCP with version 6"
     )]
@@ -51,30 +51,30 @@ pub enum EpmdError {
         /// The highest version.
         high: u16,
     },
-    /// The answer is about another node than was asked for.
+    /// The answer is for another node than requested.
     #[error("epmd was asked for {asked:?} and answers for {found:?}")]
     OtherName {
-        /// The name that was asked for.
+        /// The requested name.
         asked: String,
         /// The name in the answer.
         found: String,
     },
-    /// A name is empty or has more than 255 bytes.
+    /// A name is empty or longer than 255 bytes.
     #[error("a name of {bytes} bytes cannot be registered or looked up")]
     Name {
-        /// Its length.
+        /// The length of the name.
         bytes: usize,
     },
 }
 
-/// Asks epmd to register a node.
+/// A request to epmd to register a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Register<'a> {
-    /// The name, without host.
+    /// The name, without the host.
     pub name: &'a str,
     /// The port at which the node listens.
     pub port: u16,
-    /// Whether the node is hidden. A Krarup node is.
+    /// Whether the node is hidden. A Krarup node is always hidden.
     pub hidden: bool,
 }
 
@@ -91,13 +91,13 @@ impl Register<'_> {
         out.extend([if self.hidden { HIDDEN } else { VISIBLE }, TCP]);
         out.extend([VERSION.to_be_bytes(), VERSION.to_be_bytes(), name.to_be_bytes()].concat());
         out.extend(self.name.as_bytes());
-        // No extra field.
+        // No extra fields.
         out.extend([0, 0]);
         Ok(())
     }
 
-    /// Reads the answer: the creation that epmd proposes, or `None` if the answer is not whole yet. The connection
-    /// stays open for as long as the node is to be registered.
+    /// Reads the answer: the creation that epmd proposes, or `None` if the answer is not
+    /// complete yet. The node stays registered while the connection is open.
     ///
     /// # Errors
     /// [`EpmdError::NotRegistered`], [`EpmdError::Answer`].
@@ -122,14 +122,14 @@ impl Register<'_> {
     }
 }
 
-/// Asks epmd for the port of a node.
+/// A request to epmd for the port of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LookUp<'a> {
-    /// The name, without host.
+    /// The name, without the host.
     pub name: &'a str,
 }
 
-/// What epmd knows of a node.
+/// The registration of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Registered {
     /// The port at which the node listens.
@@ -151,10 +151,12 @@ impl LookUp<'_> {
         Ok(())
     }
 
-    /// Reads the answer: `None` if it is not whole yet, `Some(None)` if there is no such node.
+    /// Reads the answer: `None` if it is not complete yet, `Some(None)` if there is no
+    /// such node.
     ///
     /// # Errors
-    /// [`EpmdError::Version`] for a node of another protocol, [`EpmdError::OtherName`], [`EpmdError::Answer`].
+    /// [`EpmdError::Version`] for a node of another protocol or version,
+    /// [`EpmdError::OtherName`], [`EpmdError::Answer`].
     pub fn read_answer(&self, bytes: &[u8]) -> Result<Option<Option<Registered>>, EpmdError> {
         let mut reader = Reader::new(bytes);
         match (reader.u8(), reader.u8()) {
@@ -195,7 +197,7 @@ impl<'a> PortAnswer<'a> {
             low: reader.u16()?,
             name: reader.counted_u16()?,
         };
-        // An extra field, of which nothing is known.
+        // Extra fields with unknown contents.
         reader.counted_u16()?;
         Ok(answer)
     }
@@ -212,7 +214,7 @@ fn name_length(name: &str) -> Result<u16, EpmdError> {
 mod tests {
     use super::*;
 
-    /// What was written and what was answered, as recorded from epmd.
+    /// The requests and answers recorded from epmd.
     fn recorded() -> Vec<(Vec<u8>, Vec<u8>)> {
         let hex = |line: &str| -> Vec<u8> {
             let digits = &line[2..];

@@ -1,6 +1,7 @@
-//! What a node of the distribution can do: the flags of the handshake.
+//! The capabilities of a node: the flags of the handshake.
 //!
-//! Each side sends its own; a connection has what both sent. Without a mandatory one there is no connection.
+//! Each side sends its flags. A connection has the flags that both sent. If a mandatory
+//! flag is missing, there is no connection.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr};
@@ -14,14 +15,14 @@ macro_rules! flags {
         impl DistributionFlags {
             $($(#[$doc])* pub const $name: DistributionFlags = DistributionFlags($bits);)*
 
-            /// The flags that have a name here, the mandatory sets left out.
+            /// All flags that have a name here, without the mandatory sets.
             const NAMED: &'static [(DistributionFlags, &'static str)] = &[$((DistributionFlags::$name, stringify!($name)),)*];
         }
     };
 }
 
 flags! {
-    /// The node is published. A Krarup node never is (rule Zglobal1).
+    /// The node is published. A Krarup node is never published (rule Zglobal1).
     PUBLISHED = 1;
     /// The old atom cache, without headers.
     ATOM_CACHE = 1 << 1;
@@ -29,13 +30,13 @@ flags! {
     EXTENDED_REFERENCES = 1 << 2;
     /// Monitors of processes.
     DIST_MONITOR = 1 << 3;
-    /// Funs of old.
+    /// Funs in the old encoding.
     FUN_TAGS = 1 << 4;
     /// Monitors of names.
     DIST_MONITOR_NAME = 1 << 5;
     /// The old atom cache, for hidden nodes.
     HIDDEN_ATOM_CACHE = 1 << 6;
-    /// Funs.
+    /// Funs in the new encoding.
     NEW_FUN_TAGS = 1 << 7;
     /// Pids and ports have more bits.
     EXTENDED_PIDS_PORTS = 1 << 8;
@@ -45,7 +46,7 @@ flags! {
     BIT_BINARIES = 1 << 10;
     /// Floats of 8 bytes.
     NEW_FLOATS = 1 << 11;
-    /// Output is in Unicode.
+    /// I/O servers produce Unicode.
     UNICODE_IO = 1 << 12;
     /// Frames have a header with an atom cache.
     DIST_HDR_ATOM_CACHE = 1 << 13;
@@ -57,42 +58,43 @@ flags! {
     MAP_TAG = 1 << 17;
     /// Creations have 32 bits.
     BIG_CREATION = 1 << 18;
-    /// A message by pid says who sent it.
+    /// A message to a pid contains its sender.
     SEND_SENDER = 1 << 19;
-    /// Labels of sequential traces are terms.
+    /// Labels of sequential trace tokens are terms.
     BIG_SEQTRACE_LABELS = 1 << 20;
-    /// Reasons are payloads, not part of the control message.
+    /// Exit reasons are payloads, not part of the control message.
     EXIT_PAYLOAD = 1 << 22;
-    /// Messages are sent in fragments.
+    /// Messages may be sent in fragments.
     FRAGMENTS = 1 << 23;
     /// The handshake of version 6.
     HANDSHAKE_23 = 1 << 24;
     /// Unlinks have numbers and are acknowledged.
     UNLINK_ID = 1 << 25;
-    /// Stands for what OTP 25 demands.
+    /// Represents the mandatory flags of OTP 25.
     MANDATORY_25_DIGEST = 1 << 26;
-    /// Processes can be spawned.
+    /// Processes can be spawned remotely.
     SPAWN = 1 << 32;
-    /// The node asks for a name. Such a peer is refused.
+    /// The node requests a name. Such a peer is refused.
     NAME_ME = 1 << 33;
-    /// Pids of 64 bits, ports of 64 bits, references of five words.
+    /// Pids and ports of 64 bits, references of five words.
     V4_NC = 1 << 34;
-    /// Messages to aliases, OTP 24 to 29.
+    /// Messages to aliases, in OTP 24 to 29.
     ALIAS = 1 << 35;
-    /// Messages with flags of their own, OTP 28 on.
+    /// Messages with flags of their own, since OTP 28.
     ALTACT_SIG = 1 << 37;
-    /// Native records, OTP 29 on.
+    /// Native records, since OTP 29.
     NATIVE_RECORDS = 1 << 38;
 }
 
 impl DistributionFlags {
-    /// What OTP 26 and later demand.
+    /// The mandatory flags of OTP 26 and later.
     pub const MANDATORY: DistributionFlags = DistributionFlags(0x4_0307_0f94);
 
-    /// What OTP 25 demands: [`DistributionFlags::MANDATORY_25_DIGEST`] stands for these.
+    /// The mandatory flags of OTP 25, which [`DistributionFlags::MANDATORY_25_DIGEST`]
+    /// represents.
     const MANDATORY_25: DistributionFlags = DistributionFlags(0x107_0f94);
 
-    /// What a Krarup node offers.
+    /// The flags that a Krarup node offers.
     pub const OFFERED: DistributionFlags = DistributionFlags(
         Self::MANDATORY.0
             | Self::DIST_MONITOR.0
@@ -110,31 +112,32 @@ impl DistributionFlags {
             | Self::ALTACT_SIG.0,
     );
 
-    /// The flags with these bits.
+    /// Creates a set of flags from these bits.
     #[must_use]
     pub const fn from_bits(bits: u64) -> Self {
         DistributionFlags(bits)
     }
 
-    /// The bits of the flags.
+    /// Returns the bits of the flags.
     #[must_use]
     pub const fn bits(self) -> u64 {
         self.0
     }
 
-    /// Whether all of these are among them.
+    /// Whether this set contains all of `others`.
     #[must_use]
     pub const fn contains(self, others: DistributionFlags) -> bool {
         self.0 & others.0 == others.0
     }
 
-    /// These without those.
+    /// Returns this set without `others`.
     #[must_use]
     pub const fn without(self, others: DistributionFlags) -> Self {
         DistributionFlags(self.0 & !others.0)
     }
 
-    /// With what [`DistributionFlags::MANDATORY_25_DIGEST`] stands for, if it is among them: as received flags are to be read.
+    /// Returns this set, extended by the flags that [`DistributionFlags::MANDATORY_25_DIGEST`]
+    /// represents if it is in the set. Received flags must be interpreted this way.
     #[must_use]
     pub const fn expanded(self) -> Self {
         if self.contains(Self::MANDATORY_25_DIGEST) {
@@ -144,7 +147,7 @@ impl DistributionFlags {
         }
     }
 
-    /// What a connection has of these and those of the peer.
+    /// Returns the flags of a connection: those in both this set and the peer's.
     ///
     /// # Errors
     /// [`MissingFlags`] if one of the two lacks a mandatory flag.
@@ -174,7 +177,7 @@ impl BitOr for DistributionFlags {
     }
 }
 
-/// The names of the flags, and the bits that have none here.
+/// Writes the names of the flags, and the bits that have no name here.
 impl fmt::Display for DistributionFlags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest = *self;
@@ -197,11 +200,11 @@ impl fmt::Debug for DistributionFlags {
     }
 }
 
-/// One of the two nodes lacks flags without which there is no connection.
+/// One of the two nodes lacks mandatory flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("mandatory flags are missing: {missing}")]
 pub struct MissingFlags {
-    /// The flags that are missing.
+    /// The missing flags.
     pub missing: DistributionFlags,
 }
 

@@ -1,44 +1,49 @@
 //! The bytes of Erlang's distribution protocol, and nothing else.
 //!
-//! A node that speaks it is a peer of Erlang/OTP nodes. This crate reads and writes what goes over the wire, and decides what
-//! follows from it. It has no socket, no clock, no thread, no lock and no random number: what it needs of these is an
-//! argument, and what is to be done is a result. So every part is tested, fuzzed and explored without the rest.
+//! A node that implements the protocol is a peer of Erlang/OTP nodes. This crate encodes and
+//! decodes the bytes on the wire, and decides which protocol actions follow from them. It
+//! has no sockets, clocks, threads, locks or random numbers: these are arguments, and the
+//! actions to perform are results. So every part is tested, fuzzed and explored on its own.
 //!
 //! ```text
 //!                 epmd ── Register, LookUp          where does a peer listen?
 //!                   │
-//!   Peers ◄──► Handshake ── Flags, Cookie           is it who it says, and what can it do?
-//!   who dials       │
+//!   Peers ◄──► Handshake ── Flags, Cookie           is it the peer it claims, what can it do?
+//!   which dials     │
 //!                   ▼ up
-//!   bytes ──► Frames ── atom cache, fragments ──► Control + Payload ──► Codec ──► a type of Rust
+//!   bytes ──► Frames ── atom cache, fragments ──► Control + Payload ──► Codec ──► a Rust type
 //!   bytes ◄── Outgoing ◄─────────────────────────  Control + term  ◄── Codec ◄─┘
-//!                                                     │          └───► Term: any value of Erlang
+//!                                                     │          └───► Term: any Erlang value
 //!                                                   Links
 //!                                                   which links both ends agree on
 //! ```
 //!
-//! | module | what it has |
+//! | module | contents |
 //! |---|---|
-//! | [`etf`] | external terms: [`Term`](etf::Term), read within limits, written as OTP writes them, ordered and printed as Erlang does |
+//! | [`etf`] | external terms: [`Term`](etf::Term), decoded within limits, encoded as by OTP |
 //! | [`codec`] | types with serde's derives as terms, without a `Term` in between |
 //! | [`handshake`], [`DistributionFlags`] | the handshake of version 6, as a state machine for either side |
 //! | [`epmd`] | registration and look-up |
-//! | [`frame`] | frames of all three forms: headers with the atom cache inward, fragments within bounds |
+//! | [`frame`] | frames of all three forms, with the incoming atom cache and bounded fragments |
 //! | [`ControlMessage`] | the control messages 1 to 37 |
 //! | [`Links`] | the protocol of links and unlinks |
-//! | [`peers`] | who dials, and which of two connections stands |
+//! | [`peers`] | which node dials, and which of two connections is kept |
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! - No input makes anything here panic, loop without an end, or recurse without a bound. Terms are read, compared, printed,
-//!   written and dropped without recursion; typed reads recurse 256 levels at most (rule Zterm6).
-//! - Nothing is allocated for what is only announced. What is read takes memory in proportion to what came: see
-//!   [`Limits`](etf::Limits) and [`FrameLimits`](frame::FrameLimits) (rules Zterm5, Zmsg6).
-//! - What is written is what OTP writes for the same value, but for choices that do not change it (rules Zterm2, Zterm11).
-//! - An error says where, what was expected and what was found.
+//! - No input causes a panic, an endless loop or unbounded recursion. Terms are decoded,
+//!   compared, printed, encoded and dropped without recursion; typed decoding recurses at
+//!   most 256 levels (rule Zterm6).
+//! - A length that is only announced allocates nothing. Decoding takes memory in
+//!   proportion to the received bytes: see [`Limits`](etf::Limits) and
+//!   [`FrameLimits`](frame::FrameLimits) (rules Zterm5, Zmsg6).
+//! - The encoding of a value is that of OTP, except for choices that do not change the
+//!   value (rules Zterm2, Zterm11).
+//! - An error contains the place, the expected item and the found item.
 //!
-//! Of the tags of external terms, those that nodes of OTP 25 to 29 send to each other are read. Compressed terms (80) are not
-//! among them: `term_to_binary` writes them when asked to, but no node does to another.
+//! The decoder accepts the tags of external terms that nodes of OTP 25 to 29 send to each
+//! other. Compressed terms (80) are not among them: `term_to_binary` produces them on
+//! request, but no node sends them to another.
 
 #![forbid(unsafe_code)]
 

@@ -1,25 +1,27 @@
-//! Links to processes of one peer: what each signal does, so that both ends agree (rules Zlink3 to Zlink5).
+//! Links to processes of one peer: the effect of each signal, so that both ends agree
+//! (rules Zlink3 to Zlink5).
 //!
-//! For each pair of a process here and one there, an entry is active, or not active with the number of an
-//! unlink that the peer has not acknowledged yet:
+//! For each pair of a local process and a remote process, an entry is either active, or
+//! inactive with the number of an unlink that the peer has not acknowledged yet:
 //!
 //! ```text
-//!             link, LINK comes                    unlink (UNLINK_ID goes out)
+//!             link, LINK received                unlink (UNLINK_ID is sent)
 //!  no entry ───────────────────► active ───────────────────────────► unlinking
 //!     ▲  ▲                        │    ▲                                │   │
-//!     │  └── UNLINK_ID comes, ────┘    └─────── link (LINK goes out) ───┘   │
-//!     │      an exit comes                                                  │
-//!     └──────────────── UNLINK_ID_ACK with that number comes ───────────────┘
+//!     │  └── UNLINK_ID received ──┘    └────── link (LINK is sent) ─────┘   │
+//!     │      or exit received                                              │
+//!     └──────────────── UNLINK_ID_ACK with that number received ───────────┘
 //! ```
 //!
-//! The number tells an acknowledgement of this unlink from one of an earlier unlink, and an exit or a link that was
-//! sent before the peer knew of the unlink finds no active entry and is ignored.
+//! The number distinguishes an acknowledgement of this unlink from one of an earlier
+//! unlink. An exit or a link that was sent before the peer received the unlink finds no
+//! active entry and is ignored.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::num::NonZeroU64;
 
-/// The links of a connection. A key is a pair of a process here and a process there.
+/// The links of a connection. A key is a pair of a local and a remote process.
 #[derive(Clone, Debug)]
 pub struct Links<K> {
     entries: HashMap<K, LinkEntry>,
@@ -33,31 +35,33 @@ enum LinkEntry {
     Unlinking(NonZeroU64),
 }
 
-/// There are as many links as there may be: a peer with more is to be ended as overload (rule Zlink10).
+/// The limit of links is reached. A peer that exceeds it is to be disconnected for
+/// overload (rule Zlink10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the connection has {limit} links, and may not have more")]
 pub struct TooManyLinks {
-    /// The greatest number of entries.
+    /// The largest number of entries.
     pub limit: usize,
 }
 
-/// What a `LINK` of the peer does.
+/// The effect of a received `LINK`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkReceived {
-    /// The two are linked now. If the process here is dead, it is answered as an exit, and [`Links::ended`] follows.
+    /// The two are linked now. If the local process has ended, the caller answers with an
+    /// exit and calls [`Links::ended`].
     Linked,
-    /// They are linked already, or an unlink is on its way: nothing changes.
+    /// They are linked already, or an unlink is pending: nothing changes.
     Ignored,
 }
 
 impl<K: Eq + Hash> Links<K> {
-    /// No links, and never more than so many.
+    /// Creates an empty set of at most `capacity` entries.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Links { entries: HashMap::new(), last: 0, capacity }
     }
 
-    /// How many entries there are: links, and unlinks not yet acknowledged.
+    /// The number of entries: links, and unlinks that are not acknowledged yet.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -74,7 +78,8 @@ impl<K: Eq + Hash> Links<K> {
         self.entries.get(key) == Some(&LinkEntry::Active)
     }
 
-    /// The process here links. Whether `LINK` is to be sent: not if they are linked already.
+    /// Links from the local process. Returns whether `LINK` must be sent, which is not so
+    /// if they are linked already.
     ///
     /// # Errors
     /// [`TooManyLinks`]; nothing was changed.
@@ -87,17 +92,17 @@ impl<K: Eq + Hash> Links<K> {
         Ok(true)
     }
 
-    /// The process here unlinks. The number with which `UNLINK_ID` is to be sent, if they are linked.
+    /// Unlinks from the local process. Returns the number for `UNLINK_ID`, if they were linked.
     pub fn unlink(&mut self, key: &K) -> Option<NonZeroU64> {
         let entry = self.entries.get_mut(key).filter(|entry| **entry == LinkEntry::Active)?;
-        // Numbers are 1 to 2^64 - 1; those not yet acknowledged differ.
+        // Numbers are from 1 to 2^64 - 1. Those not yet acknowledged differ.
         self.last = self.last.checked_add(1).unwrap_or(1);
         let number = NonZeroU64::new(self.last).unwrap_or(NonZeroU64::MIN);
         *entry = LinkEntry::Unlinking(number);
         Some(number)
     }
 
-    /// `LINK` comes.
+    /// Handles a received `LINK`.
     ///
     /// # Errors
     /// [`TooManyLinks`]; nothing was changed.
@@ -110,8 +115,9 @@ impl<K: Eq + Hash> Links<K> {
         Ok(LinkReceived::Linked)
     }
 
-    /// `UNLINK_ID` comes. Whether they were linked. In both cases `UNLINK_ID_ACK` with the number that came is to be
-    /// sent before any other signal to that process (rule Zlink5).
+    /// Handles a received `UNLINK_ID` and returns whether they were linked. In both cases
+    /// `UNLINK_ID_ACK` with the received number must be sent before any other signal to
+    /// that process (rule Zlink5).
     pub fn unlink_received(&mut self, key: &K) -> bool {
         let linked = self.is_linked(key);
         if linked {
@@ -120,7 +126,8 @@ impl<K: Eq + Hash> Links<K> {
         linked
     }
 
-    /// `UNLINK_ID_ACK` comes. Whether it is that of the last unlink, which is over now.
+    /// Handles a received `UNLINK_ID_ACK`. Returns whether it acknowledges the last
+    /// unlink, which is then complete.
     pub fn acknowledged(&mut self, key: &K, number: NonZeroU64) -> bool {
         let expected = self.entries.get(key) == Some(&LinkEntry::Unlinking(number));
         if expected {
@@ -129,18 +136,20 @@ impl<K: Eq + Hash> Links<K> {
         expected
     }
 
-    /// An exit by link comes. Whether it is to be obeyed: only if they are linked (rule Zsec5). They are not any more.
+    /// Handles a received exit by link, and removes the link. Returns whether the exit
+    /// takes effect: only if they were linked (rule Zsec5).
     pub fn exit_received(&mut self, key: &K) -> bool {
         self.unlink_received(key)
     }
 
-    /// The process here has ended. Whether an exit by link is to be sent; nothing is known of the pair any more.
+    /// Records the end of the local process, and removes the entry. Returns whether an
+    /// exit by link must be sent.
     pub fn ended(&mut self, key: &K) -> bool {
         self.entries.remove(key) == Some(LinkEntry::Active)
     }
 
-    /// The connection is lost: the pairs that were linked, each of which ends with `noconnection`, in no order.
-    /// Nothing is known any more.
+    /// Records the loss of the connection, and removes all entries. Returns the linked
+    /// pairs, in no particular order. Each link ends with `noconnection`.
     pub fn lost(&mut self) -> Vec<K> {
         let linked = self.entries.drain().filter(|(_, entry)| *entry == LinkEntry::Active);
         linked.map(|(key, _)| key).collect()
@@ -159,7 +168,7 @@ mod tests {
     use super::*;
     use std::collections::{HashSet, VecDeque};
 
-    /// What goes over the wire between the two processes.
+    /// The signals between the two processes.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     enum Signal {
         Link,
@@ -168,13 +177,13 @@ mod tests {
         Exit,
     }
 
-    /// Two nodes, each with one process, and what is under way between them.
+    /// Two nodes with one process each, and the signals in transit.
     #[derive(Clone)]
     struct World {
         links: [Links<()>; 2],
         pipes: [VecDeque<Signal>; 2],
         alive: [bool; 2],
-        /// How often each process was told of the end of the other since it linked.
+        /// How often each process was notified of the end of the other since it linked.
         told: [u8; 2],
     }
 
@@ -188,7 +197,7 @@ mod tests {
             }
         }
 
-        /// What makes two worlds the same for what can still happen.
+        /// The part of the state that decides what can still happen.
         fn key(&self) -> impl Eq + Hash + use<> {
             let entries =
                 self.links.clone().map(|links| (links.entries.get(&()).copied(), links.last));
@@ -239,7 +248,7 @@ mod tests {
             }
         }
 
-        /// All that can happen next.
+        /// All states that can follow.
         fn next(&self) -> Vec<World> {
             let mut next = Vec::new();
             let mut with = |change: &dyn Fn(&mut World)| {
@@ -284,7 +293,7 @@ mod tests {
                 rest.settle();
                 let linked = [0, 1].map(|side| rest.links[side].is_linked(&()));
                 assert_eq!(linked[0], linked[1], "{:?}", world.links);
-                // No unlink waits for ever, and nobody is linked to the dead.
+                // No unlink waits forever, and no process is linked to an ended one.
                 assert!(linked[0] || rest.links.iter().all(Links::is_empty));
                 assert!(!linked[0] || rest.alive == [true; 2]);
             }
@@ -336,7 +345,7 @@ mod tests {
         assert_eq!(links.link(2), Ok(true));
         assert_eq!(links.link(3), Err(TooManyLinks { limit: 2 }));
         assert_eq!(links.link_received(3), Err(TooManyLinks { limit: 2 }));
-        // What has an entry is not one more.
+        // An existing entry does not count again.
         assert_eq!(links.link(1), Ok(false));
         let mut lost = links.lost();
         lost.sort_unstable();

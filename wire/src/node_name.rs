@@ -1,8 +1,9 @@
-//! Names of nodes as the protocol demands them: `alive@host`.
+//! Names of nodes in the form that the protocol requires: `alive@host`.
 
 use crate::etf::Atom;
 
-/// Checks the name of a node: `alive@host`, both parts of one byte or more, at most 255 bytes in all (rule Zid9).
+/// Checks the name of a node: `alive@host`, both parts of at least one byte, at most 255
+/// bytes in all (rule Zid9).
 ///
 /// # Errors
 /// [`NodeNameError`] with the name.
@@ -17,7 +18,7 @@ pub fn node_name(text: &str) -> Result<Atom, NodeNameError> {
 
 const MAX_BYTES: usize = 255;
 
-/// The text is not the name of a node.
+/// The text is not a valid name of a node.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{name:?} is not the name of a node (expected a form like shop@host, of at most 255 bytes)"

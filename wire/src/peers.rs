@@ -1,101 +1,107 @@
-//! Who dials whom, and which connection to a peer stands: a table that plans, and does nothing itself.
+//! Which node dials, and which connection to a peer is kept: a table that decides and
+//! performs no I/O.
 //!
-//! Events go in, [`PeerAction`]s come out. Two nodes may dial each other at the same time; of the two connections
-//! the one stands that was dialled by the node with the greater name, on both sides (rule Zhs5):
+//! Events go in, [`PeerAction`]s come out. Two nodes may dial each other at the same time.
+//! Of the two connections, both sides keep the one dialled by the node with the greater
+//! name (rule Zhs5):
 //!
 //! ```text
 //!  greater                                     lesser
-//!  wants a connection: dials ──── name ──────► dials itself: gives that up, says ok_simultaneous
-//!  says nok: its own dial stands ◄── name ──── wants a connection: dials
-//!                                nok ────────► gives its dial up, waits for the other
+//!  needs a connection: dials ──── name ──────► dialling: abandons its dial, ok_simultaneous
+//!  sends nok: its own dial is kept ◄── name ── needs a connection: dials
+//!                                nok ────────► abandons its dial, waits for the other
 //! ```
 //!
-//! What a peer says of itself before its digest was checked changes nothing but what it is told, and whether this
-//! node goes on with a dial of its own. So a connection that is accepted may come up while this node dials: then
-//! the greater name decides once more.
+//! Until the digest of a peer is checked, its claims affect only the answer to it and
+//! whether this node continues a dial of its own. So an accepted connection may come up
+//! while this node dials. Then the greater name decides again.
 
 use crate::etf::Atom;
 use crate::handshake::Decision;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// The number by which a caller knows a connection, dialled or accepted. The caller deals them out, none twice.
+/// The number of a dialled or accepted connection. The caller assigns the numbers, each
+/// only once.
 pub type ConnectionId = u64;
 
-/// What is to be done.
+/// An action for the caller to perform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PeerAction {
-    /// Open a connection to this peer, and begin a handshake under this number.
+    /// Open a connection to this peer, and start a handshake under this number.
     Dial {
         /// The peer.
         peer: Atom,
         /// The number of the new connection.
         connection: ConnectionId,
     },
-    /// Close this connection. It was not up.
+    /// Close this connection, which was not up.
     Close(ConnectionId),
-    /// This connection to the peer stands, and messages can be sent.
+    /// This connection to the peer is up, and messages can be sent.
     Up {
         /// The peer.
         peer: Atom,
         /// The connection.
         connection: ConnectionId,
     },
-    /// This connection was up, and is lost: close it, and tell everybody who is bound to it, before anything else.
+    /// This connection was up and is lost. Close it, and notify everything bound to it,
+    /// before any other action.
     Down {
         /// The peer.
         peer: Atom,
         /// The connection.
         connection: ConnectionId,
     },
-    /// No connection came up: everybody who waits for one has none.
+    /// No connection came up. Every process that waits for one fails.
     Failed {
         /// The peer.
         peer: Atom,
     },
 }
 
-/// What a peer that says its name is to be told, and what is to be done besides.
+/// The answer to a peer that has sent its name, and the actions that go with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct NameAnswer {
-    /// What it is to be told.
+    /// The decision to send.
     pub decision: Decision,
-    /// The connection that the new one takes the place of, if it comes up: for [`Peers::accepted`].
+    /// The connection that the new one replaces if it comes up: the argument for
+    /// [`Peers::accepted`].
     pub replaces: Option<ConnectionId>,
-    /// This node's own dial, which is to be closed.
+    /// This node's own dial, which must be closed.
     pub close: Option<ConnectionId>,
 }
 
-/// The peers of a node, as far as something is known of them.
+/// The known peers of a node.
 #[derive(Clone, Debug)]
 pub struct Peers {
     me: Atom,
     states: HashMap<Atom, PeerState>,
-    /// How long a dial, or the wait for that of a peer, may take.
+    /// The time limit of a dial, and of the wait for a peer's dial.
     limit: Duration,
 }
 
-/// Peers of which nothing is known have no entry.
+/// The state of a peer. A peer without connections and dials has no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PeerState {
     /// This node dials.
     Dialling { connection: ConnectionId, until: Duration },
-    /// This node has given its dial up, and waits for that of the peer.
+    /// This node has abandoned its dial, and waits for the peer's.
     Waiting { until: Duration },
-    /// A connection stands.
+    /// A connection is up.
     Up { connection: ConnectionId },
 }
 
 impl Peers {
-    /// A node with this name that knows nobody. A dial may take so long (7 s with OTP).
+    /// Creates the table of the node with this name, without peers. `limit` is the time
+    /// limit of a dial (7 s in OTP).
     #[must_use]
     pub fn new(me: Atom, limit: Duration) -> Self {
         Peers { me, states: HashMap::new(), limit }
     }
 
-    /// The connection to a peer that stands.
+    /// Returns the connection to a peer that is up.
     #[must_use]
     pub fn connection(&self, peer: &Atom) -> Option<ConnectionId> {
         match self.states.get(peer) {
@@ -104,14 +110,14 @@ impl Peers {
         }
     }
 
-    /// Whether nothing is known of anybody.
+    /// Whether there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.states.is_empty()
     }
 
-    /// Somebody wants a connection to this peer. It is dialled under this number, unless something is on its way already.
-    /// A node has no connection to itself.
+    /// Handles the request for a connection to this peer. It is dialled under this number,
+    /// unless a connection or a dial exists already. A node never connects to itself.
     pub fn wanted(
         &mut self,
         peer: &Atom,
@@ -129,7 +135,7 @@ impl Peers {
         Some(PeerAction::Dial { peer: peer.clone(), connection })
     }
 
-    /// On a connection that is accepted a peer says its name: what it is to be told.
+    /// Handles the name that a peer sends on an accepted connection, and returns the answer.
     pub fn name_received(&mut self, peer: &Atom, now: Duration) -> NameAnswer {
         let accept = NameAnswer { decision: Decision::Accept, replaces: None, close: None };
         match self.states.get(peer) {
@@ -148,8 +154,9 @@ impl Peers {
         }
     }
 
-    /// The handshake of a connection that is accepted has come to its end: the peer has the cookie. `replaces` is that of
-    /// the answer to its name. If the connection is to be closed, the acknowledgement is not to be written.
+    /// Handles the end of the handshake of an accepted connection: the peer has the
+    /// cookie. `replaces` is the value from the answer to its name. If the result closes
+    /// the connection, the acknowledgement must not be written.
     pub fn accepted(
         &mut self,
         peer: &Atom,
@@ -157,43 +164,47 @@ impl Peers {
         replaces: Option<ConnectionId>,
     ) -> Vec<PeerAction> {
         match self.states.get(peer).copied() {
-            // Both dial, and this node did so after it had heard the name: the greater one's dial stands.
+            // Both nodes dial, and this one started after it had received the name. The
+            // dial of the greater name is kept.
             Some(PeerState::Dialling { .. }) if self.me > *peer => {
                 vec![PeerAction::Close(connection)]
             }
             Some(PeerState::Dialling { connection: dialled, .. }) => {
                 vec![PeerAction::Close(dialled), self.up(peer, connection)]
             }
-            // The peer knows nothing of the old one any more, as it said (rule Zhs6).
+            // The peer has declared that it does not know the old connection any more
+            // (rule Zhs6).
             Some(PeerState::Up { connection: old }) if replaces == Some(old) => {
                 let down = PeerAction::Down { peer: peer.clone(), connection: old };
                 vec![down, self.up(peer, connection)]
             }
-            // One came up since, which the peer knows of: it has given this one up.
+            // Another connection has come up since. The peer knows it, and has abandoned
+            // this one.
             Some(PeerState::Up { .. }) => vec![PeerAction::Close(connection)],
             None | Some(PeerState::Waiting { .. }) => vec![self.up(peer, connection)],
         }
     }
 
-    /// The handshake of a connection that this node dialled has come to its end.
+    /// Handles the end of the handshake of a connection that this node dialled.
     pub fn dialled(&mut self, peer: &Atom, connection: ConnectionId) -> PeerAction {
         match self.states.get(peer) {
             Some(PeerState::Dialling { connection: current, .. }) if *current == connection => {
                 self.up(peer, connection)
             }
-            // It was given up meanwhile.
+            // The dial was abandoned meanwhile.
             _ => PeerAction::Close(connection),
         }
     }
 
-    /// The peer says `nok` to a dial: it dials itself, and that is waited for. The connection is to be closed.
+    /// Handles a `nok` of the peer to a dial. The peer is dialling this node, and this node
+    /// waits for that dial. The caller closes the connection.
     pub fn gave_way(&mut self, peer: &Atom, connection: ConnectionId, now: Duration) {
         if self.is_dialling(peer, connection) {
             self.states.insert(peer.clone(), PeerState::Waiting { until: now + self.limit });
         }
     }
 
-    /// A connection is closed, whatever it was: a dial that failed, a handshake, or one that was up.
+    /// Handles the close of any connection: a failed dial, a handshake, or one that was up.
     pub fn closed(&mut self, peer: &Atom, connection: ConnectionId) -> Option<PeerAction> {
         if self.is_dialling(peer, connection) {
             self.states.remove(peer);
@@ -206,7 +217,8 @@ impl Peers {
         None
     }
 
-    /// Time has passed: dials and waits that took too long have failed. In the order of names.
+    /// Handles the passing of time: dials and waits beyond the limit have failed. The
+    /// results are in the order of names.
     pub fn tick(&mut self, now: Duration) -> Vec<PeerAction> {
         let is_late = |state: &PeerState| state.until().is_some_and(|until| until <= now);
         let late = self.states.iter().filter(|(_, state)| is_late(state));
@@ -222,7 +234,7 @@ impl Peers {
         actions
     }
 
-    /// When [`Peers::tick`] has something to do, if nothing happens before.
+    /// When [`Peers::tick`] must be called next, if no event occurs before.
     #[must_use]
     pub fn next_tick(&self) -> Option<Duration> {
         self.states.values().filter_map(|state| state.until()).min()
@@ -260,7 +272,7 @@ mod tests {
         Peers::new(Atom::fixed(me), LIMIT)
     }
 
-    /// What goes over a connection, as far as it matters here.
+    /// The messages of a connection that matter here.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     enum Message {
         Name,
@@ -276,7 +288,7 @@ mod tests {
         Nok,
     }
 
-    /// One connection: what is under way to each side.
+    /// One connection, with the messages in transit to each side.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     struct Wire {
         replaces: Option<ConnectionId>,
@@ -285,12 +297,12 @@ mod tests {
         open: [bool; 2],
     }
 
-    /// Two nodes that want to talk to each other.
+    /// Two nodes that dial each other.
     #[derive(Clone)]
     struct World {
         peers: [Peers; 2],
         wires: BTreeMap<ConnectionId, Wire>,
-        /// How often each side was told that a connection is up, or lost.
+        /// How often each side was notified that a connection is up, or lost.
         told: [(u8, u8); 2],
         wants: [u8; 2],
     }
@@ -367,7 +379,7 @@ mod tests {
                             self.send(to, connection, Message::Status(Status::Nok));
                             self.close(to, connection);
                         }
-                        // Our own dial answers `alive` with `true`.
+                        // The other node's dial answers `alive` with `true`.
                         _ => self.send(to, connection, Message::Status(Status::Ok)),
                     }
                 }
@@ -435,7 +447,7 @@ mod tests {
                 assert!(standing[0].is_some(), "none stands: {:?} {:?}", world.wires, world.told);
                 assert_eq!(standing[0], standing[1], "{:?}", world.told);
                 assert_eq!(world.wires.len(), 1, "{:?}", world.wires);
-                // Nobody lost one on the way.
+                // Neither side lost a connection on the way.
                 assert_eq!(world.told, [(1, 0); 2]);
             }
             worlds.extend(next);
@@ -452,7 +464,7 @@ mod tests {
             (answer.decision, answer.replaces, answer.close),
             (Decision::Alive, Some(1), None)
         );
-        // One of which it was not asked does not take the place.
+        // A connection for which no answer offered a replacement does not replace one.
         assert_eq!(peers.accepted(&other, 2, None), [PeerAction::Close(2)]);
         assert_eq!(peers.accepted(&other, 2, Some(9)), [PeerAction::Close(2)]);
         let (peer, connection) = (other.clone(), 3);
@@ -480,9 +492,9 @@ mod tests {
         assert_eq!(peers.next_tick(), Some(LIMIT));
         assert_eq!(peers.tick(LIMIT.saturating_sub(Duration::from_nanos(1))), []);
         assert_eq!(peers.tick(LIMIT), [PeerAction::Close(2), failed.clone()]);
-        // The end of the handshake comes too late.
+        // The end of the handshake arrives too late.
         assert_eq!(peers.dialled(&other, 2), PeerAction::Close(2));
-        // A wait for the dial of a peer that never comes.
+        // A wait for the dial of a peer that never dials.
         assert_eq!(peers.wanted(&other, 4, LIMIT), dial(4));
         peers.gave_way(&other, 4, LIMIT);
         assert_eq!(peers.closed(&other, 4), None);

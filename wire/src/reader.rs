@@ -1,17 +1,18 @@
-//! Bounded reading of bytes: nothing here panics, and nothing is read beyond the end.
+//! Bounded reading of bytes. Nothing here panics or reads beyond the end.
 //!
-//! A [`Reader`] only takes from the front. What asks for more than there is gets [`Short`] with the
-//! place, and the reader stays where it was. Integers are big-endian, as everywhere in the protocol.
+//! A [`Reader`] only takes bytes from the front. A request for more bytes than there are
+//! fails with [`Short`], which holds the place, and the reader does not advance. Integers
+//! are big-endian, as everywhere in the protocol.
 
 /// The input ended too early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("at offset {offset}: {wanted} bytes expected, {left} left")]
 pub struct Short {
-    /// Where the bytes were expected, from the beginning of the input.
+    /// The offset at which the bytes were expected, from the beginning of the input.
     pub offset: usize,
-    /// How many bytes were expected.
+    /// The number of expected bytes.
     pub wanted: usize,
-    /// How many there were.
+    /// The number of bytes left.
     pub left: usize,
 }
 
@@ -27,32 +28,32 @@ impl<'a> Reader<'a> {
         Reader { bytes, offset: 0 }
     }
 
-    /// The same input, from this offset on.
+    /// Returns a reader of the same input that starts at this offset.
     pub(crate) fn at(&self, offset: usize) -> Self {
         Reader { bytes: self.bytes, offset: offset.min(self.bytes.len()) }
     }
 
-    /// How far from the beginning of the input the next byte is.
+    /// The offset of the next byte from the beginning of the input.
     pub(crate) fn offset(&self) -> usize {
         self.offset
     }
 
-    /// How many bytes are left.
+    /// The number of bytes left.
     pub(crate) fn left(&self) -> usize {
         self.bytes.len() - self.offset
     }
 
-    /// The bytes left, without taking them.
+    /// Returns the remaining bytes without taking them.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.offset..).unwrap_or_default()
     }
 
-    /// The bytes from an earlier offset to here.
+    /// Returns the bytes from an earlier offset to the current one.
     pub(crate) fn since(&self, offset: usize) -> &'a [u8] {
         self.bytes.get(offset..self.offset).unwrap_or_default()
     }
 
-    /// The next byte, without taking it.
+    /// Returns the next byte without taking it.
     pub(crate) fn peek(&self) -> Result<u8, Short> {
         self.bytes.get(self.offset).copied().ok_or(self.short(1))
     }
@@ -85,16 +86,16 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// The bytes behind a length of 2 bytes.
+    /// Takes the bytes that follow a length of 2 bytes.
     pub(crate) fn counted_u16(&mut self) -> Result<&'a [u8], Short> {
         let length = self.u16()?;
         self.take(length.into())
     }
 
-    /// The bytes behind a length of 4 bytes.
+    /// Takes the bytes that follow a length of 4 bytes.
     pub(crate) fn counted_u32(&mut self) -> Result<&'a [u8], Short> {
         let length = self.u32()?;
-        // A length that does not fit `usize` is longer than any input.
+        // A length that does not fit into `usize` is longer than any input.
         self.take(usize::try_from(length).unwrap_or(usize::MAX))
     }
 

@@ -1,4 +1,5 @@
-//! Types of Rust as terms: every row of the table, in both directions, and every shape of serde.
+//! Tests of Rust types as terms: every row of the table, in both directions, and every
+//! shape of serde.
 #![allow(
     clippy::needless_pass_by_value,
     reason = "the tables below read better without references"
@@ -20,7 +21,7 @@ use support::{mutate, term};
 
 const CODEC: TermCodec = TermCodec::DEFAULT;
 
-/// The value is written as this text, and read back from it.
+/// Asserts that the value is encoded as this text, and decoded from it.
 #[track_caller]
 fn both<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: T, text: &str) {
     both_with(CODEC, value, text);
@@ -37,7 +38,7 @@ fn both_with<T: Serialize + DeserializeOwned + PartialEq + Debug>(
     assert_eq!(codec.from_term::<T>(&term).unwrap(), value);
 }
 
-/// The term is read as this value.
+/// Asserts that the term is decoded as this value.
 #[track_caller]
 fn from<T: DeserializeOwned + PartialEq + Debug>(term: Term, value: T) {
     assert_eq!(CODEC.from_term::<T>(&term).unwrap(), value, "{term}");
@@ -162,7 +163,7 @@ fn zterm9_texts_are_binaries_and_read_from_lists_of_characters_and_atoms() {
     refused::<String>(Term::Int(1), "expected a text, found integer 1");
 }
 
-/// What serde calls bytes.
+/// A type that serializes as bytes.
 #[derive(PartialEq, Debug)]
 struct Blob(Vec<u8>);
 
@@ -197,7 +198,7 @@ fn zterm9_bytes_are_binaries_and_read_from_lists_of_bytes() {
     both(Blob(vec![0, 255]), "<<0,255>>");
     from(Term::list(ints(&[1, 2])), Blob(vec![1, 2]));
     from(Term::nil(), Blob(Vec::new()));
-    // A list of bytes that is not written as a string.
+    // A list of bytes that is not encoded as a string.
     let bytes = [108, 0, 0, 0, 2, 97, 1, 97, 2, 106];
     assert_eq!(CODEC.read::<Blob>(Decoder::new(&bytes)).unwrap(), Blob(vec![1, 2]));
     refused::<Blob>(Term::list(ints(&[1, 256])), "expected a binary, found list [1,256]");
@@ -212,7 +213,7 @@ fn zterm9_vectors_and_sets_are_lists_and_bytes_are_read_from_binaries() {
     both(BTreeSet::from([1_i64, -2]), "[-2,1]");
     both(vec![vec![97_u8], vec![]], "[\"a\",[]]");
     from(Term::binary([1, 2]), vec![1_u8, 2]);
-    // Lists in tails are further elements; a tail that is no list is an error.
+    // Lists in tail position are further elements. A tail that is not a list is an error.
     let joined = [108, 0, 0, 0, 1, 97, 1, 108, 0, 0, 0, 1, 97, 2, 107, 0, 1, 3];
     assert_eq!(CODEC.read::<Vec<i32>>(Decoder::new(&joined)).unwrap(), [1, 2, 3]);
     let improper = Term::list_with_tail(ints(&[1]), Term::Int(2));
@@ -407,7 +408,7 @@ fn zterm9_terms_atoms_and_identities_are_themselves() {
     refused::<Atom>(Term::Int(1), "expected an atom, found integer 1");
     let error = CODEC.from_term::<ExternalPid>(&Term::Int(1)).unwrap_err().to_string();
     assert!(error.contains("expected a pid"), "{error}");
-    // In another format they come back too.
+    // They survive another format too.
     let json = serde_json::to_string(&mixed).unwrap();
     assert_eq!(serde_json::from_str::<Mixed>(&json).unwrap(), mixed);
 }
@@ -433,7 +434,7 @@ fn a_typed_read_can_borrow_its_texts() {
     assert_eq!(text, "text");
 }
 
-/// A token of a reply, as a cluster would have it: its number stands for what is known elsewhere.
+/// A reply token as in a cluster: its number identifies a caller that is known elsewhere.
 #[derive(PartialEq, Debug)]
 struct Reply(u64);
 
@@ -475,7 +476,7 @@ enum Calc {
     Take { article: u8, reply: Reply },
 }
 
-/// Lends one token, the outermost; writes all others as `{from, Number}`.
+/// Replaces one token, the outermost, and encodes all others as `{from, Number}`.
 #[derive(Default)]
 struct Tokens {
     lent: Option<u64>,
@@ -543,7 +544,7 @@ fn zterm9_a_token_takes_no_element_wherever_it_stands() {
             assert_eq!(tokens.lent, None);
         }
     }
-    // Those that are nested have a term.
+    // Nested tokens have a term.
     let (mut out, mut tokens) = (Vec::new(), Tokens { lent: Some(1) });
     let nested = Calc::Nested(vec![Reply(8), Reply(9)]);
     CODEC.write_with(&nested, &mut out, &mut tokens).unwrap();
@@ -553,7 +554,7 @@ fn zterm9_a_token_takes_no_element_wherever_it_stands() {
     let take = Term::tuple([atom("take"), map([(atom("article"), Term::Int(5))])]);
     let missing = CODEC.from_term::<Calc>(&take).unwrap_err().to_string();
     assert_eq!(missing, "take: missing field `reply`");
-    // A cast to a variant with a token, and a type that nobody writes.
+    // A cast to a variant with a token, and a type that no extension encodes.
     let cast = CODEC.from_term::<Calc>(&atom("total")).unwrap_err().to_string();
     assert_eq!(cast, "total: expected a tuple with 1 values, found atom total");
     let error = CODEC.write_with(&Reply(1), &mut Vec::new(), &mut NoExtension);
@@ -573,7 +574,7 @@ struct Boxed(Option<Box<Boxed>>);
 fn zterm6_typed_reads_and_writes_are_limited_to_a_depth_of_256() {
     let tree = |depth| (0..depth).fold(Tree::Leaf, |tree, _| Tree::Node(Box::new(tree)));
     let term = |depth| (0..depth).fold(atom("leaf"), |term, _| Term::tuple([atom("node"), term]));
-    // Values of Rust of such a depth are dropped by recursion.
+    // Rust values of this depth are dropped recursively.
     large_stack(|| {
         let error = CODEC.from_term::<Tree>(&term(2_000)).unwrap_err();
         assert_eq!(*error.cause(), ReadCause::Depth { limit: 256 });
@@ -588,7 +589,7 @@ fn zterm6_typed_reads_and_writes_are_limited_to_a_depth_of_256() {
     });
 }
 
-/// A thread with a stack of so many bytes.
+/// Runs a function on a thread with this stack size.
 fn with_stack(bytes: usize, run: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         std::thread::Builder::new()
@@ -711,7 +712,7 @@ proptest! {
             let mut bytes = Vec::new();
             codec.write(&value, &mut bytes).unwrap();
             prop_assert_eq!(&codec.read::<Shapes>(Decoder::new(&bytes)).unwrap(), &value);
-            // What is written is what the term itself would be written as.
+            // The encoding is the same as that of the term itself.
             let term = Decoder::new(&bytes).last_term().unwrap();
             let mut again = Vec::new();
             term.write(&mut again).unwrap();

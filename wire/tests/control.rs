@@ -1,4 +1,5 @@
-//! Control messages: each is written as the protocol has it, read back, and refused where it is malformed.
+//! Tests of control messages: each is encoded as the protocol specifies, decoded again,
+//! and rejected if it is malformed.
 
 mod support;
 
@@ -34,7 +35,7 @@ fn read_term(term: &Term) -> Result<ControlMessage, ControlError> {
     read(&term.encode().unwrap()[1..])
 }
 
-/// Every control message and what it prints as a term.
+/// Returns every control message with its text as a term.
 fn every() -> Vec<(ControlMessage, &'static str)> {
     use ControlMessage as Control;
     let (from, to, reference) = (one(), two(), tag());

@@ -1,4 +1,4 @@
-//! Frames: as OTP wrote them, as we write them, and changed.
+//! Tests of frames: as recorded from OTP, as encoded here, and with changed bytes.
 
 mod support;
 
@@ -13,7 +13,7 @@ use support::{hex, mutate, term};
 
 const RECORDED: &str = include_str!("golden/frames.txt");
 
-/// Flags of the recording and its frames, with their lengths.
+/// Returns the flags of the recordings and their frames, with length prefixes.
 fn recorded() -> Vec<(DistributionFlags, Vec<Vec<u8>>)> {
     let parts = RECORDED.split("# flags ").skip(1);
     parts
@@ -120,7 +120,7 @@ fn zmsg7_recorded_frames_cut_or_of_another_form_are_errors() {
             DistributionFlags::OFFERED
         };
         assert!(matches!(frames(other).read(&bytes[0]), Err(FrameError::Header { .. })));
-        // A frame whose places were set by the one before.
+        // A frame that refers to cached atoms set by the previous one.
         if FrameFormat::of(flags).has_cache() {
             assert!(matches!(frames(flags).read(&bytes[1]), Err(FrameError::NeverSet { .. })));
             let stateless = DistributionFlags::MANDATORY | DistributionFlags::FRAGMENTS;

@@ -1,12 +1,13 @@
-//! Changed bytes, for as many inputs as are asked for:
+//! Fuzzing with changed bytes, for a chosen number of inputs:
 //!
 //! ```text
 //! KRARUP_WIRE_FUZZ_INPUTS=1000000 cargo test --release -p krarup-wire --test fuzz
 //! ```
 //!
-//! Without the variable it is some thousands. Inputs are recorded terms, frames and handshakes, a few bytes changed, and
-//! pieces of two joined. Every entry point that reads reads each: none may panic, and what is read must be written and
-//! read again to the same. The seed is printed; `KRARUP_WIRE_FUZZ_SEED` repeats a run.
+//! Without the variable the number is some thousands. Inputs are recorded terms, frames and
+//! handshakes with a few bytes changed, and joined pieces of two recordings. Every decoding
+//! entry point reads each input. None may panic, and each decoded value must be encoded and
+//! decoded again to the same value. The seed is printed; `KRARUP_WIRE_FUZZ_SEED` repeats a run.
 
 mod support;
 
@@ -20,7 +21,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use support::{hex, lines, mutate};
 
-/// Numbers by chance: `SplitMix64`.
+/// A random number generator: `SplitMix64`.
 struct Chance(u64);
 
 impl Chance {
@@ -41,7 +42,7 @@ impl Chance {
     }
 }
 
-/// All that was recorded, and is short.
+/// All short recordings.
 fn corpus() -> Vec<Vec<u8>> {
     let terms = include_str!("golden/terms.txt");
     let order = include_str!("golden/order.txt");
@@ -58,7 +59,7 @@ fn corpus() -> Vec<Vec<u8>> {
             }
         }
     }
-    // Tags that OTP 25 does not write: native records, cached and Latin-1 atoms.
+    // Tags that OTP 25 does not produce: native records, cached and Latin-1 atoms.
     corpus.push(vec![131, 67, 0, 0, 0, 1, 1, 119, 1, b'm', 119, 1, b'r', 119, 1, b'x', 97, 5]);
     corpus.push(vec![131, 104, 3, 82, 0, 82, 1, 115, 2, 0xe5, b'x']);
     corpus

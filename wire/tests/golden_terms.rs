@@ -1,4 +1,4 @@
-//! Terms as OTP wrote them: `golden/record.escript` made the recordings.
+//! Tests of terms recorded from OTP. `golden/record.escript` made the recordings.
 
 mod support;
 
@@ -8,7 +8,8 @@ use support::{hex, lines};
 const TERMS: &str = include_str!("golden/terms.txt");
 const ORDER: &str = include_str!("golden/order.txt");
 
-/// The parts of the recording: terms with their text, bytes alone, and two forms of one term.
+/// The parts of the recording: terms with their text, bytes alone, and two encodings of
+/// one term.
 fn parts() -> [Vec<&'static str>; 3] {
     let mut parts = TERMS.split("# HEX").skip(1).map(|part| lines(part).skip(1).collect());
     [(); 3].map(|()| parts.next().unwrap())

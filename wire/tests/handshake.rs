@@ -1,4 +1,5 @@
-//! The handshake: against a recording of OTP, against itself cut into pieces, and against wrong bytes.
+//! Tests of the handshake: against a recording of OTP, against itself in pieces, and with
+//! wrong bytes.
 
 mod support;
 
@@ -14,7 +15,8 @@ fn identity(name: &'static str, creation: u32, cookie: &str) -> Identity {
     Identity::new(Atom::fixed(name), creation, Cookie::new(cookie).unwrap())
 }
 
-/// The part of the recording under a comment: who writes, and the bytes.
+/// Returns a part of the recording, identified by its comment: whether this side writes,
+/// and the bytes.
 fn recorded(part: &str) -> Vec<(bool, Vec<u8>)> {
     let recording = include_str!("golden/handshake.txt");
     let (_, lines) = recording.split_once(&format!("# {part}")).unwrap();
@@ -29,7 +31,7 @@ fn counted(message: &[u8]) -> Vec<u8> {
     [&length, message].concat()
 }
 
-/// Bytes 13 to 16 of a challenge message.
+/// Returns the challenge of a challenge message: its bytes 9 to 12.
 fn challenge(message: &[u8]) -> u32 {
     u32::from_be_bytes(message[9..13].try_into().unwrap())
 }
@@ -100,7 +102,7 @@ fn zhs6_alive_is_answered_with_true_as_recorded() {
     assert_eq!(room, counted(&lines[2].1));
 }
 
-/// Two machines talk in pieces of so many bytes; `wrong` changes what the dialling one writes.
+/// Connects two machines that exchange pieces of at most `piece` bytes. Returns both results.
 fn talk(
     mut dialling: Identity,
     mut accepting: Identity,
@@ -142,7 +144,7 @@ fn talk(
             }
         }
     }
-    // What has no outcome waits for the other, whose end closes the connection.
+    // A machine without a result waits for the other one, whose end closes the connection.
     outcomes.map(|outcome| outcome.unwrap_or(Err(HandshakeError::OutOfTurn)))
 }
 
@@ -168,7 +170,7 @@ fn zhs4_a_wrong_cookie_brings_no_connection_up_in_either_role() {
     let (one, two) = (identity(NAMES[0], 4, "secret"), identity(NAMES[1], 5, "Secret"));
     let [one, two] = talk(one, two, Lengths::Two, 9, Decision::Accept);
     assert_eq!(two, Err(HandshakeError::Digest));
-    assert_eq!(one, Err(HandshakeError::OutOfTurn)); // still waiting
+    assert_eq!(one, Err(HandshakeError::OutOfTurn)); // It is still waiting.
     // An impostor that is dialled and does not have the cookie.
     let mut room = Vec::new();
     let me = identity(NAMES[0], 4, "secret");
@@ -197,7 +199,7 @@ fn zhs5_a_peer_that_dials_itself_is_given_way() {
     assert_eq!(outcome, [Err(HandshakeError::NotAllowed), Err(HandshakeError::Refused)]);
 }
 
-/// What an accepting node says to this name message.
+/// Returns the answer of an accepting node to this name message.
 fn accept(message: &[u8]) -> (Result<ReadStep, HandshakeError>, Vec<u8>) {
     let mut room = Vec::new();
     let result =

@@ -1,15 +1,15 @@
-//! What a peer may send to exhaust a node: depth, lengths that are lies, many small terms.
+//! Tests of inputs that could exhaust a node: depth, false lengths, many small terms.
 
 use krarup_wire::etf::{DecodeError, Decoder, Limits, Term};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-/// Runs something with a stack of 512 KiB.
+/// Runs a function with a stack of 512 KiB.
 fn with_small_stack(run: impl FnOnce() + Send + 'static) {
     std::thread::Builder::new().stack_size(512 << 10).spawn(run).unwrap().join().unwrap();
 }
 
-/// Terms of one element each, so many levels deep.
+/// Returns the openings and ends of nested terms with one element each.
 fn openings() -> [(&'static str, &'static [u8], &'static [u8]); 6] {
     [
         ("tuples", &[104, 1], &[]),
@@ -43,7 +43,7 @@ fn zterm6_everything_at_the_limit_of_depth_needs_less_than_512_kib_of_stack() {
             assert!(one.to_string().len() > Limits::DEFAULT.depth);
             let mut written = Vec::new();
             one.write(&mut written).unwrap();
-            // Written in the shortest form, which is that of the input but for large tuples.
+            // Encoded in the shortest form, which is that of the input except for large tuples.
             assert!(written == bytes || opening.0 == "large tuples");
             assert!(Decoder::new(&written).last_term().unwrap() == one);
             drop(other);
@@ -83,7 +83,7 @@ fn zterm5_a_length_that_is_a_lie_is_an_error_for_every_tag() {
             for rest in [&[][..], &[0; 3], &[97; 40], &[106; 40], &[119, 1, b'a', 97, 1]] {
                 let bytes = [&[tag][..], &lie, rest].concat();
                 let _ = Decoder::new(&bytes).last_term();
-                // The same within others.
+                // The same within another term.
                 let inner = [&[104, 2, 106][..], &bytes].concat();
                 let _ = Decoder::new(&inner).last_term();
             }
@@ -97,7 +97,7 @@ fn zterm5_four_million_terms_are_read_and_one_more_is_an_error() {
         let count_bytes = count.to_be_bytes();
         [&[108][..], &count_bytes, &vec![106; count as usize + 1]].concat()
     };
-    // The list itself counts, and its end.
+    // The list itself and its end count.
     assert!(Decoder::new(&list(3_999_998)).last_term().is_ok());
     let error = Decoder::new(&list(3_999_999)).last_term().unwrap_err();
     assert!(matches!(error, DecodeError::Terms { limit: 4_000_000, .. }), "{error}");

@@ -1,5 +1,5 @@
-//! What reading allocates at most, seen from the system: the greatest memory that the process ever had. One test, since
-//! all tests of a process share it.
+//! Test of the memory that decoding allocates, measured as the peak memory of the process.
+//! It is the only test, because all tests of a process share that value.
 #![cfg(target_os = "linux")]
 
 use krarup_wire::codec::TermCodec;
@@ -8,14 +8,14 @@ use krarup_wire::frame::{FrameFormat, FrameLimits, Frames};
 use krarup_wire::{DistributionFlags, etf::Term};
 use std::collections::HashMap;
 
-/// The greatest memory so far, in bytes.
+/// Returns the peak memory so far, in bytes.
 fn greatest() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
 }
 
-/// How much the greatest memory grows while this runs.
+/// Returns by how much the peak memory grows while this runs.
 fn growth(run: impl FnOnce()) -> usize {
     let before = greatest();
     run();
@@ -26,7 +26,8 @@ const MIB: usize = 1 << 20;
 
 #[test]
 fn zterm5_what_is_read_allocates_in_proportion_to_what_came() {
-    // Inputs of a few bytes that announce gigabytes: by every tag, typed and not, and in frames.
+    // Inputs of a few bytes that announce gigabytes: for every tag, typed and untyped, and
+    // in frames.
     let lies = growth(|| {
         for tag in 0..=255_u8 {
             for length in [[255; 4], [63, 255, 255, 255], [0, 255, 255, 255]] {
@@ -46,12 +47,12 @@ fn zterm5_what_is_read_allocates_in_proportion_to_what_came() {
     });
     assert!(lies < 8 * MIB, "{lies}");
 
-    // The terms that need most for their bytes: a byte each.
+    // The terms that need most memory for their bytes: one byte each.
     let bytes = [&[108, 0, 16, 0, 0][..], &vec![106; MIB + 1]].concat();
     let many = growth(|| drop(Decoder::new(&bytes).last_term().unwrap()));
     assert!(many < 104 * MIB, "{many}");
 
-    // A sixteenth of the list is announced again in each element.
+    // Nested lists, each of which announces 65 535 elements: a sixteenth of the number of bytes.
     let mut bytes = Vec::new();
     while bytes.len() < MIB {
         bytes.extend([108, 0, 0, 255, 255]);
@@ -60,7 +61,7 @@ fn zterm5_what_is_read_allocates_in_proportion_to_what_came() {
     let announced = growth(|| assert!(Decoder::new(&bytes).last_term().is_err()));
     assert!(announced < 104 * MIB, "{announced}");
 
-    // What is large as bytes is not larger as a term.
+    // Large bytes are not larger as a term.
     let binary = Term::binary(vec![7; 16 * MIB]).encode().unwrap();
     let large = growth(|| drop(Term::decode(&binary).unwrap()));
     assert!(large < 2 * 17 * MIB, "{large}");

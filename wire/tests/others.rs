@@ -1,5 +1,7 @@
-//! What is written is read to the same value by two other libraries, where those are right: neither knows native records,
-//! `erltf` 0.16 takes strings for texts, keys of maps that are equal by value for one, and cannot read ports of 32 bits.
+//! Tests with two other libraries: each decodes the encoded terms to the same values, as
+//! far as the library is correct. Neither supports native records. `erltf` 0.16 decodes
+//! strings as texts, treats map keys that are equal by value as one key, and cannot decode
+//! ports of 32 bits.
 
 mod support;
 
@@ -47,7 +49,7 @@ fn from_eetf(term: &eetf::Term) -> Term {
         eetf::Term::InternalFun(_) => panic!("filtered"),
         eetf::Term::Binary(binary) => Term::binary(&binary.bytes),
         eetf::Term::BitBinary(binary) => {
-            // Its last byte has the bits at the lower end.
+            // Its last byte has the significant bits at the lower end.
             let mut bytes = binary.bytes.clone();
             *bytes.last_mut().unwrap() <<= 8 - binary.tail_bits_size;
             bits(&bytes, binary.tail_bits_size)
@@ -104,7 +106,7 @@ fn from_erltf(term: &erltf::OwnedTerm) -> Term {
     }
 }
 
-/// Whether a term and all within are taken.
+/// Whether a term and all its nested terms satisfy a condition.
 fn all(term: &Term, taken: fn(&Term) -> bool) -> bool {
     taken(term)
         && match term {

@@ -1,7 +1,9 @@
-//! Against a real node of OTP, where `erl` and `epmd` are found; where not, this says so and does nothing.
+//! Tests against a real OTP node, if `erl` and `epmd` are found. Otherwise the tests print
+//! that and do nothing.
 //!
-//! The node runs a process `echo`, which answers `{Pid, X}` with `X`. We dial it in each of the forms of frames, with sockets
-//! of the standard library, which the crate itself does not use.
+//! The node runs a process `echo`, which answers `{Pid, X}` with `X`. The tests dial it
+//! with each form of frames, through sockets of the standard library, which the crate
+//! itself does not use.
 
 mod support;
 
@@ -21,7 +23,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use support::term;
 
-/// A node that ends with the test.
+/// An OTP node that is stopped when the test ends.
 struct Otp {
     child: Child,
     name: String,
@@ -67,7 +69,7 @@ impl Otp {
     }
 }
 
-/// A connection to it.
+/// A connection to the node.
 struct Connection {
     socket: TcpStream,
     input: Vec<u8>,
@@ -131,7 +133,7 @@ impl Connection {
         }
     }
 
-    /// Waits for a dial, and accepts it.
+    /// Waits for a connection, and accepts it.
     fn accept(listener: &TcpListener, me: &'static str, flags: DistributionFlags) -> Connection {
         let (mut socket, _) = listener.accept().unwrap();
         socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
@@ -195,7 +197,7 @@ impl Connection {
         self.socket.write_all(&out).unwrap();
     }
 
-    /// The next message and its payload; ticks are answered.
+    /// Returns the next message with its payload. Ticks are answered.
     fn receive(&mut self) -> (ControlMessage, Option<Term>) {
         loop {
             let read = self.frames.read(&self.input[self.used..]).unwrap();
@@ -238,13 +240,13 @@ impl Connection {
         payload.unwrap()
     }
 
-    /// The pid of a process of the node.
+    /// Returns the pid of a process of the node.
     fn whereis(&mut self, name: &'static str) -> ExternalPid {
         let reference = self.reference(900);
         let target = Monitored::Name(Atom::fixed(name));
         let (from, to) = (self.pid(2), self.peer.name.clone());
         self.send(&ControlMessage::Monitor { from, target, reference }, None);
-        // A message by name to `rex` in the manner of C nodes.
+        // A message by name to `rex`, as C nodes send it.
         let call = ["call", "erlang", "whereis"].map(Term::atom);
         let [call, module, function] = call;
         let arguments = Term::list([Term::atom(name)]);
@@ -257,7 +259,8 @@ impl Connection {
     }
 }
 
-/// Whether OTP 25 reads it: native records and funs of no module are not among it.
+/// Whether OTP 25 can decode the term. It cannot decode native records and funs of unknown
+/// modules.
 fn is_known(term: &Term) -> bool {
     match term {
         Term::Record(_) | Term::Fun(_) => false,
@@ -268,7 +271,7 @@ fn is_known(term: &Term) -> bool {
     }
 }
 
-/// Names of the connection, of the flags taken away.
+/// Returns the names of the connections and their flags.
 fn forms() -> [(&'static str, DistributionFlags); 4] {
     let without = |flags: DistributionFlags| DistributionFlags::OFFERED.without(flags);
     let plain = DistributionFlags::FRAGMENTS
@@ -322,7 +325,7 @@ fn zterm3_a_fun_of_otp_goes_home_and_runs() {
                 other => panic!("{other:?}"),
             }
         };
-        // The state of a shell's evaluator has atoms in the free variables of its funs.
+        // A fun of the evaluator has atoms in its free variables.
         let text = Term::list(
             "fun(X) -> {shop, X, [a, b]} end.".bytes().map(|byte| Term::Int(byte.into())),
         );
@@ -352,7 +355,7 @@ fn zlink11_monitors_links_and_exits_are_what_otp_takes_and_sends() {
     let Some(otp) = Otp::start("wire_links") else { return };
     for (me, flags) in forms().into_iter().take(3) {
         let mut connection = Connection::dial(&otp, me, flags);
-        // Nobody has this name.
+        // No process has this name.
         let nobody = Monitored::Name(Atom::fixed("nobody"));
         let (from, reference) = (connection.pid(1), connection.reference(1));
         let monitor = ControlMessage::Monitor {
@@ -368,7 +371,7 @@ fn zlink11_monitors_links_and_exits_are_what_otp_takes_and_sends() {
         );
         assert_eq!(reason, Some(Term::atom("noproc")));
 
-        // A link that is taken back: the acknowledgement has its number.
+        // A link that is removed again. The acknowledgement has the number of the unlink.
         let echo = connection.whereis("echo");
         connection.send(&ControlMessage::Link { from: from.clone(), to: echo.clone() }, None);
         let id = NonZeroU64::new(u64::MAX).unwrap();
@@ -380,7 +383,7 @@ fn zlink11_monitors_links_and_exits_are_what_otp_takes_and_sends() {
             ControlMessage::UnlinkIdAck { id, from: echo.clone(), to: from.clone() }
         );
 
-        // A link from there, taken back there: it waits for our acknowledgement.
+        // A link and an unlink by the other node, which waits for the acknowledgement.
         connection.tell("echo", &Term::tuple([Term::atom("link"), from.clone().into()]));
         assert_eq!(
             connection.receive().0,
@@ -395,7 +398,7 @@ fn zlink11_monitors_links_and_exits_are_what_otp_takes_and_sends() {
         connection.send(&ControlMessage::UnlinkIdAck { id, from: to, to: theirs }, None);
         assert_eq!(connection.receive().1, Some(Term::atom("done")));
 
-        // A process that is linked and ends.
+        // A linked process that ends.
         let (control, reason) = if me == "all@localhost" {
             let mortal = connection.whereis("mortal");
             connection.send(&ControlMessage::Link { from: from.clone(), to: mortal.clone() }, None);
@@ -420,7 +423,7 @@ fn zlink11_monitors_links_and_exits_are_what_otp_takes_and_sends() {
 
 #[test]
 fn zhs1_otp_finds_us_by_epmd_dials_and_its_ping_is_a_pong() {
-    // It starts epmd, too.
+    // Starting the node starts epmd too.
     let Some(_otp) = Otp::start("wire_other") else { return };
     for (at, (_, flags)) in forms().into_iter().enumerate() {
         let me = [
@@ -451,7 +454,7 @@ fn zhs1_otp_finds_us_by_epmd_dials_and_its_ping_is_a_pong() {
             .spawn()
             .unwrap();
         let mut connection = Connection::accept(&listener, me, flags);
-        // What a ping is, on the wire.
+        // The messages of a ping.
         let (control, _) = connection.receive();
         assert!(matches!(control, ControlMessage::Monitor { .. }), "{control:?}");
         let (control, request) = connection.receive();

@@ -1,4 +1,4 @@
-//! Properties of terms: any value, any bytes.
+//! Properties of terms, for any value and any bytes.
 
 mod support;
 
@@ -80,7 +80,8 @@ proptest! {
             limits
         };
         let read = |terms| Decoder::with_limits(&bytes[1..], limits(terms)).last_term();
-        // As many terms as bytes suffice for every term but a string, whose bytes and head count.
+        // As many terms as bytes suffice for every term except a string, whose bytes and
+        // head all count.
         prop_assert_eq!(read(bytes.len() + 1).unwrap(), term);
         prop_assert!(read(0).is_err());
     }

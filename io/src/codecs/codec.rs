@@ -1,4 +1,4 @@
-//! What a codec is.
+//! The [`Codec`] trait and its error.
 
 use bytes::BytesMut;
 use std::error::Error;
@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 /// Cuts a stream of bytes into frames, and writes frames as bytes.
 ///
-/// A connection reads into a buffer and has its codec take frames off it, until there is no whole
-/// one left; then it reads on. A codec has a state of its own, for what lies between two calls.
-/// Ready ones: [`crate::Lines`], [`crate::Prefixed`], [`crate::Raw`].
+/// A connection reads into a buffer and lets its codec take frames off it until no whole
+/// frame is left. Then it reads again. A codec may keep state between two calls.
+/// Ready-made codecs: [`crate::Lines`], [`crate::Prefixed`], [`crate::Raw`].
 ///
-/// An error ends the connection: where a stream cannot be read, nobody knows where its next frame
-/// begins. What the peer should hear of that, a protocol says in
-/// [`crate::Protocol::malformed`].
+/// An error ends the connection: in a stream that cannot be decoded, the start of the next
+/// frame is unknown. A protocol can notify the peer in [`crate::Protocol::malformed`].
 ///
 /// ```
 /// use bytes::{Buf, BytesMut};
@@ -35,24 +34,25 @@ use std::sync::Arc;
 /// # let _ = Octets;
 /// ```
 pub trait Codec: Send + 'static {
-    /// What is received.
+    /// The type of received frames.
     type Frame: Send + 'static;
-    /// What is sent, by reference: so it is copied once, and stays the sender's if it is refused.
+    /// The type of sent frames. They are passed by reference, so a frame is copied once,
+    /// and the sender keeps it if the send is refused.
     type Item: ?Sized + Sync;
 
-    /// Takes the next whole frame off the buffer; `None` leaves what is there until more has
-    /// come. It must not take a frame off and keep it.
+    /// Takes the next whole frame off the buffer. `None` leaves the buffer as it is until
+    /// more bytes have arrived. It must not take bytes of a frame off and keep them.
     ///
     /// # Errors
-    /// The bytes are no frame, or begin one that would be too long. A codec that waits for more
-    /// and more bytes is ended by [`crate::ConnectionOptions::read_limit`].
+    /// The bytes are not a frame, or begin one that is too long. A codec that keeps
+    /// waiting for more bytes is stopped by [`crate::ConnectionOptions::read_limit`].
     fn decode(&mut self, buffer: &mut BytesMut) -> Result<Option<Self::Frame>, CodecError>;
 
-    /// The peer sends no more: takes the next frame off what is left. The default decodes, and
-    /// takes bytes that are left for a frame that was broken off.
+    /// Takes the next frame off the rest of the buffer, after the peer has closed its
+    /// sending side. The default decodes, and treats remaining bytes as an unfinished frame.
     ///
     /// # Errors
-    /// Those of [`Codec::decode`], and [`CodecError::Unfinished`].
+    /// The errors of [`Codec::decode`], and [`CodecError::Unfinished`].
     fn decode_end(&mut self, buffer: &mut BytesMut) -> Result<Option<Self::Frame>, CodecError> {
         let frame = self.decode(buffer)?;
         if frame.is_none() && !buffer.is_empty() {
@@ -61,57 +61,58 @@ pub trait Codec: Send + 'static {
         Ok(frame)
     }
 
-    /// Writes a frame behind what is in `out`.
+    /// Appends a frame to `out`.
     ///
     /// # Errors
-    /// It cannot be written so that the peer would read it as one. What was written of it is
-    /// taken back.
+    /// The frame cannot be encoded in a way that the peer would decode as one frame. Bytes
+    /// that were already written for it are discarded.
     fn encode(&mut self, item: &Self::Item, out: &mut BytesMut) -> Result<(), CodecError>;
 }
 
-/// Bytes that are no frame, or a frame that cannot be bytes.
+/// An error of a codec: bytes that are not a frame, or a frame that cannot be encoded.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodecError {
     /// A frame is longer than allowed.
     #[error("a frame of {} bytes or more: the limit is {limit}", length)]
     TooLong {
-        /// How long it is at least.
+        /// A lower bound of its length.
         length: usize,
-        /// The longest allowed, in bytes.
+        /// The longest length allowed, in bytes.
         limit: usize,
     },
-    /// The stream ended in the midst of a frame.
+    /// The stream ended within a frame.
     #[error("the stream ended after {bytes} bytes of a frame")]
     Unfinished {
-        /// The bytes that had come.
+        /// The number of bytes that had arrived.
         bytes: usize,
     },
     /// A line is not UTF-8.
     #[error("a line is not UTF-8 from byte {at} on")]
     NotUtf8 {
-        /// The first byte that is not.
+        /// The position of the first invalid byte.
         at: usize,
     },
-    /// A line has a line break in it, which one side or the other would read as two.
+    /// A line contains a line break, so one of the two sides would read it as two lines.
     #[error("a line has a line break at byte {at}")]
     LineBreak {
-        /// Where.
+        /// The position of the line break.
         at: usize,
     },
-    /// What a codec of your own says.
+    /// An error of a user's codec.
     #[error("{0}")]
     Other(Arc<dyn Error + Send + Sync>),
 }
 
 impl CodecError {
-    /// An error of a codec of your own, from a text or any boxed error.
+    /// Creates an error of a user's codec from a text or a boxed error.
     pub fn other(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         CodecError::Other(Arc::from(error.into()))
     }
 }
 
-/// Two are equal if they print the same: errors have no other common ground.
+/// Errors are compared by their messages, because the inner errors have no other way to be
+/// compared.
 impl PartialEq for CodecError {
     fn eq(&self, other: &Self) -> bool {
         self.to_string() == other.to_string()

@@ -3,9 +3,10 @@
 use super::codec::{Codec, CodecError};
 use bytes::{Buf, BytesMut};
 
-/// Lines of UTF-8 text, each ended by `\n`; a `\r` before it belongs to the end, and one elsewhere
-/// is an error, for others take it for an end. So every line that is received can be sent. A last
-/// line without an end is no line: who broke off in the midst of `delete 12` may have meant 123.
+/// Lines of UTF-8 text, each ended by `\n`. A `\r` before the `\n` belongs to the line
+/// end. A `\r` elsewhere is an error, because other programs treat it as a line end. So
+/// every received line can be sent. A last line without an end is not a line: a peer that
+/// disconnected within `delete 12` may have meant 123.
 ///
 /// ```
 /// use bytes::BytesMut;
@@ -22,12 +23,12 @@ use bytes::{Buf, BytesMut};
 #[derive(Clone, Debug)]
 pub struct Lines {
     longest: usize,
-    /// Bytes of the buffer that were looked at and hold no end.
+    /// The number of bytes of the buffer that were searched and contain no line end.
     seen: usize,
 }
 
 impl Lines {
-    /// Lines of at most `longest` bytes, not counting their end.
+    /// Creates a codec for lines of at most `longest` bytes, not counting their end.
     #[must_use]
     pub fn new(longest: usize) -> Self {
         Lines { longest, seen: 0 }
@@ -46,11 +47,11 @@ impl Codec for Lines {
     type Item = str;
 
     fn decode(&mut self, buffer: &mut BytesMut) -> Result<Option<String>, CodecError> {
-        // A byte that comes at a time costs one look each, not all that came before.
+        // If bytes arrive one at a time, only the new byte is searched, not all bytes before it.
         let seen = self.seen.min(buffer.len());
         let Some(end) = buffer[seen..].iter().position(|byte| *byte == b'\n') else {
             self.seen = buffer.len();
-            // The end may be two bytes, of which one has come.
+            // The line end may be two bytes, of which one has arrived.
             let length = buffer.len() - usize::from(buffer.ends_with(b"\r"));
             return self.check(length).map(|()| None);
         };
@@ -80,7 +81,7 @@ impl Codec for Lines {
     }
 }
 
-/// The error of a line that has a break in its midst.
+/// The error of a line that contains a line break.
 fn break_in(line: &str) -> CodecError {
     CodecError::LineBreak { at: line.find(['\n', '\r']).unwrap_or(line.len()) }
 }
@@ -91,7 +92,7 @@ mod tests {
 
     #[test]
     fn i3_whatever_bytes_come_they_are_lines_that_can_be_sent_or_an_error() {
-        // All strings of these bytes up to a length; the last is no UTF-8.
+        // All strings of these bytes up to a length. The last byte is never valid UTF-8.
         let bytes = [b'a', b'\r', b'\n', 0xff];
         for length in 0..=6 {
             for number in 0..bytes.len().pow(length) {
@@ -171,7 +172,7 @@ mod tests {
         assert_eq!(encode(""), Ok(()));
         assert_eq!(encode("1234"), Ok(()));
         assert_eq!(encode("12345"), Err(CodecError::TooLong { length: 5, limit: 4 }));
-        // Bytes count, not letters.
+        // Bytes are counted, not characters.
         assert_eq!(encode("\u{e9}\u{e9}\u{e9}"), Err(CodecError::TooLong { length: 6, limit: 4 }));
         assert_eq!(encode("a\rb\r"), Err(CodecError::LineBreak { at: 1 }));
         assert_eq!(encode("\na\n"), Err(CodecError::LineBreak { at: 0 }));
@@ -184,7 +185,7 @@ mod tests {
         assert_eq!(decode(b"a\rb\rc\n"), CodecError::LineBreak { at: 1 });
         assert_eq!(decode(b"123456789\n"), CodecError::TooLong { length: 9, limit: 6 });
         assert_eq!(decode(b"123456789"), CodecError::TooLong { length: 9, limit: 6 });
-        // A carriage return that is no end is a byte of the line.
+        // A carriage return that is not part of a line end is a byte of the line.
         assert_eq!(decode(b"123456\r\r"), CodecError::TooLong { length: 7, limit: 6 });
     }
 

@@ -1,4 +1,4 @@
-//! How a stream of bytes becomes frames, and frames bytes.
+//! Codecs: conversion between a stream of bytes and frames.
 
 pub(crate) mod codec;
 pub(crate) mod lines;

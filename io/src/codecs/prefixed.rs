@@ -1,13 +1,13 @@
-//! Frames behind their length.
+//! Frames with a length prefix.
 
 use super::codec::{Codec, CodecError};
 use bytes::{Buf, Bytes, BytesMut};
 
-/// The bytes of a length.
+/// The size of the length prefix, in bytes.
 const PREFIX: usize = 4;
 
-/// Frames of bytes, each behind its length as four bytes, the most significant first (Erlang's
-/// `{packet, 4}`).
+/// Frames of bytes, each preceded by its length as four bytes, the most significant first
+/// (Erlang's `{packet, 4}`).
 ///
 /// ```
 /// use bytes::BytesMut;
@@ -26,8 +26,8 @@ pub struct Prefixed {
 }
 
 impl Prefixed {
-    /// Frames of at most `longest` bytes, not counting their length; more than 2^32 − 1 count as
-    /// that many.
+    /// Creates a codec for frames of at most `longest` bytes, not counting the prefix. A
+    /// value above 2^32 − 1 counts as 2^32 − 1.
     #[must_use]
     pub fn new(longest: usize) -> Self {
         Prefixed { longest: longest.min(u32::MAX as usize) }
@@ -48,7 +48,7 @@ impl Codec for Prefixed {
     fn decode(&mut self, buffer: &mut BytesMut) -> Result<Option<Bytes>, CodecError> {
         let Some(prefix) = buffer.first_chunk::<PREFIX>() else { return Ok(None) };
         let length = u32::from_be_bytes(*prefix) as usize;
-        // Looked at before any of it is kept: a length is easily claimed.
+        // Check the length before any byte of the frame is kept: a peer can claim any length.
         self.check(length)?;
         if buffer.len() - PREFIX < length {
             return Ok(None);
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(empty.decode(&mut BytesMut::from(&[0; 4][..])), Ok(Some(Bytes::new())));
         let error = CodecError::TooLong { length: 1, limit: 0 };
         assert_eq!(empty.decode(&mut BytesMut::from(&[0, 0, 0, 1][..])), Err(error));
-        // No more than the prefix can say.
+        // The limit is at most what the prefix can express.
         assert_eq!(Prefixed::new(usize::MAX).longest, u32::MAX as usize);
     }
 

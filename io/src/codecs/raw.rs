@@ -1,9 +1,9 @@
-//! Bytes as they come.
+//! Unframed bytes.
 
 use super::codec::{Codec, CodecError};
 use bytes::{Bytes, BytesMut};
 
-/// Bytes as they come: a frame is whatever was read at once.
+/// A codec for unframed bytes: a frame is the bytes of one read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Raw;
 

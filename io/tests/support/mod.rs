@@ -1,4 +1,4 @@
-//! A protocol that does what a test tells it, and a server of it.
+//! A protocol that a test controls, and a server that runs it.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
@@ -14,17 +14,17 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// How long an event may take before the test fails: it is waited for, never slept for.
+/// The time an event may take before the test fails. Tests wait for events and never sleep.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The longest line of a puppet.
 pub(crate) const LONGEST: usize = 1 << 20;
 
-/// What a puppet does when it is told so.
+/// A function for a puppet to run.
 pub(crate) struct Act(pub(crate) Doing);
 
 type Doing = Box<dyn FnOnce(&mut Channel<Puppet>) -> Result + Send>;
 
-/// What a test hears of a connection.
+/// An event of a connection that the test receives.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Seen {
     Connected(Pid),
@@ -39,20 +39,20 @@ pub(crate) enum Seen {
     Exit(Reason),
 }
 
-/// A connection that tells a test what it sees. Lines that it understands:
+/// A connection that reports its events to a test. It understands these lines:
 ///
-/// | line | what it does |
+/// | line | effect |
 /// |---|---|
 /// | `say X` | sends X |
-/// | `close`, `abort` | does so |
-/// | `fail`, `panic` | does so |
-/// | `pause` | reads nothing from then on |
-/// | `hang` | waits for ever |
-/// | `pour`, `pour X` | sends until it cannot any more, and fails with why, or with X |
-/// | any other | nothing |
+/// | `close`, `abort` | closes or aborts the connection |
+/// | `fail`, `panic` | fails or panics |
+/// | `pause` | stops reading |
+/// | `hang` | waits forever |
+/// | `pour`, `pour X` | sends until a send fails, then fails with that error, or with X |
+/// | any other | no effect |
 pub(crate) struct Puppet {
     pub(crate) seen: Sender<Seen>,
-    /// Goes on with its half when the peer has closed its own.
+    /// Keeps its own direction open when the peer has closed its own.
     pub(crate) keeps_half: bool,
     /// Does not close when it is to stop, and traps exits.
     pub(crate) stubborn: bool,
@@ -92,7 +92,7 @@ impl Protocol for Puppet {
                         break error;
                     }
                 };
-                // And so it stays, and nothing waits any more.
+                // The connection stays closed, and no bytes wait any more.
                 assert_eq!(channel.send("x"), Err(WriteError::Closed));
                 assert_eq!(channel.flush().await, Err(WriteError::Closed));
                 assert_eq!(channel.waiting(), 0);
@@ -174,7 +174,7 @@ impl Served {
         Self::with(ConnectionOptions::new(), |acceptor| acceptor)
     }
 
-    /// A server whose puppets keep their half of a connection.
+    /// A server whose puppets keep their own direction open.
     pub(crate) fn half_open() -> Self {
         Self::made(ConnectionOptions::new(), true, false, |acceptor| acceptor)
     }
@@ -209,17 +209,17 @@ impl Served {
         Served { node, acceptor, address, seen }
     }
 
-    /// The next that is seen of any connection.
+    /// Returns the next event of any connection.
     pub(crate) fn next(&self) -> Seen {
         self.seen.recv_timeout(PATIENCE).expect("nothing more is seen")
     }
 
-    /// What is seen next must be this.
+    /// Asserts that this is the next event.
     pub(crate) fn expect(&self, seen: &Seen) {
         assert_eq!(self.next(), *seen);
     }
 
-    /// Skips to why a connection was closed.
+    /// Skips to the reason for which a connection was closed.
     pub(crate) fn closed(&self) -> Closed {
         loop {
             if let Seen::Closed(why) = self.next() {
@@ -228,14 +228,14 @@ impl Served {
         }
     }
 
-    /// A client, and the address of its connection.
+    /// Connects a client. Returns it and the address of its connection.
     pub(crate) fn connect(&self) -> (Peer, Address<Act>) {
         let peer = Peer::connect(self.address);
         let Seen::Connected(pid) = self.next() else { panic!("not connected") };
         (peer, self.node.address(pid).unwrap())
     }
 
-    /// Another client, when what is seen of an earlier one may not be over.
+    /// Connects another client, when events of an earlier one may still arrive.
     pub(crate) fn connect_next(&self) -> (Peer, Address<Act>) {
         let peer = Peer::connect(self.address);
         loop {
@@ -250,7 +250,7 @@ impl Served {
     }
 }
 
-/// A client as the outside world has it: a plain socket.
+/// A plain socket as a client.
 pub(crate) struct Peer(pub(crate) BufReader<TcpStream>);
 
 impl Peer {
@@ -269,32 +269,32 @@ impl Peer {
         self.0.get_mut().write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
-    /// Says a line; whether anything is answered.
+    /// Sends a line. Returns whether there was an answer.
     pub(crate) fn asks(&mut self, line: &str) -> bool {
         let said = self.0.get_mut().write_all(format!("{line}\n").as_bytes());
         said.is_ok() && self.0.read_line(&mut String::new()).is_ok_and(|count| count > 0)
     }
 
-    /// The next line, or `None` at the end.
+    /// Returns the next line, or `None` at the end.
     pub(crate) fn hear(&mut self) -> Option<String> {
         let mut line = String::new();
         let count = self.0.read_line(&mut line).unwrap();
         (count > 0).then(|| line.trim_end().to_owned())
     }
 
-    /// Everything to the end.
+    /// Reads everything to the end.
     pub(crate) fn rest(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
         self.0.read_to_end(&mut rest).unwrap();
         rest
     }
 
-    /// Whether the next that comes is a reset.
+    /// Whether the next read fails with a reset.
     pub(crate) fn is_reset(&mut self) -> bool {
         self.0.read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::ConnectionReset)
     }
 
-    /// Whether the connection is over, in whatever way.
+    /// Whether the connection is closed, in whatever way.
     pub(crate) fn is_over(&mut self) -> bool {
         match self.0.read(&mut [0]) {
             Ok(count) => count == 0,

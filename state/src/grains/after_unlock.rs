@@ -1,19 +1,20 @@
-//! What is left to do when the book of the grains is free again.
+//! Work that is left for after the directory is unlocked.
 //!
-//! Wakers, and what a permit that is given back sets going, are a user's code: none of it runs
-//! while the book is locked, for it may come back to the same book. Each is contained, so that
-//! one that panics keeps nobody else from its turn.
+//! Wakers, and the effects of a returned permit, are user code. They never run under the
+//! lock, because they may use the same directory. Each is contained, so a panic in one
+//! does not keep the others from running.
 
 use krarup_act::{Permit, contain};
 use std::task::Waker;
 
-/// To be made before the book is locked, so that it is dropped, and does its work, behind that.
+/// Created before the directory is locked, so that it is dropped, and does its work, after
+/// the unlock.
 pub(crate) struct AfterUnlock<M> {
-    /// Room in a grain's mailbox that nobody needs any more.
+    /// Room in a grain's mailbox that is no longer needed.
     pub(crate) permits: Vec<Permit<M>>,
-    /// Whom to wake.
+    /// Wakers to wake.
     pub(crate) woken: Vec<Waker>,
-    /// Wakers that are out of date.
+    /// Outdated wakers to drop.
     pub(crate) stale: Vec<Waker>,
 }
 

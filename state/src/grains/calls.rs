@@ -1,4 +1,4 @@
-//! What is sent to grains, and how.
+//! Messages to grains, and how to send them.
 
 use krarup_act::{Address, Call, Reply, SendOrWait};
 use krarup_gen::SendError;
@@ -6,46 +6,47 @@ use krarup_gen::SendError;
 /// A message to one grain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToGrain<K, M> {
-    /// Which.
+    /// The key of the grain.
     pub key: K,
-    /// What it gets.
+    /// The message for the grain.
     pub message: M,
 }
 
-/// What the process can be told that keeps the grains.
+/// A command for the keeper of the grains.
 #[derive(Debug)]
 pub enum GrainCommand<K> {
-    /// The grain of this key is to go: it finishes what it has accepted, and comes back with the
-    /// next message. What it has set aside goes with it, as dead letters (rule M9).
+    /// Ends the grain of this key. It finishes the messages it has accepted, and is
+    /// spawned again by the next message. Stashed messages are dead letters (rule M9).
     Release(K),
 }
 
 /// The address of a [`crate::Grains`].
 ///
-/// What one does with an address, and with one grain of many:
+/// The operations on an address, and on one of many grains:
 ///
-/// | with a process | with the grain of a key |
+/// | on a process | on the grain of a key |
 /// |---|---|
-/// | `send`, `call`, `send_or_wait` | [`GrainCalls::send_to`], [`GrainCalls::call_to`], [`GrainCalls::send_or_wait_to`], or the same of the address with a [`ToGrain`] |
+/// | `send`, `call`, `send_or_wait` | [`GrainCalls::send_to`], [`GrainCalls::call_to`], [`GrainCalls::send_or_wait_to`], or the same method of the address with a [`ToGrain`] |
 /// | `finish` | [`GrainCalls::release`] |
-/// | `reserve`, `recipient` | none: which grain's room is wanted is in the message, so it cannot be reserved before that is there ([`SendError::NotReservable`]) |
-/// | `send_high`, `inspect`, `stop`, `monitor`, `info` | those of the keeper; of the grain by its name, while it is there |
+/// | `reserve`, `recipient` | not available: the key is part of the message, so room cannot be reserved before the message exists ([`SendError::NotReservable`]) |
+/// | `send_high`, `inspect`, `stop`, `monitor`, `info` | act on the keeper; for a grain, look it up by its name while it is running |
 pub type GrainAddress<K, M> = Address<ToGrain<K, M>, GrainCommand<K>>;
 
-/// How to reach grains, on the address of their [`crate::Grains`].
+/// Operations on grains: a trait of the address of their [`crate::Grains`].
 pub trait GrainCalls<K, M>
 where
     K: Send + 'static,
     M: Send + 'static,
 {
-    /// Sends to the grain of this key; it is made if it is not there.
+    /// Sends to the grain of this key, and spawns it if it is not running.
     ///
     /// # Errors
-    /// Those of [`Address::send`]; all give key and message back. [`SendError::Full`]: the
-    /// grain's mailbox is full, or as many messages wait for its coming.
+    /// The errors of [`Address::send`]; each gives the key and the message back.
+    /// [`SendError::Full`] means that the grain's mailbox is full, or that as many
+    /// messages are already held for its start.
     fn send_to(&self, key: K, message: M) -> Result<(), SendError<ToGrain<K, M>>>;
 
-    /// Calls the grain of this key; as [`Address::call`].
+    /// Calls the grain of this key, as [`Address::call`] does.
     #[allow(
         clippy::type_complexity,
         reason = "a call names its request, and a closure has no name"
@@ -59,17 +60,18 @@ where
         T: Send + 'static,
         F: FnOnce(Reply<T>) -> M + Send;
 
-    /// As [`GrainCalls::send_to`], and waits while there is no room: `.await` it, or `.wait()` on a
-    /// plain thread; as [`Address::send_or_wait`]. Places go to those that wait in the order in
-    /// which they came, whether the grain is there, comes or goes; at one that is there the first of
-    /// them stands in the line of its mailbox, for all.
+    /// Sends as [`GrainCalls::send_to`] does, and waits while there is no room. The wait
+    /// is used with `.await`, or with `.wait()` on a plain thread, as for
+    /// [`Address::send_or_wait`]. Room goes to the waiting senders in the order of their
+    /// arrival, whether the grain is running, starting or ending. While it is running, the
+    /// first of them waits in the line of its mailbox on behalf of all.
     fn send_or_wait_to(&self, key: K, message: M) -> SendOrWait<ToGrain<K, M>, GrainCommand<K>>;
 
-    /// Lets the grain of this key go; it comes back with the next message. What a grain says of
-    /// itself when it knows that it is done for now.
+    /// Ends the grain of this key; the next message spawns it again. A grain can use this
+    /// on itself when it knows that it has no more work for now.
     ///
     /// # Errors
-    /// Those of [`Address::send_high`].
+    /// The errors of [`Address::send_high`].
     fn release(&self, key: K) -> Result<(), SendError<GrainCommand<K>>>;
 }
 

@@ -1,14 +1,14 @@
-//! Which grains are there, and what waits for those that are not.
+//! The directory of grains: which are running, and which messages wait for the others.
 //!
-//! It runs on the sender's thread, under one lock. What is sent to a grain that is there is
-//! put into its mailbox under that lock, and so is the word that it is to finish, or its own
-//! finding that it is idle: so nothing that was accepted lies behind that (rule K2). A grain is
-//! made when it is not there, or when its predecessor is gone, and then only: so there is one at
-//! a time (rule K1). Its pid is known as soon as a message waits for it: a caller waits for
-//! that process, and cycles of calls are found (rule C5).
+//! It runs on the sender's thread, under one lock. Three things happen under this lock: a
+//! message is put into the mailbox of a running grain, a grain is told to finish, and an
+//! idle grain decides to end. So no accepted message can lie behind that decision (rule K2).
+//! A grain is spawned only when none is running and its predecessor has ended, so there is
+//! one at a time (rule K1). The pid of the next grain is fixed as soon as a message waits
+//! for it. A caller waits for that pid, so cycles of calls are detected (rule C5).
 //!
-//! Of a user's code only the key's `Hash` and `Eq` run while it is locked. Keys are cloned and
-//! dropped, and wakers cloned, woken and dropped, when it is free.
+//! The key's `Hash` and `Eq` are the only user code that runs under the lock. Keys are
+//! cloned and dropped, and wakers cloned, woken and dropped, without it.
 
 use crate::contained_drop::drop_each;
 use crate::grains::after_unlock::AfterUnlock;
@@ -24,34 +24,35 @@ use std::task::Waker;
 
 pub(crate) struct GrainDirectory<K, M, C> {
     pub(crate) entries: HashMap<K, GrainEntry<M, C>>,
-    /// The grains that are to be made, in the order in which they were wanted.
+    /// The keys of grains to spawn, in the order of their first held messages.
     pub(crate) wanted: Vec<K>,
-    /// The keeper's process, while it rests.
+    /// The waker of the keeper, while it is idle.
     sleeper: Option<Waker>,
     pub(crate) closed: bool,
-    /// How many messages may be held for one grain.
+    /// The most messages that may be held for one grain.
     pub(crate) bound: usize,
-    /// How many grains were let go.
+    /// How many grains were passivated or released.
     passivated: u64,
     /// How many entries were opened.
     opened: u64,
 }
 
 impl<K: Hash + Eq, M: Send + 'static, C: Send + 'static> GrainDirectory<K, M, C> {
-    /// Something is held for a grain that is not there.
+    /// Requests a grain that is not running and has held messages.
     fn want(&mut self, key: K, after: &mut AfterUnlock<M>) {
         self.wanted.push(key);
         after.woken.extend(self.sleeper.take());
     }
 
-    /// The entry of a key that was not there a moment ago.
+    /// Opens the entry of a key that had none.
     fn open(&mut self, key: K) -> &mut GrainEntry<M, C> {
         self.opened += 1;
         let number = self.opened;
         self.entries.entry(key).or_insert_with(|| GrainEntry::away(number))
     }
 
-    /// Forgets a key that nobody is there for and nobody wants; it is dropped when the book is free.
+    /// Removes a key without a grain, held messages, permits and waiting senders. The
+    /// caller drops the result without the lock.
     #[must_use]
     fn forget(&mut self, key: &K) -> Option<(K, GrainEntry<M, C>)> {
         if !self.entries.get(key)?.is_forgotten() {
@@ -63,7 +64,7 @@ impl<K: Hash + Eq, M: Send + 'static, C: Send + 'static> GrainDirectory<K, M, C>
 
 type LockedDirectory<'a, K, M, C> = MutexGuard<'a, GrainDirectory<K, M, C>>;
 
-/// The book, shared by all senders.
+/// The directory, shared by all senders.
 pub(crate) struct SharedDirectory<K, M, C> {
     pub(crate) book: Mutex<GrainDirectory<K, M, C>>,
     pub(crate) agent: Delegate,
@@ -88,8 +89,8 @@ where
         Arc::new(SharedDirectory { book, agent })
     }
 
-    /// Does something with the entry of a key, which is opened if there is none; gives `given`
-    /// back if there are no grains any more. The book stays locked.
+    /// Calls `act` with the entry of a key, which is opened if there is none. The
+    /// directory stays locked. Returns `given` if the directory is closed.
     pub(crate) fn with_entry<G, T>(
         &self,
         key: &K,
@@ -116,13 +117,13 @@ where
                 let done = act(book.open(key), bound, given);
                 return Ok((book, done));
             }
-            // To clone and to drop a key is a user's code.
+            // Cloning and dropping a key is user code, so unlock first.
             drop(book);
             spare = if spare.is_none() { Some(key.clone()) } else { None };
         }
     }
 
-    /// Sends to a grain, or holds the message until there is one.
+    /// Sends to a grain, or holds the message until it is running.
     pub(crate) fn send(
         &self,
         key: K,
@@ -152,14 +153,14 @@ where
         })
     }
 
-    /// Puts a message where its place is by now.
+    /// Sends a message with a permit, wherever the room is by now.
     pub(crate) fn fill(&self, key: K, message: M, sender: u64) {
         holding(|| {
             let mut after = AfterUnlock::default();
             let mut book = self.book.lock();
             let bound = book.bound;
             let Some(entry) = book.entries.get_mut(&key) else {
-                // They have closed.
+                // The directory was closed.
                 drop(book);
                 return self.agent.lose(ToGrain { key, message }, sender);
             };
@@ -172,8 +173,8 @@ where
         });
     }
 
-    /// Does something with the entry of a key, if there is one, and forgets the key if nothing is
-    /// left of it then.
+    /// Calls `act` with the entry of a key, if there is one, and removes an entry that is
+    /// empty afterwards.
     fn change<T>(
         &self,
         key: &K,
@@ -191,18 +192,18 @@ where
         })
     }
 
-    /// A place was not used.
+    /// Returns an unused permit.
     pub(crate) fn give_back(&self, key: &K) {
         self.change(key, GrainEntry::give_back);
     }
 
-    /// A sender waits no more.
+    /// Removes a sender from the waiting line.
     pub(crate) fn leave_line(&self, key: &K, ticket: u64) {
         self.change(key, |entry, bound, after| entry.leave_line(ticket, bound, after));
     }
 
-    /// The first of the line keeps room that it has got in the mailbox of a grain; false, and given
-    /// back, if that is not there any more.
+    /// Stores a permit that the first of the line got from a grain's mailbox. If that
+    /// grain is no longer running, the permit is given back and the result is false.
     pub(crate) fn keep_at(
         &self,
         key: &K,
@@ -210,7 +211,7 @@ where
         permit: Permit<M>,
         ticket: &mut Option<u64>,
     ) -> bool {
-        // Given back when the book is free.
+        // Dropped without the lock.
         let mut permit = Some(permit);
         let kept = self.change(key, |entry, bound, after| {
             let is_there = matches!(entry.stage, GrainStage::Present { .. }) && entry.is_of(pid);
@@ -222,7 +223,8 @@ where
         kept.unwrap_or(false)
     }
 
-    /// A grain takes nothing any more, and the keeper has not heard of it yet.
+    /// Marks a grain as leaving: it accepts nothing any more, and its `Down` has not
+    /// reached the keeper.
     pub(crate) fn has_left(&self, key: &K, pid: Pid) {
         self.change(key, |entry, bound, after| {
             if entry.is_of(pid) {
@@ -231,7 +233,7 @@ where
         });
     }
 
-    /// A grain has been idle: whether it may go. From then on its mail is held.
+    /// Decides whether an idle grain may end. If so, messages to it are held from now on.
     pub(crate) fn lets_go(&self, key: &K, pid: Pid) -> bool {
         let mut after = AfterUnlock::default();
         let mut book = self.book.lock();
@@ -245,7 +247,7 @@ where
         goes
     }
 
-    /// Lets a grain go that is there, telling it to finish.
+    /// Ends a running grain by telling it to finish.
     pub(crate) fn release(&self, key: &K) {
         holding(|| {
             let mut after = AfterUnlock::default();
@@ -261,7 +263,7 @@ where
         });
     }
 
-    /// A grain is gone: it is made again if it is wanted.
+    /// Records the end of a grain, and requests the next one if messages are held for it.
     pub(crate) fn gone(&self, key: K, pid: Pid) {
         let mut after = AfterUnlock::default();
         let _forgotten;
@@ -280,7 +282,8 @@ where
         }
     }
 
-    /// The grains that are wanted; if there are none the keeper is woken when there are.
+    /// Takes the keys of grains to spawn. If there are none, stores the waker, which is
+    /// woken by the next request.
     pub(crate) fn take_wanted(&self, sleeper: Waker) -> Vec<K> {
         let mut after = AfterUnlock::<M>::default();
         let mut book = self.book.lock();
@@ -292,20 +295,22 @@ where
         std::mem::take(&mut book.wanted)
     }
 
-    /// The pid that a grain is to have that is about to be made; `None` if it is not to be made.
+    /// Returns the pid for a grain that is about to be spawned, or `None` if it is not to
+    /// be spawned.
     pub(crate) fn take_pid(&self, key: &K) -> Option<UnusedPid> {
         let mut book = self.book.lock();
         let entry = book.entries.get_mut(key)?;
         matches!(entry.stage, GrainStage::Away).then(|| entry.take_pid(&self.agent))
     }
 
-    /// A grain has been made; what it has not lived long enough to get.
+    /// Records a spawned grain and gives it the held messages. Returns those that it did
+    /// not live long enough to get.
     pub(crate) fn move_in(&self, key: &K, grain: &Address<M, C>) -> Vec<QueuedMessage<M>> {
         self.change(key, |entry, bound, after| entry.move_in(grain, bound, after))
             .unwrap_or_default()
     }
 
-    /// A grain could not be made; what is lost with it.
+    /// Records that a grain could not be spawned. Returns the held messages.
     pub(crate) fn give_up(&self, key: &K) -> Vec<QueuedMessage<M>> {
         self.change(key, GrainEntry::give_up).unwrap_or_default()
     }
@@ -329,8 +334,8 @@ where
 }
 
 impl<K, M: Send + 'static, C: Send + 'static> SharedDirectory<K, M, C> {
-    /// Nothing is accepted any more; what was held is handed out, in the order in which its
-    /// grains were first wanted, and those that wait hear of it in that order.
+    /// Closes the directory. Returns the held messages, in the order in which the entries
+    /// were opened, and wakes the waiting senders in the same order.
     pub(crate) fn close(&self) -> Vec<(K, Vec<QueuedMessage<M>>)> {
         let mut after = AfterUnlock::default();
         let (entries, wanted, sleeper) = {
@@ -345,7 +350,7 @@ impl<K, M: Send + 'static, C: Send + 'static> SharedDirectory<K, M, C> {
         drop(sleeper);
         drop_each(wanted);
         let mut entries: Vec<_> = entries.into_iter().collect();
-        // A map has another order in each run.
+        // The order of a hash map differs in each run.
         entries.sort_by_key(|(_, entry)| entry.number);
         entries.into_iter().map(|(key, entry)| (key, entry.close(&mut after))).collect()
     }

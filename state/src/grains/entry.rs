@@ -1,20 +1,23 @@
-//! One grain in the book: whether it is there, and what waits for it.
+//! One entry of the directory: the stage of a grain, and the messages and senders that
+//! wait for it.
 //!
 //! ```text
-//!             a message                 spawned                  idle, released, or it died
-//!   nobody ─────────────► Away(queue) ─────────► Present ──────────────────────► Leaving(queue)
-//!     ▲                        ▲                     │ it died, and nothing came        │ it is gone
-//!     │                        └─────────────────────┼──────────── something waits ◄────┤
-//!     └──────────────────────────────────────────────┴───────────────── nothing waits ◄─┘
+//!          a message                 spawned                  idle, released, or ended
+//! none ───────────────► Away(queue) ─────────► Present ────────────────────► Leaving(queue)
+//!   ▲                        ▲                     │ ended, queue empty           │ `Down`
+//!   │                        └─────────────────────┼───────── messages are held ◄─┤
+//!   └──────────────────────────────────────────────┴─────────────────── none held ◄┘
 //! ```
 //!
-//! **Places.** A sender that may send one message has a place (rule M6). At a grain that is there a
-//! place is room in its mailbox; at one that is not, it counts among what may be held. A
-//! grain that goes leaves its places to the next one. Whenever places come free they are granted to
-//! those that wait, the first first, and as many are woken as there are places; of those that
-//! wait at a grain that is there, the first stands in the line of its mailbox.
+//! **Permits.** A sender that may send one message holds a permit (rule M6). While the
+//! grain is present, the permit is room in its mailbox. Otherwise it counts towards the
+//! number of held messages. A grain that leaves passes its permits on to the next one.
+//! Free room is granted to waiting senders in the order of their arrival, and exactly as
+//! many are woken as there is room. While the grain is present, only the first of the
+//! waiting senders stands in the line of its mailbox.
 //!
-//! All of it happens while the book is locked: what may run a user's code is left to [`AfterUnlock`].
+//! All of this happens under the directory's lock. Anything that may run user code is left
+//! to [`AfterUnlock`].
 
 use crate::grains::after_unlock::AfterUnlock;
 use crate::grains::waiting_line::{GrainLine, LeftLine};
@@ -25,14 +28,14 @@ use std::task::Waker;
 /// A message that waits for its grain, and the number of its sender.
 pub(crate) type QueuedMessage<M> = (M, u64);
 
-/// What waits for a grain that is not there.
+/// The messages, permits and senders that wait for a grain.
 struct GrainQueue<M> {
-    /// The pid that it will have, once something is held for it; and the same until it is made.
+    /// The pid of the next grain. It is fixed by the first held message and stays the same
+    /// until the grain is spawned.
     next: Option<Pid>,
     unused: Option<UnusedPid>,
     held: Vec<QueuedMessage<M>>,
-    /// Places of senders that have not used them yet, but for those in the mailbox of one that is
-    /// there.
+    /// Unused permits, except those for room in the mailbox of a present grain.
     kept: usize,
     line: GrainLine,
 }
@@ -50,32 +53,34 @@ impl<M> Default for GrainQueue<M> {
 }
 
 pub(crate) enum GrainStage<M, C> {
-    /// Nobody is there. If anything is held the grain is among those that are wanted.
+    /// No grain is running. If a message is held, the grain is in the list of those to spawn.
     Away,
     Present {
         grain: Address<M, C>,
-        /// Room in its mailbox that senders have got and not used yet.
+        /// Unused permits for room in its mailbox.
         kept: Vec<Permit<M>>,
     },
-    /// It has been told to finish, or has died; nobody is made before it is gone.
+    /// It was told to finish or has ended. The next one is not spawned before its `Down`
+    /// arrives.
     Leaving(Pid),
 }
 
-/// What a sender finds that looks for a place.
+/// The result of looking for room.
 pub(crate) enum GrainLookup<M, C> {
-    /// It has one.
+    /// The sender has a permit.
     Place,
-    /// It is the first in line at a grain that is there, and stands in the line of its mailbox.
+    /// The sender is the first of the line, and waits in the line of this present grain's
+    /// mailbox.
     At(Address<M, C>),
-    /// It waits.
+    /// The sender waits.
     InLine,
-    /// It is the grain itself, which would wait for itself.
+    /// The sender is the grain itself and would wait for itself.
     Itself,
 }
 
 pub(crate) struct GrainEntry<M, C> {
-    /// Entries are numbered in the order in which they were opened: what is done to all of them is
-    /// done in it.
+    /// Entries are numbered in the order in which they were opened. Operations on all
+    /// entries use this order.
     pub(crate) number: u64,
     pub(crate) stage: GrainStage<M, C>,
     queue: Option<Box<GrainQueue<M>>>,
@@ -86,7 +91,7 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         GrainEntry { number, stage: GrainStage::Away, queue: None }
     }
 
-    /// Whether it is the entry of this grain, which is there or goes.
+    /// Whether this is the entry of the grain with this pid, present or leaving.
     pub(crate) fn is_of(&self, pid: Pid) -> bool {
         match &self.stage {
             GrainStage::Present { grain, .. } => grain.pid() == pid,
@@ -95,7 +100,7 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         }
     }
 
-    /// Whether nobody is there and nobody wants anything of the grain.
+    /// Whether no grain is running and no messages, permits or waiting senders exist.
     pub(crate) fn is_forgotten(&self) -> bool {
         matches!(self.stage, GrainStage::Away)
             && self.queue.as_ref().is_none_or(|queue| {
@@ -103,14 +108,14 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
             })
     }
 
-    /// Whether it is there and nobody wants anything of it.
+    /// Whether the grain is present and no messages, permits or waiting senders exist.
     pub(crate) fn is_idle(&self) -> bool {
         let GrainStage::Present { grain, kept } = &self.stage else { return false };
         let is_waited_for = self.queue.as_ref().is_some_and(|queue| !queue.line.is_empty());
         kept.is_empty() && !is_waited_for && grain.waiting() == 0
     }
 
-    /// What is held for it.
+    /// The held messages.
     #[cfg(test)]
     pub(crate) fn held(&self) -> impl Iterator<Item = M> + '_
     where
@@ -119,13 +124,13 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         self.queue.iter().flat_map(|queue| queue.held.iter().map(|(message, _)| *message))
     }
 
-    /// The pid that callers of the grain to come are told.
+    /// The pid of the next grain, which its callers wait for.
     #[cfg(test)]
     pub(crate) fn next(&self) -> Option<Pid> {
         self.queue.as_ref().and_then(|queue| queue.next)
     }
 
-    /// How many messages wait for it, wherever it is.
+    /// How many messages wait, held or in the mailbox.
     pub(crate) fn waiting(&self) -> usize {
         let held = self.queue.as_ref().map_or(0, |queue| queue.held.len());
         match &self.stage {
@@ -134,8 +139,8 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         }
     }
 
-    /// Puts a message into the mailbox of the grain, or holds it; whether the grain is wanted
-    /// from now on.
+    /// Puts a message into the mailbox of the grain, or holds it. Returns whether the
+    /// grain must now be spawned.
     pub(crate) fn put(
         &mut self,
         bound: usize,
@@ -149,7 +154,7 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
                     note_receiver(grain.pid());
                     return Ok(false);
                 }
-                // It has died, and the keeper has not heard of it yet.
+                // The grain has ended, and its `Down` has not reached the keeper.
                 Err(SendError::NoProcess(back)) => message = back,
                 Err(error) => return Err(error),
             }
@@ -162,7 +167,8 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         Ok(self.hold(agent, (message, sender)))
     }
 
-    /// Puts a message where its place is by now; whether the grain is wanted from now on.
+    /// Sends a message with a permit, wherever the room is by now. Returns whether the
+    /// grain must now be spawned.
     pub(crate) fn fill(
         &mut self,
         bound: usize,
@@ -183,7 +189,7 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         self.hold(agent, (message, sender))
     }
 
-    /// Holds a message for a grain that is not there; whether it is wanted from now on.
+    /// Holds a message for a grain that is not running. Returns whether it must now be spawned.
     fn hold(&mut self, agent: &Delegate, letter: QueuedMessage<M>) -> bool {
         let queue = self.queue.get_or_insert_default();
         note_receiver(
@@ -193,10 +199,10 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         queue.held.len() == 1 && matches!(self.stage, GrainStage::Away)
     }
 
-    /// A place was not used: it is the next one's.
+    /// Returns an unused permit, whose room goes to the next sender in line.
     pub(crate) fn give_back(&mut self, bound: usize, after: &mut AfterUnlock<M>) {
         match &mut self.stage {
-            // The mailbox hands it on.
+            // The mailbox passes the room on.
             GrainStage::Present { kept, .. } => after.permits.extend(kept.pop()),
             GrainStage::Away | GrainStage::Leaving(_) => {
                 if let Some(queue) = &mut self.queue {
@@ -207,7 +213,7 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         }
     }
 
-    /// Looks for a place, and waits for one if there is none.
+    /// Looks for room, and joins the line if there is none.
     pub(crate) fn look(
         &mut self,
         ticket: &mut Option<u64>,
@@ -247,8 +253,8 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         }
     }
 
-    /// The first in line has got room in the mailbox of the grain that is there: it leaves the line,
-    /// and the next is first.
+    /// Stores the permit that the first of the line got from the grain's mailbox. That
+    /// sender leaves the line, and the next one is first.
     pub(crate) fn keep(
         &mut self,
         ticket: &mut Option<u64>,
@@ -264,7 +270,7 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         }
     }
 
-    /// A sender waits no more. A place that was granted to it is the next one's.
+    /// Removes a sender from the line. A permit that was granted to it goes to the next one.
     pub(crate) fn leave_line(&mut self, ticket: u64, bound: usize, after: &mut AfterUnlock<M>) {
         match self.queue.as_mut().map(|queue| queue.line.leave(ticket)) {
             Some(LeftLine::Grant) => self.give_back(bound, after),
@@ -276,8 +282,8 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         }
     }
 
-    /// The grain that is there goes, or has gone. The room that was kept at it is given up; as much
-    /// is kept from now on for the next one.
+    /// Marks a present grain as leaving, because it ends or has ended. The room reserved in
+    /// its mailbox is released, and the same number of permits is reserved for the next grain.
     pub(crate) fn leave(&mut self, bound: usize, after: &mut AfterUnlock<M>) {
         let GrainStage::Present { grain, kept } = &mut self.stage else { return };
         let kept = std::mem::take(kept);
@@ -292,21 +298,21 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         self.settle(bound, after);
     }
 
-    /// The grain is gone; whether it is wanted again.
+    /// Records that the grain has ended. Returns whether it must be spawned again.
     pub(crate) fn gone(&mut self, bound: usize, after: &mut AfterUnlock<M>) -> bool {
         self.leave(bound, after);
         self.stage = GrainStage::Away;
         self.queue.as_ref().is_some_and(|queue| !queue.held.is_empty())
     }
 
-    /// The pid that the grain is to have that is about to be made.
+    /// The pid for the grain that is about to be spawned.
     pub(crate) fn take_pid(&mut self, agent: &Delegate) -> UnusedPid {
         let unused = self.queue.as_mut().and_then(|queue| queue.unused.take());
         unused.unwrap_or_else(|| agent.unused_pid())
     }
 
-    /// The grain could not be made: what was held is lost. Senders that have places keep them, for
-    /// the next try.
+    /// Records that the grain could not be spawned, and returns the held messages. Permits
+    /// stay valid for the next attempt.
     pub(crate) fn give_up(
         &mut self,
         bound: usize,
@@ -319,8 +325,9 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         held
     }
 
-    /// The grain has been made: it gets what was held for it, and the places are in its mailbox from
-    /// now on, which has the same bound. What it has not lived long enough to get is handed out.
+    /// Records a spawned grain: it gets the held messages, and the permits become room in
+    /// its mailbox, which has the same bound. Returns the messages that it did not live
+    /// long enough to get.
     pub(crate) fn move_in(
         &mut self,
         grain: &Address<M, C>,
@@ -339,7 +346,8 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
                         fits = false;
                         break;
                     }
-                    // Dead already, it takes them with it as if they had come in time.
+                    // The grain has ended already. The messages are lost as if they had
+                    // arrived in time.
                     Err(error) => lost.push((error.into_message(), sender)),
                 }
             }
@@ -365,8 +373,8 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         if fits {
             self.settle(bound, after);
         } else {
-            // Others have found it first, by its name, and have filled its mailbox. What it has
-            // no room for is the next one's.
+            // Other senders have found the grain by its name and filled its mailbox. The
+            // messages and permits that do not fit go to the next grain.
             grain.finish();
             self.leave(bound, after);
         }
@@ -376,8 +384,7 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         lost
     }
 
-    /// There are no grains any more: what was held is handed out, and those that wait are
-    /// woken.
+    /// Closes the entry. Returns the held messages and wakes the waiting senders.
     pub(crate) fn close(self, after: &mut AfterUnlock<M>) -> Vec<QueuedMessage<M>> {
         let GrainEntry { stage, queue, .. } = self;
         if let GrainStage::Present { kept, .. } = stage {
@@ -388,7 +395,7 @@ impl<M: Send + 'static, C: Send + 'static> GrainEntry<M, C> {
         queue.held
     }
 
-    /// Grants the places there are to those that wait.
+    /// Grants free room to the waiting senders.
     fn settle(&mut self, bound: usize, after: &mut AfterUnlock<M>) {
         let Some(queue) = &mut self.queue else { return };
         if let GrainStage::Present { .. } = self.stage {

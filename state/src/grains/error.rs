@@ -1,13 +1,13 @@
-//! Why a keeper of grains cannot be.
+//! The reasons for which a keeper of grains cannot start.
 
-/// Grains cannot be kept so: the reason for which the spawn of a [`crate::Grains`] fails.
+/// The reason for which the spawn of a [`crate::Grains`] fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GrainsError {
-    /// A mailbox without room.
+    /// The bound of the mailboxes is zero.
     #[error("a bound of 0 messages for each grain leaves no room for any")]
     ZeroMailbox,
-    /// A behaviour that hands its messages on, as a pool does.
+    /// The behaviour forwards its messages, as a pool does.
     #[error("a {0} cannot be a grain: it hands its messages on, and has no mailbox of its own")]
     Routes(&'static str),
 }

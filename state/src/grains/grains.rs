@@ -1,4 +1,4 @@
-//! Grains: processes that are there when they are needed.
+//! Grains and their keeper: the process that spawns them by key and monitors them.
 
 use crate::grains::calls::{GrainCommand, ToGrain};
 use crate::grains::directory::SharedDirectory;
@@ -16,53 +16,53 @@ use std::sync::{Arc, Weak};
 use std::task::{self, Poll};
 use std::time::Duration;
 
-/// How many messages a grain's mailbox has room for unless told otherwise, and how many are
-/// held while it comes or goes.
+/// The default bound of a grain's mailbox, and of the messages held while the grain starts
+/// or ends.
 const MAILBOX: usize = 1024;
 
-/// How long grains may take to end with their keeper, before they are killed.
+/// The time grains have to end with their keeper before they are killed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A keeper of processes by key, that are made when something is sent to them and go when they
-/// are idle: `GoAkt`'s passivation and grains, Orleans' virtual actors.
+/// A keeper of processes by key. A grain is spawned when a message is sent to it, and ends
+/// when it is idle: `GoAkt`'s passivation and grains, Orleans' virtual actors.
 ///
-/// To a sender the grain of a key is always there. Its first message makes it; after an idle
-/// time it [finishes](krarup_act::Address::finish) what it has and ends normally; the next message makes it
-/// again, under the same key and name, with a fresh state. Whatever it wants to know then it
-/// has written down in `terminate` and reads in `init`.
+/// For a sender, the grain of a key always exists. Its first message spawns it. After an
+/// idle time it [finishes](krarup_act::Address::finish) its messages and ends normally.
+/// The next message spawns it again, under the same key and name, with a fresh state.
+/// State that must survive is saved in `terminate` and loaded in `init`.
 ///
-/// - There is one of a key at a time: the next is made when the one before is gone, its state
-///   dropped and its name free (rule K1).
-/// - Nothing is lost between them: what is sent while one ends or begins is held, in its order
-///   and with its sender, and is the next one's (rule K2). What has been accepted by a grain
-///   that fails goes down with it, as with any process; the next message makes it again.
-/// - Messages go from the sender right into the mailbox of the grain; one that is full is an
-///   error at the sender, or [waited for](crate::GrainCalls::send_or_wait_to).
-/// - A caller waits for the grain, whether it is there yet or not: it hears of its end, and a
-///   cycle of calls through grains is found (rule C5).
+/// - There is one grain of a key at a time. The next one is spawned when the previous one
+///   has ended, its state is dropped and its name is free (rule K1).
+/// - No message is lost between them. Messages sent while a grain ends or starts are held, in
+///   order and with their senders, and go to the next grain (rule K2). Messages accepted by a
+///   grain that fails are lost with it, as with any process. The next message spawns it again.
+/// - Messages go from the sender directly into the mailbox of the grain. A full mailbox is an
+///   error at the sender, or the sender [waits for room](crate::GrainCalls::send_or_wait_to).
+/// - A caller waits for the grain, whether it is running yet or not: it is notified of the
+///   grain's end, and a cycle of calls through grains is detected (rule C5).
 ///
-/// A grain is idle when it has handled all that has come, and goes when it has been idle for the idle
-/// time, to the tick: as with [`Context::passivate_after`], with which it may choose another
-/// time for itself in its `init`, and pause that while it has work in flight. It stays while it has
-/// set messages aside.
+/// A grain is idle when it has handled all its messages. It ends when it has been idle for
+/// the idle time, exact to the tick, as with [`Context::passivate_after`]. With that
+/// method a grain can set another idle time in its `init`, and pause it while it has work
+/// in flight. A grain with stashed messages does not end.
 ///
-/// One that stops by itself takes along what it had accepted; [`GrainCommand::Release`] lets it go
-/// without losing what it has accepted, but for what it has set aside. A bare process must obey
-/// [`Received::Finish`]. The end of a grain is that of its process: an exit signal that it sends
-/// its keeper is none, and does nothing; the keeper takes no notice of signals of others either.
+/// A grain that stops itself drops the messages it has accepted. [`GrainCommand::Release`]
+/// ends a grain without losing accepted messages, except for stashed ones. A bare process
+/// must obey [`Received::Finish`]. A grain ends when its process ends. An exit signal from
+/// a grain to its keeper is not the end of that grain and has no effect. The keeper
+/// ignores exit signals of other processes too.
 ///
-/// A pool cannot be a grain, nor can another keeper of grains
-/// ([`GrainsError::Routes`]): no message waits with such a process, so it does not know that it is
-/// idle, nor is there room with it for what is held. A grain may have a pool as its child.
-/// In its `terminate` a
-/// grain must not call who waits for its key: that one waits for the next, which comes
-/// when this one is gone, so only a timeout ends it.
+/// A pool cannot be a grain, nor can another keeper of grains ([`GrainsError::Routes`]).
+/// No message waits in such a process, so it cannot know that it is idle, and it has no
+/// room for held messages. A grain may have a pool as its child. In `terminate` a grain
+/// must not call a process that waits for its key. That process waits for the next grain,
+/// which is spawned after this one has ended, so only a timeout resolves the call.
 ///
-/// The key's `Hash` and `Eq` run on the threads of senders while the keeper's book is locked: they
-/// must not send to its grains.
+/// The key's `Hash` and `Eq` run on the threads of senders while the keeper's directory is
+/// locked. They must not send to its grains.
 ///
-/// A grain that fails its `init` fails the calls that have made it with that reason, and what else
-/// had come is a dead letter. The next message tries again.
+/// If a grain fails in `init`, the calls that caused its spawn fail with that reason, and
+/// its other held messages are dead letters. The next message tries again.
 ///
 /// ```
 /// # use krarup_node::Simulation;
@@ -118,31 +118,33 @@ where
     B: Behavior,
     F: Fn(&K) -> B + Send + Sync + 'static,
 {
-    /// Grains that `make` makes, each in its own first turn. They stay until they are released,
-    /// unless an [idle](Grains::idle) time is set.
+    /// Creates grains with `make`, which runs in each grain's first turn. Without an
+    /// [idle](Grains::idle) time, grains run until they are released.
     pub fn new(make: F) -> Self {
         Grains { make: Arc::new(make), idle: None, mailbox: MAILBOX, name: None }
     }
 
-    /// How long a grain may be idle before it goes; a time under a millisecond counts as a
-    /// millisecond.
+    /// Sets how long a grain may be idle before it ends. A time below one millisecond
+    /// counts as one millisecond.
     #[must_use]
     pub fn idle(mut self, time: Duration) -> Self {
         self.idle = Some(time.max(Duration::from_millis(1)));
         self
     }
 
-    /// The bound of each grain's mailbox, and of what is held for it while it is not there; 1024
-    /// unless told otherwise. Zero fails the spawn with [`GrainsError::ZeroMailbox`].
+    /// Sets the bound of each grain's mailbox, which is also the bound of the messages
+    /// held while the grain is not running. The default is 1024. Zero fails the spawn with
+    /// [`GrainsError::ZeroMailbox`].
     #[must_use]
     pub fn mailbox(mut self, messages: usize) -> Self {
         self.mailbox = messages;
         self
     }
 
-    /// The name under which the grain of a key is registered; none unless told. One that is taken
-    /// by somebody else, or is no name, keeps the grain from being made: the calls that were to
-    /// make it fail with that, what else was sent to it is a dead letter, and that is logged.
+    /// Sets the name under which the grain of a key is registered; by default it has none.
+    /// If the name is invalid or taken by another process, the grain is not spawned. The
+    /// calls that caused the spawn fail with that error, the other messages are dead
+    /// letters, and an error is logged.
     #[must_use]
     pub fn named(mut self, name: impl Fn(&K) -> String + Send + Sync + 'static) -> Self {
         self.name = Some(Arc::new(name));
@@ -190,15 +192,15 @@ where
     }
 }
 
-/// The keeper at work.
+/// The running keeper.
 struct GrainKeeper<K, B: Behavior, F>
 where
     K: Hash + Eq + Clone + Send + 'static,
 {
     plan: Grains<K, F>,
     shared: Arc<SharedDirectory<K, B::Message, B::Command>>,
-    /// Those that live, or of whose end the keeper has not heard; in order, for what is done to all
-    /// is done in the same order whenever a simulation is run again.
+    /// The grains that are alive, or whose `Down` has not arrived. The map is ordered, so
+    /// an operation on all grains has the same order in every run of a simulation.
     grains: BTreeMap<Pid, (K, AddressOf<B>)>,
     made: u64,
     ctx: Context<ToGrain<K, B::Message>, GrainCommand<K>>,
@@ -210,7 +212,7 @@ where
     B: Behavior,
     F: Fn(&K) -> B + Send + Sync + 'static,
 {
-    /// The reason to end.
+    /// Runs the keeper until it is to end, and returns the reason.
     fn poll(&mut self, cx: &mut task::Context<'_>) -> Poll<Reason> {
         loop {
             while let Poll::Ready(item) = Pin::new(&mut self.ctx.receive()).poll(cx) {
@@ -231,8 +233,9 @@ where
         item: Received<ToGrain<K, B::Message>, GrainCommand<K>>,
     ) -> Result<(), Reason> {
         match item {
-            // It monitors its grains, and nobody else. An exit signal says nothing about its sender,
-            // who may live, and is not obeyed: a keeper ends as its parent or the node wants it.
+            // The keeper monitors its grains and no other process. It ignores exit
+            // signals: a signal does not prove that its sender has ended. A keeper ends
+            // when its parent or the node tells it to.
             Received::Down(down) => {
                 if let Some((key, pid)) = self.is_gone(&down) {
                     self.shared.gone(key, pid);
@@ -242,13 +245,13 @@ where
             Received::Inspect(reply) => reply.send(self.inspect()),
             Received::Stop(reason) => return Err(reason),
             Received::Finish => return Err(Reason::Normal),
-            // Main is a route, and nothing else is asked for.
+            // Main is a route, and the keeper subscribes to nothing else.
             _ => {}
         }
         Ok(())
     }
 
-    /// Which grain has ended.
+    /// Removes the grain that has ended.
     fn is_gone(&mut self, down: &Down) -> Option<(K, Pid)> {
         let pid = down.pid()?;
         self.grains.remove(&pid).map(|(key, _)| (key, pid))
@@ -268,7 +271,7 @@ where
         let factory = move || Grain { behavior: make(&of), key: of, kept };
         let monitor = self.ctx.make_ref();
         let spawn = self.ctx.spawn(factory).mailbox(self.plan.mailbox);
-        // The monitor is the keeper's alone; the link a grain may take away.
+        // A grain can remove the link, but the monitor belongs to the keeper alone.
         let mut spawn = spawn.link().monitor_urgent(monitor).pid(pid);
         if let Some(name) = name {
             spawn = spawn.name(name);
@@ -284,7 +287,7 @@ where
         }
     }
 
-    /// A grain cannot be made: what was held for it is lost.
+    /// Drops the held messages of a grain that cannot be spawned.
     fn give_up(&mut self, key: &K, error: &Reason) {
         let pid = self.ctx.pid();
         tracing::error!(target: "krarup", %pid, %error, "a grain could not be made");
@@ -296,7 +299,8 @@ where
         self.shared.inspect().with("made", self.made)
     }
 
-    /// Nothing is accepted any more; the grains end, in order if they do so in time.
+    /// Stops accepting messages and ends the grains, by a stop first and by a kill after
+    /// `PATIENCE`.
     async fn end(&mut self, reason: &Reason) {
         let others = DroppedCalls::take();
         self.close();
@@ -335,7 +339,7 @@ impl<K, B: Behavior, F> GrainKeeper<K, B, F>
 where
     K: Hash + Eq + Clone + Send + 'static,
 {
-    /// Nothing is accepted any more, and what is held is lost.
+    /// Stops accepting messages. The held messages are lost.
     fn close(&mut self) {
         for (key, held) in self.shared.close() {
             for (message, sender) in held {
@@ -344,7 +348,7 @@ where
         }
     }
 
-    /// Counts what nobody will handle; calls fail with this reason.
+    /// Counts messages that will not be handled. Their calls fail with this reason.
     fn lose(&self, key: &K, held: Vec<QueuedMessage<B::Message>>, reason: &Reason) {
         if held.is_empty() {
             return;
@@ -358,7 +362,8 @@ where
     }
 }
 
-/// However the keeper ends, its address says so from then on.
+/// Closes the directory in whatever way the keeper ends, so that later sends to its
+/// address fail.
 impl<K, B: Behavior, F> Drop for GrainKeeper<K, B, F>
 where
     K: Hash + Eq + Clone + Send + 'static,
@@ -368,16 +373,17 @@ where
     }
 }
 
-/// A grain as a process: what was made for its key, and goes when it is idle and the book says so.
+/// A grain as a process: the behaviour made for its key. It ends when it is idle and the
+/// directory permits it.
 struct Grain<K, B: Behavior> {
     behavior: B,
     key: K,
     kept: GrainOptions<K, B>,
 }
 
-/// How a grain is kept.
+/// The keeper's settings for a grain.
 struct GrainOptions<K, B: Behavior> {
-    /// Not held: a grain is in the book.
+    /// A weak reference, because the directory holds the grain.
     shared: Weak<SharedDirectory<K, B::Message, B::Command>>,
     idle: Option<Duration>,
 }

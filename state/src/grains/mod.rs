@@ -1,4 +1,4 @@
-//! Grains: processes by key that are there when they are needed.
+//! Grains: processes by key that are spawned when a message is sent to them.
 
 pub(crate) mod after_unlock;
 pub(crate) mod calls;

@@ -1,14 +1,14 @@
-//! Room for one message to a grain, and how a sender waits for it (rules K2, M6).
+//! Reservation of room for one message to a grain, and how a sender waits for it (rules K2, M6).
 //!
-//! Where room is may change before it is used: see [`super::entry`]. So a sender that has a
-//! place has only the key of its grain.
+//! The room may move before it is used: see [`super::entry`]. So a permit holds only the
+//! key of its grain.
 //!
 //! ```text
-//!   look ──► a place is free, or was granted ───────────────────────────────────► place
-//!    ▲ ▲     nobody is there, or others are before it ──► in line ──┐
-//!    │ └────────────────── it was granted a place, or is the first ◄┘
-//!    │       it is the first, and the grain is there ──► in the line of its mailbox ──► place
-//!    └───────────────────────────────────────────────────── gone meanwhile ◄──┘
+//!   look ──► there is room, or it was granted ─────────────────────────────────► permit
+//!    ▲ ▲     no grain runs, or others are before it ───► in line ──┐
+//!    │ └───────────── it was granted room, or is the first ◄───────┘
+//!    │       it is the first, and the grain runs ──► in the line of its mailbox ──► permit
+//!    └────────────────────────────────────────────────── ended meanwhile ◄──┘
 //! ```
 
 use crate::grains::after_unlock::AfterUnlock;
@@ -23,7 +23,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// Waits for a place at the grain of this key.
+/// Waits for room at the grain of this key.
 pub(crate) async fn place<K, M, C>(
     shared: Arc<SharedDirectory<K, M, C>>,
     key: K,
@@ -39,10 +39,10 @@ where
     Ok(GrainPermit { shared, key: Some(key) })
 }
 
-/// Room in the mailbox of a grain, to come.
+/// A future of room in the mailbox of a grain.
 type InMailbox<M> = Pin<Box<dyn Future<Output = Result<Permit<M>, SendError<()>>> + Send>>;
 
-/// A wait for a place; given up when it is dropped.
+/// A wait for room. Dropping it gives it up.
 struct GrainWait<'a, K, M: Send + 'static, C: Send + 'static>
 where
     K: Hash + Eq + Clone,
@@ -51,7 +51,7 @@ where
     key: &'a K,
     /// Its ticket, while it stands in line.
     ticket: Option<u64>,
-    /// The grain in whose mailbox's line it stands, as the first of all.
+    /// The grain whose mailbox's line it waits in, as the first of the waiting senders.
     at: Option<(Pid, InMailbox<M>)>,
 }
 
@@ -107,7 +107,8 @@ where
             .map_err(drop)
     }
 
-    /// Keeps room in the mailbox of a grain; false, and given back, if it is not there any more.
+    /// Stores room in the mailbox of a grain. Returns false, and gives the room back, if
+    /// the grain is no longer running.
     fn keep_at(&mut self, pid: Pid, permit: Permit<M>) -> bool {
         let ticket = &mut self.ticket;
         self.shared.keep_at(self.key, pid, permit, ticket)
@@ -140,7 +141,7 @@ where
     C: Send + 'static,
 {
     shared: Arc<SharedDirectory<K, M, C>>,
-    /// Taken when it is used.
+    /// Taken when the permit is used.
     key: Option<K>,
 }
 
@@ -150,7 +151,7 @@ where
     M: Send + 'static,
     C: Send + 'static,
 {
-    /// As what it is to whoever sends.
+    /// Converts this to the general permit type for a sender.
     pub(crate) fn into_permit(self) -> Permit<ToGrain<K, M>> {
         let holder = self.shared.agent.process();
         Permit::on_route(holder, move |letter: ToGrain<K, M>, sender| {
@@ -193,7 +194,7 @@ pub(crate) mod tests {
 
     pub(crate) type Tills = SharedDirectory<u32, u64, u64>;
 
-    /// A keeper's agent, and a process with room for two that never looks.
+    /// Returns a keeper's delegate, and a process with a bound of 2 that never receives.
     pub(crate) fn world(sim: &Simulation) -> (Delegate, Address<u64>) {
         let (tell, told) = mpsc::channel();
         let process = sim
@@ -240,7 +241,7 @@ pub(crate) mod tests {
         let tills = Tills::new(2, world(&sim).0);
         let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
         assert!(at_once(&tills).is_none() && !sends(&tills, 5));
-        // Nobody is made for what may never be sent.
+        // No grain is spawned for a message that may never be sent.
         assert!(tills.book.lock().wanted.is_empty());
         drop(one);
         assert!(sends(&tills, 6) && !sends(&tills, 7));
@@ -313,7 +314,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Notes its number when it is woken, and panics then if it is told to.
+    /// Records its number when it is woken, and then panics if the flag is set.
     struct Notes(usize, Arc<Mutex<Vec<usize>>>, bool);
 
     impl Wake for Notes {
@@ -323,7 +324,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// So many that wait for a place at the grain 1, and who of them was woken.
+    /// Makes this many senders wait for room at grain 1. Returns them and the list of
+    /// those that were woken.
     pub(crate) fn a_line(
         tills: &Arc<Tills>,
         most: usize,
@@ -349,19 +351,19 @@ pub(crate) mod tests {
         let mut places: Vec<_> = (0..3).map(|_| at_once(&tills).unwrap()).collect();
         let (mut line, woken) = a_line(&tills, 10);
         let noop = Waker::noop();
-        // The first panics as it is woken, which is no matter of the others.
+        // The first panics when it is woken, which does not affect the others.
         places.clear();
         assert_eq!(take(&woken), [0, 1, 2]);
         assert!(!sends(&tills, 1), "the places are theirs");
         let taken = polled(&mut line[1], noop).unwrap();
-        // One that was granted a place and gives up, and one that waits and gives up.
+        // Give up one sender that was granted room, and one that waits.
         drop(line.remove(0));
         assert_eq!(take(&woken), [3]);
         drop(line.remove(3));
         assert_eq!(take(&woken), Vec::<usize>::new());
         drop(taken);
         assert_eq!(take(&woken), [5]);
-        // What is held and lost makes room for as many.
+        // Losing the held messages frees as much room.
         for granted in [1, 2, 3] {
             polled(&mut line[granted], noop).unwrap().fill(7, 0);
         }
@@ -384,7 +386,7 @@ pub(crate) mod tests {
         let (mut line, woken) = a_line(&tills, 5);
         assert!(line.iter_mut().skip(1).all(|waiting| polled(waiting, Waker::noop()).is_none()));
         let noop = Waker::noop();
-        // Only the first stands at the mailbox; if it gives up the next one is called.
+        // Only the first waits at the mailbox. If it gives up, the next one is called.
         drop(line.remove(0));
         drop(line.remove(0));
         assert_eq!(take(&woken), Vec::<usize>::new(), "it had another waker by then");
@@ -409,7 +411,7 @@ pub(crate) mod tests {
         let tills = Tills::new(2, agent);
         assert!(sends(&tills, 1));
         let place = at_once(&tills).unwrap();
-        // Somebody has found it by its name before what was held is there.
+        // Another sender has found the grain by its name before it got the held messages.
         grain.send(9).unwrap();
         assert!(tills.move_in(&1, &grain).is_empty());
         assert!(sends(&tills, 2), "for the next one");
@@ -419,7 +421,7 @@ pub(crate) mod tests {
         tills.gone(1, grain.pid());
         place.fill(3, 0);
         assert_eq!(held(&tills), [2, 3]);
-        // And one that has no room even for what is held.
+        // A grain that has no room even for the held messages.
         let (_, full) = world(&sim);
         full.send(8).unwrap();
         assert!(tills.move_in(&1, &full).is_empty());
@@ -456,7 +458,7 @@ pub(crate) mod tests {
             assert!(place.is_some());
         }
         assert_eq!(wakes.0.load(Ordering::Relaxed), MANY / 2);
-        // The others give up, those first that have come last.
+        // The others give up, the last arrivals first.
         while let Some(waiting) = line.pop() {
             drop(waiting);
         }

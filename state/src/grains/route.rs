@@ -1,4 +1,4 @@
-//! The route to the grains: what the address of their keeper leads to.
+//! The route from the address of a keeper to its grains.
 
 use crate::grains::calls::ToGrain;
 use crate::grains::directory::SharedDirectory;
@@ -8,7 +8,7 @@ use krarup_gen::SendError;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// The way to the grains.
+/// The route to the grains.
 pub(crate) struct ToGrains<K, M, C>(pub(crate) Arc<SharedDirectory<K, M, C>>);
 
 impl<K, M, C> Route<ToGrain<K, M>> for ToGrains<K, M, C>
@@ -21,7 +21,7 @@ where
         self.0.send(letter.key, letter.message, sender)
     }
 
-    /// There is no room but that of a certain grain, and the key is in the message.
+    /// Fails: room belongs to one grain, and the key of that grain is in the message.
     fn reserve(&self) -> Result<Permit<ToGrain<K, M>>, SendError<()>> {
         Err(SendError::NotReservable(()))
     }

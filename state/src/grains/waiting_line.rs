@@ -1,40 +1,41 @@
-//! The senders that wait for a place at one grain, in the order in which they came (rules K2, M6).
+//! The line of senders that wait for room at one grain, in order of arrival (rules K2, M6).
 //!
 //! ```text
-//!   stand ──► waiting ──► first of the line ──► granted ──► takes its place
+//!   stand ──► waiting ──► first of the line ──► granted ──► takes its permit
 //!                │                │                │
 //!                └────────────────┴────────────────┴──► leave: the next is first, or is granted
 //! ```
 //!
-//! Each has a ticket. A place that comes free is granted to the first; only that one is woken. A
-//! grain that is there gives its places in the line of its own mailbox: there the first stands for
-//! all, and is called for that once. Every operation takes the logarithm of the line's length.
+//! Each sender has a ticket. Free room is granted to the first sender, and only that one
+//! is woken. A present grain grants room through the line of its own mailbox: the first
+//! sender waits there on behalf of all, and is called to it once. Every operation takes
+//! time logarithmic in the length of the line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::task::Waker;
 
-/// The line of one grain.
+/// The waiting senders of one grain.
 #[derive(Default)]
 pub(crate) struct GrainLine {
     last: u64,
-    /// The waker is gone once it was woken, until the waiter looks again.
+    /// The waker is `None` from the wake-up until the sender looks again.
     waiting: BTreeMap<u64, Option<Waker>>,
     granted: BTreeSet<u64>,
-    /// The one that stands in the line of the grain's mailbox.
+    /// The sender that waits in the line of the grain's mailbox.
     called: Option<u64>,
 }
 
-/// What a waiter had that leaves.
+/// The position of a sender that leaves.
 pub(crate) enum LeftLine {
-    /// A place that it has not taken.
+    /// It had been granted room and had not taken it.
     Grant,
-    /// A place in the line, or nothing; its waker is dropped when no lock is held.
+    /// It waited in line, or had no position. Its waker is dropped without the lock.
     Wait(Option<Waker>),
 }
 
 impl GrainLine {
-    /// Stands in line, or goes on standing there; the waker of before is dropped when no lock is
-    /// held.
+    /// Joins the line, or keeps its position with a new waker. The caller drops the
+    /// returned old waker without the lock.
     pub(crate) fn stand(&mut self, ticket: &mut Option<u64>, waker: Waker) -> Option<Waker> {
         let last = &mut self.last;
         let number = *ticket.get_or_insert_with(|| {
@@ -44,27 +45,27 @@ impl GrainLine {
         self.waiting.insert(number, Some(waker)).flatten()
     }
 
-    /// Whether nobody waits.
+    /// Whether no sender waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Whether nobody waits, and nobody has a place to take.
+    /// Whether no sender waits, and no granted room is untaken.
     pub(crate) fn is_unused(&self) -> bool {
         self.waiting.is_empty() && self.granted.is_empty()
     }
 
-    /// Whether nobody waits before this one.
+    /// Whether no other sender waits before this one.
     pub(crate) fn is_first(&self, ticket: Option<u64>) -> bool {
         self.waiting.first_key_value().is_none_or(|(first, _)| Some(*first) == ticket)
     }
 
-    /// Takes the place that was granted to this one, if one was.
+    /// Takes the room granted to this sender, if any.
     pub(crate) fn take_grant(&mut self, ticket: u64) -> bool {
         self.granted.remove(&ticket)
     }
 
-    /// Waits no more.
+    /// Removes a sender.
     pub(crate) fn leave(&mut self, ticket: u64) -> LeftLine {
         if self.granted.remove(&ticket) {
             return LeftLine::Grant;
@@ -72,8 +73,8 @@ impl GrainLine {
         LeftLine::Wait(self.waiting.remove(&ticket).flatten())
     }
 
-    /// Grants a place to the first, which is to be woken if it was not already; false if nobody
-    /// waits.
+    /// Grants room to the first sender and collects its waker, if it was not woken
+    /// already. Returns false if no sender waits.
     pub(crate) fn grant(&mut self, woken: &mut Vec<Waker>) -> bool {
         let Some((ticket, waker)) = self.waiting.pop_first() else { return false };
         self.granted.insert(ticket);
@@ -81,7 +82,7 @@ impl GrainLine {
         true
     }
 
-    /// Calls the first to the mailbox of the grain, once: whom to wake.
+    /// Calls the first sender to the mailbox of the grain, once. Returns its waker.
     pub(crate) fn call_first(&mut self) -> Option<Waker> {
         let mut first = self.waiting.first_entry()?;
         if self.called.replace(*first.key()) == Some(*first.key()) {
@@ -90,12 +91,12 @@ impl GrainLine {
         first.get_mut().take()
     }
 
-    /// This one, the first, has found the mailbox itself.
+    /// Records that this sender, the first, has reached the mailbox by itself.
     pub(crate) fn note_called(&mut self, ticket: Option<u64>) {
         self.called = ticket;
     }
 
-    /// There will be no place any more: whom to wake.
+    /// Empties the line, because there will be no room any more. Returns the wakers.
     pub(crate) fn dismiss(&mut self) -> impl Iterator<Item = Waker> + use<> {
         std::mem::take(&mut self.waiting).into_values().flatten()
     }
@@ -119,8 +120,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever stands, leaves and is granted in whatever order: places go to those that have
-        /// waited longest, once each, and a grant that is given up is seen as one.
+        /// Senders join, leave and are granted room in any order. Room goes once to each
+        /// of those that have waited longest, and leaving after a grant reports the grant.
         #[test]
         fn k2_places_are_granted_in_the_order_in_which_their_waiters_came(
             steps in prop::collection::vec((0..4_u8, any::<prop::sample::Index>()), 1..200),
@@ -174,7 +175,7 @@ mod tests {
         line.stand(&mut other, waker());
         line.call_first().unwrap().wake();
         assert!(line.call_first().is_none(), "it knows");
-        // It looks again and goes on standing: that is no reason to call it again.
+        // It looks again and keeps waiting, which is no reason to call it again.
         line.stand(&mut one, waker());
         assert!(line.call_first().is_none());
         line.leave(one.unwrap());

@@ -1,58 +1,60 @@
-//! What waits inside a state actor, in its five classes, and what is next.
+//! The five classes of items that wait inside a state actor, and their order.
 //!
 //! ```text
-//!   1 replies      always          what handlers in flight wait for, as soon as it is there
-//!   2 exceptions   always          asks of its own that failed
-//!   3 asks         may be begun    what others want to know or have done, with an answer
-//!   4 notices      may be begun    what others tell
-//!   5 events       always          timers, timeouts, ends of others
+//!   1 replies      always          outcomes that handlers in flight wait for
+//!   2 exceptions   always          failures of the actor's own asks
+//!   3 asks         may begin       requests of others, with an answer
+//!   4 notices      may begin       messages of others, without an answer
+//!   5 events       always          timers, timeouts, ends of other processes
 //! ```
 //!
-//! Pure: things go in, the next comes out. The order is looked at anew for each, so what came
-//! while one was handled takes its place among what waited already (rule O2). A barrier is
-//! that of one stack, and only the end of that stack takes it away (rule O3). Asks and notices may be
-//! begun if there is no barrier and not as many are in flight as may be (rule O1).
+//! This type is pure: items go in, and the next one comes out. The order is evaluated anew
+//! for each item, so an item that arrived while another was handled takes its place among
+//! those that waited already (rule O2). A barrier belongs to one handler, and only the end
+//! of that handler removes it (rule O3). Asks and notices may begin if there is no barrier
+//! and the limit of handlers in flight is not reached (rule O1).
 
 use crate::contained_drop::ContainedDrop;
 use crate::table::TableKey;
 use std::collections::VecDeque;
 
-/// What waits. `R` and `X` are replies and exceptions, `A`, `N` and `E` asks, notices, events.
+/// The items that wait. `R` and `X` are replies and exceptions; `A`, `N` and `E` are asks,
+/// notices and events.
 pub(crate) struct Classes<R, X, A, N, E> {
     pub(crate) replies: VecDeque<R>,
     pub(crate) exceptions: VecDeque<X>,
     pub(crate) asks: VecDeque<A>,
     pub(crate) notices: VecDeque<N>,
     pub(crate) events: VecDeque<E>,
-    /// The stack whose end asks and notices wait for.
+    /// The handler that asks and notices wait for.
     barrier: Option<TableKey>,
-    /// As many letters are in flight as may be.
+    /// The limit of asks and notices in flight is reached.
     busy: bool,
-    /// No ask and no notice is begun any more.
+    /// No further ask and no further notice begins.
     closed: bool,
 }
 
-/// What is next.
+/// The next item to handle.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NextItem<R, X, A, N, E> {
     Reply(R),
     Exception(X),
     Ask(A),
-    /// An ask that is a barrier: its stack is to be made known to [`Classes::raise`].
+    /// An ask that is a barrier. The caller passes its handler to [`Classes::raise`].
     Barrier(A),
-    /// Asks that follow each other and may be handled together.
+    /// Consecutive asks that may be handled together.
     Asks(Vec<A>),
     Notice(N),
     Notices(Vec<N>),
     Event(E),
 }
 
-/// What an actor says of what it is sent.
+/// How an actor classifies the asks and notices it is sent.
 pub(crate) trait Sorting<A, N> {
     fn is_barrier(&self, ask: &A) -> bool;
     fn batches_ask(&self, ask: &A) -> bool;
     fn batches_notice(&self, notice: &N) -> bool;
-    /// How many there may be in a batch, at least 1.
+    /// The largest size of a batch, at least 1.
     fn most(&self) -> usize;
 }
 
@@ -72,7 +74,7 @@ impl<R, X, A, N, E> Default for Classes<R, X, A, N, E> {
 }
 
 impl<R, X, A, N, E> Classes<R, X, A, N, E> {
-    /// Takes what is next, if anything may be.
+    /// Takes the next item, if any may be taken.
     pub(crate) fn next(&mut self, sorting: &impl Sorting<A, N>) -> Option<NextItem<R, X, A, N, E>> {
         if let Some(reply) = self.replies.pop_front() {
             return Some(NextItem::Reply(reply));
@@ -91,8 +93,8 @@ impl<R, X, A, N, E> Classes<R, X, A, N, E> {
         self.events.pop_front().map(NextItem::Event)
     }
 
-    /// Whether what is next is a notice or an event: what letters may have come meanwhile
-    /// goes before it, or may.
+    /// Whether the next item is a notice or an event. A message that arrived meanwhile may
+    /// go before it.
     pub(crate) fn is_low(&self) -> bool {
         let may_begin = self.may_begin();
         self.replies.is_empty()
@@ -102,7 +104,7 @@ impl<R, X, A, N, E> Classes<R, X, A, N, E> {
     }
 
     fn begin_ask(&mut self, ask: A, sorting: &impl Sorting<A, N>) -> NextItem<R, X, A, N, E> {
-        // What sorts it is a user's, and may panic.
+        // The sorting functions are a user's and may panic.
         let ask = ContainedDrop::new(ask);
         if sorting.is_barrier(&ask) {
             return NextItem::Barrier(ask.into_inner());
@@ -110,7 +112,7 @@ impl<R, X, A, N, E> Classes<R, X, A, N, E> {
         if !sorting.batches_ask(&ask) {
             return NextItem::Ask(ask.into_inner());
         }
-        // A barrier stands alone, whatever the filter says.
+        // A barrier is never batched, whatever the filter returns.
         let wanted = |ask: &A| !sorting.is_barrier(ask) && sorting.batches_ask(ask);
         NextItem::Asks(batch(ask, &mut self.asks, sorting.most(), wanted))
     }
@@ -124,17 +126,17 @@ impl<R, X, A, N, E> Classes<R, X, A, N, E> {
         NextItem::Notices(batch(notice, &mut self.notices, sorting.most(), wanted))
     }
 
-    /// Asks and notices wait from now on until this stack has ended.
+    /// Makes asks and notices wait until this handler has ended.
     pub(crate) fn raise(&mut self, stack: TableKey) {
         self.barrier = Some(stack);
     }
 
-    /// A stack has ended: if the barrier was its own, it is gone.
+    /// Removes the barrier if it belongs to this handler, which has ended.
     pub(crate) fn lower(&mut self, stack: TableKey) {
         self.barrier.take_if(|barrier| *barrier == stack);
     }
 
-    /// All stacks are gone.
+    /// Removes the barrier: all handlers were dropped.
     pub(crate) fn lower_any(&mut self) {
         self.barrier = None;
     }
@@ -143,17 +145,17 @@ impl<R, X, A, N, E> Classes<R, X, A, N, E> {
         self.barrier.is_some()
     }
 
-    /// Whether an ask or a notice may be begun.
+    /// Whether an ask or a notice may begin.
     pub(crate) fn may_begin(&self) -> bool {
         self.barrier.is_none() && !self.busy && !self.closed
     }
 
-    /// Whether as many letters are in flight as may be.
+    /// Sets whether the limit of asks and notices in flight is reached.
     pub(crate) fn set_busy(&mut self, busy: bool) {
         self.busy = busy;
     }
 
-    /// No ask and no notice is begun from now on.
+    /// Begins no ask and no notice from now on.
     pub(crate) fn close(&mut self) {
         self.closed = true;
     }
@@ -164,7 +166,7 @@ impl<R, X, A, N, E> Classes<R, X, A, N, E> {
     }
 }
 
-/// `first` and those at the front of the queue that are wanted with it.
+/// Returns `first` and the items at the front of the queue that belong in its batch.
 fn batch<T>(
     first: ContainedDrop<T>,
     queue: &mut VecDeque<T>,

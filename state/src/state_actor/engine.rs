@@ -1,19 +1,19 @@
-//! How a state actor runs: what comes is sorted into the classes, and the next is handled.
+//! The main loop of a state actor: sort incoming items into the classes, handle the next.
 //!
 //! ```text
 //!   mailbox ──┐                         ┌──► begin a handler ──► ended
-//!   ledger ───┼─ gather ─► classes ─────┤         │ awaits
-//!   belfry ───┘             (order)     └──► go on with one ◄── stacks
+//!  promises ──┼─ gather ─► classes ─────┤         │ awaits
+//!  wakeups  ──┘             (order)     └──► resume a handler ◄── handlers in flight
 //!      ▲                                                          │
-//!      └────────────────────── bells ◄────────────────────────────┘
+//!      └────────────────────── wakers ◄───────────────────────────┘
 //! ```
 //!
-//! One step is: gather, take the next, handle it until it ends or awaits. So what came while
-//! one was handled is sorted in before the next is taken (rule O2). A handler that yields goes on
-//! when nothing else is there: it has said that it can wait.
+//! One step gathers, takes the next item, and runs its handler until it ends or awaits. So an
+//! item that arrived during one step is sorted in before the next is taken (rule O2). A handler
+//! that yields resumes when no other item is waiting, because it has declared that it can wait.
 //!
-//! Here is the loop, and when it ends; how things come in is in [`super::mail`], what is
-//! done with the next in [`crate::state_actor::handling`].
+//! This file holds the loop and the conditions of its end. [`super::mail`] sorts items in.
+//! [`crate::state_actor::handling`] handles the next one.
 
 use crate::contained_drop::drop_each;
 use crate::state_actor::classes::{Classes, NextItem};
@@ -31,15 +31,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// Things that are handled in one poll beyond what was received in it: a turn counts messages,
-/// and what comes from elsewhere must not make it endless.
+/// Items that one poll handles beyond those it received. A turn counts messages only, so
+/// items from other sources must not make it endless.
 const STEPS: usize = 64;
 
 /// Why an actor is to end.
 pub(crate) enum StateActorEnd {
     /// A callback failed.
     Failed(Reason),
-    /// It was told to, or has told itself.
+    /// It was told to end, or has stopped itself.
     Told(Reason),
 }
 
@@ -65,17 +65,17 @@ pub(crate) struct Engine<A: StateActor> {
     pub(crate) classes: ActorClasses<A>,
     /// Handlers that have yielded, in order.
     pub(crate) yielded: VecDeque<TableKey>,
-    /// Letters that wait in here keep their room in the mailbox.
+    /// Asks and notices that wait in the classes keep their room in the mailbox.
     keeps_room: bool,
-    /// As many handlers of letters may be in flight.
+    /// The limit of handlers of asks and notices in flight.
     most_in_flight: usize,
-    /// Its load says in which class the process is queued.
+    /// The load decides the class in which the process is queued.
     class_varies: bool,
-    /// State and process, while the hooks have them.
+    /// The state and the context, while lifecycle callbacks use them.
     out: Option<StateOwner<A>>,
-    /// It ends with this when no handler is in flight any more.
+    /// The reason to end with when no handler is in flight any more.
     told: Option<Reason>,
-    /// It ends when nothing waits and nothing is in flight any more.
+    /// It ends when nothing waits and no handler is in flight any more.
     pub(crate) finishing: bool,
 }
 
@@ -103,13 +103,13 @@ impl<A: StateActor> Engine<A> {
         }
     }
 
-    /// A notice that is handled before all that is sent.
+    /// Inserts a notice that is handled before all that are sent.
     pub(crate) fn put_first(&mut self, notice: A::Notice) {
         let sender = Some(self.desk.pid);
         self.classes.notices.push_front(Posted { sender, letter: notice, keeps_room: false });
     }
 
-    /// Runs until the actor is to end. A panic in whatever runs here is a failure.
+    /// Runs until the actor is to end. A panic anywhere in it is a failure.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<StateActorEnd> {
         self.desk.belfry.rouse();
         contain(|| self.run(cx)).unwrap_or_else(|panic| Poll::Ready(StateActorEnd::Failed(panic)))
@@ -118,8 +118,8 @@ impl<A: StateActor> Engine<A> {
     fn run(&mut self, cx: &mut Context<'_>) -> Poll<StateActorEnd> {
         let mut steps = STEPS;
         loop {
-            // Before it looks: letters may have stayed in the mailbox because as many were in
-            // flight as may be, and nobody wakes it for them again.
+            // Update the limit before looking: asks and notices may have stayed in the
+            // mailbox because the limit was reached, and no further wake-up comes for them.
             self.classes.set_busy(self.stacks.of_letters() >= self.most_in_flight);
             steps += self.gather(cx);
             if self.classes.is_low() && self.look_again() {
@@ -147,7 +147,7 @@ impl<A: StateActor> Engine<A> {
         Poll::Pending
     }
 
-    /// The end, if the actor is to end and nothing keeps it from that.
+    /// Returns the end if the actor is to end and nothing prevents it.
     fn end(&mut self) -> Option<StateActorEnd> {
         if !self.stacks.is_empty() {
             return None;
@@ -155,7 +155,7 @@ impl<A: StateActor> Engine<A> {
         if let Some(reason) = self.told.clone() {
             return Some(StateActorEnd::Told(reason));
         }
-        // What has come to one that is suspended may wait, in here or in the mailbox.
+        // A suspended actor may have items waiting, in the classes or in the mailbox.
         (self.finishing && self.desk.ledger.pending() == 0 && !self.is_suspended())
             .then_some(StateActorEnd::Told(Reason::Normal))
     }
@@ -164,19 +164,19 @@ impl<A: StateActor> Engine<A> {
         self.desk.house.lock().as_ref().is_some_and(|house| house.ctx.is_suspended())
     }
 
-    /// Nothing is begun from now on.
+    /// Begins nothing from now on.
     pub(crate) fn tell(&mut self, reason: Reason) {
         self.told.get_or_insert(reason);
         self.classes.close();
     }
 
-    /// It was told to end, and does when no handler is in flight any more.
+    /// Whether it was told to end. It ends when no handler is in flight any more.
     pub(crate) fn is_told(&self) -> bool {
         self.told.is_some()
     }
 
-    /// Whether letters stay in the mailbox: one that drops its oldest cannot reach what is in here,
-    /// so no more is received than is begun.
+    /// Whether asks and notices stay in the mailbox. A mailbox that drops its oldest
+    /// message cannot reach those in the classes, so no more are received than can begin.
     pub(crate) fn leaves_letters(&self, ctx: &StateContext<A>) -> bool {
         self.keeps_room
             && ctx.drops_oldest()
@@ -213,8 +213,8 @@ impl<A: StateActor> Engine<A> {
         }
     }
 
-    /// The process is queued in the class of its load (rule O8). Events that the turn was too
-    /// short for lie in the mailbox.
+    /// Queues the process in the class of its load (rule O8). Events that did not fit into
+    /// the turn are still in the mailbox.
     fn say_class(&mut self) {
         self.gather_own();
         let mut load = self.load();
@@ -237,8 +237,8 @@ impl<A: StateActor> Engine<A> {
             .with("barrier", self.classes.has_barrier())
     }
 
-    /// Gives up all that is in flight and all that it waits for; what was sent and not begun
-    /// stays.
+    /// Abandons all handlers in flight and all promises and timers. Messages that were
+    /// sent and not begun stay.
     pub(crate) fn abandon(&mut self) {
         self.stacks.clear();
         self.yielded.clear();
@@ -253,20 +253,21 @@ impl<A: StateActor> Engine<A> {
         drop_each::<VecDeque<_>>(own);
     }
 
-    /// The time.
+    /// Returns the current time.
     pub(crate) fn now(&mut self) -> Timestamp {
         let now = self.take_out().ctx.now();
         self.put_back();
         now
     }
 
-    /// State and process, for the hooks: no handler runs meanwhile.
+    /// Takes out the state and the context for the lifecycle callbacks. No handler runs
+    /// meanwhile.
     pub(crate) fn take_out(&mut self) -> &mut StateOwner<A> {
         let out = self.desk.house.lock().take().or_else(|| self.out.take());
         self.out.insert(out.expect("state and process are either at the desk or out"))
     }
 
-    /// State and process are there for the handlers again.
+    /// Returns the state and the context to the handlers.
     pub(crate) fn put_back(&mut self) {
         if let Some(house) = self.out.take() {
             *self.desk.house.lock() = Some(house);
@@ -276,19 +277,20 @@ impl<A: StateActor> Engine<A> {
 
 impl<A: StateActor> Drop for Engine<A> {
     fn drop(&mut self) {
-        // One that was not closed is dropped by a kill, and that is the cause of the end.
+        // An engine that was not closed is dropped by a kill, and the kill is the cause of
+        // the end.
         let _ = self.close();
     }
 }
 
 impl<A: StateActor> Engine<A> {
-    /// Drops handlers, and then the state. What was sent and not begun is lost, and that is
-    /// counted; whoever holds a promise elsewhere hears that nothing will come of it.
+    /// Drops the handlers, then the state. Messages that were sent and not begun are counted
+    /// as lost. Promises held elsewhere are abandoned, and their holders are notified.
     ///
     /// # Errors
     /// The destructor of the state has panicked.
     pub(crate) fn close(&mut self) -> krarup_gen::Result {
-        // What a handler leaves behind may look at the state as it goes.
+        // Values that a handler leaves behind may access the state in their destructors.
         self.put_back();
         self.abandon();
         let Some(StateOwner { actor, ctx }) = self.desk.house.lock().take() else { return Ok(()) };
@@ -305,7 +307,7 @@ impl<A: StateActor> Engine<A> {
     }
 }
 
-/// How many of those that are next have kept their room.
+/// Counts the items in `next` that kept their room.
 fn places<R, X, A, N, E>(next: &NextItem<R, X, Posted<A>, Posted<N>, E>) -> usize {
     match next {
         NextItem::Ask(ask) | NextItem::Barrier(ask) => usize::from(ask.keeps_room),

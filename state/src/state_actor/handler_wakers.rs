@@ -1,9 +1,9 @@
-//! Who in a state actor was woken.
+//! The wakers of a state actor's handlers and promises.
 //!
-//! Every stack and every promise has a bell, which is its waker. A bell that is rung notes
-//! its key, and wakes the process if that rests; while the process runs it looks at the notes
-//! itself. Whether it rests changes under the same lock, so no ring is lost between the last
-//! look and the rest (rule R2).
+//! Each handler and each promise has a waker of its own. When it is woken, the waker
+//! records its key and wakes the process if the process is idle. A running process
+//! examines the recorded keys itself. Whether the process is idle changes under the same
+//! lock, so no wake-up is lost between its last look and its parking (rule R2).
 
 use crate::table::TableKey;
 use parking_lot::Mutex;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Wake, Waker};
 
-/// Whose bell it is.
+/// The handler or promise that a waker belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Of {
     Stack(TableKey),
@@ -26,29 +26,29 @@ pub(crate) struct HandlerWakers {
 #[derive(Default)]
 struct Notes {
     rung: Vec<Of>,
-    /// The process's own waker, while it rests.
+    /// The waker of the process, while it is idle.
     sleeper: Option<Waker>,
 }
 
 impl HandlerWakers {
-    /// A waker that rings for this one.
+    /// Creates a waker for this handler or promise.
     pub(crate) fn bell(self: &Arc<Self>, of: Of) -> Arc<HandlerWaker> {
         Arc::new(HandlerWaker { of, rung: AtomicBool::new(false), belfry: Arc::clone(self) })
     }
 
-    /// Those that were rung since the last time this was asked, in order.
+    /// Takes the keys that were woken since the last call, in order.
     pub(crate) fn take(&self) -> Vec<Of> {
         std::mem::take(&mut self.notes.lock().rung)
     }
 
-    /// The process runs: it need not be woken.
+    /// Marks the process as running: it need not be woken.
     pub(crate) fn rouse(&self) {
-        // A waker may be a user's: it is cloned and dropped when no lock is held, here as below.
+        // A waker may be a user's: clone and drop it while no lock is held, here and below.
         let sleeper = self.notes.lock().sleeper.take();
         drop(sleeper);
     }
 
-    /// The process is about to rest, unless somebody has rung: then false.
+    /// Marks the process as idle. Returns false, and does not, if a key was woken.
     pub(crate) fn rest(&self, waker: &Waker) -> bool {
         let mut sleeper = Some(waker.clone());
         let mut notes = self.notes.lock();
@@ -62,7 +62,7 @@ impl HandlerWakers {
     }
 }
 
-/// The waker of one stack or promise.
+/// The waker of one handler or promise.
 pub(crate) struct HandlerWaker {
     of: Of,
     rung: AtomicBool,
@@ -70,12 +70,12 @@ pub(crate) struct HandlerWaker {
 }
 
 impl HandlerWaker {
-    /// What it rang for is about to be looked at: what rings from now on is news.
+    /// Clears the flag before the handler or promise is polled. A later wake-up is a new one.
     pub(crate) fn still(&self) {
         self.rung.store(false, Ordering::Release);
     }
 
-    /// Whether it has rung since.
+    /// Whether it was woken since.
     pub(crate) fn has_rung(&self) -> bool {
         self.rung.load(Ordering::Acquire)
     }
@@ -131,7 +131,7 @@ mod tests {
         assert!(!process.0.load(Ordering::Relaxed));
         Waker::from(Arc::clone(&bell)).wake();
         assert!(process.0.load(Ordering::Relaxed));
-        // One that has rung and was not looked at rings once.
+        // A waker whose wake-up was not examined yet records it only once.
         Waker::from(bell).wake();
         assert_eq!(belfry.take(), [Of::Stack(key)]);
     }

@@ -1,7 +1,7 @@
 //! The handlers in flight of a state actor.
 //!
-//! A stack is a handler that has begun and not ended: its future, which owns its scope, and the
-//! bell that is its waker. It is polled when that was rung, in the turn of its process only.
+//! A handler in flight has begun and not ended. It consists of its future, which owns its
+//! scope, and its waker. It is polled when that waker was woken, only in a turn of its process.
 
 use crate::state_actor::handler_wakers::{HandlerWaker, HandlerWakers, Of};
 use crate::table::{Table, TableKey};
@@ -17,21 +17,21 @@ pub(crate) type HandlerFuture = Pin<Box<dyn Future<Output = Result> + Send>>;
 struct RunningHandler {
     work: HandlerFuture,
     bell: Arc<HandlerWaker>,
-    /// It handles letters.
+    /// It handles asks or notices.
     of_letters: bool,
-    /// It has rung its own bell when it was polled last.
+    /// It woke its own waker during its last poll.
     yielded: bool,
 }
 
 #[derive(Default)]
 pub(crate) struct RunningHandlers {
     table: Table<RunningHandler>,
-    /// How many of them handle letters.
+    /// How many of them handle asks or notices.
     of_letters: usize,
 }
 
 impl RunningHandlers {
-    /// Takes a handler in; it has not been polled.
+    /// Adds a handler without polling it.
     pub(crate) fn add(
         &mut self,
         belfry: &Arc<HandlerWakers>,
@@ -47,14 +47,14 @@ impl RunningHandlers {
         })
     }
 
-    /// Whether it wants to go on, and lets others go before: it has awaited something that was
-    /// ready at once, most likely [`krarup_act::yield_now`].
+    /// Whether the handler yielded: it is ready to run, but lets others go first. It has
+    /// awaited something that was ready at once, most likely [`krarup_act::yield_now`].
     pub(crate) fn has_yielded(&mut self, key: TableKey) -> bool {
         self.table.get_mut(key).is_some_and(|stack| stack.yielded)
     }
 
-    /// Goes on with it: what it has ended with, if it has. One that has ended already is left
-    /// alone.
+    /// Polls a handler. Returns its result if it has ended. A key whose handler has ended
+    /// already is ignored.
     pub(crate) fn resume(&mut self, key: TableKey) -> Option<Result> {
         let stack = self.table.get_mut(key)?;
         stack.bell.still();
@@ -70,7 +70,7 @@ impl RunningHandlers {
         Some(outcome)
     }
 
-    /// How many handle an ask, a notice, or several of them.
+    /// How many handle an ask, a notice, or a batch of them.
     pub(crate) fn of_letters(&self) -> usize {
         self.of_letters
     }
@@ -83,8 +83,8 @@ impl RunningHandlers {
         self.table.is_empty()
     }
 
-    /// Drops them all, one by one: a destructor that panics must not keep the next from
-    /// running.
+    /// Drops all handlers, one by one. A destructor that panics does not keep the next one
+    /// from running.
     pub(crate) fn clear(&mut self) {
         self.of_letters = 0;
         for stack in self.table.drain() {

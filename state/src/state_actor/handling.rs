@@ -1,7 +1,7 @@
-//! What is done with the next thing that a state actor takes from its classes.
+//! How a state actor handles the next item from its classes.
 //!
-//! A letter, an event or an outcome for a callback begins a handler, which goes on until it ends
-//! or awaits; an outcome that a handler awaits, and a bell, have that handler go on.
+//! An ask, a notice, an event, or an outcome for a callback begins a handler, which runs until
+//! it ends or awaits. An outcome that a handler awaits, or a wake-up, resumes that handler.
 
 use crate::state_actor::classes::NextItem;
 use crate::state_actor::engine::{Engine, Following};
@@ -15,7 +15,7 @@ use crate::table::TableKey;
 use krarup_gen::Reason;
 
 impl<A: StateActor> Engine<A> {
-    /// Handles one thing until it ends or awaits.
+    /// Handles one item until its handler ends or awaits.
     pub(crate) fn handle(&mut self, next: Following<A>) -> Result<(), Reason> {
         let scope = |sender| Scope::new(&self.desk, sender);
         match next {
@@ -68,7 +68,7 @@ impl<A: StateActor> Engine<A> {
             ActorEvent::Timeout(AskFailure::Told(key, exception)) => {
                 return self.begin_exception(key, exception);
             }
-            // It is to end: what is new is not begun.
+            // The actor is to end: new events do not begin.
             event if self.is_told() => {
                 if let Some(StateOwner { ctx, .. }) = &*self.desk.house.lock() {
                     event.lose(ctx);
@@ -106,7 +106,7 @@ impl<A: StateActor> Engine<A> {
         self.begin_settled(key, async move { A::handle_exception(&mut scope, exception).await })
     }
 
-    /// Begins a handler of what has settled, unless that was withdrawn.
+    /// Begins the handler of a settled promise or timer, unless it was withdrawn.
     fn begin_settled(
         &mut self,
         key: TableKey,
@@ -120,21 +120,22 @@ impl<A: StateActor> Engine<A> {
         self.resume(key)
     }
 
-    /// Begins a handler of an ask, of a notice, or of several: one of those of which not more than
-    /// a number may be in flight.
+    /// Begins a handler of an ask, of a notice, or of a batch. It counts towards the limit
+    /// of handlers in flight.
     fn begin_letter(&mut self, work: HandlerFuture) -> Result<(), Reason> {
         let key = self.stacks.add(&self.desk.belfry, work, true);
         self.resume(key)
     }
 
-    /// Goes on with a handler.
+    /// Polls a handler.
     fn resume(&mut self, key: TableKey) -> Result<(), Reason> {
         let Some(outcome) = self.stacks.resume(key) else { return Ok(()) };
         self.classes.lower(key);
         outcome
     }
 
-    /// An outcome goes to who holds its promise, and the handler that awaits it goes on at once.
+    /// Delivers an outcome to the holder of its promise. The handler that awaits it
+    /// resumes at once.
     fn deliver(&mut self, key: TableKey) -> Result<(), Reason> {
         self.desk.ledger.deliver(key);
         for of in self.desk.belfry.take() {

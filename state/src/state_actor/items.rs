@@ -1,4 +1,4 @@
-//! What lies in the classes of a state actor, and how the actor sorts it.
+//! The items in the classes of a state actor, and how the actor sorts them.
 
 use crate::state_actor::classes::Sorting;
 use crate::state_actor::promise::Exception;
@@ -7,25 +7,25 @@ use crate::table::TableKey;
 use krarup_act::{Context, Dynamic, contain};
 use krarup_gen::{Down, Exit, Pid};
 
-/// A letter and who sent it.
+/// A message and its sender.
 pub(crate) struct Posted<T> {
     pub(crate) sender: Option<Pid>,
     pub(crate) letter: T,
-    /// It keeps its room in the mailbox until it is begun.
+    /// It keeps its room in the mailbox until it begins.
     pub(crate) keeps_room: bool,
 }
 
 /// An item of the first class.
 pub(crate) enum ReplyItem<R> {
-    /// An answer for whoever holds the promise.
+    /// An answer for the holder of a promise.
     Awaited(TableKey),
     /// An answer for the callback.
     Told(TableKey, R),
-    /// What a handler awaits, and that is no promise, is ready.
+    /// A handler was woken by something other than a promise.
     Woken(TableKey),
 }
 
-/// An ask of the actor's own that has failed.
+/// A failed ask of the actor's own.
 pub(crate) enum AskFailure {
     Awaited(TableKey),
     Told(TableKey, Exception),
@@ -44,12 +44,13 @@ pub(crate) enum ActorEvent<E> {
 }
 
 impl<E: Send + 'static> ActorEvent<E> {
-    /// What the actor has set or asked for itself, and nobody has sent.
+    /// Whether the actor has set or requested this event itself, so that nobody has sent it.
     pub(crate) fn is_own(&self) -> bool {
         matches!(self, ActorEvent::Timeout(_) | ActorEvent::Timer(..))
     }
 
-    /// It will not be handled: one that was sent is a dead letter (rule D7).
+    /// Drops an event that will not be handled. An event that was sent is a dead letter
+    /// (rule D7).
     pub(crate) fn lose<M: Send + 'static>(self, ctx: &Context<M, E>) {
         match self {
             ActorEvent::Sent(Posted { sender, letter, .. }) => ctx.lose(letter, sender),
@@ -58,7 +59,7 @@ impl<E: Send + 'static> ActorEvent<E> {
         }
     }
 
-    /// Who sent it, if anybody did.
+    /// The sender, if the event was sent.
     pub(crate) fn sender(&self) -> Option<Pid> {
         match self {
             ActorEvent::Sent(Posted { sender, .. }) | ActorEvent::Other(Posted { sender, .. }) => {
@@ -69,7 +70,7 @@ impl<E: Send + 'static> ActorEvent<E> {
     }
 }
 
-/// The actor sorts what it is sent.
+/// Sorts asks and notices by the actor's own filters.
 pub(crate) struct By<'a, A>(pub(crate) &'a A);
 
 impl<A: StateActor> Sorting<Posted<A::Ask>, Posted<A::Notice>> for By<'_, A> {

@@ -1,18 +1,18 @@
-//! The types of what a state actor gets.
+//! The four item types of a state actor.
 
 use crate::state_actor::letter::Letter;
 use krarup_act::{Address, Context};
 
-/// The four types that a [`crate::StateActor`] names, which is where they are explained: every
-/// state actor has them, and nobody implements this for himself.
+/// The four types that a [`crate::StateActor`] names; they are explained there. Every state
+/// actor implements this trait by a blanket implementation. Users do not implement it.
 pub trait Kinds: Sized + Send + 'static {
-    /// What it is told.
+    /// A message without an answer.
     type Notice: Send + 'static;
-    /// What it is asked.
+    /// A request.
     type Ask: Send + 'static;
-    /// Answers to what it asks itself.
+    /// Answers to its own requests.
     type Reply: Send + 'static;
-    /// What its timers bring.
+    /// Messages of its timers.
     type Event: Send + 'static;
 }
 

@@ -1,25 +1,26 @@
-//! What a state actor is sent, and how.
+//! The messages of a state actor, and how to send them.
 
 use krarup_act::{Address, Call, Reply};
 use krarup_gen::SendError;
 
 /// A message to a state actor: a notice of type `N` or an ask of type `A`.
 ///
-/// What goes over the control lanes of such an actor is an event. Most senders need neither
-/// name: see [`Letters`].
+/// A message that arrives on the control lanes of a state actor is an event. Most senders
+/// need neither variant: see [`Letters`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Letter<N, A> {
-    /// It is told something.
+    /// A message without an answer.
     Notice(N),
-    /// It is asked something: `A` carries the reply token.
+    /// A request: `A` carries the reply token.
     Ask(A),
 }
 
-/// How to write to a state actor: on its address, `Address<Letter<Notice, Ask>, Event>`.
+/// Sends messages to a state actor: a trait of its address, `Address<Letter<Notice, Ask>,
+/// Event>`.
 ///
-/// Letters of one sender and one kind are handled in the order sent. Between kinds there is the
-/// order of the classes: an ask overtakes the notices that wait, also those of its own sender.
-/// Who wants to know that a notice has been handled makes it an ask.
+/// Messages of one sender and one kind are handled in the order sent. Between kinds, the
+/// order of the classes applies: an ask overtakes waiting notices, even those of its own
+/// sender. A sender that needs to know that a notice has been handled makes it an ask.
 ///
 /// ```
 /// # use krarup_act::{Address, Reply};
@@ -45,15 +46,15 @@ where
     A: Send + 'static,
     E: Send + 'static,
 {
-    /// Sends a notice; goes on at once.
+    /// Sends a notice and returns at once.
     ///
     /// # Errors
-    /// Those of [`Address::send`]; all give the notice back.
+    /// The errors of [`Address::send`]; each gives the notice back.
     fn notice(&self, notice: N) -> Result<(), SendError<N>>;
 
-    /// Asks: `request` makes the ask from the reply token, so a tuple variant is one. As
-    /// [`Address::call`]: nothing is sent until it is awaited or waited for, and it takes 5 s
-    /// at most unless told otherwise.
+    /// Sends an ask. `request` makes the ask from the reply token, so a tuple variant is
+    /// such a function. As with [`Address::call`], nothing is sent until the call is
+    /// awaited or waited for, and the timeout is 5 s by default.
     #[allow(
         clippy::type_complexity,
         reason = "a call names its request, and a closure has no name"
@@ -66,11 +67,11 @@ where
         T: Send + 'static,
         F: FnOnce(Reply<T>) -> A + Send;
 
-    /// Sends an event. Events are beyond the bound of the mailbox, and no barrier holds them
-    /// back.
+    /// Sends an event. Events do not count towards the bound of the mailbox, and no
+    /// barrier holds them back.
     ///
     /// # Errors
-    /// Those of [`Address::send_high`]; all give the event back.
+    /// The errors of [`Address::send_high`]; each gives the event back.
     fn event(&self, event: E) -> Result<(), SendError<E>>;
 }
 

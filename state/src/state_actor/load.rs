@@ -1,18 +1,18 @@
-//! What a state actor has before it, as far as its scheduling class depends on that (rule O8).
+//! The load of a state actor, which decides its scheduling class (rule O8).
 
 use krarup_gen::{Class, Inspection};
 
-/// From one reply more than this on an actor is urgent.
+/// An actor with more waiting replies than this is urgent.
 pub const HIGH_REPLIES: usize = 2;
-/// From one event more than this on an actor is urgent.
+/// An actor with more waiting events than this is urgent.
 pub const HIGH_EVENTS: usize = 4;
 
-/// What a state actor has before it.
+/// The work that waits in a state actor.
 ///
-/// An actor whose process was spawned with [`Class::Varying`] is queued in the
-/// [class](Load::class) of its load, and so before others while that is high (rule R6). The load
-/// is that of the end of its last turn: what comes to one that rests is the first of its kind,
-/// and who lies in a queue stays where it is.
+/// A process spawned with [`Class::Varying`] is queued in the [class](Load::class) of its
+/// load, so it is queued before others while its load is high (rule R6). The load is the
+/// one at the end of its last turn. An item that reaches an idle actor is the first of its
+/// kind. A process that is already in a queue stays where it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
     /// Replies that wait to be handled.
@@ -24,17 +24,19 @@ pub struct Load {
 }
 
 impl Load {
-    /// Whether the actor is to run before others: any one of three conditions (Otavia's).
+    /// Whether the actor is to run before others. Any one of three conditions suffices
+    /// (Otavia's).
     ///
-    /// More than 2 replies wait: each ends a wait, and may free what that holds. More than 4
-    /// events wait: what they tell of ages. Or it waits for nobody: then its time on a worker
-    /// is progress at once, for no handler of it is suspended on another's answer.
+    /// - More than 2 replies wait: each ends a wait and may free resources held by that wait.
+    /// - More than 4 events wait: the information in events becomes stale.
+    /// - It waits for no other process: all its time on a worker is progress at once,
+    ///   because none of its handlers is suspended on an answer.
     #[must_use]
     pub const fn is_high(&self) -> bool {
         self.replies > HIGH_REPLIES || self.events > HIGH_EVENTS || self.pending == 0
     }
 
-    /// [`Class::High`] if it [is high](Load::is_high), else [`Class::Normal`].
+    /// Returns [`Class::High`] if the load [is high](Load::is_high), else [`Class::Normal`].
     #[must_use]
     pub const fn class(&self) -> Class {
         if self.is_high() { Class::High } else { Class::Normal }

@@ -1,9 +1,9 @@
-//! How what comes to a state actor gets into its classes.
+//! How incoming items get into the classes of a state actor.
 //!
-//! Three things bring it: bells, the ledger of what was asked, the mailbox. They are looked at
-//! before each step. Letters of a bounded mailbox keep their room there until they are begun, so that no
-//! more wait than the bound says, wherever they are (rule M5). What stops the actor, or looks
-//! into it, is not held back by a barrier (rule O7).
+//! Items have three sources: handler wakers, the promises in the ledger, and the mailbox.
+//! All three are examined before each step. Messages of a bounded mailbox keep their room
+//! there until they begin, so no more wait than the bound allows, wherever they are (rule
+//! M5). A barrier does not hold back stops and inspections (rule O7).
 
 use crate::state_actor::engine::Engine;
 use crate::state_actor::handler_wakers::Of;
@@ -22,7 +22,7 @@ use std::task::{Context, Poll};
 type StateMail<A> = Received<Letter<<A as Kinds>::Notice, <A as Kinds>::Ask>, <A as Kinds>::Event>;
 
 impl<A: StateActor> Engine<A> {
-    /// Sorts in whatever has come; how many letters and events were received.
+    /// Sorts in all items that have arrived. Returns how many messages were received.
     pub(crate) fn gather(&mut self, cx: &mut Context<'_>) -> usize {
         self.gather_own();
         let mut received = 0;
@@ -33,7 +33,7 @@ impl<A: StateActor> Engine<A> {
         received
     }
 
-    /// Sorts in what its own handlers and promises have come to.
+    /// Sorts in the wake-ups of the actor's own handlers and the outcomes of its promises.
     pub(crate) fn gather_own(&mut self) {
         for of in self.desk.belfry.take() {
             match of {
@@ -47,8 +47,9 @@ impl<A: StateActor> Engine<A> {
         }
     }
 
-    /// A process that receives looks into its mailbox once in a poll and has the turn look
-    /// again; here the order depends on what came since. Whether there was a letter.
+    /// Takes one more message from the mailbox and returns whether there was one. A
+    /// process that receives looks into its mailbox once in a poll and makes the turn look
+    /// again. Here the order depends on messages that arrived since.
     pub(crate) fn look_again(&mut self) -> bool {
         let taken = {
             let mut house = self.desk.house.lock();
@@ -63,7 +64,7 @@ impl<A: StateActor> Engine<A> {
         true
     }
 
-    /// What has come, from whom, and whether it keeps its room.
+    /// Receives an item, its sender, and whether it keeps its room.
     fn receive(&mut self, cx: &mut Context<'_>) -> Option<(StateMail<A>, Option<Pid>, bool)> {
         let mut house = self.desk.house.lock();
         let ctx = &mut house.as_mut()?.ctx;
@@ -126,7 +127,7 @@ impl<A: StateActor> Engine<A> {
             }
             Received::Stop(reason) => self.tell(reason),
             Received::Finish => self.finishing = true,
-            // What is added to what can be received is not for us.
+            // Variants that are added to `Received` later do not concern a state actor.
             _ => {}
         }
     }

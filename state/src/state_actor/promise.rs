@@ -1,14 +1,14 @@
-//! What a state actor waits for: promises, and the ledger in which they stand.
+//! Promises: the outcomes that a state actor waits for, and the ledger that records them.
 //!
 //! ```text
 //!   asked ──► open ──answer, error, timeout──► settled ──its turn among the five classes──► delivered
-//!                └───────── dropped: taken out of the ledger, a late answer finds nobody ────────┘
+//!                └──────── dropped: removed from the ledger, a late answer is discarded ────────┘
 //! ```
 //!
-//! A promise stands in the ledger until it is delivered, so what the ledger counts is at every
-//! moment what the actor has asked and not heard of (rule O5). Its answer is not seen by the
-//! handler before its turn has come: that is what gives replies, exceptions and timeouts
-//! their places in the order (rule O2).
+//! A promise stays in the ledger until it is delivered. So at every moment the ledger
+//! counts exactly the asks of the actor that have no delivered outcome (rule O5). A
+//! handler does not see an answer before its turn has come. That gives replies, exceptions
+//! and timeouts their places in the order (rule O2).
 
 use crate::contained_drop::drop_each;
 use crate::state_actor::handler_wakers::{HandlerWaker, HandlerWakers, Of};
@@ -21,18 +21,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-/// What a promise or a timer has come to. `R` and `E` are the replies and events of the actor.
+/// The outcome of a promise or a timer. `R` and `E` are the replies and events of the actor.
 pub(crate) enum Settled<R, E> {
-    /// Somebody holds the promise, and the outcome lies there.
+    /// A handler holds the promise, which stores the outcome.
     Awaited(PromiseKind),
     /// The answer goes to a callback.
     Reply(R),
     Exception(Exception),
-    /// A timer has rung.
+    /// A timer has fired.
     Event(E),
 }
 
-/// What kind of outcome it is: the class in which it comes.
+/// The kind of an outcome, which decides its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PromiseKind {
     Reply,
@@ -50,7 +50,7 @@ impl PromiseKind {
     }
 }
 
-/// The number of an ask that was made with [`crate::Scope::ask_then`].
+/// The number of an ask made with [`crate::Scope::ask_then`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AskId(pub(crate) u64);
 
@@ -60,39 +60,39 @@ impl fmt::Display for AskId {
     }
 }
 
-/// An ask of the actor's own that has failed: see [`crate::StateActor::handle_exception`].
+/// A failed ask of the actor's own: see [`crate::StateActor::handle_exception`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Exception {
-    /// Which.
+    /// The number of the ask.
     pub ask: AskId,
-    /// Who was asked.
+    /// The process that was asked.
     pub from: Pid,
-    /// Why; a timeout comes as an event, in the order of those.
+    /// The error. A timeout is delivered as an event, in the order of events.
     pub error: CallError,
 }
 
-/// What is done for a promise.
+/// The work behind a promise.
 pub(crate) type PromiseWork<R, E> = Pin<Box<dyn Future<Output = Settled<R, E>> + Send>>;
 
 struct PendingPromise<R, E> {
-    /// Gone while it is polled, and when it has settled.
+    /// The work; `None` while it is polled and after it has settled.
     work: Option<PromiseWork<R, E>>,
     bell: Arc<HandlerWaker>,
-    /// Who is told when it is delivered; nobody of a timer or a callback.
+    /// Receives the delivery; `None` for a timer or a callback.
     share: Option<Arc<dyn DeliverOutcome>>,
-    /// Whether it counts as pending: a timer does not.
+    /// Whether it counts as pending. A timer does not.
     is_ask: bool,
 }
 
 struct PromiseTable<R, E> {
     pledges: Table<PendingPromise<R, E>>,
     pending: usize,
-    /// Settled, in order, and not taken into the classes yet.
+    /// Outcomes that have settled, in order, and are not sorted into the classes yet.
     settled: Vec<(TableKey, Settled<R, E>)>,
 }
 
-/// All that a state actor waits for.
+/// All promises and timers of a state actor.
 pub(crate) struct Ledger<R, E> {
     book: Mutex<PromiseTable<R, E>>,
 }
@@ -105,7 +105,7 @@ impl<R, E> Default for Ledger<R, E> {
 }
 
 impl<R, E> Ledger<R, E> {
-    /// Enters something to be done, and begins it.
+    /// Records a piece of work and polls it once.
     pub(crate) fn open(
         &self,
         belfry: &Arc<HandlerWakers>,
@@ -125,9 +125,10 @@ impl<R, E> Ledger<R, E> {
         key
     }
 
-    /// Goes on with it; what it has come to is noted.
+    /// Polls the work and records its outcome.
     pub(crate) fn poll(&self, key: TableKey) {
-        // A request, a destructor: what is polled is a user's, so the ledger is not locked.
+        // The work is a user's and may make requests or run destructors, so the ledger is
+        // not locked.
         let Some((mut work, bell)) = self.book.lock().pledges.get_mut(key).and_then(|pledge| {
             let work = pledge.work.take()?;
             Some((work, Arc::clone(&pledge.bell)))
@@ -137,7 +138,8 @@ impl<R, E> Ledger<R, E> {
         bell.still();
         let waker = Waker::from(bell);
         let polled = work.as_mut().poll(&mut Context::from_waker(&waker));
-        // It may have been withdrawn meanwhile: then what is left of it goes when the lock is free.
+        // The promise may have been withdrawn meanwhile. Then drop the rest of it without
+        // the lock.
         let (settled, work) = {
             let mut book = self.book.lock();
             match (polled, book.pledges.get_mut(key)) {
@@ -152,18 +154,18 @@ impl<R, E> Ledger<R, E> {
                 (polled, None) => (Some(polled), Some(work)),
             }
         };
-        // It may be polled in a handler, which has values of its own to drop.
+        // This may run inside a handler, which has values of its own to drop.
         let _ = contain(|| drop(settled));
         let _ = contain(|| drop(work));
     }
 
-    /// What has settled since the last time this was asked.
+    /// Takes the outcomes that have settled since the last call.
     pub(crate) fn take_settled(&self) -> Vec<(TableKey, Settled<R, E>)> {
         std::mem::take(&mut self.book.lock().settled)
     }
 
-    /// The turn of a settled one has come: it leaves the ledger, and who holds the promise has
-    /// the outcome. False if it was withdrawn.
+    /// Removes a settled promise, whose turn has come, and releases the outcome to its
+    /// holder. Returns false if the promise was withdrawn.
     pub(crate) fn deliver(&self, key: TableKey) -> bool {
         let Some(pledge) = self.remove(key) else { return false };
         if let Some(share) = pledge.share {
@@ -179,26 +181,28 @@ impl<R, E> Ledger<R, E> {
         Some(pledge)
     }
 
-    /// Takes something back; whether it was open or settled and not delivered.
+    /// Withdraws a promise or a timer. Returns whether it was open, or settled and not
+    /// delivered.
     pub(crate) fn withdraw(&self, key: TableKey) -> bool {
         let Some(pledge) = self.remove(key) else { return false };
         let _ = contain(|| drop(pledge));
         true
     }
 
-    /// How many asks have been made and not heard of.
+    /// How many asks have been made and not delivered.
     pub(crate) fn pending(&self) -> usize {
         self.book.lock().pending
     }
 
-    /// Gives up everything. Who holds a promise hears that nothing will come of it.
+    /// Abandons all promises and timers. Holders of promises are notified that no outcome
+    /// will come.
     pub(crate) fn clear(&self) {
         let (pledges, settled) = {
             let mut book = self.book.lock();
             book.pending = 0;
             (book.pledges.drain(), std::mem::take(&mut book.settled))
         };
-        // One by one: a destructor that panics must not keep the next from running.
+        // Drop one by one: a destructor that panics must not keep the next one from running.
         for pledge in pledges {
             let _ = contain(|| pledge.share.as_ref().map(|share| share.abandon()));
             let _ = contain(|| drop(pledge));
@@ -207,7 +211,7 @@ impl<R, E> Ledger<R, E> {
     }
 }
 
-/// The ledger as a promise sees it.
+/// The ledger as seen by a promise.
 trait Withdraw: Send + Sync {
     fn withdraw(&self, key: TableKey);
 }
@@ -218,7 +222,7 @@ impl<R: Send, E: Send> Withdraw for Ledger<R, E> {
     }
 }
 
-/// Where an outcome lies until its turn has come.
+/// Stores an outcome until its turn has come.
 pub(crate) struct Share<T>(Mutex<PromiseOutcome<T>>);
 
 struct PromiseOutcome<T> {
@@ -239,11 +243,11 @@ impl<T> Share<T> {
     }
 }
 
-/// The place of an outcome as the ledger sees it.
+/// A stored outcome as seen by the ledger.
 pub(crate) trait DeliverOutcome: Send + Sync {
-    /// Its turn has come.
+    /// Releases the outcome: its turn has come.
     fn deliver(&self);
-    /// Nothing will come.
+    /// Notifies the holder that no outcome will come.
     fn abandon(&self);
 }
 
@@ -264,11 +268,11 @@ impl<T: Send> DeliverOutcome for Share<T> {
     }
 }
 
-/// An answer that will come: a future; made by [`crate::Scope::call`] and its sisters.
+/// A future of an answer, made by [`crate::Scope::call`] and the similar methods.
 ///
-/// What it stands for has begun when it is made, so two promises that are made one after the
-/// other and then awaited one after the other run at the same time. Dropped, it is given up:
-/// an answer that comes later is dropped and counted (rule C3).
+/// Its work has begun when the promise is made. Two promises that are made one after the
+/// other, and then awaited, run at the same time. Dropping a promise gives it up: a later
+/// answer is dropped and counted (rule C3).
 #[must_use = "a promise that is dropped is given up"]
 pub struct Promise<T> {
     share: Arc<Share<T>>,
@@ -277,7 +281,7 @@ pub struct Promise<T> {
 }
 
 impl<T: Send + 'static> Promise<T> {
-    /// Enters `work` in the ledger, and begins it.
+    /// Records `work` in the ledger and polls it once.
     pub(crate) fn open<R, E>(
         ledger: &Arc<Ledger<R, E>>,
         belfry: &Arc<HandlerWakers>,
@@ -301,7 +305,7 @@ impl<T> Future for Promise<T> {
     type Output = Result<T, CallError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // A waker may be a user's: it is cloned and dropped when no lock is held.
+        // A waker may be a user's: clone and drop it while no lock is held.
         let waiter = cx.waker().clone();
         let _before;
         let mut outcome = self.share.0.lock();
@@ -316,7 +320,8 @@ impl<T> Future for Promise<T> {
 impl<T> Drop for Promise<T> {
     fn drop(&mut self) {
         self.ledger.withdraw(self.key);
-        // As what was done for it: whoever drops the promise has values of its own to drop.
+        // Contained like the drop of the work: the code that drops the promise has values
+        // of its own to drop.
         let outcome = self.share.0.lock().value.take();
         let _ = contain(|| drop(outcome));
     }

@@ -1,4 +1,4 @@
-//! What a handler of a state actor has in hand.
+//! The scope of a handler: its access to the state, the process and promises.
 
 use crate::contained_drop::ContainedDrop;
 use crate::state_actor::handler_wakers::HandlerWakers;
@@ -13,30 +13,32 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What all handlers in flight of one actor share.
+/// Shared by all handlers in flight of one actor.
 pub(crate) struct HandlerScope<A: Kinds> {
-    /// Gone while the hooks have them. Only the process's own turn is ever in here, so nobody
-    /// waits for this lock. It is held while the state is lent to a user's code, which cannot come
-    /// back to it: that takes a [`Scope`], each is lent to one handler, and that is the one that lends.
+    /// The state and the context; `None` while lifecycle callbacks use them. Only the
+    /// process's own turn accesses this field, so the lock is never contended. It is held
+    /// while the state is lent to a user's code. That code cannot lock it again: it would need
+    /// a [`Scope`], each scope is lent to one handler, and this handler is the one that lends.
     pub(crate) house: Mutex<Option<StateOwner<A>>>,
     pub(crate) ledger: Arc<Ledger<A::Reply, A::Event>>,
     pub(crate) belfry: Arc<HandlerWakers>,
     pub(crate) pid: Pid,
 }
 
-/// The state, and the process it is the state of.
+/// The state and the context of its process.
 pub(crate) struct StateOwner<A: Kinds> {
     pub(crate) actor: A,
     pub(crate) ctx: StateContext<A>,
 }
 
-/// What a handler of a [`crate::StateActor`] has in hand: the state, the process, and what it can
-/// wait for.
+/// The access of a handler of a [`crate::StateActor`] to its state, its process and its
+/// promises.
 ///
-/// Many handlers may be in flight at the same time, so none has the state across an `await`:
-/// [`Scope::with`] lends it to a closure, which cannot wait. Between two such closures others
-/// may have changed it; where that must not be, the ask is a barrier
-/// ([`crate::StateActor::is_barrier`]). No two run at once, so there is nothing to lock.
+/// Many handlers may be in flight at the same time, so no handler keeps the state across
+/// an `await`: [`Scope::with`] lends it to a closure, which cannot wait. Between two such
+/// closures other handlers may have changed the state. If that must not happen, the ask is
+/// a barrier ([`crate::StateActor::is_barrier`]). No two handlers run at the same time, so
+/// no locking is needed.
 pub struct Scope<A: Kinds> {
     desk: Arc<HandlerScope<A>>,
     sender: Option<Pid>,
@@ -51,18 +53,18 @@ impl<A: Kinds> Scope<A> {
         Scope { desk: Arc::clone(desk), sender }
     }
 
-    /// Lends the state. A panic in `f` is one of the handler.
+    /// Lends the state to `f`. A panic in `f` is a failure of the handler.
     ///
     /// # Panics
-    /// Where there is no state: a handler that runs has one.
+    /// Panics if there is no state. A handler that runs always has one.
     pub fn with<T>(&mut self, f: impl FnOnce(&mut A) -> T) -> T {
         self.with_context(|actor, _| f(actor))
     }
 
-    /// Lends the state and the process: to spawn, link, monitor, set idle times, stop.
+    /// Lends the state and the context: to spawn, link, monitor, set idle timeouts or stop.
     ///
     /// # Panics
-    /// As [`Scope::with`].
+    /// Panics as [`Scope::with`] does.
     pub fn with_context<T>(&mut self, f: impl FnOnce(&mut A, &mut StateContext<A>) -> T) -> T {
         let mut house = self.desk.house.lock();
         let StateOwner { actor, ctx } = house.as_mut().expect("handlers end before the state goes");
@@ -75,21 +77,21 @@ impl<A: Kinds> Scope<A> {
         self.desk.pid
     }
 
-    /// Who sent what this handler was begun with; of a batch, the first of it. `None` as for
-    /// [`krarup_act::Context::sender`].
+    /// The sender of the message that began this handler; for a batch, the sender of its
+    /// first message. It is `None` in the same cases as [`krarup_act::Context::sender`].
     #[must_use]
     pub fn sender(&self) -> Option<Pid> {
         self.sender
     }
 
-    /// How many asks of this actor's own are not answered yet, in all its handlers.
+    /// The number of this actor's asks that are not answered yet, in all its handlers.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.desk.ledger.pending()
     }
 
-    /// Calls another process: the request is sent now, and the promise is awaited when the
-    /// answer is needed. It waits 5 s at most. A call to this actor itself fails with
+    /// Calls another process. The request is sent now, and the promise is awaited when the
+    /// answer is needed. The timeout is 5 s. A call to this actor itself fails with
     /// [`CallError::CallsItself`] (rule C5).
     ///
     /// ```
@@ -102,7 +104,7 @@ impl<A: Kinds> Scope<A> {
     ///     shops: [Address<Shop>; 2],
     /// ) -> Result<u32> {
     ///     let one = scope.call(&shops[0], Shop::Price);
-    ///     let two = scope.call(&shops[1], Shop::Price); // both have been asked
+    ///     let two = scope.call(&shops[1], Shop::Price); // Both requests have been sent.
     ///     Ok(one.await?.min(two.await?))
     /// }
     /// ```
@@ -116,7 +118,7 @@ impl<A: Kinds> Scope<A> {
         self.call_within(callee, DEFAULT_CALL_TIMEOUT, request)
     }
 
-    /// As [`Scope::call`], with this timeout.
+    /// Calls as [`Scope::call`] does, with this timeout.
     pub fn call_within<M, C, T, F>(
         &mut self,
         callee: &Address<M, C>,
@@ -133,7 +135,7 @@ impl<A: Kinds> Scope<A> {
         self.promise(async move { callee.call(request).timeout(timeout).await })
     }
 
-    /// As [`Scope::call`], to another state actor.
+    /// Asks another state actor, as [`Scope::call`] does.
     pub fn ask<N, Q, E, T, F>(
         &mut self,
         callee: &Address<Letter<N, Q>, E>,
@@ -149,7 +151,7 @@ impl<A: Kinds> Scope<A> {
         self.ask_within(callee, DEFAULT_CALL_TIMEOUT, request)
     }
 
-    /// As [`Scope::ask`], with this timeout.
+    /// Asks as [`Scope::ask`] does, with this timeout.
     pub fn ask_within<N, Q, E, T, F>(
         &mut self,
         callee: &Address<Letter<N, Q>, E>,
@@ -167,8 +169,8 @@ impl<A: Kinds> Scope<A> {
         self.promise(async move { callee.ask(request).timeout(timeout).await })
     }
 
-    /// Anything that is waited for in the same way: it is begun now, in the turns of this
-    /// process, and counts as pending until it is delivered.
+    /// Makes a promise of any future. The future starts now, is polled in the turns of
+    /// this process, and counts as pending until its outcome is delivered.
     pub fn promise<T: Send + 'static>(
         &mut self,
         work: impl Future<Output = Result<T, CallError>> + Send + 'static,
@@ -176,8 +178,8 @@ impl<A: Kinds> Scope<A> {
         Promise::open(&self.desk.ledger, &self.desk.belfry, work)
     }
 
-    /// Calls another process and does not wait: the answer goes to
-    /// [`crate::StateActor::handle_reply`], made a reply by `answer`; an error goes to
+    /// Calls another process without waiting. `answer` converts the answer to a reply,
+    /// which goes to [`crate::StateActor::handle_reply`]. An error goes to
     /// [`crate::StateActor::handle_exception`].
     pub fn ask_then<M, C, T, F, G>(
         &mut self,
@@ -195,7 +197,7 @@ impl<A: Kinds> Scope<A> {
         self.ask_then_within(callee, DEFAULT_CALL_TIMEOUT, request, answer)
     }
 
-    /// As [`Scope::ask_then`], with this timeout.
+    /// Calls as [`Scope::ask_then`] does, with this timeout.
     pub fn ask_then_within<M, C, T, F, G>(
         &mut self,
         callee: &Address<M, C>,
@@ -224,7 +226,8 @@ impl<A: Kinds> Scope<A> {
         AskId(key.number())
     }
 
-    /// Has an event come after a delay. It dies with the state, and no barrier holds it back.
+    /// Delivers an event after a delay. The timer ends with the state. No barrier holds
+    /// the event back.
     pub fn after(&mut self, delay: Duration, event: A::Event) -> EventTimer {
         let sleep = self.sleep(delay);
         EventTimer(self.desk.ledger.open(&self.desk.belfry, None, false, |_| {
@@ -235,12 +238,12 @@ impl<A: Kinds> Scope<A> {
         }))
     }
 
-    /// Takes a timer back; whether its event had not been handled.
+    /// Cancels a timer. Returns whether its event had not been handled.
     pub fn cancel(&mut self, timer: EventTimer) -> bool {
         self.desk.ledger.withdraw(timer.0)
     }
 
-    /// Suspends this handler, and no other, for this long.
+    /// Suspends this handler, and no other one, for this long.
     pub fn sleep(&mut self, duration: Duration) -> Sleep {
         self.with_context(|_, ctx| ctx.sleep(duration))
     }

@@ -1,4 +1,4 @@
-//! What a state actor is.
+//! The [`StateActor`] trait.
 
 use crate::contained_drop::ContainedDrop;
 use crate::state_actor::kinds::{Kinds, StateContext};
@@ -8,51 +8,54 @@ use krarup_act::{Dynamic, Ended};
 use krarup_gen::{Down, Exit, Inspection, Reason, Result};
 use std::future::ready;
 
-/// What runs when a state actor is gone: see [`StateActor::cleaner`].
+/// A function that runs after a state actor has ended: see [`StateActor::cleaner`].
 pub type Cleaner = Box<dyn FnOnce(&Ended<'_>) + Send>;
 
 /// A process that serves while its handlers wait: Otavia's `StateActor`.
 ///
-/// An [`krarup_act::Actor`] handles one message to its end before the next. This one goes on:
-/// a handler that awaits is set aside (Otavia's stack), and the next thing is begun. The state
-/// is lent for moments ([`Scope::with`]), so what Rust accepts has no data race.
+/// An [`krarup_act::Actor`] handles one message to its end before it takes the next. A
+/// state actor does not: when a handler awaits, it is set aside (Otavia's stack) and the
+/// next item begins. The state is lent only between awaits ([`Scope::with`]), so code that
+/// the compiler accepts has no data race.
 ///
-/// What waits is taken in this order, looked at anew before each (rule O2):
+/// Waiting items are taken in this order, which is evaluated anew before each item (rule O2):
 ///
-/// | class | what | callback |
+/// | class | item | callback |
 /// |---|---|---|
-/// | replies | an answer to an ask of this actor's own | the handler that awaits it goes on; [`handle_reply`](Self::handle_reply) for [`Scope::ask_then`] |
-/// | exceptions | such an ask has failed | the same, with the error; [`handle_exception`](Self::handle_exception) |
-/// | asks | somebody wants an answer | [`handle_ask`](Self::handle_ask), [`handle_asks`](Self::handle_asks) |
-/// | notices | somebody tells something | [`handle_notice`](Self::handle_notice), [`handle_notices`](Self::handle_notices) |
-/// | events | timers, timeouts of own asks, ends of others, silence | [`handle_event`](Self::handle_event), [`handle_down`](Self::handle_down), .. |
+/// | replies | an answer to one of the actor's own asks | the handler that awaits it resumes; [`handle_reply`](Self::handle_reply) for [`Scope::ask_then`] |
+/// | exceptions | an ask of its own has failed | the same, with the error; [`handle_exception`](Self::handle_exception) |
+/// | asks | a request that carries a reply token | [`handle_ask`](Self::handle_ask), [`handle_asks`](Self::handle_asks) |
+/// | notices | a message without an answer | [`handle_notice`](Self::handle_notice), [`handle_notices`](Self::handle_notices) |
+/// | events | timers, timeouts of its own asks, ends of other processes, the idle timeout | [`handle_event`](Self::handle_event), [`handle_down`](Self::handle_down), .. |
 ///
-/// While an ask that [is a barrier](Self::is_barrier) is in flight no ask and no notice is
-/// begun (rule O3). Other asks and notices may be in flight together, up to
-/// [`crate::Stateful::most_in_flight`] of them (rule O1), and any number of events. A handler that
-/// yields (it awaits what wakes it at once) goes on when nothing else is there.
+/// While an ask that [is a barrier](Self::is_barrier) is in flight, no ask and no notice
+/// begins (rule O3). Otherwise up to [`crate::Stateful::most_in_flight`] asks and notices
+/// may be in flight together (rule O1), and any number of events. A handler that yields
+/// (it awaits something that wakes it at once) resumes when no other item is waiting.
 ///
-/// A callback that returns `Err(reason)`, or panics, ends the process with that reason, or has
-/// it [restart](Self::restart) if it was spawned so ([`crate::Stateful::restarts`]). A stop waits
-/// for the handlers in flight, as it does for an actor's; what was not begun is a dead letter.
+/// A callback that returns `Err(reason)` or panics ends the process with that reason. If
+/// the actor was spawned with [`crate::Stateful::restarts`], it [restarts](Self::restart)
+/// instead. A stop waits for the handlers in flight, as for an actor. Asks and notices
+/// that were not begun are dead letters.
 ///
-/// Spawned with [`krarup_gen::Class::Varying`] it is queued by its load: before others while more
-/// waits in it than it should, or while it waits for nobody itself ([`crate::Load`], rule O8).
+/// If it is spawned with [`krarup_gen::Class::Varying`], its load decides how it is
+/// queued. It is queued before others while more items wait in it than they should, or
+/// while it waits for no other process ([`crate::Load`], rule O8).
 ///
-/// It has no sockets and no files to look after: that its handlers can await anything is all
-/// there is of input and output (Otavia's `ChannelsActor` is another thing).
+/// A state actor manages no sockets and no files. Its handlers can await anything, and that
+/// is its whole support for input and output (Otavia's `ChannelsActor` is something else).
 pub trait StateActor: Sized + Send + 'static {
-    /// What it is told.
+    /// A message without an answer.
     type Notice: Send + 'static;
-    /// What it is asked: usually an enum whose variants carry a reply token each.
+    /// A request, usually an enum whose variants each carry a reply token.
     type Ask: Send + 'static;
-    /// Answers to what it asks with [`Scope::ask_then`]; `()` if it does not.
+    /// Answers to the requests it makes with [`Scope::ask_then`]; `()` if it makes none.
     type Reply: Send + 'static;
-    /// What its timers bring, and what others send past the barrier; `()` if there is nothing.
+    /// Messages of its timers and messages that bypass a barrier; `()` if there are none.
     type Event: Send + 'static;
 
-    /// The first of its life, when it has an address, a name and a parent. Whoever waits for
-    /// its spawn goes on when this has returned (rule D2).
+    /// Runs first, when the actor has an address, a name and a parent. The spawn completes
+    /// when this callback has returned (rule D2).
     fn after_mount(&mut self, ctx: &mut StateContext<Self>) -> impl Future<Output = Result> + Send {
         let _ = ctx;
         ready(Ok(()))
@@ -67,16 +70,17 @@ pub trait StateActor: Sized + Send + 'static {
     /// Handles an ask.
     fn handle_ask(scope: &mut Scope<Self>, ask: Self::Ask) -> impl Future<Output = Result> + Send;
 
-    /// Whether nothing but replies and events is handled until this ask is done (rule O3).
-    /// Handlers that were in flight before may go on. Whom it asks must not ask this actor in
-    /// turn: that waits behind the barrier, and ends by a timeout.
+    /// Whether only replies, exceptions and events are handled until this ask is done
+    /// (rule O3). Handlers that were already in flight may resume. A process that this
+    /// handler asks must not ask this actor in turn: that request waits behind the barrier
+    /// and ends by its timeout.
     fn is_barrier(&self, ask: &Self::Ask) -> bool {
         let _ = ask;
         false
     }
 
-    /// Whether this ask may be handled together with its neighbours (rule O4). A barrier never
-    /// is.
+    /// Whether this ask may be handled together with its neighbours (rule O4). A barrier
+    /// is never batched.
     fn batches_ask(&self, ask: &Self::Ask) -> bool {
         let _ = ask;
         false
@@ -88,13 +92,13 @@ pub trait StateActor: Sized + Send + 'static {
         false
     }
 
-    /// The most that are handled together; 0 counts as 1.
+    /// The largest size of a batch; 0 counts as 1.
     fn most_in_batch(&self) -> usize {
         1024
     }
 
-    /// Handles asks that follow each other and that [may be](Self::batches_ask) handled
-    /// together, one at least. The default handles them one by one.
+    /// Handles consecutive asks that [may be batched](Self::batches_ask); there is at
+    /// least one. The default handles them one by one.
     fn handle_asks(
         scope: &mut Scope<Self>,
         asks: Vec<Self::Ask>,
@@ -107,8 +111,8 @@ pub trait StateActor: Sized + Send + 'static {
         }
     }
 
-    /// Handles notices that follow each other and that [may be](Self::batches_notice) handled
-    /// together, one at least. The default handles them one by one.
+    /// Handles consecutive notices that [may be batched](Self::batches_notice); there is
+    /// at least one. The default handles them one by one.
     fn handle_notices(
         scope: &mut Scope<Self>,
         notices: Vec<Self::Notice>,
@@ -121,7 +125,7 @@ pub trait StateActor: Sized + Send + 'static {
         }
     }
 
-    /// Handles the answer to what was asked with [`Scope::ask_then`]. The default drops it.
+    /// Handles the answer to a request made with [`Scope::ask_then`]. The default drops it.
     fn handle_reply(
         scope: &mut Scope<Self>,
         reply: Self::Reply,
@@ -130,8 +134,8 @@ pub trait StateActor: Sized + Send + 'static {
         ready(Ok(()))
     }
 
-    /// Handles that what was asked with [`Scope::ask_then`] has failed. The default ends the
-    /// actor with the error: let it crash.
+    /// Handles the failure of a request made with [`Scope::ask_then`]. The default ends
+    /// the actor with the error: let it crash.
     fn handle_exception(
         scope: &mut Scope<Self>,
         exception: Exception,
@@ -140,8 +144,8 @@ pub trait StateActor: Sized + Send + 'static {
         ready(Err(exception.error.into()))
     }
 
-    /// Handles an event: one of [`Scope::after`], or one that was sent
-    /// ([`crate::Letters::event`]). The default drops it.
+    /// Handles an event that was set with [`Scope::after`] or sent with
+    /// [`crate::Letters::event`]. The default drops it.
     fn handle_event(
         scope: &mut Scope<Self>,
         event: Self::Event,
@@ -150,28 +154,28 @@ pub trait StateActor: Sized + Send + 'static {
         ready(Ok(()))
     }
 
-    /// Hears that a monitored process has ended: an event.
+    /// Handles the end of a monitored process, as an event.
     fn handle_down(scope: &mut Scope<Self>, down: Down) -> impl Future<Output = Result> + Send {
         let _ = (scope, down);
         ready(Ok(()))
     }
 
-    /// Hears an exit signal, if it traps them (rule L3): an event. The default ends the actor with
-    /// an abnormal reason, as if it did not trap.
+    /// Handles an exit signal, as an event, if the process traps them (rule L3). The
+    /// default ends the actor if the reason is abnormal, as if it did not trap.
     fn handle_exit(scope: &mut Scope<Self>, exit: Exit) -> impl Future<Output = Result> + Send {
         let _ = scope;
         ready(if exit.reason.is_abnormal() { Err(exit.reason) } else { Ok(()) })
     }
 
-    /// Nothing has come for as long as was set with [`krarup_act::Context::set_idle_timeout`] (rule D10): an
-    /// event.
+    /// Handles the idle timeout, as an event: nothing has come for the time set with
+    /// [`krarup_act::Context::set_idle_timeout`] (rule D10).
     fn handle_timeout(scope: &mut Scope<Self>) -> impl Future<Output = Result> + Send {
         let _ = scope;
         ready(Ok(()))
     }
 
-    /// Handles a message of another type; comes only after [`krarup_act::Context::take_others`]: an event.
-    /// The default drops it and logs that.
+    /// Handles a message of another type, as an event. Such messages arrive only after
+    /// [`krarup_act::Context::take_others`]. The default drops the message and logs that.
     fn handle_other(
         scope: &mut Scope<Self>,
         message: Dynamic,
@@ -180,18 +184,20 @@ pub trait StateActor: Sized + Send + 'static {
         ready(Ok(()))
     }
 
-    /// Shows the state to a debugger (rule X5). The default shows nothing.
+    /// Returns the state for a debugger (rule X5). The default returns nothing.
     fn state(&self) -> Option<Dynamic> {
         None
     }
 
-    /// Describes the actor. What waits and what is in flight is added to it.
+    /// Describes the actor. The numbers of waiting items and of handlers in flight are
+    /// added to it.
     fn inspect(&self) -> Inspection {
         Inspection::new()
     }
 
-    /// The state has failed, by an error or a panic, and [`restart`](Self::restart) comes
-    /// next (rule O6). No handler is in flight any more: the asks they had fail with the reason.
+    /// Runs after the state has failed by an error or a panic, before
+    /// [`restart`](Self::restart) (rule O6). No handler is in flight any more. The asks
+    /// that the handlers held fail with the reason.
     fn before_restart(
         &mut self,
         ctx: &mut StateContext<Self>,
@@ -201,9 +207,9 @@ pub trait StateActor: Sized + Send + 'static {
         ready(())
     }
 
-    /// Puts the state right again after a failure: most often `*self = Self::new()`. An error is
-    /// another failure. Comes only to an actor that was spawned with
-    /// [`crate::Stateful::restarts`]. The default cannot put it right, and says so with the
+    /// Repairs the state after a failure, most often with `*self = Self::new()`. An error
+    /// counts as another failure. It is called only for an actor that was spawned with
+    /// [`crate::Stateful::restarts`]. The default cannot repair the state and returns the
     /// reason of the failure.
     fn restart(
         &mut self,
@@ -214,8 +220,8 @@ pub trait StateActor: Sized + Send + 'static {
         ready(Err(reason.clone()))
     }
 
-    /// The first after a restart, before anything is handled (rule O6). An error is another
-    /// failure.
+    /// Runs first after a restart, before any item is handled (rule O6). An error counts
+    /// as another failure.
     fn after_restart(
         &mut self,
         ctx: &mut StateContext<Self>,
@@ -225,14 +231,16 @@ pub trait StateActor: Sized + Send + 'static {
         ready(Ok(()))
     }
 
-    /// What is to run exactly once when the actor is gone, however it ends, before
-    /// [`after_mount`](Self::after_mount) included (rule O9; Otavia's `AutoCleanable`). It is a
-    /// value of its own that cannot borrow the actor: see [`krarup_act::Context::on_end`].
+    /// Returns a function that runs exactly once after the actor has ended, in whatever
+    /// way it ended, even before [`after_mount`](Self::after_mount) (rule O9; Otavia's
+    /// `AutoCleanable`). The function is a value of its own and cannot borrow the actor:
+    /// see [`krarup_act::Context::on_end`].
     fn cleaner(&self) -> Option<Cleaner> {
         None
     }
 
-    /// Cleans up; as [`krarup_act::Actor::terminate`] (rule D5). Handlers in flight do not go on.
+    /// Cleans up, as [`krarup_act::Actor::terminate`] does (rule D5). Handlers in flight
+    /// do not resume.
     fn terminate(
         &mut self,
         ctx: &mut StateContext<Self>,

@@ -1,11 +1,11 @@
-//! A state actor as a behaviour: its life around the engine.
+//! A state actor as a behaviour: its lifecycle around the engine.
 //!
 //! ```text
-//!   cleaner ─► after_mount ─► serving ──told, finished──► terminate ─► gone ─► cleaner runs
+//!   cleaner ─► after_mount ─► serving ──stop or finish──► terminate ─► ended ─► cleaner runs
 //!                               ▲  │ fails
 //!                               │  ▼
 //!                               │ restarts left? ──no──► terminate
-//!                               │  │ yes: handlers and promises are given up
+//!                               │  │ yes: handlers and promises are abandoned
 //!                               │  ▼
 //!                     after_restart ◄── restart ◄── before_restart
 //! ```
@@ -24,7 +24,7 @@ use std::fmt;
 use std::future::poll_fn;
 use std::time::Duration;
 
-/// A [`StateActor`] as a behaviour: what is spawned.
+/// A [`StateActor`] as a behaviour that can be spawned.
 ///
 /// ```
 /// # use krarup_node::Simulation;
@@ -56,7 +56,7 @@ use std::time::Duration;
 /// let sim = Simulation::new(7);
 /// let account = sim.spawn(|| Stateful::new(Account::default())).wait().unwrap();
 /// account.notice(500).unwrap();
-/// sim.run_until_idle(); // an ask overtakes the notices that wait
+/// sim.run_until_idle(); // An ask overtakes the notices that wait.
 /// assert_eq!(account.ask(|reply| reply).wait(), Ok(500));
 /// ```
 pub struct Stateful<A: StateActor> {
@@ -66,27 +66,27 @@ pub struct Stateful<A: StateActor> {
     most_in_flight: usize,
 }
 
-/// How many letters may be in flight unless told otherwise.
+/// The default limit of asks and notices in flight.
 const IN_FLIGHT: usize = 1024;
 
 impl<A: StateActor> Stateful<A> {
-    /// A state actor that ends when it fails.
+    /// Creates a state actor that ends when it fails.
     pub fn new(actor: A) -> Self {
         Stateful { actor, first: None, window: None, most_in_flight: IN_FLIGHT }
     }
 
-    /// The notice it is sent before all others, by itself: the arguments of a program's main
-    /// actor (Otavia's `MainActor`).
+    /// Sets a notice that the actor sends to itself and handles before all others, such as
+    /// the arguments of a program's main actor (Otavia's `MainActor`).
     #[must_use]
     pub fn first(mut self, notice: A::Notice) -> Self {
         self.first = Some(notice);
         self
     }
 
-    /// Has it restart when it fails with an abnormal reason or a panic, at most so often within
-    /// this time; one more ends it (rules O6, S5). The actor has to have a [`StateActor::restart`]
-    /// of its own: with the default one it ends at the first failure. A period of zero fails the
-    /// spawn with [`InPlaceError::ZeroPeriod`].
+    /// Makes the actor restart when it fails with an abnormal reason or a panic, at most
+    /// `most` times within `period`. One failure more ends it (rules O6, S5). The actor
+    /// needs its own [`StateActor::restart`]: with the default one it ends at the first
+    /// failure. A period of zero fails the spawn with [`InPlaceError::ZeroPeriod`].
     #[must_use]
     pub fn restarts(mut self, most: u32, period: Duration) -> Self {
         self.window = Some(RestartWindow::new(most, period));
@@ -95,15 +95,15 @@ impl<A: StateActor> Stateful<A> {
 }
 
 impl<A: StateActor> Stateful<A> {
-    /// How many handlers of asks and notices may be in flight at the same time (rule O1); 1024
-    /// unless told otherwise, and `usize::MAX` for any number. A batch counts as one. With as
-    /// many in flight no ask and no notice is begun, as behind a barrier: they wait, and count
-    /// towards the bound of the mailbox; replies, exceptions and events are handled. With 1 the
-    /// actor serves one letter after the other, as an [`krarup_act::Actor`] does. Zero fails the
-    /// spawn with [`StatefulError::ZeroInFlight`].
+    /// Sets how many handlers of asks and notices may be in flight at the same time (rule
+    /// O1). The default is 1024; `usize::MAX` means any number. A batch counts as one. At the
+    /// limit no ask and no notice begins, as behind a barrier. They wait and count towards
+    /// the bound of the mailbox. Replies, exceptions and events are still handled. With a
+    /// limit of 1 the actor handles one ask or notice after the other, as an
+    /// [`krarup_act::Actor`] does. Zero fails the spawn with [`StatefulError::ZeroInFlight`].
     ///
-    /// A handler must not wait for what only another ask or notice can bring, unless there is
-    /// sure to be room for that.
+    /// A handler must not wait for something that only another ask or notice can bring,
+    /// unless the limit is sure to leave room for that one.
     #[must_use]
     pub fn most_in_flight(mut self, letters: usize) -> Self {
         self.most_in_flight = letters;
@@ -148,7 +148,7 @@ impl<A: StateActor> Behavior for Stateful<A> {
         loop {
             let reason = match poll_fn(|cx| engine.poll(cx)).await {
                 StateActorEnd::Told(reason) => reason,
-                // What is to end is not put right again.
+                // An actor that was told to end does not restart.
                 StateActorEnd::Failed(reason) if engine.is_told() => reason,
                 StateActorEnd::Failed(reason) => {
                     match restart(&mut engine, &mut window, reason).await {
@@ -157,11 +157,11 @@ impl<A: StateActor> Behavior for Stateful<A> {
                     }
                 }
             };
-            // The calls in hand hear of the end when there is one, though `terminate` may
-            // wait: dropped at the end, they fail with its reason (rule C2).
+            // Calls whose reply tokens were dropped fail with the reason of the end (rule C2).
+            // `terminate` may wait, so they are kept until the process has ended.
             let _calls = DroppedCalls::take();
             let StateOwner { actor, ctx } = engine.take_out();
-            // The first failure is the cause, whatever goes wrong on the way out.
+            // The first failure is the cause, whatever fails during termination.
             let terminated = Contained::new(actor.terminate(ctx, &reason)).await;
             let reason = first_failure(reason, terminated);
             return Err(first_failure(reason, engine.close()));
@@ -173,7 +173,7 @@ impl<A: StateActor> Behavior for Stateful<A> {
     }
 }
 
-/// Has the actor put its state right; or the reason for which it ends.
+/// Restarts the state, or returns the reason for which the actor ends.
 async fn restart<A: StateActor>(
     engine: &mut Engine<A>,
     window: &mut Option<RestartWindow>,
@@ -188,17 +188,17 @@ async fn restart<A: StateActor>(
         if !window.record(now) {
             return Err(failure);
         }
-        // The handlers in flight go with the state that they have worked on.
+        // Drop the handlers in flight together with the state that they worked on.
         engine.abandon();
         DroppedCalls::take().fail(&failure);
         let StateOwner { actor, ctx } = engine.take_out();
         let pid = ctx.pid();
         tracing::warn!(target: "krarup", %pid, reason = %failure, "a state actor restarts");
         if std::mem::take(&mut first) {
-            // The first failure is the cause, whatever else goes wrong on the way.
+            // The first failure is the cause, whatever fails during the restart.
             let _ = Contained::new(actor.before_restart(ctx, &failure)).await;
         }
-        // One that fails again and again must not keep the worker, nor be out of reach of a kill.
+        // An actor that fails again and again must not occupy the worker or escape a kill.
         yield_now().await;
         let restarted = async {
             actor.restart(ctx, &failure).await?;

@@ -1,10 +1,10 @@
-//! Why a state actor cannot be.
+//! The reasons for which a state actor cannot start.
 
-/// A state actor cannot run so: the reason for which the spawn of a [`crate::Stateful`] fails.
+/// The reason for which the spawn of a [`crate::Stateful`] fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StatefulError {
-    /// No handler may be in flight.
+    /// The limit of handlers in flight is zero.
     #[error("with 0 handlers in flight at most nothing is ever handled")]
     ZeroInFlight,
 }

@@ -1,4 +1,4 @@
-//! The commands of a step process, and who handles them.
+//! The commands of a step process, and their handlers.
 
 use crate::step_process::step_process::{CommandError, Tag};
 use krarup_act::Context;
@@ -9,19 +9,19 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// The commands that a [`crate::StepProcess`] may use, by name: what its language can do beyond
-/// itself. One registry serves any number of processes.
+/// The commands that a [`crate::StepProcess`] may use, by name: operations that its
+/// language cannot perform itself. One registry serves any number of processes.
 ///
-/// `V` is the process's value, `M` its message. A handler gets the process's context, from which
-/// it takes what it needs (a pid, a [`Context::sleep`], a child), and the argument.
+/// `V` is the process's value, `M` its message. A handler gets the context of the process and
+/// the argument. From the context it takes what it needs: a pid, a [`Context::sleep`], a child.
 ///
 /// ```
 /// # use krarup_state::Commands;
 /// # use std::time::Duration;
 /// let commands: Commands<u64, ()> = Commands::new()
-///     // At once, in the process's own turn.
+///     // Runs at once, in the process's own turn.
 ///     .at_once("double", |_, n| Ok(n * 2))
-///     // Meanwhile others run, and other commands of the same process.
+///     // Other processes run meanwhile, and other commands of the same process.
 ///     .awaited("sleep", |ctx, ms| {
 ///         let sleep = ctx.sleep(Duration::from_millis(ms));
 ///         async move {
@@ -29,7 +29,7 @@ use std::task::Waker;
 ///             Ok(ms)
 ///         }
 ///     })
-///     // By whomever the right to complete it is given to.
+///     // Completed by the holder of the completion.
 ///     .deferred("answer", |_, question, completion| {
 ///         std::thread::spawn(move || completion.complete(Ok(question + 42)));
 ///     });
@@ -39,7 +39,7 @@ pub struct Commands<V, M> {
     handlers: HashMap<String, Handler<V, M>>,
 }
 
-/// What a command comes to.
+/// The result of a command.
 pub type CommandResult<V> = Result<V, CommandError>;
 
 pub(crate) type CommandWork<V> = Pin<Box<dyn Future<Output = CommandResult<V>> + Send>>;
@@ -61,13 +61,14 @@ impl<V, M> Default for Commands<V, M> {
 }
 
 impl<V: Send + 'static, M: Send + 'static> Commands<V, M> {
-    /// No commands.
+    /// Creates an empty registry.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A command that is done at once. A handler of the same name is replaced, here as below.
+    /// Adds a command that completes at once. A handler of the same name is replaced, here
+    /// and below.
     #[must_use]
     pub fn at_once(
         self,
@@ -77,8 +78,8 @@ impl<V: Send + 'static, M: Send + 'static> Commands<V, M> {
         self.with(name, Handler::AtOnce(Box::new(handler)))
     }
 
-    /// A command that takes time: its future is polled in the process's turns, and dropped when
-    /// the command is given up or the process ends.
+    /// Adds a command that takes time. Its future is polled in the process's turns, and
+    /// dropped when the command is given up or the process ends.
     #[must_use]
     pub fn awaited<F>(
         self,
@@ -93,7 +94,7 @@ impl<V: Send + 'static, M: Send + 'static> Commands<V, M> {
         self.with(name, Handler::Awaited(Box::new(handler)))
     }
 
-    /// A command that somebody else completes, from any thread.
+    /// Adds a command that is completed from outside, on any thread.
     #[must_use]
     pub fn deferred(
         self,
@@ -121,8 +122,8 @@ impl<V, M> fmt::Debug for Commands<V, M> {
     }
 }
 
-/// The right, and the duty, to complete one command. Dropped, it completes it with
-/// [`CommandError::Dropped`]. One whose command was given up completes nothing.
+/// The right and the duty to complete one command. Dropping it completes the command with
+/// [`CommandError::Dropped`]. If the command was given up, the completion has no effect.
 #[must_use = "a completion that is dropped fails its command"]
 pub struct Completion<V> {
     tag: Tag,
@@ -134,13 +135,13 @@ impl<V> Completion<V> {
         Completion { tag, counter: Some(counter) }
     }
 
-    /// Which command of its process it is of.
+    /// The tag of the command, unique in its process.
     #[must_use]
     pub fn tag(&self) -> Tag {
         self.tag
     }
 
-    /// Completes it.
+    /// Completes the command.
     pub fn complete(mut self, outcome: CommandResult<V>) {
         if let Some(counter) = self.counter.take() {
             counter.hand_in(self.tag, outcome);
@@ -162,17 +163,18 @@ impl<V> fmt::Debug for Completion<V> {
     }
 }
 
-/// Where completions are handed in, from any thread.
+/// The queue of completions, filled from any thread.
 pub(crate) struct CompletionQueue<V> {
     handed_in: Mutex<HandedIn<V>>,
 }
 
 struct HandedIn<V> {
     outcomes: Vec<(Tag, CommandResult<V>)>,
-    /// The process, while it rests: who hands something in meanwhile wakes it. While it runs it
-    /// looks here itself before it rests, so what comes then needs no waking (rule W3).
+    /// The waker of the process, while it is idle. A completion that arrives then wakes
+    /// it. A running process examines the queue itself before it parks, so a completion
+    /// that arrives while it runs needs no wake-up (rule W3).
     sleeper: Option<Waker>,
-    /// The process is gone.
+    /// The process has ended.
     closed: bool,
 }
 
@@ -185,7 +187,7 @@ impl<V> CompletionQueue<V> {
     pub(crate) fn hand_in(&self, tag: Tag, outcome: CommandResult<V>) {
         let mut handed_in = self.handed_in.lock();
         if handed_in.closed {
-            // The value is a user's: it is dropped when the lock is free.
+            // The value is a user's: drop it without the lock.
             drop(handed_in);
             drop(outcome);
             return;
@@ -198,16 +200,16 @@ impl<V> CompletionQueue<V> {
         }
     }
 
-    /// Takes what was handed in; the process runs.
+    /// Takes the completions and marks the process as running.
     pub(crate) fn take(&self) -> Vec<(Tag, CommandResult<V>)> {
-        // A waker may be a user's: it is cloned and dropped when no lock is held, here as below.
+        // A waker may be a user's: clone and drop it while no lock is held, here and below.
         let _sleeper;
         let mut handed_in = self.handed_in.lock();
         _sleeper = handed_in.sleeper.take();
         std::mem::take(&mut handed_in.outcomes)
     }
 
-    /// The process is about to rest, unless something was handed in: then false.
+    /// Marks the process as idle. Returns false, and does not, if completions are queued.
     pub(crate) fn rest(&self, waker: &Waker) -> bool {
         let mut sleeper = Some(waker.clone());
         let mut handed_in = self.handed_in.lock();
@@ -220,7 +222,7 @@ impl<V> CompletionQueue<V> {
         quiet
     }
 
-    /// Nothing is wanted any more.
+    /// Closes the queue and returns its contents. Later completions are dropped.
     pub(crate) fn close(&self) -> Vec<(Tag, CommandResult<V>)> {
         let _sleeper;
         let mut handed_in = self.handed_in.lock();
@@ -252,18 +254,19 @@ mod tests {
         let wakes = Arc::new(Wakes::default());
         let waker = Waker::from(Arc::clone(&wakes));
         let woken = || wakes.0.load(Ordering::Relaxed);
-        // It runs: a note, and no wake-up; it may not rest before it has looked.
+        // The process runs: the completion is queued without a wake-up, and the process
+        // may not park before it has taken it.
         complete(1);
         assert!(!counter.rest(&waker));
         assert_eq!((counter.take(), woken()), (vec![(Tag(1), Ok(1))], 0));
-        // It rests: the first wakes it, the second finds it woken.
+        // The process is idle: the first completion wakes it, the second finds it woken.
         assert!(counter.rest(&waker));
         complete(2);
         drop(Completion::new(Tag(3), Arc::clone(&counter)));
         assert_eq!(woken(), 1);
         let dropped = Err(CommandError::Dropped);
         assert_eq!(counter.take(), [(Tag(2), Ok(2)), (Tag(3), dropped)]);
-        // It is gone.
+        // The process has ended.
         assert!(counter.rest(&waker));
         assert!(counter.close().is_empty());
         complete(4);

@@ -1,4 +1,4 @@
-//! Step processes: state machines that somebody else drives.
+//! Step processes: state machines that are driven from outside.
 
 pub(crate) mod commands;
 #[allow(clippy::module_inception, reason = "the trait `StepProcess` is what the module is about")]

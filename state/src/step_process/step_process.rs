@@ -1,11 +1,11 @@
-//! Wippy's process contract: a state machine that somebody else drives.
+//! Wippy's process contract: a state machine that is driven from outside.
 
 use krarup_act::Context;
 use krarup_gen::{Pid, Reason, Result};
 use std::collections::VecDeque;
 use std::fmt;
 
-/// A state machine that is driven by its events: an interpreter, a generator, a program of
+/// A state machine that is driven by its events: an interpreter, a generator, a program in
 /// another language (Wippy's `Process`). [`crate::Stepped`] makes it a process of the node.
 ///
 /// ```text
@@ -16,23 +16,22 @@ use std::fmt;
 ///                                handlers of the commands
 /// ```
 ///
-/// It waits for nothing itself: what it wants done it [dispatches](StepOutput::dispatch) as a command,
-/// and hears of it in a later step, by its tag (rule W2). The commands it may use are
-/// those of the [`crate::Commands`] it is spawned with.
+/// A step does not wait. It [dispatches](StepOutput::dispatch) the work it needs as a
+/// command, and a later step gets the completion by its tag (rule W2). The commands it may
+/// use are those of the [`crate::Commands`] it is spawned with.
 pub trait StepProcess: Send + 'static {
-    /// What commands are given and what they come to: the values of the language.
+    /// The values of the language: arguments and results of commands.
     type Value: Send + 'static;
-    /// What others send it.
+    /// The messages that others send it.
     type Message: Send + 'static;
 
-    /// Gets it ready to run from this entry point, with any number of inputs. The first of its
-    /// life; whoever waits for its spawn goes on when this has returned. The context is that of its
-    /// process, as the handlers of its commands have it: its pid, its parent, the time, random
-    /// numbers.
+    /// Prepares the process to run from this entry point, with any number of inputs. It is the
+    /// first call. The spawn completes when it has returned. The context is that of its process,
+    /// as the handlers of its commands get it: its pid, its parent, the time, random numbers.
     ///
     /// # Errors
-    /// It cannot run so, has other inputs, or has no such entry point ([`UnknownMethod`]): the spawn
-    /// fails, and no step runs (rule W1).
+    /// The process cannot run this way, needs other inputs, or has no such entry point
+    /// ([`UnknownMethod`]). The spawn fails, and no step runs (rule W1).
     fn init(
         &mut self,
         ctx: &Context<Self::Message>,
@@ -40,52 +39,53 @@ pub trait StepProcess: Send + 'static {
         inputs: Vec<Self::Value>,
     ) -> Result;
 
-    /// Goes on until it waits for something or is done, and writes that, and the commands it wants
-    /// done, to `out`. `events` has all that has come since the last step, in its order; messages
-    /// left in it are dead letters. The first step may have none.
+    /// Runs until the process waits for something or is done. It writes that, and the
+    /// commands to run, to `out`. `events` holds all events since the last step, in order.
+    /// Messages left in it are dead letters. The first step may have no events.
     ///
     /// # Errors
-    /// It ends with this reason. So it does with a panic.
+    /// The process ends with this reason. A panic ends it too.
     fn step(
         &mut self,
         events: &mut VecDeque<StepEvent<Self::Value, Self::Message>>,
         out: &mut StepOutput<Self::Value>,
     ) -> Result;
 
-    /// Lets go of what it holds. Runs exactly once, the last of its life, however it ends: done,
-    /// failed, also in `init`, panicked, stopped or killed (rule W4).
+    /// Releases all that the process holds. It runs exactly once, as the last call, in
+    /// whatever way the process ends: done, failed (also in `init`), panicked, stopped or
+    /// killed (rule W4).
     fn close(&mut self) {}
 }
 
-/// Something that has come for a [`StepProcess`].
+/// An event for a [`StepProcess`].
 #[derive(Debug)]
 pub enum StepEvent<V, M> {
-    /// A command is done.
+    /// A command has completed.
     Completed {
-        /// Which.
+        /// The tag of the command.
         tag: Tag,
-        /// What it has come to.
+        /// The result of the command.
         outcome: Result<V, CommandError>,
     },
-    /// Somebody has sent a message.
+    /// A message has arrived.
     Message {
-        /// A process of this node, or nobody.
+        /// The sender, if it is a process of this node.
         sender: Option<Pid>,
-        /// What was sent.
+        /// The message.
         message: M,
     },
-    /// It is to end with this reason, as soon as it can: it may finish what it is at, and be
-    /// [done](StepOutput::done) then. Whoever asks for this waits for a time of his choice, and
-    /// kills it then.
+    /// The process is to end with this reason as soon as it can. It may finish its current
+    /// work and be [done](StepOutput::done) then. The requester waits for a time of its
+    /// choice and then kills the process.
     Cancel(Reason),
 }
 
-/// Which command a completion is of: no two of one process have the same.
+/// The tag of a command, unique in its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Tag(pub(crate) u64);
 
 impl Tag {
-    /// The number of the command, from 1, in the order of their dispatch.
+    /// The number of the command, counted from 1 in the order of dispatch.
     #[must_use]
     pub const fn number(self) -> u64 {
         self.0
@@ -98,17 +98,17 @@ impl fmt::Display for Tag {
     }
 }
 
-/// Why a command has come to nothing.
+/// Why a command has failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommandError {
-    /// Nobody handles commands of this name.
+    /// No command of this name is registered.
     #[error("unknown command {0:?}")]
     Unknown(String),
-    /// Its handler says why, or has panicked.
+    /// Its handler returned an error or panicked.
     #[error("the command failed: {0}")]
     Failed(Reason),
-    /// Its handler has dropped the right to complete it.
+    /// Its handler dropped the completion.
     #[error("the command was dropped")]
     Dropped,
 }
@@ -118,7 +118,7 @@ pub enum CommandError {
 #[error("unknown method {0:?}")]
 pub struct UnknownMethod(pub String);
 
-/// What a step leaves behind: what is to be done, and what it waits for.
+/// The result of a step: the commands to run, and what the process waits for.
 pub struct StepOutput<V> {
     pub(crate) dispatched: Vec<(Tag, String, V)>,
     pub(crate) cancelled: Vec<Tag>,
@@ -126,13 +126,13 @@ pub struct StepOutput<V> {
     last: u64,
 }
 
-/// How it goes on after a step.
+/// How the process continues after a step.
 pub(crate) enum Next<V> {
-    /// With another step, when it is its turn again.
+    /// With another step in its next turn.
     Again,
-    /// When anything has come.
+    /// When any event has arrived.
     Idle,
-    /// When a command is done.
+    /// When a command has completed.
     Blocked,
     Done(V),
 }
@@ -142,8 +142,8 @@ impl<V> StepOutput<V> {
         StepOutput { dispatched: Vec::new(), cancelled: Vec::new(), next: None, last: 0 }
     }
 
-    /// Has a command done; its completion comes with the tag. Commands of one step are begun in
-    /// their order when the step has returned, and run beside each other.
+    /// Dispatches a command. Its completion carries the returned tag. The commands of one
+    /// step begin in their order when the step has returned, and run concurrently.
     pub fn dispatch(&mut self, command: impl Into<String>, argument: V) -> Tag {
         self.last += 1;
         let tag = Tag(self.last);
@@ -151,34 +151,34 @@ impl<V> StepOutput<V> {
         tag
     }
 
-    /// Gives a command up: no completion of it comes, if none has come. One of this very step is
-    /// not begun.
+    /// Gives up a command: no completion of it arrives, unless one has arrived already. A
+    /// command dispatched in this same step does not begin.
     pub fn cancel(&mut self, tag: Tag) {
         self.dispatched.retain(|(dispatched, ..)| *dispatched != tag);
         self.cancelled.push(tag);
     }
 
-    /// There is more to do: the next step follows when others have had their turns, with
-    /// what has come by then.
+    /// Declares that there is more to do. The next step follows when others have had their
+    /// turns, with the events that have arrived by then.
     pub fn again(&mut self) {
         self.next = Some(Next::Again);
     }
 
-    /// It waits for anything: a message, or a completion. What a step says that says nothing, if
-    /// no command is outstanding.
+    /// Declares that the process waits for a message or a completion. This is the default
+    /// if no command is outstanding.
     pub fn idle(&mut self) {
         self.next = Some(Next::Idle);
     }
 
-    /// It waits for a completion: messages wait for the step that follows it. What a step
-    /// says that says nothing, if a command is outstanding. With none outstanding it waits for
-    /// anything.
+    /// Declares that the process waits for a completion. Messages wait for the step that
+    /// follows it. This is the default if a command is outstanding. If none is, the
+    /// process waits for any event.
     pub fn block(&mut self) {
         self.next = Some(Next::Blocked);
     }
 
-    /// It is done, with this result; commands outstanding are given up. The process ends
-    /// normally, or with the reason with which it was cancelled.
+    /// Declares that the process is done, with this result. Outstanding commands are given
+    /// up. The process ends normally, or with the reason with which it was cancelled.
     pub fn done(&mut self, result: V) {
         self.next = Some(Next::Done(result));
     }

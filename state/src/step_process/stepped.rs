@@ -2,14 +2,13 @@
 //!
 //! | Wippy | here |
 //! |---|---|
-//! | Ready, Running | a turn of the process, queued or under way |
-//! | Blocked | it waits for a completion: mail is taken in and wakes no step |
-//! | Idle | it waits for anything |
+//! | Ready, Running | a turn of the process, queued or running |
+//! | Blocked | it waits for a completion: messages are taken in and cause no step |
+//! | Idle | it waits for any event |
 //! | Complete | the process has ended |
-//! | wake-up flag | completions are looked for again under the lock under which the process rests |
+//! | wake-up flag | completions are checked for again under the lock under which the process parks |
 //!
-//! A poll is at most one step, so a process that always goes on shares its worker as any
-//! other does.
+//! A poll runs at most one step, so a process that never waits shares its worker like any other.
 
 use crate::contained_drop::{ContainedDrop, drop_each};
 use crate::state_actor::handler_wakers::{HandlerWaker, HandlerWakers, Of};
@@ -29,7 +28,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 
-/// A [`StepProcess`] as a behaviour: what is spawned.
+/// A [`StepProcess`] as a behaviour that can be spawned.
 ///
 /// ```
 /// # use krarup_node::Simulation;
@@ -94,7 +93,7 @@ pub struct Stepped<P: StepProcess> {
 type StepFuture<V> = Box<dyn FnOnce(V) + Send>;
 
 impl<P: StepProcess> Stepped<P> {
-    /// A process that runs from the entry point `method` with these inputs.
+    /// Creates a process that runs from the entry point `method` with these inputs.
     pub fn new(
         process: P,
         commands: Arc<Commands<P::Value, P::Message>>,
@@ -105,7 +104,8 @@ impl<P: StepProcess> Stepped<P> {
         Stepped { process, commands, method, inputs, then: None }
     }
 
-    /// What is done with the result when it is done; without this it is dropped.
+    /// Sets a function that gets the result when the process is done. Without it the
+    /// result is dropped.
     #[must_use]
     pub fn then(mut self, then: impl FnOnce(P::Value) + Send + 'static) -> Self {
         self.then = Some(Box::new(then));
@@ -135,7 +135,7 @@ impl<P: StepProcess> Behavior for Stepped<P> {
         })
         .await;
         let cancelled = machine.cancelled.take();
-        // Closed before anybody has the result.
+        // Close the process before the result is passed on.
         let dropped = contain(|| drop(machine));
         let end = match (end, dropped) {
             // The first failure is the cause.
@@ -156,7 +156,7 @@ impl<P: StepProcess> Behavior for Stepped<P> {
     }
 }
 
-/// Closes the process when it goes: exactly once, whatever made it go.
+/// Closes the process when dropped: exactly once, whatever the cause.
 struct Closing<P: StepProcess> {
     process: ContainedDrop<P>,
 }
@@ -169,7 +169,7 @@ impl<P: StepProcess> Drop for Closing<P> {
     }
 }
 
-/// A command whose future is under way.
+/// A command whose future is running.
 struct Running<V> {
     tag: Tag,
     work: CommandWork<V>,
@@ -177,27 +177,29 @@ struct Running<V> {
 }
 
 struct Machine<P: StepProcess> {
-    // The commands go before the process is closed, and that before its mailbox.
+    // Field order is drop order: the commands before the process is closed, and the
+    // process before its mailbox.
     running: Table<Running<P::Value>>,
-    /// All that is dispatched and not completed; with the future, if it has one.
+    /// All commands that are dispatched and not completed, with the key of the future if
+    /// there is one.
     outstanding: HashMap<Tag, Option<TableKey>>,
     commands: Arc<Commands<P::Value, P::Message>>,
     closing: Closing<P>,
     events: VecDeque<StepEvent<P::Value, P::Message>>,
     out: StepOutput<P::Value>,
     next: Next<P::Value>,
-    /// Something has come that the process waits for.
+    /// An event that the process waits for has arrived.
     due: bool,
     counter: Arc<CompletionQueue<P::Value>>,
     belfry: Arc<HandlerWakers>,
     /// The reason with which it was asked to end.
     cancelled: Option<Reason>,
     steps: u64,
-    /// Messages that wait in here keep their room in the mailbox.
+    /// Messages that wait in `events` keep their room in the mailbox.
     keeps_room: bool,
-    /// How many of them do.
+    /// How many of them keep their room.
     kept: usize,
-    /// There may be more in the mailbox that is left there.
+    /// The mailbox may hold messages that are deliberately left there.
     holds_back: bool,
     ctx: Context<P::Message>,
 }
@@ -232,7 +234,7 @@ impl<P: StepProcess> Machine<P> {
     fn poll(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<P::Value>> {
         self.belfry.rouse();
         self.gather(cx);
-        // One that is suspended takes no step, unless it is to end.
+        // A suspended process runs no step, unless it is to end.
         let held = self.ctx.is_suspended() && self.cancelled.is_none();
         if self.due
             && !held
@@ -241,8 +243,9 @@ impl<P: StepProcess> Machine<P> {
             return Poll::Ready(end);
         }
         let goes_on = self.due && !held;
-        // The next step is another poll's: it costs as much as a message. What came since the
-        // last look is seen by whoever parks the process, or here.
+        // The next step belongs to another poll: a step costs as much as a message. An
+        // event that arrived since the last look is seen when the process is parked, or by
+        // the calls of `rest` below.
         let looks_again = self.holds_back && !self.leaves_messages();
         if goes_on || looks_again || !self.counter.rest(cx.waker()) || !self.belfry.rest(cx.waker())
         {
@@ -251,7 +254,7 @@ impl<P: StepProcess> Machine<P> {
         Poll::Pending
     }
 
-    /// One step, and what it wants done; its end, if it was the last.
+    /// Runs one step and starts its commands. Returns the end if the step was the last.
     fn step(&mut self) -> Option<Result<P::Value>> {
         self.due = false;
         self.steps += 1;
@@ -277,7 +280,8 @@ impl<P: StepProcess> Machine<P> {
         None
     }
 
-    /// What a step has left, or none will have: messages are counted as lost.
+    /// Drops the events that a step left behind or that no step will get. Messages count
+    /// as lost.
     fn lose_events(&mut self) {
         for event in self.events.drain(..) {
             match event {
@@ -287,7 +291,7 @@ impl<P: StepProcess> Machine<P> {
         }
     }
 
-    /// Takes in whatever has come.
+    /// Takes in all events that have arrived.
     fn gather(&mut self, cx: &mut task::Context<'_>) {
         for of in self.belfry.take() {
             if let Of::Pledge(key) = of {
@@ -320,8 +324,8 @@ impl<P: StepProcess> Machine<P> {
         }
     }
 
-    /// Whether messages stay in the mailbox: one that drops its oldest cannot reach what is in here,
-    /// so no more is received than the next step is to have.
+    /// Whether messages stay in the mailbox. A mailbox that drops its oldest message cannot
+    /// reach those in `events`, so no more are received than the next step is to have.
     fn leaves_messages(&self) -> bool {
         self.keeps_room
             && self.ctx.drops_oldest()
@@ -336,7 +340,8 @@ impl<P: StepProcess> Machine<P> {
         }
     }
 
-    /// A command is done. One that was given up, or is completed already, is nothing.
+    /// Records a completed command. A command that was given up or has completed already
+    /// is ignored.
     fn complete(&mut self, tag: Tag, outcome: CommandResult<P::Value>) {
         if self.outstanding.remove(&tag).is_some() {
             self.events.push_back(StepEvent::Completed { tag, outcome });
@@ -346,7 +351,7 @@ impl<P: StepProcess> Machine<P> {
         }
     }
 
-    /// Has done what the step wants done, and gives up what it gave up.
+    /// Starts the commands of the step and gives up those that it cancelled.
     fn carry_out(&mut self) {
         for tag in std::mem::take(&mut self.out.cancelled) {
             if let Some(Some(key)) = self.outstanding.remove(&tag) {
@@ -356,7 +361,7 @@ impl<P: StepProcess> Machine<P> {
         }
         for (tag, name, argument) in std::mem::take(&mut self.out.dispatched) {
             self.outstanding.insert(tag, None);
-            // A handler that panics fails its command, and not the process.
+            // A handler that panics fails its command and not the process.
             let begun = contain(|| self.begin(tag, &name, argument));
             if let Err(panic) = begun {
                 self.complete(tag, Err(CommandError::Failed(panic)));
@@ -388,7 +393,7 @@ impl<P: StepProcess> Machine<P> {
         }
     }
 
-    /// Goes on with a command; one that was given up is left alone.
+    /// Polls a command. A command that was given up is ignored.
     fn go_on(&mut self, key: TableKey) {
         let Some(running) = self.running.get_mut(key) else { return };
         running.bell.still();
@@ -418,14 +423,14 @@ impl<P: StepProcess> Machine<P> {
     }
 }
 
-/// What was sent and not handed to a step is counted as lost; who completes a command from now on
-/// completes nothing.
+/// Messages that were sent and not passed to a step count as lost. Completions that arrive
+/// from now on have no effect.
 impl<P: StepProcess> Drop for Machine<P> {
     fn drop(&mut self) {
         drop_each(self.running.drain());
         drop_each(self.counter.close());
         self.lose_events();
-        // What the last step wanted done, and its result if it failed all the same.
+        // The commands that the last step dispatched, and its result if it failed nevertheless.
         drop_each(std::mem::take(&mut self.out.dispatched));
         drop_each(self.out.next.take());
     }

@@ -1,19 +1,19 @@
-//! Why a value cannot be written as a term, or read from one.
+//! Why a value cannot be encoded as a term, or decoded from one.
 
 use crate::etf::{AtomError, DecodeError, EncodeError};
 use std::fmt;
 
-/// A value cannot be written as a term.
+/// Why a value cannot be encoded as a term.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteTermError {
-    /// A float is infinite or not a number: Erlang has neither.
+    /// A float is infinite or not a number, which Erlang does not support.
     #[error("{value} is no finite float")]
     Float {
-        /// The float, as it prints.
+        /// The float as text.
         value: String,
     },
-    /// A length in it does not fit its field.
+    /// A length does not fit into its field.
     #[error(transparent)]
     Encode(#[from] EncodeError),
     /// A name is too long for an atom.
@@ -22,21 +22,22 @@ pub enum WriteTermError {
     /// Two keys of a map are equal.
     #[error("two keys of a map are equal")]
     EqualKeys,
-    /// It is nested deeper than what can be read: [`Limits::TYPED_DEPTH`](crate::etf::Limits::TYPED_DEPTH).
+    /// The value is nested deeper than can be decoded:
+    /// [`Limits::TYPED_DEPTH`](crate::etf::Limits::TYPED_DEPTH).
     #[error("nested deeper than {limit}")]
     Depth {
         /// The limit.
         limit: usize,
     },
-    /// The extension does not write the type with this name, or does not write this value.
+    /// The extension does not support the type with this name, or not this value.
     #[error("{name} cannot be written: {why}")]
     Extension {
-        /// The name of the type, as `krarup.Pid`.
+        /// The name of the type, such as `krarup.Pid`.
         name: &'static str,
-        /// Why not.
+        /// The cause.
         why: String,
     },
-    /// The implementation of `Serialize` says so.
+    /// An error of the implementation of `Serialize`.
     #[error("{0}")]
     Custom(String),
 }
@@ -47,7 +48,7 @@ impl serde::ser::Error for WriteTermError {
     }
 }
 
-/// A value cannot be read from a term: why, and where in the value (rule Zterm10).
+/// Why a value cannot be decoded from a term, and the place in the value (rule Zterm10).
 ///
 /// It prints as `add, element 1: expected i64, found atom foo`.
 #[derive(Clone, PartialEq, Eq)]
@@ -56,23 +57,23 @@ pub struct ReadError(Box<ErrorInner>);
 #[derive(Clone, PartialEq, Eq)]
 struct ErrorInner {
     cause: ReadCause,
-    /// The innermost first.
+    /// The path to the place, innermost step first.
     path: Vec<ValueStep>,
 }
 
-/// Why a value cannot be read from a term.
+/// The cause of a [`ReadError`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadCause {
-    /// The bytes are no term, or are over a limit.
+    /// The bytes are not a term, or are over a limit.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// The term is another than the type demands.
+    /// The term is of another kind than the type requires.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// What the type demands.
+        /// The kind that the type requires.
         expected: String,
-        /// The kind of the term, and its text, cut at 60 characters.
+        /// The kind of the term and its text, cut at 60 characters.
         found: String,
     },
     /// The value is nested deeper than the limit.
@@ -81,26 +82,27 @@ pub enum ReadCause {
         /// The limit.
         limit: usize,
     },
-    /// The extension does not read the type with this name, or not from this term.
+    /// The extension does not support the type with this name, or not this term.
     #[error("{name} cannot be read: {why}")]
     Extension {
-        /// The name of the type, as `krarup.Pid`.
+        /// The name of the type, such as `krarup.Pid`.
         name: &'static str,
-        /// Why not.
+        /// The cause.
         why: String,
     },
-    /// The implementation of `Deserialize` says so.
+    /// An error of the implementation of `Deserialize`.
     #[error("{0}")]
     Custom(String),
 }
 
-/// A step from a value to one that lies in it.
+/// A step from a value to a nested one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ValueStep {
-    /// Into a variant: its atom.
+    /// Into a variant, given by its atom.
     Variant(String),
-    /// To the element with this number; the first one is 1, and the name of a variant does not count.
+    /// To the element with this number. The first is 1, and the name of a variant does not
+    /// count.
     Element(usize),
     /// To the value of this field or key.
     Field(String),
@@ -129,13 +131,13 @@ impl ReadError {
         self
     }
 
-    /// Why.
+    /// Returns the cause.
     #[must_use]
     pub fn cause(&self) -> &ReadCause {
         &self.0.cause
     }
 
-    /// The way from the value to the place, the outermost step first.
+    /// Returns the path from the value to the place, outermost step first.
     pub fn path(&self) -> impl Iterator<Item = &ValueStep> {
         self.0.path.iter().rev()
     }

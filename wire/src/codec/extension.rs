@@ -1,13 +1,13 @@
-//! Types that the codec writes and reads not by what they hold, but as somebody else says: pids, tokens of
-//! replies, recipients.
+//! Types that the codec encodes and decodes not by their contents but through an
+//! extension: pids, reply tokens, recipients.
 //!
-//! Such a type is a newtype struct for serde, with a name that begins with `krarup.`, and holds a text, a number or
-//! bytes, which every other format writes as they are. Names of this crate's own are `krarup.Term` and `krarup.Atom`;
-//! all others are the extension's.
+//! For serde, such a type is a newtype struct with a name that begins with `krarup.`. It
+//! contains a text, a number or bytes, which any other format writes as they are. The names
+//! `krarup.Term` and `krarup.Atom` belong to this crate. All others belong to the extension.
 
 use crate::etf::Term;
 
-/// What a type of the extension holds.
+/// The contents of an extension type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExtensionValue {
     /// A text.
@@ -18,13 +18,14 @@ pub enum ExtensionValue {
     Bytes(Vec<u8>),
 }
 
-/// Writes and reads the types whose names begin with `krarup.`.
+/// Encodes and decodes the types whose names begin with `krarup.`.
 pub trait Extension {
-    /// Appends the term of such a value. `false` if the value has no term: then it takes no place in the tuple or map it
-    /// lies in, and a variant that holds nothing else is an atom.
+    /// Appends the term of such a value. Returns `false` if the value has no term. Then it
+    /// is left out of the surrounding tuple or map, and a variant with no other contents
+    /// is an atom.
     ///
     /// # Errors
-    /// Why it cannot be written.
+    /// The cause for which it cannot be encoded.
     fn write(
         &mut self,
         name: &'static str,
@@ -32,23 +33,25 @@ pub trait Extension {
         out: &mut Vec<u8>,
     ) -> Result<bool, String>;
 
-    /// Whether such a value is read from a term; if not, it took no place where it was written.
+    /// Whether such a value is decoded from a term. If not, it was left out when it was encoded.
     fn has_term(&self, name: &'static str) -> bool;
 
-    /// Whether a field of a struct, which the map that is read does not have, is of a type that has no term now. A map
-    /// says nothing of the types of fields that it does not have, so it is known by its name.
+    /// Whether a struct field that is missing in the decoded map is of a type that has no
+    /// term now. A map does not contain the types of missing fields, so the field is
+    /// identified by its name.
     fn is_field_without_term(&self, _field: &str) -> bool {
         false
     }
 
-    /// What such a value is to hold: read from its term, or without one as [`Extension::has_term`] says.
+    /// Returns the contents of such a value, decoded from its term, or without one if
+    /// [`Extension::has_term`] returns false.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// The cause for which it cannot be decoded.
     fn read(&mut self, name: &'static str, term: Option<Term>) -> Result<ExtensionValue, String>;
 }
 
-/// Knows no types.
+/// An extension without types.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoExtension;
 
@@ -71,9 +74,9 @@ impl Extension for NoExtension {
     }
 }
 
-/// What the names of these types begin with.
+/// The prefix of the names of these types.
 pub(crate) const PREFIX: &str = "krarup.";
-/// The type that holds a term, as its bytes without a version.
+/// The type that contains a term, as its bytes without a version byte.
 pub(crate) const TERM: &str = "krarup.Term";
-/// The type that holds an atom, as its text.
+/// The type that contains an atom, as its text.
 pub(crate) const ATOM: &str = "krarup.Atom";

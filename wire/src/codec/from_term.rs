@@ -1,7 +1,8 @@
-//! Terms as values of Rust: bytes read as serde asks for them, without a [`Term`] in between.
+//! Terms as Rust values: bytes decoded as serde requests them, without a [`Term`] in between.
 //!
-//! What a type demands and what the term is are compared at each step; where they differ, the error says both, and the
-//! way there (rule Zterm10). Reading is recursive, as types are, and limited to a depth of 256.
+//! Each step compares the kind that the type requires with the kind of the term. If they
+//! differ, the error contains both, and the path to the place (rule Zterm10). Decoding is
+//! recursive, as types are, and limited to a depth of 256.
 
 use super::error::{ReadCause, ReadError, ValueStep};
 use super::extension::{ATOM, Extension, ExtensionValue, PREFIX, TERM};
@@ -14,13 +15,13 @@ use serde::de::{
     VariantAccess, Visitor,
 };
 
-/// Reads values.
+/// Decodes values.
 pub(super) struct FromTerm<'x, 'de> {
     pub(super) tokens: Tokens<'de>,
     pub(super) names: Names,
     pub(super) structs: Structs,
     pub(super) extension: &'x mut dyn Extension,
-    /// How deep it is nested.
+    /// The current depth of nesting.
     pub(super) depth: usize,
 }
 
@@ -34,7 +35,7 @@ impl<'de> FromTerm<'_, 'de> {
         Ok(())
     }
 
-    /// Does something one level deeper.
+    /// Runs `read` one level deeper.
     fn nested<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, ReadError>,
@@ -45,7 +46,7 @@ impl<'de> FromTerm<'_, 'de> {
         value
     }
 
-    /// That another term is at this offset than was demanded.
+    /// Creates the error for a term of the wrong kind at this offset.
     fn mismatch(&self, expected: impl Into<String>, offset: usize) -> ReadError {
         let expected = expected.into();
         match decode::read(&mut self.tokens.again_at(offset)) {
@@ -54,7 +55,7 @@ impl<'de> FromTerm<'_, 'de> {
         }
     }
 
-    /// The text of the next term if it is an atom with one of these.
+    /// Whether the next term is an atom with one of these texts.
     fn next_is_atom(&self, texts: &[&str]) -> bool {
         let Ok(tag) = self.tokens.peek_tag() else { return false };
         if !is_atom(tag) {
@@ -101,7 +102,7 @@ impl<'de> FromTerm<'_, 'de> {
         value.filter(|value| fits(*value)).ok_or_else(|| self.mismatch(expected, offset))
     }
 
-    /// The characters of a list, from behind its head.
+    /// Reads the characters of a list, after its head.
     fn characters(&mut self, count: usize) -> Result<Option<String>, ReadError> {
         let mut text = String::new();
         for _ in 0..count {
@@ -123,8 +124,9 @@ impl<'de> FromTerm<'_, 'de> {
         Ok(matches!(self.tokens.next()?, TermToken::Nil).then_some(bytes))
     }
 
-    /// Reads elements, all of which the visitor must take. `left` are there, the visitor asks for at most `most`: those
-    /// beyond are types of the extension that have no term.
+    /// Reads elements, all of which the visitor must take. There are `left` elements, and
+    /// the visitor requests at most `most`. The excess requests are for extension types
+    /// without a term.
     fn elements<V: Visitor<'de>>(
         &mut self,
         (left, most): (usize, usize),
@@ -195,7 +197,7 @@ impl<'de> FromTerm<'_, 'de> {
         })
     }
 
-    /// A type that the extension reads, or one of this crate's own.
+    /// Reads an extension type, or one of this crate's own types.
     fn special<V: Visitor<'de>>(
         &mut self,
         name: &'static str,
@@ -210,7 +212,7 @@ impl<'de> FromTerm<'_, 'de> {
                 if !self.tokens.has_cached() {
                     return visitor.visit_newtype_struct(BytesDeserializer(bytes));
                 }
-                // A cached atom is nothing outside of this frame.
+                // A cached atom has no meaning outside this frame.
                 let term = decode::read(&mut self.tokens.again_at(offset))?;
                 let mut bytes = Vec::new();
                 term.write(&mut bytes).map_err(ReadError::custom)?;
@@ -240,8 +242,8 @@ impl<'de> FromTerm<'_, 'de> {
         }
     }
 
-    /// The name of a variant. Not within the generic method: what it needs of the stack is given back before
-    /// what the variant holds is read.
+    /// Reads the name of a variant. This is a separate, non-generic method, so that its
+    /// stack space is released before the contents of the variant are read.
     fn variant_head(
         &mut self,
         name: &'static str,
@@ -249,7 +251,7 @@ impl<'de> FromTerm<'_, 'de> {
     ) -> Result<VariantHead<'de>, ReadError> {
         let offset = self.tokens.offset();
         let is_result = name == "Result" && *variants == ["Ok", "Err"];
-        // `ok` alone is the variant, and what it holds.
+        // `ok` alone is both the variant and its contents.
         if is_result && self.next_is_atom(&["ok"]) {
             let atom = AtomText::Text("ok".into());
             return Ok(VariantHead { left: 1, offset, atom, variant: Some("Ok") });
@@ -286,7 +288,7 @@ fn is_atom(tag: u8) -> bool {
     )
 }
 
-/// The kind of a term, and its text, cut.
+/// Returns the kind of a term and its text, cut at a limit.
 fn describe(term: &Term) -> String {
     const CHARACTERS: usize = 60;
     let kind = match term {
@@ -584,13 +586,13 @@ impl<'de> Deserializer<'de> for &mut FromTerm<'_, 'de> {
 /// The elements of a tuple.
 struct TupleElements<'r, 'x, 'de> {
     reader: &'r mut FromTerm<'x, 'de>,
-    /// How many are there.
+    /// The number of remaining elements.
     left: usize,
-    /// How many the type has.
+    /// The number of fields of the type.
     most: usize,
-    /// How many were read.
+    /// The number of fields read.
     at: usize,
-    /// Where the tuple is.
+    /// The offset of the tuple.
     offset: usize,
 }
 
@@ -612,7 +614,7 @@ impl<'de> SeqAccess<'de> for &mut TupleElements<'_, '_, 'de> {
     }
 }
 
-/// An element of a tuple, which a type of the extension that has no term does not take.
+/// An element of a tuple. An extension type without a term does not take it.
 struct Element<'r, 'x, 'de> {
     reader: &'r mut FromTerm<'x, 'de>,
     left: &'r mut usize,
@@ -754,7 +756,7 @@ impl<'de> SeqAccess<'de> for &mut List<'_, '_, 'de> {
     }
 
     fn size_hint(&self) -> Option<usize> {
-        // What is announced, which is at most what bytes are left.
+        // The announced number, which is at most the number of bytes left.
         match self.source {
             MapSource::Terms { left } => Some(left),
             MapSource::Bytes(bytes) => Some(bytes.len()),
@@ -766,9 +768,9 @@ impl<'de> SeqAccess<'de> for &mut List<'_, '_, 'de> {
 struct PairsAccess<'r, 'x, 'de> {
     reader: &'r mut FromTerm<'x, 'de>,
     left: usize,
-    /// Whether keys are names of fields: others are passed over.
+    /// Whether keys are names of fields. Other keys are skipped.
     is_struct: bool,
-    /// The field of a type of the extension without a term, which the map does not have.
+    /// The field of an extension type without a term, which is missing in the map.
     extra: Option<&'static str>,
     key: LastKey,
 }
@@ -777,9 +779,9 @@ struct PairsAccess<'r, 'x, 'de> {
 #[derive(Clone, Copy)]
 enum LastKey {
     None,
-    /// It is at this offset.
+    /// The key at this offset.
     At(usize),
-    /// It is the field without a term.
+    /// The field without a term.
     Extra(&'static str),
 }
 
@@ -837,13 +839,13 @@ impl<'de> MapAccess<'de> for &mut PairsAccess<'_, '_, 'de> {
     }
 }
 
-/// What is known of a variant before what it holds is read.
+/// The head of a variant, before its contents are read.
 struct VariantHead<'de> {
-    /// How many elements follow the name.
+    /// The number of elements after the name.
     left: usize,
-    /// Where the term is.
+    /// The offset of the term.
     offset: usize,
-    /// The name as it came.
+    /// The name, as received.
     atom: AtomText<'de>,
     /// The variant with this name, if there is one.
     variant: Option<&'static str>,
@@ -873,7 +875,7 @@ impl<'de> EnumAccess<'de> for Variant<'_, '_, 'de> {
             Some(variant) => {
                 seed.deserialize(BorrowedStrDeserializer::<ReadError>::new(variant))?
             }
-            // Unknown, unless there is one for all others.
+            // Unknown, unless the enum has a catch-all variant.
             None => seed.deserialize(StrDeserializer::<ReadError>::new(self.head.atom.as_str()))?,
         };
         Ok((value, self))
@@ -929,10 +931,10 @@ impl<'de> VariantAccess<'de> for Variant<'_, '_, 'de> {
     }
 }
 
-/// Bytes of the input.
+/// Bytes borrowed from the input.
 struct BytesDeserializer<'de>(&'de [u8]);
 
-/// Bytes of their own.
+/// Owned bytes.
 struct OwnedBytes(Vec<u8>);
 
 impl<'de> Deserializer<'de> for BytesDeserializer<'de> {

@@ -1,10 +1,11 @@
-//! What a type of the extension gives to serde, caught: a text, a number or bytes, and nothing else.
+//! A serializer that captures the contents of an extension type: a text, a number or
+//! bytes, and nothing else.
 
 use super::error::WriteTermError;
 use super::extension::ExtensionValue;
 use serde::ser::{Error, Impossible, Serialize, Serializer};
 
-/// Catches what is serialized.
+/// Captures the serialized value.
 pub(super) struct HeldSerializer;
 
 type No = Impossible<ExtensionValue, WriteTermError>;

@@ -1,25 +1,27 @@
-//! Types of Rust as terms: `#[derive(Serialize, Deserialize)]` suffices.
+//! Rust types as terms: `#[derive(Serialize, Deserialize)]` suffices.
 //!
-//! | Rust | term | and is read from |
+//! | Rust | term | accepted when reading |
 //! |---|---|---|
 //! | `bool`, `()`, unit struct `Foo` | `true` `false`, `ok`, `foo` | the same; `()` also from `undefined`, `nil`, `[]` |
 //! | integers to 128 bits, `char` | integer | integer in range |
 //! | `f32`, `f64`, finite | float | float; an integer that is exact |
 //! | `String`, `&str` | binary | binary in UTF-8; list of characters; atom |
-//! | what serde calls bytes | binary | binary; list of bytes |
+//! | serde's byte types | binary | binary; list of bytes |
 //! | `Vec<T>`, slices, sets | list | list; a binary for bytes |
 //! | tuples, tuple structs, arrays | tuple | tuple of that arity |
-//! | newtype struct | what it wraps | the same |
-//! | `HashMap<K, V>`, `BTreeMap` | map | map with any keys; keys that are atoms are strings |
-//! | struct | map with atoms as keys | map; keys that are not known are skipped |
+//! | newtype struct | the inner value | the same |
+//! | `HashMap<K, V>`, `BTreeMap` | map | map with any keys; atom keys are strings |
+//! | struct | map with atoms as keys | map; unknown keys are skipped |
 //! | `Option<T>` | `undefined` or the value | `undefined`, `nil` or the value |
 //! | `Result<T, E>` | `{ok, V}`, or `ok` where `V` is `ok`; `{error, E}` | the same |
 //! | enum: `Reset`; `Note(5)`; `Add(2, 3)`; `Move { x: 1 }` | `reset`; `{note, 5}`; `{add, 2, 3}`; `{move, #{x => 1}}` | the same |
-//! | [`Term`], [`Atom`](crate::etf::Atom), [`ExternalPid`](crate::etf::ExternalPid), [`Port`](crate::etf::Port), [`Reference`](crate::etf::Reference) | itself | anything; that kind |
+//! | [`Term`], [`Atom`](crate::etf::Atom), [`ExternalPid`](crate::etf::ExternalPid), [`Port`](crate::etf::Port), [`Reference`](crate::etf::Reference) | itself | any term; a term of that kind |
 //!
-//! [`TermCodec`] holds what can be chosen. An [`Extension`] writes and reads types that exist within a cluster only.
+//! [`TermCodec`] holds the options. An [`Extension`] encodes and decodes types that exist
+//! only within a cluster.
 //!
-//! A struct with `#[serde(flatten)]` is a map with binaries as keys, since serde presents it as such.
+//! A struct with `#[serde(flatten)]` is a map with binaries as keys, because serde
+//! presents it as such.
 //!
 //! ```
 //! use krarup_wire::codec::TermCodec;
@@ -63,27 +65,28 @@ use serde::de::{Deserialize, DeserializeOwned};
 use serde::ser::Serialize;
 use to_term::ToTerm;
 
-/// How types of Rust and terms correspond, where there is a choice; and what writes and reads them.
+/// The codec: the options of the correspondence between Rust types and terms, and the
+/// methods to encode and decode values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TermCodec {
-    /// How names of variants and of unit structs become atoms.
+    /// How names of variants and unit structs become atoms.
     pub names: Names,
-    /// What structs are.
+    /// How structs are encoded.
     pub structs: Structs,
-    /// What `None` is written as.
+    /// How `None` is encoded.
     pub absent: Absent,
 }
 
 impl TermCodec {
-    /// Maps with atoms in small letters, and `undefined`: what `default` is too.
+    /// The default options: maps with lower-case atoms, and `undefined`.
     pub const DEFAULT: TermCodec =
         TermCodec { names: Names::Snake, structs: Structs::Map, absent: Absent::Undefined };
 
-    /// Appends a value as a term, without a version.
+    /// Appends a value as a term, without a version byte.
     ///
     /// # Errors
-    /// [`WriteTermError`] for what no term can be; nothing was appended then.
+    /// [`WriteTermError`] for a value that has no term; nothing was appended then.
     pub fn write<T: Serialize + ?Sized>(
         &self,
         value: &T,
@@ -92,10 +95,10 @@ impl TermCodec {
         self.write_with(value, out, &mut NoExtension)
     }
 
-    /// As [`TermCodec::write`], with types that the extension writes.
+    /// Writes as [`TermCodec::write`] does, with types that the extension encodes.
     ///
     /// # Errors
-    /// [`WriteTermError`] for what no term can be; nothing was appended then.
+    /// [`WriteTermError`] for a value that has no term; nothing was appended then.
     pub fn write_with<T: Serialize + ?Sized>(
         &self,
         value: &T,
@@ -115,18 +118,19 @@ impl TermCodec {
         }
     }
 
-    /// Reads the next term, which must be the last, as a value. It may borrow texts and bytes from the input.
+    /// Decodes the next term, which must be the last, as a value. The value may borrow
+    /// texts and bytes from the input.
     ///
     /// # Errors
-    /// [`ReadError`] with the way to the place.
+    /// [`ReadError`], with the path to the place.
     pub fn read<'de, T: Deserialize<'de>>(&self, decoder: Decoder<'de>) -> Result<T, ReadError> {
         self.read_with(decoder, &mut NoExtension)
     }
 
-    /// As [`TermCodec::read`], with types that the extension reads.
+    /// Reads as [`TermCodec::read`] does, with types that the extension decodes.
     ///
     /// # Errors
-    /// [`ReadError`] with the way to the place.
+    /// [`ReadError`], with the path to the place.
     pub fn read_with<'de, T: Deserialize<'de>>(
         &self,
         decoder: Decoder<'de>,
@@ -139,20 +143,20 @@ impl TermCodec {
         Ok(value)
     }
 
-    /// A value as a term: by its bytes.
+    /// Converts a value to a term, by its encoding.
     ///
     /// # Errors
-    /// [`WriteTermError`] for what no term can be.
+    /// [`WriteTermError`] for a value that has no term.
     pub fn to_term<T: Serialize + ?Sized>(&self, value: &T) -> Result<Term, WriteTermError> {
         let mut bytes = Vec::new();
         self.write(value, &mut bytes)?;
         Decoder::new(&bytes).last_term().map_err(<WriteTermError as serde::ser::Error>::custom)
     }
 
-    /// A term as a value: by its bytes.
+    /// Converts a term to a value, by its encoding.
     ///
     /// # Errors
-    /// [`ReadError`] with the way to the place.
+    /// [`ReadError`], with the path to the place.
     pub fn from_term<T: DeserializeOwned>(&self, term: &Term) -> Result<T, ReadError> {
         let mut bytes = Vec::new();
         term.write(&mut bytes).map_err(<ReadError as serde::de::Error>::custom)?;

@@ -1,14 +1,14 @@
-//! Names of Rust as atoms.
+//! Rust names as atoms.
 
 use super::options::Names;
 
 impl Names {
-    /// Appends the atom's text for a name.
+    /// Appends the text of the atom for a name.
     pub(super) fn write(self, name: &str, out: &mut String) {
         out.extend(self.characters(name));
     }
 
-    /// Whether a name's atom has this text.
+    /// Whether the atom for a name has this text.
     pub(super) fn is(self, name: &str, text: &str) -> bool {
         self.characters(name).eq(text.chars())
     }
@@ -32,7 +32,8 @@ impl Names {
     }
 }
 
-/// Whether an upper-case letter begins a word: after a small one or a digit, or as the last of several before a small one.
+/// Whether an upper-case letter begins a word: after a lower-case letter or a digit, or as
+/// the last of several before a lower-case letter.
 fn begins_word(before: Option<char>, after: Option<char>) -> bool {
     match before {
         None | Some('_') => false,

@@ -1,17 +1,17 @@
-//! How types of Rust and terms correspond, where there is a choice.
+//! The options of the correspondence between Rust types and terms.
 
-/// How names of variants and of unit structs become atoms.
+/// How names of variants and unit structs become atoms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Names {
-    /// `FetchAll` is `fetch_all`. A name that does not begin with an upper-case letter, as by `#[serde(rename)]`, stays as
-    /// it is.
+    /// `FetchAll` is `fetch_all`. A name that does not begin with an upper-case letter, as
+    /// from `#[serde(rename)]`, is unchanged.
     #[default]
     Snake,
-    /// As they are written: `FetchAll` is `'FetchAll'`.
+    /// Unchanged: `FetchAll` is `'FetchAll'`.
     AsWritten,
 }
 
-/// What structs are, and the fields of variants that have names.
+/// How structs, and variants with named fields, are encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Structs {
     /// `#{x => 1, y => 2}`, and `{move, #{x => 1}}`.
@@ -23,7 +23,7 @@ pub enum Structs {
     Record,
 }
 
-/// What `None` is written as. Both are read.
+/// How `None` is encoded. Both atoms are accepted when reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Absent {
     /// `undefined`, as in Erlang.

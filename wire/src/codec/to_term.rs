@@ -1,7 +1,8 @@
-//! Values of Rust as terms: serde's data model written as bytes, without a [`Term`](crate::etf::Term) in between.
+//! Rust values as terms: serde's data model encoded directly, without a
+//! [`Term`](crate::etf::Term) in between.
 //!
-//! Each method appends one term, and says whether it did: a type of the extension may have none. Lengths that are not
-//! known before are filled in at the end.
+//! Each method appends one term and returns whether it did: an extension type may have no
+//! term. Lengths that are not known in advance are filled in at the end.
 
 use super::error::WriteTermError;
 use super::extension::{ATOM, Extension, ExtensionValue, PREFIX, TERM};
@@ -14,14 +15,14 @@ use crate::etf::encode::{
 use crate::etf::{Atom, BigInt, EncodeError, Limits, tag};
 use serde::ser::{self, Serialize, Serializer};
 
-/// Writes values.
+/// Encodes values.
 pub(super) struct ToTerm<'o> {
     pub(super) out: &'o mut Vec<u8>,
     pub(super) names: Names,
     pub(super) structs: Structs,
     pub(super) absent: Absent,
     pub(super) extension: &'o mut dyn Extension,
-    /// How deep it is nested.
+    /// The current depth of nesting.
     pub(super) depth: usize,
 }
 
@@ -35,7 +36,7 @@ impl ToTerm<'_> {
         Ok(())
     }
 
-    /// The name of a variant or a unit struct.
+    /// Writes the name of a variant or a unit struct.
     fn name(&mut self, name: &str) -> Result<(), WriteTermError> {
         let mut text = String::with_capacity(name.len());
         self.names.write(name, &mut text);
@@ -56,7 +57,7 @@ impl ToTerm<'_> {
         Ok(true)
     }
 
-    /// What `Result` is: `{ok, V}`, or `ok` where `V` is that; `{error, E}`.
+    /// Writes a `Result`: `{ok, V}`, or `ok` if `V` is `ok`; `{error, E}`.
     fn result<T: Serialize + ?Sized>(
         &mut self,
         is_ok: bool,
@@ -77,16 +78,16 @@ impl ToTerm<'_> {
     }
 }
 
-/// A tuple, list or map of which elements are being written.
+/// A tuple, list or map whose elements are being written.
 pub(super) struct Compound<'w, 'o> {
     writer: &'w mut ToTerm<'o>,
     kind: CompoundKind,
-    /// Where the compound begins, its tag included.
+    /// The offset of the compound, including its tag.
     start: usize,
-    /// Where its elements begin.
+    /// The offset of its elements.
     elements: usize,
     count: usize,
-    /// Where the keys of a map lie.
+    /// The offsets of the keys of a map.
     keys: Vec<(usize, usize)>,
 }
 
@@ -94,17 +95,17 @@ pub(super) struct Compound<'w, 'o> {
 enum CompoundKind {
     List,
     Tuple,
-    /// The name, and then elements; the name alone if there are none.
+    /// The name, then elements; only the name if there are none.
     Variant,
     Map,
-    /// The same, as the second element of a tuple with the name.
+    /// A map as the second element of a tuple with the name.
     VariantMap,
-    /// A struct that is a tuple: a field that is left out has a place.
+    /// A struct as a tuple: a skipped field keeps its position.
     Positional,
 }
 
 impl<'w, 'o> Compound<'w, 'o> {
-    /// Begins a compound of at most so many elements, in a variant besides the name.
+    /// Starts a compound of at most `most` elements, not counting the name of a variant.
     fn begin(
         writer: &'w mut ToTerm<'o>,
         kind: CompoundKind,
@@ -122,7 +123,7 @@ impl<'w, 'o> Compound<'w, 'o> {
                 write_map_head(0, writer.out)?;
             }
             CompoundKind::Tuple | CompoundKind::Variant | CompoundKind::Positional => {
-                // The size of the head depends on the greatest count.
+                // The size of the head depends on the greatest possible count.
                 let most = most + usize::from(name.is_some());
                 write_tuple_head(most, writer.out)?;
                 name.map(|name| writer.name(name)).transpose()?;
@@ -151,7 +152,7 @@ impl<'w, 'o> Compound<'w, 'o> {
         Ok(())
     }
 
-    /// The value of the last key. A value without a term takes its key along.
+    /// Writes the value of the last key. If the value has no term, its key is removed.
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteTermError> {
         if value.serialize(&mut *self.writer)? {
             self.count += 1;
@@ -193,7 +194,7 @@ impl<'w, 'o> Compound<'w, 'o> {
             }
             CompoundKind::List => finish_list(writer.out, start, elements, count)?,
             CompoundKind::Variant if count == 1 => {
-                // The name alone: without the head, which has one byte for the count, or four.
+                // Only the name remains: remove the head, whose count has one byte or four.
                 let head = if writer.out[start] == tag::SMALL_TUPLE { 2 } else { 5 };
                 writer.out.drain(start..start + head);
             }
@@ -222,7 +223,7 @@ fn fill_in(out: &mut [u8], at: usize, what: &'static str, count: usize) -> Resul
     Ok(())
 }
 
-/// A list of bytes becomes a string, as OTP writes it: half as long.
+/// Converts a list of bytes to a string, as OTP does, which takes half the space.
 fn finish_list(
     out: &mut Vec<u8>,
     start: usize,
@@ -248,7 +249,7 @@ fn finish_list(
     Ok(())
 }
 
-/// Equal terms have equal bytes, but for the order of pairs of maps in keys.
+/// Equal terms have equal bytes, except for the order of pairs of maps within keys.
 fn check_keys(out: &[u8], keys: Vec<(usize, usize)>) -> Result<(), WriteTermError> {
     if keys.len() < 2 {
         return Ok(());
@@ -367,7 +368,8 @@ impl<'w, 'o> Serializer for &'w mut ToTerm<'o> {
         value: &T,
     ) -> Result<bool, WriteTermError> {
         if !name.starts_with(PREFIX) {
-            // A type that wraps itself in a box is as deep as one that nests in any other way.
+            // A newtype counts as a level, so that a type that contains itself in a box is
+            // limited too.
             self.enter()?;
             let written = value.serialize(&mut *self);
             self.depth -= 1;

@@ -1,7 +1,7 @@
-//! Terms, atoms and identities as fields of types that serde writes and reads.
+//! Terms, atoms and identities as fields of types that implement serde's traits.
 //!
-//! Within this codec they are themselves. In every other format a term, pid, port or reference is its bytes, and an atom its
-//! text.
+//! This codec encodes them as themselves. In any other format a term, pid, port or
+//! reference is its bytes, and an atom its text.
 
 use super::extension::{ATOM, TERM};
 use crate::etf::{Atom, Decoder, ExternalPid, Port, Reference, Term};
@@ -10,7 +10,7 @@ use serde::ser::{Error as _, Serialize, Serializer};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// The bytes of a term without a version.
+/// The bytes of a term without a version byte.
 struct Bytes(Vec<u8>);
 
 impl Serialize for Bytes {
@@ -115,7 +115,7 @@ impl<'de> Deserialize<'de> for Atom {
     }
 }
 
-/// A type that is one kind of term.
+/// A type that corresponds to one kind of term.
 trait TermType: Sized {
     const WHAT: &'static str;
     fn of(term: &Term) -> Option<Self>;

@@ -1,4 +1,5 @@
-//! Atoms: texts of at most 255 characters, and the bounded table in which a connection shares them.
+//! Atoms: texts of at most 255 characters, and the bounded table of the atoms that a
+//! connection shares.
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
@@ -8,11 +9,11 @@ use std::sync::Arc;
 
 /// An atom: a text of at most 255 characters.
 ///
-/// Cloning shares the text. Atoms that a program names are best made by [`Atom::fixed`], which
+/// Cloning shares the text. For atoms that appear in the program, [`Atom::fixed`]
 /// allocates nothing.
 ///
-/// Text from outside should become a binary, not an atom: the table of atoms of an Erlang node is finite,
-/// and a node whose table is full ends (rule Zterm12).
+/// Text from outside should become a binary and not an atom. The atom table of an Erlang
+/// node is finite, and a node whose table is full terminates (rule Zterm12).
 #[derive(Clone)]
 pub struct Atom(Text);
 
@@ -26,7 +27,7 @@ impl Atom {
     /// The greatest length of an atom, in characters.
     pub const MAX_CHARACTERS: usize = 255;
 
-    /// Checks the text and makes it an atom.
+    /// Creates an atom, if the text is short enough.
     ///
     /// # Errors
     /// [`AtomError`] if the text has more than [`Atom::MAX_CHARACTERS`].
@@ -36,14 +37,15 @@ impl Atom {
         Ok(Atom(Text::Shared(text.into())))
     }
 
-    /// An atom that the program names. A text of more than [`Atom::MAX_CHARACTERS`] is cut there.
+    /// Creates an atom from a text in the program. A text of more than
+    /// [`Atom::MAX_CHARACTERS`] is cut.
     #[must_use]
     pub fn fixed(text: &'static str) -> Self {
         let end = text.char_indices().nth(Self::MAX_CHARACTERS).map_or(text.len(), |(end, _)| end);
         Atom(Text::Fixed(&text[..end]))
     }
 
-    /// The text of the atom.
+    /// Returns the text of the atom.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match &self.0 {
@@ -53,7 +55,7 @@ impl Atom {
     }
 
     pub(crate) fn check(text: &str) -> Result<(), AtomError> {
-        // A character has at least one byte.
+        // A character has at least one byte, so a short text needs no count.
         if text.len() > Self::MAX_CHARACTERS {
             let characters = text.chars().count();
             if characters > Self::MAX_CHARACTERS {
@@ -120,7 +122,7 @@ impl fmt::Debug for Atom {
     }
 }
 
-/// The text cannot be an atom: it is too long.
+/// The text is too long for an atom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an atom of {characters} characters is over the limit of {}", Atom::MAX_CHARACTERS)]
 pub struct AtomError {
@@ -128,10 +130,10 @@ pub struct AtomError {
     pub characters: usize,
 }
 
-/// The atoms that a connection has seen, so that one that comes again is not allocated again.
+/// The atoms that a connection has received, so that a repeated atom is not allocated again.
 ///
-/// It keeps at most as many as it was told ([`Atoms::DEFAULT_CAPACITY`]); one that comes when it is full
-/// is read all the same, and not kept (rule Zterm12).
+/// The table keeps at most a fixed number of atoms ([`Atoms::DEFAULT_CAPACITY`] by
+/// default). When it is full, further atoms are decoded but not kept (rule Zterm12).
 #[derive(Debug)]
 pub struct Atoms {
     known: HashSet<Atom>,
@@ -139,31 +141,32 @@ pub struct Atoms {
 }
 
 impl Atoms {
-    /// How many atoms are kept unless told otherwise.
+    /// The default capacity.
     pub const DEFAULT_CAPACITY: usize = 100_000;
 
-    /// A table for at most so many atoms. It allocates as they come.
+    /// Creates a table of at most this many atoms. It allocates as atoms are added.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Atoms { known: HashSet::new(), capacity }
     }
 
-    /// How many atoms are kept.
+    /// The number of atoms in the table.
     #[must_use]
     pub fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// Whether no atom is kept.
+    /// Whether the table is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// The atom with this text: the one that is kept, or a new one, which is kept if there is room.
+    /// Returns the atom with this text from the table, or a new one, which is added if
+    /// there is room.
     ///
     /// # Errors
-    /// [`AtomError`] as [`Atom::new`].
+    /// [`AtomError`], as for [`Atom::new`].
     pub fn atom(&mut self, text: &str) -> Result<Atom, AtomError> {
         if let Some(known) = self.known.get(text) {
             return Ok(known.clone());

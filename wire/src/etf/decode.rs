@@ -1,13 +1,13 @@
-//! Reading of terms, with limits and without recursion.
+//! Decoding of terms, with limits and without recursion.
 //!
 //! ```text
 //!  bytes ─► head ─ a leaf ─────────────────────► values  1 2 ..
 //!             └── announces n terms ─► open  {,2 [,3 ..      │
-//!                                        └─ n are there: take them off, put the tuple there
+//!                                        └─ n are complete: replace them by the tuple
 //! ```
 //!
-//! Values lie on one list, what is open on another. A value allocates when it is complete, never for what
-//! is only announced.
+//! Values are on one list, open terms on another. A value allocates when it is complete,
+//! never for terms that are only announced.
 
 use super::atom::{Atom, Atoms};
 use super::limits::Limits;
@@ -18,42 +18,44 @@ use super::token::{DecodeError, FunHead, RecordHead, TermToken, Tokens};
 use std::sync::Arc;
 
 impl Term {
-    /// Reads a term from the bytes that `term_to_binary` makes: the version 131, the term, and nothing else.
+    /// Decodes a term from the bytes that `term_to_binary` produces: the version 131, the
+    /// term, and nothing else.
     ///
     /// # Errors
-    /// [`DecodeError`], with the place, for everything that is no term or is over [`Limits::DEFAULT`].
+    /// [`DecodeError`], with the place, for any input that is not a term or is over
+    /// [`Limits::DEFAULT`].
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         Decoder::new(bytes).version()?.last_term()
     }
 }
 
-/// Reads terms that follow one another, as those of a frame do.
+/// Decodes consecutive terms, such as those of a frame.
 #[derive(Debug)]
 pub struct Decoder<'a> {
     pub(crate) tokens: Tokens<'a>,
 }
 
 impl<'a> Decoder<'a> {
-    /// Reads these bytes, with [`Limits::DEFAULT`].
+    /// Creates a decoder of these bytes, with [`Limits::DEFAULT`].
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
         Decoder::with_limits(bytes, Limits::DEFAULT)
     }
 
-    /// Reads these bytes with limits. They hold for all terms together.
+    /// Creates a decoder of these bytes with limits, which apply to all terms together.
     #[must_use]
     pub fn with_limits(bytes: &'a [u8], limits: Limits) -> Self {
         Decoder { tokens: Tokens::new(bytes, limits) }
     }
 
-    /// With the atoms that the header of the frame lists: cached atoms are read as these.
+    /// Sets the atoms listed in the header of the frame, which cached atoms refer to.
     #[must_use]
     pub fn cached(mut self, cached: &'a [Atom]) -> Self {
         self.tokens.set_cached(cached);
         self
     }
 
-    /// With a table in which atoms are shared.
+    /// Sets the table of shared atoms.
     #[must_use]
     pub fn atoms(mut self, atoms: &'a mut Atoms) -> Self {
         self.tokens.set_atoms(atoms);
@@ -63,27 +65,27 @@ impl<'a> Decoder<'a> {
     /// Reads the version byte, 131.
     ///
     /// # Errors
-    /// [`DecodeError::Version`] if there is another byte.
+    /// [`DecodeError::Version`] if the byte is another one.
     pub fn version(mut self) -> Result<Self, DecodeError> {
         self.tokens.version()?;
         Ok(self)
     }
 
-    /// How far the next term is from the beginning, in bytes.
+    /// Returns the offset of the next term from the beginning, in bytes.
     #[must_use]
     pub fn offset(&self) -> usize {
         self.tokens.offset()
     }
 
-    /// Reads the next term.
+    /// Decodes the next term.
     ///
     /// # Errors
-    /// [`DecodeError`]; the decoder is of no use then.
+    /// [`DecodeError`]; the decoder must not be used any more.
     pub fn term(&mut self) -> Result<Term, DecodeError> {
         read(&mut self.tokens)
     }
 
-    /// Reads the next term, which must be the last.
+    /// Decodes the next term, which must be the last.
     ///
     /// # Errors
     /// [`DecodeError`]; [`DecodeError::Trailing`] if bytes follow.
@@ -94,27 +96,27 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// A term of which not all elements were read.
+/// A term whose elements were not all decoded.
 struct OpenTerm {
     kind: OpenKind,
-    /// Where its elements begin among the values.
+    /// The index of its first element in the values.
     start: usize,
-    /// How many are still to come.
+    /// The number of missing elements.
     left: usize,
 }
 
 enum OpenKind {
     Tuple,
-    /// Its elements; the tail follows.
+    /// The elements of a list; the tail follows.
     List,
-    /// The tail of a list, if it is no list.
+    /// The tail of a list, if it is not a list.
     Tail,
     Map,
     Fun(Box<FunHead>),
     Record(Box<RecordHead>),
 }
 
-/// The next term.
+/// Decodes the next term.
 pub(crate) fn read(tokens: &mut Tokens<'_>) -> Result<Term, DecodeError> {
     let mut values: Vec<Term> = Vec::new();
     let mut open: Vec<OpenTerm> = Vec::new();
@@ -152,7 +154,7 @@ pub(crate) fn read(tokens: &mut Tokens<'_>) -> Result<Term, DecodeError> {
     }
 }
 
-/// Makes values of what is complete. The last one, with nothing open, is the term.
+/// Replaces complete open terms by values. Returns the last value when no term is open.
 fn close(
     tokens: &mut Tokens<'_>,
     values: &mut Vec<Term>,
@@ -168,7 +170,7 @@ fn close(
         }
         let Some(OpenTerm { kind, start, .. }) = open.pop() else { return Ok(values.pop()) };
         let value = match kind {
-            // A list of no elements and a tail is the tail.
+            // A list without elements and with a tail is the tail.
             OpenKind::Tail if values.len() == start + 1 => None,
             kind => {
                 let elements = Elements::from_drain(values.drain(start..));
@@ -182,8 +184,8 @@ fn close(
     }
 }
 
-/// Reads what follows the elements of a list. Whether the list is complete: the tail can be a list itself, whose
-/// elements are further elements, or a term that is still to be read.
+/// Reads the data after the elements of a list. Returns whether the list is complete. The tail
+/// may be a list itself, whose elements are further elements, or a term that is not decoded yet.
 fn tail(
     tokens: &mut Tokens<'_>,
     values: &mut Vec<Term>,
@@ -217,7 +219,7 @@ fn complete(tokens: &Tokens<'_>, kind: OpenKind, elements: Elements) -> Result<T
     Ok(match kind {
         OpenKind::Tuple => Term::Tuple(elements),
         OpenKind::List => Term::List(elements),
-        // A nested list as the tail was joined to the elements as it came.
+        // A nested list in tail position was joined to the elements when it was read.
         OpenKind::Tail => Term::Improper(Improper(elements)),
         OpenKind::Map => Term::Map(
             Map::from_elements(elements).map_err(|EqualKeys| DecodeError::EqualKeys { offset })?,
@@ -239,7 +241,7 @@ fn complete(tokens: &Tokens<'_>, kind: OpenKind, elements: Elements) -> Result<T
     })
 }
 
-/// The term of a head that nothing follows.
+/// Returns the term of a head without nested terms.
 fn leaf(token: TermToken<'_>, tokens: &mut Tokens<'_>) -> Result<Term, DecodeError> {
     Ok(match token {
         TermToken::Int(number) => Term::Int(number),

@@ -1,7 +1,7 @@
-//! Writing of terms, as OTP 26 and later write them, without recursion.
+//! Encoding of terms, as by OTP 26 and later, without recursion.
 //!
-//! Integers are written in their shortest form, atoms in UTF-8 with a length of one byte where that suffices,
-//! lists of bytes up to 65 535 as strings, ports below 2^28 in 32 bits.
+//! Integers have their shortest form. Atoms are in UTF-8, with a length of one byte if that
+//! suffices. Lists of at most 65 535 bytes are strings. Ports below 2^28 have 32 bits.
 
 use super::identity::{ExternalPid, Port, Reference};
 use super::integer::BigInt;
@@ -9,31 +9,32 @@ use super::tag;
 use super::term::{Fun, Term};
 use std::slice::Iter;
 
-/// A term cannot be written: a length in it does not fit its field.
+/// A term cannot be encoded: a length in it does not fit into its field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} of length {length} cannot be written")]
 pub struct EncodeError {
-    /// What is too long.
+    /// The part that is too long.
     pub what: &'static str,
     /// Its length.
     pub length: usize,
 }
 
 impl Term {
-    /// The bytes that `term_to_binary` makes: the version 131 and the term.
+    /// Returns the bytes that `term_to_binary` produces: the version 131 and the term.
     ///
     /// # Errors
-    /// [`EncodeError`] if a length does not fit 32 bits.
+    /// [`EncodeError`] if a length does not fit into 32 bits.
     pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
         let mut out = vec![tag::VERSION];
         self.write(&mut out)?;
         Ok(out)
     }
 
-    /// Appends the term without a version, as it stands in frames and in other terms.
+    /// Appends the term without a version byte, as it appears in frames and in other terms.
     ///
     /// # Errors
-    /// [`EncodeError`] if a length does not fit 32 bits. What was appended by then is no term.
+    /// [`EncodeError`] if a length does not fit into 32 bits. The bytes appended so far
+    /// are not a term.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let mut tasks = Vec::new();
         head(self, out, &mut tasks)?;
@@ -59,18 +60,18 @@ impl Term {
     }
 }
 
-/// What is still to be written, the next one last.
+/// Pending work; the next item is the last.
 enum EncodeTask<'a> {
     Each(Iter<'a, Term>),
     /// The end of a proper list.
     Nil,
-    /// The size of a fun is filled in at its end.
+    /// Fills in the size of a fun at its end.
     FunSize {
         at: usize,
     },
 }
 
-/// Writes what can be written at once, and leaves what is nested as tasks.
+/// Writes the head of a term, and adds its nested terms to the tasks.
 fn head<'a>(
     term: &'a Term,
     out: &mut Vec<u8>,
@@ -107,7 +108,7 @@ fn head<'a>(
         },
         Term::Improper(list) => {
             write_list_head(list.elements().len(), out)?;
-            // The tail is the last of them.
+            // The tail is the last element.
             tasks.push(EncodeTask::Each(list.0.iter()));
         }
         Term::Map(map) => {
@@ -140,7 +141,7 @@ fn head<'a>(
     Ok(())
 }
 
-/// The byte that an element of a string is.
+/// Returns the byte that an element of a string represents.
 fn byte(term: &Term) -> Option<u8> {
     match term {
         Term::Int(number) => u8::try_from(*number).ok(),
@@ -148,13 +149,13 @@ fn byte(term: &Term) -> Option<u8> {
     }
 }
 
-/// The length of a list of bytes that is written as a string.
+/// Returns the length of a list of bytes that is encoded as a string.
 fn string_length(elements: &[Term]) -> Option<u16> {
     let count = u16::try_from(elements.len()).ok()?;
     elements.iter().all(|element| byte(element).is_some()).then_some(count)
 }
 
-/// The length as four bytes.
+/// Returns the length as four bytes.
 fn length(what: &'static str, length: usize) -> Result<[u8; 4], EncodeError> {
     u32::try_from(length).map(u32::to_be_bytes).map_err(|_| EncodeError { what, length })
 }
@@ -177,7 +178,7 @@ pub(crate) fn write_u64(number: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// An integer beyond 32 bits, at most 16 bytes; leading zeros are left out.
+/// Writes an integer beyond 32 bits, of at most 16 bytes, without leading zeros.
 fn write_magnitude(negative: bool, magnitude: &[u8], out: &mut Vec<u8>) {
     let count = magnitude.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     out.extend([tag::SMALL_BIG, u8::try_from(count).unwrap_or(u8::MAX), u8::from(negative)]);
@@ -202,13 +203,13 @@ pub(crate) fn write_big(number: &BigInt, out: &mut Vec<u8>) -> Result<(), Encode
     Ok(())
 }
 
-/// A finite float.
+/// Writes a finite float.
 pub(crate) fn write_float(float: f64, out: &mut Vec<u8>) {
     out.push(tag::NEW_FLOAT);
     out.extend(float.to_be_bytes());
 }
 
-/// The text of an atom: at most 255 characters, so at most 1 020 bytes.
+/// Writes the text of an atom: at most 255 characters, so at most 1 020 bytes.
 pub(crate) fn write_atom(text: &str, out: &mut Vec<u8>) {
     match u8::try_from(text.len()) {
         Ok(count) => out.extend([tag::SMALL_ATOM_UTF8, count]),
@@ -257,7 +258,7 @@ pub(crate) fn write_pid(pid: &ExternalPid, out: &mut Vec<u8>) {
 }
 
 fn write_port(port: &Port, out: &mut Vec<u8>) {
-    /// Ports from here on do not fit what nodes before OTP 24 knew.
+    /// Ports from here on exceed the range of nodes before OTP 24.
     const LARGE: u64 = 1 << 28;
     let small = u32::try_from(port.id).ok().filter(|_| port.id < LARGE);
     out.push(if small.is_some() { tag::NEW_PORT } else { tag::V4_PORT });

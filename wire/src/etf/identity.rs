@@ -1,10 +1,10 @@
-//! Identities of processes, ports and references of any node, as they cross the wire.
+//! Identities of processes, ports and references of any node, in their wire format.
 
 use super::atom::Atom;
 
 /// The identity of a process of some node.
 ///
-/// Two are equal exactly if node, creation and all numbers are (rule Zid8).
+/// Two pids are equal exactly if the node, the creation and all numbers are equal (rule Zid8).
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExternalPid {
     /// The low half of the number of the process.
@@ -13,7 +13,7 @@ pub struct ExternalPid {
     pub serial: u32,
     /// The node of the process.
     pub node: Atom,
-    /// Which incarnation of that node.
+    /// The incarnation of that node.
     pub creation: u32,
 }
 
@@ -22,7 +22,7 @@ pub struct ExternalPid {
 pub struct Port {
     /// The node of the port.
     pub node: Atom,
-    /// Which incarnation of that node.
+    /// The incarnation of that node.
     pub creation: u32,
     /// The number of the port.
     pub id: u64,
@@ -30,14 +30,15 @@ pub struct Port {
 
 /// A reference of some node: 1 to 5 words.
 ///
-/// Two are equal exactly if node, creation and all words are (rule Zid8).
+/// Two references are equal exactly if the node, the creation and all words are equal
+/// (rule Zid8).
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Reference {
     node: Atom,
     creation: u32,
-    /// How many of the words are used.
+    /// The number of used words.
     count: u8,
-    /// Those not used are 0.
+    /// The words. Unused words are 0.
     words: [u32; Reference::MAX_WORDS],
 }
 
@@ -45,7 +46,7 @@ impl Reference {
     /// The greatest number of words.
     pub const MAX_WORDS: usize = 5;
 
-    /// A reference with these words, the least significant first.
+    /// Creates a reference with these words, the least significant first.
     ///
     /// # Errors
     /// [`ReferenceError`] if there is no word, or more than [`Reference::MAX_WORDS`].
@@ -60,30 +61,30 @@ impl Reference {
         Ok(Reference { node, creation, count, words: all })
     }
 
-    /// The node that made it.
+    /// Returns the node that created it.
     #[must_use]
     pub fn node(&self) -> &Atom {
         &self.node
     }
 
-    /// Which incarnation of that node.
+    /// Returns the incarnation of that node.
     #[must_use]
     pub fn creation(&self) -> u32 {
         self.creation
     }
 
-    /// Its words, 1 to 5, the least significant first.
+    /// Returns the words, 1 to 5, the least significant first.
     #[must_use]
     pub fn words(&self) -> &[u32] {
         self.words.get(..self.count.into()).unwrap_or_default()
     }
 }
 
-/// A reference has 1 to 5 words.
+/// The number of words of a reference is not from 1 to 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a reference has 1 to {} words, not {words}", Reference::MAX_WORDS)]
 pub struct ReferenceError {
-    /// How many words there were.
+    /// The number of words.
     pub words: usize,
 }
 

@@ -1,20 +1,22 @@
-//! Integers of any size: a sign and a magnitude, with what terms need of them: order and text.
+//! Integers of any size: a sign and a magnitude, with the operations that terms need:
+//! order and text.
 
 use std::cmp::Ordering;
 use std::fmt::{self, Write};
 
 /// An integer of any size.
 ///
-/// Two are equal exactly if they are the same number: leading zero bytes are dropped, and zero has no sign.
+/// Each number has exactly one representation: leading zero bytes are removed, and zero
+/// has no sign.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct BigInt {
     negative: bool,
-    /// Little-endian, without zero bytes at the end.
+    /// Little-endian, without trailing zero bytes.
     magnitude: Box<[u8]>,
 }
 
 impl BigInt {
-    /// The integer with this sign and this magnitude, the least significant byte first.
+    /// Creates an integer with this sign and magnitude, the least significant byte first.
     #[must_use]
     pub fn new(negative: bool, magnitude: &[u8]) -> Self {
         let length = magnitude.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
@@ -27,19 +29,20 @@ impl BigInt {
         self.negative
     }
 
-    /// The absolute value, the least significant byte first, without leading zeros; empty for zero.
+    /// Returns the absolute value, the least significant byte first, without leading
+    /// zeros; empty for zero.
     #[must_use]
     pub fn magnitude(&self) -> &[u8] {
         &self.magnitude
     }
 
-    /// The integer as an `i64`, if it is one.
+    /// Returns the integer as an `i64`, if it fits.
     #[must_use]
     pub fn to_i64(&self) -> Option<i64> {
         i64::try_from(self.to_i128()?).ok()
     }
 
-    /// The integer as an `i128`, if it is one.
+    /// Returns the integer as an `i128`, if it fits.
     #[must_use]
     pub fn to_i128(&self) -> Option<i128> {
         let magnitude = self.low_u128()?;
@@ -50,7 +53,7 @@ impl BigInt {
         }
     }
 
-    /// The integer as a `u128`, if it is one.
+    /// Returns the integer as a `u128`, if it fits.
     #[must_use]
     pub fn to_u128(&self) -> Option<u128> {
         if self.negative { None } else { self.low_u128() }
@@ -62,13 +65,13 @@ impl BigInt {
         Some(u128::from_le_bytes(bytes))
     }
 
-    /// Compares with a finite float by value, exactly.
+    /// Compares exactly with a finite float by value.
     pub(crate) fn compare_float(&self, float: f64) -> Ordering {
         let whole = BigInt::truncate(float);
         self.cmp(&whole).then_with(|| 0.0_f64.total_cmp(&(float.fract() + 0.0)))
     }
 
-    /// The whole part of a finite float.
+    /// Returns the integral part of a finite float.
     fn truncate(float: f64) -> Self {
         let bits = float.to_bits();
         let exponent = u32::try_from(bits >> 52 & 0x7ff).unwrap_or_default();
@@ -126,8 +129,8 @@ impl Ord for BigInt {
     }
 }
 
-/// The number in decimal. The time is quadratic in its length: 4 KiB, the limit of what is read, take
-/// about a millisecond.
+/// Writes the number in decimal. The time is quadratic in the length: 4 KiB, the default
+/// limit of the decoder, take about a millisecond.
 impl fmt::Display for BigInt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const NINE_DIGITS: u64 = 1_000_000_000;
@@ -145,7 +148,7 @@ impl fmt::Display for BigInt {
             let mut remainder = 0;
             for limb in limbs.iter_mut().rev() {
                 let value = remainder << 32 | u64::from(*limb);
-                // Less than 2^32, for the remainder is less than the divisor.
+                // Less than 2^32, because the remainder is less than the divisor.
                 *limb = u32::try_from(value / NINE_DIGITS).unwrap_or(u32::MAX);
                 remainder = value % NINE_DIGITS;
             }

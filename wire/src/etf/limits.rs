@@ -1,28 +1,29 @@
-//! What a term from outside may cost at most.
+//! The limits on terms from outside.
 
-/// What a term that is read may cost at most (rule Zterm6). A term over a limit is an error, before
-/// anything is allocated for what is over it.
+/// The limits on a term that is decoded (rule Zterm6). A term over a limit is an error,
+/// before anything is allocated for the excess.
 ///
-/// With these the memory of a term that was read is bounded twice: by about 100 bytes for each byte of the
-/// input, since a term takes one byte at least, and by 100 bytes for each of [`Limits::terms`] and
-/// four times the length of the input.
+/// These limits bound the memory of a decoded term twice: by about 100 bytes for each byte
+/// of the input, since a term takes at least one byte, and by 100 bytes for each of
+/// [`Limits::terms`] plus four times the length of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How deep terms may be nested: `{{}}` is 2. For typed reads, which are recursive, 256 at most.
+    /// The greatest depth of nesting: `{{}}` is 2. Typed decoding is recursive and allows
+    /// at most 256.
     pub depth: usize,
-    /// How many terms there may be in one message, those inside of others counted; a list of bytes
-    /// counts each of them.
+    /// The greatest number of terms in one message, including nested ones. Each element of
+    /// a list of bytes counts.
     pub terms: usize,
     /// The greatest length of an integer, in bytes of its magnitude.
     pub integer_bytes: usize,
 }
 
 impl Limits {
-    /// The greatest depth of typed reads.
+    /// The greatest depth of typed decoding.
     pub const TYPED_DEPTH: usize = 256;
 
-    /// The limits unless told otherwise: depth 2 048, 4 million terms, integers of 4 KiB.
+    /// The default limits: depth 2 048, 4 million terms, integers of 4 KiB.
     pub const DEFAULT: Limits = Limits { depth: 2_048, terms: 4_000_000, integer_bytes: 4_096 };
 }
 

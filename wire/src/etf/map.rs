@@ -1,4 +1,4 @@
-//! Maps: how they are made, and how a value is found by its key.
+//! Construction of maps, and look-up by key.
 
 use super::term::{Elements, Map, Pairs, Term};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub struct EqualKeys;
 
 impl Map {
-    /// A map of these pairs, in this order.
+    /// Creates a map of these pairs, in this order.
     ///
     /// # Errors
     /// [`EqualKeys`] if two keys are equal (rule Zterm7).
@@ -17,10 +17,11 @@ impl Map {
         Self::from_elements(pairs.into_iter().flat_map(|(key, value)| [key, value]).collect())
     }
 
-    /// A map of keys and values in turns.
+    /// Creates a map of alternating keys and values.
     pub(crate) fn from_elements(pairs: Elements) -> Result<Self, EqualKeys> {
         let key = |at: u32| &pairs[at as usize * 2];
-        // At most 2^32 pairs can be read or written; what is beyond could not be looked up.
+        // At most 2^32 pairs can be encoded or decoded. Pairs beyond that could not be
+        // looked up.
         let count = u32::try_from(pairs.len() / 2).unwrap_or(u32::MAX);
         let ascending = |at| key(at).compare_exactly(key(at + 1)).is_lt();
         let sorted = if (0..count.saturating_sub(1)).all(ascending) {
@@ -36,7 +37,7 @@ impl Map {
         Ok(Map(Arc::new(Pairs { pairs, sorted })))
     }
 
-    /// How many pairs there are.
+    /// The number of pairs.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.pairs.len() / 2
@@ -48,7 +49,7 @@ impl Map {
         self.0.pairs.is_empty()
     }
 
-    /// The value of this key.
+    /// Returns the value of this key.
     #[must_use]
     pub fn get(&self, key: &Term) -> Option<&Term> {
         let (mut low, mut high) = (0, self.len());
@@ -64,12 +65,12 @@ impl Map {
         None
     }
 
-    /// The pairs, in the order in which they came.
+    /// Returns the pairs, in the order in which they were received.
     pub fn iter(&self) -> impl Iterator<Item = (&Term, &Term)> {
         self.0.pairs.chunks_exact(2).map(|pair| (&pair[0], &pair[1]))
     }
 
-    /// The pair at this place when they are sorted by their keys.
+    /// Returns the pair at this position of the order by key.
     pub(crate) fn sorted_pair(&self, at: usize) -> Option<(&Term, &Term)> {
         let at = self.0.sorted.get(at).map_or(at, |&at| at as usize);
         let pair = self.0.pairs.get(at.checked_mul(2)?..)?;

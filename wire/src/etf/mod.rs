@@ -1,8 +1,8 @@
-//! External terms: the values of Erlang, their bytes and their text.
+//! External terms: Erlang values, their encoding and their text.
 //!
-//! | what | where |
+//! | item | where |
 //! |---|---|
-//! | a value | [`Term`] and what it holds: [`Atom`], [`BigInt`], [`Float`], [`Bits`], [`Elements`], [`Improper`], [`Map`], [`ExternalPid`], [`Port`], [`Reference`], [`Fun`], [`Export`], [`Record`] |
+//! | a value | [`Term`] and its parts: [`Atom`], [`BigInt`], [`Float`], [`Bits`], [`Elements`], [`Improper`], [`Map`], [`ExternalPid`], [`Port`], [`Reference`], [`Fun`], [`Export`], [`Record`] |
 //! | bytes to a value | [`Term::decode`], [`Decoder`] within [`Limits`] |
 //! | a value to bytes | [`Term::encode`], [`Term::write`] |
 //! | a value to text | `Display` |

@@ -1,13 +1,13 @@
 //! Order, equality and hash of terms, without recursion.
 //!
-//! Erlang has one order of all terms: number < atom < reference < fun < port < pid < tuple < native record <
-//! map < `[]` < list < bit string. Numbers are ordered by their values, tuples and maps by their sizes first,
-//! lists element by element. It has it in two kinds:
+//! Erlang has one order of all terms: number < atom < reference < fun < port < pid < tuple
+//! < native record < map < `[]` < list < bit string. Numbers are ordered by value, tuples
+//! and maps by size first, lists element by element. The order has two kinds:
 //!
-//! | kind | of 1 and 1.0 | is |
+//! | kind | 1 and 1.0 | use |
 //! |---|---|---|
 //! | [`NumberComparison::Value`] | equal | Erlang's `<` and `==` |
-//! | [`NumberComparison::Exact`] | every integer is less than every float | the order of keys of maps, and `=:=` |
+//! | [`NumberComparison::Exact`] | integers are less than floats | the order of map keys, and `=:=` |
 
 use super::integer::BigInt;
 use super::term::{Float, Map, Term};
@@ -15,7 +15,7 @@ use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::slice::Iter;
 
-/// In which of the two kinds numbers are compared.
+/// The kind of number comparison.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NumberComparison {
     Value,
@@ -30,7 +30,7 @@ impl Term {
     }
 }
 
-/// As Erlang's `=:=`.
+/// Equality as in Erlang's `=:=`.
 impl PartialEq for Term {
     fn eq(&self, other: &Self) -> bool {
         walk(self, other, NumberComparison::Exact).is_eq()
@@ -45,7 +45,8 @@ impl PartialOrd for Term {
     }
 }
 
-/// As [`Term::compare`]; of what that finds equal, an integer is less than a float, and -0.0 less than 0.0.
+/// The order of [`Term::compare`]. Among terms that are equal in it, an integer is less
+/// than a float, and -0.0 is less than 0.0.
 impl Ord for Term {
     fn cmp(&self, other: &Self) -> Ordering {
         self.compare(other).then_with(|| self.compare_exactly(other))
@@ -53,13 +54,13 @@ impl Ord for Term {
 }
 
 impl Term {
-    /// The order of keys of maps: every integer is less than every float.
+    /// Compares in the order of map keys: every integer is less than every float.
     pub(crate) fn compare_exactly(&self, other: &Term) -> Ordering {
         walk(self, other, NumberComparison::Exact)
     }
 }
 
-/// What is still to be compared, the next one last.
+/// Pending work; the next item is the last.
 enum CompareTask<'a> {
     Each(Iter<'a, Term>, Iter<'a, Term>, NumberComparison),
     Lists(&'a [Term], Tail<'a>, &'a [Term], Tail<'a>, NumberComparison),
@@ -67,7 +68,7 @@ enum CompareTask<'a> {
     Values(&'a Map, &'a Map, usize, NumberComparison),
 }
 
-/// What follows the elements of a list; `None` is `[]`.
+/// The tail of a list; `None` is `[]`.
 type Tail<'a> = Option<&'a Term>;
 
 fn walk(one: &Term, other: &Term, kind: NumberComparison) -> Ordering {
@@ -126,7 +127,7 @@ fn walk(one: &Term, other: &Term, kind: NumberComparison) -> Ordering {
 const NIL: u8 = 11;
 const LIST: u8 = 12;
 
-/// The place of a term's type in the order.
+/// Returns the position of a term's type in the order.
 fn rank(term: &Term) -> u8 {
     match term {
         Term::Int(_) | Term::Big(_) | Term::Float(_) => 0,
@@ -145,7 +146,7 @@ fn rank(term: &Term) -> u8 {
     }
 }
 
-/// Compares what can be compared at once, and leaves what is nested as tasks.
+/// Compares the heads of two terms, and adds their nested terms to the tasks.
 fn heads<'a>(
     one: &'a Term,
     other: &'a Term,
@@ -219,7 +220,7 @@ fn heads<'a>(
     }
 }
 
-/// Numbers of which at most one is a float and at most one an `Int`.
+/// Compares numbers, at most one of them a float and at most one an `Int`.
 fn numbers(one: &Term, other: &Term, kind: NumberComparison) -> Ordering {
     let whole = |term: &Term| match term {
         Term::Int(number) => Some(BigInt::from(*number)),
@@ -242,7 +243,7 @@ fn numbers(one: &Term, other: &Term, kind: NumberComparison) -> Ordering {
 }
 
 fn small_and_float(number: i64, float: Float) -> Ordering {
-    // 2^53: below it, floats hold every integer.
+    // 2^53: up to it, floats represent every integer.
     const EXACT: i64 = 1 << 53;
     #[expect(clippy::cast_precision_loss, reason = "exact below 2^53")]
     if (-EXACT..=EXACT).contains(&number) {
@@ -252,7 +253,7 @@ fn small_and_float(number: i64, float: Float) -> Ordering {
     }
 }
 
-/// The bytes of a bit string and how many bits of the last one count.
+/// Returns the bytes of a bit string and the number of significant bits of the last byte.
 fn bits(term: &Term) -> (&[u8], u8) {
     match term {
         Term::Binary(bytes) => (bytes, 8),
@@ -261,7 +262,8 @@ fn bits(term: &Term) -> (&[u8], u8) {
     }
 }
 
-/// Bit by bit, and a beginning of another is less than that. Bits that do not count are 0, so the bytes decide first.
+/// Compares bit by bit; a proper prefix is less. Insignificant bits are 0, so the bytes
+/// decide first.
 fn bit_strings((a, a_last): (&[u8], u8), (b, b_last): (&[u8], u8)) -> Ordering {
     let common = a.len().min(b.len());
     let lengths = a.len().cmp(&b.len()).then(a_last.cmp(&b_last));
@@ -320,7 +322,7 @@ mod tests {
         assert_ne!(float(0.0), float(-0.0));
         assert_eq!(float(0.0).compare(&float(-0.0)), Ordering::Equal);
         let inside = |x: Term, y: Term| Term::tuple([x, y]);
-        // By value first, also within: {1, b} is after {1.0, a}.
+        // By value first, also in nested terms: {1, b} is after {1.0, a}.
         let (one, other) =
             (inside(Term::Int(1), Term::atom("b")), inside(float(1.0), Term::atom("a")));
         assert_eq!(one.cmp(&other), Ordering::Greater);

@@ -1,8 +1,9 @@
-//! Terms as text: as Erlang prints them on one line where its printable range is Unicode.
+//! Terms as text: the format of Erlang on one line, with Unicode as the printable range.
 //!
-//! It is what `io_lib:format("~0tp", [Term])` gives under `erl +pc unicode`, but for identities: Erlang prints the node
-//! of a pid as a number of its own table, which a term does not have. Here it is the node's name:
-//! `<shop@host.66.0>`, `#Ref<shop@host.1.2.3>` (words in Erlang's order, the most significant first), `#Port<shop@host.5>`.
+//! The text is that of `io_lib:format("~0tp", [Term])` under `erl +pc unicode`, except for
+//! identities. Erlang prints the node of a pid as a number of its own table, which a term does
+//! not contain. Here the node is printed by name: `<shop@host.66.0>`, `#Ref<shop@host.1.2.3>`
+//! (words in Erlang's order, the most significant first), `#Port<shop@host.5>`.
 
 use super::atom::Atom;
 use super::identity::{ExternalPid, Port, Reference};
@@ -52,11 +53,11 @@ impl Display for Term {
     }
 }
 
-/// What is still to be printed, the next one last.
+/// Pending work; the next item is the last.
 enum PrintTask<'a> {
     Term(&'a Term),
     Text(&'static str),
-    /// Terms, and what stands before the next one.
+    /// Terms, and the separator before the next one.
     Each(Iter<'a, Term>, &'static str),
     Pairs(&'a Map, usize),
     Fields(&'a Record, usize),
@@ -118,7 +119,7 @@ impl fmt::Debug for Term {
     }
 }
 
-/// Quoted where Erlang demands it.
+/// Quoted if Erlang requires quotes.
 impl Display for Atom {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if is_bare(self.as_str()) {
@@ -129,7 +130,8 @@ impl Display for Atom {
     }
 }
 
-/// The shortest text that is read as the same float, with an exponent where that is shorter or from 2^53 on.
+/// The shortest text that is parsed as the same float, with an exponent if that is
+/// shorter, and always from 2^53 on.
 impl Display for Float {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -138,7 +140,8 @@ impl Display for Float {
         if !scientific.contains('.') {
             scientific = scientific.replace('e', ".0e");
         }
-        // `{:?}` itself has an exponent for the greatest and the smallest, where that is shorter anyway.
+        // `{:?}` itself uses an exponent for very large and very small values, for which
+        // it is shorter anyway.
         let is_decimal = !decimal.contains('e') && decimal.len() <= scientific.len();
         let text = if is_decimal && value.abs() < EXACT { decimal } else { scientific };
         f.write_str(if value == 0.0 {
@@ -179,7 +182,7 @@ impl Display for Export {
     }
 }
 
-/// `#Fun<module.index.uniq>`
+/// `#Fun<module.old_index.old_uniq>`
 impl Display for Fun {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "#Fun<{}.{}.{}>", self.module.as_str(), self.old_index, self.old_uniq)
@@ -198,9 +201,9 @@ macro_rules! debug_as_display {
 
 debug_as_display!(ExternalPid, Port, Reference, Export, Fun);
 
-/// Whether an atom is written without quotes.
+/// Whether an atom is printed without quotes.
 fn is_bare(text: &str) -> bool {
-    // The letters of Latin-1; of others Erlang's scanner knows none.
+    // The letters of Latin-1. Erlang's scanner accepts no other letters.
     let lower = |c: char| c.is_ascii_lowercase() || ('ß'..='ÿ').contains(&c) && c != '÷';
     let upper = |c: char| c.is_ascii_uppercase() || ('À'..='Þ').contains(&c) && c != '×';
     let inner = |c: char| lower(c) || upper(c) || c.is_ascii_digit() || c == '_' || c == '@';
@@ -213,7 +216,7 @@ const RESERVED: [&str; 26] = [
     "when", "xor", "cond",
 ];
 
-/// The text of a list of printable characters, if it is one.
+/// Returns the text of a list of printable characters.
 fn text_of(elements: &[Term]) -> Option<String> {
     if elements.is_empty() {
         return None;

@@ -1,6 +1,6 @@
-//! The tags of external terms: the first byte of each.
+//! The tags of external terms: the first byte of each term.
 
-/// The byte before a term that stands for itself, outside of a distribution header.
+/// The byte before a self-contained term, outside a distribution header.
 pub(crate) const VERSION: u8 = 131;
 
 pub(crate) const NATIVE_RECORD: u8 = 67;

@@ -3,14 +3,14 @@
 //! ```text
 //!  Term ─┬─ Int, Float, Atom                      in place
 //!        ├─ Big, Binary, Bits, Pid, Port,
-//!        │  Reference, Export                     shared, without terms inside
+//!        │  Reference, Export                     shared, without nested terms
 //!        └─ Tuple, List, Improper, Map,
 //!           Fun, Record ──► Elements ──► Term..   shared, nested
 //! ```
 //!
-//! What is nested lies in [`Elements`], a shared slice: a clone of any term takes constant time and no
-//! stack. Dropping, comparing, hashing, printing, reading and writing use a list of what is to be done in
-//! place of recursion, so no depth of nesting exhausts a stack (rule Zterm6).
+//! Nested terms are stored in [`Elements`], a shared slice, so cloning any term takes constant
+//! time and no stack. Dropping, comparing, hashing, printing, decoding and encoding use a list
+//! of pending work in place of recursion, so no depth of nesting exhausts a stack (rule Zterm6).
 
 use super::atom::Atom;
 use super::identity::{ExternalPid, Port, Reference};
@@ -18,21 +18,21 @@ use super::integer::BigInt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A value of Erlang.
+/// An Erlang value.
 ///
-/// `==` and `Hash` are those of Erlang's `=:=`: `1` and `1.0` differ, and so do `0.0` and `-0.0` (as from OTP 27
-/// on). A map equals one with its pairs in another order, a string equals the list of its characters.
-/// [`Term::compare`](Term::compare) is Erlang's `<` and `==`; `Ord` is the same order, and decides between what is
-/// `==` only.
+/// `==` and `Hash` are those of Erlang's `=:=`: `1` and `1.0` differ, and so do `0.0` and `-0.0`
+/// (as since OTP 27). A map equals a map with the same pairs in another order, and a string
+/// equals the list of its characters. [`Term::compare`](Term::compare) is Erlang's `<` and `==`.
+/// `Ord` is the same order, except that it also orders terms that are `==` but not `=:=`.
 ///
-/// `Display` prints as `io_lib:format("~0tp", [Term])` does where `+pc unicode` was given.
+/// `Display` prints as `io_lib:format("~0tp", [Term])` does under `+pc unicode`.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Term {
     /// An integer of 64 bits.
     Int(i64),
-    /// An integer of any size. What fits [`Term::Int`] is written and compared as that;
-    /// `Term::from` makes the right one.
+    /// An integer of any size. A number that fits into [`Term::Int`] is encoded and
+    /// compared like one. `Term::from` selects the right variant.
     Big(Arc<BigInt>),
     /// A float.
     Float(Float),
@@ -40,11 +40,11 @@ pub enum Term {
     Atom(Atom),
     /// A binary: whole bytes.
     Binary(Arc<[u8]>),
-    /// A bit string that does not end at a byte.
+    /// A bit string that does not end at a byte boundary.
     Bits(Arc<Bits>),
     /// A tuple.
     Tuple(Elements),
-    /// A list that ends with `[]`; without elements it is `[]`.
+    /// A list that ends with `[]`. Without elements it is `[]`.
     List(Elements),
     /// A list that ends with another term: `[a|b]`.
     Improper(Improper),
@@ -56,40 +56,41 @@ pub enum Term {
     Port(Arc<Port>),
     /// A reference.
     Reference(Arc<Reference>),
-    /// A fun with its free variables; it can be carried, not called.
+    /// A fun with its free variables. It can be passed on, but not called.
     Fun(Arc<Fun>),
     /// `fun module:function/arity`.
     Export(Arc<Export>),
-    /// A native record, from OTP 29 on.
+    /// A native record, since OTP 29.
     Record(Arc<Record>),
 }
 
 impl Term {
-    /// The empty list.
+    /// Returns the empty list.
     #[must_use]
     pub fn nil() -> Self {
         Term::List(Elements::default())
     }
 
-    /// An atom that the program names: [`Atom::fixed`].
+    /// Creates an atom from a text in the program: [`Atom::fixed`].
     #[must_use]
     pub fn atom(text: &'static str) -> Self {
         Term::Atom(Atom::fixed(text))
     }
 
-    /// A tuple of these.
+    /// Creates a tuple.
     #[must_use]
     pub fn tuple(elements: impl IntoIterator<Item = Term>) -> Self {
         Term::Tuple(elements.into_iter().collect())
     }
 
-    /// A list of these.
+    /// Creates a list.
     #[must_use]
     pub fn list(elements: impl IntoIterator<Item = Term>) -> Self {
         Term::List(elements.into_iter().collect())
     }
 
-    /// The list of these, and then the tail: `[elements|tail]`. A tail that is a list is joined to it.
+    /// Creates a list with a tail: `[elements|tail]`. If the tail is a list, its elements
+    /// are appended.
     #[must_use]
     pub fn list_with_tail(elements: impl IntoIterator<Item = Term>, tail: Term) -> Self {
         let mut all: Vec<Term> = elements.into_iter().collect();
@@ -111,18 +112,19 @@ impl Term {
         }
     }
 
-    /// A binary with these bytes; of a text, with its UTF-8.
+    /// Creates a binary with these bytes, or with the UTF-8 of a text.
     #[must_use]
     pub fn binary(bytes: impl AsRef<[u8]>) -> Self {
         Term::Binary(bytes.as_ref().into())
     }
 
-    /// Whether other terms may lie in it.
+    /// Whether it contains other terms.
     pub(crate) fn is_nested(&self) -> bool {
         self.children().is_some_and(|children| !children.is_empty())
     }
 
-    /// The terms that lie directly in it: elements, a tail last, keys and values in turns, free variables.
+    /// Returns the directly nested terms: elements with a tail last, alternating keys and
+    /// values, free variables.
     pub(crate) fn children(&self) -> Option<&Elements> {
         match self {
             Term::Tuple(elements) | Term::List(elements) | Term::Improper(Improper(elements)) => {
@@ -135,7 +137,7 @@ impl Term {
         }
     }
 
-    /// The terms that lie directly in it, where nobody else holds them.
+    /// Returns the directly nested terms, if they are not shared.
     fn children_mut(&mut self) -> Option<&mut [Term]> {
         match self {
             Term::Tuple(elements) | Term::List(elements) | Term::Improper(Improper(elements)) => {
@@ -203,25 +205,25 @@ impl From<Map> for Term {
     }
 }
 
-/// A float as terms know it: finite. Erlang has no NaN and no infinities (rule Zterm7).
+/// A float that is finite. Erlang has no NaN and no infinities (rule Zterm7).
 #[derive(Clone, Copy, Debug)]
 pub struct Float(f64);
 
 impl Float {
-    /// The float, if it is finite.
+    /// Creates a float, if the value is finite.
     #[must_use]
     pub fn new(float: f64) -> Option<Self> {
         float.is_finite().then_some(Float(float))
     }
 
-    /// The float.
+    /// Returns the value.
     #[must_use]
     pub fn value(self) -> f64 {
         self.0
     }
 }
 
-/// A bit string that does not end at a byte: whole bytes, then 1 to 7 bits.
+/// A bit string that does not end at a byte boundary: whole bytes, then 1 to 7 bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Bits {
     bytes: Box<[u8]>,
@@ -229,34 +231,35 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// The bit string of these bytes, of whose last byte only the upper `last` bits count.
+    /// Creates a bit string of these bytes. Only the upper `last` bits of the last byte
+    /// are significant.
     ///
-    /// `None` if there are no bytes or `last` is not 1 to 7.
+    /// Returns `None` if there are no bytes or `last` is not from 1 to 7.
     #[must_use]
     pub fn new(bytes: &[u8], last: u8) -> Option<Self> {
         let mut bytes: Box<[u8]> = bytes.into();
         if !(1..=7).contains(&last) {
             return None;
         }
-        // Bits that do not count are 0, so that equal bit strings have equal bytes.
+        // Clear the insignificant bits, so that equal bit strings have equal bytes.
         *bytes.last_mut()? &= 0xff << (8 - last);
         Some(Bits { bytes, last })
     }
 
-    /// The bytes; in the last one, bits that do not count are 0.
+    /// Returns the bytes. The insignificant bits of the last one are 0.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// How many of the upper bits of the last byte count: 1 to 7.
+    /// Returns the number of significant upper bits of the last byte: 1 to 7.
     #[must_use]
     pub fn last_bits(&self) -> u8 {
         self.last
     }
 }
 
-/// Terms one after the other, shared: what lies in a tuple, list or map. It is read as a slice.
+/// A shared sequence of terms: the contents of a tuple, list or map. It dereferences to a slice.
 #[derive(Clone, Default)]
 pub struct Elements(Option<Arc<[Term]>>);
 
@@ -299,7 +302,7 @@ impl<'a> IntoIterator for &'a Elements {
     }
 }
 
-/// Without recursion: what is nested is taken out and dropped one after the other.
+/// Drops without recursion: nested terms are taken out and dropped one by one.
 impl Drop for Elements {
     fn drop(&mut self) {
         let Some(children) = self.unshared() else { return };
@@ -319,18 +322,19 @@ fn take_nested(terms: &mut [Term], taken: &mut Vec<Term>) {
     }
 }
 
-/// A list that ends with a term which is no list: `[a|b]`. [`Term::list_with_tail`] makes them.
+/// A list that ends with a term that is not a list: `[a|b]`. It is created by
+/// [`Term::list_with_tail`].
 #[derive(Clone)]
 pub struct Improper(pub(crate) Elements);
 
 impl Improper {
-    /// What stands before the tail: one element at least.
+    /// Returns the elements before the tail, at least one.
     #[must_use]
     pub fn elements(&self) -> &[Term] {
         self.0.split_last().map(|(_, elements)| elements).unwrap_or_default()
     }
 
-    /// The tail. It is no list.
+    /// Returns the tail, which is not a list.
     #[must_use]
     pub fn tail(&self) -> &Term {
         static NIL: Term = Term::List(Elements(None));
@@ -338,35 +342,37 @@ impl Improper {
     }
 }
 
-/// A map: pairs of a key and a value, no two keys equal.
+/// A map: pairs of a key and a value, with distinct keys.
 ///
-/// The pairs keep the order in which they came, so that what is sent on has the bytes it came with.
+/// The pairs keep the order in which they were received, so a map that is passed on has
+/// the same bytes.
 #[derive(Clone)]
 pub struct Map(pub(crate) Arc<Pairs>);
 
 pub(crate) struct Pairs {
-    /// Keys and values in turns.
+    /// Alternating keys and values.
     pub(crate) pairs: Elements,
-    /// The numbers of the pairs, sorted by their keys; empty where they already are.
+    /// The indices of the pairs, sorted by key; empty if the pairs are sorted already.
     pub(crate) sorted: Box<[u32]>,
 }
 
-/// A fun with its free variables, as an Erlang node made it. It goes home as it came.
+/// A fun with its free variables, as created by an Erlang node. It is returned to that
+/// node unchanged.
 #[derive(Clone)]
 pub struct Fun {
-    /// How many arguments it takes.
+    /// The number of arguments.
     pub arity: u8,
     /// The identity of its module's code.
     pub uniq: [u8; 16],
-    /// Its number within the module.
+    /// The number of the fun within its module.
     pub index: u32,
-    /// Its module.
+    /// The module.
     pub module: Atom,
-    /// An older number within the module.
+    /// The number within the module in the old encoding.
     pub old_index: i64,
-    /// An older identity.
+    /// The identity in the old encoding.
     pub old_uniq: i64,
-    /// The process that made it.
+    /// The process that created it.
     pub pid: ExternalPid,
     /// The values of its free variables.
     pub free: Elements,
@@ -379,11 +385,11 @@ pub struct Export {
     pub module: Atom,
     /// The function.
     pub function: Atom,
-    /// How many arguments it takes.
+    /// The number of arguments.
     pub arity: u8,
 }
 
-/// A native record of OTP 29: a name, and values that have names.
+/// A native record of OTP 29: a name, and named values.
 #[derive(Clone)]
 pub struct Record {
     flags: u8,
@@ -394,8 +400,8 @@ pub struct Record {
 }
 
 impl Record {
-    /// A record with these names and values; `None` if there are not as many values as names.
-    /// The flags are kept as they are.
+    /// Creates a record with these names and values. Returns `None` if their numbers
+    /// differ. The flags are stored unchanged.
     #[must_use]
     pub fn new(
         flags: u8,
@@ -408,31 +414,31 @@ impl Record {
         (fields.len() == values.len()).then_some(Record { flags, module, name, fields, values })
     }
 
-    /// The flags, as they came.
+    /// Returns the flags, as received.
     #[must_use]
     pub fn flags(&self) -> u8 {
         self.flags
     }
 
-    /// The module that defines it.
+    /// Returns the module that defines the record.
     #[must_use]
     pub fn module(&self) -> &Atom {
         &self.module
     }
 
-    /// Its name.
+    /// Returns the name of the record.
     #[must_use]
     pub fn name(&self) -> &Atom {
         &self.name
     }
 
-    /// The names of its fields.
+    /// Returns the names of the fields.
     #[must_use]
     pub fn fields(&self) -> &[Atom] {
         &self.fields
     }
 
-    /// The values of its fields, in the order of the names.
+    /// Returns the values of the fields, in the order of the names.
     #[must_use]
     pub fn values(&self) -> &[Term] {
         &self.values

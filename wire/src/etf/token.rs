@@ -1,8 +1,8 @@
-//! The heads of terms: what one tag and its fixed fields say. Trees of terms and typed reads are both
-//! made of these, so there is one place that reads each tag.
+//! The heads of terms: a tag with its fixed fields. Both untyped and typed decoding are
+//! based on heads, so each tag is read in one place.
 //!
-//! Everything is checked before it is believed: a length against the bytes that are left (each element takes at
-//! least one), the count of terms and the size of integers against [`Limits`].
+//! Everything is validated first: a length against the bytes that are left (each element
+//! takes at least one), the number of terms and the size of integers against [`Limits`].
 
 use super::atom::{Atom, Atoms};
 use super::identity::{ExternalPid, Port, Reference};
@@ -13,7 +13,7 @@ use super::term::Float;
 use crate::reader::{Reader, Short};
 use std::borrow::Cow;
 
-/// A term cannot be read. Offsets count from the beginning of the input.
+/// Why a term cannot be decoded. Offsets count from the beginning of the input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
@@ -25,11 +25,11 @@ pub enum DecodeError {
     Version {
         /// The place.
         offset: usize,
-        /// The byte there.
+        /// The byte found.
         found: u8,
     },
-    /// A tag that is unknown, obsolete, or not sent between nodes: 80 (compressed), 99, 101, 102, 103, 114,
-    /// 117, 121 and others (rule Zterm4).
+    /// A tag that is unknown, obsolete, or not sent between nodes: 80 (compressed), 99,
+    /// 101, 102, 103, 114, 117, 121 and others (rule Zterm4).
     #[error("at offset {offset}: tag {tag} is not read")]
     Tag {
         /// The place.
@@ -37,24 +37,24 @@ pub enum DecodeError {
         /// The tag.
         tag: u8,
     },
-    /// A term of one kind stands where the format demands another.
+    /// The term is of another kind than the format requires.
     #[error("at offset {offset}: {expected} expected, found tag {tag}")]
     Expected {
         /// The place.
         offset: usize,
-        /// What the format demands.
+        /// The required item.
         expected: &'static str,
-        /// The tag that was found.
+        /// The tag found.
         tag: u8,
     },
-    /// More elements are announced than bytes follow.
+    /// More elements are announced than can fit into the remaining bytes.
     #[error("at offset {offset}: {claimed} elements do not fit in {left} bytes")]
     Claim {
         /// The place.
         offset: usize,
-        /// How many elements are announced.
+        /// The number of announced elements.
         claimed: u64,
-        /// How many bytes follow.
+        /// The number of remaining bytes.
         left: usize,
     },
     /// The term is nested deeper than [`Limits::depth`].
@@ -78,7 +78,7 @@ pub enum DecodeError {
     Integer {
         /// The place.
         offset: usize,
-        /// Its length.
+        /// The length of the integer.
         bytes: usize,
         /// The limit.
         limit: usize,
@@ -110,35 +110,35 @@ pub enum DecodeError {
     AtomLength {
         /// The place.
         offset: usize,
-        /// Its length.
+        /// The length of the atom.
         characters: usize,
     },
-    /// A cached atom is not among those that the header of the frame lists.
+    /// A cached atom is not among those listed in the header of the frame.
     #[error("at offset {offset}: cached atom {index} of {known}")]
     CachedAtom {
         /// The place.
         offset: usize,
-        /// The number of the atom.
+        /// The index of the atom.
         index: u8,
-        /// How many atoms the header lists.
+        /// The number of atoms that the header lists.
         known: usize,
     },
-    /// The last byte of a bit string has 1 to 8 bits, and there must be one.
+    /// A bit string has no bytes, or its last byte does not have 1 to 8 bits.
     #[error("at offset {offset}: a bit string of {bytes} bytes with {bits} bits in the last")]
     Bits {
         /// The place.
         offset: usize,
-        /// How many bytes it has.
+        /// The number of bytes.
         bytes: usize,
-        /// How many bits the last one is said to have.
+        /// The announced number of bits of the last byte.
         bits: u8,
     },
-    /// A reference has 1 to 5 words.
+    /// A reference does not have 1 to 5 words.
     #[error("at offset {offset}: a reference of {words} words")]
     Words {
         /// The place.
         offset: usize,
-        /// How many there are.
+        /// The number of words.
         words: u16,
     },
     /// Two keys of a map are equal.
@@ -147,14 +147,14 @@ pub enum DecodeError {
         /// The end of the map.
         offset: usize,
     },
-    /// A fun does not have the size it says.
+    /// A fun does not have its announced size.
     #[error("at offset {offset}: a fun that says {claimed} bytes has {found}")]
     FunSize {
-        /// The beginning of the fun.
+        /// The start of the fun.
         offset: usize,
-        /// The size it says.
+        /// The announced size.
         claimed: u32,
-        /// The size it has.
+        /// The actual size.
         found: usize,
     },
     /// Bytes follow the term.
@@ -162,29 +162,29 @@ pub enum DecodeError {
     Trailing {
         /// The end of the term.
         offset: usize,
-        /// How many bytes follow.
+        /// The number of bytes that follow.
         left: usize,
     },
 }
 
-/// The head of a term. What announces further terms is followed by them.
+/// The head of a term. Announced terms follow it.
 #[derive(Clone, Debug)]
 pub(crate) enum TermToken<'a> {
     Int(i64),
     Big(BigInt),
     Float(Float),
     Atom(AtomText<'a>),
-    /// A whole list of bytes; each is an integer.
+    /// A whole list of bytes. Each byte is an integer.
     Text(&'a [u8]),
     Binary(&'a [u8]),
-    /// Bytes, and how many bits of the last one count: 1 to 7.
+    /// Bytes, and the number of significant bits of the last one: 1 to 7.
     Bits(&'a [u8], u8),
     Nil,
-    /// So many elements follow, then the tail.
+    /// This many elements follow, then the tail.
     List(usize),
-    /// So many elements follow.
+    /// This many elements follow.
     Tuple(usize),
-    /// So many pairs follow.
+    /// This many pairs follow.
     Map(usize),
     Pid(ExternalPid),
     Port(Port),
@@ -194,13 +194,13 @@ pub(crate) enum TermToken<'a> {
         function: Atom,
         arity: u8,
     },
-    /// So many free variables follow.
+    /// This many free variables follow.
     Fun(Box<FunHead>, usize),
     /// As many values follow as there are fields.
     Record(Box<RecordHead>),
 }
 
-/// The text of an atom, not yet an [`Atom`].
+/// The text of an atom that is not an [`Atom`] yet.
 #[derive(Clone, Debug)]
 pub(crate) enum AtomText<'a> {
     Text(Cow<'a, str>),
@@ -216,7 +216,7 @@ impl AtomText<'_> {
     }
 }
 
-/// What a fun has besides its free variables.
+/// The fixed fields of a fun, without its free variables.
 #[derive(Clone, Debug)]
 pub(crate) struct FunHead {
     pub(crate) offset: usize,
@@ -231,7 +231,7 @@ pub(crate) struct FunHead {
 }
 
 impl FunHead {
-    /// Checks where the fun ends.
+    /// Checks the end of the fun against its size.
     pub(crate) fn ends_at(&self, end: usize) -> Result<(), DecodeError> {
         let (offset, claimed) = (self.offset, self.size);
         // The size does not count the tag.
@@ -244,7 +244,7 @@ impl FunHead {
     }
 }
 
-/// What a native record has besides its values.
+/// The fixed fields of a native record, without its values.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordHead {
     pub(crate) flags: u8,
@@ -253,7 +253,7 @@ pub(crate) struct RecordHead {
     pub(crate) fields: Vec<Atom>,
 }
 
-/// Reads heads one after the other, and keeps the account of what was read.
+/// Reads consecutive heads, and counts the terms.
 #[derive(Debug)]
 pub(crate) struct Tokens<'a> {
     reader: Reader<'a>,
@@ -268,12 +268,12 @@ impl<'a> Tokens<'a> {
         Tokens { reader: Reader::new(bytes), limits, terms: 0, cached: &[], atoms: None }
     }
 
-    /// With the atoms that the header of the frame lists, for cached atoms.
+    /// Sets the atoms listed in the header of the frame, for cached atoms.
     pub(crate) fn set_cached(&mut self, cached: &'a [Atom]) {
         self.cached = cached;
     }
 
-    /// With the table in which atoms are shared.
+    /// Sets the table of shared atoms.
     pub(crate) fn set_atoms(&mut self, atoms: &'a mut Atoms) {
         self.atoms = Some(atoms);
     }
@@ -298,7 +298,7 @@ impl<'a> Tokens<'a> {
         Ok(self.reader.peek()?)
     }
 
-    /// Reads the same input again from an offset, with an account of its own, to say what is there.
+    /// Reads the same input again from an offset, with a count of its own, to describe an error.
     pub(crate) fn again_at(&self, offset: usize) -> Tokens<'a> {
         Tokens {
             reader: self.reader.at(offset),
@@ -309,17 +309,18 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Whether the input may name cached atoms.
+    /// Whether the input may refer to cached atoms.
     pub(crate) fn has_cached(&self) -> bool {
         !self.cached.is_empty()
     }
 
-    /// Passes over the next term, without recursion.
+    /// Skips the next term, without recursion.
     pub(crate) fn skip(&mut self) -> Result<(), DecodeError> {
         let mut left = 1_usize;
         while left > 0 {
             left -= 1;
-            // Each is at most as many as bytes are left, and takes one at least.
+            // Each count is at most the number of bytes left, and each term takes at least
+            // one byte.
             left += match self.next()? {
                 TermToken::Tuple(count) | TermToken::Fun(_, count) => count,
                 TermToken::List(count) => count + 1,
@@ -331,7 +332,7 @@ impl<'a> Tokens<'a> {
         Ok(())
     }
 
-    /// The version byte.
+    /// Reads the version byte.
     pub(crate) fn version(&mut self) -> Result<(), DecodeError> {
         let offset = self.offset();
         match self.reader.u8()? {
@@ -340,7 +341,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// That nothing follows.
+    /// Checks that nothing follows.
     pub(crate) fn end(&self) -> Result<(), DecodeError> {
         match (self.offset(), self.left()) {
             (_, 0) => Ok(()),
@@ -348,7 +349,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The next head.
+    /// Reads the next head.
     pub(crate) fn next(&mut self) -> Result<TermToken<'a>, DecodeError> {
         let offset = self.offset();
         self.count(1)?;
@@ -384,7 +385,7 @@ impl<'a> Tokens<'a> {
             tag::NIL => TermToken::Nil,
             tag::LIST => {
                 let length = self.length()?;
-                // The tail takes a byte too.
+                // The tail takes at least one byte too.
                 self.claim(offset, length, 1, 1)?;
                 TermToken::List(length)
             }
@@ -425,7 +426,7 @@ impl<'a> Tokens<'a> {
         })
     }
 
-    /// An atom where the format demands one.
+    /// Reads an atom where the format requires one.
     pub(crate) fn atom(&mut self) -> Result<Atom, DecodeError> {
         let offset = self.offset();
         self.count(1)?;
@@ -434,7 +435,7 @@ impl<'a> Tokens<'a> {
         self.make_atom(text)
     }
 
-    /// The atom with this text, shared if there is a table.
+    /// Returns the atom with this text, from the table if there is one.
     pub(crate) fn make_atom(&mut self, text: AtomText<'_>) -> Result<Atom, DecodeError> {
         let made = match (text, self.atoms.as_deref_mut()) {
             (AtomText::Cached(atom), _) => return Ok(atom.clone()),
@@ -445,13 +446,13 @@ impl<'a> Tokens<'a> {
         made.map_err(|error| DecodeError::AtomLength { offset, characters: error.characters })
     }
 
-    /// A pid where the format demands one.
+    /// Reads a pid where the format requires one.
     pub(crate) fn pid(&mut self) -> Result<ExternalPid, DecodeError> {
         self.demand(tag::NEW_PID, "a pid")?;
         self.pid_fields()
     }
 
-    /// A reference where the format demands one.
+    /// Reads a reference where the format requires one.
     pub(crate) fn reference(&mut self) -> Result<Reference, DecodeError> {
         let offset = self.offset();
         self.demand(tag::NEWER_REFERENCE, "a reference")?;
@@ -562,7 +563,7 @@ impl<'a> Tokens<'a> {
         let count = self.length()?;
         let flags = self.reader.u8()?;
         let (module, name) = (self.atom()?, self.atom()?);
-        // Each field has a name of two bytes and a value.
+        // Each field has a name of at least two bytes and a value.
         self.claim(offset, count, 3, 0)?;
         let fields = (0..count).map(|_| self.atom()).collect::<Result<_, _>>()?;
         Ok(TermToken::Record(Box::new(RecordHead { flags, module, name, fields })))
@@ -573,7 +574,7 @@ impl<'a> Tokens<'a> {
         Ok(self.reader.u8()?)
     }
 
-    /// An integer of 64 bits where the format demands one.
+    /// Reads an integer of 64 bits where the format requires one.
     pub(crate) fn small(&mut self) -> Result<i64, DecodeError> {
         let (offset, tag) = (self.offset(), self.peek_tag()?);
         match self.next()? {
@@ -583,11 +584,11 @@ impl<'a> Tokens<'a> {
     }
 
     fn length(&mut self) -> Result<usize, Short> {
-        // A length that does not fit `usize` is longer than any input.
+        // A length that does not fit into `usize` is longer than any input.
         Ok(usize::try_from(self.reader.u32()?).unwrap_or(usize::MAX))
     }
 
-    /// That so many elements of so many bytes, and `more` bytes, can follow.
+    /// Checks that this many elements of at least `bytes` bytes, and `more` bytes, can follow.
     fn claim(
         &self,
         offset: usize,
@@ -613,7 +614,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Each byte is the character of its number; ASCII is not copied.
+/// Decodes Latin-1: each byte is the character with its number. ASCII is not copied.
 fn latin1(bytes: &[u8]) -> Cow<'_, str> {
     match str::from_utf8(bytes) {
         Ok(text) if text.is_ascii() => Cow::Borrowed(text),

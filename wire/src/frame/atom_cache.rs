@@ -1,4 +1,5 @@
-//! The atom cache of a connection, inward: 8 segments of 256 places, which the headers of frames set and name.
+//! The incoming atom cache of a connection: 8 segments of 256 places, which headers of
+//! frames set and refer to.
 
 use super::error::FrameError;
 use crate::etf::{Atom, Atoms};
@@ -7,16 +8,16 @@ use crate::reader::Reader;
 const SEGMENTS: usize = 8;
 const PLACES: usize = 256;
 
-/// What the peer has put into its cache. A segment allocates when it is used first: 6 KiB.
+/// The peer's cache. A segment allocates 6 KiB when it is first used.
 #[derive(Debug, Default)]
 pub(super) struct AtomCache {
     segments: [Vec<Option<Atom>>; SEGMENTS],
 }
 
 impl AtomCache {
-    /// Reads the list of atoms of a header, behind their count: flags of half a byte for each, and one half for all,
-    /// then the places, with the texts of those that are new. The atoms are those that the terms of the
-    /// frame name by their number in the list.
+    /// Reads the list of atoms in a header, after their count: half a byte of flags for
+    /// each atom and another half for all, then the places, with the texts of new atoms.
+    /// The terms of the frame refer to these atoms by their position in the list.
     pub(super) fn read(
         &mut self,
         reader: &mut Reader<'_>,
@@ -90,7 +91,7 @@ mod tests {
         let (mut cache, mut atoms) = (AtomCache::default(), Atoms::default());
         let mut read = |bytes: &[u8], count| cache.read(&mut Reader::new(bytes), count, &mut atoms);
         assert_eq!(read(&[3, 9], 1), Err(FrameError::NeverSet { segment: 3, place: 9 }));
-        // Two new ones, the lengths of two bytes, for bit 0 of half-byte 2 is set.
+        // Two new atoms. Their lengths have two bytes, because bit 0 of half-byte 2 is set.
         let bytes = [0x98, 1, 5, 0, 1, b'a', 6, 0, 2, b'b', b'c'];
         assert_eq!(read(&bytes, 2), Ok(vec![Atom::fixed("a"), Atom::fixed("bc")]));
         for end in 0..bytes.len() {

@@ -1,10 +1,10 @@
-//! Which of the three forms of frames a connection has, by what was negotiated.
+//! The form of a connection's frames, which depends on the negotiated flags.
 
 use crate::flags::DistributionFlags;
 
 /// The form of the frames of a connection.
 ///
-/// | negotiated | a frame is |
+/// | negotiated | contents of a frame |
 /// |---|---|
 /// | neither | length, 112, 131, control, and 131, payload if there is one |
 /// | FRAGMENTS | length, 131, 68, 0, control, payload; large messages in fragments |
@@ -16,7 +16,7 @@ pub struct FrameFormat {
 }
 
 impl FrameFormat {
-    /// The form that a connection with these flags has.
+    /// Returns the form for a connection with these flags.
     #[must_use]
     pub fn of(negotiated: DistributionFlags) -> Self {
         FrameFormat {
@@ -25,7 +25,7 @@ impl FrameFormat {
         }
     }
 
-    /// Whether frames have a header; if not, they are passed through.
+    /// Whether frames have a header. Frames without one are "passed through".
     #[must_use]
     pub fn has_headers(self) -> bool {
         self.cache || self.fragments
@@ -46,9 +46,9 @@ impl FrameFormat {
 
 /// The first byte of a frame without a header.
 pub(super) const PASS_THROUGH: u8 = 112;
-/// The second byte of a frame that is a whole message.
+/// The second byte of a frame that holds a whole message.
 pub(super) const WHOLE: u8 = 68;
-/// The second byte of a frame that is the first fragment of a message.
+/// The second byte of a frame that holds the first fragment of a message.
 pub(super) const FIRST_FRAGMENT: u8 = 69;
-/// The second byte of a frame that is a further fragment.
+/// The second byte of a frame that holds a further fragment.
 pub(super) const FURTHER_FRAGMENT: u8 = 70;

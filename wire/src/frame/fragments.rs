@@ -1,37 +1,37 @@
-//! Messages that come in fragments, put together, within bounds (rule Zmsg6).
+//! Reassembly of messages from fragments, within bounds (rule Zmsg6).
 
 use super::error::FrameError;
 use crate::control::ControlMessage;
 use crate::etf::Atom;
 use std::collections::HashMap;
 
-/// What the peer may keep under way.
+/// The limits on the messages that a peer may keep open.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FragmentLimits {
-    /// How many messages at one time.
+    /// The greatest number of messages at a time.
     pub(super) sequences: usize,
-    /// How many bytes all of them have.
+    /// The greatest number of bytes of all messages.
     pub(super) bytes: usize,
-    /// How many bytes one of them has.
+    /// The greatest number of bytes of one message.
     pub(super) message: usize,
 }
 
-/// Messages of which not all fragments have come.
+/// The messages whose fragments have not all arrived.
 #[derive(Debug)]
 pub(super) struct Fragments {
     limits: FragmentLimits,
     open: HashMap<u64, Sequence>,
-    /// The bytes of all that are open.
+    /// The number of bytes of all open messages.
     bytes: usize,
 }
 
-/// A message: its control message, the atoms that its header lists, and its payload so far.
+/// A message: its control message, the atoms listed in its header, and the payload so far.
 #[derive(Debug)]
 pub(super) struct Sequence {
     pub(super) control: ControlMessage,
     pub(super) cached: Vec<Atom>,
     pub(super) payload: Vec<u8>,
-    /// The number of the next fragment; the last one is 1.
+    /// The number of the next fragment. The last one has number 1.
     next: u64,
 }
 
@@ -40,12 +40,13 @@ impl Fragments {
         Fragments { limits, open: HashMap::new(), bytes: 0 }
     }
 
-    /// How many messages are under way.
+    /// The number of open messages.
     pub(super) fn len(&self) -> usize {
         self.open.len()
     }
 
-    /// The first fragment of a message of `left` fragments. The message, if there is only one.
+    /// Handles the first fragment of a message of `left` fragments. Returns the message if
+    /// there is only one fragment.
     pub(super) fn first(
         &mut self,
         sequence: u64,
@@ -76,7 +77,7 @@ impl Fragments {
         Ok(None)
     }
 
-    /// A further fragment. The message, if it is the last one.
+    /// Handles a further fragment. Returns the message if the fragment is the last.
     pub(super) fn further(
         &mut self,
         sequence: u64,
@@ -106,7 +107,7 @@ impl Fragments {
         Ok(None)
     }
 
-    /// Counts so many bytes more of a message that had `before`.
+    /// Counts `more` bytes of a message that had `before` bytes.
     fn account(&mut self, before: usize, more: usize) -> Result<(), FrameError> {
         if before + more > self.limits.message {
             return Err(FrameError::Message { limit: self.limits.message });

@@ -1,4 +1,4 @@
-//! Frames that come in: bytes to messages.
+//! Incoming frames: from bytes to messages.
 
 use super::atom_cache::AtomCache;
 use super::error::FrameError;
@@ -9,27 +9,27 @@ use crate::etf::{Atom, Atoms, DecodeError, Decoder, Limits, Term, tag};
 use crate::reader::Reader;
 use std::borrow::Cow;
 
-/// What a peer may send, and keep under way.
+/// The limits on what a peer may send and keep open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FrameLimits {
     /// The greatest length of a frame, in bytes.
     pub frame_bytes: usize,
-    /// The greatest length of a payload that comes in fragments, in bytes.
+    /// The greatest length of a payload in fragments, in bytes.
     pub message_bytes: usize,
-    /// How many bytes all messages may have that are under way in fragments.
+    /// The greatest number of bytes of all messages that are open in fragments.
     pub fragment_bytes: usize,
-    /// How many messages may be under way in fragments at one time.
+    /// The greatest number of messages that are open in fragments.
     pub sequences: usize,
-    /// How many atoms are shared: [`Atoms`].
+    /// The capacity of the table of shared atoms: [`Atoms`].
     pub atoms: usize,
-    /// What a term may cost: a control message, and a payload.
+    /// The limits of a term: of a control message, and of a payload.
     pub terms: Limits,
 }
 
 impl FrameLimits {
-    /// The limits unless told otherwise (rule Zmsg6): frames of 129 MiB, messages of 128 MiB, 256 MiB in all, 64 at one
-    /// time, [`Atoms::DEFAULT_CAPACITY`], [`Limits::DEFAULT`].
+    /// The default limits (rule Zmsg6): frames of 129 MiB, messages of 128 MiB, 256 MiB in
+    /// all, 64 messages at a time, [`Atoms::DEFAULT_CAPACITY`], [`Limits::DEFAULT`].
     pub const DEFAULT: FrameLimits = FrameLimits {
         frame_bytes: 129 << 20,
         message_bytes: 128 << 20,
@@ -46,7 +46,7 @@ impl Default for FrameLimits {
     }
 }
 
-/// What a connection has received so far that later frames refer to.
+/// The decoder of a connection's frames, with the state that later frames refer to.
 #[derive(Debug)]
 pub struct Frames {
     format: FrameFormat,
@@ -56,70 +56,70 @@ pub struct Frames {
     atoms: Atoms,
 }
 
-/// What was read.
+/// The result of a read.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 #[expect(clippy::large_enum_variant, reason = "it is taken apart where it is returned")]
 pub enum FrameRead<'a> {
-    /// The bytes are not a whole frame. Nothing was used.
+    /// The bytes are not a complete frame. No bytes were used.
     Incomplete {
-        /// How many bytes the frame has, once its length is known; 4 before.
+        /// The number of bytes of the frame, once its length is known; 4 before.
         wanted: usize,
     },
-    /// An empty frame: the peer lives.
+    /// An empty frame, which shows that the peer is alive.
     Tick {
-        /// How many bytes were used.
+        /// The number of bytes used.
         used: usize,
     },
-    /// A fragment, which was kept.
+    /// A fragment, which was stored.
     Fragment {
-        /// How many bytes were used.
+        /// The number of bytes used.
         used: usize,
     },
     /// A message.
     Message {
-        /// How many bytes were used.
+        /// The number of bytes used.
         used: usize,
         /// The message.
         message: IncomingMessage<'a>,
     },
 }
 
-/// A control message, and its payload if it has one.
+/// A control message, with its payload if it has one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IncomingMessage<'a> {
-    /// What is asked.
+    /// The control message.
     pub control: ControlMessage,
     /// The message, reason or arguments.
     pub payload: Option<Payload<'a>>,
 }
 
-/// A payload that was not read yet. Whether it is a term is found when it is: a payload that is not costs that
-/// message alone (rule Zmsg8).
+/// A payload that was not decoded yet. Whether it is a valid term is found only when it is
+/// decoded, so an invalid payload affects that message alone (rule Zmsg8).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Payload<'a> {
     bytes: Cow<'a, [u8]>,
-    /// The atoms that the header lists.
+    /// The atoms listed in the header.
     cached: Vec<Atom>,
     limits: Limits,
 }
 
 impl Payload<'_> {
-    /// What reads the payload.
+    /// Returns a decoder for the payload.
     #[must_use]
     pub fn decoder(&self) -> Decoder<'_> {
         Decoder::with_limits(&self.bytes, self.limits).cached(&self.cached)
     }
 
-    /// The payload as a term; its atoms are shared in the table.
+    /// Decodes the payload as a term, with its atoms shared in the table.
     ///
     /// # Errors
-    /// [`DecodeError`]
+    /// [`DecodeError`].
     pub fn term(&self, atoms: &mut Atoms) -> Result<Term, DecodeError> {
         self.decoder().atoms(atoms).last_term()
     }
 
-    /// How many bytes it has.
+    /// The number of bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len()
@@ -131,7 +131,7 @@ impl Payload<'_> {
         self.bytes.is_empty()
     }
 
-    /// The same, with bytes of its own.
+    /// Returns the payload with owned bytes.
     #[must_use]
     pub fn into_owned(self) -> Payload<'static> {
         let Payload { bytes, cached, limits } = self;
@@ -140,10 +140,10 @@ impl Payload<'_> {
 }
 
 impl Frames {
-    /// The length of a frame's length, in bytes.
+    /// The size of a frame's length prefix in bytes.
     const LENGTH_BYTES: usize = 4;
 
-    /// Nothing received yet.
+    /// Creates a decoder that has received nothing yet.
     #[must_use]
     pub fn new(format: FrameFormat, limits: FrameLimits) -> Self {
         let FrameLimits { sequences, fragment_bytes: bytes, message_bytes: message, .. } = limits;
@@ -156,21 +156,21 @@ impl Frames {
         }
     }
 
-    /// How many messages are under way in fragments.
+    /// The number of messages that are open in fragments.
     #[must_use]
     pub fn under_way(&self) -> usize {
         self.fragments.len()
     }
 
-    /// The atoms that this connection shares: for [`Payload::term`].
+    /// Returns the shared atoms of this connection, for [`Payload::term`].
     pub fn atoms(&mut self) -> &mut Atoms {
         &mut self.atoms
     }
 
-    /// Reads one frame from the beginning of what came and was not used yet.
+    /// Reads one frame from the beginning of the received and unused bytes.
     ///
     /// # Errors
-    /// [`FrameError`]; the connection is to be closed.
+    /// [`FrameError`]; the connection must be closed.
     pub fn read<'a>(&mut self, bytes: &'a [u8]) -> Result<FrameRead<'a>, FrameError> {
         let mut reader = Reader::new(bytes);
         let Ok(length) = reader.u32() else {
@@ -194,7 +194,7 @@ impl Frames {
         })
     }
 
-    /// Reads a frame without its length. `None` if it is a fragment that is not the last.
+    /// Decodes a frame without its length. Returns `None` for a fragment that is not the last.
     fn frame<'a>(&mut self, frame: &'a [u8]) -> Result<Option<IncomingMessage<'a>>, FrameError> {
         let mut reader = Reader::new(frame);
         if !self.format.has_headers() {
@@ -229,7 +229,7 @@ impl Frames {
         }
     }
 
-    /// A frame without a header: each term has a version of its own.
+    /// Decodes a frame without a header, where each term has its own version byte.
     fn passed_through<'a>(&self, bytes: &'a [u8]) -> Result<IncomingMessage<'a>, FrameError> {
         let (control, rest) = self.control(bytes, &[])?;
         let mut reader = Reader::new(rest);
@@ -249,7 +249,7 @@ impl Frames {
         }
     }
 
-    /// The control message, and what follows it.
+    /// Returns the control message and the bytes after it.
     fn control<'a>(
         &self,
         bytes: &'a [u8],

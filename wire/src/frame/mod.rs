@@ -1,7 +1,7 @@
-//! Frames: what follows the handshake.
+//! Frames: the format of all data after the handshake.
 //!
-//! [`Frames`] reads them, with the atom cache and the fragments of the peer; [`OutgoingMessage`] writes them.
-//! [`FrameFormat`] says which of the three forms a connection has.
+//! [`Frames`] decodes them, with the peer's atom cache and fragments. [`OutgoingMessage`]
+//! encodes them. [`FrameFormat`] is the one of the three forms that a connection uses.
 
 mod atom_cache;
 mod error;

@@ -1,13 +1,13 @@
-//! Frames that go out: messages to bytes.
+//! Outgoing frames: from messages to bytes.
 //!
-//! Headers that are written list no atoms: nothing depends on what was written before, so fragments of several messages
-//! can be written in turns, and what was written can be thrown away.
+//! Written headers list no atoms, so a frame does not depend on earlier frames. Fragments
+//! of several messages can be interleaved, and written frames can be discarded.
 
 use super::format::{FIRST_FRAGMENT, FURTHER_FRAGMENT, FrameFormat, PASS_THROUGH, WHOLE};
 use crate::control::ControlMessage;
 use crate::etf::{EncodeError, tag};
 
-/// A message on its way out: one frame, or a large one in fragments, one after the other.
+/// An outgoing message: one frame, or a sequence of fragments if it is large.
 ///
 /// ```
 /// use krarup_wire::etf::{Atom, ExternalPid, Term};
@@ -23,7 +23,7 @@ use crate::etf::{EncodeError, tag};
 /// let mut bytes = Vec::new();
 /// let mut frames = 0;
 /// while message.write_frame(&mut bytes) {
-///     frames += 1;                                 // frames of others may be written between
+///     frames += 1; // Frames of other messages may be written between these.
 /// }
 /// assert_eq!(frames, 2);
 /// # Ok::<(), krarup_wire::etf::EncodeError>(())
@@ -33,25 +33,27 @@ pub struct OutgoingMessage {
     format: FrameFormat,
     control: Vec<u8>,
     payload: Vec<u8>,
-    /// How much of the payload was written.
+    /// The number of written bytes of the payload.
     written: usize,
     sequence: u64,
-    /// How many frames are still to be written.
+    /// The number of frames that are not written yet.
     left: u64,
     is_first: bool,
 }
 
 impl OutgoingMessage {
-    /// How many bytes of a payload are in one fragment at most: with its header it has less than 64 KiB, unless the control
-    /// message is over 900 bytes.
+    /// The most bytes of a payload in one fragment. A fragment with its header is smaller
+    /// than 64 KiB, unless the control message exceeds 900 bytes.
     pub const PART_BYTES: usize = (64 << 10) - 1024;
 
-    /// A message with the payload as it stands in a frame: a term without a version, or nothing. Where the connection
-    /// has fragments, one of more than [`OutgoingMessage::PART_BYTES`] is written in fragments under this number, which no other
-    /// message under way may have.
+    /// Creates a message with the payload as it appears in a frame: a term without a
+    /// version byte, or nothing. If the connection has fragments, a payload of more than
+    /// [`OutgoingMessage::PART_BYTES`] is written in fragments under this sequence number,
+    /// which no other open message may have.
     ///
     /// # Errors
-    /// [`EncodeError`] if the control message cannot be written, or the frame is longer than 2^32 bytes.
+    /// [`EncodeError`] if the control message cannot be encoded, or the frame is longer
+    /// than 2^32 bytes.
     pub fn new(
         format: FrameFormat,
         control: &ControlMessage,
@@ -71,19 +73,20 @@ impl OutgoingMessage {
         Ok(OutgoingMessage { format, control, payload, written: 0, sequence, left, is_first: true })
     }
 
-    /// How many frames are still to be written.
+    /// The number of frames that are not written yet.
     #[must_use]
     pub fn frames_left(&self) -> u64 {
         self.left
     }
 
-    /// Appends the next frame. `false` if all were written, and nothing was appended.
+    /// Appends the next frame. Returns `false`, and appends nothing, if all frames are written.
     pub fn write_frame(&mut self, out: &mut Vec<u8>) -> bool {
         if self.left == 0 {
             return false;
         }
         let start = out.len();
-        // The length is filled in at the end. Until then it is that of a tick, which does no harm.
+        // The length is filled in at the end. Until then it is that of a tick, which is
+        // harmless.
         out.extend([0; 4]);
         let rest = &self.payload[self.written..];
         let part =
@@ -111,14 +114,14 @@ impl OutgoingMessage {
         self.written += part.len();
         self.left -= 1;
         self.is_first = false;
-        // `new` has looked that it fits.
+        // `new` has checked that it fits.
         let length = u32::try_from(out.len() - start - 4).unwrap_or_default();
         out[start..start + 4].copy_from_slice(&length.to_be_bytes());
         true
     }
 }
 
-/// Appends a tick: what is written when there is nothing else to write.
+/// Appends a tick: an empty frame, which is written when there is no other frame to write.
 pub fn write_tick(out: &mut Vec<u8>) {
     out.extend([0; 4]);
 }

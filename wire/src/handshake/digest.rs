@@ -1,18 +1,19 @@
-//! The cookie that the nodes of a cluster share, and what proves that a node has it.
+//! The cookie that the nodes of a cluster share, and the digests that prove it.
 
 use md5::{Digest, Md5};
 use std::fmt;
 use subtle::ConstantTimeEq;
 
-/// The secret that nodes share. It is never printed (rule Zsec1).
+/// The shared secret of the nodes. It is never printed (rule Zsec1).
 #[derive(Clone)]
 pub struct Cookie(Box<[u8]>);
 
 impl Cookie {
-    /// The greatest length of a cookie, in bytes (as an Erlang atom's, in characters).
+    /// The greatest length of a cookie in bytes (the limit of an Erlang atom is as many
+    /// characters).
     pub const MAX_BYTES: usize = 255;
 
-    /// Takes the text as the cookie.
+    /// Creates a cookie from the text.
     ///
     /// # Errors
     /// [`CookieError`] if it is empty, `nocookie`, or longer than [`Cookie::MAX_BYTES`].
@@ -25,20 +26,21 @@ impl Cookie {
         }
     }
 
-    /// What proves to the one who sent this challenge that a node has the cookie.
+    /// Returns the digest that proves possession of the cookie to the sender of this challenge.
     #[must_use]
     pub(crate) fn digest(&self, challenge: u32) -> [u8; DIGEST_BYTES] {
         let hash = Md5::new().chain_update(&self.0).chain_update(challenge.to_string());
         hash.finalize().into()
     }
 
-    /// Whether this is the digest of the challenge, in a time that does not depend on the digest (rule Zhs4).
+    /// Whether this is the digest of the challenge. The comparison takes constant time
+    /// (rule Zhs4).
     pub(crate) fn proves(&self, challenge: u32, digest: &[u8; DIGEST_BYTES]) -> bool {
         self.digest(challenge).ct_eq(digest).into()
     }
 }
 
-/// The length of a digest.
+/// The length of a digest in bytes.
 pub(crate) const DIGEST_BYTES: usize = 16;
 
 impl fmt::Debug for Cookie {
@@ -54,7 +56,7 @@ pub enum CookieError {
     /// The text is empty.
     #[error("a cookie must not be empty")]
     Empty,
-    /// The text is what OTP takes for "there is none".
+    /// The text is the value that OTP uses for "no cookie".
     #[error("nocookie is no cookie")]
     NoCookie,
     /// The text is longer than [`Cookie::MAX_BYTES`].

@@ -3,7 +3,7 @@
 //! ```text
 //!  dialling                                accepting
 //!  name ──────────────────────────────────► Name
-//!                                             │ Step::Decide, then Handshake::decide
+//!                                             │ ReadStep::Decide, then Handshake::decide
 //!  Status ◄──────────────────────── status ───┤
 //!    │ alive: true ───────────────────────► Alive
 //!  Challenge ◄─────────────────── challenge ──┘
@@ -12,8 +12,9 @@
 //!    └─ the digest is checked: up
 //! ```
 //!
-//! Whatever is written has its length before it: 2 bytes, over TLS 4. What is to be written is appended to
-//! `room`, also where the result is an error: it tells the peer why, and then the connection is closed.
+//! Every message is preceded by its length: 2 bytes, over TLS 4. Messages to write are
+//! appended to `room`, even if the result is an error. In that case they tell the peer the
+//! cause, and then the connection is closed.
 
 use super::digest::Cookie;
 use super::message::{
@@ -25,24 +26,24 @@ use crate::flags::{DistributionFlags, MissingFlags};
 use crate::node_name::{NodeNameError, node_name};
 use crate::reader::Reader;
 
-/// What a node says of itself, and what the handshake needs besides.
+/// The identity of a node, and its settings for the handshake.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Identity {
     /// The name of the node.
     pub name: Atom,
-    /// Which incarnation it is: at least 4 (rule Zid6).
+    /// The incarnation of the node: at least 4 (rule Zid6).
     pub creation: u32,
-    /// What it can do: [`DistributionFlags::OFFERED`].
+    /// The capabilities of the node: [`DistributionFlags::OFFERED`].
     pub flags: DistributionFlags,
-    /// What it shares with the peer.
+    /// The secret shared with the peer.
     pub cookie: Cookie,
-    /// How lengths are written.
+    /// The size of length prefixes.
     pub lengths: Lengths,
 }
 
 impl Identity {
-    /// A node that offers [`DistributionFlags::OFFERED`] over plain TCP.
+    /// Creates a node that offers [`DistributionFlags::OFFERED`] over plain TCP.
     #[must_use]
     pub fn new(name: Atom, creation: u32, cookie: Cookie) -> Self {
         Identity {
@@ -55,7 +56,7 @@ impl Identity {
     }
 }
 
-/// How many bytes the length of a message of the handshake has.
+/// The size of the length prefix of a handshake message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lengths {
     /// Two, over plain TCP.
@@ -64,78 +65,81 @@ pub enum Lengths {
     Four,
 }
 
-/// The peer of a connection, as it named itself.
+/// The peer of a connection, as it identified itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerIdentity {
     /// The name of the node.
     pub name: Atom,
-    /// Which incarnation it is.
+    /// The incarnation of the node.
     pub creation: u32,
-    /// What the connection has: what both nodes offer.
+    /// The flags of the connection: those that both nodes offer.
     pub flags: DistributionFlags,
-    /// What the peer offers.
+    /// The flags that the peer offers.
     pub offered: DistributionFlags,
 }
 
-/// What the accepting node says to a name.
+/// The answer of the accepting node to a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// `ok`: go on.
+    /// `ok`: continue.
     Accept,
-    /// `ok_simultaneous`: go on; this node gives its own dial up (rule Zhs5).
+    /// `ok_simultaneous`: continue. This node abandons its own dial (rule Zhs5).
     AcceptSimultaneous,
-    /// `nok`: this node's own dial stands (rule Zhs5).
+    /// `nok`: this node's own dial is kept (rule Zhs5).
     Refuse,
-    /// `not_allowed`: not with this name.
+    /// `not_allowed`: this name is not allowed.
     NotAllowed,
-    /// `alive`: there is a connection already. The peer says whether it knows of it (rule Zhs6).
+    /// `alive`: a connection exists already. The peer answers whether it knows that
+    /// connection (rule Zhs6).
     Alive,
 }
 
-/// What a read did.
+/// The result of a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum ReadStep {
-    /// The bytes are not a whole message yet. Nothing was used.
+    /// The bytes are not a complete message yet. No bytes were used.
     Incomplete,
     /// A message was read.
     Read {
-        /// How many bytes were used.
+        /// The number of bytes used.
         used: usize,
     },
-    /// A peer has said its name, which is not proved yet: [`Handshake::decide`] is next.
+    /// A peer has sent its name, which is not proved yet. The caller must call
+    /// [`Handshake::decide`].
     Decide {
-        /// How many bytes were used.
+        /// The number of bytes used.
         used: usize,
-        /// Who the peer says it is.
+        /// The claimed identity of the peer.
         peer: PeerIdentity,
     },
-    /// The handshake is over: frames follow.
+    /// The handshake is complete: frames follow.
     Up {
-        /// How many bytes were used.
+        /// The number of bytes used.
         used: usize,
         /// The peer.
         peer: PeerIdentity,
     },
 }
 
-/// The handshake failed. The connection is to be closed, after what is in `room` was written.
+/// Why the handshake failed. The caller writes the contents of `room` and then closes the
+/// connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandshakeError {
-    /// A message cannot be read.
+    /// A message cannot be decoded.
     #[error(transparent)]
     Message(#[from] MessageError),
     /// A message is longer than [`Handshake::MAX_BYTES`] (rule Zhs7).
     #[error("a message of {length} bytes is over the limit of {}", Handshake::MAX_BYTES)]
     TooLong {
-        /// Its length.
+        /// The length of the message.
         length: usize,
     },
-    /// The peer has no name of a node.
+    /// The peer's name is not a valid name of a node.
     #[error(transparent)]
     Name(#[from] NodeNameError),
-    /// The peer asks for a name (rule Zhs3).
+    /// The peer requests a name (rule Zhs3).
     #[error("the peer asks for a name, and there are none to give")]
     AsksForName,
     /// The peer has the name of this node (rule Zhs3).
@@ -144,44 +148,45 @@ pub enum HandshakeError {
         /// The name.
         name: Atom,
     },
-    /// Another node than the one dialled answers (rule Zhs3).
+    /// The answering node is not the dialled one (rule Zhs3).
     #[error("{dialled} was dialled, and {found} answers")]
     WrongNode {
         /// The node that was dialled.
         dialled: Atom,
-        /// The node that answers.
+        /// The answering node.
         found: Atom,
     },
     /// A mandatory flag is missing (rule Zhs3).
     #[error(transparent)]
     Flags(#[from] MissingFlags),
-    /// The peer says `not_allowed`.
+    /// The peer answers `not_allowed`.
     #[error("the peer does not allow this node")]
     NotAllowed,
-    /// The peer says `nok`: it dials this node itself, and its dial stands (rule Zhs5).
+    /// The peer answers `nok`: it dials this node itself, and its dial is kept (rule Zhs5).
     #[error("the peer dials this node itself")]
     GivesWay,
-    /// The peer says something that is no status.
+    /// The peer sends an unknown status.
     #[error("{status:?} is no status")]
     Status {
-        /// What it says, cut at 40 characters.
+        /// The text, cut at 40 characters.
         status: String,
     },
-    /// The digest is wrong: another cookie (rule Zhs4).
+    /// The digest is wrong: the peer has another cookie (rule Zhs4).
     #[error("the peer has another cookie")]
     Digest,
-    /// The peer stays with the connection that stands (rule Zhs6).
+    /// The peer keeps the existing connection (rule Zhs6).
     #[error("the peer stays with the connection that stands")]
     OldStays,
     /// This node has refused the peer: [`Decision::Refuse`] or [`Decision::NotAllowed`].
     #[error("this node refuses the peer")]
     Refused,
-    /// [`Handshake::read`] before [`Handshake::decide`], that without a name, or either after the end.
+    /// [`Handshake::read`] was called before [`Handshake::decide`], or `decide` without a
+    /// name, or either of them after the end.
     #[error("the handshake expects something else")]
     OutOfTurn,
 }
 
-/// One handshake.
+/// A handshake.
 #[derive(Debug)]
 pub struct Handshake {
     me: Identity,
@@ -191,21 +196,21 @@ pub struct Handshake {
 
 #[derive(Debug)]
 enum HandshakeState {
-    /// Dialling: the status of the node with this name is expected.
+    /// Dialling: expects the status of the node with this name.
     Status(Atom),
-    /// Dialling: its challenge.
+    /// Dialling: expects its challenge.
     Challenge(Atom),
-    /// Dialling: its acknowledgement.
+    /// Dialling: expects its acknowledgement.
     Acknowledgement(PeerIdentity),
-    /// Accepting: a name.
+    /// Accepting: expects a name.
     Name,
-    /// Accepting: a decision.
+    /// Accepting: expects a decision of the caller.
     Decision(PeerIdentity),
-    /// Accepting: whether it knows of the connection that stands.
+    /// Accepting: expects whether the peer knows the existing connection.
     Alive(PeerIdentity),
-    /// Accepting: the answer to the challenge.
+    /// Accepting: expects the answer to the challenge.
     Reply(PeerIdentity),
-    /// Up, or failed.
+    /// Complete or failed.
     Over,
 }
 
@@ -213,8 +218,8 @@ impl Handshake {
     /// The greatest length of a message, in bytes (rule Zhs7).
     pub const MAX_BYTES: usize = 1024;
 
-    /// The handshake of the node that dials `peer`. The challenge is a random number. The first message is
-    /// appended to `room`.
+    /// Starts the handshake of the node that dials `peer`. The challenge is a random
+    /// number. The first message is appended to `room`.
     pub fn dialling(me: Identity, peer: Atom, challenge: u32, room: &mut Vec<u8>) -> Self {
         let handshake = Handshake { me, challenge, state: HandshakeState::Status(peer) };
         handshake.send(room, |me, out| {
@@ -224,19 +229,20 @@ impl Handshake {
         handshake
     }
 
-    /// The handshake of the node that is dialled. The challenge is a random number.
+    /// Starts the handshake of the dialled node. The challenge is a random number.
     #[must_use]
     pub fn accepting(me: Identity, challenge: u32) -> Self {
         Handshake { me, challenge, state: HandshakeState::Name }
     }
 
-    /// Reads one message from the beginning of what came and was not used yet.
+    /// Reads one message from the beginning of the received and unused bytes.
     ///
-    /// At the accepting node, [`ReadStep::Up`] comes with the acknowledgement in `room`: a caller that does not want the
-    /// connection any more can close it without writing that.
+    /// At the accepting node, [`ReadStep::Up`] is returned with the acknowledgement in
+    /// `room`. A caller that no longer needs the connection can close it without writing
+    /// the acknowledgement.
     ///
     /// # Errors
-    /// [`HandshakeError`]; the handshake is over then.
+    /// [`HandshakeError`]; the handshake has ended then.
     pub fn read(&mut self, bytes: &[u8], room: &mut Vec<u8>) -> Result<ReadStep, HandshakeError> {
         let Some((message, used)) =
             self.cut(bytes).inspect_err(|_| self.state = HandshakeState::Over)?
@@ -318,8 +324,8 @@ impl Handshake {
     /// Answers the name of [`ReadStep::Decide`].
     ///
     /// # Errors
-    /// [`HandshakeError::Refused`] where that is the decision, with what the peer is told in `room`;
-    /// [`HandshakeError::OutOfTurn`] where there is nothing to decide.
+    /// [`HandshakeError::Refused`] if that is the decision, with the message for the peer
+    /// in `room`; [`HandshakeError::OutOfTurn`] if no decision is expected.
     pub fn decide(&mut self, decision: Decision, room: &mut Vec<u8>) -> Result<(), HandshakeError> {
         let HandshakeState::Decision(peer) =
             std::mem::replace(&mut self.state, HandshakeState::Over)
@@ -348,7 +354,7 @@ impl Handshake {
         }
     }
 
-    /// Checks what a peer says of itself.
+    /// Checks the identity that a peer claims.
     fn peer(&self, message: &NameMessage<'_>) -> Result<PeerIdentity, HandshakeError> {
         if message.flags.contains(DistributionFlags::NAME_ME) {
             return Err(HandshakeError::AsksForName);
@@ -373,7 +379,7 @@ impl Handshake {
         });
     }
 
-    /// Appends a message with its length before it.
+    /// Appends a message with its length prefix.
     fn send(&self, room: &mut Vec<u8>, write: impl FnOnce(&Identity, &mut Vec<u8>)) {
         let mut message = Vec::new();
         write(&self.me, &mut message);
@@ -386,7 +392,7 @@ impl Handshake {
         room.append(&mut message);
     }
 
-    /// The first message of these bytes, if it is whole, and how many bytes it takes with its length.
+    /// Returns the first message, if it is complete, and its size including the length prefix.
     fn cut<'a>(&self, bytes: &'a [u8]) -> Result<Option<(&'a [u8], usize)>, HandshakeError> {
         let mut reader = Reader::new(bytes);
         let length = match self.me.lengths {

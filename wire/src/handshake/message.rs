@@ -1,9 +1,9 @@
-//! The messages of the handshake of version 6, without their lengths.
+//! The messages of the handshake of version 6, without their length prefixes.
 //!
 //! | first byte | message |
 //! |---|---|
-//! | `N` | name: flags:8 creation:4 length:2 name; what follows is ignored |
-//! | `N` | challenge: flags:8 challenge:4 creation:4 length:2 name; what follows is ignored |
+//! | `N` | name: flags:8 creation:4 length:2 name; further bytes are ignored |
+//! | `N` | challenge: flags:8 challenge:4 creation:4 length:2 name; further bytes are ignored |
 //! | `s` | status: a text |
 //! | `r` | reply: challenge:4 digest:16 |
 //! | `a` | acknowledgement: digest:16 |
@@ -12,43 +12,43 @@ use super::digest::DIGEST_BYTES;
 use crate::flags::DistributionFlags;
 use crate::reader::{Reader, Short};
 
-/// A message cannot be read.
+/// Why a handshake message cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessageError {
     /// The message ended too early.
     #[error("a {message} message is cut short: {short}")]
     Short {
-        /// Which message.
+        /// The name of the message.
         message: &'static str,
         /// The place.
         short: Short,
     },
-    /// The message is longer than it can be.
+    /// The message has more bytes than it may have.
     #[error("a {message} message has {left} bytes too many")]
     Long {
-        /// Which message.
+        /// The name of the message.
         message: &'static str,
-        /// How many bytes are too many.
+        /// The number of excess bytes.
         left: usize,
     },
     /// Another message was expected.
     #[error("a {message} message expected, found one that begins with {found}")]
     Other {
-        /// Which message was expected.
+        /// The name of the expected message.
         message: &'static str,
-        /// The first byte of what came.
+        /// The first byte of the received message.
         found: u8,
     },
     /// A name or a status is not UTF-8.
     #[error("the text of a {message} message is not UTF-8")]
     Utf8 {
-        /// Which message.
+        /// The name of the message.
         message: &'static str,
     },
 }
 
-/// The first message of the one who dials.
+/// The first message of the dialling node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NameMessage<'a> {
     pub(super) flags: DistributionFlags,
@@ -56,7 +56,7 @@ pub(super) struct NameMessage<'a> {
     pub(super) name: &'a str,
 }
 
-/// The first message of the one who was dialled, after its status.
+/// The first message of the dialled node, after its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ChallengeMessage<'a> {
     pub(super) flags: DistributionFlags,
@@ -65,7 +65,7 @@ pub(super) struct ChallengeMessage<'a> {
     pub(super) name: &'a str,
 }
 
-/// The answer to a challenge, with a challenge.
+/// The answer to a challenge, with a challenge of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ReplyMessage {
     pub(super) challenge: u32,
@@ -150,7 +150,7 @@ pub(super) fn write_status(status: &str, out: &mut Vec<u8>) {
     out.extend(status.as_bytes());
 }
 
-/// Reads the fields behind the first byte; nothing may be left.
+/// Reads the fields after the first byte. No bytes may be left.
 fn read<'a, T>(
     message: &'static str,
     first: u8,
@@ -174,7 +174,7 @@ fn text<'a>(message: &'static str, bytes: &'a [u8]) -> Result<&'a str, MessageEr
     str::from_utf8(bytes).map_err(|_| MessageError::Utf8 { message })
 }
 
-/// A name of at most 255 bytes.
+/// Appends a name of at most 255 bytes.
 fn write_name(name: &str, out: &mut Vec<u8>) {
     out.extend(u16::try_from(name.len()).unwrap_or_default().to_be_bytes());
     out.extend(name.as_bytes());

@@ -1,6 +1,8 @@
-//! The handshake of version 6: who the peer is, what it can do, and that it has the cookie.
+//! The handshake of version 6: the peer's identity, its capabilities, and the proof of the
+//! cookie.
 //!
-//! [`Handshake`] is a state machine without I/O. Nothing of a peer is to be believed before [`ReadStep::Up`].
+//! [`Handshake`] is a state machine without I/O. Nothing that a peer claims is verified
+//! before [`ReadStep::Up`].
 
 mod digest;
 mod machine;

@@ -2,7 +2,7 @@
 %% -*- erlang -*-
 %%! +S 1:1 +pc unicode
 %%
-%% Records what OTP writes, for the tests of krarup-wire, which need no Erlang:
+%% Records the encodings of OTP for the tests of krarup-wire, which then need no Erlang:
 %%
 %%     ./record.escript terms      > terms.txt
 %%     ./record.escript order      > order.txt
@@ -15,7 +15,7 @@ main(["terms"]) ->
     ok = io:setopts([{encoding, unicode}]),
     header("HEX of term_to_binary(T, [{minor_version, 2}]), a tab, T as io_lib:format(\"~0tp\") prints it"),
     [line(term_to_binary(T, [{minor_version, 2}]), T) || T <- terms()],
-    %% What has no text of its own in a script, or prints a number of this node's tables.
+    %% Terms that have no text in a script, or whose text contains a number of this node's tables.
     io:format("# HEX only: read and written back~n"),
     [bytes(term_to_binary(T, [{minor_version, 2}])) || T <- identities()],
     io:format("# HEX of term_to_binary(T), a tab, HEX with minor_version 2: both are read to the same~n"),
@@ -113,7 +113,7 @@ identities() ->
     [self(), make_ref(), hd(erlang:ports()), alias([explicit_unalias])] ++
     closures(Read, Node).
 
-%% Funs of a module that is not here, with free variables.
+%% Funs of a module that is not loaded, with free variables.
 closures(Read, Node) ->
     [begin
          Inside = iolist_to_binary(
@@ -230,7 +230,7 @@ epmd() ->
     send(D, <<5:16, 122, "none">>),
     _ = recv(D).
 
-%% Makes the node send a few messages of many kinds to a process of ours.
+%% Makes the node send a few messages of different kinds to a process of this script.
 frames(Port) ->
     [begin
          io:format("# flags ~.16b~n", [Flags]),
@@ -244,15 +244,15 @@ frames(Port) ->
                        Payload = <<104, 2, Pid/binary, 104, 5, 119, 4, "call", (Bin(M))/binary, (Bin(F))/binary, A/binary, 119, 4, "user">>,
                        write(Socket, Flags, Control, Payload)
                end,
-         %% The result of a call, twice: the second time atoms are cached.
+         %% The result of a call, twice: the second time its atoms are cached.
          Rex(erlang, list_to_tuple, Bin([[shop, 1, <<"x">>, 'æble', {list_to_atom(lists:duplicate(200, 16#20ac))}]])),
          next(Socket),
          Rex(erlang, list_to_tuple, Bin([[shop, 2, <<"y">>, 'æble']])),
          next(Socket),
-         %% A monitor of a name that is not there.
+         %% A monitor of a name that is not registered.
          write(Socket, Flags, <<104, 4, 97, 19, Pid/binary, 119, 6, "nobody", Ref/binary>>, <<>>),
          next(Socket),
-         %% A monitor of, and links to, a process that then ends.
+         %% A call whose result is an atom.
          Rex(erlang, binary_to_term, Bin([term_to_binary(done)])),
          next(Socket),
          %% A message over 64 KiB.
@@ -292,7 +292,7 @@ more(Socket) ->
     case gen_tcp:recv(Socket, 0, 1500) of
         {ok, <<>>} -> more(Socket);
         {ok, <<First:200/binary, Rest/binary>>} ->
-            %% The rest is the same sixteen digits again and again.
+            %% The rest repeats the same sixteen digits.
             io:format("> ~s *~w~n", [hex(First), byte_size(Rest)]),
             more(Socket);
         {error, _} -> ok

@@ -1,5 +1,5 @@
-//! What several test files use: recordings, random terms, mutations.
-#![allow(dead_code)] // each test file uses a part
+//! Shared by several test files: recordings, random terms, mutations.
+#![allow(dead_code)] // Each test file uses a part.
 
 use krarup_wire::etf::{
     Atom, BigInt, Bits, Elements, Export, ExternalPid, Float, Fun, Map, Port, Record, Reference,
@@ -8,19 +8,19 @@ use krarup_wire::etf::{
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// The bytes that a text of hexadecimal digits stands for.
+/// Returns the bytes of a hexadecimal text.
 pub(crate) fn hex(text: &str) -> Vec<u8> {
     assert!(text.len().is_multiple_of(2), "{text}");
     let digits = |at| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
     (0..text.len()).step_by(2).map(digits).collect()
 }
 
-/// The lines of a recording that are no comments.
+/// Returns the lines of a recording without comments.
 pub(crate) fn lines(recording: &str) -> impl Iterator<Item = &str> {
     recording.lines().filter(|line| !line.starts_with('#') && !line.is_empty())
 }
 
-/// Atoms of every kind, long ones included.
+/// Atoms of every kind, including long ones.
 pub(crate) fn atom() -> impl Strategy<Value = Atom> {
     prop_oneof!["[a-z]{1,8}", "\\PC{0,12}", "x{250,255}", "€{85,255}"]
         .prop_map(|text| Atom::new(text).unwrap())
@@ -107,7 +107,7 @@ pub(crate) fn term() -> impl Strategy<Value = Term> {
     })
 }
 
-/// Changes a few bytes, cuts, or repeats a part, as the numbers say.
+/// Changes a few bytes, truncates, or repeats a part, as the numbers determine.
 pub(crate) fn mutate(bytes: &mut Vec<u8>, changes: &[(u8, u16, u8)]) {
     for &(kind, place, value) in changes {
         if bytes.is_empty() {

@@ -1,7 +1,9 @@
-//! Mail against passivation: every order in which senders, a grain and the keeper may take the book.
+//! A model of messages against passivation: every order in which senders, a grain and the
+//! keeper may lock the directory.
 //!
-//! All that is done to a grain is done under the lock of the book, so an order of those steps is an
-//! interleaving. Each is run with the real book and real processes, from the beginning.
+//! Every operation on a grain runs under the directory's lock, so an order of these steps
+//! is an interleaving. Each order is run from the beginning, with the real directory and
+//! real processes.
 
 use crate::grains::reservation::GrainPermit;
 use crate::grains::reservation::tests::{Tills, Waiting, is_there, sends, waits_at, world};
@@ -14,26 +16,26 @@ use std::task::{self, Poll, Wake, Waker};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DirectoryStep {
     Send,
-    /// One that waits for room looks for it: at first, and when it was woken.
+    /// The sender that waits for room looks for it: first, and whenever it was woken.
     Look,
-    /// It uses its place.
+    /// It uses its permit.
     Fill,
-    /// It gives up, wherever it is.
+    /// It gives up, in the line or with a permit.
     GiveUp,
-    /// The grain handles what it has, and obeys what it was told.
+    /// The grain handles its messages and commands.
     Run,
     /// The grain has been idle.
     Idle,
     /// The grain fails.
     Die,
     Release,
-    /// The keeper hears of the end.
+    /// The keeper gets the `Down` of the grain.
     Hear,
-    /// The keeper makes the grain that is wanted.
+    /// The keeper spawns the requested grain.
     Make,
 }
 
-/// What may happen at most.
+/// The limits of a run.
 #[allow(clippy::struct_excessive_bools, reason = "each says whether one thing may happen once")]
 #[derive(Clone, Copy, Default)]
 struct ModelBounds {
@@ -59,22 +61,22 @@ struct DirectoryModel<'a> {
     sim: &'a Simulation,
     tills: Arc<Tills>,
     plan: ModelBounds,
-    /// The grain of whose end the keeper has not heard.
+    /// The grain whose `Down` has not reached the keeper.
     grain: Option<Address<u64>>,
-    /// It may have something to handle.
+    /// It may have messages to handle.
     due: bool,
     waiting: Option<Waiting>,
     woken: Arc<WaiterWakes>,
     place: Option<GrainPermit<u32, u64, u64>>,
     accepted: Vec<u64>,
     seen: Arc<Mutex<Vec<u64>>>,
-    /// Dead letters of before.
+    /// The number of dead letters before the run.
     dead: u64,
-    /// The grain may take along what it had accepted.
+    /// The grain may fail and lose messages it had accepted.
     may_fail: bool,
 }
 
-/// What the one sends that waits for room.
+/// The message of the sender that waits for room.
 const FILLED: u64 = 100;
 
 impl<'a> DirectoryModel<'a> {
@@ -220,14 +222,14 @@ impl<'a> DirectoryModel<'a> {
         }
     }
 
-    /// Nothing can happen any more.
+    /// Checks the end of a run, when no step is possible any more.
     fn ends(self) {
         assert!(self.waiting.is_none(), "it waits in vain");
         let mut seen = self.seen.lock().unwrap().clone();
         let lost = self.sim.stats().dead_letters - self.dead;
         assert_eq!(seen.len() + usize::try_from(lost).unwrap(), self.accepted.len());
         assert!(lost == 0 || self.may_fail, "{lost} lost");
-        // Those of one sender come in its order, and all of them once.
+        // Messages of one sender arrive in their order, each exactly once.
         assert!(seen.iter().filter(|message| **message != FILLED).is_sorted_by(|a, b| a > b));
         seen.sort_unstable();
         seen.dedup();
@@ -242,7 +244,7 @@ impl<'a> DirectoryModel<'a> {
     }
 }
 
-/// Runs every order of the steps of a plan; how many there are.
+/// Runs every order of the steps of a plan. Returns the number of orders.
 fn explore(sim: &Simulation, plan: ModelBounds) -> usize {
     let (agent, _) = world(sim);
     let (mut orders, mut path) = (0, Vec::<(usize, usize)>::new());

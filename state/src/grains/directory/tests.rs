@@ -17,7 +17,7 @@ fn room(grain: &Address<u64>) -> Permit<u64> {
     grain.reserve_quietly().unwrap()
 }
 
-/// Ends a process of whose end the book has not heard.
+/// Ends a process without notifying the directory.
 pub(crate) fn dies(sim: &Simulation, grain: &Address<u64>) {
     sim.kill(grain.pid());
     sim.run_until_idle();
@@ -69,7 +69,7 @@ fn k1_what_is_said_of_one_grain_is_not_taken_for_another_of_its_key() {
     assert!(!tills.keep_at(&1, before.pid(), room(&before), &mut None));
     assert_eq!((stages(&tills), before.waiting()), ([Some(1), Some(0), Some(0)], 0));
     assert_eq!(tills.inspect().number("passivated"), Some(0));
-    // Its own end is heard of once.
+    // Its own end is recorded once.
     tills.gone(1, grain.pid());
     tills.gone(1, grain.pid());
     assert_eq!(stages(&tills), [Some(0); 3]);
@@ -85,7 +85,7 @@ fn k2_room_at_a_grain_that_was_let_go_meanwhile_is_given_back() {
     tills.release(&1);
     assert!(!tills.keep_at(&1, grain.pid(), kept, &mut None));
     assert_eq!((grain.waiting(), tills.inspect().number("passivated")), (0, Some(1)));
-    // One that goes already is not let go again.
+    // A grain that is leaving already is not released again.
     tills.release(&1);
     assert!(!tills.lets_go(&1, grain.pid()));
     assert_eq!(tills.inspect().number("passivated"), Some(1));
@@ -143,7 +143,7 @@ fn k2_what_is_sent_to_a_grain_that_has_died_is_the_next_ones_before_its_end_is_h
             "sends" => assert!(sends(&tills, 1)),
             "fills" => place.fill(1, 0),
             "gives back" => drop(place),
-            // The room that the other has is the next one's too.
+            // The room of the other sender goes to the next grain too.
             _ => drop(polled(&mut line[0], Waker::noop()).expect("there is room at the next")),
         }
         let expected = if first == "sends" || first == "fills" { vec![1] } else { Vec::new() };
@@ -184,7 +184,7 @@ fn k2_as_many_have_places_at_a_key_as_may_however_often_its_grain_comes_and_goes
         dies(&sim, &before);
         tills.gone(1, before.pid());
     }
-    // Both are used, or given up, and then there is room for two again.
+    // Both are used or given up, and then there is room for two again.
     one.fill(1, 0);
     drop(other);
     assert!(sends(&tills, 2) && !sends(&tills, 3));
@@ -206,7 +206,7 @@ fn k2_those_for_whom_a_new_grain_has_no_room_are_called_to_its_mailbox_each_time
     assert_eq!(take(&woken), [1]);
     drop(line);
 
-    // Two have all the places, wherever these are; others wait.
+    // Two senders hold all the room, wherever it is, and others wait.
     let (agent, grain) = world(&sim);
     let tills = Tills::new(2, agent);
     is_there(&tills, &grain);
@@ -231,7 +231,7 @@ fn k2_a_sender_that_was_granted_a_place_has_one_place_when_the_grain_has_come() 
     let (mut line, woken) = a_line(&tills, 1);
     drop(place);
     assert_eq!(take(&woken), [0]);
-    // It has not looked when the grain comes, whose last room is its place.
+    // It has not looked when the grain starts, and the grain's last room is its own.
     assert!(tills.move_in(&1, &grain).is_empty());
     assert!(!sends(&tills, 2));
     let place = polled(&mut line[0], Waker::noop()).expect("it was granted one");
@@ -259,14 +259,14 @@ fn k3_a_grain_that_has_died_before_it_had_what_was_held_takes_that_along() {
     let lost: Vec<u64> =
         tills.move_in(&1, &grain).into_iter().map(|(message, _)| message).collect();
     assert_eq!((lost, held(&tills)), (vec![1, 2], Vec::new()));
-    // The place is the next one's.
+    // The permit is for the next grain.
     tills.gone(1, grain.pid());
     assert!(wanted(&tills).len() <= 1);
     place.fill(3, 0);
     assert_eq!(held(&tills), [3]);
 }
 
-/// The pid that a caller of the grain to come is told, and the pid that the grain has.
+/// Returns the pid that callers of the next grain wait for, and the pid that the grain gets.
 fn told_and_taken(tills: &Arc<Tills>) -> (Pid, Pid) {
     let told = tills.book.lock().entries.get(&1).and_then(GrainEntry::next).unwrap();
     (told, tills.take_pid(&1).unwrap().pid())
@@ -289,8 +289,8 @@ fn c5_callers_are_told_the_pid_that_a_grain_is_to_have_in_each_of_its_lives() {
     let told_next = tills.book.lock().entries.get(&1).and_then(GrainEntry::next);
     assert_eq!(told_next, told, "all that wait for one wait for the same");
     is_new();
-    // It could not be made, and then again. Somebody has a place all the while, so the key is not
-    // forgotten.
+    // The grain could not be spawned, twice. A sender holds a permit all the time, so the
+    // entry stays.
     let place = at_once(&tills).unwrap();
     assert_eq!(tills.give_up(&1).len(), 2);
     assert!(sends(&tills, 3));
@@ -308,11 +308,11 @@ fn c5_callers_are_told_the_pid_that_a_grain_is_to_have_in_each_of_its_lives() {
     drop(polled(&mut line[0], Waker::noop()));
 }
 
-/// Notes what of a user's code runs, and what of that while the book is locked.
+/// Records which user code runs, and which of it runs while the directory is locked.
 #[derive(Clone)]
 struct UserCalls(Arc<dyn Fn(&'static str) + Send + Sync>);
 
-/// A key, a message or a waker whose code looks.
+/// A key, a message or a waker whose code records its calls.
 struct Looking(u32, &'static str, UserCalls);
 
 impl Looking {
@@ -358,7 +358,7 @@ impl Wake for Looking {
 
 type Desks = SharedDirectory<Looking, Looking, ()>;
 
-/// What is done to a book; each step with new keys, messages and wakers.
+/// Operations on a directory, each with new keys, messages and wakers.
 struct Desk {
     sim: Simulation,
     desks: Arc<Desks>,
@@ -390,7 +390,7 @@ impl Desk {
         }
     }
 
-    /// A grain that never looks, as the one of this key.
+    /// Spawns a grain for this key that never receives.
     fn comes(&self, key: u32) -> Address<Looking, ()> {
         let run = |mut ctx: Context<Looking, ()>| async move {
             ctx.initialised();
@@ -437,7 +437,7 @@ fn k2_of_a_users_code_only_hash_and_eq_of_a_key_run_while_the_book_is_locked() {
     let desk = Desk { sim, desks, look };
     let waker = || Waker::from(Arc::new(Looking(0, "drop of a waker", desk.look.clone())));
 
-    // Wanted, looked for, refused; waited for twice, with another waker; given up; made.
+    // Requested, looked for, refused; waited for twice, with another waker; given up; spawned.
     assert!(desk.desks.take_wanted(waker()).is_empty());
     assert!(desk.desks.take_wanted(waker()).is_empty());
     assert!(desk.sends(1) && desk.sends(1) && !desk.sends(1));
@@ -457,7 +457,7 @@ fn k2_of_a_users_code_only_hash_and_eq_of_a_key_run_while_the_book_is_locked() {
     desk.desks.release(&desk.key(1));
     drop(place);
     desk.dies(1, &grain);
-    // Nobody wants one that goes by itself; and one is forgotten with the last place at it.
+    // A grain without waiting messages ends by itself. An entry is removed with its last permit.
     assert!(desk.sends(2));
     let grain = desk.comes(2);
     let mut waits = desk.waits(2);
@@ -465,7 +465,7 @@ fn k2_of_a_users_code_only_hash_and_eq_of_a_key_run_while_the_book_is_locked() {
     desk.dies(2, &grain);
     let mut waits = desk.waits(3);
     drop(desk.polled(&mut waits).unwrap());
-    // The end, with some that wait and some that have places.
+    // Close with waiting senders and with permits.
     let mut waits = desk.waits(4);
     let late = desk.polled(&mut waits).unwrap();
     assert!(desk.sends(5));

@@ -1,4 +1,4 @@
-//! Those that wait for room at one key, whatever becomes of its grain meanwhile.
+//! Tests of senders that wait for room at one key while its grain changes.
 
 use crate::grains::directory::tests::{dies, stages, wanted};
 use crate::grains::reservation::tests::{
@@ -8,7 +8,7 @@ use krarup_act::{Context, Received, behavior_fn};
 use krarup_node::Simulation;
 use std::task::Waker;
 
-/// A process that handles all it gets, with room for two.
+/// A process with a bound of 2 that handles all its messages.
 fn obedient(sim: &Simulation) -> krarup_act::Address<u64> {
     let process = sim.spawn(|| {
         behavior_fn(|mut ctx: Context<u64>| async move {
@@ -72,7 +72,8 @@ fn k2_who_waits_looks_for_room_at_the_grain_that_is_there() {
     let (mut first, mut next) = (waits_at(&tills, 1), waits_at(&tills, 1));
     let noop = Waker::noop();
     assert!(polled(&mut first, noop).is_none() && polled(&mut next, noop).is_none());
-    // The places are the next grain's, and the mailbox has room for the one that stands there.
+    // The permits go to the next grain, and the mailbox has room for the sender that waits
+    // there.
     tills.release(&1);
     let mut looks = waits_at(&tills, 1);
     assert!(polled(&mut looks, noop).is_none());

@@ -1,10 +1,10 @@
-//! The order of the classes against a model that sorts (M22 to M24).
+//! Tests of the order of the classes against a model that sorts (M22 to M24).
 
 use crate::state_actor::classes::*;
 use crate::table::Table;
 use proptest::prelude::*;
 
-/// A letter of a test: its number, and what the filters say of it.
+/// A test message: its number, and the results of the filters for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TestLetter {
     number: u32,
@@ -36,13 +36,13 @@ type TestedClasses = Classes<u32, u32, TestLetter, TestLetter, u32>;
 
 #[derive(Clone, Debug)]
 enum ClassesStep {
-    /// Something of this class comes.
+    /// An item of this class arrives.
     Come { class: usize, barrier: bool, batch: bool },
-    /// What is next is taken; what begins stays in flight.
+    /// The next item is taken. If it begins, it stays in flight.
     Take,
-    /// One of those in flight ends.
+    /// One of the handlers in flight ends.
     End(prop::sample::Index),
-    /// As many are in flight as may be, or not any more.
+    /// The limit of handlers in flight is reached, or not any more.
     Busy(bool),
 }
 
@@ -57,7 +57,7 @@ fn steps() -> impl Strategy<Value = Vec<ClassesStep>> {
     prop::collection::vec(step, 1..120)
 }
 
-/// What the classes should do, said as simply as possible: what waits lies in one list, in the
+/// The required behaviour in its simplest form: all waiting items are in one list, in the
 /// order of arrival.
 #[derive(Default)]
 struct ClassesModel {
@@ -67,7 +67,7 @@ struct ClassesModel {
 }
 
 impl ClassesModel {
-    /// What is next: the class and the letters of it.
+    /// The next items: their class and their messages.
     fn next(&mut self, most: usize) -> Option<(usize, Vec<TestLetter>)> {
         let may_begin = self.barrier.is_none() && !self.busy;
         let allowed = |class: usize| may_begin || !(class == 2 || class == 3);
@@ -87,7 +87,7 @@ impl ClassesModel {
     }
 }
 
-/// The class of what was next, its letters, and whether it is a barrier or a batch.
+/// The class of the next item, its numbers, and whether it is a barrier or a batch.
 fn told(next: NextItem<u32, u32, TestLetter, TestLetter, u32>) -> (usize, Vec<u32>, bool, bool) {
     let number = |item: TestLetter| vec![item.number];
     let numbers = |items: Vec<TestLetter>| items.iter().map(|item| item.number).collect();
@@ -104,9 +104,9 @@ fn told(next: NextItem<u32, u32, TestLetter, TestLetter, u32>) -> (usize, Vec<u3
 }
 
 proptest! {
-    /// Whatever comes, begins and ends in whatever order: what is next is the first of the
-    /// first class that may be (M23), a barrier holds until its own stack has ended and not
-    /// longer (M22), and batches and singles together are the order of arrival (M24).
+    /// Items arrive, begin and end in any order. The next item is always the first of the
+    /// first class that may begin (M23). A barrier holds until its own handler has ended, and
+    /// no longer (M22). Batches and single items together keep the order of arrival (M24).
     #[test]
     fn o2_o3_o4_what_is_next_is_what_the_model_says(steps in steps(), most in 0..4_usize) {
         let mut classes = TestedClasses::default();
@@ -169,7 +169,7 @@ proptest! {
                 }
             }
         }
-        // When all that was begun has ended, all that waits comes, without a new arrival.
+        // When all that began has ended, all waiting items come out without a new arrival.
         for key in flying.drain(..) {
             classes.lower(key);
         }

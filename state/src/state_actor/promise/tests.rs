@@ -1,4 +1,4 @@
-//! The ledger against a list of what is open (M21).
+//! Tests of the ledger against a list of open promises (M21).
 
 use crate::state_actor::promise::*;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 type TestedTable = Ledger<u32, ()>;
 
-/// An answer that the test gives when it likes.
+/// An answer that the test gives at a time of its choice.
 #[derive(Clone, Default)]
 struct LateAnswer(Arc<Mutex<TestAnswer>>);
 
@@ -102,7 +102,7 @@ proptest! {
                     let before = ledger.pending();
                     let delivered = ledger.deliver(key);
                     prop_assert_eq!(ledger.pending(), before - usize::from(delivered));
-                    // Once only.
+                    // A promise is delivered only once.
                     prop_assert!(!ledger.deliver(key));
                     let ready: Vec<u32> = open
                         .iter_mut()
@@ -110,7 +110,7 @@ proptest! {
                             outcome(promise).is_ready().then_some(*number)
                         })
                         .collect();
-                    // Nobody but the one whose turn has come.
+                    // Only the promise whose turn has come is ready.
                     prop_assert_eq!(ready.len(), usize::from(delivered));
                     for number in ready {
                         open.remove(&number);
@@ -181,7 +181,7 @@ fn o5_a_waker_that_panics_keeps_nobody_else_from_hearing_that_a_ledger_is_given_
     }
 }
 
-/// Gives up its own promise as it is polled, and panics as it is dropped.
+/// Work that gives up its own promise when it is polled, and panics when it is dropped.
 struct Sore(Arc<Mutex<Option<Promise<u32>>>>);
 
 impl Future for Sore {
