@@ -21,7 +21,7 @@ use krarup_gen::{DispatcherStats, Pid, Reason};
 use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Before a process is offered again that was refused, the first time; then twice as long each
