@@ -11,6 +11,7 @@ use std::sync::{Arc, mpsc};
 use std::task::Poll;
 use std::thread;
 use std::time::Duration;
+use support::journal::keep_another_subscriber;
 use support::{Does, Log, Puppet, boom, on_wake, poll_once, poll_with, puppet, simulations};
 use tracing::span;
 
@@ -469,6 +470,7 @@ impl tracing::Subscriber for Panics {
 
 #[test]
 fn x2_a_log_subscriber_that_panics_does_not_keep_a_node_from_its_stop() {
+    keep_another_subscriber();
     let _here = tracing::subscriber::set_default(Panics);
     let log = Log::new();
     for sim in simulations(3) {
