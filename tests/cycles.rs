@@ -3,7 +3,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{CallCycle, PoolCommand, Received, behavior_fn};
+use krarup::{CallCycle, PoolCommand, Priority, Received, behavior_fn};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 use support::{Guard, Log, boom, simulations};
@@ -299,7 +299,7 @@ fn c5_a_cycle_through_a_pool_is_found_at_its_worker() {
 
 /// Calls its peer when it is told to, both at the same moment.
 enum Twin {
-    Meet(Address<Twin>, Arc<Barrier>, Reply<Result<(), CallError>>),
+    Meet(Address<Twin>, Priority, Arc<Barrier>, Reply<Result<(), CallError>>),
     Greet(Reply<()>),
 }
 
@@ -310,9 +310,13 @@ impl Actor for Twins {
 
     async fn handle_message(&mut self, _: &mut Context<Twin>, twin: Twin) -> Result {
         match twin {
-            Twin::Meet(peer, together, reply) => {
+            Twin::Meet(peer, lane, together, reply) => {
                 together.wait();
-                reply.send(peer.call(Twin::Greet).await);
+                reply.send(match lane {
+                    Priority::Normal => peer.call(Twin::Greet).await,
+                    Priority::High => peer.call_high(Twin::Greet).await,
+                    Priority::Max => peer.call_max(Twin::Greet).await,
+                });
             }
             Twin::Greet(reply) => reply.send(()),
         }
@@ -325,12 +329,13 @@ fn c5_of_two_that_call_each_other_at_the_same_moment_exactly_one_fails_and_at_on
     let node = Node::builder("twins@localhost").workers(2).start().unwrap();
     let a = node.spawn(|| Twins).wait().unwrap();
     let b = node.spawn(|| Twins).wait().unwrap();
-    for round in 0..2_000 {
+    for round in 0..3_000 {
+        let lane = [Priority::Normal, Priority::High, Priority::Max][round % 3];
         let together = Arc::new(Barrier::new(2));
         let meet = |one: &Address<Twin>, other: &Address<Twin>| {
             let (one, other, together) = (one.clone(), other.clone(), Arc::clone(&together));
             std::thread::spawn(move || {
-                one.call(|reply| Twin::Meet(other, together, reply)).wait().flatten()
+                one.call(|reply| Twin::Meet(other, lane, together, reply)).wait().flatten()
             })
         };
         let (first, second) = (meet(&a, &b), meet(&b, &a));

@@ -544,3 +544,31 @@ fn t2_turns_come_between_timers_of_one_time() {
     // Timers, turns, ends.
     assert_eq!(seen, ["tTetTe", "ttTeTe"].map(String::from).into_iter().collect());
 }
+
+/// Room that was reserved before holds no place in the order.
+#[test]
+fn t2_what_is_sent_into_reserved_room_passes_what_its_sender_cannot_know_of() {
+    for by_recipient in [false, true] {
+        let passing = orders(|sim, to| {
+            let (a, b) = (told(sim), told(sim));
+            sim.run_until_idle();
+            let room = if by_recipient { to.recipient::<u32>().reserve() } else { to.reserve() };
+            let room = room.unwrap();
+            tell(&a, move |_| {
+                tell(&b, move |_| room.send(2));
+                to.send(1).unwrap();
+            });
+        });
+        assert_eq!(passing, BTreeSet::from([vec![1, 2], vec![2, 1]]));
+    }
+    let knowing = orders(|sim, to| {
+        let (a, b) = (told(sim), told(sim));
+        sim.run_until_idle();
+        let room = to.reserve().unwrap();
+        tell(&a, move |_| {
+            to.send(1).unwrap();
+            tell(&b, move |_| room.send(2));
+        });
+    });
+    assert_eq!(knowing, BTreeSet::from([vec![1, 2]]));
+}
