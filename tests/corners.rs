@@ -214,29 +214,3 @@ fn m6_who_waits_for_room_in_a_pool_is_not_given_that_of_a_dead_worker() {
         assert_eq!(sim.stats().dead_letters, 0);
     }
 }
-
-/// The end of a worker overtakes the signals that it sent before; they are its own all the same,
-/// wherever they lie.
-#[test]
-fn a_pool_takes_no_late_signal_of_a_dead_worker_for_that_of_a_stranger() {
-    for sim in simulations(10) {
-        let log = Log::new();
-        let worker = move || Puppet::new("worker", &log);
-        let pool = sim.spawn(move || Pool::new(1, worker)).wait().unwrap();
-        let first = pool.workers().wait().unwrap()[0];
-        pool.send(Act::new(|ctx| {
-            let pool = ctx.parent().expect("a pool");
-            (0..3).for_each(|_| ctx.exit(pool, Reason::error("a signal")));
-            Err(Reason::error("an end"))
-        }))
-        .ok()
-        .unwrap();
-        sim.suspend(pool.pid()).wait().unwrap();
-        sim.run_until_idle();
-        assert!(!sim.is_alive(first));
-        assert!(sim.resume(pool.pid()));
-        sim.run_until_idle();
-        let workers = pool.workers().wait().unwrap();
-        assert!(workers.len() == 1 && workers[0] != first);
-    }
-}

@@ -494,3 +494,47 @@ fn c6_a_process_that_stops_with_its_node_may_still_have_work_in_flight() {
     assert!(matches!(&piped[..], [one] if one.starts_with("Ok(")), "{piped:?}");
     assert!(sim.processes().is_empty());
 }
+
+/// A full mailbox hands a message to the process that sent it; whom that calls next is another.
+#[test]
+fn c5_to_whom_an_earlier_message_was_handed_on_is_no_part_of_a_call() {
+    enum Say {
+        Spilt,
+        Ask(Address<u8>, Address<Errand>, u8, Reply<Result<u64, CallError>>),
+    }
+    impl From<krarup::Diverted<u8>> for Say {
+        fn from(_: krarup::Diverted<u8>) -> Self {
+            Say::Spilt
+        }
+    }
+    struct Fallback;
+    impl Actor for Fallback {
+        type Message = Say;
+        async fn handle_message(&mut self, _: &mut Context<Say>, say: Say) -> Result {
+            if let Say::Ask(full, front, way, reply) = say {
+                full.send(2).unwrap();
+                let by_recipient = front.recipient::<Errand>();
+                reply.send(match way {
+                    0 => front.call(Errand::Answer).await,
+                    1 => front.call_high(Errand::Answer).await,
+                    2 => front.call_max(Errand::Answer).await,
+                    _ => by_recipient.call(Errand::Answer).await,
+                });
+            }
+            Ok(())
+        }
+    }
+    for sim in simulations(3) {
+        let front = front(&sim, &Log::new());
+        let fallback = sim.spawn(|| Fallback).wait().unwrap();
+        let hangs = behavior_fn(|_: Context<u8>| std::future::pending());
+        let spilling = krarup::Overflow::divert(fallback.recipient(), "spilt");
+        let full = sim.spawn(|| hangs).mailbox(1).overflow(spilling).start().unwrap();
+        full.send(1).unwrap();
+        for way in 0..4 {
+            let (full, front) = (full.clone(), front.clone());
+            let asked = fallback.call(|reply| Say::Ask(full, front, way, reply));
+            assert_eq!(asked.wait().flatten(), Ok(42));
+        }
+    }
+}

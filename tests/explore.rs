@@ -572,3 +572,25 @@ fn t2_what_is_sent_into_reserved_room_passes_what_its_sender_cannot_know_of() {
     });
     assert_eq!(knowing, BTreeSet::from([vec![1, 2]]));
 }
+
+/// Of two sleepers that wake at the same time, on two dispatchers, the first may see the timer of
+/// the other: due, and not fired.
+#[test]
+fn x3_a_timer_that_is_due_is_counted_once_however_many_dispatchers_there_are() {
+    let counted = Arc::new(Mutex::new(BTreeSet::new()));
+    Simulation::explore(0..50, |sim| {
+        sim.add_dispatcher("other");
+        for dispatcher in ["default", "other"] {
+            let (node, counted) = (sim.node().clone(), Arc::clone(&counted));
+            let sleeper = behavior_fn(move |ctx: Context<()>| async move {
+                ctx.sleep(SECOND).await;
+                counted.lock().unwrap().insert(node.stats().timers);
+                Ok(())
+            });
+            sim.spawn(|| sleeper).dispatcher(dispatcher).start()?;
+        }
+        sim.advance(SECOND);
+        Ok(())
+    });
+    assert_eq!(*counted.lock().unwrap(), BTreeSet::from([0, 1]));
+}

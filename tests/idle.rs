@@ -359,3 +359,36 @@ fn d10_the_time_of_a_keeper_begins_anew_with_a_new_state() {
     sim.advance(Duration::from_millis(1));
     assert!(!kept.is_alive());
 }
+
+#[test]
+fn d10_a_time_that_is_changed_begins_when_it_is_changed_whatever_was_told_before() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let one = sleepy(&sim, &log);
+    tell(&sim, &one, Order::Timeout(Some(2 * SECOND)));
+    sim.advance(3 * SECOND);
+    tell(&sim, &one, Order::Timeout(Some(5 * SECOND)));
+    sim.advance(6 * SECOND);
+    assert_eq!(log.take(), ["timeout at 2s", "timeout at 8s"]);
+    sim.kill(one.pid());
+    // The same where a keeper has had it stay.
+    let (sim, asked) = (Simulation::new(1), Log::new());
+    let kept = sim.spawn(|| InPlace::new(|| Kept)).wait().unwrap();
+    let noted = asked.clone();
+    let sim_time = sim.node().clone();
+    does(&sim, &kept, move |ctx| {
+        ctx.passivate_if(2 * SECOND, move || {
+            noted.note(format!("asked at {:?}", sim_time.now()));
+            false
+        });
+        Ok(())
+    });
+    sim.advance(3 * SECOND);
+    does(&sim, &kept, |ctx| {
+        ctx.passivate_after(Some(5 * SECOND));
+        Ok(())
+    });
+    sim.advance(6 * SECOND);
+    assert_eq!(asked.take(), ["asked at 2s", "asked at 8s"]);
+    sim.kill(kept.pid());
+    sim.run_until_idle();
+}
