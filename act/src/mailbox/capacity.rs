@@ -2,7 +2,7 @@
 //! and to the senders that stand in line (rule M6). All under the mailbox's lock.
 
 use super::entry::MailboxEntry;
-use super::inbox::{Inbox, MailboxPhase, MainPush, UNBOUNDED};
+use super::inbox::{Inbox, MailboxPhase, MainPush, MainTake, UNBOUNDED};
 use super::overflow::{Divert, Overflow};
 use super::permit::Waiter;
 use crate::host::ready::Ready;
@@ -39,7 +39,9 @@ impl<M, C> Inbox<M, C> {
         if self.bound == UNBOUNDED || self.phase == MailboxPhase::Terminated {
             return Err(overflow);
         }
-        self.singly = matches!(overflow, Overflow::DropOldest);
+        if self.takes != MainTake::AlwaysSingly {
+            self.takes = MainTake::of(&overflow);
+        }
         Ok(std::mem::replace(&mut self.rare().overflow, overflow))
     }
 
@@ -110,7 +112,7 @@ impl<M, C> Inbox<M, C> {
 
     /// Whether messages are taken out one by one.
     pub(crate) fn is_singly(&self) -> bool {
-        self.singly
+        self.takes != MainTake::Batch
     }
 
     /// Puts an entry in again, before all that lie here.
@@ -135,7 +137,7 @@ impl<M, C> Inbox<M, C> {
 
     /// Messages are taken out one by one from now on, so that what waits lies here.
     pub(crate) fn take_singly(&mut self) {
-        self.singly = true;
+        self.takes = MainTake::AlwaysSingly;
     }
 
     /// Takes out up to so many of the newest messages, in their order, as if they had never been
