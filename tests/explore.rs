@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use support::Log;
+use support::{Log, on_wake, poll_with, simulations};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -593,4 +593,22 @@ fn x3_a_timer_that_is_due_is_counted_once_however_many_dispatchers_there_are() {
         Ok(())
     });
     assert_eq!(*counted.lock().unwrap(), BTreeSet::from([0, 1]));
+}
+
+/// A test does one thing after the other.
+#[test]
+fn t1_timers_that_were_set_from_outside_at_the_same_time_fire_in_their_order() {
+    for sim in simulations(20) {
+        let log = Log::new();
+        let hangs = behavior_fn(|_: Context<Reply<()>>| std::future::pending());
+        let hangs = sim.spawn(|| hangs).start().unwrap();
+        let call = |_| hangs.call(|reply: Reply<()>| reply).timeout(SECOND).into_future();
+        let mut calls: Vec<_> = (0..4).map(call).collect();
+        for (number, call) in calls.iter_mut().enumerate() {
+            let noted = log.clone();
+            assert!(poll_with(call, &on_wake(move || noted.note(number))).is_pending());
+        }
+        sim.advance(SECOND);
+        assert_eq!(log.take(), ["0", "1", "2", "3"]);
+    }
 }
