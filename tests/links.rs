@@ -632,3 +632,26 @@ fn l1_a_child_that_ends_in_its_init_is_heard_of_once() {
         }
     }
 }
+
+/// Of whom an end is told already, though the notice has not been handled.
+#[test]
+fn x3_a_picture_shows_the_links_to_those_who_live() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let (a, b, c) =
+            (trapper(&sim, "a", &log), puppet(&sim, "b", &log), puppet(&sim, "c", &log));
+        link(&a, &b);
+        link(&a, &c);
+        sim.run_until_idle();
+        sim.suspend(a.pid()).wait().unwrap();
+        assert_eq!(a.info().links, [b.pid(), c.pid()]);
+        b.dies(boom());
+        sim.run_until_idle();
+        assert_eq!(a.info().links, [c.pid()]);
+        assert!(sim.resume(a.pid()));
+        a.tells(|ctx| ctx.link(nobody()));
+        sim.run_until_idle();
+        assert_eq!(a.info().links, [c.pid()]);
+        assert_eq!(heard(&log).len(), 2);
+    }
+}
