@@ -282,7 +282,9 @@ fn log_is_short(log: &Log) -> bool {
 /// Does what it is told, and fails when nothing comes for its idle time.
 struct Kept;
 
-struct Deed(Box<dyn FnOnce(&mut Context<Deed>) -> Result + Send>);
+struct Deed(Doing);
+
+type Doing = Box<dyn FnOnce(&mut Context<Deed>) -> Result + Send>;
 
 impl Actor for Kept {
     type Message = Deed;
