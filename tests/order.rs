@@ -391,30 +391,6 @@ fn m12_a_mailbox_with_an_order_is_not_made_to_drop_its_oldest() {
     assert_eq!(log.take(), ["3", "2", "1"]);
 }
 
-#[test]
-fn m12_a_mailbox_that_drops_its_oldest_no_more_may_have_an_order() {
-    let (sim, log) = (Simulation::new(1), Log::new());
-    let noted = log.clone();
-    let sorts = behavior_fn(move |mut ctx: Context<Job>| async move {
-        assert_eq!(ctx.set_order(by_priority()), Err(OrderError));
-        assert_eq!(ctx.set_overflow(Overflow::Refuse), Ok(()));
-        assert!(!ctx.drops_oldest());
-        assert_eq!(ctx.set_order(by_priority()), Ok(()));
-        ctx.sleep(std::time::Duration::from_secs(1)).await;
-        while let Received::Message(job) = ctx.receive().await {
-            noted.note(job.number);
-        }
-        Ok(())
-    });
-    let spawn = sim.spawn(move || sorts).mailbox(2).overflow(Overflow::DropOldest);
-    let sorts = spawn.start().unwrap();
-    sim.run_until_idle();
-    let took = [(1, 1), (2, 2), (3, 3)].map(|(rank, number)| sorts.send(job(rank, number)).is_ok());
-    assert_eq!(took, [true, true, false]);
-    sim.advance(std::time::Duration::from_secs(2));
-    assert_eq!(log.take(), ["2", "1"]);
-}
-
 /// Panics when it is dropped.
 struct Bomb;
 
