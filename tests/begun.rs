@@ -3,7 +3,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{GrainCalls, Grains, InPlace, Scope, StateActor, Stateful};
+use krarup::{GrainCalls, Grains, InPlace, Received, Scope, StateActor, Stateful, behavior_fn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::Poll;
@@ -222,5 +222,31 @@ fn c2_asks_that_wait_at_a_state_actor_were_not_begun() {
         let ask = |job: Add| move |reply| krarup::Letter::Ask(job(reply));
         let outcomes = calls!(sim, desk.call(ask(wait)), desk.call(ask(fail)), desk.call(ask(add)));
         assert_eq!(outcomes, [terminated(), terminated(), not_begun()]);
+    }
+}
+
+#[test]
+fn c2_a_request_that_a_behavior_gives_up_as_it_came_was_not_begun() {
+    for sim in simulations(5) {
+        let gives_up = behavior_fn(|mut ctx: Context<Reply<u32>>| async move {
+            let agent = ctx.agent();
+            let mut requests = Vec::new();
+            while requests.len() < 2
+                && let Received::Message(request) = ctx.receive().await
+            {
+                requests.push(request);
+            }
+            agent.lose(requests.remove(0), 0);
+            drop(requests);
+            Err(boom())
+        });
+        let process = sim.spawn(|| gives_up).start().unwrap();
+        let mut calls = [(); 2].map(|()| process.call(|reply| reply).into_future());
+        calls.iter_mut().for_each(|call| assert!(poll_once(call).is_pending()));
+        sim.run_until_idle();
+        let [lost, dropped] = &mut calls;
+        assert_eq!(poll_once(lost), Poll::Ready(Err(CallError::NotBegun(boom()))));
+        assert_eq!(poll_once(dropped), Poll::Ready(Err(CallError::Terminated(boom()))));
+        assert_eq!(sim.stats().dead_letters, 1);
     }
 }

@@ -1,10 +1,14 @@
 //! Corners that reviews of the first cut found: each was a hang, a loss or a surprise.
 
+mod support;
+
 use krarup::prelude::*;
 use krarup::{DispatcherOptions, NodeError, PoolError, StopError, Timestamp, behavior_fn};
 use std::fmt;
 use std::sync::mpsc;
+use std::task::Poll;
 use std::time::Duration;
+use support::{Act, Log, Puppet, poll_once, simulations};
 
 #[derive(Default)]
 struct Echo;
@@ -171,4 +175,42 @@ fn a_process_finds_others_by_name_and_calls_them() {
     sim.spawn(move || caller).start().unwrap();
     sim.run_until_idle();
     assert_eq!(answer.try_recv(), Ok(1));
+}
+
+/// Its pool does not know yet that it is dead.
+#[test]
+fn m6_who_waits_for_room_in_a_pool_is_not_given_that_of_a_dead_worker() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let noted = log.clone();
+        let worker = move || Puppet::new("worker", &noted);
+        let pool = sim.spawn(move || Pool::new(2, worker).mailbox(1)).wait().unwrap();
+        let workers = pool.workers().wait().unwrap();
+        let note = |line: &'static str| {
+            let log = log.clone();
+            Act::new(move |_| {
+                log.note(line);
+                Ok(())
+            })
+        };
+        // One has room, and the other none.
+        sim.suspend(workers[1]).wait().unwrap();
+        (0..2).for_each(|_| pool.send(note("first")).ok().unwrap());
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["first"]);
+        sim.suspend(pool.pid()).wait().unwrap();
+        sim.kill(workers[0]);
+        sim.run_until_idle();
+        log.take();
+        let mut waits = pool.send_or_wait(note("waited")).into_future();
+        assert!(poll_once(&mut waits).is_pending());
+        sim.run_until_idle();
+        assert!(poll_once(&mut waits).is_pending());
+        assert!(sim.resume(workers[1]));
+        sim.run_until_idle();
+        assert!(matches!(poll_once(&mut waits), Poll::Ready(Ok(()))));
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["first", "waited"]);
+        assert_eq!(sim.stats().dead_letters, 0);
+    }
 }

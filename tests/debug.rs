@@ -226,6 +226,36 @@ fn x5_a_tracer_that_panics_is_taken_away_and_does_no_harm() {
 }
 
 #[test]
+fn x5_a_tracer_that_panics_does_not_end_the_suspension_of_its_process() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let noted = log.clone();
+        let bare = behavior_fn(move |mut ctx: Context<u32>| async move {
+            loop {
+                match ctx.receive().await {
+                    Received::Inspect(request) => {
+                        noted.note(format!("suspended: {}", ctx.is_suspended()));
+                        request.send(krarup::Inspection::new());
+                    }
+                    Received::Message(number) => noted.note(number),
+                    _ => return Ok::<(), Reason>(()),
+                }
+            }
+        });
+        let bare = sim.spawn(move || bare).start().unwrap();
+        bare.trace(|_| panic!("curious"));
+        bare.suspend().wait().unwrap();
+        bare.send(1).unwrap();
+        bare.inspect().wait().unwrap();
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["suspended: true"]);
+        assert!(bare.resume());
+        sim.run_until_idle();
+        assert_eq!(log.take(), ["1"]);
+    }
+}
+
+#[test]
 fn x3_a_picture_counts_what_came_in_what_went_out_and_what_was_handled() {
     for sim in simulations(5) {
         let adder = adder(&sim);

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use support::Log;
+use support::{Log, on_wake, poll_with, simulations};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -543,4 +543,72 @@ fn t2_turns_come_between_timers_of_one_time() {
     let seen = seen.into_inner().unwrap();
     // Timers, turns, ends.
     assert_eq!(seen, ["tTetTe", "ttTeTe"].map(String::from).into_iter().collect());
+}
+
+/// Room that was reserved before holds no place in the order.
+#[test]
+fn t2_what_is_sent_into_reserved_room_passes_what_its_sender_cannot_know_of() {
+    for by_recipient in [false, true] {
+        let passing = orders(|sim, to| {
+            let (a, b) = (told(sim), told(sim));
+            sim.run_until_idle();
+            let room = if by_recipient { to.recipient::<u32>().reserve() } else { to.reserve() };
+            let room = room.unwrap();
+            tell(&a, move |_| {
+                tell(&b, move |_| room.send(2));
+                to.send(1).unwrap();
+            });
+        });
+        assert_eq!(passing, BTreeSet::from([vec![1, 2], vec![2, 1]]));
+    }
+    let knowing = orders(|sim, to| {
+        let (a, b) = (told(sim), told(sim));
+        sim.run_until_idle();
+        let room = to.reserve().unwrap();
+        tell(&a, move |_| {
+            to.send(1).unwrap();
+            tell(&b, move |_| room.send(2));
+        });
+    });
+    assert_eq!(knowing, BTreeSet::from([vec![1, 2]]));
+}
+
+/// Of two sleepers that wake at the same time, on two dispatchers, the first may see the timer of
+/// the other: due, and not fired.
+#[test]
+fn x3_a_timer_that_is_due_is_counted_once_however_many_dispatchers_there_are() {
+    let counted = Arc::new(Mutex::new(BTreeSet::new()));
+    Simulation::explore(0..50, |sim| {
+        sim.add_dispatcher("other");
+        for dispatcher in ["default", "other"] {
+            let (node, counted) = (sim.node().clone(), Arc::clone(&counted));
+            let sleeper = behavior_fn(move |ctx: Context<()>| async move {
+                ctx.sleep(SECOND).await;
+                counted.lock().unwrap().insert(node.stats().timers);
+                Ok(())
+            });
+            sim.spawn(|| sleeper).dispatcher(dispatcher).start()?;
+        }
+        sim.advance(SECOND);
+        Ok(())
+    });
+    assert_eq!(*counted.lock().unwrap(), BTreeSet::from([0, 1]));
+}
+
+/// A test does one thing after the other.
+#[test]
+fn t1_timers_that_were_set_from_outside_at_the_same_time_fire_in_their_order() {
+    for sim in simulations(20) {
+        let log = Log::new();
+        let hangs = behavior_fn(|_: Context<Reply<()>>| std::future::pending());
+        let hangs = sim.spawn(|| hangs).start().unwrap();
+        let call = |_| hangs.call(|reply: Reply<()>| reply).timeout(SECOND).into_future();
+        let mut calls: Vec<_> = (0..4).map(call).collect();
+        for (number, call) in calls.iter_mut().enumerate() {
+            let noted = log.clone();
+            assert!(poll_with(call, &on_wake(move || noted.note(number))).is_pending());
+        }
+        sim.advance(SECOND);
+        assert_eq!(log.take(), ["0", "1", "2", "3"]);
+    }
 }

@@ -6,8 +6,11 @@
 use krarup::prelude::*;
 use krarup::{BlockError, DispatcherOptions, Node, NodeError, behavior_fn};
 use std::fs;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::process::Command;
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::Poll;
 use std::thread;
 
 /// What tells the program that it has little memory.
@@ -110,6 +113,38 @@ fn r5_a_process_that_cannot_have_its_thread_is_not_there() {
         assert!(again.is_alive());
         assert_eq!(there(), (number, number, number));
         node.stop().timeout(std::time::Duration::ZERO).wait().unwrap();
+    });
+}
+
+#[test]
+fn r3_blocking_work_without_a_thread_of_its_own_waits_for_one_that_is_there() {
+    let test = "r3_blocking_work_without_a_thread_of_its_own_waits_for_one_that_is_there";
+    runs(test, Some(1 << 30), || {
+        const WORKS: usize = 12;
+        let options = DispatcherOptions::new().workers(1).stack_size(1 << 20);
+        let node = Node::builder("block").options(options).start().unwrap();
+        let (release, released) = mpsc::channel::<()>();
+        let released = Arc::new(Mutex::new(released));
+        let (asks, asked) = mpsc::channel();
+        let (done, is_done) = mpsc::channel();
+        for _ in 0..WORKS {
+            let (released, asks, done) = (Arc::clone(&released), asks.clone(), done.clone());
+            let process = behavior_fn(move |ctx: Context<()>| async move {
+                let mut work = ctx.block(move || released.lock().unwrap().recv().is_ok());
+                let first = poll_fn(|cx| Poll::Ready(Pin::new(&mut work).poll(cx))).await;
+                asks.send(first.is_pending()).unwrap();
+                done.send(work.await).unwrap();
+                Ok(())
+            });
+            node.spawn(move || process).start().unwrap();
+        }
+        assert!(asked.iter().take(WORKS).all(|waits| waits), "one is refused");
+        let stats = node.stats();
+        assert!((1..WORKS).contains(&stats.blocking_threads), "{}", stats.blocking_threads);
+        assert_eq!(stats.blocking_work, WORKS);
+        drop(release);
+        assert!(is_done.iter().take(WORKS).all(|done| done.is_ok()));
+        node.stop().wait().unwrap();
     });
 }
 

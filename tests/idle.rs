@@ -3,7 +3,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Received, behavior_fn};
+use krarup::{InPlace, Received, behavior_fn};
 use std::time::Duration;
 use support::{Log, simulations};
 
@@ -277,4 +277,120 @@ fn d10_nobody_is_passivated_with_what_it_has_set_aside() {
 /// Whether this is the first line.
 fn log_is_short(log: &Log) -> bool {
     log.lines().len() == 1
+}
+
+/// Does what it is told, and fails when nothing comes for its idle time.
+struct Kept;
+
+struct Deed(Doing);
+
+type Doing = Box<dyn FnOnce(&mut Context<Deed>) -> Result + Send>;
+
+impl Actor for Kept {
+    type Message = Deed;
+
+    async fn handle_message(&mut self, ctx: &mut Context<Deed>, deed: Deed) -> Result {
+        (deed.0)(ctx)
+    }
+
+    async fn handle_timeout(&mut self, _: &mut Context<Deed>) -> Result {
+        Err(Reason::error("nothing comes"))
+    }
+}
+
+/// One that is replaced in place once, and is passivated after ten seconds if its keeper, which
+/// notes that it is asked, agrees.
+fn kept(sim: &Simulation, asked: &Log) -> Address<Deed> {
+    let kept =
+        sim.spawn(|| InPlace::new(|| Kept).intensity(1, Duration::from_hours(1))).wait().unwrap();
+    let asked = asked.clone();
+    does(sim, &kept, move |ctx| {
+        ctx.passivate_if(10 * SECOND, move || {
+            asked.note("asked");
+            true
+        });
+        Ok(())
+    });
+    kept
+}
+
+fn does(
+    sim: &Simulation,
+    kept: &Address<Deed>,
+    deed: impl FnOnce(&mut Context<Deed>) -> Result + Send + 'static,
+) {
+    kept.send(Deed(Box::new(deed))).ok().unwrap();
+    sim.run_until_idle();
+}
+
+#[test]
+fn d10_a_keeper_outlives_a_restart_in_place_and_what_the_state_chose_does_not() {
+    let choices: [fn(&mut Context<Deed>); 4] = [
+        |_| {},
+        Context::pause_passivation,
+        |ctx| ctx.passivate_after(Some(SECOND)),
+        |ctx| ctx.set_idle_timeout(Some(SECOND)),
+    ];
+    for choice in choices {
+        let (sim, asked) = (Simulation::new(1), Log::new());
+        let kept = kept(&sim, &asked);
+        does(&sim, &kept, move |ctx| {
+            choice(ctx);
+            Ok(())
+        });
+        does(&sim, &kept, |_| Err(Reason::error("a new state")));
+        sim.advance(Duration::from_millis(9_999));
+        assert!(kept.is_alive() && asked.take().is_empty());
+        sim.advance(Duration::from_millis(1));
+        assert!(!kept.is_alive());
+        assert_eq!(asked.take(), ["asked"]);
+    }
+}
+
+#[test]
+fn d10_the_time_of_a_keeper_begins_anew_with_a_new_state() {
+    let (sim, asked) = (Simulation::new(1), Log::new());
+    let kept = kept(&sim, &asked);
+    does(&sim, &kept, |ctx| {
+        ctx.set_idle_timeout(Some(4 * SECOND));
+        Ok(())
+    });
+    // The timeout is its failure, and no message.
+    sim.advance(Duration::from_millis(13_999));
+    assert!(kept.is_alive() && asked.take().is_empty());
+    sim.advance(Duration::from_millis(1));
+    assert!(!kept.is_alive());
+}
+
+#[test]
+fn d10_a_time_that_is_changed_begins_when_it_is_changed_whatever_was_told_before() {
+    let (sim, log) = (Simulation::new(1), Log::new());
+    let one = sleepy(&sim, &log);
+    tell(&sim, &one, Order::Timeout(Some(2 * SECOND)));
+    sim.advance(3 * SECOND);
+    tell(&sim, &one, Order::Timeout(Some(5 * SECOND)));
+    sim.advance(6 * SECOND);
+    assert_eq!(log.take(), ["timeout at 2s", "timeout at 8s"]);
+    sim.kill(one.pid());
+    // The same where a keeper has had it stay.
+    let (sim, asked) = (Simulation::new(1), Log::new());
+    let kept = sim.spawn(|| InPlace::new(|| Kept)).wait().unwrap();
+    let noted = asked.clone();
+    let sim_time = sim.node().clone();
+    does(&sim, &kept, move |ctx| {
+        ctx.passivate_if(2 * SECOND, move || {
+            noted.note(format!("asked at {:?}", sim_time.now()));
+            false
+        });
+        Ok(())
+    });
+    sim.advance(3 * SECOND);
+    does(&sim, &kept, |ctx| {
+        ctx.passivate_after(Some(5 * SECOND));
+        Ok(())
+    });
+    sim.advance(6 * SECOND);
+    assert_eq!(asked.take(), ["asked at 2s", "asked at 8s"]);
+    sim.kill(kept.pid());
+    sim.run_until_idle();
 }

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
+use support::journal::Journal;
 use support::{Does, Guard, Log, boom, poll_once, puppet, simulations};
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -608,4 +609,33 @@ fn s10_a_factory_that_panics_is_another_failure() {
         process.send(Say::Fail(None, None)).ok().unwrap();
         assert_eq!(end.wait().unwrap().reason, boom());
     }
+}
+
+#[test]
+fn s10_the_log_names_the_process_why_it_restarts_and_how_often_it_has() {
+    let lines = Log::new();
+    let noted = lines.clone();
+    let told = Journal::new(
+        |event| event.target() == "krarup" && *event.level() == tracing::Level::WARN,
+        move |fields| {
+            let line = fields.iter().map(|(name, value)| format!("{name}={value}"));
+            noted.note(line.collect::<Vec<_>>().join(" "));
+        },
+    );
+    tracing::subscriber::with_default(told, || {
+        let sim = Simulation::new(1);
+        let counter = counter(&sim, &Log::new(), Script::default(), 3);
+        let pid = counter.pid();
+        for count in 1..=3 {
+            fails(&sim, &counter);
+            let [line] = &lines.take()[..] else { panic!("a line for each restart") };
+            for part in ["restarts in place", "Counter", &format!("pid={pid} "), "reason=boom"] {
+                assert!(line.contains(part), "{line}");
+            }
+            assert!(line.ends_with(&format!("count={count}")), "{line}");
+        }
+        // One that is not made is not counted, and not told.
+        fails(&sim, &counter);
+        assert!(!lines.take().iter().any(|line| line.contains("in place")));
+    });
 }

@@ -91,6 +91,31 @@ fn l1_a_link_is_two_way_and_idempotent() {
 }
 
 #[test]
+fn l1_a_link_that_is_made_again_is_as_urgent_as_it_was() {
+    for sim in simulations(5) {
+        for again in [Context::link as fn(&mut Context<Act>, Pid), Context::link_urgent] {
+            let log = Log::new();
+            let (a, b) = (trapper(&sim, "a", &log), puppet(&sim, "b", &log));
+            let to = b.pid();
+            a.tells(move |ctx| {
+                ctx.link_urgent(to);
+                again(ctx, to);
+            });
+            sim.run_until_idle();
+            sim.suspend(a.pid()).wait().unwrap();
+            let noted = log.clone();
+            a.tells(move |_| noted.note("sent before the end"));
+            b.dies(boom());
+            sim.run_until_idle();
+            log.take();
+            assert!(sim.resume(a.pid()));
+            sim.run_until_idle();
+            assert_eq!(log.take(), [format!("a exit {to} boom"), "sent before the end".into()]);
+        }
+    }
+}
+
+#[test]
 fn l1_one_unlink_takes_a_link_away_however_often_it_was_made() {
     for sim in simulations(20) {
         let log = Log::new();
@@ -605,5 +630,28 @@ fn l1_a_child_that_ends_in_its_init_is_heard_of_once() {
             sim.run_until_idle();
             assert_eq!(log.take(), [format!("{:?}", SpawnError::Init(reason))]);
         }
+    }
+}
+
+/// Of whom an end is told already, though the notice has not been handled.
+#[test]
+fn x3_a_picture_shows_the_links_to_those_who_live() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let (a, b, c) =
+            (trapper(&sim, "a", &log), puppet(&sim, "b", &log), puppet(&sim, "c", &log));
+        link(&a, &b);
+        link(&a, &c);
+        sim.run_until_idle();
+        sim.suspend(a.pid()).wait().unwrap();
+        assert_eq!(a.info().links, [b.pid(), c.pid()]);
+        b.dies(boom());
+        sim.run_until_idle();
+        assert_eq!(a.info().links, [c.pid()]);
+        assert!(sim.resume(a.pid()));
+        a.tells(|ctx| ctx.link(nobody()));
+        sim.run_until_idle();
+        assert_eq!(a.info().links, [c.pid()]);
+        assert_eq!(heard(&log).len(), 2);
     }
 }

@@ -234,3 +234,33 @@ fn m7_a_listener_that_panics_or_goes_keeps_no_other_from_hearing() {
         assert!(logs[0].take().len() >= 2);
     }
 }
+
+/// Subscribes before it has started, so it lives when it has.
+#[test]
+fn x4_who_listens_to_lives_is_not_told_of_its_own() {
+    struct Early(Log);
+    impl Actor for Early {
+        type Message = Told;
+        async fn init(&mut self, ctx: &mut Context<Told>) -> Result {
+            ctx.subscribe_lifecycle();
+            Ok(())
+        }
+        async fn handle_message(&mut self, _: &mut Context<Told>, told: Told) -> Result {
+            if let Told::Life(event) = told {
+                self.0.note(event.pid());
+            }
+            Ok(())
+        }
+    }
+    for sim in simulations(5) {
+        let log = Log::new();
+        let noted = log.clone();
+        let early = sim.spawn(move || Early(noted)).wait().unwrap();
+        let other = puppet(&sim, "other", &Log::new());
+        other.dies(boom());
+        sim.run_until_idle();
+        assert!(early.is_alive());
+        // Its birth, its start and its end.
+        assert_eq!(log.take(), vec![other.pid().to_string(); 3]);
+    }
+}

@@ -328,6 +328,8 @@ fn x2_top_level_spawns_during_a_stop_and_calls_after_it_fail() {
         let outcome = if early.is_ready() { early } else { poll_once(&mut call) };
         assert!(matches!(outcome, Poll::Ready(Err(_) | Ok(1))), "{outcome:?}");
         assert_eq!(process.call(|reply| reply).wait(), Err(CallError::NodeStopped));
+        let asked = process.recipient().call(|reply: Reply<u32>| reply);
+        assert_eq!(asked.wait(), Err(CallError::NodeStopped));
         assert_eq!(sim.monitor(process.pid()).wait().unwrap().reason, Reason::NoProcess);
         assert!(sim.inspect(process.pid()).wait().is_err());
     }

@@ -3,7 +3,7 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{DeadLetter, DeadLetterCause, Diverted, Overflow, Recipient};
+use krarup::{DeadLetter, DeadLetterCause, Diverted, Elastic, Overflow, Recipient};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -439,4 +439,67 @@ fn m6_many_senders_that_wait_are_all_served_and_the_bound_holds() {
     assert_eq!(handled.load(Ordering::Relaxed), 16_000);
     assert_eq!(node.stats().dead_letters, 0);
     node.stop().wait().unwrap();
+}
+
+#[test]
+fn m5_a_bound_that_no_memory_could_fill_is_none() {
+    let sim = Simulation::new(1);
+    let spawn = |room: usize| {
+        let spawn = sim.spawn(|| Slow(Log::new())).mailbox(room).overflow(Overflow::DropNewest);
+        spawn.wait().unwrap()
+    };
+    let most = u32::MAX as usize;
+    for room in [1, 2, most - 1] {
+        assert_eq!(spawn(room).info().mailbox, Some(room));
+    }
+    #[cfg(target_pointer_width = "64")]
+    let beyond = [most, most + 1, most + 2, most << 8, usize::MAX];
+    #[cfg(not(target_pointer_width = "64"))]
+    let beyond = [most];
+    for room in beyond {
+        let slow = spawn(room);
+        assert_eq!(slow.info().mailbox, None, "{room}");
+        (0..3).for_each(|n| slow.send(n.to_string()).unwrap());
+        assert_eq!((slow.waiting(), sim.stats().dead_letters), (3, 0));
+    }
+}
+
+/// A worker of an elastic pool takes its jobs one by one, so that the others can be moved.
+#[test]
+fn p13_the_jobs_of_a_worker_that_chooses_its_own_overflow_are_moved_too() {
+    struct Choosing(Log, fn() -> Vec<Overflow<String>>);
+    impl Actor for Choosing {
+        type Message = String;
+        async fn init(&mut self, ctx: &mut Context<String>) -> Result {
+            (self.1)().into_iter().try_for_each(|overflow| ctx.set_overflow(overflow))?;
+            Ok(())
+        }
+        async fn handle_message(&mut self, ctx: &mut Context<String>, text: String) -> Result {
+            ctx.sleep(SECOND).await;
+            self.0.note(text);
+            Ok(())
+        }
+    }
+    let choices: [fn() -> Vec<Overflow<String>>; 4] = [
+        Vec::new,
+        || vec![Overflow::DropNewest],
+        || vec![Overflow::DropOldest],
+        || vec![Overflow::DropOldest, Overflow::Refuse],
+    ];
+    for choice in choices {
+        for sim in simulations(5) {
+            let log = Log::new();
+            let noted = log.clone();
+            let worker = move || Choosing(noted.clone(), choice);
+            let elastic = Elastic::between(1, 4).grow_at(1_000).every(SECOND / 4);
+            let pool = Pool::new(1, worker).mailbox(40).elastic(elastic);
+            let pool = sim.spawn(move || pool).wait().unwrap();
+            (0..13).for_each(|n| pool.send(n.to_string()).unwrap());
+            // One is done, and another in hand.
+            sim.advance(SECOND * 3 / 2);
+            pool.add_workers(3).wait().unwrap();
+            sim.advance(4 * SECOND);
+            assert_eq!(log.take().len(), 13, "what was left is the work of four");
+        }
+    }
 }

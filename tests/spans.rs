@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use support::Log;
+use support::journal::keep_another_subscriber;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -129,6 +130,7 @@ fn logged(panics_at: &'static str, run: impl FnOnce()) -> (Vec<String>, u64) {
         open: Arc::clone(&open),
         panics_at,
     };
+    keep_another_subscriber();
     tracing::subscriber::with_default(spans, run);
     (log.take(), open.load(Ordering::Relaxed))
 }

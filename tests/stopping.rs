@@ -11,6 +11,7 @@ use std::sync::{Arc, mpsc};
 use std::task::Poll;
 use std::thread;
 use std::time::Duration;
+use support::journal::keep_another_subscriber;
 use support::{Does, Log, Puppet, boom, on_wake, poll_once, poll_with, puppet, simulations};
 use tracing::span;
 
@@ -469,6 +470,7 @@ impl tracing::Subscriber for Panics {
 
 #[test]
 fn x2_a_log_subscriber_that_panics_does_not_keep_a_node_from_its_stop() {
+    keep_another_subscriber();
     let _here = tracing::subscriber::set_default(Panics);
     let log = Log::new();
     for sim in simulations(3) {
@@ -477,5 +479,30 @@ fn x2_a_log_subscriber_that_panics_does_not_keep_a_node_from_its_stop() {
         puppet(&sim, "below", &log);
         sim.stop().timeout(SECOND).wait().unwrap();
         assert_eq!((sim.stats().processes, sim.stats().timers), (0, 0));
+    }
+}
+
+/// In order, and once more with all that are left.
+#[test]
+fn x2_whoever_does_not_end_is_asked_twice_and_not_over_and_over() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let all = ["slow", "below"].map(|name| {
+            let noted = log.clone();
+            let slow = behavior_fn(move |mut ctx: Context<()>| async move {
+                ctx.stop_in_order(true);
+                ctx.initialised();
+                while let Received::Stop(_) = ctx.receive().await {
+                    noted.note(name);
+                }
+                Ok(())
+            });
+            sim.spawn(move || slow).start().unwrap()
+        });
+        sim.run_until_idle();
+        sim.stop().timeout(10 * SECOND).wait().unwrap();
+        assert!(all.iter().all(|process| !process.is_alive()));
+        // The last started is the first to be asked, and holds the other up.
+        assert_eq!(log.take_sorted(), ["below", "below", "slow"]);
     }
 }

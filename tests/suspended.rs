@@ -3,7 +3,9 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{ChildSpec, DebugError, GrainCalls, Grains, Overflow, Supervisor};
+use krarup::{
+    ChildSpec, DebugError, GrainCalls, Grains, Overflow, Received, Supervisor, behavior_fn,
+};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::{Act, Does, Guard, Log, Puppet, boom, puppet, simulations};
@@ -259,6 +261,37 @@ fn x5_a_stop_ends_the_suspension_of_who_has_to_end_others_first() {
             let ended = log.take().into_iter().filter(|line| line.contains(" terminate "));
             assert_eq!(ended.count(), 3);
             assert!(pids.iter().all(|pid| !sim.is_alive(*pid)));
+        }
+    }
+}
+
+/// It attends to no mail, so it hears of the stop before all of it.
+#[test]
+fn x5_a_bare_process_that_traps_exits_hears_of_a_stop_though_it_is_suspended() {
+    for how in ["stop", "node"] {
+        for sim in simulations(5) {
+            let log = Log::new();
+            let noted = log.clone();
+            let traps = behavior_fn(move |mut ctx: Context<u64>| async move {
+                ctx.trap_exits(true);
+                ctx.initialised();
+                while let Received::Message(number) = ctx.receive().await {
+                    noted.note(number);
+                }
+                noted.note("an exit");
+                Ok(())
+            });
+            let traps = sim.spawn(move || traps).wait().unwrap();
+            sim.run_until_idle();
+            traps.suspend().wait().unwrap();
+            traps.send(1).unwrap();
+            match how {
+                "stop" => traps.stop().wait().unwrap(),
+                _ => sim.stop().wait().unwrap(),
+            }
+            assert_eq!(sim.now().as_nanos(), 0, "nobody waited for a timeout");
+            assert!(!traps.is_alive());
+            assert_eq!(log.take(), ["an exit"]);
         }
     }
 }

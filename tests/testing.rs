@@ -472,3 +472,19 @@ fn t4_the_end_and_the_signal_of_another_are_not_those_that_are_expected() {
     let text = panic_of(|| probe.expect(SECOND));
     assert!(text.contains("there came the end of ") && text.contains("nobody"), "{text}");
 }
+
+#[test]
+fn t4_what_a_probe_does_with_messages_can_change_with_a_message() {
+    // So that what is done can hold the probe.
+    let sim: &'static Simulation = Box::leak(Box::new(Simulation::new(1)));
+    let probe = std::sync::Arc::new(Probe::<u32>::spawn(sim));
+    let same = std::sync::Arc::downgrade(&probe);
+    probe.on_message(move |_, number| {
+        let probe = same.upgrade().expect("a probe");
+        probe.on_message(|_, number| Some(100 * number));
+        Some(number)
+    });
+    (1..=3).for_each(|number| probe.address().send(number).unwrap());
+    sim.run_until_idle();
+    assert_eq!(probe.take_messages(), [1, 200, 300]);
+}

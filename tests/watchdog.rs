@@ -279,3 +279,37 @@ fn x3_a_pinned_process_is_not_charged_with_the_time_before_it_was_there() {
     drop((held, also_held));
     node.stop().wait().unwrap();
 }
+
+/// Who has no thread of its own runs on the worker of who sends to it, when that has had its turn.
+#[test]
+fn r4_a_long_turn_on_the_thread_of_another_is_that_of_its_own_process() {
+    listen();
+    let worker = DispatcherOptions::new().workers(1).long_turn(Duration::from_millis(100));
+    let node = Node::builder("r4calling")
+        .dispatcher("lends", worker)
+        .dispatcher("borrows", DispatcherOptions::calling_thread())
+        .workers(1)
+        .start()
+        .unwrap();
+    let spawn = |name: &'static str, dispatcher: &str| {
+        let puppet = support::Puppet::new(name, &Log::new());
+        node.spawn(move || puppet).dispatcher(dispatcher).wait().unwrap()
+    };
+    let (sender, hog) = (spawn("sender", "lends"), spawn("hog", "borrows"));
+    let (release, released) = mpsc::channel::<()>();
+    let pid = hog.pid();
+    let (begun, begins) = mpsc::channel();
+    sender.tells(move |_| {
+        hog.tells(move |_| {
+            // Whatever was long before is not this one.
+            begun.send(warnings("lends").len()).unwrap();
+            let _ = released.recv();
+        });
+    });
+    let before = begins.recv().unwrap();
+    until(|| warnings("lends").len() > before);
+    let line = &warnings("lends")[before];
+    assert!(line.contains(&format!("pid={pid} ")), "{line}");
+    drop(release);
+    node.stop().wait().unwrap();
+}

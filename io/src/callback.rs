@@ -41,10 +41,11 @@ pub(crate) async fn contained<F: Future>(future: F) -> Result<F::Output> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, OnceLock};
     use tracing::span::{Attributes, Id, Record};
-    use tracing::{Event, Level, Metadata, Subscriber};
+    use tracing::subscriber::NoSubscriber;
+    use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
 
     /// Counts warnings and errors, and panics at each of them.
     struct Panics(Arc<AtomicUsize>);
@@ -69,6 +70,11 @@ pub(crate) mod tests {
     /// Returns how many warnings and errors are logged on this thread during the test, by
     /// a subscriber that panics at each of them.
     pub(crate) fn logged(test: impl FnOnce()) -> usize {
+        // While a program has one subscriber, `tracing` asks the thread that is the first to come
+        // to an event whether anybody hears it there, and keeps the answer for all threads: a test
+        // beside this one would make it deaf. Of two it asks each.
+        static ANOTHER: OnceLock<Dispatch> = OnceLock::new();
+        ANOTHER.get_or_init(|| Dispatch::new(NoSubscriber::default()));
         let events = Arc::new(AtomicUsize::new(0));
         tracing::subscriber::with_default(Panics(Arc::clone(&events)), test);
         events.load(Ordering::Relaxed)

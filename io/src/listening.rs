@@ -316,7 +316,9 @@ mod tests {
     use krarup_act::{Pool, behavior_fn};
     use krarup_node::Simulation;
     use std::convert::Infallible;
+    use std::sync::atomic::{AtomicU32, Ordering};
     use std::sync::mpsc::channel;
+    use std::task::{Wake, Waker};
 
     struct Nothing;
 
@@ -396,6 +398,43 @@ mod tests {
     }
 
     const REFUSAL: ErrorKind = ErrorKind::OutOfMemory;
+
+    #[derive(Default)]
+    struct Woken(AtomicU32);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn i1_an_acceptor_that_has_more_to_accept_ends_its_turn_and_has_another() {
+        let turns = simulated(|mut ctx| async move {
+            let (listener, local, _stream) = sockets();
+            let connect = |_| std::net::TcpStream::connect(local).unwrap();
+            // More than are accepted here: the last may be a moment on their way.
+            let peers: Vec<_> = (0..3 * BUDGET).map(connect).collect();
+            let mut server = server(&mut ctx, (listener, local), None).await?;
+            let woken = Arc::new(Woken::default());
+            let waker = Waker::from(Arc::clone(&woken));
+            let mut cx = task::Context::from_waker(&waker);
+            let (mut turns, mut accepted) = (Vec::new(), 0);
+            while turns.len() < 2 {
+                match server.poll_next(&mut ctx, &mut cx) {
+                    Poll::Ready(ListenerEvent::Accepted(Ok(_))) => accepted += 1,
+                    Poll::Ready(_) => panic!("nothing else has come"),
+                    Poll::Pending => {
+                        let is_woken = woken.0.swap(0, Ordering::Relaxed) > 0;
+                        turns.push((std::mem::take(&mut accepted), is_woken));
+                    }
+                }
+            }
+            drop(peers);
+            Ok(turns)
+        });
+        assert_eq!(turns, [(BUDGET, true); 2]);
+    }
 
     #[test]
     fn i6_after_a_success_an_acceptor_waits_as_little_as_at_first() {

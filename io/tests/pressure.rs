@@ -9,14 +9,15 @@ use krarup_io::{
     Acceptor, AcceptorRequest, Channel, Codec, CodecError, ConnectionOptions, Lines, Prefixed,
     Protocol, WriteError,
 };
-use krarup_node::Node;
+use krarup_node::{DispatcherOptions, Node};
 use std::convert::Infallible;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
-use support::{Act, Peer, Seen, Served, any_port};
+use std::time::Duration;
+use support::{Act, Peer, Puppet, Seen, Served, any_port};
 
 /// Passes frames on to a process, at the pace of that process.
 struct Passing {
@@ -459,4 +460,35 @@ fn i2_a_client_that_floods_delays_nobody() {
     drop(connection);
     served.stop();
     flood.join().unwrap();
+}
+
+#[test]
+fn i1_connections_that_came_while_the_acceptor_had_no_turn_are_all_accepted() {
+    const AT_ONCE: usize = 50;
+    let options = DispatcherOptions::new().workers(1).spare_workers(0);
+    let node = Node::builder("burst@localhost").options(options).start().unwrap();
+    let (seen, sees) = channel();
+    let factory = move || Puppet { seen: seen.clone(), keeps_half: false, stubborn: false };
+    let acceptor = node.spawn(move || Acceptor::new(any_port(), factory)).wait().unwrap();
+    let address = acceptor.call(AcceptorRequest::Address).wait().unwrap();
+    let (holds, held) = channel();
+    let (release, released) = channel::<()>();
+    let holder = behavior_fn(move |_: Context<()>| async move {
+        holds.send(()).unwrap();
+        // Until the other side is dropped.
+        let _ = released.recv();
+        Ok(())
+    });
+    node.spawn(move || holder).start().unwrap();
+    held.recv().unwrap();
+    let peers: Vec<TcpStream> =
+        (0..AT_ONCE).map(|_| TcpStream::connect(address).unwrap()).collect();
+    drop(release);
+    // No other comes that would wake the acceptor.
+    for _ in 0..AT_ONCE {
+        let next = sees.recv_timeout(Duration::from_secs(30));
+        assert!(matches!(next, Ok(Seen::Connected(_))), "{next:?}");
+    }
+    drop(peers);
+    node.stop().wait().unwrap();
 }

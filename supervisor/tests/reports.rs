@@ -434,3 +434,25 @@ fn s12_a_child_that_has_ended_is_not_left_behind_though_it_has_no_grace() {
     let expected = "INFO child stopped child=b reason=no process count=1";
     assert_eq!(without_pids(&journal)[2], expected);
 }
+
+/// Its signal, and its end, lie before the supervisor when it is gone.
+#[test]
+fn s12_the_end_of_a_child_that_waits_for_its_restart_is_told_once() {
+    let journal = Journal::default();
+    let _here = tracing::subscriber::set_default(journal.clone());
+    let stage = Stage::new();
+    let second = Duration::from_secs(1);
+    let a = stage.child("a").back_off(BackOff::new(second, second));
+    let supervisor = stage.supervisor(move || Supervisor::one_for_one().child(a));
+    stage.sim.suspend(supervisor.pid()).wait().unwrap();
+    stage.tell("a", Do::Signal(supervisor.pid()));
+    stage.crash("a");
+    without_pids(&journal);
+    assert!(stage.sim.resume(supervisor.pid()));
+    stage.sim.run_until_idle();
+    let [ended, waits] = &without_pids(&journal)[..] else { panic!("an end and a wait") };
+    assert!(ended.starts_with("WARN child ended child=a reason="), "{ended}");
+    assert_eq!(waits, "INFO child waits for its restart child=a wait=1s count=0");
+    stage.pass(second);
+    assert_eq!(supervisor.inspect().wait().unwrap().number("restarts"), Some(1));
+}

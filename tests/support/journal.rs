@@ -16,8 +16,12 @@ pub(crate) struct Journal<W, T> {
 
 /// While a program has one subscriber, `tracing` asks the thread that is the first to come to an
 /// event whether anybody hears it there, and keeps the answer for all threads: a test that runs
-/// beside a journal would make that deaf. Of two it asks each, so there is always this one too.
-static ANOTHER: OnceLock<Dispatch> = OnceLock::new();
+/// beside a subscriber would make that deaf. Of two it asks each, so there is always another one
+/// too. Every test that makes a subscriber of one thread calls this first.
+pub(crate) fn keep_another_subscriber() {
+    static ANOTHER: OnceLock<Dispatch> = OnceLock::new();
+    ANOTHER.get_or_init(|| Dispatch::new(NoSubscriber::default()));
+}
 
 impl<W, T> Journal<W, T>
 where
@@ -25,7 +29,7 @@ where
     T: Fn(&[(&'static str, String)]) + Send + Sync + 'static,
 {
     pub(crate) fn new(wants: W, tell: T) -> Self {
-        ANOTHER.get_or_init(|| Dispatch::new(NoSubscriber::default()));
+        keep_another_subscriber();
         Journal { wants, tell }
     }
 }

@@ -273,7 +273,7 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
                 tell(|| {
                     tracing::error!(target: "krarup", %pid, %reason, "a tracer panicked; it is off");
                 });
-                self.change(false, Some(Tracer::off()));
+                self.change(self.is_suspended(), Some(Tracer::off()));
             }
         }
         item

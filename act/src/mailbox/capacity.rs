@@ -2,7 +2,7 @@
 //! mailbox, and for the senders in line (rule M6). All of it runs under the mailbox's lock.
 
 use super::entry::MailboxEntry;
-use super::inbox::{Inbox, MailboxPhase, MainPush, UNBOUNDED};
+use super::inbox::{Inbox, MailboxPhase, MainPush, MainTake, UNBOUNDED};
 use super::overflow::{Divert, Overflow};
 use super::permit::Waiter;
 use crate::host::ready::Ready;
@@ -38,7 +38,9 @@ impl<M, C> Inbox<M, C> {
         if self.bound == UNBOUNDED || self.phase == MailboxPhase::Terminated {
             return Err(overflow);
         }
-        self.singly = matches!(overflow, Overflow::DropOldest);
+        if self.takes != MainTake::AlwaysSingly {
+            self.takes = MainTake::of(&overflow);
+        }
         Ok(std::mem::replace(&mut self.rare().overflow, overflow))
     }
 
@@ -108,7 +110,7 @@ impl<M, C> Inbox<M, C> {
 
     /// Whether messages are taken out one by one.
     pub(crate) fn is_singly(&self) -> bool {
-        self.singly
+        self.takes != MainTake::Batch
     }
 
     /// Puts an entry back in front of all others.
@@ -134,7 +136,7 @@ impl<M, C> Inbox<M, C> {
     /// Has messages taken out one by one from now on, so that all waiting messages are in the
     /// mailbox.
     pub(crate) fn take_singly(&mut self) {
-        self.singly = true;
+        self.takes = MainTake::AlwaysSingly;
     }
 
     /// Takes out at most `most` of the newest messages, in their order, as if they had never

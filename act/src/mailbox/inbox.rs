@@ -63,6 +63,23 @@ pub(crate) enum MainPush {
     Route,
 }
 
+/// How messages are taken off Main.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MainTake {
+    /// All messages at once.
+    Batch,
+    /// One by one, so that the oldest of all is in the mailbox, where it can be dropped.
+    Singly,
+    /// One by one, whatever the overflow: other threads take messages out too.
+    AlwaysSingly,
+}
+
+impl MainTake {
+    pub(super) fn of<M>(overflow: &Overflow<M>) -> Self {
+        if matches!(overflow, Overflow::DropOldest) { MainTake::Singly } else { MainTake::Batch }
+    }
+}
+
 #[allow(clippy::struct_excessive_bools, reason = "facts that change each on its own")]
 pub(crate) struct Inbox<M, C> {
     pub(crate) phase: MailboxPhase,
@@ -76,8 +93,7 @@ pub(crate) struct Inbox<M, C> {
     pub(crate) way: MainPush,
     /// Whether messages of other types than the process's own are accepted too.
     pub(crate) others: bool,
-    /// Whether messages are taken out one by one, so that the oldest of all is in the mailbox.
-    pub(super) singly: bool,
+    pub(super) takes: MainTake,
     parked: Option<Ready>,
     /// User messages accepted on Main since the start; see [`Inbox::push_main`].
     pub(super) accepted: u64,
@@ -116,7 +132,7 @@ pub(crate) enum Refused<M> {
 
 impl<M, C> Inbox<M, C> {
     pub(crate) fn new(bound: u32, overflow: Overflow<M>) -> Self {
-        let singly = matches!(overflow, Overflow::DropOldest);
+        let takes = MainTake::of(&overflow);
         let rare = match overflow {
             Overflow::Refuse => None,
             overflow => Some(Box::new(ColdMailbox { overflow, ..ColdMailbox::default() })),
@@ -129,7 +145,7 @@ impl<M, C> Inbox<M, C> {
             initialised: false,
             way: MainPush::Straight,
             others: false,
-            singly,
+            takes,
             parked: None,
             accepted: 0,
             bound,

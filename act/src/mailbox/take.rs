@@ -4,7 +4,7 @@
 //! swapped, so that nothing is copied and both allocations are reused.
 
 use super::entry::{Body, ControlEntry, EntryQueue, MailboxEntry, SenderId};
-use super::inbox::Inbox;
+use super::inbox::{Inbox, MainTake};
 use crate::observe::trace::Tracer;
 use std::mem::ManuallyDrop;
 
@@ -16,7 +16,7 @@ impl<M, C> Inbox<M, C> {
     pub(crate) fn take_main(&mut self, batch: &mut EntryQueue<M>) -> Option<MailboxEntry<M>> {
         debug_assert!(batch.as_ref().is_none_or(|batch| batch.is_empty()));
         let first = self.first.take();
-        if self.singly {
+        if self.takes != MainTake::Batch {
             return first.or_else(|| self.main.as_mut()?.pop_front());
         }
         if let Some(main) = self.main.as_ref().filter(|main| !main.is_empty()) {
@@ -56,7 +56,7 @@ impl<M, C> Inbox<M, C> {
     fn take_behind(&mut self, batch: &mut EntryQueue<M>) {
         debug_assert!(self.first.is_none() && batch.is_none());
         if let Some(main) = self.main.as_ref().filter(|main| !main.is_empty())
-            && !self.singly
+            && self.takes == MainTake::Batch
         {
             self.batch = u32::try_from(main.len()).unwrap_or(u32::MAX);
             *batch = self.main.take();

@@ -229,3 +229,17 @@ fn s10_a_child_may_go_on_while_another_starts() {
     assert!(plan.may_go_on(a, Timestamp::ZERO));
     assert!(matches!(plan.step(PlanEvent::Ignored, now()), Some(Action::Reply(_))));
 }
+
+#[test]
+fn s10_who_waits_for_its_restart_has_ended_and_does_not_end_once_more() {
+    let mut plan = Plan::new(flags(Strategy::OneForOne));
+    plan.add(patient(permanent("a")), ());
+    let Some(Action::Start(a)) = plan.step(PlanEvent::Begin, now()) else { panic!("no start") };
+    let pid = Pid::local(1, 0);
+    plan.step(PlanEvent::Started(pid), now());
+    let exited = || PlanEvent::Exited { pid, reason: Reason::Killed };
+    let waits = plan.step(exited(), now());
+    assert!(matches!(waits, Some(Action::TryAgain { key, wait: Some(_) }) if key == a));
+    assert!(plan.step(exited(), now()).is_none());
+    assert_eq!(plan.restarts(), 0);
+}
