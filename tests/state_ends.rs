@@ -1,13 +1,14 @@
-//! How a state actor ends, and what holds it back from that (rule O7).
+//! How a state actor ends, and what holds it back from that (rules D9, O7).
 
 mod state_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Letter, Letters, Probe, Scope, Stateful, behavior_fn};
+use krarup::{Letter, Letters, Probe, Received, Scope, Stateful, behavior_fn};
 use state_support::{Doer, HOUR, Kept, SECOND, asks, doer, job, restarting};
+use std::task::Poll;
 use std::time::Duration;
-use support::{Log, boom, simulations};
+use support::{Log, boom, poll_once, simulations};
 
 #[test]
 fn o7_a_stop_waits_for_handlers_in_flight_and_begins_nothing() {
@@ -492,6 +493,83 @@ fn o7_one_that_stops_itself_waits_for_its_handlers_and_begins_nothing() {
 }
 
 #[test]
+fn d9_one_that_is_to_finish_and_stops_itself_begins_nothing_of_what_waits() {
+    for (sim, which_first) in simulations(8).zip(["told", "itself"].into_iter().cycle()) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        let looks = job("barrier").barrier().doing(|scope| {
+            Box::pin(async move {
+                scope.sleep(SECOND).await;
+                scope.with_context(|doer, ctx| {
+                    doer.log.note(format!("is stopping: {}", ctx.is_stopping()));
+                });
+                Ok(())
+            })
+        });
+        asks(&sim, &log, &doer, looks);
+        sim.run_until_idle();
+        (0..3).for_each(|_| doer.notice(job("behind")).unwrap());
+        sim.run_until_idle();
+        let (me, dead) = (doer.clone(), sim.stats().dead_letters);
+        if which_first == "told" {
+            doer.finish();
+            sim.run_until_idle();
+        }
+        let stops = job("stops").doing(move |scope| {
+            Box::pin(async move {
+                scope.with_context(|_, ctx| {
+                    assert!(!ctx.is_stopping(), "to finish is not to stop");
+                    ctx.stop();
+                });
+                if which_first == "itself" {
+                    me.finish();
+                }
+                Ok(())
+            })
+        });
+        doer.event(stops).unwrap();
+        sim.run_until_idle();
+        assert!(doer.is_alive(), "the barrier is in flight");
+        sim.advance(2 * SECOND);
+        assert!(!doer.is_alive());
+        let ends = ["is stopping: true", "barrier answered barrier", "terminate normal"];
+        assert!(ends.iter().all(|line| log.count(line) == 1), "{:?}", log.lines());
+        assert_eq!((log.count("notice behind"), sim.stats().dead_letters), (0, dead + 3));
+    }
+}
+
+#[test]
+fn d9_a_stop_that_a_handler_receives_ends_the_actor_with_its_reason_when_the_handlers_are_done() {
+    for sim in (0..5).map(Simulation::new) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        asks(&sim, &log, &doer, job("barrier").barrier().waiting(SECOND));
+        sim.run_until_idle();
+        doer.notice(job("behind")).unwrap();
+        sim.run_until_idle();
+        let me = doer.clone();
+        let receives = job("receives").doing(move |scope| {
+            Box::pin(async move {
+                me.process().request_stop(boom());
+                let received = scope.with_context(|_, ctx| poll_once(&mut ctx.receive()));
+                assert!(
+                    matches!(received, Poll::Ready(Received::Stop(reason)) if reason == boom())
+                );
+                Ok(())
+            })
+        });
+        doer.event(receives).unwrap();
+        sim.run_until_idle();
+        assert!(doer.is_alive(), "the barrier is in flight");
+        sim.advance(2 * SECOND);
+        assert!(!doer.is_alive());
+        let ends = ["barrier answered barrier", "terminate boom"];
+        assert!(ends.iter().all(|line| log.count(line) == 1), "{:?}", log.lines());
+        assert_eq!(log.count("notice behind"), 0);
+    }
+}
+
+#[test]
 fn o7_what_was_not_begun_is_a_dead_letter_of_its_sender() {
     for sim in simulations(3) {
         let log = Log::new();
@@ -509,7 +587,7 @@ fn o7_what_was_not_begun_is_a_dead_letter_of_its_sender() {
             behavior_fn(move |mut ctx: Context<krarup::DeadLetter>| async move {
                 ctx.subscribe_dead_letters();
                 loop {
-                    if let krarup::Received::Message(letter) = ctx.receive().await {
+                    if let Received::Message(letter) = ctx.receive().await {
                         noted.note(letter);
                     }
                 }

@@ -217,8 +217,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.rare().stop_reason.get_or_insert(reason);
     }
 
-    /// Takes the decision to stop, if there is one, and its reason.
-    pub(crate) fn take_stop(&mut self) -> Option<Reason> {
+    /// Takes the decision to stop, if there is one, and its reason: [`Reason::Normal`] after
+    /// [`Context::stop`], or that of the first stop that was received. For behaviours that have
+    /// handlers: [`Context::is_stopping`] is false from then on.
+    pub fn take_stop(&mut self) -> Option<Reason> {
         if !std::mem::take(&mut self.stop) {
             return None;
         }

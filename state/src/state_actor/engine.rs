@@ -190,8 +190,10 @@ impl<A: StateActor> Engine<A> {
             if ctx.is_suspended() {
                 return None;
             }
-            if ctx.is_stopping() && !self.finishing {
-                self.told = Some(Reason::Normal);
+            if let Some(reason) = ctx.take_stop() {
+                // For handlers in flight, which may look.
+                ctx.stop();
+                self.told = Some(reason);
                 self.classes.close();
             }
         }
