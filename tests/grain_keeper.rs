@@ -4,14 +4,20 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{DeadLetter, GrainAddress, GrainCalls, Grains, Received, behavior_fn};
+use krarup::{
+    DeadLetter, DispatcherOptions, Executor, ExecutorTask, GrainAddress, GrainCalls, Grains,
+    Received, behavior_fn,
+};
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+use std::thread;
 use std::time::Duration;
 use support::journal::Journal;
-use support::{Act, Log, Puppet, boom, simulations};
+use support::{Act, Log, Puppet, boom, poll_once, simulations};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -318,4 +324,81 @@ fn k3_what_was_held_for_a_grain_is_a_dead_letter_of_its_sender_whatever_kept_it_
         sim.run_until_idle();
         assert_eq!((log.count(&format!("from {sender}")), log.lines().len()), (1, 1));
     }
+}
+
+/// Tasks lie in a list until the test runs them; but those that a task of the list brings run
+/// before that goes on, while `nested` says so.
+#[derive(Clone, Default)]
+struct Nesting {
+    tasks: Arc<Mutex<Vec<ExecutorTask>>>,
+    nested: Arc<AtomicBool>,
+}
+
+impl Executor for Nesting {
+    fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask> {
+        if self.nested.load(Ordering::SeqCst) {
+            thread::spawn(|| task.run()).join().unwrap();
+        } else {
+            self.tasks.lock().unwrap().push(task);
+        }
+        Ok(())
+    }
+}
+
+impl Nesting {
+    fn run(&self) {
+        let next = || self.tasks.lock().unwrap().pop();
+        std::iter::from_fn(next).for_each(ExecutorTask::run);
+    }
+}
+
+#[test]
+fn k3_a_grain_that_dies_before_it_is_in_the_book_takes_along_what_made_it_and_the_next_one_comes() {
+    let executor = Nesting::default();
+    let options = DispatcherOptions::executor(executor.clone());
+    let node = Node::builder("k3early").workers(1).dispatcher("list", options).start().unwrap();
+    let dies_at_once = Arc::new(AtomicBool::new(true));
+    let dies = Arc::clone(&dies_at_once);
+    let grains = node.spawn(move || {
+        let make = move |_: &u32| {
+            let dies = dies.load(Ordering::SeqCst);
+            behavior_fn(move |mut ctx: Context<Option<Reply<Pid>>>| async move {
+                if dies {
+                    return Err(boom());
+                }
+                while let Received::Message(reply) = ctx.receive().await {
+                    reply.into_iter().for_each(|reply| reply.send(ctx.pid()));
+                }
+                Ok(())
+            })
+        };
+        Grains::new(make).mailbox(2)
+    });
+    let grains = grains.dispatcher("list").start().unwrap();
+    executor.run();
+    let counts = || {
+        let mut inspected = pin!(grains.inspect().into_future());
+        assert!(poll_once(&mut inspected).is_pending());
+        executor.run();
+        let Poll::Ready(Ok(inspected)) = poll_once(&mut inspected) else { panic!("no answer") };
+        ["made", "present", "coming", "leaving"].map(|item| inspected.number(item).unwrap())
+    };
+    let calls = || Box::pin(grains.call_to(1, Some).into_future());
+    // Two are held, and one waits for a place.
+    let (mut call, mut waits) = (calls(), Box::pin(grains.send_or_wait_to(1, None).into_future()));
+    assert!(poll_once(&mut call).is_pending() && grains.send_to(1, None).is_ok());
+    assert!(poll_once(&mut waits).is_pending());
+    executor.nested.store(true, Ordering::SeqCst);
+    executor.run();
+    executor.nested.store(false, Ordering::SeqCst);
+    let failed = CallError::NotBegun(Reason::NoProcess);
+    assert_eq!(poll_once(&mut call), Poll::Ready(Err(failed)));
+    assert_eq!((node.stats().dead_letters, counts()), (2, [1, 0, 1, 0]), "one has a place");
+    dies_at_once.store(false, Ordering::SeqCst);
+    assert!(matches!(poll_once(&mut waits), Poll::Ready(Ok(()))));
+    let mut call = calls();
+    assert!(poll_once(&mut call).is_pending());
+    executor.run();
+    assert!(matches!(poll_once(&mut call), Poll::Ready(Ok(_))));
+    assert_eq!((node.stats().dead_letters, counts()), (2, [2, 1, 0, 0]));
 }

@@ -451,6 +451,59 @@ fn o1_the_sender_of_a_batch_is_that_of_its_first() {
     }
 }
 
+/// Has nothing but what it must have.
+struct Bare(Log);
+
+impl Bare {
+    fn note(scope: &mut Scope<Self>, kind: &str, number: u32) {
+        let sender = scope.sender().expect("a process has sent it");
+        scope.with(|bare| bare.0.note(format!("{kind} {number} of {sender}")));
+    }
+}
+
+impl StateActor for Bare {
+    type Notice = u32;
+    type Ask = u32;
+    type Reply = ();
+    type Event = ();
+
+    async fn handle_notice(scope: &mut Scope<Self>, number: u32) -> Result {
+        Bare::note(scope, "notice", number);
+        if number == 1 { Err(boom()) } else { Ok(()) }
+    }
+
+    async fn handle_ask(scope: &mut Scope<Self>, number: u32) -> Result {
+        Bare::note(scope, "ask", number);
+        scope.sleep(SECOND).await;
+        Ok(())
+    }
+}
+
+#[test]
+fn o4_letters_are_handled_one_by_one_and_none_is_a_barrier_unless_the_actor_says_so() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let state = Bare(log.clone());
+        let bare = sim.spawn(move || Stateful::new(state).most_in_flight(3)).wait().unwrap();
+        let sends = |kind: &str, letter: Letter<u32, u32>, number: u32| {
+            let bare = bare.clone();
+            let sends = behavior_fn(move |_: Context<()>| async move {
+                bare.send(letter).map_err(SendError::without_message)?;
+                Ok(())
+            });
+            let sender = sim.spawn(move || sends).start().unwrap().pid();
+            sim.run_until_idle();
+            format!("{kind} {number} of {sender}")
+        };
+        let asks = [0, 1, 2].map(|n| sends("ask", Letter::Ask(n), n));
+        assert_eq!(log.take(), asks, "all are in flight");
+        let notices = [0, 1, 2].map(|n| sends("notice", Letter::Notice(n), n));
+        assert_eq!(log.lines(), [""; 0]);
+        sim.advance(2 * SECOND);
+        assert_eq!(log.take(), notices[..2], "the second fails, and that is the end");
+    }
+}
+
 #[test]
 fn what_is_shown_of_a_state_actor_and_its_asks_tells_them_apart() {
     let state = Stateful::new(Batches(Log::new())).most_in_flight(3);

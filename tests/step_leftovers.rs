@@ -258,6 +258,9 @@ fn w2_one_command_is_given_up_alone_and_those_of_the_last_step_are_not_begun() {
                 out.dispatch("keep", item(0));
                 out.dispatch("hold", item(0));
                 out.cancel(given_up);
+                let left =
+                    r##"[(Tag(1), "note"), (Tag(3), "note"), (Tag(4), "keep"), (Tag(5), "hold")]"##;
+                assert_eq!(format!("{out:?}"), format!("StepOutput {{ dispatched: {left}, .. }}"));
             } else if steps == 3 {
                 out.dispatch("note", item(4));
                 out.done(item(0));
@@ -273,8 +276,11 @@ fn w2_one_command_is_given_up_alone_and_those_of_the_last_step_are_not_begun() {
         assert_eq!(world.log.take(), ["#4 5", "held 0", "machine"]);
         assert!(!stepped.is_alive());
     }
-    let names = format!("{:?}", World::new().commands);
+    let world = World::new();
+    let names = format!("{:?}", world.commands);
     assert_eq!(names, r#"Commands(["hold", "keep", "note", "ready", "yield"])"#);
+    let stepped = format!("{:?}", world.stepped(world.machine(|_, _| Ok(()))));
+    assert_eq!(stepped, r#"Stepped { method: "main", .. }"#);
 }
 
 #[test]
@@ -543,6 +549,7 @@ fn m6_a_step_process_that_drops_its_oldest_takes_one_message_after_the_other() {
         let world = World::new();
         let log = world.log.clone();
         let stepped = world.stepped(world.machine(move |events, out| {
+            assert!(events.len() <= 1);
             notes(&log, events);
             out.idle();
             Ok(())

@@ -6,7 +6,7 @@ use crate::grains::reservation::tests::{
 };
 use krarup_act::{Context, Received, behavior_fn};
 use krarup_node::Simulation;
-use std::task::Waker;
+use std::task::{self, Waker};
 
 /// A process that handles all it gets, with room for two.
 fn obedient(sim: &Simulation) -> krarup_act::Address<u64> {
@@ -158,4 +158,24 @@ fn k2_places_at_a_grain_that_has_died_count_before_its_end_is_heard_of() {
         assert!(sends(&tills, 4) && !sends(&tills, 5));
         assert_eq!(held(&tills), [1, 4]);
     }
+}
+
+#[test]
+fn k2_the_first_keeps_its_place_in_the_line_of_the_mailbox_however_often_it_looks() {
+    let sim = Simulation::new(1);
+    let (grain, agent) = (obedient(&sim), world(&sim).0);
+    let tills = Tills::new(2, agent);
+    is_there(&tills, &grain);
+    assert!(sends(&tills, 1) && sends(&tills, 2));
+    let noop = Waker::noop();
+    let mut first = waits_at(&tills, 1);
+    assert!(polled(&mut first, noop).is_none());
+    // Those that know the grain itself stand in the same line.
+    let mut others: Vec<_> =
+        (0..2).map(|_| Box::pin(grain.reserve_or_wait().into_future())).collect();
+    let cx = &mut task::Context::from_waker(noop);
+    assert!(others.iter_mut().all(|other| other.as_mut().poll(cx).is_pending()));
+    assert!(polled(&mut first, noop).is_none());
+    sim.run_until_idle();
+    assert!(polled(&mut first, noop).is_some());
 }
