@@ -17,7 +17,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 use support::journal::Journal;
-use support::{Act, Log, Puppet, boom, poll_once, simulations};
+use support::{Act, Log, Puppet, boom, on_wake, poll_once, poll_with, simulations};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -82,6 +82,26 @@ fn k3_a_name_that_panics_fails_the_calls_to_its_grain_and_is_logged_and_nothing_
 }
 
 #[test]
+fn k3_a_call_that_its_keeper_drops_for_another_reason_does_not_fail_with_that_of_a_grain() {
+    let (sim, token) = (Simulation::new(1), Arc::new(Mutex::new(None::<Reply<()>>)));
+    let drops = Arc::clone(&token);
+    let grains = sim.spawn(move || {
+        Grains::new(move |key: &u32| Puppet::new(&key.to_string(), &Log::new())).named(move |_| {
+            drop(drops.lock().unwrap().take());
+            panic!("no name")
+        })
+    });
+    let grains: Puppets = grains.wait().unwrap();
+    let probe = krarup::Probe::<Reply<()>>::spawn(&sim);
+    let other = probe.address();
+    let mut call = Box::pin(other.call(|reply| reply).into_future());
+    assert!(poll_once(&mut call).is_pending());
+    *token.lock().unwrap() = Some(probe.expect(SECOND));
+    assert!(matches!(asks(&grains, 1), Err(CallError::NotBegun(Reason::Panic(_)))));
+    assert_eq!(poll_once(&mut call), Poll::Ready(Err(CallError::NoReply)));
+}
+
+#[test]
 fn k1_a_grain_is_a_process_of_its_own_kind_linked_to_its_keeper() {
     for sim in simulations(3) {
         let grains = puppets(&sim, &Log::new());
@@ -107,6 +127,36 @@ fn k1_the_shortest_idle_time_is_a_millisecond() {
         assert_eq!(number(&grains, "present"), Some(1));
         sim.advance(Duration::from_millis(1));
         assert_eq!((number(&grains, "present"), number(&grains, "passivated")), (Some(0), Some(1)));
+    }
+}
+
+#[test]
+fn k1_a_grain_that_outlives_its_keeper_goes_when_it_is_idle() {
+    for keeps_address in [false, true] {
+        for sim in simulations(3) {
+            let log = Log::new();
+            let noted = log.clone();
+            let grains = sim.spawn(move || {
+                let make = move |key: &u32| Puppet::new(&key.to_string(), &noted);
+                Grains::new(make).idle(SECOND)
+            });
+            let grains: Puppets = grains.wait().unwrap();
+            let (keeper, grain) = (grains.pid(), asks(&grains, 1).unwrap());
+            let unlinks = Act::new(move |ctx| {
+                ctx.unlink(keeper);
+                Ok(())
+            });
+            grains.send_to(1, unlinks).unwrap();
+            sim.run_until_idle();
+            let kept = keeps_address.then_some(grains);
+            sim.kill(keeper);
+            sim.run_until_idle();
+            assert!(!sim.is_alive(keeper) && sim.is_alive(grain));
+            sim.advance(2 * SECOND);
+            assert!(!sim.is_alive(grain), "an address of its keeper is kept: {keeps_address}");
+            assert_eq!(log.count("1 terminate normal"), 1);
+            drop(kept);
+        }
     }
 }
 
@@ -386,14 +436,18 @@ fn k3_a_grain_that_dies_before_it_is_in_the_book_takes_along_what_made_it_and_th
     let calls = || Box::pin(grains.call_to(1, Some).into_future());
     // Two are held, and one waits for a place.
     let (mut call, mut waits) = (calls(), Box::pin(grains.send_or_wait_to(1, None).into_future()));
+    let wakes = Log::new();
+    let noted = wakes.clone();
+    let waker = on_wake(move || noted.note("woken"));
     assert!(poll_once(&mut call).is_pending() && grains.send_to(1, None).is_ok());
-    assert!(poll_once(&mut waits).is_pending());
+    assert!(poll_with(&mut waits, &waker).is_pending());
     executor.nested.store(true, Ordering::SeqCst);
     executor.run();
     executor.nested.store(false, Ordering::SeqCst);
     let failed = CallError::NotBegun(Reason::NoProcess);
     assert_eq!(poll_once(&mut call), Poll::Ready(Err(failed)));
     assert_eq!((node.stats().dead_letters, counts()), (2, [1, 0, 1, 0]), "one has a place");
+    assert_eq!(wakes.lines(), ["woken"]);
     dies_at_once.store(false, Ordering::SeqCst);
     assert!(matches!(poll_once(&mut waits), Poll::Ready(Ok(()))));
     let mut call = calls();

@@ -4,7 +4,9 @@ mod state_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Letter, Letters, Probe, Received, Scope, Stateful, behavior_fn};
+use krarup::{
+    Letter, Letters, Probe, Received, Scope, StateActor, StateContext, Stateful, behavior_fn,
+};
 use state_support::{Doer, HOUR, Kept, SECOND, asks, doer, job, restarting};
 use std::task::Poll;
 use std::time::Duration;
@@ -494,7 +496,8 @@ fn o7_one_that_stops_itself_waits_for_its_handlers_and_begins_nothing() {
 
 #[test]
 fn d9_one_that_is_to_finish_and_stops_itself_begins_nothing_of_what_waits() {
-    for (sim, which_first) in simulations(8).zip(["told", "itself"].into_iter().cycle()) {
+    let sims = |before| simulations(3).map(move |sim| (sim, before));
+    for (sim, before) in sims(true).chain(sims(false)) {
         let log = Log::new();
         let doer = doer(&sim, &log);
         let looks = job("barrier").barrier().doing(|scope| {
@@ -511,7 +514,7 @@ fn d9_one_that_is_to_finish_and_stops_itself_begins_nothing_of_what_waits() {
         (0..3).for_each(|_| doer.notice(job("behind")).unwrap());
         sim.run_until_idle();
         let (me, dead) = (doer.clone(), sim.stats().dead_letters);
-        if which_first == "told" {
+        if before {
             doer.finish();
             sim.run_until_idle();
         }
@@ -521,7 +524,7 @@ fn d9_one_that_is_to_finish_and_stops_itself_begins_nothing_of_what_waits() {
                     assert!(!ctx.is_stopping(), "to finish is not to stop");
                     ctx.stop();
                 });
-                if which_first == "itself" {
+                if !before {
                     me.finish();
                 }
                 Ok(())
@@ -535,6 +538,49 @@ fn d9_one_that_is_to_finish_and_stops_itself_begins_nothing_of_what_waits() {
         let ends = ["is stopping: true", "barrier answered barrier", "terminate normal"];
         assert!(ends.iter().all(|line| log.count(line) == 1), "{:?}", log.lines());
         assert_eq!((log.count("notice behind"), sim.stats().dead_letters), (0, dead + 3));
+    }
+}
+
+/// Stops itself before it handles anything.
+struct StopsAtOnce(Log);
+
+impl StateActor for StopsAtOnce {
+    type Notice = ();
+    type Ask = ();
+    type Reply = ();
+    type Event = ();
+
+    async fn after_mount(&mut self, ctx: &mut StateContext<Self>) -> Result {
+        ctx.stop();
+        Ok(())
+    }
+
+    async fn handle_notice(scope: &mut Scope<Self>, (): ()) -> Result {
+        scope.with(|actor| actor.0.note("notice"));
+        Ok(())
+    }
+
+    async fn handle_ask(scope: &mut Scope<Self>, (): ()) -> Result {
+        scope.with(|actor| actor.0.note("ask"));
+        Ok(())
+    }
+}
+
+#[test]
+fn d9_a_state_actor_that_stops_itself_as_it_is_mounted_starts_and_begins_nothing() {
+    for finishes in [false, true] {
+        for sim in simulations(3) {
+            let log = Log::new();
+            let state = StopsAtOnce(log.clone());
+            let actor = sim.spawn(move || Stateful::new(state)).start().unwrap();
+            actor.notice(()).unwrap();
+            actor.send(Letter::Ask(())).unwrap();
+            if finishes {
+                actor.finish();
+            }
+            assert_eq!(actor.monitor().wait().unwrap().reason, Reason::Normal);
+            assert_eq!((log.lines().len(), sim.stats().dead_letters), (0, 2));
+        }
     }
 }
 

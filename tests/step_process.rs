@@ -635,6 +635,34 @@ fn w5_a_stop_is_a_cancel_event_and_who_ignores_it_is_killed_in_the_end() {
 }
 
 #[test]
+fn w5_of_two_stops_the_first_says_why_and_a_step_process_hears_of_it_once() {
+    for sim in simulations(3) {
+        let (log, kept) = (Log::new(), Kept::default());
+        let mut first = true;
+        let running = start(&sim, &log, &kept, move |_, events, out| {
+            if std::mem::take(&mut first) {
+                out.dispatch("keep", 0);
+            }
+            if events.iter().any(|event| matches!(event, StepEvent::Completed { .. })) {
+                out.done(1);
+            }
+            Ok(())
+        });
+        sim.run_until_idle();
+        for reason in [boom(), Reason::Shutdown] {
+            running.process().request_stop(reason);
+            sim.run_until_idle();
+        }
+        running.finish();
+        sim.run_until_idle();
+        assert_eq!((running.is_alive(), log.count("cancel")), (true, 1));
+        let completion = kept.lock().unwrap().pop().unwrap();
+        completion.complete(Ok(3));
+        assert_eq!(running.monitor().wait().unwrap().reason, boom());
+    }
+}
+
+#[test]
 fn w5_messages_left_by_a_step_or_by_the_end_are_dead_letters() {
     let (sim, log, kept) = (Simulation::new(1), Log::new(), Kept::default());
     let running = start(&sim, &log, &kept, |_, _, out| {

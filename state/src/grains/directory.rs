@@ -231,12 +231,14 @@ where
         });
     }
 
-    /// A grain has been idle: whether it may go. From then on its mail is held.
+    /// A grain has been idle: whether it may go. From then on its mail is held; if grains are kept no
+    /// more, nothing is sent to it any more.
     pub(crate) fn lets_go(&self, key: &K, pid: Pid) -> bool {
         let mut after = AfterUnlock::default();
         let mut book = self.book.lock();
         let bound = book.bound;
-        let Some(entry) = book.entries.get_mut(key) else { return false };
+        let is_closed = book.closed;
+        let Some(entry) = book.entries.get_mut(key) else { return is_closed };
         let goes = entry.is_of(pid) && entry.is_idle();
         if goes {
             entry.leave(bound, &mut after);
