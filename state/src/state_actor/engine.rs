@@ -175,6 +175,13 @@ impl<A: StateActor> Engine<A> {
         self.told.is_some()
     }
 
+    /// It is to end, or has asked for that in what it handled last: what fails then is not put right
+    /// again.
+    pub(crate) fn is_to_end(&self) -> bool {
+        let house = self.desk.house.lock();
+        self.is_told() || house.as_ref().is_some_and(|house| house.ctx.is_stopping())
+    }
+
     /// Whether letters stay in the mailbox: one that drops its oldest cannot reach what is in here,
     /// so no more is received than is begun.
     pub(crate) fn leaves_letters(&self, ctx: &StateContext<A>) -> bool {

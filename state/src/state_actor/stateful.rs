@@ -148,8 +148,7 @@ impl<A: StateActor> Behavior for Stateful<A> {
         loop {
             let reason = match poll_fn(|cx| engine.poll(cx)).await {
                 StateActorEnd::Told(reason) => reason,
-                // What is to end is not put right again.
-                StateActorEnd::Failed(reason) if engine.is_told() => reason,
+                StateActorEnd::Failed(reason) if engine.is_to_end() => reason,
                 StateActorEnd::Failed(reason) => {
                     match restart(&mut engine, &mut window, reason).await {
                         Ok(()) => continue,
