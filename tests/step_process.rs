@@ -674,6 +674,15 @@ fn w5_messages_left_by_a_step_or_by_the_end_are_dead_letters() {
     running.send(token(&sim)).unwrap();
     sim.run_until_idle();
     assert_eq!(sim.stats().dead_letters, before + 1);
+    // A step that fails has left what it was given, too.
+    let fails = start(&sim, &log, &kept, |_, events, out| {
+        out.idle();
+        if events.is_empty() { Ok(()) } else { Err(boom()) }
+    });
+    sim.run_until_idle();
+    fails.send(token(&sim)).unwrap();
+    sim.run_until_idle();
+    assert_eq!((fails.is_alive(), sim.stats().dead_letters), (false, before + 2));
     // One that is blocked has taken in what no step has had when it ends.
     for suspended in [false, true] {
         let mut first = true;

@@ -263,6 +263,11 @@ mod tests {
         assert_eq!(woken(), 1);
         let dropped = Err(CommandError::Dropped);
         assert_eq!(counter.take(), [(Tag(2), Ok(2)), (Tag(3), dropped)]);
+        // It rests, and runs again for something else.
+        assert!(counter.rest(&waker));
+        assert!(counter.take().is_empty());
+        complete(5);
+        assert_eq!((counter.take(), woken()), (vec![(Tag(5), Ok(5))], 1));
         // It is gone.
         assert!(counter.rest(&waker));
         assert!(counter.close().is_empty());
