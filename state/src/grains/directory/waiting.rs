@@ -179,3 +179,24 @@ fn k2_the_first_keeps_its_place_in_the_line_of_the_mailbox_however_often_it_look
     sim.run_until_idle();
     assert!(polled(&mut first, noop).is_some());
 }
+
+#[test]
+fn k2_places_for_which_a_new_grain_has_no_room_are_kept_for_the_next_one() {
+    let sim = Simulation::new(1);
+    let (agent, grain) = world(&sim);
+    let tills = Tills::new(2, agent);
+    let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
+    let (_line, woken) = a_line(&tills, 1);
+    // Somebody has found it by its name: it has room for one of the two.
+    grain.send(9).unwrap();
+    assert!(tills.move_in(&1, &grain).is_empty());
+    assert_eq!((stages(&tills)[2], grain.waiting()), (Some(1), 1));
+    assert!(!sends(&tills, 1), "both have their places");
+    dies(&sim, &grain);
+    tills.gone(1, grain.pid());
+    assert!(!sends(&tills, 2) && take(&woken).is_empty());
+    drop(one);
+    assert_eq!(take(&woken), [0]);
+    other.fill(3, 0);
+    assert_eq!(held(&tills), [3]);
+}
