@@ -259,7 +259,7 @@ fn w2_one_command_is_given_up_alone_and_those_of_the_last_step_are_not_begun() {
                 out.dispatch("hold", item(0));
                 out.cancel(given_up);
                 let left =
-                    r##"[(Tag(1), "note"), (Tag(3), "note"), (Tag(4), "keep"), (Tag(5), "hold")]"##;
+                    r#"[(Tag(1), "note"), (Tag(3), "note"), (Tag(4), "keep"), (Tag(5), "hold")]"#;
                 assert_eq!(format!("{out:?}"), format!("StepOutput {{ dispatched: {left}, .. }}"));
             } else if steps == 3 {
                 // The numbers go on, whatever was given up.
