@@ -433,14 +433,19 @@ fn o7_letters_behind_a_barrier_are_served_before_one_that_is_to_finish_ends() {
     for sim in simulations(3) {
         let log = Log::new();
         let state = Doer::new(&log);
-        let doer = sim.spawn(move || Stateful::new(state).most_in_flight(1)).wait().unwrap();
+        let spawn = sim.spawn(move || Stateful::new(state).most_in_flight(1));
+        let doer = spawn.mailbox(8).wait().unwrap();
         // They are in here, and not in the mailbox, when it is told.
         asks(&sim, &log, &doer, job("holds").waiting(SECOND));
         sim.run_until_idle();
         (0..3).for_each(|n| doer.notice(job(n.to_string()).waiting(SECOND)).unwrap());
         sim.run_until_idle();
         doer.finish();
-        sim.advance(5 * SECOND);
+        for wait in [2, 1, 0] {
+            sim.advance(SECOND);
+            assert_eq!(doer.waiting(), wait, "those that are begun wait no more");
+        }
+        sim.advance(2 * SECOND);
         assert!(!doer.is_alive());
         assert_eq!((log.count("done"), log.count("terminate normal")), (4, 1));
         assert_eq!(sim.stats().dead_letters, 0);

@@ -376,11 +376,11 @@ fn w4_an_end_says_what_went_wrong_first_and_a_close_that_panics_is_logged() {
     );
     tracing::subscriber::with_default(told, || {
         let sim = Simulation::new(1);
-        for fails in [false, true] {
-            let world = World::new();
+        for fails in [None, Some(boom()), Some(Reason::Normal)] {
+            let (world, ends) = (World::new(), fails.clone());
             let mut machine = world.machine(move |events, out| {
-                if fails && !events.is_empty() {
-                    return Err(boom());
+                if let Some(reason) = ends.clone().filter(|_| !events.is_empty()) {
+                    return Err(reason);
                 }
                 if events.is_empty() {
                     out.idle();
@@ -400,8 +400,9 @@ fn w4_an_end_says_what_went_wrong_first_and_a_close_that_panics_is_logged() {
             stepped.send(1).unwrap();
             sim.run_until_idle();
             let reason = end.wait().unwrap().reason;
-            assert_eq!(reason == boom(), fails, "{reason}");
-            assert!(fails || reason.to_string().contains("sore"), "{reason}");
+            // A normal end is no failure.
+            assert_eq!(reason == boom(), fails == Some(boom()), "{reason}");
+            assert!(reason == boom() || reason.to_string().contains("sore"), "{reason}");
             assert_eq!(journal.count("panicked as it was closed"), 1, "{:?}", journal.lines());
             journal.take();
         }

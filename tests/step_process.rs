@@ -248,7 +248,7 @@ fn w2_what_goes_wrong_with_a_command_is_told_by_its_tag() {
     let mut begun = false;
     start(&sim, &log, &kept, move |_, _, out| {
         if !std::mem::replace(&mut begun, true) {
-            for name in ["echo", "fail", "unheard of", "panic", "panic later", "keep"] {
+            for name in ["echo", "fail", "Unheard of", "panic", "panic later", "keep"] {
                 out.dispatch(name, 4);
             }
         }
@@ -262,7 +262,7 @@ fn w2_what_goes_wrong_with_a_command_is_told_by_its_tag() {
         lines.iter().any(|line| line.starts_with(&format!("#{tag} ")) && line.contains(text))
     };
     assert!(told(1, "4") && told(2, "boom"), "{lines:?}");
-    assert!(told(3, "unknown command \"unheard of\""), "{lines:?}");
+    assert!(told(3, "unknown command \"Unheard of\""), "{lines:?}");
     assert!(told(4, "handler") && told(5, "later"), "{lines:?}");
     assert!(told(6, "dropped"), "{lines:?}");
 }
@@ -941,6 +941,28 @@ fn x5_a_suspended_step_process_takes_no_step_until_it_is_resumed_or_to_end() {
         running.suspend().wait().unwrap();
         running.stop().timeout(SECOND).wait().unwrap();
         assert_eq!(log.take()[..2], ["cancel normal", "step"]);
+    }
+}
+
+#[test]
+fn x5_a_step_process_that_always_goes_on_stands_still_while_it_is_suspended() {
+    for sim in simulations(3) {
+        let (log, kept) = (Log::new(), Kept::default());
+        let running = start(&sim, &log, &kept, |log, _, out| {
+            log.note("step");
+            out.again();
+            Ok(())
+        });
+        (0..10).for_each(|_| drop(sim.step()));
+        running.suspend().wait().unwrap();
+        assert!(!log.take().is_empty());
+        assert_eq!(sim.step(), None);
+        assert_eq!(log.lines(), [""; 0]);
+        assert!(running.resume());
+        (0..10).for_each(|_| drop(sim.step()));
+        assert!(!log.take().is_empty());
+        sim.kill(running.pid());
+        sim.run_until_idle();
     }
 }
 

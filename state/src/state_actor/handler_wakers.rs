@@ -131,6 +131,14 @@ mod tests {
         assert!(!process.0.load(Ordering::Relaxed));
         Waker::from(Arc::clone(&bell)).wake();
         assert!(process.0.load(Ordering::Relaxed));
+        // It was woken, and runs: another ring need not wake it.
+        process.0.store(false, Ordering::Relaxed);
+        let other = belfry.bell(Of::Pledge(key));
+        Waker::from(other).wake();
+        assert!(!process.0.load(Ordering::Relaxed));
+        assert_eq!(belfry.take(), [Of::Stack(key), Of::Pledge(key)]);
+        bell.still();
+        Waker::from(Arc::clone(&bell)).wake();
         // One that has rung and was not looked at rings once.
         Waker::from(bell).wake();
         assert_eq!(belfry.take(), [Of::Stack(key)]);

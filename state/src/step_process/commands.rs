@@ -274,4 +274,24 @@ mod tests {
         complete(4);
         assert_eq!((counter.take(), woken()), (Vec::new(), 1));
     }
+
+    /// Sees, as it is dropped, whether the queue is free.
+    struct Looks(Arc<CompletionQueue<Looks>>, Arc<AtomicUsize>);
+
+    impl Drop for Looks {
+        fn drop(&mut self) {
+            if self.0.handed_in.try_lock().is_some() {
+                self.1.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    #[test]
+    fn w3_what_comes_to_a_process_that_is_gone_is_dropped_under_no_lock() {
+        let (counter, free) = (Arc::new(CompletionQueue::new()), Arc::default());
+        assert!(counter.close().is_empty());
+        let outcome = Ok(Looks(Arc::clone(&counter), Arc::clone(&free)));
+        Completion::new(Tag(1), Arc::clone(&counter)).complete(outcome);
+        assert_eq!(free.load(Ordering::Relaxed), 1);
+    }
 }
