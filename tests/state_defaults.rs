@@ -451,6 +451,37 @@ fn o1_the_sender_of_a_batch_is_that_of_its_first() {
     }
 }
 
+#[test]
+fn o5_what_an_actor_does_not_look_after_is_dropped_and_it_lives_on() {
+    for sim in simulations(3) {
+        let plain = plain(&sim);
+        let (tokens, other) = keeps(&sim);
+        let fails = behavior_fn(|mut ctx: Context<()>| async move {
+            ctx.receive().await;
+            Err(boom())
+        });
+        let fails = sim.spawn(move || fails).start().unwrap();
+        let failing = fails.pid();
+        let look = order(move |scope| {
+            scope.ask_then(&other, |reply| reply, |()| ());
+            scope.after(SECOND, ());
+            scope.with_context(|_, ctx| {
+                ctx.monitor(failing);
+                ctx.set_idle_timeout(Some(SECOND));
+            });
+            Ok(())
+        });
+        tells(&sim, &plain, look);
+        // A reply, an event of its own and one that was sent, an end, and silence.
+        tokens.expect(SECOND).send(());
+        plain.event(()).unwrap();
+        fails.send(()).unwrap();
+        sim.advance(5 * SECOND);
+        assert!(plain.is_alive() && !fails.is_alive());
+        assert_eq!(plain.inspect().wait().unwrap().number("pending_promises"), Some(0));
+    }
+}
+
 /// Has nothing but what it must have.
 struct Bare(Log);
 
