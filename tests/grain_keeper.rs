@@ -20,6 +20,7 @@ use support::journal::Journal;
 use support::{Act, Log, Puppet, boom, on_wake, poll_once, poll_with, simulations};
 
 const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_hours(1);
 
 type Puppets = GrainAddress<u32, Act>;
 
@@ -445,7 +446,7 @@ fn k3_a_grain_that_dies_before_it_is_in_the_book_takes_along_what_made_it_and_th
         let Poll::Ready(Ok(inspected)) = poll_once(&mut inspected) else { panic!("no answer") };
         ["made", "present", "coming", "leaving"].map(|item| inspected.number(item).unwrap())
     };
-    let calls = || Box::pin(grains.call_to(1, Some).into_future());
+    let calls = || Box::pin(grains.call_to(1, Some).timeout(HOUR).into_future());
     // Two are held, and one waits for a place.
     let (mut call, mut waits) = (calls(), Box::pin(grains.send_or_wait_to(1, None).into_future()));
     let wakes = Log::new();
