@@ -4,16 +4,23 @@
 mod support;
 
 use krarup::prelude::*;
-use krarup::{DeadLetter, GrainAddress, GrainCalls, Grains, Received, behavior_fn};
+use krarup::{
+    DeadLetter, DispatcherOptions, Executor, ExecutorTask, GrainAddress, GrainCalls, Grains,
+    Received, behavior_fn,
+};
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+use std::thread;
 use std::time::Duration;
 use support::journal::Journal;
-use support::{Act, Log, Puppet, boom, simulations};
+use support::{Act, Log, Puppet, boom, on_wake, poll_once, poll_with, simulations};
 
 const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_hours(1);
 
 type Puppets = GrainAddress<u32, Act>;
 
@@ -76,6 +83,26 @@ fn k3_a_name_that_panics_fails_the_calls_to_its_grain_and_is_logged_and_nothing_
 }
 
 #[test]
+fn k3_a_call_that_its_keeper_drops_for_another_reason_does_not_fail_with_that_of_a_grain() {
+    let (sim, token) = (Simulation::new(1), Arc::new(Mutex::new(None::<Reply<()>>)));
+    let drops = Arc::clone(&token);
+    let grains = sim.spawn(move || {
+        Grains::new(move |key: &u32| Puppet::new(&key.to_string(), &Log::new())).named(move |_| {
+            drop(drops.lock().unwrap().take());
+            panic!("no name")
+        })
+    });
+    let grains: Puppets = grains.wait().unwrap();
+    let probe = krarup::Probe::<Reply<()>>::spawn(&sim);
+    let other = probe.address();
+    let mut call = Box::pin(other.call(|reply| reply).into_future());
+    assert!(poll_once(&mut call).is_pending());
+    *token.lock().unwrap() = Some(probe.expect(SECOND));
+    assert!(matches!(asks(&grains, 1), Err(CallError::NotBegun(Reason::Panic(_)))));
+    assert_eq!(poll_once(&mut call), Poll::Ready(Err(CallError::NoReply)));
+}
+
+#[test]
 fn k1_a_grain_is_a_process_of_its_own_kind_linked_to_its_keeper() {
     for sim in simulations(3) {
         let grains = puppets(&sim, &Log::new());
@@ -85,6 +112,8 @@ fn k1_a_grain_is_a_process_of_its_own_kind_linked_to_its_keeper() {
         assert!(known_as.contains("Puppet") && !known_as.contains("Grain"), "{known_as}");
         assert_eq!((info.parent, info.links), (Some(grains.pid()), vec![grains.pid()]));
         assert_eq!(info.mailbox, Some(1024));
+        sim.advance(Duration::from_hours(100_000));
+        assert!(sim.is_alive(grain), "it has no idle time");
     }
 }
 
@@ -105,6 +134,36 @@ fn k1_the_shortest_idle_time_is_a_millisecond() {
 }
 
 #[test]
+fn k1_a_grain_that_outlives_its_keeper_goes_when_it_is_idle() {
+    for keeps_address in [false, true] {
+        for sim in simulations(3) {
+            let log = Log::new();
+            let noted = log.clone();
+            let grains = sim.spawn(move || {
+                let make = move |key: &u32| Puppet::new(&key.to_string(), &noted);
+                Grains::new(make).idle(SECOND)
+            });
+            let grains: Puppets = grains.wait().unwrap();
+            let (keeper, grain) = (grains.pid(), asks(&grains, 1).unwrap());
+            let unlinks = Act::new(move |ctx| {
+                ctx.unlink(keeper);
+                Ok(())
+            });
+            grains.send_to(1, unlinks).unwrap();
+            sim.run_until_idle();
+            let kept = keeps_address.then_some(grains);
+            sim.kill(keeper);
+            sim.run_until_idle();
+            assert!(!sim.is_alive(keeper) && sim.is_alive(grain));
+            sim.advance(2 * SECOND);
+            assert!(!sim.is_alive(grain), "an address of its keeper is kept: {keeps_address}");
+            assert_eq!(log.count("1 terminate normal"), 1);
+            drop(kept);
+        }
+    }
+}
+
+#[test]
 fn k1_a_grain_that_is_released_counts_as_passivated_once_and_one_that_is_not_there_does_not() {
     for sim in simulations(3) {
         let grains = puppets(&sim, &Log::new());
@@ -116,6 +175,15 @@ fn k1_a_grain_that_is_released_counts_as_passivated_once_and_one_that_is_not_the
         }
         assert_eq!((number(&grains, "passivated"), number(&grains, "made")), (Some(1), Some(1)));
         assert_eq!(number(&grains, "present"), Some(0));
+        // The end of a grain is heard of before what comes after it.
+        let grain = asks(&grains, 1).unwrap();
+        grains.suspend().wait().unwrap();
+        sim.kill(grain);
+        sim.run_until_idle();
+        grains.release(1).unwrap();
+        assert!(grains.resume());
+        sim.run_until_idle();
+        assert_eq!((number(&grains, "passivated"), number(&grains, "leaving")), (Some(1), Some(0)));
     }
 }
 
@@ -318,4 +386,85 @@ fn k3_what_was_held_for_a_grain_is_a_dead_letter_of_its_sender_whatever_kept_it_
         sim.run_until_idle();
         assert_eq!((log.count(&format!("from {sender}")), log.lines().len()), (1, 1));
     }
+}
+
+/// Tasks lie in a list until the test runs them; but the next one that a task of the list brings
+/// runs before that goes on, if the test wants that.
+#[derive(Clone, Default)]
+struct Nesting {
+    tasks: Arc<Mutex<Vec<ExecutorTask>>>,
+    nested: Arc<AtomicBool>,
+}
+
+impl Executor for Nesting {
+    fn execute(&self, task: ExecutorTask) -> Result<(), ExecutorTask> {
+        if self.nested.swap(false, Ordering::SeqCst) {
+            thread::spawn(|| task.run()).join().unwrap();
+        } else {
+            self.tasks.lock().unwrap().push(task);
+        }
+        Ok(())
+    }
+}
+
+impl Nesting {
+    fn run(&self) {
+        let next = || self.tasks.lock().unwrap().pop();
+        // There is an end to it.
+        assert!(std::iter::from_fn(next).map(ExecutorTask::run).take(1000).count() < 1000);
+    }
+}
+
+#[test]
+fn k3_a_grain_that_dies_before_it_is_in_the_book_takes_along_what_made_it_and_the_next_one_comes() {
+    let executor = Nesting::default();
+    let options = DispatcherOptions::executor(executor.clone());
+    let node = Node::builder("k3early").workers(1).dispatcher("list", options).start().unwrap();
+    let dies_at_once = Arc::new(AtomicBool::new(true));
+    let dies = Arc::clone(&dies_at_once);
+    let grains = node.spawn(move || {
+        let make = move |_: &u32| {
+            let dies = dies.load(Ordering::SeqCst);
+            behavior_fn(move |mut ctx: Context<Option<Reply<Pid>>>| async move {
+                if dies {
+                    return Err(boom());
+                }
+                while let Received::Message(reply) = ctx.receive().await {
+                    reply.into_iter().for_each(|reply| reply.send(ctx.pid()));
+                }
+                Ok(())
+            })
+        };
+        Grains::new(make).mailbox(2)
+    });
+    let grains = grains.dispatcher("list").start().unwrap();
+    executor.run();
+    let counts = || {
+        let mut inspected = pin!(grains.inspect().into_future());
+        assert!(poll_once(&mut inspected).is_pending());
+        executor.run();
+        let Poll::Ready(Ok(inspected)) = poll_once(&mut inspected) else { panic!("no answer") };
+        ["made", "present", "coming", "leaving"].map(|item| inspected.number(item).unwrap())
+    };
+    let calls = || Box::pin(grains.call_to(1, Some).timeout(HOUR).into_future());
+    // Two are held, and one waits for a place.
+    let (mut call, mut waits) = (calls(), Box::pin(grains.send_or_wait_to(1, None).into_future()));
+    let wakes = Log::new();
+    let noted = wakes.clone();
+    let waker = on_wake(move || noted.note("woken"));
+    assert!(poll_once(&mut call).is_pending() && grains.send_to(1, None).is_ok());
+    assert!(poll_with(&mut waits, &waker).is_pending());
+    executor.nested.store(true, Ordering::SeqCst);
+    executor.run();
+    let failed = CallError::NotBegun(Reason::NoProcess);
+    assert_eq!(poll_once(&mut call), Poll::Ready(Err(failed)));
+    assert_eq!((node.stats().dead_letters, counts()), (2, [1, 0, 1, 0]), "one has a place");
+    assert_eq!(wakes.lines(), ["woken"]);
+    dies_at_once.store(false, Ordering::SeqCst);
+    assert!(matches!(poll_once(&mut waits), Poll::Ready(Ok(()))));
+    let mut call = calls();
+    assert!(poll_once(&mut call).is_pending());
+    executor.run();
+    assert!(matches!(poll_once(&mut call), Poll::Ready(Ok(_))));
+    assert_eq!((node.stats().dead_letters, counts()), (2, [2, 1, 0, 0]));
 }

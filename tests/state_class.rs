@@ -1,4 +1,4 @@
-//! The load of a state actor, and the class in which it is queued (rule O8).
+//! The load of a state actor, the class in which it is queued (rule O8), and what it does in a turn.
 
 mod state_support;
 mod support;
@@ -168,4 +168,15 @@ fn o8_who_waits_for_nobody_goes_before_others_16_times_in_a_row() {
         assert_eq!(rows[..7], [16, 16, 16, 16, 16, 16, 4], "{rows:?}");
         assert!(sim.stats().dispatchers[0].high_turns >= 100);
     }
+}
+
+#[test]
+fn a_turn_handles_as_many_letters_as_it_may_receive() {
+    // What a state actor does in one poll beyond what it receives has a bound of its own.
+    let sim = Simulation::with_throughput(1, 1000);
+    let log = Log::new();
+    let doer = doer(&sim, &log);
+    (0..300).for_each(|_| doer.notice(job("n")).unwrap());
+    sim.step();
+    assert_eq!(log.count("notice n"), 300);
 }

@@ -452,6 +452,88 @@ fn o1_the_sender_of_a_batch_is_that_of_its_first() {
 }
 
 #[test]
+fn o5_what_an_actor_does_not_look_after_is_dropped_and_it_lives_on() {
+    for sim in simulations(3) {
+        let plain = plain(&sim);
+        let (tokens, other) = keeps(&sim);
+        let fails = behavior_fn(|mut ctx: Context<()>| async move {
+            ctx.receive().await;
+            Err(boom())
+        });
+        let fails = sim.spawn(move || fails).start().unwrap();
+        let failing = fails.pid();
+        let look = order(move |scope| {
+            scope.ask_then(&other, |reply| reply, |()| ());
+            scope.after(SECOND, ());
+            scope.with_context(|_, ctx| {
+                ctx.monitor(failing);
+                ctx.set_idle_timeout(Some(SECOND));
+            });
+            Ok(())
+        });
+        tells(&sim, &plain, look);
+        // A reply, an event of its own and one that was sent, an end, and silence.
+        tokens.expect(SECOND).send(());
+        plain.event(()).unwrap();
+        fails.send(()).unwrap();
+        sim.advance(5 * SECOND);
+        assert!(plain.is_alive() && !fails.is_alive());
+        assert_eq!(plain.inspect().wait().unwrap().number("pending_promises"), Some(0));
+    }
+}
+
+/// Has nothing but what it must have.
+struct Bare(Log);
+
+impl Bare {
+    fn note(scope: &mut Scope<Self>, kind: &str, number: u32) {
+        let sender = scope.sender();
+        scope.with(|bare| bare.0.note(format!("{kind} {number} of {sender:?}")));
+    }
+}
+
+impl StateActor for Bare {
+    type Notice = u32;
+    type Ask = u32;
+    type Reply = ();
+    type Event = ();
+
+    async fn handle_notice(scope: &mut Scope<Self>, number: u32) -> Result {
+        Bare::note(scope, "notice", number);
+        if number == 1 { Err(boom()) } else { Ok(()) }
+    }
+
+    async fn handle_ask(scope: &mut Scope<Self>, number: u32) -> Result {
+        Bare::note(scope, "ask", number);
+        scope.sleep(SECOND).await;
+        Ok(())
+    }
+}
+
+#[test]
+fn o4_letters_are_handled_one_by_one_and_none_is_a_barrier_unless_the_actor_says_so() {
+    for sim in simulations(3) {
+        let log = Log::new();
+        let state = Bare(log.clone());
+        let bare = sim.spawn(move || Stateful::new(state).most_in_flight(3)).wait().unwrap();
+        (0..3).for_each(|n| bare.send(Letter::Ask(n)).unwrap());
+        sim.run_until_idle();
+        assert_eq!(log.take(), [0, 1, 2].map(|n| format!("ask {n} of None")), "all are in flight");
+        let sends = |number| {
+            let bare = bare.clone();
+            let sends = behavior_fn(move |_: Context<()>| async move { Ok(bare.notice(number)?) });
+            let sender = sim.spawn(move || sends).start().unwrap().pid();
+            sim.run_until_idle();
+            format!("notice {number} of {:?}", Some(sender))
+        };
+        let notices = [0, 1, 2].map(sends);
+        assert_eq!(log.lines(), [""; 0]);
+        sim.advance(2 * SECOND);
+        assert_eq!(log.take(), notices[..2], "the second fails, and that is the end");
+    }
+}
+
+#[test]
 fn what_is_shown_of_a_state_actor_and_its_asks_tells_them_apart() {
     let state = Stateful::new(Batches(Log::new())).most_in_flight(3);
     assert_eq!(format!("{state:?}"), "Stateful { window: None, most_in_flight: 3, .. }");

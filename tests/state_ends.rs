@@ -1,13 +1,16 @@
-//! How a state actor ends, and what holds it back from that (rule O7).
+//! How a state actor ends, and what holds it back from that (rules D9, O7).
 
 mod state_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Letter, Letters, Probe, Scope, Stateful, behavior_fn};
+use krarup::{
+    Letter, Letters, Probe, Received, Scope, StateActor, StateContext, Stateful, behavior_fn,
+};
 use state_support::{Doer, HOUR, Kept, SECOND, asks, doer, job, restarting};
+use std::task::Poll;
 use std::time::Duration;
-use support::{Log, boom, simulations};
+use support::{Log, boom, poll_once, simulations};
 
 #[test]
 fn o7_a_stop_waits_for_handlers_in_flight_and_begins_nothing() {
@@ -430,14 +433,19 @@ fn o7_letters_behind_a_barrier_are_served_before_one_that_is_to_finish_ends() {
     for sim in simulations(3) {
         let log = Log::new();
         let state = Doer::new(&log);
-        let doer = sim.spawn(move || Stateful::new(state).most_in_flight(1)).wait().unwrap();
+        let spawn = sim.spawn(move || Stateful::new(state).most_in_flight(1));
+        let doer = spawn.mailbox(8).wait().unwrap();
         // They are in here, and not in the mailbox, when it is told.
         asks(&sim, &log, &doer, job("holds").waiting(SECOND));
         sim.run_until_idle();
         (0..3).for_each(|n| doer.notice(job(n.to_string()).waiting(SECOND)).unwrap());
         sim.run_until_idle();
         doer.finish();
-        sim.advance(5 * SECOND);
+        for wait in [2, 1, 0] {
+            sim.advance(SECOND);
+            assert_eq!(doer.waiting(), wait, "those that are begun wait no more");
+        }
+        sim.advance(2 * SECOND);
         assert!(!doer.is_alive());
         assert_eq!((log.count("done"), log.count("terminate normal")), (4, 1));
         assert_eq!(sim.stats().dead_letters, 0);
@@ -492,6 +500,127 @@ fn o7_one_that_stops_itself_waits_for_its_handlers_and_begins_nothing() {
 }
 
 #[test]
+fn d9_one_that_is_to_finish_and_stops_itself_begins_nothing_of_what_waits() {
+    let sims = |before| simulations(3).map(move |sim| (sim, before));
+    for (sim, before) in sims(true).chain(sims(false)) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        let looks = job("barrier").barrier().doing(|scope| {
+            Box::pin(async move {
+                scope.sleep(SECOND).await;
+                scope.with_context(|doer, ctx| {
+                    doer.log.note(format!("is stopping: {}", ctx.is_stopping()));
+                });
+                Ok(())
+            })
+        });
+        asks(&sim, &log, &doer, looks);
+        sim.run_until_idle();
+        (0..3).for_each(|_| doer.notice(job("behind")).unwrap());
+        sim.run_until_idle();
+        let (me, dead) = (doer.clone(), sim.stats().dead_letters);
+        if before {
+            doer.finish();
+            sim.run_until_idle();
+        }
+        let stops = job("stops").doing(move |scope| {
+            Box::pin(async move {
+                scope.with_context(|_, ctx| {
+                    assert!(!ctx.is_stopping(), "to finish is not to stop");
+                    ctx.stop();
+                });
+                if !before {
+                    me.finish();
+                }
+                Ok(())
+            })
+        });
+        doer.event(stops).unwrap();
+        sim.run_until_idle();
+        assert!(doer.is_alive(), "the barrier is in flight");
+        sim.advance(2 * SECOND);
+        assert!(!doer.is_alive());
+        let ends = ["is stopping: true", "barrier answered barrier", "terminate normal"];
+        assert!(ends.iter().all(|line| log.count(line) == 1), "{:?}", log.lines());
+        assert_eq!((log.count("notice behind"), sim.stats().dead_letters), (0, dead + 3));
+    }
+}
+
+/// Stops itself before it handles anything.
+struct StopsAtOnce(Log);
+
+impl StateActor for StopsAtOnce {
+    type Notice = ();
+    type Ask = ();
+    type Reply = ();
+    type Event = ();
+
+    async fn after_mount(&mut self, ctx: &mut StateContext<Self>) -> Result {
+        ctx.stop();
+        Ok(())
+    }
+
+    async fn handle_notice(scope: &mut Scope<Self>, (): ()) -> Result {
+        scope.with(|actor| actor.0.note("notice"));
+        Ok(())
+    }
+
+    async fn handle_ask(scope: &mut Scope<Self>, (): ()) -> Result {
+        scope.with(|actor| actor.0.note("ask"));
+        Ok(())
+    }
+}
+
+#[test]
+fn d9_a_state_actor_that_stops_itself_as_it_is_mounted_starts_and_begins_nothing() {
+    for finishes in [false, true] {
+        for sim in simulations(3) {
+            let log = Log::new();
+            let state = StopsAtOnce(log.clone());
+            let actor = sim.spawn(move || Stateful::new(state)).start().unwrap();
+            actor.notice(()).unwrap();
+            actor.send(Letter::Ask(())).unwrap();
+            if finishes {
+                actor.finish();
+            }
+            assert_eq!(actor.monitor().wait().unwrap().reason, Reason::Normal);
+            assert_eq!((log.lines().len(), sim.stats().dead_letters), (0, 2));
+        }
+    }
+}
+
+#[test]
+fn d9_a_stop_that_a_handler_receives_ends_the_actor_with_its_reason_when_the_handlers_are_done() {
+    for sim in (0..5).map(Simulation::new) {
+        let log = Log::new();
+        let doer = doer(&sim, &log);
+        asks(&sim, &log, &doer, job("barrier").barrier().waiting(SECOND));
+        sim.run_until_idle();
+        doer.notice(job("behind")).unwrap();
+        sim.run_until_idle();
+        let me = doer.clone();
+        let receives = job("receives").doing(move |scope| {
+            Box::pin(async move {
+                me.process().request_stop(boom());
+                let received = scope.with_context(|_, ctx| poll_once(&mut ctx.receive()));
+                assert!(
+                    matches!(received, Poll::Ready(Received::Stop(reason)) if reason == boom())
+                );
+                Ok(())
+            })
+        });
+        doer.event(receives).unwrap();
+        sim.run_until_idle();
+        assert!(doer.is_alive(), "the barrier is in flight");
+        sim.advance(2 * SECOND);
+        assert!(!doer.is_alive());
+        let ends = ["barrier answered barrier", "terminate boom"];
+        assert!(ends.iter().all(|line| log.count(line) == 1), "{:?}", log.lines());
+        assert_eq!(log.count("notice behind"), 0);
+    }
+}
+
+#[test]
 fn o7_what_was_not_begun_is_a_dead_letter_of_its_sender() {
     for sim in simulations(3) {
         let log = Log::new();
@@ -509,7 +638,7 @@ fn o7_what_was_not_begun_is_a_dead_letter_of_its_sender() {
             behavior_fn(move |mut ctx: Context<krarup::DeadLetter>| async move {
                 ctx.subscribe_dead_letters();
                 loop {
-                    if let krarup::Received::Message(letter) = ctx.receive().await {
+                    if let Received::Message(letter) = ctx.receive().await {
                         noted.note(letter);
                     }
                 }

@@ -492,3 +492,17 @@ fn o7_a_state_and_what_it_was_sent_may_panic_together_as_they_go() {
         }
     }
 }
+
+#[test]
+fn o7_a_state_that_panics_as_it_goes_is_a_failure_unless_there_was_one_before() {
+    for (stop, expected) in [(Reason::Normal, "sore"), (Reason::Shutdown, "sore"), (boom(), "boom")]
+    {
+        let (sim, log) = (Simulation::new(1), Log::new());
+        let edgy = Edgy { at: "goes on", _leaves: leaves(&log, "state", true) };
+        let edgy = sim.spawn(move || Stateful::new(edgy)).wait().unwrap();
+        edgy.process().request_stop(stop);
+        let reason = edgy.monitor().wait().unwrap().reason.to_string();
+        assert!(reason.contains(expected), "{reason}");
+        assert_eq!(log.take(), ["state"]);
+    }
+}

@@ -440,6 +440,36 @@ fn o6_an_end_that_is_normal_is_none_to_restart_after() {
         sim.run_until_idle();
         let ends = [format!("terminate {reason}"), "dropped".into(), format!("cleaned {reason}")];
         assert_eq!(log.take()[1..], ends);
+        // Nor is one with which the hook itself wants to end.
+        let doer = restarting(&sim, &log, 5, Err(reason));
+        doer.notice(job("fails").failing(boom())).unwrap();
+        sim.run_until_idle();
+        assert_eq!(
+            log.take()[1..],
+            [&["before_restart boom".into(), "restart".into()], &ends[..]].concat()
+        );
+    }
+}
+
+#[test]
+fn o6_one_that_stops_itself_and_fails_does_not_restart() {
+    for panics in [false, true] {
+        for sim in simulations(3) {
+            let log = Log::new();
+            let doer = restarting(&sim, &log, 5, Ok(()));
+            let stops = job("stops").doing(move |scope| {
+                Box::pin(async move {
+                    scope.with_context(|_, ctx| ctx.stop());
+                    assert!(!panics, "boom");
+                    Err(boom())
+                })
+            });
+            doer.notice(stops).unwrap();
+            sim.run_until_idle();
+            let lines = log.take();
+            assert!(lines.len() == 4 && lines[1].starts_with("terminate"), "{lines:?}");
+            assert!(lines[1].contains("boom") && !doer.is_alive());
+        }
     }
 }
 

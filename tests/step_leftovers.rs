@@ -258,23 +258,32 @@ fn w2_one_command_is_given_up_alone_and_those_of_the_last_step_are_not_begun() {
                 out.dispatch("keep", item(0));
                 out.dispatch("hold", item(0));
                 out.cancel(given_up);
+                let left =
+                    r#"[(Tag(1), "note"), (Tag(3), "note"), (Tag(4), "keep"), (Tag(5), "hold")]"#;
+                assert_eq!(format!("{out:?}"), format!("StepOutput {{ dispatched: {left}, .. }}"));
             } else if steps == 3 {
-                out.dispatch("note", item(4));
+                // The numbers go on, whatever was given up.
+                log.note(format!("next is {}", out.dispatch("note", item(4))));
                 out.done(item(0));
             }
             Ok(())
         });
         assert_eq!(world.log.take(), ["begun 1", "begun 3", "#1 1", "#3 3"]);
         // One that has a future, and one that somebody else completes.
-        assert_eq!(stepped.inspect().wait().unwrap().number("outstanding"), Some(2));
+        let inspected = stepped.inspect().wait().unwrap();
+        let numbers = ["outstanding", "steps", "events"].map(|item| inspected.number(item));
+        assert_eq!(numbers, [2, 2, 0].map(Some));
         assert_eq!(format!("{:?}", world.kept.lock().unwrap()), "[Completion(#4)]");
         world.complete(item(5));
         sim.run_until_idle();
-        assert_eq!(world.log.take(), ["#4 5", "held 0", "machine"]);
+        assert_eq!(world.log.take(), ["#4 5", "next is #6", "held 0", "machine"]);
         assert!(!stepped.is_alive());
     }
-    let names = format!("{:?}", World::new().commands);
+    let world = World::new();
+    let names = format!("{:?}", world.commands);
     assert_eq!(names, r#"Commands(["hold", "keep", "note", "ready", "yield"])"#);
+    let stepped = format!("{:?}", world.stepped(world.machine(|_, _| Ok(()))));
+    assert_eq!(stepped, r#"Stepped { method: "main", .. }"#);
 }
 
 #[test]
@@ -367,11 +376,11 @@ fn w4_an_end_says_what_went_wrong_first_and_a_close_that_panics_is_logged() {
     );
     tracing::subscriber::with_default(told, || {
         let sim = Simulation::new(1);
-        for fails in [false, true] {
-            let world = World::new();
+        for fails in [None, Some(boom()), Some(Reason::Normal)] {
+            let (world, ends) = (World::new(), fails.clone());
             let mut machine = world.machine(move |events, out| {
-                if fails && !events.is_empty() {
-                    return Err(boom());
+                if let Some(reason) = ends.clone().filter(|_| !events.is_empty()) {
+                    return Err(reason);
                 }
                 if events.is_empty() {
                     out.idle();
@@ -391,8 +400,9 @@ fn w4_an_end_says_what_went_wrong_first_and_a_close_that_panics_is_logged() {
             stepped.send(1).unwrap();
             sim.run_until_idle();
             let reason = end.wait().unwrap().reason;
-            assert_eq!(reason == boom(), fails, "{reason}");
-            assert!(fails || reason.to_string().contains("sore"), "{reason}");
+            // A normal end is no failure.
+            assert_eq!(reason == boom(), fails == Some(boom()), "{reason}");
+            assert!(reason == boom() || reason.to_string().contains("sore"), "{reason}");
             assert_eq!(journal.count("panicked as it was closed"), 1, "{:?}", journal.lines());
             journal.take();
         }
@@ -543,6 +553,7 @@ fn m6_a_step_process_that_drops_its_oldest_takes_one_message_after_the_other() {
         let world = World::new();
         let log = world.log.clone();
         let stepped = world.stepped(world.machine(move |events, out| {
+            assert!(events.len() <= 1);
             notes(&log, events);
             out.idle();
             Ok(())

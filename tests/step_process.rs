@@ -248,7 +248,7 @@ fn w2_what_goes_wrong_with_a_command_is_told_by_its_tag() {
     let mut begun = false;
     start(&sim, &log, &kept, move |_, _, out| {
         if !std::mem::replace(&mut begun, true) {
-            for name in ["echo", "fail", "unheard of", "panic", "panic later", "keep"] {
+            for name in ["echo", "fail", "Unheard of", "panic", "panic later", "keep"] {
                 out.dispatch(name, 4);
             }
         }
@@ -262,7 +262,7 @@ fn w2_what_goes_wrong_with_a_command_is_told_by_its_tag() {
         lines.iter().any(|line| line.starts_with(&format!("#{tag} ")) && line.contains(text))
     };
     assert!(told(1, "4") && told(2, "boom"), "{lines:?}");
-    assert!(told(3, "unknown command \"unheard of\""), "{lines:?}");
+    assert!(told(3, "unknown command \"Unheard of\""), "{lines:?}");
     assert!(told(4, "handler") && told(5, "later"), "{lines:?}");
     assert!(told(6, "dropped"), "{lines:?}");
 }
@@ -635,6 +635,34 @@ fn w5_a_stop_is_a_cancel_event_and_who_ignores_it_is_killed_in_the_end() {
 }
 
 #[test]
+fn w5_of_two_stops_the_first_says_why_and_a_step_process_hears_of_it_once() {
+    for sim in simulations(3) {
+        let (log, kept) = (Log::new(), Kept::default());
+        let mut first = true;
+        let running = start(&sim, &log, &kept, move |_, events, out| {
+            if std::mem::take(&mut first) {
+                out.dispatch("keep", 0);
+            }
+            if events.iter().any(|event| matches!(event, StepEvent::Completed { .. })) {
+                out.done(1);
+            }
+            Ok(())
+        });
+        sim.run_until_idle();
+        for reason in [boom(), Reason::Shutdown] {
+            running.process().request_stop(reason);
+            sim.run_until_idle();
+        }
+        running.finish();
+        sim.run_until_idle();
+        assert_eq!((running.is_alive(), log.count("cancel")), (true, 1));
+        let completion = kept.lock().unwrap().pop().unwrap();
+        completion.complete(Ok(3));
+        assert_eq!(running.monitor().wait().unwrap().reason, boom());
+    }
+}
+
+#[test]
 fn w5_messages_left_by_a_step_or_by_the_end_are_dead_letters() {
     let (sim, log, kept) = (Simulation::new(1), Log::new(), Kept::default());
     let running = start(&sim, &log, &kept, |_, _, out| {
@@ -646,6 +674,15 @@ fn w5_messages_left_by_a_step_or_by_the_end_are_dead_letters() {
     running.send(token(&sim)).unwrap();
     sim.run_until_idle();
     assert_eq!(sim.stats().dead_letters, before + 1);
+    // A step that fails has left what it was given, too.
+    let fails = start(&sim, &log, &kept, |_, events, out| {
+        out.idle();
+        if events.is_empty() { Ok(()) } else { Err(boom()) }
+    });
+    sim.run_until_idle();
+    fails.send(token(&sim)).unwrap();
+    sim.run_until_idle();
+    assert_eq!((fails.is_alive(), sim.stats().dead_letters), (false, before + 2));
     // One that is blocked has taken in what no step has had when it ends.
     for suspended in [false, true] {
         let mut first = true;
@@ -904,6 +941,28 @@ fn x5_a_suspended_step_process_takes_no_step_until_it_is_resumed_or_to_end() {
         running.suspend().wait().unwrap();
         running.stop().timeout(SECOND).wait().unwrap();
         assert_eq!(log.take()[..2], ["cancel normal", "step"]);
+    }
+}
+
+#[test]
+fn x5_a_step_process_that_always_goes_on_stands_still_while_it_is_suspended() {
+    for sim in simulations(3) {
+        let (log, kept) = (Log::new(), Kept::default());
+        let running = start(&sim, &log, &kept, |log, _, out| {
+            log.note("step");
+            out.again();
+            Ok(())
+        });
+        assert_eq!((0..10).filter_map(|_| sim.step()).count(), 10);
+        running.suspend().wait().unwrap();
+        assert!(!log.take().is_empty());
+        assert_eq!(sim.step(), None);
+        assert_eq!(log.lines(), [""; 0]);
+        assert!(running.resume());
+        assert_eq!((0..10).filter_map(|_| sim.step()).count(), 10);
+        assert!(!log.take().is_empty());
+        sim.kill(running.pid());
+        sim.run_until_idle();
     }
 }
 

@@ -219,8 +219,10 @@ impl<M: Send + 'static, C: Send + 'static> Context<M, C> {
         self.rare().stop_reason.get_or_insert(reason);
     }
 
-    /// Takes the recorded stop and its reason, if there is one.
-    pub(crate) fn take_stop(&mut self) -> Option<Reason> {
+    /// Takes the recorded stop, if there is one, and its reason: [`Reason::Normal`] after
+    /// [`Context::stop`], or the reason of the first stop request that was received. For behaviours
+    /// that run handlers of their own. [`Context::is_stopping`] is false from then on.
+    pub fn take_stop(&mut self) -> Option<Reason> {
         if !std::mem::take(&mut self.stop) {
             return None;
         }

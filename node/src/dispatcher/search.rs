@@ -113,9 +113,7 @@ impl SharedDispatcher {
     }
 
     pub(super) fn is_work_queued(&self) -> bool {
-        self.express.len() > 0
-            || !self.injector.is_empty()
-            || self.is_work_at_siblings()
+        self.express.len() > 0 || !self.injector.is_empty() || self.is_work_at_siblings()
     }
 
     fn is_work_at_siblings(&self) -> bool {

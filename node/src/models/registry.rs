@@ -3,7 +3,7 @@
 
 use super::checker::{bounded, joined, model, thread};
 use crate::registry::Registry;
-use krarup_act::{MutedSender, Dynamic, Guarded, InspectRequest, Process, Put, Ready, Reply, Via};
+use krarup_act::{Dynamic, Guarded, InspectRequest, MutedSender, Process, Put, Ready, Reply, Via};
 use krarup_gen::{
     Alias, Down, Exit, Name, Pid, ProcessInfo, ProcessState, Reason, Root, SendError, SpawnError,
 };

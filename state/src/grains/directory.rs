@@ -233,12 +233,14 @@ where
         });
     }
 
-    /// Decides whether an idle grain may end. If so, messages to it are held from now on.
+    /// Decides whether an idle grain may end. If so, messages to it are held from now on, or refused
+    /// if the grains have ended.
     pub(crate) fn lets_go(&self, key: &K, pid: Pid) -> bool {
         let mut after = AfterUnlock::default();
         let mut book = self.book.lock();
         let bound = book.bound;
-        let Some(entry) = book.entries.get_mut(key) else { return false };
+        let is_closed = book.closed;
+        let Some(entry) = book.entries.get_mut(key) else { return is_closed };
         let goes = entry.is_of(pid) && entry.is_idle();
         if goes {
             entry.leave(bound, &mut after);

@@ -475,14 +475,17 @@ pub(crate) mod tests {
             let key = u32::try_from(number * 7 % 50).unwrap();
             let place = pin!(place(Arc::clone(&tills), key))
                 .poll(&mut task::Context::from_waker(Waker::noop()));
-            let waker = Waker::from(Arc::new(Notes(number, Arc::clone(&woken), number == 3)));
-            let mut waiting = waits_at(&tills, key);
-            assert!(polled(&mut waiting, &waker).is_none());
+            let waiting = [2 * number, 2 * number + 1].map(|number| {
+                let waker = Waker::from(Arc::new(Notes(number, Arc::clone(&woken), number == 6)));
+                let mut waiting = waits_at(&tills, key);
+                assert!(polled(&mut waiting, &waker).is_none());
+                waiting
+            });
             all.push((place, waiting));
         }
         assert!(tills.close().iter().all(|(_, held)| held.is_empty()));
-        assert!(take(&woken).into_iter().eq(0..50));
-        for (_, waiting) in &mut all {
+        assert!(take(&woken).into_iter().eq(0..100));
+        for waiting in all.iter_mut().flat_map(|(_, waiting)| waiting) {
             let refused = waiting.as_mut().poll(&mut task::Context::from_waker(Waker::noop()));
             assert!(matches!(refused, Poll::Ready(Err(SendError::NoProcess(())))));
         }

@@ -124,7 +124,7 @@ mod tests {
         /// of those that have waited longest, and leaving after a grant reports the grant.
         #[test]
         fn k2_places_are_granted_in_the_order_in_which_their_waiters_came(
-            steps in prop::collection::vec((0..4_u8, any::<prop::sample::Index>()), 1..200),
+            steps in prop::collection::vec((0..5_u8, any::<prop::sample::Index>()), 1..200),
         ) {
             let mut line = GrainLine::default();
             let mut waiting: Vec<u64> = Vec::new();
@@ -156,9 +156,15 @@ mod tests {
                         prop_assert!(matches!(line.leave(ticket), LeftLine::Grant));
                         prop_assert!(matches!(line.leave(ticket), LeftLine::Wait(None)));
                     }
+                    4 if !granted.is_empty() => {
+                        let ticket = granted.remove(which.index(granted.len()));
+                        prop_assert!(line.take_grant(ticket) && !line.take_grant(ticket));
+                        prop_assert!(matches!(line.leave(ticket), LeftLine::Wait(None)));
+                    }
                     _ => {}
                 }
                 prop_assert_eq!(line.is_empty(), waiting.is_empty());
+                prop_assert_eq!(line.is_unused(), waiting.is_empty() && granted.is_empty());
                 let first = waiting.first().copied();
                 prop_assert!(line.is_first(first));
             }

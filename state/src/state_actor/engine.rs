@@ -175,6 +175,13 @@ impl<A: StateActor> Engine<A> {
         self.told.is_some()
     }
 
+    /// Whether the actor is to end, or has asked for that in what it handled last. A failure then
+    /// causes no restart.
+    pub(crate) fn is_to_end(&self) -> bool {
+        let house = self.desk.house.lock();
+        self.is_told() || house.as_ref().is_some_and(|house| house.ctx.is_stopping())
+    }
+
     /// Whether asks and notices stay in the mailbox. A mailbox that drops its oldest
     /// message cannot reach those in the classes, so no more are received than can begin.
     pub(crate) fn leaves_letters(&self, ctx: &StateContext<A>) -> bool {
@@ -190,8 +197,10 @@ impl<A: StateActor> Engine<A> {
             if ctx.is_suspended() {
                 return None;
             }
-            if ctx.is_stopping() && !self.finishing {
-                self.told = Some(Reason::Normal);
+            if let Some(reason) = ctx.take_stop() {
+                // For handlers in flight, which may look.
+                ctx.stop();
+                self.told = Some(reason);
                 self.classes.close();
             }
         }

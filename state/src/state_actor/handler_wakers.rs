@@ -131,6 +131,14 @@ mod tests {
         assert!(!process.0.load(Ordering::Relaxed));
         Waker::from(Arc::clone(&bell)).wake();
         assert!(process.0.load(Ordering::Relaxed));
+        // The process was woken and is running: another wake-up need not wake it.
+        process.0.store(false, Ordering::Relaxed);
+        let other = belfry.bell(Of::Pledge(key));
+        Waker::from(other).wake();
+        assert!(!process.0.load(Ordering::Relaxed));
+        assert_eq!(belfry.take(), [Of::Stack(key), Of::Pledge(key)]);
+        bell.still();
+        Waker::from(Arc::clone(&bell)).wake();
         // A waker whose wake-up was not examined yet records it only once.
         Waker::from(bell).wake();
         assert_eq!(belfry.take(), [Of::Stack(key)]);

@@ -68,12 +68,18 @@ impl<A: StateActor> Engine<A> {
     fn receive(&mut self, cx: &mut Context<'_>) -> Option<(StateMail<A>, Option<Pid>, bool)> {
         let mut house = self.desk.house.lock();
         let ctx = &mut house.as_mut()?.ctx;
+        let stops_itself = ctx.is_stopping();
         let received = if self.leaves_letters(ctx) {
             pin!(ctx.receive_control()).poll(cx).map(|item| (item, false))
         } else {
             ctx.poll_holding()
         };
         let Poll::Ready((item, keeps_room)) = received else { return None };
+        // For a handler that receives this it is a stop (rule D9). Received here it is none, and one
+        // that a handler has asked for stands.
+        if matches!(item, Received::Finish) && !stops_itself {
+            ctx.take_stop();
+        }
         Some((item, ctx.sender(), keeps_room))
     }
 

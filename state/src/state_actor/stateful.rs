@@ -148,8 +148,8 @@ impl<A: StateActor> Behavior for Stateful<A> {
         loop {
             let reason = match poll_fn(|cx| engine.poll(cx)).await {
                 StateActorEnd::Told(reason) => reason,
-                // An actor that was told to end does not restart.
-                StateActorEnd::Failed(reason) if engine.is_told() => reason,
+                // An actor that is to end does not restart.
+                StateActorEnd::Failed(reason) if engine.is_to_end() => reason,
                 StateActorEnd::Failed(reason) => {
                     match restart(&mut engine, &mut window, reason).await {
                         Ok(()) => continue,

@@ -266,10 +266,35 @@ mod tests {
         assert_eq!(woken(), 1);
         let dropped = Err(CommandError::Dropped);
         assert_eq!(counter.take(), [(Tag(2), Ok(2)), (Tag(3), dropped)]);
+        // The process rests, and runs again for another reason.
+        assert!(counter.rest(&waker));
+        assert!(counter.take().is_empty());
+        complete(5);
+        assert_eq!((counter.take(), woken()), (vec![(Tag(5), Ok(5))], 1));
         // The process has ended.
         assert!(counter.rest(&waker));
         assert!(counter.close().is_empty());
         complete(4);
         assert_eq!((counter.take(), woken()), (Vec::new(), 1));
+    }
+
+    /// Sees, as it is dropped, whether the queue is free.
+    struct Looks(Arc<CompletionQueue<Looks>>, Arc<AtomicUsize>);
+
+    impl Drop for Looks {
+        fn drop(&mut self) {
+            if self.0.handed_in.try_lock().is_some() {
+                self.1.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    #[test]
+    fn w3_what_comes_to_a_process_that_is_gone_is_dropped_under_no_lock() {
+        let (counter, free) = (Arc::new(CompletionQueue::new()), Arc::default());
+        assert!(counter.close().is_empty());
+        let outcome = Ok(Looks(Arc::clone(&counter), Arc::clone(&free)));
+        Completion::new(Tag(1), Arc::clone(&counter)).complete(outcome);
+        assert_eq!(free.load(Ordering::Relaxed), 1);
     }
 }

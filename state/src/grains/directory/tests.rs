@@ -4,8 +4,8 @@ use crate::grains::reservation::tests::{
     Tills, a_line, at_once, held, is_there, polled, sends, take, waits_at, world,
 };
 use crate::grains::reservation::{GrainPermit, place};
-use krarup_act::{Address, Context, Permit, behavior_fn};
-use krarup_gen::Pid;
+use krarup_act::{Address, Context, Permit, Received, behavior_fn};
+use krarup_gen::{DeadLetter, Pid};
 use krarup_node::Simulation;
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
@@ -46,10 +46,27 @@ fn k1_grains_are_made_in_the_order_in_which_they_were_wanted() {
 #[test]
 fn k2_what_is_sent_with_a_place_when_grains_are_kept_no_more_is_a_dead_letter() {
     let sim = Simulation::new(1);
-    let tills = Tills::new(2, world(&sim).0);
+    let senders: Arc<Mutex<Vec<_>>> = Arc::default();
+    let noted = Arc::clone(&senders);
+    sim.spawn(move || {
+        behavior_fn(move |mut ctx: Context<DeadLetter>| async move {
+            ctx.subscribe_dead_letters();
+            while let Received::Message(letter) = ctx.receive().await {
+                noted.lock().unwrap().push(letter.from);
+            }
+            Ok(())
+        })
+    })
+    .start()
+    .unwrap();
+    sim.run_until_idle();
+    let (agent, sender) = world(&sim);
+    let tills = Tills::new(2, agent);
     let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
     assert!(tills.close().iter().all(|(_, held)| held.is_empty()));
-    one.fill(3, 0);
+    one.fill(3, sender.pid().id());
+    sim.run_until_idle();
+    assert_eq!(*senders.lock().unwrap(), [Some(sender.pid())]);
     assert_eq!(sim.stats().dead_letters, 1);
     drop(other);
     assert!(tills.book.lock().entries.is_empty() && !sends(&tills, 4));

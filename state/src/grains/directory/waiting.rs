@@ -6,7 +6,7 @@ use crate::grains::reservation::tests::{
 };
 use krarup_act::{Context, Received, behavior_fn};
 use krarup_node::Simulation;
-use std::task::Waker;
+use std::task::{self, Waker};
 
 /// A process with a bound of 2 that handles all its messages.
 fn obedient(sim: &Simulation) -> krarup_act::Address<u64> {
@@ -159,4 +159,45 @@ fn k2_places_at_a_grain_that_has_died_count_before_its_end_is_heard_of() {
         assert!(sends(&tills, 4) && !sends(&tills, 5));
         assert_eq!(held(&tills), [1, 4]);
     }
+}
+
+#[test]
+fn k2_the_first_keeps_its_place_in_the_line_of_the_mailbox_however_often_it_looks() {
+    let sim = Simulation::new(1);
+    let (grain, agent) = (obedient(&sim), world(&sim).0);
+    let tills = Tills::new(2, agent);
+    is_there(&tills, &grain);
+    assert!(sends(&tills, 1) && sends(&tills, 2));
+    let noop = Waker::noop();
+    let mut first = waits_at(&tills, 1);
+    assert!(polled(&mut first, noop).is_none());
+    // Those that know the grain itself stand in the same line.
+    let mut others: Vec<_> =
+        (0..2).map(|_| Box::pin(grain.reserve_or_wait().into_future())).collect();
+    let cx = &mut task::Context::from_waker(noop);
+    assert!(others.iter_mut().all(|other| other.as_mut().poll(cx).is_pending()));
+    assert!(polled(&mut first, noop).is_none());
+    sim.run_until_idle();
+    assert!(polled(&mut first, noop).is_some());
+}
+
+#[test]
+fn k2_places_for_which_a_new_grain_has_no_room_are_kept_for_the_next_one() {
+    let sim = Simulation::new(1);
+    let (agent, grain) = world(&sim);
+    let tills = Tills::new(2, agent);
+    let (one, other) = (at_once(&tills).unwrap(), at_once(&tills).unwrap());
+    let (_line, woken) = a_line(&tills, 1);
+    // Somebody has found it by its name: it has room for one of the two.
+    grain.send(9).unwrap();
+    assert!(tills.move_in(&1, &grain).is_empty());
+    assert_eq!((stages(&tills)[2], grain.waiting()), (Some(1), 1));
+    assert!(!sends(&tills, 1), "both have their places");
+    dies(&sim, &grain);
+    tills.gone(1, grain.pid());
+    assert!(!sends(&tills, 2) && take(&woken).is_empty());
+    drop(one);
+    assert_eq!(take(&woken), [0]);
+    other.fill(3, 0);
+    assert_eq!(held(&tills), [3]);
 }
