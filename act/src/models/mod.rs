@@ -17,7 +17,7 @@ mod endings;
 mod in_place;
 #[cfg(loom)]
 mod mailbox;
-mod model_host;
+pub(crate) mod model_host;
 mod process;
 mod refused;
 mod room;

@@ -27,9 +27,9 @@ pub(super) const ONE_BY_ONE: TurnLimits =
     TurnLimits { throughput: NonZeroU32::MIN, deadline: None, spans: false };
 
 /// A process of the models.
-pub(super) type ModelActor = Arc<Cell<u32, u32>>;
+pub(crate) type ModelActor = Arc<Cell<u32, u32>>;
 
-pub(super) struct ModelHost {
+pub(crate) struct ModelHost {
     tables: Mutex<Tables>,
     queue: Mutex<ModelQueue>,
     came: Condvar,
@@ -73,7 +73,7 @@ impl ModelHost {
     }
 
     /// A house whose workers go home when so many processes have ended.
-    pub(super) fn until(ends: u64) -> Arc<Self> {
+    pub(crate) fn until(ends: u64) -> Arc<Self> {
         Arc::new(ModelHost {
             tables: Mutex::default(),
             queue: Mutex::default(),
@@ -99,12 +99,12 @@ impl ModelHost {
     }
 
     /// This house as processes see it.
-    pub(super) fn host(self: &Arc<Self>) -> Arc<dyn Host> {
+    pub(crate) fn host(self: &Arc<Self>) -> Arc<dyn Host> {
         Arc::clone(self) as Arc<dyn Host>
     }
 
     /// A process in the table that nobody has scheduled.
-    pub(super) fn admit_new(self: &Arc<Self>, bound: u32) -> ModelActor {
+    pub(crate) fn admit_new(self: &Arc<Self>, bound: u32) -> ModelActor {
         let cell = Arc::new(Cell::new(NewProcess {
             pid: self.next_pid(),
             parent: None,
@@ -173,7 +173,7 @@ impl ModelHost {
     }
 
     /// Runs what is ready now, on this thread, until nothing is.
-    pub(super) fn settle(&self) {
+    pub(crate) fn settle(&self) {
         loop {
             let ready = self.queue.lock().ready.pop_front();
             let Some(ready) = ready else { return };
@@ -210,7 +210,7 @@ impl ModelHost {
     }
 
     /// The timer thread: all time passes, and what is set fires.
-    pub(super) fn time_passes(&self) {
+    pub(crate) fn time_passes(&self) {
         self.now.store(Timestamp::MAX.as_nanos(), Ordering::Relaxed);
         let due = std::mem::take(&mut *self.timers.lock());
         for (_, alarm) in due.into_values() {
@@ -251,7 +251,7 @@ impl ModelHost {
     }
 
     /// Lets go of the processes, which hold the house.
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         let tables = std::mem::take(&mut *self.tables.lock());
         drop(tables);
         let listed = std::mem::take(&mut self.queue.lock().listed);
