@@ -150,6 +150,11 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         self.cell.enlist(line);
     }
 
+    /// Whether a line of senders that stands at this process can get room.
+    pub(crate) fn admits_line(&self) -> bool {
+        self.cell.route.get().is_none_or(|route| route.admits_line())
+    }
+
     /// Puts a mark behind everything that was accepted: it is dropped when that is handled.
     pub(crate) fn mark(&self, mark: &Mark) {
         match self.cell.route.get() {

@@ -348,6 +348,10 @@ where
         }
     }
 
+    fn admits_line(&self) -> bool {
+        self.0.admits_line()
+    }
+
     fn mark(&self, mark: &Mark) {
         // Permits that are out, and messages that stand in line, may be those of who marks.
         self.0.eras.end(mark);

@@ -7,7 +7,7 @@ use super::{Choice, Routing, Workers};
 /// All or none: if a living worker is full the answer is `Full`, and nobody has got it. A
 /// worker that has died and is not yet replaced misses it, and so does its replacement. The
 /// pool counts one message, however many copies there are. Nobody can wait for room in
-/// such a pool.
+/// such a pool, nor in a pool of such pools.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Broadcast;
 
