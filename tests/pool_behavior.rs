@@ -409,18 +409,21 @@ fn p4_a_pool_that_starts_answers_what_it_can_and_keeps_all_else_in_its_order() {
         let mut workers = pool.workers().into_future();
         let mut numbers = pool.statistics().into_future();
         let mut added = pool.add_workers(1).into_future();
+        let mut removed = pool.remove_workers(1).into_future();
         assert!(poll_once(&mut workers).is_pending() && poll_once(&mut numbers).is_pending());
-        assert!(poll_once(&mut added).is_pending());
+        assert!(poll_once(&mut added).is_pending() && poll_once(&mut removed).is_pending());
         let seen = pool.inspect().wait().unwrap();
         assert_eq!((seen.number("workers"), sim.now()), (Some(1), begun), "but for an inspection");
         sim.advance(millis(1_499));
         assert!(poll_once(&mut workers).is_pending() && log.lines().is_empty());
+        assert!(poll_once(&mut added).is_pending() && poll_once(&mut removed).is_pending());
         sim.advance(millis(1));
         assert_eq!(log.take(), ["order 0", "order 1", "order 2", "exit boom"]);
         assert!(matches!(poll_once(&mut workers), Poll::Ready(Ok(pids)) if pids.len() == 3));
         assert!(matches!(poll_once(&mut numbers), Poll::Ready(Ok(numbers)) if numbers.places == 3));
+        assert_eq!(poll_once(&mut removed), Poll::Ready(Ok(Resized { size: 2, changed: 1 })));
         sim.advance(seconds(1));
-        assert_eq!(poll_once(&mut added), Poll::Ready(Ok(Resized { size: 4, changed: 1 })));
+        assert_eq!(poll_once(&mut added), Poll::Ready(Ok(Resized { size: 3, changed: 1 })));
     }
 }
 

@@ -12,6 +12,7 @@ use pool_support::{Job, PoolAddress, done, millis, numbers, seconds, workers};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
+use support::journal::Journal;
 use support::{Log, boom, poll_once, simulations};
 
 /// A worker that takes 1 s to initialise, but for the first ones; or fails then.
@@ -314,4 +315,137 @@ fn p14_a_pool_that_watches_from_its_init_on_hears_of_its_workers_and_not_of_itse
         // Each was spawned, and has initialised.
         assert_eq!(log.take(), [one, one, other, other].map(|worker| worker.to_string()));
     }
+}
+
+#[test]
+fn p5_nobody_to_be_added_is_no_reason_to_wait_for_those_that_are() {
+    for sim in simulations(5) {
+        let (pool, _) = late(&sim, 1);
+        let mut added = pool.add_workers(2).into_future();
+        assert!(poll_once(&mut added).is_pending());
+        sim.run_until_idle();
+        let begun = sim.now();
+        assert_eq!(pool.add_workers(0).wait(), Ok(Resized { size: 1, changed: 0 }));
+        assert_eq!(pool.remove_workers(0).wait(), Ok(Resized { size: 1, changed: 0 }));
+        assert_eq!(sim.now(), begun);
+        sim.advance(seconds(2));
+        assert_eq!(poll_once(&mut added), Poll::Ready(Ok(Resized { size: 3, changed: 2 })));
+        assert_eq!(pool.add_workers(0).wait(), Ok(Resized { size: 3, changed: 0 }));
+        assert_eq!((numbers(&pool).workers, sim.stats().processes), (3, 4));
+    }
+}
+
+#[test]
+fn p4_a_replacement_is_tried_again_in_its_time_while_workers_are_added() {
+    for sim in simulations(5) {
+        let made = AtomicUsize::new(0);
+        let factory = move || {
+            let number = made.fetch_add(1, Ordering::Relaxed);
+            behavior_fn(move |mut ctx: Context<Job>| async move {
+                match number {
+                    1 => drop(ctx.sleep(seconds(4)).await),
+                    2 => return Err(boom()),
+                    _ => {}
+                }
+                ctx.initialised();
+                std::future::pending().await
+            })
+        };
+        let pool = move || Pool::new(1, factory).back_off(seconds(1), seconds(1));
+        let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+        let mut added = pool.add_workers(1).into_future();
+        assert!(poll_once(&mut added).is_pending());
+        sim.run_until_idle();
+        sim.kill(pool.workers().wait().unwrap()[0]);
+        sim.advance(millis(999));
+        assert_eq!((numbers(&pool).workers, numbers(&pool).restarts), (0, 0));
+        sim.advance(millis(1));
+        assert_eq!((numbers(&pool).workers, numbers(&pool).restarts), (1, 1));
+        assert!(poll_once(&mut added).is_pending());
+        sim.advance(seconds(3));
+        assert_eq!(poll_once(&mut added), Poll::Ready(Ok(Resized { size: 2, changed: 1 })));
+    }
+}
+
+/// Takes its time over a command, and notes in the end whether that worker lives.
+struct Dawdles(Log, Option<Pid>);
+
+impl PoolBehavior for Dawdles {
+    type Job = Job;
+    type Command = Pid;
+
+    async fn handle_command(
+        &mut self,
+        pool: &mut PoolContext<'_, Job, Pid>,
+        worker: Pid,
+    ) -> Result {
+        self.1 = Some(worker);
+        pool.sleep(seconds(5)).await;
+        Ok(())
+    }
+
+    async fn terminate(&mut self, pool: &mut PoolContext<'_, Job, Pid>, _: &Reason) {
+        let lives = self.1.is_some_and(|worker| pool.is_alive(worker));
+        self.0.note(format!("lives: {lives}"));
+    }
+}
+
+#[test]
+fn p7_a_pool_that_ends_waits_for_the_end_of_a_worker_that_was_stuck() {
+    for sim in simulations(5) {
+        let (log, factory) = (Log::new(), workers(&Log::new()));
+        let behavior = Dawdles(log.clone(), None);
+        let pool = move || Pool::new(1, factory).stuck_limit(seconds(3)).behavior(behavior);
+        let pool = sim.spawn(pool).wait().unwrap();
+        pool.send(Job::Hang).unwrap();
+        sim.run_until_idle();
+        pool.command(pool.workers().wait().unwrap()[0]).unwrap();
+        sim.run_until_idle();
+        let mut stopped = pool.stop().into_future();
+        assert!(poll_once(&mut stopped).is_pending());
+        sim.advance(millis(4_999));
+        assert!(pool.is_alive() && log.lines().is_empty());
+        // It is found to be stuck at the time at which the pool is to stop.
+        sim.advance(millis(1));
+        assert_eq!(log.take(), ["lives: false"]);
+        assert_eq!((pool.is_alive(), sim.stats().processes), (false, 0));
+    }
+}
+
+#[test]
+fn p7_a_pool_that_ends_does_not_wait_again_for_a_worker_that_was_left_behind() {
+    let log = Log::new();
+    let noted = log.clone();
+    let journal = Journal::new(
+        |event| *event.level() == tracing::Level::ERROR,
+        move |fields| {
+            let message = fields.iter().find(|(name, _)| *name == "message");
+            noted.note(message.map_or("", |(_, text)| text));
+        },
+    );
+    tracing::subscriber::set_global_default(journal).unwrap();
+    let node = Node::builder("p7").workers(3).start().unwrap();
+    let (blocks, free) = std::sync::mpsc::channel::<()>();
+    let (free, made) = (std::sync::Mutex::new(free), AtomicUsize::new(0));
+    let factory = move || {
+        if made.fetch_add(1, Ordering::Relaxed) == 1 {
+            let _ = free.lock().unwrap().recv();
+        }
+        behavior_fn(|mut ctx: Context<Job>| async move {
+            ctx.receive().await;
+            Ok(())
+        })
+    };
+    let pool = move || Pool::new(1, factory).init_timeout(millis(10));
+    // On a busy machine the first may be late too; it has not blocked anything.
+    let pool: PoolAddress = node.spawn(pool).wait().unwrap();
+    let late = pool.add_workers(1).wait();
+    assert!(matches!(late, Err(ResizeError::NotStarted { .. })), "{late:?}");
+    let end = pool.monitor();
+    pool.stop().wait().unwrap();
+    assert_eq!(end.wait().unwrap().reason, Reason::Normal);
+    drop(blocks);
+    node.stop().wait().unwrap();
+    assert_eq!(log.count("it is left behind"), 1);
+    assert_eq!(log.count("a pool ends before its worker"), 0);
 }
