@@ -445,6 +445,40 @@ fn p7_a_pool_ends_with_the_reason_that_it_was_given() {
     }
 }
 
+/// Receives what comes next itself.
+struct Receives(Log);
+
+impl PoolBehavior for Receives {
+    type Job = Job;
+    type Command = ();
+
+    async fn handle_command(&mut self, pool: &mut PoolContext<'_, Job, ()>, (): ()) -> Result {
+        let stop = pool.receive().await;
+        self.0.note(matches!(stop, Received::Stop(_)));
+        Ok(())
+    }
+}
+
+#[test]
+fn p7_a_pool_whose_callback_receives_a_stop_ends_with_its_reason() {
+    for reason in [Reason::Normal, Reason::Shutdown, boom()] {
+        for sim in simulations(3) {
+            let (log, factory) = (Log::new(), workers(&Log::new()));
+            let receives = Receives(log.clone());
+            let pool = sim.spawn(move || Pool::new(1, factory).behavior(receives)).wait().unwrap();
+            let end = pool.monitor();
+            pool.command(()).unwrap();
+            sim.run_until_idle();
+            pool.stop().reason(reason.clone()).wait().unwrap();
+            assert_eq!(
+                (end.wait().unwrap().reason, log.take()),
+                (reason.clone(), vec!["true".into()])
+            );
+            assert_eq!(sim.stats().processes, 0);
+        }
+    }
+}
+
 #[test]
 fn p7_a_sender_that_is_the_last_to_use_what_a_pool_was_given_is_not_harmed_by_its_destructor() {
     struct Bomb(Log);
@@ -686,16 +720,18 @@ fn p14_a_pool_ends_with_the_first_failure_on_its_way_out() {
     }
 }
 
-/// What a pool is to be told of the life of others, and cannot be.
-struct Untold;
+/// What a pool is to be told of the life of others, and cannot be of their ends.
+struct Untold(Lifecycle);
 
 impl From<Lifecycle> for Untold {
-    fn from(_: Lifecycle) -> Self {
-        panic!("of a conversion")
+    fn from(event: Lifecycle) -> Self {
+        assert!(!matches!(event, Lifecycle::Ended { .. }), "of a conversion");
+        Untold(event)
     }
 }
 
-struct Listens;
+/// Notes of whom it hears.
+struct Listens(Log);
 
 impl PoolBehavior for Listens {
     type Job = Job;
@@ -706,7 +742,12 @@ impl PoolBehavior for Listens {
         Ok(())
     }
 
-    async fn handle_command(&mut self, _: &mut PoolContext<'_, Job, Untold>, _: Untold) -> Result {
+    async fn handle_command(
+        &mut self,
+        _: &mut PoolContext<'_, Job, Untold>,
+        Untold(event): Untold,
+    ) -> Result {
+        self.0.note(event.pid());
         Ok(())
     }
 
@@ -719,11 +760,18 @@ impl PoolBehavior for Listens {
 fn p14_an_event_that_cannot_be_converted_harms_nobody() {
     for sim in simulations(5) {
         let (log, factory) = (Log::new(), workers(&Log::new()));
-        let pool = sim.spawn(move || Pool::new(2, factory).behavior(Listens)).wait().unwrap();
+        let heard = Log::new();
+        let listens = Listens(heard.clone());
+        let pool = sim.spawn(move || Pool::new(2, factory).behavior(listens)).wait().unwrap();
         let other = puppet(&sim, "other", &log);
         sim.kill(other.pid());
         sim.run_until_idle();
         assert!(!other.is_alive() && pool.is_alive());
+        heard.take();
+        // What comes after it can be told.
+        let next = puppet(&sim, "next", &log).pid().to_string();
+        sim.run_until_idle();
+        assert_eq!(heard.take(), [next.clone(), next]);
         assert_eq!(pool.statistics().wait().unwrap().workers, 2);
         // It says of itself what is asked for.
         assert_eq!(pool.inspect().wait().unwrap().number("asked"), Some(7));

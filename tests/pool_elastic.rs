@@ -248,3 +248,22 @@ fn p13_a_copy_stays_with_the_worker_that_it_is_for() {
         assert_eq!((done(&log), pool.waiting()), (vec![0, 1, 2, 3, 4], 4));
     }
 }
+
+#[test]
+fn p11_what_waits_at_a_drained_elastic_pool_stays_where_the_drain_waits_for_it() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let elastic = Elastic::between(2, 2).every(seconds(1));
+        let pool = spawn(&sim, Pool::new(2, workers(&log)).elastic(elastic));
+        pool.send(Job::Slow(1, seconds(3))).unwrap();
+        pool.send(Job::Note(2)).unwrap();
+        pool.send(Job::Slow(3, seconds(10))).unwrap();
+        let mut drained = pool.drain().into_future();
+        assert!(poll_once(&mut drained).is_pending());
+        sim.advance(millis(12_999));
+        assert!(poll_once(&mut drained).is_pending(), "it is not done");
+        sim.advance(millis(1));
+        assert_eq!(poll_once(&mut drained), Poll::Ready(Ok(())));
+        assert_eq!(done(&log), [2, 1, 3]);
+    }
+}

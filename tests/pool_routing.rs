@@ -729,3 +729,43 @@ fn p8_nobody_waits_at_a_pool_of_pools_in_which_nobody_can_wait() {
         }
     }
 }
+
+#[test]
+fn c5_a_cycle_through_a_pool_is_found_at_whichever_worker_has_the_call() {
+    struct Ask(Address<Reply<()>>, Reply<()>);
+    struct Calls(Log);
+    impl Actor for Calls {
+        type Message = Option<Ask>;
+        async fn handle_message(
+            &mut self,
+            _: &mut Context<Self::Message>,
+            ask: Option<Ask>,
+        ) -> Result {
+            let Some(Ask(who, reply)) = ask else { return Ok(()) };
+            let called = who.call(|reply| reply).timeout(seconds(1)).await;
+            self.0.note(matches!(called, Err(CallError::Deadlock(_))));
+            reply.send(());
+            Ok(())
+        }
+    }
+    for full in 0..3 {
+        let sim = Simulation::new(1);
+        let log = Log::new();
+        let noted = log.clone();
+        let factory = move || Calls(noted.clone());
+        let pool = sim.spawn(move || Pool::new(3, factory).mailbox(1)).wait().unwrap();
+        // So many that come first in turn have no room.
+        for worker in &pool.workers().wait().unwrap()[..full] {
+            sim.suspend(*worker).wait().unwrap();
+        }
+        (0..3).for_each(|_| pool.send(None).unwrap());
+        sim.run_until_idle();
+        let asks = behavior_fn(move |ctx: Context<Reply<()>>| async move {
+            let myself = ctx.address();
+            pool.call(move |reply| Some(Ask(myself, reply))).await?;
+            Ok(())
+        });
+        let end = sim.spawn(move || asks).start().unwrap().monitor();
+        assert_eq!((end.wait().unwrap().reason, log.take()), (Reason::Normal, vec!["true".into()]));
+    }
+}

@@ -72,6 +72,8 @@ fn p5_the_one_whose_worker_does_not_start_hears_of_it_and_others_are_served() {
         let mut first = pool.add_workers(3).into_future();
         let mut second = pool.add_workers(2).into_future();
         assert!(poll_once(&mut first).is_pending() && poll_once(&mut second).is_pending());
+        let mut third = pool.add_workers(1).into_future();
+        assert!(poll_once(&mut third).is_pending());
         sim.advance(seconds(1));
         fails.store(true, Ordering::Relaxed);
         sim.advance(seconds(1));
@@ -83,6 +85,9 @@ fn p5_the_one_whose_worker_does_not_start_hears_of_it_and_others_are_served() {
         assert!(poll_once(&mut second).is_pending());
         sim.advance(millis(1));
         assert_eq!(poll_once(&mut second), Poll::Ready(Ok(Resized { size: 4, changed: 2 })));
+        assert!(poll_once(&mut third).is_pending());
+        sim.advance(seconds(1));
+        assert_eq!(poll_once(&mut third), Poll::Ready(Ok(Resized { size: 5, changed: 1 })));
     }
 }
 
