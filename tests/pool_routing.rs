@@ -579,6 +579,7 @@ fn p8_a_routing_can_be_ones_own_and_an_index_that_is_too_large_goes_round() {
             .unwrap();
         let order = pool.workers().wait().unwrap();
         assert!((0..4).all(|_| who(&pool) == order[place]));
+        assert_eq!((0..5).filter_map(|_| pool.reserve().ok()).collect::<Vec<_>>().len(), 3);
         // Full, it goes on round the ring.
         assert_eq!((0..5).filter(|_| pool.send(Job::Slow(0, seconds(1))).is_ok()).count(), 3);
         sim.advance(seconds(5));

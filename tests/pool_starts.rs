@@ -372,20 +372,15 @@ fn p4_a_replacement_is_tried_again_in_its_time_while_workers_are_added() {
     }
 }
 
-/// Takes its time over a command, and notes in the end whether that worker lives.
-struct Dawdles(Log, Option<Pid>);
+/// Notes in the end whether that worker lives.
+struct Knows(Log, Option<Pid>);
 
-impl PoolBehavior for Dawdles {
+impl PoolBehavior for Knows {
     type Job = Job;
     type Command = Pid;
 
-    async fn handle_command(
-        &mut self,
-        pool: &mut PoolContext<'_, Job, Pid>,
-        worker: Pid,
-    ) -> Result {
+    async fn handle_command(&mut self, _: &mut PoolContext<'_, Job, Pid>, worker: Pid) -> Result {
         self.1 = Some(worker);
-        pool.sleep(seconds(5)).await;
         Ok(())
     }
 
@@ -397,21 +392,23 @@ impl PoolBehavior for Dawdles {
 
 #[test]
 fn p7_a_pool_that_ends_waits_for_the_end_of_a_worker_that_was_stuck() {
-    for sim in simulations(5) {
+    // In some of them the pool is stopped after it has killed the worker, and before that ends.
+    for sim in simulations(50) {
         let (log, factory) = (Log::new(), workers(&Log::new()));
-        let behavior = Dawdles(log.clone(), None);
+        let behavior = Knows(log.clone(), None);
         let pool = move || Pool::new(1, factory).stuck_limit(seconds(3)).behavior(behavior);
         let pool = sim.spawn(pool).wait().unwrap();
         pool.send(Job::Hang).unwrap();
         sim.run_until_idle();
         pool.command(pool.workers().wait().unwrap()[0]).unwrap();
-        sim.run_until_idle();
-        let mut stopped = pool.stop().into_future();
-        assert!(poll_once(&mut stopped).is_pending());
-        sim.advance(millis(4_999));
-        assert!(pool.is_alive() && log.lines().is_empty());
-        // It is found to be stuck at the time at which the pool is to stop.
-        sim.advance(millis(1));
+        let to = pool.clone();
+        let stops = behavior_fn(move |ctx: Context<()>| async move {
+            ctx.sleep(seconds(3)).await;
+            let _ = to.stop().await;
+            Ok(())
+        });
+        sim.spawn(move || stops).start().unwrap();
+        sim.advance(seconds(3));
         assert_eq!(log.take(), ["lives: false"]);
         assert_eq!((pool.is_alive(), sim.stats().processes), (false, 0));
     }
@@ -453,4 +450,21 @@ fn p7_a_pool_that_ends_does_not_wait_again_for_a_worker_that_was_left_behind() {
     node.stop().wait().unwrap();
     assert_eq!(log.count("it is left behind"), 1);
     assert_eq!(log.count("a pool ends before its worker"), 0);
+}
+
+#[test]
+fn p5_who_adds_workers_waits_for_5_seconds_and_the_pool_goes_on() {
+    for sim in simulations(5) {
+        let (pool, _) = late(&sim, 1);
+        let mut added = pool.add_workers(7).into_future();
+        assert!(poll_once(&mut added).is_pending());
+        sim.advance(millis(4_999));
+        assert!(poll_once(&mut added).is_pending());
+        sim.advance(millis(1));
+        let heard = poll_once(&mut added);
+        let late = matches!(&heard, Poll::Ready(Err(ResizeError::Call(CallError::Timeout { .. }))));
+        assert!(late, "{heard:?}");
+        sim.advance(seconds(2));
+        assert_eq!((numbers(&pool).places, numbers(&pool).workers), (8, 8));
+    }
 }

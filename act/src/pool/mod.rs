@@ -57,15 +57,15 @@
 //! | `behavior`, `command` | the callbacks of the pool's process, and what it can be told |
 //! | `resize` | what comes of adding and removing workers |
 //! | `opening`, `work` | what that process does: its start, and its loop |
-//! | `staff`, `hands` | its workers, and what the callbacks can do with them |
+//! | `staff`, `worker_control` | its workers, and what the callbacks can do with them |
 //! | `starting`, `vacancy` | workers that start; places that have none |
-//! | `upkeep`, `numbers` | what comes with time; what it says of itself |
-//! | `intake`, `ring`, `lent` | what senders and the pool process share |
-//! | `handing`, `reserving`, `line`, `ticket` | the way of a message; of room; who waits; a permit |
+//! | `periodic`, `inspection` | what comes with time; what it says of itself |
+//! | `shared`, `ring`, `lent_value` | what senders and the pool process share |
+//! | `delivery`, `reservation`, `waiting_line`, `ticket` | the way of a message; of room; who waits; a permit |
 //! | `routing/` | which worker |
 //! | `balance` | what waits at an elastic pool is evened out |
 //! | `rate`, `elastic`, `histogram` | pure: a token bucket, how large, how long |
-//! | `desk`, `statistics` | watched jobs; the numbers |
+//! | `job_watch`, `job_times`, `statistics` | watched jobs; the numbers |
 
 mod balance;
 pub(crate) mod behavior;
