@@ -263,6 +263,33 @@ fn p5_a_callback_that_wants_to_stop_cuts_nothing_off_when_the_pool_finishes() {
 }
 
 #[test]
+fn p7_a_pool_that_finishes_ends_at_once_when_it_is_stopped_or_a_callback_fails() {
+    let ends: [fn(&Address<Job, PoolCommand<Option<Reply<u32>>>>); 2] = [
+        |pool| drop(poll_once(&mut pool.stop().reason(boom()).into_future())),
+        |pool| drop(poll_once(&mut pool.ask(Some).into_future())),
+    ];
+    for (end, sim) in ends.into_iter().cycle().zip(simulations(4)) {
+        let log = Log::new();
+        let factory = workers(&log);
+        let pool = sim.spawn(move || Pool::new(1, factory).behavior(Stops)).wait().unwrap();
+        let mut ended = pool.monitor().into_future();
+        assert!(poll_once(&mut ended).is_pending());
+        (1..9).for_each(|n| pool.send(Job::Slow(n, seconds(2))).unwrap());
+        sim.run_until_idle();
+        pool.finish();
+        sim.advance(seconds(3));
+        assert!(pool.is_alive());
+        end(&pool);
+        // The job in hand is finished.
+        sim.advance(seconds(2));
+        assert_eq!((pool.is_alive(), sim.stats().processes), (false, 0));
+        let told = poll_once(&mut ended);
+        assert!(matches!(&told, Poll::Ready(down) if down.reason == boom()), "{told:?}");
+        assert!(done(&log).len() < 4);
+    }
+}
+
+#[test]
 fn p7_a_call_in_hand_hears_of_the_end_of_a_pool_when_its_workers_have_ended() {
     for sim in simulations(5) {
         let factory = workers(&Log::new());
