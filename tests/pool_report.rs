@@ -434,7 +434,8 @@ fn p13_an_elastic_pool_says_when_it_changes_its_size_and_not_when_it_stays() {
         move |fields| {
             let wanted = ["size", "waiting", "change"];
             let fields = fields.iter().filter(|(name, _)| wanted.contains(name));
-            noted.note(fields.map(|(name, value)| format!("{name}={value} ")).collect::<String>());
+            let fields: Vec<_> = fields.map(|(name, value)| format!("{name}={value}")).collect();
+            noted.note(fields.join(" "));
         },
     );
     tracing::subscriber::with_default(told, || {
@@ -449,11 +450,11 @@ fn p13_an_elastic_pool_says_when_it_changes_its_size_and_not_when_it_stays() {
             assert_eq!(journal.take(), [""; 0]);
             (0..2).for_each(|n| pool.send(Job::Slow(n, millis(100))).unwrap());
             sim.advance(seconds(1));
-            assert_eq!(journal.take(), ["size=1 waiting=2 change=Grow(2) "]);
+            assert_eq!(journal.take(), ["size=1 waiting=2 change=Grow(2)"]);
             sim.advance(millis(400));
             assert_eq!(journal.take(), [""; 0]);
             sim.advance(seconds(1));
-            assert_eq!(journal.take(), ["size=3 waiting=0 change=Shrink(2) "]);
+            assert_eq!(journal.take(), ["size=3 waiting=0 change=Shrink(2)"]);
             sim.advance(seconds(9));
             assert_eq!(journal.take(), [""; 0]);
         }

@@ -225,6 +225,8 @@ fn p5_a_worker_that_comes_too_late_for_its_place_is_let_go_like_one_that_is_remo
 /// Wants to stop, or fails with a call in hand.
 struct Stops;
 
+type StopsPool = Address<Job, PoolCommand<Option<Reply<u32>>>>;
+
 impl PoolBehavior for Stops {
     type Job = Job;
     type Command = Option<Reply<u32>>;
@@ -264,7 +266,7 @@ fn p5_a_callback_that_wants_to_stop_cuts_nothing_off_when_the_pool_finishes() {
 
 #[test]
 fn p7_a_pool_that_finishes_ends_at_once_when_it_is_stopped_or_a_callback_fails() {
-    let ends: [fn(&Address<Job, PoolCommand<Option<Reply<u32>>>>); 2] = [
+    let ends: [fn(&StopsPool); 2] = [
         |pool| drop(poll_once(&mut pool.stop().reason(boom()).into_future())),
         |pool| drop(poll_once(&mut pool.ask(Some).into_future())),
     ];
@@ -375,7 +377,7 @@ fn p4_a_replacement_is_tried_again_in_its_time_while_workers_are_added() {
             let number = made.fetch_add(1, Ordering::Relaxed);
             behavior_fn(move |mut ctx: Context<Job>| async move {
                 match number {
-                    1 => drop(ctx.sleep(seconds(4)).await),
+                    1 => ctx.sleep(seconds(4)).await,
                     2 => return Err(boom()),
                     _ => {}
                 }

@@ -265,11 +265,10 @@ impl Routing<u32> for Only {
     }
 }
 
+type Shared<R> = Arc<SharedPool<u32, u32, R>>;
+
 /// A pool with one worker that has no room, and that worker.
-fn full<R: Routing<u32>>(
-    house: &Arc<ModelHost>,
-    routing: R,
-) -> (Arc<SharedPool<u32, u32, R>>, Address<u32, u32>) {
+fn full<R: Routing<u32>>(house: &Arc<ModelHost>, routing: R) -> (Shared<R>, Address<u32, u32>) {
     let host = house.host();
     let rules = Rules { overflow: Overflow::Refuse, time_to_live: None, office: None };
     let shared = SharedPool::new(host.next_pid(), &host, routing, rules, None, false);
