@@ -553,7 +553,7 @@ fn blocking() -> (std::sync::mpsc::Sender<()>, impl Fn() -> Slow + Send + Sync +
 fn p4_a_worker_that_never_gives_its_thread_back_does_not_hold_up_its_pool() {
     let node = Node::builder("p4").workers(3).start().unwrap();
     let (blocks, factory) = blocking();
-    let pool = move || Pool::new(1, factory).init_timeout(pool_support::millis(10));
+    let pool = move || Pool::new(1, factory).init_timeout(pool_support::millis(100));
     let pool: PoolAddress = node.spawn(pool).wait().unwrap();
     let error = pool.add_workers(1).wait().unwrap_err();
     assert!(matches!(error, ResizeError::NotStarted { error: SpawnError::Timeout(_), .. }));
