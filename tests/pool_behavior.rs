@@ -409,18 +409,21 @@ fn p4_a_pool_that_starts_answers_what_it_can_and_keeps_all_else_in_its_order() {
         let mut workers = pool.workers().into_future();
         let mut numbers = pool.statistics().into_future();
         let mut added = pool.add_workers(1).into_future();
+        let mut removed = pool.remove_workers(1).into_future();
         assert!(poll_once(&mut workers).is_pending() && poll_once(&mut numbers).is_pending());
-        assert!(poll_once(&mut added).is_pending());
+        assert!(poll_once(&mut added).is_pending() && poll_once(&mut removed).is_pending());
         let seen = pool.inspect().wait().unwrap();
         assert_eq!((seen.number("workers"), sim.now()), (Some(1), begun), "but for an inspection");
         sim.advance(millis(1_499));
         assert!(poll_once(&mut workers).is_pending() && log.lines().is_empty());
+        assert!(poll_once(&mut added).is_pending() && poll_once(&mut removed).is_pending());
         sim.advance(millis(1));
         assert_eq!(log.take(), ["order 0", "order 1", "order 2", "exit boom"]);
         assert!(matches!(poll_once(&mut workers), Poll::Ready(Ok(pids)) if pids.len() == 3));
         assert!(matches!(poll_once(&mut numbers), Poll::Ready(Ok(numbers)) if numbers.places == 3));
+        assert_eq!(poll_once(&mut removed), Poll::Ready(Ok(Resized { size: 2, changed: 1 })));
         sim.advance(seconds(1));
-        assert_eq!(poll_once(&mut added), Poll::Ready(Ok(Resized { size: 4, changed: 1 })));
+        assert_eq!(poll_once(&mut added), Poll::Ready(Ok(Resized { size: 3, changed: 1 })));
     }
 }
 
@@ -437,6 +440,40 @@ fn p7_a_pool_ends_with_the_reason_that_it_was_given() {
             let end = pool.monitor();
             pool.command(Order::Fail(reason.clone())).unwrap();
             assert_eq!(end.wait().unwrap().reason, reason);
+            assert_eq!(sim.stats().processes, 0);
+        }
+    }
+}
+
+/// Receives what comes next itself.
+struct Receives(Log);
+
+impl PoolBehavior for Receives {
+    type Job = Job;
+    type Command = ();
+
+    async fn handle_command(&mut self, pool: &mut PoolContext<'_, Job, ()>, (): ()) -> Result {
+        let stop = pool.receive().await;
+        self.0.note(matches!(stop, Received::Stop(_)));
+        Ok(())
+    }
+}
+
+#[test]
+fn p7_a_pool_whose_callback_receives_a_stop_ends_with_its_reason() {
+    for reason in [Reason::Normal, Reason::Shutdown, boom()] {
+        for sim in simulations(3) {
+            let (log, factory) = (Log::new(), workers(&Log::new()));
+            let receives = Receives(log.clone());
+            let pool = sim.spawn(move || Pool::new(1, factory).behavior(receives)).wait().unwrap();
+            let end = pool.monitor();
+            pool.command(()).unwrap();
+            sim.run_until_idle();
+            pool.stop().reason(reason.clone()).wait().unwrap();
+            assert_eq!(
+                (end.wait().unwrap().reason, log.take()),
+                (reason.clone(), vec!["true".into()])
+            );
             assert_eq!(sim.stats().processes, 0);
         }
     }
@@ -683,16 +720,18 @@ fn p14_a_pool_ends_with_the_first_failure_on_its_way_out() {
     }
 }
 
-/// What a pool is to be told of the life of others, and cannot be.
-struct Untold;
+/// What a pool is to be told of the life of others, and cannot be of their ends.
+struct Untold(Lifecycle);
 
 impl From<Lifecycle> for Untold {
-    fn from(_: Lifecycle) -> Self {
-        panic!("of a conversion")
+    fn from(event: Lifecycle) -> Self {
+        assert!(!matches!(event, Lifecycle::Ended { .. }), "of a conversion");
+        Untold(event)
     }
 }
 
-struct Listens;
+/// Notes of whom it hears.
+struct Listens(Log);
 
 impl PoolBehavior for Listens {
     type Job = Job;
@@ -703,7 +742,12 @@ impl PoolBehavior for Listens {
         Ok(())
     }
 
-    async fn handle_command(&mut self, _: &mut PoolContext<'_, Job, Untold>, _: Untold) -> Result {
+    async fn handle_command(
+        &mut self,
+        _: &mut PoolContext<'_, Job, Untold>,
+        Untold(event): Untold,
+    ) -> Result {
+        self.0.note(event.pid());
         Ok(())
     }
 
@@ -716,11 +760,18 @@ impl PoolBehavior for Listens {
 fn p14_an_event_that_cannot_be_converted_harms_nobody() {
     for sim in simulations(5) {
         let (log, factory) = (Log::new(), workers(&Log::new()));
-        let pool = sim.spawn(move || Pool::new(2, factory).behavior(Listens)).wait().unwrap();
+        let heard = Log::new();
+        let listens = Listens(heard.clone());
+        let pool = sim.spawn(move || Pool::new(2, factory).behavior(listens)).wait().unwrap();
         let other = puppet(&sim, "other", &log);
         sim.kill(other.pid());
         sim.run_until_idle();
         assert!(!other.is_alive() && pool.is_alive());
+        heard.take();
+        // What comes after it can be told.
+        let next = puppet(&sim, "next", &log).pid().to_string();
+        sim.run_until_idle();
+        assert_eq!(heard.take(), [next.clone(), next]);
         assert_eq!(pool.statistics().wait().unwrap().workers, 2);
         // It says of itself what is asked for.
         assert_eq!(pool.inspect().wait().unwrap().number("asked"), Some(7));

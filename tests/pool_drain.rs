@@ -464,3 +464,34 @@ fn p11_a_drain_does_not_wait_for_a_removed_worker_that_blocks_its_thread() {
     assert_eq!(drained, Poll::Ready(Ok(())));
     node.stop().wait().unwrap();
 }
+
+#[test]
+fn p7_a_drained_pool_that_finishes_or_stops_ends_its_workers_like_any_other() {
+    for (finishes, sim) in [true, false].into_iter().cycle().zip(simulations(6)) {
+        let log = Log::new();
+        let pool = pool(&sim, 2, 9, &log);
+        (1..5).for_each(|n| pool.send(Job::Slow(n, seconds(2))).unwrap());
+        let mut drained = drain!(sim, pool);
+        let workers = pool.workers().wait().unwrap();
+        assert!(workers.iter().all(|worker| sim.is_alive(*worker)));
+        let mut end = pool.monitor().into_future();
+        assert!(poll_once(&mut end).is_pending());
+        if finishes {
+            pool.finish();
+        } else {
+            assert!(poll_once(&mut pool.stop().into_future()).is_pending());
+        }
+        while poll_once(&mut end).is_pending() {
+            sim.advance(millis(100));
+        }
+        // Whoever hears of its end finds no worker.
+        assert_eq!((sim.stats().processes, pool.is_alive()), (0, false));
+        let (mut jobs, over) = (done(&log), poll_once(&mut drained));
+        jobs.sort_unstable();
+        if finishes {
+            assert_eq!((jobs, over), (vec![1, 2, 3, 4], Poll::Ready(Ok(()))));
+        } else {
+            assert!(jobs.len() < 4 && matches!(over, Poll::Ready(Err(_))), "{jobs:?} {over:?}");
+        }
+    }
+}

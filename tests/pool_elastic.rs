@@ -6,8 +6,10 @@ mod support;
 use krarup::prelude::*;
 use krarup::{Broadcast, ByKey, Choice, Elastic, Received, Routing, Workers, behavior_fn};
 use pool_support::{Job, PoolAddress, Worker, done, inspect, millis, numbers, seconds, workers};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
+use std::time::Duration;
 use support::{Log, poll_once, simulations};
 
 fn spawn(sim: &Simulation, pool: Pool<Worker>) -> PoolAddress {
@@ -246,5 +248,45 @@ fn p13_a_copy_stays_with_the_worker_that_it_is_for() {
         (0..5).for_each(|number| pool.send(number).unwrap());
         sim.advance(seconds(1));
         assert_eq!((done(&log), pool.waiting()), (vec![0, 1, 2, 3, 4], 4));
+    }
+}
+
+#[test]
+fn p11_what_waits_at_a_drained_elastic_pool_stays_where_the_drain_waits_for_it() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let elastic = Elastic::between(2, 2).every(seconds(1));
+        let pool = spawn(&sim, Pool::new(2, workers(&log)).elastic(elastic));
+        pool.send(Job::Slow(1, seconds(3))).unwrap();
+        pool.send(Job::Note(2)).unwrap();
+        pool.send(Job::Slow(3, seconds(10))).unwrap();
+        let mut drained = pool.drain().into_future();
+        assert!(poll_once(&mut drained).is_pending());
+        sim.advance(millis(12_999));
+        assert!(poll_once(&mut drained).is_pending(), "it is not done");
+        sim.advance(millis(1));
+        assert_eq!(poll_once(&mut drained), Poll::Ready(Ok(())));
+        assert_eq!(done(&log), [2, 1, 3]);
+    }
+}
+
+#[test]
+fn p13_a_worker_that_does_not_start_is_missed_until_the_pool_looks_again() {
+    for sim in simulations(5) {
+        let (log, made) = (Log::new(), Arc::new(AtomicUsize::new(0)));
+        let (count, factory) = (Arc::clone(&made), workers(&log));
+        let factory = move || {
+            assert!(!(1..3).contains(&count.fetch_add(1, Ordering::Relaxed)), "the factory fails");
+            factory()
+        };
+        let elastic = Elastic::between(1, 2).grow_at(1).every(seconds(1)).cool_down(seconds(5));
+        let pool = spawn(&sim, Pool::new(1, factory).elastic(elastic));
+        (0..9).for_each(|n| pool.send(Job::Slow(n, seconds(60))).unwrap());
+        let made = || made.load(Ordering::Relaxed);
+        // It looks at 1 s, and may change again at 6 s and at 11 s.
+        for (until, starts, workers) in [(5, 2, 1), (10, 3, 1), (11, 4, 2)] {
+            sim.advance(seconds(until).saturating_sub(Duration::from_nanos(sim.now().as_nanos())));
+            assert_eq!((made(), numbers(&pool).workers), (starts, workers), "{until} s");
+        }
     }
 }

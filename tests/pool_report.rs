@@ -370,6 +370,11 @@ impl PoolBehavior for Hears {
         self.0.note(&exit.reason);
         Ok(())
     }
+
+    async fn handle_exit(&mut self, _: &mut PoolContext<'_, (), ()>, _: Exit) -> Result {
+        self.0.note("of another");
+        Ok(())
+    }
 }
 
 #[test]
@@ -400,13 +405,58 @@ fn p14_a_signal_of_a_worker_that_was_given_up_and_blocks_its_thread_is_not_its_e
     }
     to.send(pool.pid()).unwrap();
     signals.recv().unwrap();
-    pool.statistics().wait().unwrap();
+    // The pool hears of signals in their order: when it has heard of this one it knows the other.
+    let to_pool = pool.pid();
+    let other = behavior_fn(move |ctx: Context<()>| async move {
+        ctx.exit(to_pool, boom());
+        Ok(())
+    });
+    node.spawn(move || other).start().unwrap();
+    while log.lines().is_empty() {
+        std::thread::yield_now();
+    }
     let early = log.take();
     drop(to);
-    assert_eq!(early, [""; 0], "it has sent a signal, and has not ended");
+    assert_eq!(early, ["of another"], "it has sent a signal, and has not ended");
     while log.lines().is_empty() {
         std::thread::yield_now();
     }
     assert_eq!(log.take(), ["killed"]);
     node.stop().wait().unwrap();
+}
+
+#[test]
+fn p13_an_elastic_pool_says_when_it_changes_its_size_and_not_when_it_stays() {
+    let journal = Log::new();
+    let noted = journal.clone();
+    let told = Journal::new(
+        |event| event.target() == "krarup" && event.fields().field("change").is_some(),
+        move |fields| {
+            let wanted = ["size", "waiting", "change"];
+            let fields = fields.iter().filter(|(name, _)| wanted.contains(name));
+            let fields: Vec<_> = fields.map(|(name, value)| format!("{name}={value}")).collect();
+            noted.note(fields.join(" "));
+        },
+    );
+    tracing::subscriber::with_default(told, || {
+        for sim in simulations(2) {
+            let factory = workers(&Log::new());
+            let elastic = Elastic::between(1, 3).grow_at(2).step(2).every(seconds(1));
+            let elastic = elastic.cool_down(seconds(0));
+            let pool: PoolAddress =
+                sim.spawn(move || Pool::new(1, factory).elastic(elastic)).wait().unwrap();
+            pool.send(Job::Slow(1, millis(2_500))).unwrap();
+            sim.advance(millis(1_500));
+            assert_eq!(journal.take(), [""; 0]);
+            (0..2).for_each(|n| pool.send(Job::Slow(n, millis(100))).unwrap());
+            sim.advance(seconds(1));
+            assert_eq!(journal.take(), ["size=1 waiting=2 change=Grow(2)"]);
+            sim.advance(millis(400));
+            assert_eq!(journal.take(), [""; 0]);
+            sim.advance(seconds(1));
+            assert_eq!(journal.take(), ["size=3 waiting=0 change=Shrink(2)"]);
+            sim.advance(seconds(9));
+            assert_eq!(journal.take(), [""; 0]);
+        }
+    });
 }

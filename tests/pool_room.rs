@@ -9,7 +9,7 @@ use krarup::{DeadLetter, Diverted, Overflow, PoolError};
 use pool_support::{
     Job, PoolAddress, Worker, done, inspect, millis, numbers, occupy, seconds, workers,
 };
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use support::{Log, boom, on_wake, poll_once, poll_with, simulations};
@@ -727,5 +727,42 @@ fn m6_room_that_nobody_waits_for_any_more_is_free_again() {
         assert!(pool.send(Job::Note(4)).unwrap_err().is_full());
         sim.advance(seconds(2));
         assert_eq!(done(&log), [999, 1, 999, 3]);
+    }
+}
+
+#[test]
+fn p2_a_pool_with_a_full_worker_is_full_though_its_others_have_died() {
+    for sim in simulations(5) {
+        for lives in 0..3 {
+            let fails = Arc::new(AtomicBool::new(false));
+            let (failing, factory) = (Arc::clone(&fails), workers(&Log::new()));
+            let factory = move || {
+                assert!(!failing.load(Ordering::Relaxed), "the factory fails");
+                factory()
+            };
+            let pool = move || Pool::new(3, factory).mailbox(1).back_off(seconds(60), seconds(60));
+            let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+            occupy(&sim, &pool, seconds(90));
+            (0..3).for_each(|n| pool.send(Job::Note(n)).unwrap());
+            fails.store(true, Ordering::Relaxed);
+            let workers = pool.workers().wait().unwrap();
+            for (index, worker) in workers.iter().enumerate() {
+                if index != lives {
+                    sim.kill(*worker);
+                }
+            }
+            sim.run_until_idle();
+            // Whoever has the first turn.
+            for _ in 0..4 {
+                assert!(matches!(pool.send(Job::Note(9)), Err(SendError::Full(Job::Note(9)))));
+                assert!(matches!(pool.reserve(), Err(SendError::Full(()))));
+            }
+            sim.kill(workers[lives]);
+            sim.run_until_idle();
+            for _ in 0..4 {
+                assert!(matches!(pool.send(Job::Note(9)), Err(SendError::NoWorkers(Job::Note(9)))));
+                assert!(matches!(pool.reserve(), Err(SendError::NoWorkers(()))));
+            }
+        }
     }
 }

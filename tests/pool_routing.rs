@@ -425,6 +425,8 @@ fn p8_a_routing_of_ones_own_is_told_of_messages_workers_and_who_has_taken_its_tu
     assert_eq!(log.take().len(), 2, "nobody has taken it");
     drop(permit);
     sim.run_until_idle();
+    drop(pool.reserve().unwrap());
+    assert_eq!(log.take(), [format!("choose 0 of [0, 0, 0] {places}")], "nobody was passed over");
     pool.remove_workers(1).wait().unwrap();
     assert_eq!(log.take(), ["rewind"]);
     assert_eq!(pool.workers().wait().unwrap(), order[1..]);
@@ -577,6 +579,7 @@ fn p8_a_routing_can_be_ones_own_and_an_index_that_is_too_large_goes_round() {
             .unwrap();
         let order = pool.workers().wait().unwrap();
         assert!((0..4).all(|_| who(&pool) == order[place]));
+        assert_eq!((0..5).filter_map(|_| pool.reserve().ok()).collect::<Vec<_>>().len(), 3);
         // Full, it goes on round the ring.
         assert_eq!((0..5).filter(|_| pool.send(Job::Slow(0, seconds(1))).is_ok()).count(), 3);
         sim.advance(seconds(5));
@@ -620,4 +623,150 @@ fn p8_a_key_that_panics_harms_only_its_sender() {
     let numbers = pool.statistics().wait().unwrap();
     assert_eq!((numbers.forwarded, numbers.unhandled), (1, 0));
     assert_eq!(asked.load(Ordering::Relaxed), 2);
+}
+
+/// A routing of one's own: everything to one worker alone, whatever the index, which it may say
+/// before it has seen the message or not.
+struct Alone(usize, bool);
+
+impl<M> Routing<M> for Alone {
+    fn choose(&self, _: u64, _: &Workers<'_>) -> Choice<M> {
+        Choice::Only(self.0)
+    }
+
+    fn needs_message(&self) -> bool {
+        self.1
+    }
+}
+
+#[test]
+fn p8_an_index_that_is_too_large_goes_round_wherever_it_is_chosen() {
+    let indices = [(3, 0), (4, 1), (5, 2), (usize::MAX, 0)];
+    for ((index, place), needs_message) in
+        indices.into_iter().flat_map(|of| [(of, false), (of, true)])
+    {
+        let sim = Simulation::new(1);
+        let log = Log::new();
+        let factory = workers(&log);
+        let pool = move || Pool::new(3, factory).mailbox(1).routing(Alone(index, needs_message));
+        let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+        let line = |number: u32| format!("{} {number}", pool.workers().wait().unwrap()[place]);
+        assert_eq!(who(&pool), pool.workers().wait().unwrap()[place]);
+        pool.reserve().unwrap().send(Job::Note(1));
+        sim.run_until_idle();
+        assert_eq!(log.take(), [line(1)]);
+        // It is full; who waits gets its room.
+        pool.send(Job::Slow(2, seconds(1))).unwrap();
+        sim.run_until_idle();
+        pool.send(Job::Slow(3, seconds(1))).unwrap();
+        assert!(pool.send(Job::Note(0)).unwrap_err().is_full());
+        let mut wait = pool.send_or_wait(Job::Note(4)).into_future();
+        assert!(poll_once(&mut wait).is_pending());
+        sim.advance(seconds(1));
+        assert!(poll_once(&mut wait).is_ready());
+        sim.advance(seconds(2));
+        assert_eq!(log.take(), [2, 3, 4].map(line));
+        if !needs_message {
+            continue;
+        }
+        // Room that has gone down with its worker is found at the next one in its place.
+        let permit = pool.reserve().unwrap();
+        sim.kill(pool.workers().wait().unwrap()[place]);
+        sim.run_until_idle();
+        pool.send(Job::Slow(5, seconds(1))).unwrap();
+        sim.run_until_idle();
+        pool.send(Job::Note(6)).unwrap();
+        permit.send(Job::Note(7));
+        assert_eq!(pool.waiting(), 2);
+        sim.advance(seconds(1));
+        assert_eq!(log.take(), [5, 6, 7].map(line));
+    }
+}
+
+/// A pool of pools, of which each gives copies to its two workers.
+fn of_broadcasts(log: &Log) -> impl Fn() -> Pool<Clerk, Broadcast> + Clone + Send + Sync + 'static {
+    let log = log.clone();
+    move || {
+        let log = log.clone();
+        Pool::new(2, move || Clerk(log.clone())).mailbox(1).routing(Broadcast)
+    }
+}
+
+#[test]
+fn p8_nobody_waits_at_a_pool_of_pools_in_which_nobody_can_wait() {
+    for sim in simulations(5) {
+        let log = Log::new();
+        let inner = of_broadcasts(&log);
+        let by_key = inner.clone();
+        let between = inner.clone();
+        let between = move || Pool::new(1, between.clone());
+        let pools: [KeyedPool; 3] = [
+            sim.spawn(move || Pool::new(2, inner)).wait().unwrap(),
+            sim.spawn(move || Pool::new(2, by_key).routing(ByKey::new(|job: &Keyed| job.0)))
+                .wait()
+                .unwrap(),
+            sim.spawn(move || Pool::new(2, between)).wait().unwrap(),
+        ];
+        for pool in pools {
+            assert!(pool.send_or_wait(Keyed(1, Task::Note(1))).wait().is_ok(), "there is room");
+            sim.run_until_idle();
+            assert_eq!(log.take().len(), 2);
+            let mut held = Vec::new();
+            while let Ok(permit) = pool.reserve() {
+                held.push(permit);
+            }
+            let mut wait = pool.send_or_wait(Keyed(1, Task::Note(2))).into_future();
+            let refused = poll_once(&mut wait);
+            assert!(
+                matches!(refused, std::task::Poll::Ready(Err(SendError::Full(_)))),
+                "{refused:?}"
+            );
+            drop(held);
+            sim.run_until_idle();
+            assert_eq!(log.take().len(), 0);
+            assert!(pool.send_or_wait(Keyed(1, Task::Note(3))).wait().is_ok());
+            sim.run_until_idle();
+            assert_eq!(log.take().len(), 2, "to both");
+        }
+    }
+}
+
+#[test]
+fn c5_a_cycle_through_a_pool_is_found_at_whichever_worker_has_the_call() {
+    struct Ask(Address<Reply<()>>, Reply<()>);
+    struct Calls(Log);
+    impl Actor for Calls {
+        type Message = Option<Ask>;
+        async fn handle_message(
+            &mut self,
+            _: &mut Context<Self::Message>,
+            ask: Option<Ask>,
+        ) -> Result {
+            let Some(Ask(who, reply)) = ask else { return Ok(()) };
+            let called = who.call(|reply| reply).timeout(seconds(1)).await;
+            self.0.note(matches!(called, Err(CallError::Deadlock(_))));
+            reply.send(());
+            Ok(())
+        }
+    }
+    for full in 0..3 {
+        let sim = Simulation::new(1);
+        let log = Log::new();
+        let noted = log.clone();
+        let factory = move || Calls(noted.clone());
+        let pool = sim.spawn(move || Pool::new(3, factory).mailbox(1)).wait().unwrap();
+        // So many that come first in turn have no room.
+        for worker in &pool.workers().wait().unwrap()[..full] {
+            sim.suspend(*worker).wait().unwrap();
+        }
+        (0..3).for_each(|_| pool.send(None).unwrap());
+        sim.run_until_idle();
+        let asks = behavior_fn(move |ctx: Context<Reply<()>>| async move {
+            let myself = ctx.address();
+            pool.call(move |reply| Some(Ask(myself, reply))).await?;
+            Ok(())
+        });
+        let end = sim.spawn(move || asks).start().unwrap().monitor();
+        assert_eq!((end.wait().unwrap().reason, log.take()), (Reason::Normal, vec!["true".into()]));
+    }
 }

@@ -5,7 +5,10 @@ mod pool_support;
 mod support;
 
 use krarup::prelude::*;
-use krarup::{Elastic, LeastLoaded, Overflow, PoolBehavior, PoolContext, PoolError, Rate};
+use krarup::{
+    ByKey, Choice, Elastic, LeastLoaded, Overflow, PoolBehavior, PoolContext, PoolError, Rate,
+    Routing, Workers,
+};
 use pool_support::{Job, PoolAddress, Worker, millis, numbers, seconds, workers};
 use std::time::Duration;
 use support::{Log, boom};
@@ -231,6 +234,45 @@ fn b1_what_was_said_before_the_routing_and_the_behaviour_holds() {
 fn a_pool_says_in_a_debug_format_how_large_it_is() {
     let pool = Pool::new(3, workers(&Log::new())).mailbox(7);
     assert_eq!(format!("{pool:?}"), "Pool { size: 3, mailbox: Some(7), .. }");
+}
+
+/// Notes in the log how what it gets is printed.
+struct Printed(Log);
+
+impl Routing<Job> for Printed {
+    fn choose(&self, _: u64, workers: &Workers<'_>) -> Choice<Job> {
+        self.0.note(format!("{workers:?}"));
+        Choice::After(0)
+    }
+}
+
+impl PoolBehavior for Printed {
+    type Job = Job;
+    type Command = ();
+
+    async fn handle_command(&mut self, pool: &mut PoolContext<'_, Job, ()>, (): ()) -> Result {
+        self.0.note(format!("{pool:?}"));
+        Ok(())
+    }
+}
+
+#[test]
+fn what_a_pool_is_made_of_and_what_it_gives_is_printed_in_a_debug_format() {
+    let choices = [Choice::After(3), Choice::Only(4), Choice::Every(Clone::clone), Choice::Nobody];
+    let printed: Vec<_> = choices.iter().map(|choice: &Choice<u8>| format!("{choice:?}")).collect();
+    assert_eq!(printed, ["After(3)", "Only(4)", "Every(..)", "Nobody"]);
+    assert_eq!(format!("{:?}", ByKey::new(|number: &u8| *number)), "ByKey");
+    let sim = Simulation::new(1);
+    let (log, factory) = (Log::new(), workers(&Log::new()));
+    let (routing, behavior) = (Printed(log.clone()), Printed(log.clone()));
+    let pool = move || Pool::new(2, factory).routing(routing).behavior(behavior);
+    let pool = sim.spawn(pool).wait().unwrap();
+    pool.send(Job::Note(1)).unwrap();
+    pool.command(()).unwrap();
+    sim.run_until_idle();
+    let context = format!("PoolContext({})", pool.pid());
+    assert_eq!(log.take(), ["Workers { count: 2, .. }".to_owned(), context]);
+    assert_eq!(pool.info().behavior.to_string(), "Pool");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use pool_support::{Job, PoolAddress, done, millis, numbers, seconds, workers};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::Poll;
+use support::journal::Journal;
 use support::{Log, boom, poll_once, simulations};
 
 /// A worker that takes 1 s to initialise, but for the first ones; or fails then.
@@ -71,6 +72,8 @@ fn p5_the_one_whose_worker_does_not_start_hears_of_it_and_others_are_served() {
         let mut first = pool.add_workers(3).into_future();
         let mut second = pool.add_workers(2).into_future();
         assert!(poll_once(&mut first).is_pending() && poll_once(&mut second).is_pending());
+        let mut third = pool.add_workers(1).into_future();
+        assert!(poll_once(&mut third).is_pending());
         sim.advance(seconds(1));
         fails.store(true, Ordering::Relaxed);
         sim.advance(seconds(1));
@@ -82,6 +85,9 @@ fn p5_the_one_whose_worker_does_not_start_hears_of_it_and_others_are_served() {
         assert!(poll_once(&mut second).is_pending());
         sim.advance(millis(1));
         assert_eq!(poll_once(&mut second), Poll::Ready(Ok(Resized { size: 4, changed: 2 })));
+        assert!(poll_once(&mut third).is_pending());
+        sim.advance(seconds(1));
+        assert_eq!(poll_once(&mut third), Poll::Ready(Ok(Resized { size: 5, changed: 1 })));
     }
 }
 
@@ -219,6 +225,8 @@ fn p5_a_worker_that_comes_too_late_for_its_place_is_let_go_like_one_that_is_remo
 /// Wants to stop, or fails with a call in hand.
 struct Stops;
 
+type StopsPool = Address<Job, PoolCommand<Option<Reply<u32>>>>;
+
 impl PoolBehavior for Stops {
     type Job = Job;
     type Command = Option<Reply<u32>>;
@@ -253,6 +261,33 @@ fn p5_a_callback_that_wants_to_stop_cuts_nothing_off_when_the_pool_finishes() {
         assert_eq!((pool.is_alive(), done(&log).len()), (false, if finishes { 2 } else { 1 }));
         let told = poll_once(&mut end);
         assert!(matches!(told, Poll::Ready(down) if down.reason == Reason::Normal));
+    }
+}
+
+#[test]
+fn p7_a_pool_that_finishes_ends_at_once_when_it_is_stopped_or_a_callback_fails() {
+    let ends: [fn(&StopsPool); 2] = [
+        |pool| drop(poll_once(&mut pool.stop().reason(boom()).into_future())),
+        |pool| drop(poll_once(&mut pool.ask(Some).into_future())),
+    ];
+    for (end, sim) in ends.into_iter().cycle().zip(simulations(4)) {
+        let log = Log::new();
+        let factory = workers(&log);
+        let pool = sim.spawn(move || Pool::new(1, factory).behavior(Stops)).wait().unwrap();
+        let mut ended = pool.monitor().into_future();
+        assert!(poll_once(&mut ended).is_pending());
+        (1..9).for_each(|n| pool.send(Job::Slow(n, seconds(2))).unwrap());
+        sim.run_until_idle();
+        pool.finish();
+        sim.advance(seconds(3));
+        assert!(pool.is_alive());
+        end(&pool);
+        // The job in hand is finished.
+        sim.advance(seconds(2));
+        assert_eq!((pool.is_alive(), sim.stats().processes), (false, 0));
+        let told = poll_once(&mut ended);
+        assert!(matches!(&told, Poll::Ready(down) if down.reason == boom()), "{told:?}");
+        assert!(done(&log).len() < 4);
     }
 }
 
@@ -313,5 +348,159 @@ fn p14_a_pool_that_watches_from_its_init_on_hears_of_its_workers_and_not_of_itse
         let [one, other] = pool.workers().wait().unwrap()[..] else { panic!("of two") };
         // Each was spawned, and has initialised.
         assert_eq!(log.take(), [one, one, other, other].map(|worker| worker.to_string()));
+    }
+}
+
+#[test]
+fn p5_nobody_to_be_added_is_no_reason_to_wait_for_those_that_are() {
+    for sim in simulations(5) {
+        let (pool, _) = late(&sim, 1);
+        let mut added = pool.add_workers(2).into_future();
+        assert!(poll_once(&mut added).is_pending());
+        sim.run_until_idle();
+        let begun = sim.now();
+        assert_eq!(pool.add_workers(0).wait(), Ok(Resized { size: 1, changed: 0 }));
+        assert_eq!(pool.remove_workers(0).wait(), Ok(Resized { size: 1, changed: 0 }));
+        assert_eq!(sim.now(), begun);
+        sim.advance(seconds(2));
+        assert_eq!(poll_once(&mut added), Poll::Ready(Ok(Resized { size: 3, changed: 2 })));
+        assert_eq!(pool.add_workers(0).wait(), Ok(Resized { size: 3, changed: 0 }));
+        assert_eq!((numbers(&pool).workers, sim.stats().processes), (3, 4));
+    }
+}
+
+#[test]
+fn p4_a_replacement_is_tried_again_in_its_time_while_workers_are_added() {
+    for sim in simulations(5) {
+        let made = AtomicUsize::new(0);
+        let factory = move || {
+            let number = made.fetch_add(1, Ordering::Relaxed);
+            behavior_fn(move |mut ctx: Context<Job>| async move {
+                match number {
+                    1 => ctx.sleep(seconds(4)).await,
+                    2 => return Err(boom()),
+                    _ => {}
+                }
+                ctx.initialised();
+                std::future::pending().await
+            })
+        };
+        let pool = move || Pool::new(1, factory).back_off(seconds(1), seconds(1));
+        let pool: PoolAddress = sim.spawn(pool).wait().unwrap();
+        let mut added = pool.add_workers(1).into_future();
+        assert!(poll_once(&mut added).is_pending());
+        sim.run_until_idle();
+        sim.kill(pool.workers().wait().unwrap()[0]);
+        sim.advance(millis(999));
+        assert_eq!((numbers(&pool).workers, numbers(&pool).restarts), (0, 0));
+        sim.advance(millis(1));
+        assert_eq!((numbers(&pool).workers, numbers(&pool).restarts), (1, 1));
+        assert!(poll_once(&mut added).is_pending());
+        sim.advance(seconds(3));
+        assert_eq!(poll_once(&mut added), Poll::Ready(Ok(Resized { size: 2, changed: 1 })));
+    }
+}
+
+/// Notes in the end whether that worker lives.
+struct Knows(Log, Option<Pid>);
+
+impl PoolBehavior for Knows {
+    type Job = Job;
+    type Command = Pid;
+
+    async fn handle_command(&mut self, _: &mut PoolContext<'_, Job, Pid>, worker: Pid) -> Result {
+        self.1 = Some(worker);
+        Ok(())
+    }
+
+    async fn terminate(&mut self, pool: &mut PoolContext<'_, Job, Pid>, _: &Reason) {
+        let lives = self.1.is_some_and(|worker| pool.is_alive(worker));
+        self.0.note(format!("lives: {lives}"));
+    }
+}
+
+#[test]
+fn p7_a_pool_that_ends_waits_for_the_end_of_a_worker_that_was_stuck() {
+    // In some of them the pool is stopped after it has killed the worker, and before that ends.
+    for sim in simulations(50) {
+        let (log, factory) = (Log::new(), workers(&Log::new()));
+        let behavior = Knows(log.clone(), None);
+        let pool = move || Pool::new(1, factory).stuck_limit(seconds(3)).behavior(behavior);
+        let pool = sim.spawn(pool).wait().unwrap();
+        pool.send(Job::Hang).unwrap();
+        sim.run_until_idle();
+        pool.command(pool.workers().wait().unwrap()[0]).unwrap();
+        let to = pool.clone();
+        let stops = behavior_fn(move |ctx: Context<()>| async move {
+            ctx.sleep(seconds(3)).await;
+            let _ = to.stop().await;
+            Ok(())
+        });
+        sim.spawn(move || stops).start().unwrap();
+        sim.advance(seconds(3));
+        assert_eq!(log.take(), ["lives: false"]);
+        assert_eq!((pool.is_alive(), sim.stats().processes), (false, 0));
+    }
+}
+
+#[test]
+fn p7_a_pool_that_ends_does_not_wait_again_for_a_worker_that_was_left_behind() {
+    let log = Log::new();
+    let noted = log.clone();
+    let journal = Journal::new(
+        |event| *event.level() == tracing::Level::ERROR,
+        move |fields| {
+            let message = fields.iter().find(|(name, _)| *name == "message");
+            noted.note(message.map_or("", |(_, text)| text));
+        },
+    );
+    tracing::subscriber::set_global_default(journal).unwrap();
+    let node = Node::builder("p7").workers(3).start().unwrap();
+    let (blocks, free) = std::sync::mpsc::channel::<()>();
+    let (free, later) = (Arc::new(std::sync::Mutex::new(free)), Arc::new(AtomicBool::new(false)));
+    let blocking = Arc::clone(&later);
+    let factory = move || {
+        if blocking.load(Ordering::Relaxed) {
+            let _ = free.lock().unwrap().recv();
+        }
+        behavior_fn(|mut ctx: Context<Job>| async move {
+            ctx.receive().await;
+            Ok(())
+        })
+    };
+    // On a busy machine the first may be late too.
+    let pool: PoolAddress = loop {
+        let factory = factory.clone();
+        let pool = move || Pool::new(1, factory).init_timeout(millis(50));
+        if let Ok(pool) = node.spawn(pool).wait() {
+            break pool;
+        }
+    };
+    later.store(true, Ordering::Relaxed);
+    let late = pool.add_workers(1).wait();
+    assert!(matches!(late, Err(ResizeError::NotStarted { .. })), "{late:?}");
+    let end = pool.monitor();
+    pool.stop().wait().unwrap();
+    assert_eq!(end.wait().unwrap().reason, Reason::Normal);
+    drop(blocks);
+    node.stop().wait().unwrap();
+    assert!(log.count("it is left behind") > 0);
+    assert_eq!(log.count("a pool ends before its worker"), 0);
+}
+
+#[test]
+fn p5_who_adds_workers_waits_for_5_seconds_and_the_pool_goes_on() {
+    for sim in simulations(5) {
+        let (pool, _) = late(&sim, 1);
+        let mut added = pool.add_workers(7).into_future();
+        assert!(poll_once(&mut added).is_pending());
+        sim.advance(millis(4_999));
+        assert!(poll_once(&mut added).is_pending());
+        sim.advance(millis(1));
+        let heard = poll_once(&mut added);
+        let late = matches!(&heard, Poll::Ready(Err(ResizeError::Call(CallError::Timeout { .. }))));
+        assert!(late, "{heard:?}");
+        sim.advance(seconds(2));
+        assert_eq!((numbers(&pool).places, numbers(&pool).workers), (8, 8));
     }
 }

@@ -553,11 +553,12 @@ fn blocking() -> (std::sync::mpsc::Sender<()>, impl Fn() -> Slow + Send + Sync +
 fn p4_a_worker_that_never_gives_its_thread_back_does_not_hold_up_its_pool() {
     let node = Node::builder("p4").workers(3).start().unwrap();
     let (blocks, factory) = blocking();
-    let pool = move || Pool::new(1, factory).init_timeout(pool_support::millis(10));
+    let pool = move || Pool::new(1, factory).init_timeout(pool_support::millis(100));
     let pool: PoolAddress = node.spawn(pool).wait().unwrap();
     let error = pool.add_workers(1).wait().unwrap_err();
     assert!(matches!(error, ResizeError::NotStarted { error: SpawnError::Timeout(_), .. }));
     assert_eq!(numbers(&pool).workers, 1);
+    assert_eq!(pool.info().links, pool.workers().wait().unwrap(), "it is nobody's any more");
     assert!(pool.call(Job::Who).wait().is_ok());
     // What it does when it has its thread back is nobody's business.
     drop(blocks);
@@ -658,5 +659,56 @@ fn m6_who_waits_at_a_pool_hears_when_the_last_place_goes_whose_worker_has_died()
         sim.run_until_idle();
         let heard = support::poll_once(&mut wait);
         assert!(matches!(heard, std::task::Poll::Ready(Err(SendError::NoWorkers(_)))), "{heard:?}");
+    }
+}
+
+/// Notes the ends of workers.
+struct Ends(Log);
+
+impl PoolBehavior for Ends {
+    type Job = Pid;
+    type Command = ();
+
+    async fn handle_command(&mut self, _: &mut PoolContext<'_, Pid, ()>, (): ()) -> Result {
+        Ok(())
+    }
+
+    async fn handle_worker_exit(
+        &mut self,
+        _: &mut PoolContext<'_, Pid, ()>,
+        exit: &Exit,
+    ) -> Result {
+        self.0.note(&exit.reason);
+        Ok(())
+    }
+}
+
+#[test]
+fn p4_a_worker_that_has_sent_signals_before_it_ended_has_ended_once() {
+    for sim in simulations(20) {
+        let (log, started) = (Log::new(), Arc::new(AtomicU32::new(0)));
+        let slow = move || {
+            let late = started.fetch_add(1, Ordering::Relaxed) > 0;
+            behavior_fn(move |mut ctx: Context<Pid>| async move {
+                if late {
+                    ctx.sleep(seconds(1)).await;
+                }
+                ctx.initialised();
+                if let krarup::Received::Message(pool) = ctx.receive().await {
+                    (0..3).for_each(|_| ctx.exit(pool, boom()));
+                    return Err(Reason::error("its end"));
+                }
+                Ok(())
+            })
+        };
+        let ends = Ends(log.clone());
+        let pool = move || Pool::new(1, slow).intensity(1, seconds(60)).behavior(ends);
+        let pool = sim.spawn(pool).wait().unwrap();
+        pool.send(pool.pid()).unwrap();
+        sim.run_until_idle();
+        assert_eq!((log.take().len(), sim.stats().processes), (1, 2));
+        sim.advance(seconds(1));
+        let numbers = pool.statistics().wait().unwrap();
+        assert_eq!((numbers.restarts, numbers.workers, sim.stats().processes), (1, 1, 2));
     }
 }

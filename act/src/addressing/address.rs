@@ -155,6 +155,11 @@ impl<M: Send + 'static, C: Send + 'static> Address<M, C> {
         self.cell.enlist(line);
     }
 
+    /// Whether a sender that waits for room here can get some.
+    pub(crate) fn admits_line(&self) -> bool {
+        self.cell.route.get().is_none_or(|route| route.admits_line())
+    }
+
     /// Puts a mark behind everything that was accepted. It is dropped when all of that has
     /// been handled.
     pub(crate) fn mark(&self, mark: &Mark) {

@@ -55,6 +55,12 @@ pub trait Route<M>: Send + Sync + 'static {
         let _ = line;
     }
 
+    /// Whether a line of senders that stands here can get room.
+    #[doc(hidden)]
+    fn admits_line(&self) -> bool {
+        false
+    }
+
     /// Puts a mark behind everything that was handed on.
     #[doc(hidden)]
     fn mark(&self, mark: &Mark) {

@@ -29,7 +29,7 @@ mod endings;
 mod in_place;
 #[cfg(loom)]
 mod mailbox;
-mod model_host;
+pub(crate) mod model_host;
 mod muting;
 mod process;
 mod refused;

@@ -27,9 +27,9 @@ pub(super) const ONE_BY_ONE: TurnLimits =
     TurnLimits { throughput: NonZeroU32::MIN, deadline: None, spans: false };
 
 /// The cell of a process in the models.
-pub(super) type ModelActor = Arc<Cell<u32, u32>>;
+pub(crate) type ModelActor = Arc<Cell<u32, u32>>;
 
-pub(super) struct ModelHost {
+pub(crate) struct ModelHost {
     tables: Mutex<Tables>,
     queue: Mutex<ModelQueue>,
     came: Condvar,
@@ -74,7 +74,7 @@ impl ModelHost {
     }
 
     /// Makes a host whose workers stop when `ends` processes have ended.
-    pub(super) fn until(ends: u64) -> Arc<Self> {
+    pub(crate) fn until(ends: u64) -> Arc<Self> {
         Arc::new(ModelHost {
             tables: Mutex::default(),
             queue: Mutex::default(),
@@ -100,12 +100,12 @@ impl ModelHost {
     }
 
     /// Returns this host as the trait object that processes use.
-    pub(super) fn host(self: &Arc<Self>) -> Arc<dyn Host> {
+    pub(crate) fn host(self: &Arc<Self>) -> Arc<dyn Host> {
         Arc::clone(self) as Arc<dyn Host>
     }
 
     /// Enters a process into the table without scheduling it.
-    pub(super) fn admit_new(self: &Arc<Self>, bound: u32) -> ModelActor {
+    pub(crate) fn admit_new(self: &Arc<Self>, bound: u32) -> ModelActor {
         let cell = Arc::new(Cell::new(NewProcess {
             pid: self.next_pid(),
             parent: None,
@@ -174,7 +174,7 @@ impl ModelHost {
     }
 
     /// Runs ready processes on this thread until none is ready.
-    pub(super) fn settle(&self) {
+    pub(crate) fn settle(&self) {
         loop {
             let ready = self.queue.lock().ready.pop_front();
             let Some(ready) = ready else { return };
@@ -211,7 +211,7 @@ impl ModelHost {
     }
 
     /// Acts as the timer thread: the time jumps to its end, and every timer fires.
-    pub(super) fn time_passes(&self) {
+    pub(crate) fn time_passes(&self) {
         self.now.store(Timestamp::MAX.as_nanos(), Ordering::Relaxed);
         let due = std::mem::take(&mut *self.timers.lock());
         for (_, alarm) in due.into_values() {
@@ -252,7 +252,7 @@ impl ModelHost {
     }
 
     /// Drops the processes, which hold the host.
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         let tables = std::mem::take(&mut *self.tables.lock());
         drop(tables);
         let listed = std::mem::take(&mut self.queue.lock().listed);

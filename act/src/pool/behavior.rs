@@ -298,3 +298,13 @@ impl<M> fmt::Debug for Plain<M> {
         f.write_str("Plain")
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Plain;
+
+    #[test]
+    fn the_behaviour_of_a_pool_without_one_says_so() {
+        assert_eq!(format!("{:?}", Plain::<()>::new()), "Plain");
+    }
+}

@@ -351,6 +351,10 @@ where
         }
     }
 
+    fn admits_line(&self) -> bool {
+        self.0.admits_line()
+    }
+
     fn mark(&self, mark: &Mark) {
         // Unused permits and messages in line may belong to the caller that marks.
         self.0.eras.end(mark);

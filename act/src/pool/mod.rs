@@ -95,6 +95,8 @@ mod shared;
 mod staff;
 mod starting;
 pub(crate) mod statistics;
+#[cfg(all(test, not(loom)))]
+mod tests;
 mod ticket;
 mod vacancy;
 mod waiting_line;

@@ -164,8 +164,10 @@ where
             }
         }
         match self.where_to_wait(hint) {
-            WaitPlace::At(worker) => self.wait_at(&worker).await,
             WaitPlace::Not(why) => Err(why),
+            WaitPlace::At(worker) if !worker.admits_line() => Err(SendError::Full(())),
+            WaitPlace::At(worker) => self.wait_at(&worker).await,
+            WaitPlace::AtAny if !self.admits_line() => Err(SendError::Full(())),
             WaitPlace::AtAny => {
                 let (sender, place) = slot();
                 let standing = PoolWait { intake: self, waiter: Arc::new(Waiter::new(sender)) };
@@ -192,6 +194,28 @@ where
             Choice::Every(_) => WaitPlace::Not(SendError::Full(())),
             Choice::Nobody => WaitPlace::Not(ring.refusal(())),
         }
+    }
+
+    /// Whether whoever stands in line here can get room. Not where each message goes to all
+    /// workers: room at one of them is room for one copy. Nor where all workers are such pools.
+    pub(super) fn admits_line(&self) -> bool {
+        let workers = {
+            let ring = self.ring.read();
+            let workers = ring.all();
+            if self.needs_message
+                && !workers.is_empty()
+                && let Some(routing) = ring.routing.as_deref()
+            {
+                let view = RingView { workers, empty: &ring.vacant, host: &*self.host };
+                let choice = routing.choose(0, &Workers::new(workers.len(), &view));
+                if matches!(choice, Choice::Every(_)) {
+                    return false;
+                }
+            }
+            workers.to_vec()
+        };
+        // Where there are none there may be some.
+        workers.is_empty() || workers.iter().any(|worker| worker.address.admits_line())
     }
 
     /// Waits in the line of one worker, which may be a pool.

@@ -471,7 +471,8 @@ impl<B: Behavior, R: Routing<B::Message>> PoolWorkers<B, R> {
                 self.retire(ctx, worker);
             }
         } else if let Some(worker) = worker {
-            if !worker.is_alive() {
+            // It may have sent signals before it ended: its place is to be filled once.
+            if !worker.is_alive() && !self.former.contains_key(&pid) {
                 self.retire(ctx, worker);
                 self.vacancies.add(pid, ctx.now());
                 return ExitOrigin::Workers;

@@ -8,7 +8,7 @@ use super::{Choice, Routing, Workers};
 /// All workers get it or none: if a living worker is full the error is `Full`, and no worker
 /// has got the message. A worker that has ended and is not yet replaced misses it, and so does
 /// its replacement. The pool counts one message, however many copies there are. Senders cannot
-/// wait for room in such a pool.
+/// wait for room in such a pool, nor in a pool of such pools.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Broadcast;
 

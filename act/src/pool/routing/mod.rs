@@ -285,4 +285,47 @@ mod tests {
         // Of two equal loads the first is chosen.
         assert_eq!(chosen(&TwoChoices, &[4; 4], 2 << 62), 2);
     }
+
+    /// One worker at place 0, and places that have none.
+    struct Vacant<'a>(&'a [u64]);
+
+    impl WorkerView for Vacant<'_> {
+        fn load(&self, _: usize) -> usize {
+            0
+        }
+
+        fn place(&self, _: usize) -> u64 {
+            0
+        }
+
+        fn empty(&self, index: usize) -> Option<u64> {
+            self.0.get(index).copied()
+        }
+
+        fn random(&self) -> u64 {
+            0
+        }
+    }
+
+    #[test]
+    fn a_key_of_any_place_without_a_worker_has_none() {
+        let by_key = ByKey::new(|key: &u64| *key);
+        let served = |places: &[u64]| -> Vec<u64> {
+            let view = Vacant(places);
+            let workers = Workers::new(1, &view);
+            assert!(workers.empty().eq(places.iter().copied()));
+            let is_served = |key: &u64| {
+                let choice = by_key.choose(by_key.hint(key), &workers);
+                matches!(choice, Choice::Only(0))
+            };
+            (0..99).filter(is_served).collect()
+        };
+        assert_eq!(served(&[]).len(), 99);
+        let each: Vec<_> = (1..4).map(|place| served(&[place])).collect();
+        assert!(each.iter().all(|keys| (30..70).contains(&keys.len())), "{each:?}");
+        // Those of the one worker are those that belong to none of the others.
+        let both = served(&[1, 2, 3]);
+        let of_each = |key: &u64| each.iter().all(|keys| keys.contains(key));
+        assert_eq!(both, (0..99).filter(of_each).collect::<Vec<_>>());
+    }
 }
